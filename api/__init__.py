@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from .generate.build import build as build
     from .generate.catalogue import names as names
     from .generate.catalogue import recipes as recipes
-    from .generate.commit.abandon import abandon as abandon
     from .generate.contract import check_corruption as check_corruption
     from .generate.exports.export import export as export
     from .generate.planning import plan as plan
@@ -56,7 +55,6 @@ if TYPE_CHECKING:
 _HOMES = {
     "Corrupt": "corruptions.transforms",
     "audit": "audits.audit",
-    "abandon": "generate.commit.abandon",
     "check_corruption": "generate.contract",
     "corrupt": "corruptions.call",
     "load_plugin": "corruptions.plugins",

@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
+from pathlib import Path
 
 from .quantities import spans
 
@@ -79,6 +80,28 @@ class PluginError(CorruptsetError, ValueError):
 
 class BuildError(CorruptsetError):
     """A build that cannot start, continue or be extended as asked."""
+
+
+class FinishedDataset(BuildError):
+    """A finished dataset that lacks sets of the build that is asked for, and is not changed."""
+
+    def __init__(self, directory: Path, lacking: Sequence[str]) -> None:
+        self.directory, self.lacking = directory, tuple(lacking)
+        self.options = {"extend": str(directory), "out": str(self.other_out(directory))}
+        """What to add to the same call."""
+        super().__init__(self.with_call(", ".join(f"{name}={value!r}" for name, value in self.options.items())))
+
+    @staticmethod
+    def other_out(directory: Path) -> Path:
+        """Return a folder that can receive the extended dataset."""
+        return directory.parent / "extended"
+
+    def with_call(self, call: str) -> str:
+        """Return the message with the call that makes a new dataset with all sets."""
+        return (
+            f"{self.directory} is finished, so it is not changed, and it lacks {len(self.lacking)} of the sets that "
+            f"were asked for ({first_few(self.lacking)}). Make a new dataset that also has them:\n  {call}"
+        )
 
 
 class StoreError(CorruptsetError):

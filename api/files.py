@@ -102,7 +102,7 @@ def file_problem(path: Path) -> str | None:
         mode = path.stat().st_mode
     except OSError as e:
         return (
-            "is not there"
+            "does not exist"
             if isinstance(e, FileNotFoundError | NotADirectoryError)
             else f"cannot be looked at ({reason(e)})"
         )

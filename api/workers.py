@@ -1,18 +1,22 @@
-"""The worker processes of one call, from its first check to its last page."""
+"""Worker processes: start them, share tasks out to them, and repeat the tasks of a worker that was killed."""
 
 from __future__ import annotations
 
 import os
+import signal
+import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager
 from itertools import islice
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from .errors import MachineError
-from .processes import loky_workers_starting, worker_pool
+from .errors import CorruptsetWarning, MachineError
 
 if TYPE_CHECKING:
     from joblib.externals.loky import ProcessPoolExecutor
@@ -20,156 +24,169 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 R = TypeVar("R")
-LOOK_S = 0.2
-"""How often tasks that run in workers are looked after."""
-END_S = 10.0
-"""How long other tasks may take to end by themselves, and to remove what they have half written, after the disk failed
-one.
-"""
-TRIES = 4
-"""So often may workers die in a row without a single task being done in between."""
 
-
-class WorkersKilled(MachineError):
-    """Workers died again and again; `left` are the tasks that are not done."""
-
-    def __init__(self, left: list[Any]) -> None:
-        super().__init__(
-            f"Workers were killed {TRIES} times without finishing a task (often: out of memory). Give the machine "
-            "more memory or --jobs 1, and run the same command again."
-        )
-        self.left = left
+KILLS = 3
+"""A task is given up when its worker was killed this many times."""
+POLL_S = 0.2
+"""Time between two calls of `poll`."""
+FINISH_S = 10.0
+"""How long other tasks may continue after a task has failed, so that they end without leaving temporary files."""
+SETTLE_S = 0.05
+"""How long loky may take to notice a task before its workers are killed."""
+PARENT_POLL_S = 1.0
+"""How often a worker checks that its parent process is alive."""
+ONE_THREAD = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "OPENCV_FOR_THREADS_NUM"), "1"
+)
+"""The environment of a worker. More threads would compete for the cores that other workers use."""
 
 
 class Workers:
-    """Worker processes, started when there is something to share out.
+    """Worker processes that start with the first tasks and stop at the end of a ``with`` block.
 
-    As a context they are gone at its end.
+    The processes are those of loky, which comes with joblib. Unlike those of `concurrent.futures`, they do not import
+    the main module again. So scripts need no ``if __name__ == "__main__"``, and notebooks and standard input work.
 
     Parameters
     ----------
-    most : int
-        Processes at most. Where it is 1, callers work in their own process and start none.
+    limit : int
+        The largest number of processes. If it is 1, `run` works in the current process.
     """
 
-    def __init__(self, most: int) -> None:
-        self.most = most
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
         self.count = 0
-        """How many are running."""
+        """The number of processes that are running."""
         self._pool: ProcessPoolExecutor | None = None
-
-    def start(self, wanted: int, task: Callable[[], object] = os.getpid) -> int:
-        """Have so many workers running, at most `most`; return how many.
-
-        Each that is started gets `task` first, while this process goes on.
-        """
-        count = min(self.most, wanted)
-        if count > self.count:
-            self.end()
-            self._pool, self.count = worker_pool(count), count
-            try:
-                for _ in range(count):
-                    self.submit(task)
-            except BaseException:
-                self.stop()
-                raise
-        return self.count
-
-    def submit(self, call: Callable[P, T], /, *arguments: P.args, **keywords: P.kwargs) -> Future[T]:
-        """Give a task to the workers that are running.
-
-        Raises
-        ------
-        concurrent.futures.process.BrokenProcessPool
-            One of them was killed; also what waits for a result gets it. `stop` them, and start others.
-        MachineError
-            The system does not let a worker be started.
-        """
-        assert self._pool is not None
-        # the first task starts them, a later one whoever takes the place of one that has ended
-        with loky_workers_starting():
-            future: Future[T] = self._pool.submit(call, *arguments, **keywords)
-        return future
 
     def run(
         self,
-        do: Callable[[T], R],
+        function: Callable[[T], R],
         tasks: Sequence[T],
-        done: Callable[[T, R], object],
+        on_result: Callable[[T, R], object],
         *,
-        look: Callable[[], None] = lambda: None,
+        poll: Callable[[], object] = lambda: None,
+        describe: Callable[[T], str] = str,
     ) -> None:
-        """Do tasks here or in workers, those of a killed worker again.
+        """Call a function with each task, and repeat the tasks of workers that were killed.
 
         Parameters
         ----------
-        do : callable
-            Takes a task. What it has done before it is killed may be done again.
+        function : callable
+            The function. It may be called more than once with a task, because a worker may be killed meanwhile.
         tasks : sequence
-        done : callable
-            Told of each task, with its result, in the order in which they end.
-        look : callable, optional
-            Called several times a second meanwhile; between tasks where they are done here.
+            The tasks.
+        on_result : callable
+            Called in this process with each finished task and its result, in the order in which the tasks finish.
+        poll : callable, optional
+            Called several times a second, or after each task if the tasks run in this process.
+        describe : callable, optional
+            Returns the name of a task for error messages.
 
         Raises
         ------
-        WorkersKilled
-            Workers die again and again, and no task gets done.
+        MachineError
+            If the worker of one task was killed three times, or if the system cannot start processes.
         """
-        if self.most <= 1 or len(tasks) <= 1:
+        if self.limit <= 1 or len(tasks) <= 1:
             for task in tasks:
-                done(task, do(task))
-                look()
+                on_result(task, function(task))
+                poll()
             return
+        left, kills, limit = dict(enumerate(tasks)), Counter[int](), self.limit
+        while left:
+            # All tasks that were running are suspected when a worker is killed. A task that was suspected twice runs
+            # after all others and alone, so that its third time proves that it is the cause.
+            numbers = [number for number in left if kills[number] < KILLS - 1] or list(left)[:1]
+            before = len(left)
+            self._start(min(limit, len(numbers)))
+            suspected = self._run_some(function, left, numbers, on_result, poll)
+            kills.update(suspected)
+            for number in suspected:
+                if kills[number] == KILLS:
+                    raise MachineError(
+                        f"A worker process was killed {KILLS} times while it worked on {describe(left[number])}. The "
+                        "usual cause is too little memory. Use fewer --jobs or a machine with more memory, and run the "
+                        "same command again to resume. What was committed is kept."
+                    )
+            if suspected and len(left) == before:
+                limit = max(1, limit // 2)  # fewer workers may fit into the memory
+
+    def _run_some(
+        self,
+        function: Callable[[T], R],
+        left: dict[int, T],
+        numbers: Collection[int],
+        on_result: Callable[[T, R], object],
+        poll: Callable[[], object],
+    ) -> list[int]:
+        """Run some of the tasks that are left, and remove those that finish.
+
+        Return the tasks that were running when a worker was killed.
+        """
         from concurrent.futures.process import BrokenProcessPool
 
-        left, failures = dict(enumerate(tasks)), 0
-        while left:
-            before = len(left)
-            self.start(before)
-            try:
-                self._hand_out(do, left, done, look)
-            except BrokenProcessPool:
-                self.stop()
-                failures = failures + 1 if len(left) == before else 0
-                # workers are mostly killed for their memory: fewer at a time may get through, and one alone says which
-                # task it is
-                self.most = max(1, self.most // 2) if failures else self.most
-                if failures >= TRIES:
-                    raise WorkersKilled(list(left.values())) from None
-
-    def _hand_out(
-        self, do: Callable[[T], R], left: dict[int, T], done: Callable[[T, R], object], look: Callable[[], None]
-    ) -> None:
-        """Have what is left done; what is done leaves it."""
-        queue = iter(list(left))
+        queue, unfinished = iter(numbers), len(numbers)
         running: dict[Future[R], int] = {}
-        while left:
-            # a few ahead, so that the end stays shared out evenly and little is lost with a pool
-            for number in islice(queue, 2 * self.count - len(running)):
-                running[self.submit(do, left[number])] = number
-            ready, _ = wait(running, timeout=LOOK_S, return_when=FIRST_COMPLETED)
-            look()
-            for future in ready:
-                try:
-                    result, number = future.result(), running.pop(future)
-                except OSError:
-                    wait(running, END_S)
-                    raise
-                done(left.pop(number), result)
+        try:
+            while unfinished:
+                # a few more tasks than workers are submitted, so that no worker waits for this process
+                for number in islice(queue, 2 * self.count - len(running)):
+                    running[self.submit(function, left[number])] = number
+                ready, _ = wait(running, timeout=POLL_S, return_when=FIRST_COMPLETED)
+                poll()
+                for future in ready:
+                    result = future.result()
+                    on_result(left.pop(running.pop(future)), result)
+                    unfinished -= 1
+        except BrokenProcessPool:
+            self.stop()
+            return list(running.values())
+        except (MachineError, OSError):
+            wait(running, FINISH_S)
+            raise
+        return []
 
-    def end(self) -> None:
-        """Let the workers, which are done, end by themselves."""
+    def submit(self, function: Callable[P, R], /, *arguments: P.args, **keywords: P.kwargs) -> Future[R]:
+        """Call a function in a worker, and start workers if none is running.
+
+        The future raises `concurrent.futures.process.BrokenProcessPool` if a worker is killed.
+        """
+        if self._pool is None:
+            self._start(self.limit)
+        assert self._pool is not None
+        with _starting_processes():  # the pool starts its processes when it is first used
+            future: Future[R] = self._pool.submit(function, *arguments, **keywords)
+        return future
+
+    def _start(self, count: int) -> None:
+        """Make sure that this many workers can be used."""
+        if count <= self.count:
+            return
+        self.close()
+        from joblib.externals.loky import ProcessPoolExecutor
+
+        # If psutil is installed, loky replaces a worker that has grown by 300 MB, and warns.
+        warnings.filterwarnings("ignore", message="A worker stopped while some jobs were given", category=UserWarning)
+        with _starting_processes():
+            self._pool = ProcessPoolExecutor(
+                max_workers=count, initializer=_end_with_parent, initargs=(os.getpid(),), env=ONE_THREAD
+            )
+        self.count = count
+
+    def close(self) -> None:
+        """Let the workers end after the tasks that they have."""
         if self._pool is not None:
             self._pool.shutdown(wait=False)
         self._pool, self.count = None, 0
 
     def stop(self) -> None:
-        """Stop the workers at once."""
+        """Kill the workers."""
         pool, self._pool, self.count = self._pool, None, 0
         if pool is not None:
-            with _without_loky_traceback():
-                pool.shutdown(wait=True, kill_workers=True)
+            # If a task is submitted just before the shutdown, loky's thread prints a KeyError (joblib 1.6).
+            time.sleep(SETTLE_S)
+            pool.shutdown(wait=True, kill_workers=True)
 
     def __enter__(self) -> Workers:
         return self
@@ -177,32 +194,61 @@ class Workers:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if kind is None:
-            self.end()
-        else:
-            self.stop()
+        self.close() if kind is None else self.stop()
 
 
 @contextmanager
-def _without_loky_traceback() -> Iterator[None]:
-    """Keep loky's manager thread from printing a traceback while its workers are killed.
+def _starting_processes() -> Iterator[None]:
+    """Keep Ctrl-C from the processes that start in the block, because a terminal sends it to them as well.
 
-    When it is to kill them, the thread drops what was submitted, kills, and then looks once more at what is queued: a
-    task submitted a moment before is a KeyError there, after its work is done (joblib 1.5). The traceback would stand
-    on the user's screen above the sentence that says how to resume.
+    A process inherits blocked signals. The parent kills its workers itself.
     """
-    before = threading.excepthook
+    posix = sys.platform != "win32"
+    if posix:
+        from multiprocessing import resource_tracker
 
-    def hook(failure: threading.ExceptHookArgs) -> None:
-        if not (
-            failure.exc_type is KeyError
-            and failure.thread is not None
-            and failure.thread.name == "ExecutorManagerThread"
-        ):
-            before(failure)
-
-    threading.excepthook = hook
+        resource_tracker.ensure_running()  # it would be started in the block, and unblock the signal
+        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
+    except OSError as e:
+        raise MachineError(
+            f"Worker processes cannot be started: {e.strerror or e}. They need semaphores in /dev/shm, which may be "
+            "full, too small or read-only (in a container, see --shm-size). Run the same command with --jobs 1."
+        ) from e
     finally:
-        threading.excepthook = before
+        if posix:
+            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+
+
+def _end_with_parent(parent: int) -> None:
+    """End this worker soon after its parent has ended, because it would wait for tasks forever."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(PARENT_POLL_S)
+        os._exit(1)
+
+    threading.Thread(target=watch, name="parent", daemon=True).start()
+
+
+def workers_at_most(count: int) -> int:
+    """Return the number of processes to use if `count` are requested.
+
+    A daemonic process, such as a worker of `multiprocessing.Pool`, cannot start processes. There the result is 1, with
+    a warning.
+    """
+    if count < 2:
+        return count
+    from multiprocessing import current_process
+
+    if not current_process().daemon:
+        return count
+    warnings.warn(
+        "This process is a daemonic worker, such as one of multiprocessing.Pool, which cannot start processes. So one "
+        f"process does the work of {count}. Call corruptset from the main process to use more, or use jobs=1 to "
+        "suppress this warning.",
+        CorruptsetWarning,
+        stacklevel=3,
+    )
+    return 1

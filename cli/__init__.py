@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import sys
+
+INTERRUPTED = 130
+"""The exit code of a command that was interrupted."""
+
 
 def main() -> None:
     """Run the command line."""
-    from ..interruption import command_interruption  # before anything else: until then Ctrl-C prints a traceback
+    from ..interruption import handle_signals, ignore_signals  # imported first, because the other imports take long
 
-    interruption = command_interruption()
+    handle_signals()
     try:
-        from ..processes import prepare_process
-
-        prepare_process()
         from .app import run
 
         run()
+    except KeyboardInterrupt:  # while modules are imported
+        print("Interrupted.", file=sys.stderr)
+        sys.exit(INTERRUPTED)
     finally:
-        interruption.forget()
+        ignore_signals()

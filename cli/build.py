@@ -89,6 +89,12 @@ def build(
     recipe: RecipeName = None,
     source: OptionalSource = None,
     out: Path = option("--out -o DIR", "The build goes to DIR/<recipe>-<version>.", "corruptset-out"),
+    extend: Path | None = option(
+        "--extend DATASET",
+        "A finished dataset of the same recipe, source and options: the new one also has its sets, whose files are "
+        "linked, and makes only the other sets.",
+        None,
+    ),
     part: str | None = option(
         "--part I/N",
         "Job I, from 0, of N: make only a share of the parts, beside other jobs that make the others, and stop.",
@@ -99,36 +105,27 @@ def build(
         "Make no part: put the manifest together from the parts that --part made, or say what is missing.",
         False,
     ),
-    abandon: bool = option(
-        "--abandon",
-        "Make nothing: take back the unfinished extension of this build, or the build itself where none of it is "
-        "finished.",
-        False,
-    ),
     as_json: AsJson = False,
     **given: Any,
 ) -> None:
     """Make a corrupted data set: images, manifest, checksums, contact sheet.
 
-    The same command resumes a build that was stopped; the same command with more --sets extends a finished one.
+    The dataset is built in DIR/<recipe>-<version>.partial, which is renamed when it is finished. The same command
+    resumes a build that was interrupted. To discard an unfinished build, delete its folder.
     """
-    ways = [way for way, on in (("--part", part is not None), ("--finish", finish), ("--abandon", abandon)) if on]
-    if len(ways) > 1:
+    if part is not None and finish:
         raise typer.BadParameter(
-            f"{' and '.join(ways)} exclude each other: first jobs with --part, then --finish; --abandon alone.",
-            param_hint=ways[0],
+            "--part and --finish exclude each other: first jobs with --part, then --finish.", param_hint="--part"
         )
     of_source, source = _source_notes(source), source or SAMPLE
     chosen, options, of_calibration = _chosen(recipe, source, given)
-    if abandon:
-        return _abandon(chosen, out, as_json=as_json)
     # a scheduler without an address is a mistake, which the build names
     options = {name: value for name, value in options.items() if name not in ALONE or value is not None}
     options |= {"part": _share(part)} if part is not None else {"finish": True} if finish else {}
     with progress_of("build") as progress:
         from ..generate.build import build as run
 
-        built = run(chosen, source, out, progress=progress, **options)
+        built = run(chosen, source, out, extend=extend, progress=progress, **options)
     notes = [*built.notes, *of_calibration, *of_source]
     if part is not None:
         then = "When all parts are made: the same command with --finish in place of --part."
@@ -211,26 +208,10 @@ def _share(text: str) -> tuple[int, int]:
     return check_share((int(job), int(jobs)))
 
 
-def _abandon(recipe: str | Recipe, out: Path, *, as_json: bool) -> None:
-    """Take back what is unfinished."""
-    from ..generate.commit.abandon import abandon
-    from ..generate.recipes.recipe import load_recipe
-
-    named = load_recipe(recipe)
-    directory = out / f"{named.name}-{named.version}"
-    sets = abandon(directory)
-    if as_json:
-        put_json({"directory": str(directory), "abandoned": list(sets)})
-    elif sets:
-        put(f"{directory}: {len(sets)} unfinished sets were taken back ({first_few(list(sets))}).")
-    else:
-        put(f"{directory} is finished, and nothing of it is being extended: nothing was changed.")
-
-
 def _put_build(built: Built, notes: Sequence[str], *, as_json: bool) -> None:
     """Say what a build has made, and where it is."""
     from ..manifests.disk_size import disk_size
-    from ..manifests.paths import CONTACT, PAGE, WORK_FOLDER
+    from ..manifests.paths import CONTACT, PAGE
 
     manifest, directory = built.manifest, built.directory
     disk = disk_size(directory, manifest)
@@ -256,10 +237,6 @@ def _put_build(built: Built, notes: Sequence[str], *, as_json: bool) -> None:
         put_notes([_both(disk.alone)])
     if manifest.excluded:
         put_notes([_left_out([one.path for one in manifest.excluded])])
-    if (directory / WORK_FOLDER).is_dir():
-        put_notes(
-            ["An extension of it is unfinished: the command that began it resumes it, with --abandon takes it back."]
-        )
     classes = _classes(len(manifest.classes), [c.name for c in manifest.classes[:MOST_CLASSES]])
     shown = {"ok": True, "sets": record["sets"], "images": f"{written}, {new}", "classes": classes}
     put_record(shown | {key: record[key] for key in record if key not in (*shown, "excluded")})

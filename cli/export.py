@@ -73,10 +73,14 @@ def _page(made: PageMade) -> dict[str, Any]:
 @runs({name: REMAKE_OPTIONS[name] for name in ("source", "labels", "images", "groups")}, json=_page)
 def page(
     directory: FinishedBuild,
-    out: Path | None = option("--out -o FILE", "Write the page there, and leave the data set as it is.", None),
+    out: Path | None = option(
+        "--out -o FILE",
+        "The file of the page, outside of datasets. The default is <dataset>.html next to the dataset.",
+        None,
+    ),
 ) -> None:
-    """Make the page of a finished data set, index.html: every set with pictures and curves.
+    """Write the page of a finished dataset, with images and curves of every set, into an HTML file next to it.
 
-    It says what the data set is, and how to load it. A build has one already, unless it was made with --no-page. The
-    data set's digest stays.
+    The page says what the dataset is and how to load it. A build already has one, index.html, unless it was made with
+    --no-page. The dataset is not changed.
     """

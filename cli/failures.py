@@ -16,8 +16,16 @@ from typing import Any
 
 import typer
 
-from ..errors import CorruptsetError, CorruptsetWarning, Interrupted, MissingParts, not_installed, require_utf8_names
-from ..interruption import interruption
+from ..errors import (
+    CorruptsetError,
+    CorruptsetWarning,
+    FinishedDataset,
+    Interrupted,
+    MissingParts,
+    not_installed,
+    require_utf8_names,
+)
+from ..interruption import cause_of
 from .output import put_json, say, silence
 
 MACHINE_FAILED = 3
@@ -34,23 +42,20 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> None:
         as_json = bool(kwargs.get("as_json"))
-        with interruption() as signals:
-            try:
-                with warnings.catch_warnings():
-                    warnings.showwarning = functools.partial(_show, warnings.showwarning)
-                    require_utf8_names()
-                    command(*args, **kwargs)
-            except BrokenPipeError:
-                silence(sys.stdout)
-            except CorruptsetError as e:
-                sys.exit(fail(e, as_json=as_json))
-            except BaseException as e:
-                # A signal that comes while a module is imported, or while Python holds a lock, may end in any error.
-                if signals.came is not None or isinstance(e, KeyboardInterrupt):
-                    sys.exit(stop(as_json=as_json))
-                if hasattr(e, "exit_code") or isinstance(e, typer.Abort):
-                    raise  # typer's own (usage, Exit) carry an exit code and are shown by typer
-                sys.exit(fail(e, as_json=as_json))
+        try:
+            with warnings.catch_warnings():
+                warnings.showwarning = functools.partial(_show, warnings.showwarning)
+                require_utf8_names()
+                command(*args, **kwargs)
+        except BrokenPipeError:
+            silence(sys.stdout)
+        except CorruptsetError as e:
+            sys.exit(fail(e, as_json=as_json))
+        except BaseException as e:
+            if hasattr(e, "exit_code") or isinstance(e, typer.Abort):
+                raise  # typer's own (usage, Exit) carry an exit code and are shown by typer
+            cause = cause_of(e)
+            sys.exit(stop(as_json=as_json) if isinstance(cause, KeyboardInterrupt) else fail(cause, as_json=as_json))
 
     return run
 
@@ -76,7 +81,7 @@ def fail(error: BaseException, *, as_json: bool = False) -> int:
 
 def stop(*, as_json: bool = False) -> int:
     """Write to an interrupted person how to resume, and return the exit code."""
-    resume = " What was committed stands; the same command resumes it:" if _resume() else ""
+    resume = " What was committed is kept. Run the same command again to resume:" if _resume() else ""
     return fail(Interrupted(f"Interrupted.{resume}"), as_json=as_json)
 
 
@@ -89,6 +94,9 @@ def describe(error: BaseException) -> tuple[str, int]:
         return error.with_calls(
             [shlex.join(["corruptset", *a]) for a in calls], shlex.join(["corruptset", *sys.argv[1:]])
         ), error.exit_code
+    if isinstance(error, FinishedDataset):
+        given = [f"--{name}={value}" for name, value in error.options.items()]
+        return error.with_call(shlex.join(["corruptset", *_without_out(sys.argv[1:]), *given])), error.exit_code
     if isinstance(error, CorruptsetError):
         return f"{error}{resume if isinstance(error, Interrupted) else ''}", error.exit_code
     next_step = f"the same command goes on where it stopped:{resume}" if resume else "run the same command again."
@@ -114,6 +122,18 @@ def describe(error: BaseException) -> tuple[str, int]:
         f"(in: {shlex.join(['corruptset', *sys.argv[1:]])}; CORRUPTSET_DEBUG=1 shows where)",
         MACHINE_FAILED,
     )
+
+
+def _without_out(arguments: list[str]) -> list[str]:
+    """Return the arguments of a command without its --out."""
+    kept: list[str] = []
+    values = iter(arguments)
+    for argument in values:
+        if argument in ("--out", "-o"):
+            next(values, None)
+        elif not argument.startswith(("--out=", "-o")):
+            kept.append(argument)
+    return kept
 
 
 def _resume() -> str:

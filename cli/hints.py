@@ -31,7 +31,7 @@ PANELS = {
     "Selection": "samples first per-class ids skip-bad any-shape disjoint-from",
     "Sets and tables": "calibration metrics view page frost-textures plugin",
     "Model": "surrogate",
-    "Machines": "scheduler part finish abandon",
+    "Machines": "scheduler extend part finish",
 }
 """Heading in the help of a command with many options -> names of options; all others stand under Options."""
 SETTINGS = {

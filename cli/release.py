@@ -53,8 +53,9 @@ def pack(
     out: Path = option("--out -o DIR2", "Receives the archives and what goes with them; new or empty."),
     by: Literal["family", "corruption", "set"] = option(
         "--by",
-        "An archive for each family (as ImageNet-C ships: noise, blur, weather, digital, extra), corruption or set.",
-        "family",
+        "Write one archive per corruption, per set, or per family as ImageNet-C does (noise, blur, weather, digital, "
+        "extra).",
+        "corruption",
     ),
     max_bytes: int = option(
         "--max-bytes SIZE",

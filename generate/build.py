@@ -8,11 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, overload
 
-from ..errors import BuildError, IncompleteBuild
+from ..errors import BuildError, FinishedDataset, IncompleteBuild
 from ..manifests.disk.lock import refuse_without_locks
 from ..manifests.disk.remote import local_folder
-from ..manifests.disk.space import check_space
-from ..manifests.paths import CONTACT, FINISH, WORK_FOLDER, is_begun
+from ..manifests.disk.space import check_space, same_disk
+from ..manifests.paths import CONTACT, MANIFEST, is_begun, unfinished_folder
 from ..manifests.records.models import Manifest
 from ..plain_arguments import plain_arguments
 from ..progress import ProgressEvent, progress_function, shows_progress
@@ -20,12 +20,12 @@ from ..signatures import showing
 from ..workers import Workers
 from .built import Built, PartBuilt
 from .commit.array_jobs import deal, joined, missing_parts, shared_check
+from .commit.extension import load_base
 from .commit.identity import identity_of, refuse_other_build
 from .commit.interruption import resumable
-from .commit.last_files import settle
-from .commit.locks import extended, finished, locked, refuse_place, wait_for_workers
+from .commit.locks import finished, locked, put_in_place, refuse_place, wait_for_workers
 from .commit.state import BuildState, read_state, remove_strays
-from .page.page_of_build import page_of, with_page
+from .page.page_of_build import page_of
 from .plan.builds import Build
 from .plan.final_samples import with_samples
 from .plan.job import Job
@@ -36,6 +36,7 @@ from .recipes.recipe import Recipe
 from .sources.check import check
 from .sources.source import Source
 from .work.dask_workers import connected
+from .work.environment import version_notes
 from .work.pool import run
 from .work.sidecars import sidecar_path
 from .work.warm_up import warm_up
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
     from distributed import Client
 
 SPACE_ADVICE = "Free some space, choose another --out, fewer --sets or --samples, or --storage hdf5."
+RENAME_WAIT_S = 120.0
+"""How long a command waits while another one removes the bookkeeping of a build and renames its folder."""
 
 
 Progress = Callable[[ProgressEvent], None]
@@ -56,6 +59,7 @@ def build(
     source: str | Source = ...,
     out: str | Path = ...,
     *,
+    extend: str | Path | None = ...,
     part: None = ...,
     finish: bool = ...,
     progress: Progress | bool | None = ...,
@@ -69,6 +73,7 @@ def build(
     source: str | Source = ...,
     out: str | Path = ...,
     *,
+    extend: str | Path | None = ...,
     part: tuple[int, int],
     finish: Literal[False] = ...,
     progress: Progress | bool | None = ...,
@@ -85,13 +90,16 @@ def build(
     out: str | Path = "corruptset-out",
     *,
     progress: Progress | bool | None = None,
+    extend: str | Path | None = None,
     part: tuple[int, int] | None = None,
     finish: bool = False,
     **options: Any,
 ) -> Built | PartBuilt:
     """Make a benchmark set: read, corrupt, encode, write, and name it by a digest.
 
-    The same call resumes a build that was stopped, in whatever way; with more `sets` it extends a finished one.
+    The dataset is built in the folder ``<name>-<version>.partial``, which is renamed when it is finished. The same call
+    resumes a build that was interrupted. To discard an unfinished build, delete its folder. A finished dataset is never
+    changed.
 
     Parameters
     ----------
@@ -100,7 +108,10 @@ def build(
     source : str or Source
         ``sample``, ``folder:PATH``, ``imagenet:PATH``, ``cifar10:PATH``, ...: docs/sources.md has them all.
     out : path
-        The build goes to ``<out>/<name>-<version>``.
+        The folder that receives the dataset, ``<out>/<name>-<version>``.
+    extend : path, optional
+        A finished dataset of the same recipe, source and options. The new dataset also has its sets: their files are
+        linked, or copied if that is not possible, and only the other sets are made.
     part : (int, int), optional
         (i, n): make share i, from 0, of n of the parts, beside other processes that make other shares of the same
         build, and stop. Shares follow from the build and n; docs/array-jobs.md.
@@ -134,12 +145,15 @@ def build(
     with resumable(out) as place, connected(options.get("scheduler")) as client:
         share = None if part is None else check_share(part)
         prepared = prepare(recipe, source, BuildOptions(**options))
-        place.directory = out / prepared.folder
+        directory = out / prepared.folder
+        place.directory = unfinished_folder(directory)
         if (share is not None) + finish + (client is not None) > 1:
             raise BuildError(
                 "part, finish and scheduler exclude each other: jobs make parts alone, finish comes when all are made."
             )
-        making = _Making(prepared, place.directory, progress_function(progress), client)
+        making = _Making(
+            prepared, directory, progress_function(progress), client, None if extend is None else Path(extend)
+        )
         return making.whole(finish_only=finish) if share is None else making.share(*share)
 
 
@@ -159,73 +173,93 @@ class Inspector(Protocol):
 
 
 def make_build(build: Build, directory: Path, progress: Progress, inspector: Inspector) -> Built:
-    """Make, resume or extend what was prepared, in `directory`, under the eyes of an inspector."""
+    """Make or resume the dataset of a directory, and let an inspector look at its parts."""
     return _Making(build, directory, progress).whole(inspector)
 
 
 class _Making:
-    """A build that is made, resumed or extended in a directory.
+    """A build that is made or resumed in the folder ``<name>-<version>.partial`` of a directory, and then renamed.
 
-    An end that began is completed first.
+    A build that was killed after its manifest was written is renamed first.
     """
 
-    def __init__(self, build: Build, directory: Path, progress: Progress, client: Client | None = None) -> None:
+    def __init__(
+        self,
+        build: Build,
+        directory: Path,
+        progress: Progress,
+        client: Client | None = None,
+        extend: Path | None = None,
+    ) -> None:
         refuse_without_locks()
         refuse_place(build.source, directory)
-        if (directory / FINISH).exists():
-            with locked(directory):
-                wait_for_workers(directory)
-                settle(directory)
-        self.build, self.directory, self.progress, self.client = build, directory, progress, client
+        self.directory, self.folder = directory, unfinished_folder(directory)
+        if (self.folder / MANIFEST).exists():
+            with locked(directory, wait_s=RENAME_WAIT_S):
+                put_in_place(directory)
+        if extend is not None and extend.exists() and directory.exists() and extend.samefile(directory):
+            raise BuildError(
+                f"{extend} is finished, so it is not changed: the extended dataset needs another place. Choose another "
+                f"--out, such as {FinishedDataset.other_out(directory)}."
+            )
+        self.build, self.progress, self.client, self.extend = build, progress, client, extend
         self.workers, self.started = Workers(build.workers), time.monotonic()
 
     @property
     def seconds(self) -> float:
-        """Since the beginning."""
+        """The seconds since the beginning."""
         return time.monotonic() - self.started
 
     def whole(self, inspector: Inspector | None = None, *, finish_only: bool = False) -> Built:
         """Make what is missing of all parts, or with `finish_only` none, and finish."""
-        directory, images = self.directory, 0
-        if finish_only and not is_begun(directory) and finished(directory) is None:
+        images = 0
+        if finish_only and not is_begun(self.folder) and finished(self.directory) is None:
             raise IncompleteBuild(
-                f"{directory} holds no parts: make them first, with --part i/n (part=(i, n)) for each i from 0 to n-1."
+                f"{self.folder} holds no parts: make them first, with --part i/n (part=(i, n)) for each i from 0 to "
+                "n-1."
             )
+        manifest: Manifest | None = None
         with self.workers:
-            self._check(shared=finish_only and is_begun(directory))
-            base = finished(directory)
-            if base is not None and self._holds(base):
-                manifest = with_page(self.build, directory, base)
-            else:
+            if not finish_only:
+                self._check()
+                manifest = self._finished()
+            if manifest is None:
                 if not finish_only:
-                    self._check_space(base)
-                with locked(directory):
-                    wait_for_workers(directory)
-                    manifest, images = self._all(inspector, finish_only=finish_only)
+                    self._check_space()
+                with locked(self.directory):
+                    put_in_place(self.directory)
+                    if finish_only:  # what jobs of an array found is read under the lock, before it is removed
+                        self._check(shared=is_begun(self.folder))
+                    manifest = self._finished()  # another command may have finished it in the meantime
+                    if manifest is None:
+                        manifest, images = self._all(inspector, finish_only=finish_only)
+                        put_in_place(self.directory)
                 self.progress(ProgressEvent("done"))
-        notes = self.build.notes()
-        return Built(directory, manifest.digest, directory / CONTACT, images, self.seconds, manifest, notes)
+        notes = (*self.build.notes(), *version_notes(manifest.environment))
+        return Built(self.directory, manifest.digest, self.directory / CONTACT, images, self.seconds, manifest, notes)
 
     def share(self, number: int, jobs: int) -> PartBuilt:
-        """Make what is missing of a share of the parts, beside other jobs."""
-        base = finished(self.directory)
+        """Make what is missing of a share of the parts, at the same time as other jobs."""
+        place = self.directory
         share: Sequence[Part] = ()
         images: list[int] = []
         with self.workers:
-            if base is not None and set(self.build.asked) <= {s.id for s in base.sets}:
-                self._check()
-                self._holds(base)
-            else:
-                self._check_space(base)
+            if finished(self.directory) is None:
+                self._check_space()
                 with locked(self.directory, array=True):
-                    self._check(shared=True, share=number / jobs)
-                    self._compile(read_state(self.directory).job(self.build))
-                    with joined(self.directory, self.build) as (state, job):
-                        share, left = deal(job, self._parts(state, job), number, jobs)
-                        images = [made for made in self._run(job, left, share) if made]
+                    if finished(self.directory) is None:
+                        place = self.folder
+                        self._check(shared=True, share=number / jobs)
+                        self._compile(read_state(self.folder, self.extend).job(self.build))
+                        with joined(self.folder, self.build, self.extend) as (state, job):
+                            share, left = deal(job, self._parts(state, job), number, jobs)
+                            images = [made for made in self._run(job, left, share) if made]
+            if place == self.directory:
+                self._check()
+                self._finished()
         self.progress(ProgressEvent("done"))
         notes = self.build.notes()
-        return PartBuilt(self.directory, (number, jobs), len(share), len(images), sum(images), self.seconds, notes)
+        return PartBuilt(place, (number, jobs), len(share), len(images), sum(images), self.seconds, notes)
 
     def _check(self, *, shared: bool = False, share: float = 0.0) -> None:
         """Look at every selected image, and refuse what cannot be built from them.
@@ -240,60 +274,66 @@ class _Making:
 
         seen(0)
         if shared:
-            self.build = shared_check(build, self.directory, self.workers, share=share, seen=seen)
+            self.build = shared_check(build, self.folder, self.workers, share=share, seen=seen)
         else:
             found = check(build.source, build.selected, workers=self.workers, judge=build.size_problem, seen=seen)
             self.build = with_samples(build, found)
 
-    def _holds(self, base: Manifest) -> bool:
-        """Return whether a finished build has all that was asked for; refuse another one."""
-        if not set(self.build.asked) <= {s.id for s in base.sets}:
-            return False
-        refuse_other_build(self.directory, identity_of(base), self.build, self.build.asked)
-        if (self.directory / WORK_FOLDER).exists() and extended(self.directory) is None:
-            # which removes what a build left that was killed between its manifest and its clean-up
-            with locked(self.directory):
-                pass
-        return True
+    def _finished(self) -> Manifest | None:
+        """Return the manifest of the finished dataset if it has all sets that are asked for; None if there is none.
 
-    def _check_space(self, base: Manifest | None) -> None:
-        """Refuse what has not begun where there is too little space."""
-        if not is_begun(self.directory):
-            build = self.build
-            new = set(build.asked) - {s.id for s in base.sets} if base is not None else build.asked
-            images = len(new) * (len(build.samples) or len(build.selected))
-            needed = images * build.stored_bytes + build.source.other_bytes()
-            check_space(self.directory, needed, "the build", SPACE_ADVICE)
+        Raise `BuildError` if it is another dataset, or if it lacks sets, because a finished dataset is not changed.
+        """
+        manifest = finished(self.directory)
+        if manifest is not None:
+            refuse_other_build(self.directory, identity_of(manifest), self.build, self.build.asked)
+            if lacking := [s for s in self.build.asked if s not in {one.id for one in manifest.sets}]:
+                raise FinishedDataset(self.directory, lacking)
+        return manifest
+
+    def _check_space(self) -> None:
+        """Raise `MachineError` if a build that has not begun needs more space than there is."""
+        if not is_begun(self.folder):
+            build, needed = self.build, self.build.source.other_bytes()
+            sets = set(build.asked)
+            if self.extend is not None:
+                base = load_base(self.extend)
+                sets -= {s.id for s in base.sets}
+                needed += 0 if same_disk(self.extend, self.folder) else sum(s.bytes for s in base.sets)
+            needed += len(sets) * (len(build.samples) or len(build.selected)) * build.stored_bytes
+            check_space(self.folder, needed, "the build", SPACE_ADVICE)
 
     def _all(self, inspector: Inspector | None, *, finish_only: bool) -> tuple[Manifest, int]:
         """Make what is missing, then the manifest; return it and the number of images made.
 
-        With `finish_only` refuse what is missing.
+        With `finish_only`, raise `MissingParts` if parts are missing.
         """
-        state = read_state(self.directory)
+        state = read_state(self.folder, self.extend)
         job = state.job(self.build)
+        wait_for_workers(self.folder)
         if not finish_only:
             self._compile(job)
         state = state.begin(job)
         every = self._parts(state, job)
         left = missing(every, state.sidecars)
         if left and finish_only:
-            raise missing_parts(self.directory, every, state.sidecars)
+            raise missing_parts(self.folder, every, state.sidecars)
         if left:
             self._run(job, left, every, inspector)
-            made = {(s, p.run.number): sidecar_path(self.directory, p.name) for p in left for s in p.sets}
+            made = {(s, p.run.number): sidecar_path(self.folder, p.name) for p in left for s in p.sets}
             state = replace(state, sidecars={**state.sidecars, **made})
         self.progress(ProgressEvent("finishing"))
-        remove_strays(self.directory)  # of workers that were killed while they wrote; others made their parts
+        wait_for_workers(self.folder)  # a worker of a cluster that was taken for dead may still write
+        remove_strays(self.folder)  # of workers that were killed while they wrote, and whose parts others made
         if inspector is not None:
             inspector.parts(sorted(set(state.sidecars.values())))
-        from .commit.finish import finish  # the reader is needed by nobody before
+        from .commit.finish import finish  # a job of an array does not need the reader that it imports
 
-        self.workers.end()
+        self.workers.close()
         return finish(job, state, page_of(self.build)), sum(p.images for p in left)
 
     def _parts(self, state: BuildState, job: Job) -> list[Part]:
-        """Return all parts of the sets that a finished build has not."""
+        """Return all parts of a job but those of the dataset that is extended."""
         return parts(self.build.runs, self.build.groups(state.new(job.sets), self.build.runs))
 
     def _compile(self, job: Job) -> None:
@@ -311,7 +351,7 @@ class _Making:
         """Make parts that are left of some; return how many images of each were made."""
         sizes = {p.name: p.images for p in left}
         total, new = sum(p.images for p in every), sum(sizes.values())
-        check_space(self.directory, new * self.build.stored_bytes, "the build", SPACE_ADVICE)
+        check_space(self.folder, new * self.build.stored_bytes, "the build", SPACE_ADVICE)
         started, images, committed, shown = time.monotonic(), list[int](), 0, 0
 
         def tell(count: int) -> None:
@@ -326,7 +366,7 @@ class _Making:
             committed += sizes[record.name]
             tell(committed)
             if inspector is not None:
-                inspector.part(sidecar_path(self.directory, record.name))
+                inspector.part(sidecar_path(self.folder, record.name))
 
         tell(0)
         run(job, left, self.workers, client=self.client, done=done, made=tell)

@@ -27,7 +27,7 @@ from ..corruptions.stages import Stage, apply_stage, chain_keys, check_images, r
 from ..errors import ParameterError
 from ..pixels import pixel_digest
 from ..plain_arguments import plain_arguments
-from ..processes import loky_workers_starting, worker_pool
+from ..workers import Workers
 from .plan.tree import SetMaker
 
 CHECKS = (
@@ -244,15 +244,13 @@ class _Trial:
     def another_process(self) -> None:
         """Try one stage in another process."""
         job = pickle.dumps((self.stages[-1], self.maker))
-        pool = worker_pool(1)
-        try:
-            with loky_workers_starting():
-                future = pool.submit(_digest_of, job)
-            self.note(future.result() != _digest_of(job), "makes other pixels in another process")
-        except BrokenProcessPool:
-            self.note(True, "ends another process that it runs in")
-        finally:
-            pool.shutdown(wait=True)
+        with Workers(1) as workers:
+            try:
+                digest = workers.submit(_digest_of, job).result()
+            except BrokenProcessPool:
+                self.note(True, "ends another process that it runs in")
+            else:
+                self.note(digest != _digest_of(job), "makes other pixels in another process")
 
 
 def _apply(stage: Stage, maker: SetMaker, images: Images, order: Sequence[int] | None = None) -> Images:

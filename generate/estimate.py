@@ -86,7 +86,7 @@ def estimate(spec: Build, sets: Sequence[SetSpec], few: Sequence[CheckedSample],
         for number, count in enumerate((1, 1, len(samples))):
             if number == 2 and (count == 1 or count * seconds > MOST_SECONDS):
                 break
-            small, state = replace(small, samples=samples[:count]), BuildState(Path(folder, str(number)), None, None)
+            small, state = replace(small, samples=samples[:count]), BuildState(Path(folder, str(number)), None)
             digest = {"source": {**spec.identity["source"], "digest": small.source_digest}}
             small = replace(small, identity={**spec.identity, **digest})
             job, all_runs = state.job(small), runs_of(len(small.samples), length)

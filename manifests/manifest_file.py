@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import IncompleteBuild, ParameterError, VerificationError, first_few, listed
 from .disk.listing import read_small
 from .disk.remote import data_folder, local_folder
-from .paths import MANIFEST, SAMPLES, STREAM, UNPACK_STATE, is_begun
+from .paths import MANIFEST, SAMPLES, STREAM, UNPACK_STATE, is_begun, unfinished_folder
 from .records.models import SCHEMA_VERSION, Manifest
 from .records.parsing import record_or_mistakes
 from .records.report import Problem
@@ -70,12 +70,13 @@ def _incomplete(directory: Path) -> str:
             f"{directory} is a changing stream: webdataset reads its tars, and `corruptset stream` of "
             "corruptset-streams checks it."
         )
-    if is_begun(directory):
-        return (
-            f"{directory} is an incomplete build: it has no {MANIFEST} yet. Resume it by running the same `corruptset "
-            f"build` command again (same recipe, source, seed and --out {directory.parent}); what is committed is "
-            "kept."
-        )
+    for folder in (directory, unfinished_folder(directory)):
+        if is_begun(folder):
+            subject = f"{directory} does not exist yet, but {folder}" if folder != directory else f"{folder}"
+            return (
+                f"{subject} is an incomplete build. Resume it by running the same `corruptset build` command "
+                f"again (same recipe, source, seed and --out {directory.parent}); what is committed is kept."
+            )
     if not directory.exists():
         return f"{directory} does not exist. Give the directory that a build wrote, <out>/<name>-<version>."
     if archives := sorted(directory.glob("data/[!.]*-metadata.*")):

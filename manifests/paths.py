@@ -28,11 +28,12 @@ IMAGES = "images/"
 SHARDS = "hdf5/"
 SETS = "sets/"
 
+UNFINISHED = ".partial"
+"""The suffix of the folder in which a dataset is built, until it is finished and renamed."""
+
 WORK_FOLDER = ".corruptset"
 BUILD = f"{WORK_FOLDER}/build.json"
 PARTS_FOLDER = f"{WORK_FOLDER}/parts"
-LOCK = f"{WORK_FOLDER}/lock"
-"""Of the build that works in the directory."""
 WORKERS_LOCK = f"{WORK_FOLDER}/workers"
 """Shared by the workers of a build."""
 BEGIN_LOCK = f"{WORK_FOLDER}/begin"
@@ -45,12 +46,10 @@ LEASES = ".lease-*.part"
 """In the work folder: what Dask workers find for as long as their build wants them."""
 SOURCE = f"{WORK_FOLDER}/source.json"
 """The samples that a build is made of: if the source changes, the error names the samples that have."""
+BASE = f"{WORK_FOLDER}/base.json"
+"""The manifest of the dataset that a build extends."""
 SCRATCH = f"{WORK_FOLDER}/repair"
 """Where a repair makes files again."""
-NEXT = f"{WORK_FOLDER}/next"
-"""The last files of a build, before they take their places."""
-FINISH = f"{WORK_FOLDER}/finish.json"
-"""Stands while they do."""
 UNPACK_STATE = f"{WORK_FOLDER}/unpack.json"
 """Stands while archives are unpacked."""
 
@@ -89,6 +88,19 @@ def set_of_shard(path: str) -> str | None:
     """Return the set that a path is a shard of; None for another file."""
     match = _SHARD.fullmatch(path)
     return None if match is None else match[1]
+
+
+def unfinished_folder(directory: Path) -> Path:
+    """Return the folder in which the dataset of a directory is built: ``<name>-<version>.partial``, next to it."""
+    return directory.with_name(directory.name + UNFINISHED)
+
+
+def lock_file(directory: Path) -> Path:
+    """Return the file whose lock is held by the command that writes a dataset, finished or not.
+
+    The file is next to the dataset, because the folder of an unfinished dataset is renamed and may be deleted.
+    """
+    return directory.with_name(f".{directory.name.removesuffix(UNFINISHED)}.lock")
 
 
 def is_begun(directory: Path) -> bool:

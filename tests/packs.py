@@ -40,7 +40,7 @@ ODD += ["/".join([TOP, *["y" * 200] * 21])]
 
 
 def packed(root, out, **options):
-    return pack(root, out, **{"family_of": FAMILIES.__getitem__, **options})
+    return pack(root, out, **{"family_of": FAMILIES.__getitem__, "by": "family", **options})
 
 
 def archive_paths(bag):

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import shutil
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -22,7 +21,7 @@ from ...errors import BuildError, CorruptsetError, MissingParts
 from ...manifests.disk.atomic import make_folder, open_unlinked
 from ...manifests.disk.hashed import read_hashed, write_hashed
 from ...manifests.disk.lock import Busy, locked, shared_lock
-from ...manifests.paths import ARRAYS_FOLDER, BEGIN_LOCK, CHECK_FOLDER, WORKERS_LOCK, is_begun
+from ...manifests.paths import ARRAYS_FOLDER, BEGIN_LOCK, CHECK_FOLDER, WORK_FOLDER, WORKERS_LOCK, is_begun
 from ...workers import Workers
 from ..plan.builds import Build
 from ..plan.final_samples import with_samples
@@ -59,6 +58,7 @@ def shared_check(build: Build, directory: Path, workers: Workers, *, share: floa
     seen : callable
         Told how many images are checked, by this job or another.
     """
+    make_folder(directory, WORK_FOLDER)
     key = sha256(canonical(build.identity))
     key.update(json.dumps([build.source.notes, [[s.id, s.label, s.path] for s in build.selected]]).encode())
     folder = directory / CHECK_FOLDER / key.hexdigest()[:32]
@@ -102,12 +102,13 @@ def shared_check(build: Build, directory: Path, workers: Workers, *, share: floa
         return with_samples(build, all_found)
     except CorruptsetError:
         if not is_begun(directory):  # what was found is for people to mend
-            shutil.rmtree(folder, ignore_errors=True)
+            for path in folder.glob("*.json"):  # other jobs hold the locks next to them
+                path.unlink(missing_ok=True)
         raise
 
 
 @contextmanager
-def joined(directory: Path, build: Build) -> Iterator[tuple[BuildState, Job]]:
+def joined(directory: Path, build: Build, extend: Path | None = None) -> Iterator[tuple[BuildState, Job]]:
     """Begin a build, or join the array jobs that work on it.
 
     The build's lock must be held, together with theirs.
@@ -121,7 +122,7 @@ def joined(directory: Path, build: Build) -> Iterator[tuple[BuildState, Job]]:
     with ExitStack() as held:
         with locked(directory / BEGIN_LOCK, "", wait_s=math.inf):
             while True:
-                state = read_state(directory)
+                state = read_state(directory, extend)
                 job = state.job(build)
                 if state.unfinished is not None and set(job.sets) == set(state.unfinished.sets):
                     refuse_other_build(directory, state.unfinished.identity, build, list(job.sets))
@@ -132,7 +133,7 @@ def joined(directory: Path, build: Build) -> Iterator[tuple[BuildState, Job]]:
                     break
                 if time.monotonic() >= deadline:
                     raise BuildError(
-                        f"Jobs of an array are making other sets in {directory}. Give every job the same --sets; or "
+                        f"Jobs of an array are making other sets in {directory}. Give every job the same --sets, or "
                         "wait until those jobs have ended: the sets are then added."
                     )
             held.enter_context(shared_lock(directory / WORKERS_LOCK))

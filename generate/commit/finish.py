@@ -1,9 +1,9 @@
-"""The end of a build: records from the sidecars, sheet, card, and manifest last."""
+"""The end of a build: its records, contact sheet, data card and page, and the manifest last."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +11,20 @@ from blake3 import blake3
 
 from ...digests import digest_of
 from ...errors import BuildError
-from ...manifests.disk.atomic import fsync_folder, make_folder
+from ...manifests.checksums import sha256sums_bytes
+from ...manifests.disk.atomic import fsync_folder, make_folder, write_atomic, write_large
 from ...manifests.disk.jsonl import json_line
 from ...manifests.manifest_file import manifest_bytes, parse_manifest
 from ...manifests.paths import (
     CONTACT,
     LICENSE,
+    MANIFEST,
     PAGE,
     README,
     REGIONS,
     SAMPLES,
     SETS,
+    SHA256SUMS,
     SHARDS,
     set_path,
 )
@@ -31,10 +34,9 @@ from ...manifests.records.models import ClassRecord, FileRecord, Manifest, Sampl
 from ..pixels.metrics import mean_metrics
 from ..plan.job import CheckedSample, Job
 from ..recipes.set_spec import SetSpec
-from ..work.environment import environment
+from ..work.environment import environment, joined_versions
 from ..work.sidecars import PartSet, read_sidecar
 from .data_card import data_card, license_text
-from .last_files import LastFiles
 from .state import BuildState
 
 MOST_SHOWN = 600
@@ -42,69 +44,92 @@ MOST_SHOWN = 600
 
 
 class NearlyFinished(DataSet):
-    """A data set whose manifest is in memory.
+    """A dataset whose manifest is in memory, so that its page and its contact sheet can be drawn."""
 
-    `aside` says where files lie that are not in their places yet.
-    """
-
-    def __init__(self, directory: Path, manifest: Manifest, aside: Mapping[str, Path]) -> None:
-        # as its file will have it: parameters sorted, so that whoever makes the page later makes the same
-        self._manifest, self._aside = parse_manifest(manifest_bytes(manifest)), aside
+    def __init__(self, directory: Path, manifest: Manifest) -> None:
+        # As its file will have it, with sorted parameters, so that a page that is made later is the same.
+        self._manifest = parse_manifest(manifest_bytes(manifest))
         super().__init__(directory)
 
     def _load_manifest(self) -> Manifest:
         return self._manifest
 
-    def record_file(self, path: str) -> Path:
-        """Return where a file of records lies, which may be aside."""
-        return self._aside.get(path) or super().record_file(path)
-
 
 def finish(job: Job, state: BuildState, page_of: Callable[[DataSet], bytes] | None = None) -> Manifest:
-    """Write everything but images and shards; return the manifest, which takes its place last.
+    """Write everything but images and shards, with manifest.json at the end, and return the manifest.
 
-    `job` has all sets of the build, and `state` the sidecars of all parts. `page_of` makes index.html; without it there
-    is none, also where the build that is extended had one. `BuildError`: parts disagree on the clean pixels, as the
-    libraries changed between them.
+    Parameters
+    ----------
+    job : Job
+        The job of all sets of the build.
+    state : BuildState
+        The state with the sidecars of all parts.
+    page_of : callable, optional
+        The function that makes index.html. Without it there is no page.
+
+    Raises
+    ------
+    BuildError
+        Parts have different clean pixels, because the libraries changed between them.
     """
-    directory, build, base = job.directory, job.build, state.base
-    base_files = {r.path: r for r in base.files} if base is not None else {}
-    rows = {set_id: _SetRows(directory, job.sets[set_id]) for set_id in sorted(state.new(job.sets))}
-    clean = _gather(directory, rows, state.sidecars)
+    folder, build, base = job.directory, job.build, state.base
+    rows = {set_id: _SetRows(folder, job.sets[set_id]) for set_id in sorted(state.new(job.sets))}
+    clean, versions = _gather(folder, rows, state.sidecars)
     samples = b"".join(
         json_line(sample_record(build.classes, i, chosen, pixels))
         for i, (chosen, pixels) in enumerate(zip(build.samples, clean, strict=True))
     )
-    if SAMPLES in base_files and sha256_bytes(samples) != base_files[SAMPLES].sha256:
-        raise _other_pixels(directory, "the sets that are there and those to be added")
-    sets = [*(base.sets if base is not None else ()), *(one.close() for one in rows.values())]
-    files = [r for path, r in base_files.items() if path.startswith((SETS, SHARDS))]
+    sets, files = [one.close() for one in rows.values()], list[FileRecord]()
+    if base is not None:
+        if sha256_bytes(samples) not in {file.sha256 for file in base.files if file.path == SAMPLES}:
+            raise _other_pixels(folder, "the sets of the dataset that is extended and the new ones")
+        sets += base.sets
+        files += [file for file in base.files if file.path.startswith((SETS, SHARDS))]
+        versions.append(base.environment)
     for set_id, one in rows.items():
-        files += [_record(directory, set_path(set_id)), *one.shards]
-    last = LastFiles(directory)
-    # what stands beside the images, and files that several parts wrote, of which the base may have some
+        files += [_record(folder, set_path(set_id)), *one.shards]
+
+    def write(path: str, data: bytes) -> None:
+        make_folder(folder, path.rpartition("/")[0])
+        write_atomic(folder / path, data)
+        files.append(FileRecord(path=path, bytes=len(data), sha256=sha256_bytes(data)))
+
     for sink in job.sinks:
-        shared = [base_files.get(path) or _record(directory, path) for path in sink.shared_files()]
-        files += shared + [last.add(path, data) for path, data in sink.texts({f.path: f.sha256 for f in shared})]
-    files += [base_files.get(path) or last.copy(path, file) for path, file in build.source.other_files.items()]
-    files.append(last.add(SAMPLES, samples))
+        shared = [_record(folder, path) for path in sink.shared_files()]
+        files += shared
+        for path, data in sink.texts({f.path: f.sha256 for f in shared}):
+            write(path, data)
+    for path, file in build.source.other_files.items():
+        make_folder(folder, path.rpartition("/")[0])
+        write_large(folder / path, _pieces(file))
+        files.append(_record(folder, path))
+    write(SAMPLES, samples)
     if build.region_rows is not None:
-        files.append(last.add(REGIONS, build.region_rows))
+        write(REGIONS, build.region_rows)
     assert state.unfinished is not None
-    manifest = _with_files(_manifest(job, state.unfinished.identity, sorted(sets, key=lambda s: s.id)), files)
-    data = NearlyFinished(directory, manifest, last.aside)
-    files.append(last.add(CONTACT, contact_of(job, data)))
-    files.append(last.add(README, data_card(manifest, [s.sample.label for s in build.samples]).encode()))
+    made_by = joined_versions([environment(), *versions])
+    manifest = _with_files(_manifest(job, state.unfinished.identity, sorted(sets, key=lambda s: s.id), made_by), files)
+    data = NearlyFinished(folder, manifest)
+    write(CONTACT, contact_of(job, data))
+    write(README, data_card(manifest, [s.sample.label for s in build.samples]).encode())
     if manifest.source.license is not None:
-        files.append(last.add(LICENSE, license_text(manifest.source).encode()))
+        write(LICENSE, license_text(manifest.source).encode())
     if page_of is not None:
-        files.append(last.add(PAGE, page_of(data)))
-    # a page that is not wanted, a file that the source has no more
-    for path in base_files.keys() - {f.path for f in files}:
-        last.remove(path)
+        write(PAGE, page_of(data))
+    else:
+        (folder / PAGE).unlink(missing_ok=True)  # an earlier end of this build, which was interrupted, may have made it
     manifest = _with_files(manifest, files)
-    last.finish_with(manifest)
+    last = manifest_bytes(manifest)
+    own = FileRecord(path=MANIFEST, bytes=len(last), sha256=sha256_bytes(last))
+    write_atomic(folder / SHA256SUMS, sha256sums_bytes([*manifest.files, own]))
+    write_atomic(folder / MANIFEST, last)
     return manifest
+
+
+def _pieces(file: Path) -> Iterator[bytes]:
+    with file.open("rb") as opened:
+        while piece := opened.read(1 << 20):
+            yield piece
 
 
 def _with_files(manifest: Manifest, files: Sequence[FileRecord]) -> Manifest:
@@ -116,7 +141,7 @@ def _record(directory: Path, path: str) -> FileRecord:
     return FileRecord(path=path, bytes=file.stat().st_size, sha256=sha256_file(file))
 
 
-def _manifest(job: Job, identity: Mapping[str, Any], sets: Sequence[SetRecord]) -> Manifest:
+def _manifest(job: Job, identity: Mapping[str, Any], sets: Sequence[SetRecord], made_by: Mapping[str, str]) -> Manifest:
     digest = build_digest(
         seed=identity["seed"],
         preprocessing=identity["preprocessing"],
@@ -136,15 +161,15 @@ def _manifest(job: Job, identity: Mapping[str, Any], sets: Sequence[SetRecord]) 
                 view | {"sets": {s: list(places) for s, places in sorted(of.items())}}
                 for view, of in zip(identity["views"], paths, strict=True)
             ],
-            "environment": dict(environment()),
+            "environment": made_by,
         }
     )
 
 
 class _SetRows:
-    """The rows and totals of a set, while parts of its runs go by.
+    """The rows and totals of a set, to which the parts of its runs are added.
 
-    Rows are in a file beside their place.
+    The rows are in a temporary file until the set is closed.
     """
 
     def __init__(self, directory: Path, spec: SetSpec) -> None:
@@ -188,9 +213,15 @@ class _SetRows:
         )
 
 
-def _gather(directory: Path, rows: Mapping[str, _SetRows], sidecars: Mapping[tuple[str, int], Path]) -> list[str]:
-    """Read every sidecar once into the rows of sets; return the clean pixels' digests."""
+def _gather(
+    directory: Path, rows: Mapping[str, _SetRows], sidecars: Mapping[tuple[str, int], Path]
+) -> tuple[list[str], list[Mapping[str, str]]]:
+    """Read every sidecar once into the rows of sets.
+
+    Return the digests of the clean pixels, and the library versions of the parts.
+    """
     clean: list[str] = []
+    versions: list[Mapping[str, str]] = []
     for run in sorted({run for _, run in sidecars}):
         run_clean: list[str] = []
         for path in sorted({sidecars[s, run] for s in rows}):
@@ -198,19 +229,20 @@ def _gather(directory: Path, rows: Mapping[str, _SetRows], sidecars: Mapping[tup
             if run_clean and sidecar.clean != run_clean:
                 raise _other_pixels(directory, f"parts of samples {sidecar.first} to {sidecar.stop - 1}")
             run_clean = sidecar.clean
+            if sidecar.environment not in versions:
+                versions.append(sidecar.environment)
             for set_id, entry in sidecar.sets.items():
                 # A resume in which groups differ may leave a set in two sidecars of one run: one of them counts.
                 if set_id in rows and sidecars[set_id, run] == path:
                     rows[set_id].add(entry)
         clean += run_clean
-    return clean
+    return clean, versions
 
 
 def _other_pixels(directory: Path, which: str) -> BuildError:
     return BuildError(
-        f"{directory}: {which} were made from different clean pixels, so Pillow changed in between. Go back to the "
-        "Pillow that the first were made with and run the same command again; or take back what is unfinished (the "
-        "same command with --abandon), and choose another --out."
+        f"{directory}: {which} were made from different clean pixels, because Pillow was replaced in between. Install "
+        "the Pillow that the first ones were made with and run the same command again, or delete that directory."
     )
 
 

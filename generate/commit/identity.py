@@ -55,8 +55,8 @@ def refuse_other_build(directory: Path, recorded: Mapping[str, Any], build: Buil
             problems += differences({field: present}, {field: records})
     if problems:
         raise BuildError(
-            f"{directory} holds another build than the one asked for; only sets can be added to it. What "
-            f"differs:\n{listed(problems, 20)}\n"
+            f"{directory} holds another build than the one asked for. What differs:\n"
+            f"{listed(problems, 20)}\n"
             "Choose another --out, or delete that directory."
         )
 

@@ -1,16 +1,12 @@
-"""What a build's directory holds, and how a build is begun or resumed there.
+"""The state of an unfinished build, and how a build is begun or resumed.
 
-While a build is under way its directory holds `.corruptset/` with `lock`, `build.json` (what the build is and which
-sets it is asked for) and `parts/<part>.json`, a sidecar for every part that exists. A finished build has manifest.json
-and no `.corruptset/`. While a finished build is extended it has both: build.json names the manifest by its hash, and
-the sets that the manifest names count as committed. Where build.json names another manifest, or none, `.corruptset/` is
-left over.
+A build works in ``<name>-<version>.partial/``. Its bookkeeping is in the folder `.corruptset/` there: build.json (what
+the build is, and its sets) and ``parts/<part>.json``, a sidecar for every part that exists.
 """
 
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,101 +14,127 @@ from pathlib import Path
 from ...errors import BuildError
 from ...manifests.disk.atomic import make_folder
 from ...manifests.disk.hashed import read_hashed, write_hashed
-from ...manifests.paths import MANIFEST, PARTS_FOLDER, SETS, SHARDS, SOURCE, WORK_FOLDER
-from ...manifests.records.digests import sha256_file
+from ...manifests.manifest_file import parse_manifest
+from ...manifests.paths import BASE, MANIFEST, PARTS_FOLDER, SETS, SHARDS, SOURCE, WORK_FOLDER
 from ...manifests.records.models import Manifest
 from ...manifests.unfinished import Unfinished, read_unfinished, write_unfinished
 from ..plan.builds import Build
 from ..plan.job import Job, Origin
-from ..sinks.containers import set_paths
 from ..work.sidecars import sidecars
+from .extension import link_sets, load_base
 from .identity import identity_of, refuse_other_build
-from .locks import extended, finished
 
 
 @dataclass(frozen=True)
 class BuildState:
-    """What a directory holds."""
+    """What the folder of an unfinished build holds."""
 
     directory: Path
-    base: Manifest | None
-    """Of the finished build."""
     unfinished: Unfinished | None
-    """What is not finished: the build itself, or an extension of the finished one."""
+    """The contents of build.json; None if the build has not begun."""
+    base: Manifest | None = None
+    """The manifest of the dataset that is extended."""
+    extend: Path | None = None
+    """The dataset that is extended, if the command named it."""
     sidecars: Mapping[tuple[str, int], Path] = field(default_factory=dict)
-    """(set id, run) -> where it is committed; of a build that is begun."""
+    """(set id, run) -> the sidecar of the committed part that has it; empty until the build has begun."""
 
     def new(self, sets: Iterable[str]) -> list[str]:
-        """Return those of `sets` that the finished build has not."""
+        """Return those of `sets` that the extended dataset does not have."""
         base = {s.id for s in self.base.sets} if self.base is not None else set()
         return [s for s in sets if s not in base]
 
     def job(self, build: Build) -> Job:
-        """Return the job of what is there and was asked for; refuse another build."""
-        there, recorded = list[str](), None
-        if self.base is not None:
-            there, recorded = [s.id for s in self.base.sets], identity_of(self.base)
+        """Return the job of all sets: those that are asked for, those that are begun and those that are extended.
+
+        Raise `BuildError` if the folder, or the dataset that is extended, holds another build.
+        """
+        begun = self.unfinished.sets if self.unfinished is not None else []
+        extended = [s.id for s in self.base.sets] if self.base is not None else []
+        sets = list(dict.fromkeys([*build.asked, *begun, *extended]))
         if self.unfinished is not None:
-            there, recorded = self.unfinished.sets, recorded or self.unfinished.identity
-        sets = list(dict.fromkeys([*build.asked, *there]))
-        if recorded is not None:
-            refuse_other_build(self.directory, recorded, build, sets)
+            refuse_other_build(self.directory, self.unfinished.identity, build, sets)
+        elif self.base is not None:
+            refuse_other_build(self.extend or self.directory, identity_of(self.base), build, sets)
+            if not self.new(sets):
+                raise BuildError(f"{self.extend} already has all sets that were asked for. Add other --sets.")
         return replace(build.job(self.directory, sets), origin=Origin.of(build.identity, build.resources(sets)))
 
     def begin(self, job: Job) -> BuildState:
-        """Start, resume or extend a build with the sets of a job.
+        """Begin or resume a build with the sets of a job, and return its state with the sidecars.
 
-        Returns it with its sidecars. The lock is held.
+        The lock must be held.
         """
         directory, build, sets = self.directory, job.build, list(job.sets)
-        new = set(self.new(sets))
         if self.unfinished is None and any(
-            sidecar is not None and not (sidecar.of(job.origin) and sidecar.sets.keys() <= new)
+            sidecar is not None and not (sidecar.of(job.origin) and sidecar.sets.keys() <= set(sets))
             for _, sidecar in sidecars(directory)
         ):
-            if self.base is None:
-                raise BuildError(
-                    f"{directory} holds parts of another build, and its build.json is damaged, missing, or of another "
-                    "release of corruptset. Choose another --out, or delete that directory."
-                )
-            shutil.rmtree(directory / PARTS_FOLDER)  # of the build that the manifest is of
-        there = committed(directory, job.origin, new)
+            raise BuildError(
+                f"{directory} holds parts of another build, and its build.json is damaged, missing, or of another "
+                "release of corruptset. Choose another --out, or delete that directory."
+            )
+        existing = committed(directory, job.origin, self.new(sets))
         make_folder(directory, PARTS_FOLDER)
+        if self.unfinished is None and self.extend is not None:
+            link_sets(self.extend, directory)
         made_of = json.dumps(build.made_of, ensure_ascii=False).encode()
         if read_hashed(directory / SOURCE) != made_of:
             write_hashed(directory / SOURCE, made_of)
-        unfinished = Unfinished(
-            base=sha256_file(directory / MANIFEST) if self.base is not None else None,
-            sets=sets,
-            places={s: list(paths) for s, paths in set_paths(job.sinks, sets).items()},
-            identity={**build.identity, **build.resources(sets)},
-        )
+        unfinished = Unfinished(sets=sets, identity={**build.identity, **build.resources(sets)})
         write_unfinished(directory, unfinished)
         remove_strays(directory)
-        return replace(self, unfinished=unfinished, sidecars=there)
+        return replace(self, unfinished=unfinished, sidecars=existing)
 
 
-def read_state(directory: Path) -> BuildState:
-    """Return what a directory holds, whoever may be working there."""
-    base = finished(directory)
-    return BuildState(directory, base, extended(directory) if base is not None else read_unfinished(directory))
+def read_state(directory: Path, extend: Path | None = None) -> BuildState:
+    """Return the state of the unfinished build in a folder.
+
+    Parameters
+    ----------
+    directory : Path
+        The folder of the unfinished build.
+    extend : Path, optional
+        The finished dataset that the command asks to extend.
+
+    Raises
+    ------
+    BuildError
+        The build was begun with another dataset to extend, or without one; or its files were not all linked.
+    """
+    unfinished, recorded = read_unfinished(directory), read_hashed(directory / BASE)
+    if extend is None:
+        if recorded is not None and unfinished is None:
+            raise BuildError(
+                f"{directory} does not have all files of the dataset that it extends. Run the command with --extend "
+                "again, or delete that directory."
+            )
+        return BuildState(directory, unfinished, None if recorded is None else parse_manifest(recorded))
+    base = load_base(extend)
+    if recorded != (extend / MANIFEST).read_bytes() and (recorded is not None or unfinished is not None):
+        how = "without --extend" if recorded is None else "with another dataset to --extend"
+        raise BuildError(
+            f"{directory} was begun {how}. Finish it with that command, or delete the directory and run this one again."
+        )
+    return BuildState(directory, unfinished, base, extend)
 
 
 def committed(
-    directory: Path, origin: Origin, sets: Collection[str], runs: Container[int] | None = None
+    folder: Path, origin: Origin, sets: Collection[str], runs: Container[int] | None = None
 ) -> dict[tuple[str, int], Path]:
     """Return (set id, run) -> sidecar for some sets, of all runs or some."""
-    wanted, found = set(sets), sidecars(directory, runs)
+    wanted, found = set(sets), sidecars(folder, runs)
     whole = ((path, sidecar) for path, sidecar in found if sidecar is not None and sidecar.of(origin))
     return {(s, sidecar.run): path for path, sidecar in whole for s in sidecar.sets if s in wanted}
 
 
-def remove_strays(directory: Path) -> None:
-    """Remove temporary files that a killed build or worker left; nothing else may be writing.
+def remove_strays(folder: Path) -> None:
+    """Remove temporary files that a killed build or worker left. Nothing else may be writing to the folder.
 
-    Single images have none. Beside shards and records they lie where views have their labels, at most two folders deep.
+    Single images have no temporary files. Those of records and shards are in their folders, and those of labels are at
+    most two folders deep.
     """
-    roots = [directory / SHARDS, directory / SETS, directory / WORK_FOLDER]
-    shallow = [p for pattern in (".*.part", "*/.*.part", "*/*/.*.part") for p in directory.glob(pattern)]
+    roots = [folder / SHARDS, folder / SETS, folder / WORK_FOLDER]
+    shallow = [p for pattern in (".*.part", "*/.*.part", "*/*/.*.part") for p in folder.glob(pattern)]
     for path in [*shallow, *(p for root in roots for p in root.rglob(".*.part"))]:
         path.unlink(missing_ok=True)

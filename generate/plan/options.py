@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ...arguments import check_number
 from ...errors import BuildError, listed
-from ...processes import workers_at_most
+from ...workers import workers_at_most
 
 if TYPE_CHECKING:  # the command line takes its options from here, and shows its help without these
     from ...corruptions.calibrations import Calibration

@@ -1,7 +1,8 @@
-"""The page of a data set, made anew or for the first time."""
+"""`page`: the page of a finished dataset, written next to it or elsewhere."""
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,19 +11,14 @@ from ...corruptions.registry import Images
 from ...errors import BuildError, MachineError, VerificationError
 from ...files import reason
 from ...manifests.disk.atomic import write_atomic
-from ...manifests.disk.listing import plain_file
 from ...manifests.manifest_file import result_path
-from ...manifests.paths import PAGE, PARTIAL, WORK_FOLDER
+from ...manifests.paths import PARTIAL
 from ...manifests.reader import DataSet
-from ...manifests.records.digests import sha256_file
 from ...manifests.records.report import Progress
 from ...plain_arguments import plain_arguments
 from ...progress import progress_function, shows_progress
 from ...signatures import showing
-from ..commit.interruption import resumable
-from ..commit.locks import extended, locked
 from ..page.build_page import build_page
-from ..page.page_of_build import add_page
 from ..page.pictures import CleanOf
 from ..pixels.preprocessing import parse_preprocessing
 from ..plan.job import CheckedSample, load_clean
@@ -34,14 +30,14 @@ from .recorded_build import opened_source
 
 @dataclass(frozen=True)
 class PageMade:
-    """A page that was written."""
+    """The page that `page` wrote."""
 
     path: Path
     digest: str
-    """The data set's."""
+    """The digest of the dataset."""
     bytes: int
     clean: bool
-    """Whether it shows clean images."""
+    """Whether the page shows clean images."""
 
 
 @plain_arguments
@@ -55,19 +51,19 @@ def page(
     progress: Progress | bool | None = None,
     **options: Any,
 ) -> PageMade:
-    """Make the page of a finished data set: index.html, in it or elsewhere.
+    """Write the page of a finished dataset into an HTML file. The dataset is not changed.
 
-    In the data set it becomes one of its files: manifest.json and SHA256SUMS name it, and the digest stays. With the
-    source of the data set, or where that has the set ``clean``, it is the page that a build makes.
+    The page is the one that a build writes into its dataset as index.html, if clean images are available: from the set
+    ``clean`` or from the source.
 
     Parameters
     ----------
     directory : path
-        The one that holds manifest.json.
+        The dataset.
     source : str or Source, optional
         Where clean images come from, if they are not stored; not needed for a build of ``sample``.
     out : path, optional
-        A file to write instead; the data set is then left as it is.
+        The file, which must be outside of datasets. The default is ``<name>-<version>.html`` next to the dataset.
     progress : callable or bool, optional
         Called with the step, what is done and the total. By default a bar is shown in a terminal and in a notebook;
         False shows none.
@@ -82,7 +78,7 @@ def page(
     Raises
     ------
     IncompleteBuild
-        There is no manifest.json.
+        The dataset is not finished.
     VerificationError
         Records or images cannot be read.
     SourceError
@@ -92,41 +88,24 @@ def page(
     ParameterError
         `out` lies in a data set, or does not end in .html.
     BuildError
-        The data set is a part of one, is being extended, or has a page that the source was needed for.
+        The dataset is a part of one.
     MachineError
         The file cannot be written.
     """
-    file = None
-    if out is not None and Path(out).absolute() != (Path(directory) / PAGE).absolute():
-        file = result_path(out, is_page=True)
     data = DataSet(directory)
-    root = data.path
+    root = data.path if data.path.name not in ("", "..") else Path(os.path.abspath(data.path))
     if (root / PARTIAL).exists():
-        raise BuildError(f"{root} is a part of a data set; a page shows all of it. Unpack its other archives first.")
+        raise BuildError(f"{root} is a part of a dataset, and a page shows all of it. Unpack its other archives first.")
+    file = result_path(out or root.with_name(f"{root.name}.html"), is_page=True)
     clean_of = clean_images(data, RemakeOptions(source=source, **options))
     progress_function(progress)("drawing", 0, 0)
-    has_clean = clean_of is not None or "clean" in data
-    if file is not None:
-        text = build_page(data, clean_of)
-        try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            write_atomic(file, text)
-        except OSError as e:
-            raise MachineError(f"{file} cannot be written: {reason(e)}.") from e
-        return PageMade(file, data.digest, len(text), has_clean)
-    recorded = {file.path: file.sha256 for file in data.manifest.files}.get(PAGE)
-    if not has_clean and plain_file(root, PAGE) and sha256_file(root / PAGE) == recorded:
-        raise BuildError(
-            f"{root} has its page, and the clean images in it come from the source '{data.manifest.source.name}': name "
-            "that with --source, or write a page without them elsewhere with --out."
-        )
-    if (root / WORK_FOLDER).exists() and extended(root) is not None:
-        raise BuildError(
-            f"{root} is being extended, which makes its page anew. Finish that, or name a file with --out."
-        )
-    with resumable(root), locked(root):
-        add_page(root, clean_of)
-    return PageMade(root / PAGE, data.digest, (root / PAGE).stat().st_size, has_clean)
+    text = build_page(data, clean_of)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(file, text)
+    except OSError as e:
+        raise MachineError(f"{file} cannot be written: {reason(e)}.") from e
+    return PageMade(file, data.digest, len(text), clean_of is not None or "clean" in data)
 
 
 def clean_images(data: DataSet, options: RemakeOptions) -> CleanOf | None:

@@ -11,10 +11,10 @@ import numpy as np
 from blake3 import blake3
 
 from ...digests import digest_of
-from ...errors import BuildError, VerificationError, first_few, listed
+from ...errors import BuildError, FinishedDataset, VerificationError, first_few, listed
 from ...manifests.disk.jsonl import read_jsonl
 from ...manifests.disk.remote import local_folder
-from ...manifests.paths import CONTACT, MANIFEST, PAGE, README, set_path
+from ...manifests.paths import CONTACT, MANIFEST, PAGE, README, set_path, unfinished_folder
 from ...manifests.reader import DataSet
 from ...manifests.records.models import ImageRecord
 from ...manifests.release.release import Release, read_release
@@ -118,18 +118,25 @@ def rebuild(
     out = local_folder(out, "data sets are rebuilt in")
     with resumable(out) as place:
         data = DataSet(release_folder(manifest))
-        place.directory = out / f"{data.manifest.name}-{data.manifest.version}"
-        if place.directory.exists() and place.directory.resolve() == data.path.resolve():
+        directory = out / f"{data.manifest.name}-{data.manifest.version}"
+        place.directory = unfinished_folder(directory)
+        if directory.exists() and directory.resolve() == data.path.resolve():
             raise BuildError(
-                f"{place.directory} is the release itself. Choose another --out; or make what is missing in place: "
-                f"corruptset verify {place.directory} --repair --source SOURCE."
+                f"{directory} is the release itself. Choose another --out, or make what is missing in place: "
+                f"corruptset verify {directory} --repair --source SOURCE."
             )
         remake = RemakeOptions(source=source, **options)
         release = read_release(data, [s.id for s in choose_sets(specs_of(data.manifest), sets)])
         build = recorded_build(data, remake, sets=sets)
-        built = make_build(
-            build, place.directory, progress_function(progress), ReleaseComparison(release, place.directory)
-        )
+        try:
+            built = make_build(
+                build, directory, progress_function(progress), ReleaseComparison(release, place.directory)
+            )
+        except FinishedDataset as e:
+            raise BuildError(
+                f"{directory} is finished, so it is not changed, and it lacks {len(e.lacking)} of the sets that were "
+                f"asked for ({first_few(e.lacking)}). Choose another --out."
+            ) from None
     return _compared(built, release)
 
 

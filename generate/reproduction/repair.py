@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -29,7 +30,6 @@ from ...manifests.paths import (
     README,
     REGIONS,
     SAMPLES,
-    SCRATCH,
     SHA256SUMS,
     SHARDS,
     WORK_FOLDER,
@@ -47,7 +47,7 @@ from ...pixels import pixel_digest
 from ..commit.data_card import data_card, license_text
 from ..commit.finish import contact_of, sample_record
 from ..commit.interruption import resumable
-from ..commit.locks import extended, locked
+from ..commit.locks import locked
 from ..page.build_page import build_page
 from ..pixels.preprocessing import parse_preprocessing, preprocess
 from ..plan.job import CheckedSample
@@ -89,10 +89,7 @@ def repair(directory: Path, before: VerificationReport, options: RemakeOptions, 
     if (m.root / WORK_FOLDER).is_symlink():
         m.leave(WORK_FOLDER, "is a link; take it away and repair again")
         return m
-    if (m.root / WORK_FOLDER).exists() and extended(m.root) is None:
-        m.mended.append(WORK_FOLDER)  # of a build or a repair that was killed: it is removed with the lock
-    with resumable(m.root), locked(m.root):
-        shutil.rmtree(m.root / SCRATCH, ignore_errors=True)
+    with resumable(m.root), locked(m.root), _clean_work_folder(m):
         sets = [s.id for s in m.manifest.sets if m.wrong(set_path(s.id))]
         # Samples first: all that follows names samples by these records.
         if m.sound(SAMPLES) or _samples(m):
@@ -110,6 +107,18 @@ def repair(directory: Path, before: VerificationReport, options: RemakeOptions, 
             _texts(m)
         _checksums(m)
     return m
+
+
+@contextmanager
+def _clean_work_folder(m: Mending) -> Iterator[None]:
+    """Remove the work folder before and after a repair. Before it, a repair that was killed may have left one."""
+    if (m.root / WORK_FOLDER).exists():
+        shutil.rmtree(m.root / WORK_FOLDER)
+        m.mended.append(WORK_FOLDER)
+    try:
+        yield
+    finally:
+        shutil.rmtree(m.root / WORK_FOLDER, ignore_errors=True)
 
 
 def _trusted(m: Mending) -> bool:

@@ -1,4 +1,4 @@
-"""The check of a source: images are decoded before use; problems make one error."""
+"""Check a source before a build: decode every selected image, and report all problems together."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from ...workers import Workers
 from .source import BadSample, Note, Sample, Source
 
 BATCH = 64
-"""Images that one task of the check looks at: some 100 ms of work, much more than the cost of sending it."""
+"""Images per task. Decoding them takes about 100 ms, which is much longer than sending the task to a worker."""
 TIMED = 2
-"""Batches that are looked at in this process, to learn how long one takes."""
+"""Batches that are checked in this process, to measure how long one takes."""
 WORTH_WORKERS_S = 4.0
-"""Seconds of remaining work above which workers are started: to start them takes a second or two."""
+"""Seconds of remaining work above which workers are started. Starting them takes a second or two."""
 
 Judge = Callable[[int, int], str | None]
-"""(width, height) -> why an image of that size cannot be used, or None."""
+"""Callback that takes a width and a height and returns why an image of that size cannot be used, or None."""
 
 Seen = Callable[[int], None]
 
 
 @dataclass(frozen=True)
 class Checked:
-    """What a check found, in the source's order."""
+    """The result of a check, in the order of the source."""
 
     good: list[tuple[Sample, str, int, int, int]] = field(default_factory=list)
     """(sample, sha256, width, height, channels)"""
     bad: list[Note] = field(default_factory=list)
     """(path or id, reason)"""
     turned: list[str] = field(default_factory=list)
-    """Path or id of good images whose EXIF orientation tag asks viewers to turn them."""
+    """Path or id of usable images with an EXIF orientation tag."""
 
     @classmethod
     def joined(cls, parts: Iterable[Checked]) -> Checked:
-        """Return what several checks found together."""
+        """Return the results of several checks as one."""
         checked = cls()
         for part in parts:
             checked.good.extend(part.good)
@@ -49,27 +49,26 @@ class Checked:
 
     @property
     def orientation_notes(self) -> list[str]:
-        """A note on the images that an EXIF orientation tag asks to turn, if there are any."""
+        """Notes for users about images with an EXIF orientation tag."""
         if not self.turned:
             return []
         return [
             f"Images with an EXIF orientation: {len(self.turned):,} of {len(self.good):,} that were checked "
-            f"({first_few(self.turned, 3)}). Builds ignore the orientation: the pixels are used as they are stored, "
-            "and the tag is not kept. OpenCV and many labelling tools turn such images, so their boxes and masks may "
-            "not fit."
+            f"({first_few(self.turned, 3)}). Builds ignore the orientation and do not keep the tag. OpenCV and many "
+            "labelling tools rotate such images, so their boxes and masks may not fit."
         ]
 
     def raise_for_bad(self, notes: Sequence[Note] = ()) -> None:
-        """Raise `SourceError` with every bad image and every note of the listing, if any.
+        """Raise `SourceError` with every bad image and every note of the listing, if there are any.
 
-        Folders come first, because the list is cut after some lines.
+        Folders come first, because long lists are truncated.
         """
         if found := sorted([*notes, *self.bad], key=lambda note: (not note[0].endswith("/"), note)):
             problems = [f"{path}: {reason}" for path, reason in found]
             count = folders_and_files((path for path, _ in found), "file")
             raise SourceError(
                 f"{count} of the source cannot be used:\n{listed(problems)}\n"
-                "Nothing was written. Mend them, or build without them: --skip-bad (they are then recorded in the "
+                "Nothing was written. Fix them, or build without them: --skip-bad (they are then recorded in the "
                 "manifest)."
             )
 
@@ -83,29 +82,29 @@ def check(
     worth_workers_s: float = WORTH_WORKERS_S,
     seen: Seen = lambda images: None,
 ) -> Checked:
-    """Decode every chosen sample once and throw the pixels away.
+    """Decode every chosen sample once, without keeping the pixels.
 
     Parameters
     ----------
     source : Source
     chosen : sequence of Sample
     workers : Workers, optional
-        Each holds one image at a time. Few images need no workers.
+        Worker processes, which are started if there are many images. Each holds one image at a time.
     judge : callable, optional
-        A preprocessing's `problem`: what sizes it cannot take.
+        Returns why an image of a width and height cannot be used, for example `Preprocessing.problem`.
     worth_workers_s : float, optional
         Seconds of remaining work above which workers are started.
     seen : callable, optional
-        Told after every batch how many images are checked.
+        Called after every batch with the number of images that have been checked.
 
     Returns
     -------
     Checked
-        In the order of `chosen`, whatever the number of workers.
+        The result in the order of `chosen`. It does not depend on the number of workers.
     """
     batches = list(enumerate(chosen[i : i + BATCH] for i in range(0, len(chosen), BATCH)))
     found: dict[int, Checked] = {}
-    lean = copy.copy(source)  # without its list of samples, which would travel with every batch
+    lean = copy.copy(source)  # without its list of samples, which would be sent with every batch
     lean.samples, lean.notes, lean.other_files = (), (), {}
     look = functools.partial(_check_batch, lean, judge)
 
@@ -113,14 +112,18 @@ def check(
         found[batch[0]] = checked
         seen(min(len(found) * BATCH, len(chosen)))
 
-    for batch in batches[:TIMED]:  # the first may unpack an archive up to its rows
+    for batch in batches[:TIMED]:  # the first may have to unpack an archive, so the last one is timed
         started = time.perf_counter()
         add(batch, look(batch))
         seconds = time.perf_counter() - started
     if left := batches[TIMED:]:
         worth = workers is not None and seconds * len(left) > worth_workers_s
-        (workers if workers is not None and worth else Workers(1)).run(look, left, add)
+        (workers if workers is not None and worth else Workers(1)).run(look, left, add, describe=_described)
     return Checked.joined(found[number] for number in range(len(batches)))
+
+
+def _described(batch: tuple[int, Sequence[Sample]]) -> str:
+    return f"the images {batch[1][0].id} to {batch[1][-1].id} of the source"
 
 
 def _check_batch(source: Source, judge: Judge | None, batch: tuple[int, Sequence[Sample]]) -> Checked:

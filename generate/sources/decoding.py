@@ -1,33 +1,32 @@
-"""Decoding: from the bytes of an image file to pixels, by documented rules.
+"""Decode image files to pixels.
 
-What the bytes are decides, not the file's suffix.
+The content of a file decides its format, not its suffix.
 
 =============================================  ====================================================================
-what comes                                     what becomes of it
+file                                           result
 =============================================  ====================================================================
-JPEG, PNG, BMP, GIF, TIFF, WebP, PPM/PGM/PBM   decoded, whatever the suffix says
-8-bit RGB                                      as it is
+JPEG, PNG, BMP, GIF, TIFF, WebP, PPM/PGM/PBM   decoded
+8-bit RGB                                      unchanged
 8-bit grey                                     one channel; a recipe with ``channels = "rgb"`` makes it R = G = B
-CMYK, YCbCr                                    to RGB as Pillow converts it, as torchvision's loader does
-palette                                        to RGB
-alpha, or a transparent palette entry          dropped: the stored colour stays, as torchvision's loader does
+CMYK, YCbCr                                    converted to RGB by Pillow, as in torchvision's loader
+palette                                        converted to RGB
+alpha, or a transparent palette entry          transparency dropped, the stored colour kept, as in torchvision's loader
 1-bit                                          0 and 255, one channel
 16-bit grey                                    scaled: round(v / 257), one channel (Pillow's own conversion clips)
 16-bit colour PNG                              the high byte, as Pillow reads it
-EXIF orientation                               ignored, as torchvision's loader does; counted in a note of a build.
-                                               `corrupt` and `preview` turn the image upright. Pillow turns a TIFF
-                                               upright itself, always
-colour profiles, gamma                         ignored, as torchvision's loader does
-a JPEG with further pictures in it (MPO)       the first picture
+EXIF orientation                               ignored, as in torchvision's loader, and counted in a note of a build.
+                                               `corrupt` and `preview` rotate the image. Pillow always rotates a TIFF
+colour profiles, gamma                         ignored, as in torchvision's loader
+a JPEG that contains further images (MPO)      the first image
 several frames or pages (GIF, TIFF, WebP...)   listed
-32-bit integer or float grey, Lab              listed: their range is not known
-12-bit TIFF, 16-bit TIFF with white as 0       listed: likewise
+32-bit integer or float grey, Lab              listed, because the range of their values is not known
+12-bit TIFF, 16-bit TIFF with white as 0       listed, because the range of their values is not known
 HEIC, AVIF, JPEG XL, JPEG 2000                 listed, with how to convert them
 empty, text, other formats                     listed
-truncated, damaged as far as Pillow sees it    listed
-a JPEG without its end marker                  listed, also where all pixels are there
-a side below 8 pixels                          listed: corruptions need 8x8
-above 89,478,485 pixels, or above 512 MiB      listed before a pixel is decoded
+truncated, or damaged as far as Pillow notices listed
+a JPEG without its end marker                  listed, even if it has all its pixels
+a side below 8 pixels                          listed, because corruptions need 8x8 pixels
+above 89,478,485 pixels, or above 512 MiB      listed before any pixel is decoded
 =============================================  ====================================================================
 """
 
@@ -48,10 +47,10 @@ MAX_PIXELS = 89_478_485
 """Pixels that one image may have: Pillow's own limit, above which it warns of a decompression bomb."""
 MAX_FILE_BYTES = 512 * 2**20
 FORMATS = ("JPEG", "PNG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
-"""Pillow's names. Others stay out: some run programs of the machine (EPS), some are containers."""
+"""Names of the formats in Pillow. Others are not read, because some run programs (EPS) and some are containers."""
 
 _CONVERTED = {"1": "L", "RGBA": "RGB", "RGBX": "RGB", "CMYK": "RGB", "YCbCr": "RGB"}
-"""Pillow's modes that it converts as torchvision's loader has them converted."""
+"""Modes of Pillow and the modes that torchvision's loader converts them to."""
 TOO_LARGE = f"has more than the {MAX_FILE_BYTES:,} bytes that one image file may have: leave it out"
 _TOO_MANY = f"has more than the {MAX_PIXELS:,} pixels that one image may have: shrink it, or leave it out"
 CONVERT = (
@@ -118,9 +117,9 @@ def decode_with_orientation(data: bytes, *, upright: bool = False) -> Decoded:
             raise
         except Exception as e:  # Pillow's readers raise many kinds, struct.error and MemoryError among them
             message = (str(e).strip() or type(e).__name__)[:200]
-            mend = "it is truncated or damaged; copy it again from where it came"
-            mend = "save it again without its text" if "MAX_TEXT" in message else mend
-            raise BadSample(f"cannot be decoded as {kind} ({message}): {mend}") from None
+            advice = "it is truncated or damaged; copy it again from where it came"
+            advice = "save it again without its text" if "MAX_TEXT" in message else advice
+            raise BadSample(f"cannot be decoded as {kind} ({message}): {advice}") from None
         finally:
             ImageFile.LOAD_TRUNCATED_IMAGES = truncated
     return Decoded(array[:, :, None] if array.ndim == 2 else array, turned)
@@ -139,7 +138,7 @@ def _has_orientation(picture: Image.Image) -> bool:
 
 
 def _opened(data: bytes) -> Image.Image:
-    """Return the picture with its header read and found fit, no pixel decoded."""
+    """Open an image and check its header, without decoding pixels."""
     if not data:
         raise BadSample("is empty (zero bytes): copy it again from where it came")
     if len(data) > MAX_FILE_BYTES:
@@ -152,8 +151,7 @@ def _opened(data: bytes) -> Image.Image:
         if (name := _unread_format(data)) is not None:
             raise BadSample(CONVERT.format(name)) from None
         raise BadSample(
-            f"is not an image by its bytes, whatever its name says; expected {', '.join(FORMATS)}: replace it or "
-            "remove it"
+            f"does not have the content of an image; expected {', '.join(FORMATS)}: replace it or remove it"
         ) from None
     width, height = picture.size
     if width * height > MAX_PIXELS:  # Pillow's own limit may have been changed by others
@@ -168,13 +166,13 @@ def _opened(data: bytes) -> Image.Image:
     frames = 1 if picture.format == "MPO" else getattr(picture, "n_frames", 1)
     if frames != 1:
         raise BadSample(
-            f"holds {frames} pictures (an animation or several pages): save the one you want as a file of its own"
+            f"contains {frames} images (an animation or several pages): save the one you want as a separate file"
         )
     return picture
 
 
 def _has_end(data: bytes) -> bool:
-    """Whether an end marker follows the first scan of a JPEG. Embedded previews have end markers of their own.
+    """Return whether an end marker follows the first scan of a JPEG. Embedded previews have their own end markers.
 
     Without this check, Pillow's decoder accepts one such file in twelve and refuses the others, depending on the last
     few bits.
@@ -205,7 +203,7 @@ def _unread_format(data: bytes) -> str | None:
 
 
 def _eight_bit(picture: Image.Image) -> Image.Image:
-    """Return a decoded picture as L or RGB, by the rules of this module."""
+    """Convert a decoded image to L or RGB, by the rules of this module."""
     mode = picture.mode
     if mode in ("L", "RGB"):
         return picture

@@ -1,11 +1,11 @@
 """The sources ``folder:PATH`` and ``tree:PATH``: images in folders.
 
-A ``folder`` has one folder per class, or is any tree of images with a CSV of labels, or a tar of either. Without
-labels, the first component of an image's path is its class, and `class_list` numbers the folders. The list of classes
-is made before anything is found wrong with a folder or an image, so no label moves when bad ones are left out.
+A ``folder`` has one sub-folder per class, or is any tree of images with a CSV of labels, or a tar of either. Without a
+CSV, the first component of an image's path is its class, and `class_list` numbers the folders. Classes are numbered
+before any image is checked, so leaving out bad images does not change labels.
 
-A ``tree`` has no labels: every image keeps its path, its name and its format; every other file is copied to the same
-path in the data set.
+A ``tree`` has no labels. Every image keeps its path, its name and its format, and every other file is copied to the
+same path in the dataset.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from .source import Source
 from .tarred import tarfile_like
 
 OTHER_FORMAT = (
-    f"has none of the suffixes {', '.join(KEPT_SUFFIXES)}, and images keep their names: what is stored is JPEG or "
-    "PNG. Convert it, or leave it out: --images PATTERN names the images, and all other files are copied as they are"
+    f"has none of the suffixes {', '.join(KEPT_SUFFIXES)}, but images keep their names and are stored as JPEG or PNG. "
+    "Convert it, or leave it out: --images PATTERN names the images, and all other files are copied unchanged"
 )
 
 
@@ -56,7 +56,7 @@ def open(path: Path, *, labels: str | None = None, groups: str | None = None) ->
     """
     if not path.is_dir() and not tarfile_like(path):
         raise SourceError(
-            f"The source folder: {path} is a file, not a folder. Expected a folder of images, one folder a class."
+            f"The source folder: {path} is a file, not a folder. Expected a folder with one sub-folder per class."
         )
     csv = None if labels is None else Path(labels).expanduser()
     listing = list_classes(path) if csv is None else list_images(path, lambda name: path / name == csv.resolve())
@@ -75,7 +75,7 @@ def open(path: Path, *, labels: str | None = None, groups: str | None = None) ->
 
 
 def list_classes(path: Path) -> ImageListing:
-    """List class folders, or a tar of them, which may have one folder around all."""
+    """List class folders, or a tar of them, which may have one folder around all of them."""
     return list_images(path, around=lambda image: image.count("/") >= 2)
 
 
@@ -85,14 +85,14 @@ def by_class(listing: ImageListing) -> Source:
     loose = [image for image in listing.images if image not in folder_of]
     if not listing.folders and loose:
         raise listing.refuse(
-            f"has no class folders; its {len(loose)} images lie flat: give their labels with --labels CSV (columns "
-            "file,label), or sort them into class folders"
+            f"has no class folders; its {len(loose)} images are all in one folder: give their labels with --labels CSV "
+            "(columns file,label), or sort them into class folders"
         )
     if not folder_of:
         where = f" in its {len(listing.folders)} class folders" if listing.folders else ""
-        raise listing.refuse(f"holds no image{where}: expected one folder a class, with images in it")
+        raise listing.refuse(f"contains no image{where}: expected one folder per class, with images in it")
     listing.notes += [
-        (image, "lies outside the class folders: move it into one, or give labels for all with --labels CSV")
+        (image, "is outside the class folders: move it into one, or give labels for all images with --labels CSV")
         for image in loose
     ]
     known = number_folders(listing.folders)
@@ -115,13 +115,13 @@ def open_tree(path: Path, *, images: str | None = None) -> Source:
     path : Path
         The folder.
     images : str, optional
-        A shell pattern over paths, such as ``val2017/*.jpg``, that says which files are images. The suffix matches in
-        upper and lower case. By default all files with the suffix of an image are.
+        A shell pattern for paths, such as ``val2017/*.jpg``, that selects the images. The suffix matches in upper and
+        lower case. By default all files with the suffix of an image are selected.
 
     Raises
     ------
     SourceError
-        The path is no folder, or holds no image; or there is no pattern, and some images are stored as masks are.
+        The path is not a folder or contains no image, or some images look like masks and there is no pattern.
     """
     if not path.is_dir():
         raise SourceError(
@@ -133,7 +133,8 @@ def open_tree(path: Path, *, images: str | None = None) -> Source:
     chosen = listing.images if images is None else [file for file in listing.files if matches(file, images)]
     if not chosen:
         there = f" The images there: {first_few(listing.images)}" if listing.images else ""
-        raise listing.refuse("holds no image" + ("" if images is None else f" that --images {images!r} names.{there}"))
+        named = "" if images is None else f" that --images {images!r} names.{there}"
+        raise listing.refuse(f"contains no image{named}")
     kept = [file for file in chosen if kept_suffix(file)]
     remarks = refuse_masks(path, kept, listing.files) if images is None else ()
     listing.notes += [(file, OTHER_FORMAT) for file in chosen if not kept_suffix(file)]

@@ -1,7 +1,7 @@
 """The source ``hdf5:FILE``: datasets of images and labels, or a shard of a corruptset build.
 
-Ids are ``data/<row>``. A shard that lies in its build keeps its samples' ids, labels, splits and classes: its ``index``
-says which samples its rows are.
+Ids are ``data/<row>``. A shard in the directory of its build keeps the ids, labels, splits and classes of its samples,
+which its dataset ``index`` names.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from .rows import ImageRows, Rows, row_source
 from .source import Sample, Source
 
 MOST_RATIO = 1100
-"""How much more than its file a dataset may hold: deflate reaches 1032, and what was never written takes no space at
-all.
+"""Limit of the ratio of a dataset's size to its file's size. Deflate reaches 1032, and chunks that were never written
+take no space at all.
 """
 MOST_AHEAD = 64
-"""Rows that are read at once, at most: to open the file then costs little beside them."""
+"""Largest number of rows that are read at once, so that opening the file takes a small share of the time."""
 AHEAD_BYTES = 4 << 20
 CHUNK_CACHE = 64 << 20
-"""Bytes: a compressed chunk is not unpacked again for every row of it."""
+"""Bytes of HDF5's chunk cache, so that a compressed chunk is not decompressed for each of its rows."""
 FILTERS = {
     **{307: "bzip2", 32000: "lzf", 32001: "blosc", 32004: "lz4", 32008: "bitshuffle", 32013: "zfp", 32015: "zstd"},
     **{32017: "sz", 32018: "fcidecomp", 32024: "sz3", 32026: "blosc2", 32028: "sperr", 305: "lzo", 4: "szip"},
 }
-"""Number of an HDF5 filter, as The HDF Group registers them -> its name."""
+"""Names of HDF5 filters by the numbers under which The HDF Group registers them."""
 DAMAGED = (OSError, RuntimeError, LookupError, ValueError, TypeError, AttributeError, OverflowError)
-"""What h5py raises of a damaged file, when it is opened and whenever more of it is read."""
+"""Errors that h5py raises for damaged files, when they are opened and when they are read."""
 
 
 def open(path: Path, *, labels: str | None = None, images: str | None = None) -> Source:
-    """Open an HDF5 file; nothing is read but its labels.
+    """Open an HDF5 file and read its labels.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def open(path: Path, *, labels: str | None = None, images: str | None = None) ->
     Raises
     ------
     SourceError
-        No HDF5 file, no such datasets, images that are not uint8, labels that do not belong to them.
+        The file is not HDF5 or has no such datasets, the images are not uint8, or the labels do not fit them.
     """
     if (problem := file_problem(path)) is not None:
         raise SourceError(
@@ -72,9 +72,10 @@ def open(path: Path, *, labels: str | None = None, images: str | None = None) ->
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
-    """Open a file.
+    """Open a file for one read.
 
-    None is kept open: a handle shared over a fork reads wrong bytes, and one of a file that is written to old ones.
+    Files are not kept open, because handles that are shared over a fork read wrong bytes, and handles of a file that
+    is being written read old ones.
     """
     import h5py
 
@@ -89,7 +90,7 @@ def _opened(path: Path) -> Iterator[Any]:
 
 
 class Stored:
-    """The images of a dataset; a row is read with its neighbours."""
+    """The images of an HDF5 dataset, which are read in groups of neighbouring rows."""
 
     def __init__(self, path: Path, dataset: Any, encoded: bool) -> None:
         self.path, self.name, self.shape, self.dtype = path, dataset.name, dataset.shape or (), dataset.dtype
@@ -106,7 +107,7 @@ class Stored:
             with _opened(self.path) as file:
                 try:
                     self.kept = first, file[self.name][first : first + self.ahead]
-                except DAMAGED:  # a damaged row does not take its neighbours along
+                except DAMAGED:  # neighbours of a damaged row are still readable
                     alone: NDArray[np.uint8] = file[self.name][row]
                     return alone
         image: NDArray[np.uint8] = self.kept[1][row - first]
@@ -127,14 +128,13 @@ def _read(path: Path, images: str, labels: str) -> Rows:
 def _dataset(file: Any, path: Path, name: str, option: str) -> Any:
     import h5py
 
-    # get with getlink: a link into another file must not be followed to find out that it is one.
+    # getlink, because a link into another file must not be followed
     link = file.get(name, getlink=True) if name in file else None
     if link is None or isinstance(link, h5py.ExternalLink) or not isinstance(file[name], h5py.Dataset):
         names: list[str] = []
         file.visititems(lambda n, item: names.append(n) if isinstance(item, h5py.Dataset) else None)
         raise SourceError(
-            f"{path} has no dataset {name!r} of its own. It has {first_few(names, 12) or 'none'}: name one with "
-            f"{option}."
+            f"{path} contains no dataset {name!r}. It has {first_few(names, 12) or 'none'}: name one with {option}."
         )
     dataset = file[name]
     _require_filters(dataset, path, name)
@@ -175,16 +175,16 @@ def _require_filters(dataset: Any, path: Path, name: str) -> None:
 
 
 def _name_as_build(source: Source, path: Path) -> None:
-    """Give a shard's samples and classes their names in the build around it."""
+    """Give the samples and classes of a shard their names in its build."""
     with _opened(path) as file:
         index = _dataset(file, path, INDEX, "--images")[()].tolist()
         depth = str(file.attrs["set"]).count("/")
     build = path.parents[min(depth + 1, len(path.parents) - 1)]
     if not (build / "manifest.json").is_file():
         raise SourceError(
-            f"{path} is a shard of a corruptset build, and its samples' ids are in the build's samples.jsonl: "
-            f"give it where the build put it ({build} holds no manifest.json). Or name its datasets, --images images "
-            "--labels labels, and its rows become data/0, data/1, ..."
+            f"{path} is a shard of a corruptset build, and the ids of its samples are in the build's samples.jsonl, "
+            f"but {build} has no manifest.json. Give the shard in the directory of its build. Or name its datasets "
+            "with --images images --labels labels; its rows then become data/0, data/1, ..."
         )
     try:
         data = open_build(build)
@@ -193,7 +193,7 @@ def _name_as_build(source: Source, path: Path) -> None:
         raise SourceError(f"{path} does not belong to the build in {build}: {e}") from None
     if [r.label for r in rows] != [s.label for s in source.samples] or [r.index for r in rows] != index:
         raise SourceError(
-            f"{path} does not belong to the build in {build}: its labels are others. Fetch the shard again."
+            f"{path} does not belong to the build in {build}, because its labels differ. Download the shard again."
         )
     source.samples = tuple(Sample(i, r.id, r.label, None, r.split) for i, r in enumerate(rows))
     source.classes = tuple(data.classes)

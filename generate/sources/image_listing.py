@@ -1,6 +1,6 @@
-"""The images of a folder or a tar, by their names.
+"""List the images of a folder or a tar by their names.
 
-What is an image, what is ignored and what cannot be used is decided here for every source of files.
+For every source of files, this module decides which files are images, which are ignored and which cannot be used.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from .source import MemberPlace, Note, Sample, Source, stored_path
 from .tarred import leads_out, list_tar, read_place
 
 KEPT_SUFFIXES = ("jpg", "jpeg", "jpe", "jfif", "png")
-"""Those that images can keep in a data set, which stores JPEG and PNG."""
+"""Suffixes that images can keep in a dataset, which stores JPEG and PNG."""
 IMAGE_SUFFIXES = (
     *KEPT_SUFFIXES,
     *("apng", "bmp", "dib", "gif", "tif", "tiff", "webp", "ppm", "pgm", "pbm", "pnm"),
 )
-"""Files that are samples by their names; what they hold is decided by their bytes."""
+"""Suffixes of files that are samples. Their content decides the format."""
 DOCUMENT_SUFFIXES = (
     *("txt", "md", "rst", "pdf", "bib", "cff", "csv", "tsv", "json", "jsonl"),
     *("xml", "html", "htm", "yaml", "yml", "toml", "md5", "sha256"),
@@ -44,18 +44,18 @@ DOCUMENT_NAMES = (
     *("readme", "license", "licence", "copying", "notice", "citation", "authors", "changelog"),
     *("md5sums", "sha256sums"),
 )
-"""Notes that lie beside images; ignored."""
+"""Names of text files that come with images and are ignored."""
 SYSTEM_NAMES = ("thumbs.db", "ehthumbs.db", "desktop.ini", "__macosx", "$recycle.bin", "@eadir", "lost+found")
-"""What operating systems leave in folders; ignored, as are names that begin with a dot."""
-NO_IMAGE = f"has no suffix of an image ({', '.join(IMAGE_SUFFIXES)}): name it as what it is, or move it away"
+"""Files that operating systems create. They are ignored, as are names that begin with a dot."""
+NO_IMAGE = f"has no suffix of an image ({', '.join(IMAGE_SUFFIXES)}): rename it or move it away"
 EMPTY = "is a class folder without an image: put its images in, or remove it (torchvision's ImageFolder refuses it too)"
 SAME = "has the same id as {} (without suffix, and on disks that ignore case or Unicode forms): rename all but one"
-NO_USABLE = "is a class folder in which no image can be used: see what is said of its files"
+NO_USABLE = "is a class folder in which no image can be used: see the messages about its files"
 LOOP = "is a link to a folder that contains it, so it has no end: remove it"
-LOST = "is a link that leads nowhere: restore what it leads to, or remove it"
+LOST = "is a broken link: restore its target, or remove it"
 NO_FILE = "is a pipe, a device or a socket: remove it"
 MAX_VISITS = 100
-"""How often one folder is listed. Links between a few folders can make millions of paths."""
+"""Limit on how often one folder is listed. Links between a few folders can make millions of paths."""
 TOO_MANY = f"is one of more than {MAX_VISITS} paths to one folder: remove the links that are not needed"
 
 
@@ -70,15 +70,15 @@ class ImageListing:
     images: list[str] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
-    """All of them: images, documents, and what is noted for its name."""
+    """All files: images, documents, and files with a note about their name."""
     places: dict[str, MemberPlace] = field(default_factory=dict)
-    """Path -> where its bytes lie in the tar."""
+    """Path -> offset and size of the file in the tar."""
     groups: Groups | None = None
     remarks: list[str] = field(default_factory=list)
-    """Notes for users about what was listed."""
+    """Notes for users about the listing."""
 
     def add(self, path: str) -> None:
-        """Add a file by its name: to images or notes, or, documents, to neither."""
+        """Add a file: to the images, to the notes, or, if it is a document, to neither."""
         self.files.append(path)
         name = path.rpartition("/")[2].lower()
         stem, _, suffix = name.rpartition(".")
@@ -100,9 +100,9 @@ class ImageListing:
         return source
 
     def refuse(self, why: str) -> SourceError:
-        """Return the error that says why there are no samples, and what was found wrong."""
+        """Return the error for a listing without samples, with all notes."""
         lines = listed([f"{shown(path)}: {problem}" for path, problem in sorted(self.notes)])
-        return SourceError(f"{self.path} {why}." + (f" What was found:\n{lines}" if lines else ""))
+        return SourceError(f"{self.path} {why}." + (f" Problems:\n{lines}" if lines else ""))
 
     def source(
         self,
@@ -112,17 +112,17 @@ class ImageListing:
         names: Iterable[str] = (),
         classes: Sequence[ClassRecord] = (),
     ) -> Source:
-        """Return a source of the images that have fit names and groups, by id.
+        """Return a source of the images that have valid names and groups, sorted by id.
 
         Parameters
         ----------
         scheme : str
         labels : mapping of path to label
-            Names of classes, which are numbered in their sorted order; or numbers; or None, no label.
+            Names of classes, which are numbered in sorted order; or numbers; or None for images without labels.
         identify : callable
-            From a path to the sample's id.
+            Returns the id of the sample with a path.
         names : iterable of str
-            Classes that there are, whether an image has them or not.
+            Classes of the source, including classes without images.
         classes : sequence of ClassRecord
             The class list that labels which are numbers refer to. By default it follows from the labels.
 
@@ -169,7 +169,7 @@ class ImageListing:
 
 
 def ignored(name: str) -> bool:
-    """Whether a file of this name is hidden, or left by an operating system.
+    """Return whether a file with this name is hidden, or was created by an operating system.
 
     Examples
     --------
@@ -180,24 +180,24 @@ def ignored(name: str) -> bool:
 
 
 def kept_suffix(path: str) -> bool:
-    """Whether an image of this name can keep it in a data set."""
+    """Return whether an image can keep this name in a dataset."""
     return path.lower().rpartition(".")[2] in KEPT_SUFFIXES
 
 
 def list_images(
     path: Path, skip: Callable[[str], bool] = lambda path: False, around: Callable[[str], bool] = lambda path: False
 ) -> ImageListing:
-    """List the images of a folder or a plain tar; none is read.
+    """List the images of a folder or a plain tar without reading them.
 
     Parameters
     ----------
     path : Path
         The folder, whose links are followed, or the tar, whose links are not.
     skip : callable, optional
-        Whether a path that may lie in the folder is no part of it (labels, a devkit).
+        Returns whether a path is not part of the source, for example a file of labels or a devkit.
     around : callable, optional
-        Whether the first folder of an image's path in a tar can lie around the folders that count: such a folder, if
-        all images are in it, is left out of paths. Tars are made from within a folder or from beside it.
+        Returns whether the first folder of an image's path in a tar may be a folder around the class folders. If it is
+        for all images, this folder is removed from the paths. People make tars from inside a folder or from outside.
     """
     listing = ImageListing(path)
     if path.is_dir():
@@ -210,7 +210,7 @@ def list_images(
 
 
 def _list_members(listing: ImageListing, skip: Callable[[str], bool], around: Callable[[str], bool]) -> None:
-    """Add what a tar holds. What it would hold if it were unpacked decides what its class folders are."""
+    """Add the members of a tar. The class folders are those that unpacking it would create."""
 
     def counts(name: str) -> bool:
         return leads_out(name) or not (any(map(ignored, name.split("/"))) or skip(name))
@@ -239,7 +239,7 @@ def _named_as(name: str, suffixes: Sequence[str]) -> bool:
 
 
 def _may_be_folder(name: str) -> bool:
-    """Whether a link that cannot be followed may have been made for a class folder, which then keeps its label."""
+    """Return whether a link that cannot be followed may stand for a class folder, which then keeps its label."""
     return not _named_as(name, (*IMAGE_SUFFIXES, *DOCUMENT_SUFFIXES))
 
 
@@ -248,7 +248,7 @@ def _identity(status: os.stat_result) -> tuple[int, int]:
 
 
 def _walk(listing: ImageListing, skip: Callable[[str], bool]) -> None:
-    """Add what a folder holds; links are followed, unless they lead to a folder that contains them."""
+    """Add the files of a folder. Links are followed unless they lead to a folder that contains them."""
     root = listing.path.resolve()
     visits: Counter[tuple[int, int]] = Counter()
     waiting = [("", frozenset(_identity(folder.stat()) for folder in (root, *root.parents)))]
@@ -257,7 +257,7 @@ def _walk(listing: ImageListing, skip: Callable[[str], bool]) -> None:
         try:
             names = sorted(os.listdir(listing.path / folder))
         except OSError as e:
-            listing.notes.append((folder or "./", f"cannot be listed ({reason(e)}): mend its permissions"))
+            listing.notes.append((folder or "./", f"cannot be listed ({reason(e)}): change its permissions"))
             continue
         for name in names:
             path = folder + name
@@ -285,24 +285,24 @@ def _walk(listing: ImageListing, skip: Callable[[str], bool]) -> None:
 
 
 def _why_lost(error: OSError) -> str:
-    """Return why what a name leads to cannot be looked at."""
+    """Return why the target of a link cannot be used."""
     if error.errno in (errno.ENOENT, errno.ENOTDIR):
         return LOST
     if error.errno == errno.ELOOP:
         return "is a link that leads back to itself: remove it"
-    return f"cannot be looked at ({reason(error)}): change its permissions"
+    return f"cannot be accessed ({reason(error)}): change its permissions"
 
 
 def read_image(path: Path, sample: Sample) -> bytes:
-    """Return the bytes of an image in a folder or a tar, or raise `BadSample`."""
+    """Return the bytes of an image file in a folder or a tar, or raise `BadSample`."""
     try:
         if sample.place is not None:
             return read_place(path, sample.place)
-        with open_regular(path / str(sample.path)) as file:  # it may have become a pipe since it was listed
+        with open_regular(path / str(sample.path)) as file:  # the file may have been replaced by a pipe
             if os.fstat(file.fileno()).st_size > MAX_FILE_BYTES:
                 raise BadSample(TOO_LARGE)
             return file.read(MAX_FILE_BYTES + 1)
     except SourceError as e:
         raise BadSample(f"cannot be read any more: {e}") from None
     except OSError as e:
-        raise BadSample(f"cannot be read ({reason(e)}): mend its permissions, or copy it again") from None
+        raise BadSample(f"cannot be read ({reason(e)}): change its permissions, or copy it again") from None

@@ -1,4 +1,4 @@
-"""Names of samples: ids, classes, labels and groups, from paths, CSVs and numbers."""
+"""Ids, classes, labels and groups of samples, from paths, CSV files and arrays."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from ...manifests.records.models import ClassRecord
 CONTROLS = ("Cc", "Zl", "Zp")
 """Unicode categories of characters that break lines and terminals."""
 MAX_NAME_BYTES = 240
-"""Of one component in UTF-8: file systems take 255, and a suffix is added while an image is written."""
+"""Limit for one component of a path in UTF-8. File systems allow 255, and a suffix is added while a file is written."""
 MAX_ID_BYTES = 1024
 EQUAL = "has the same name as {} on disks that ignore case or Unicode forms: rename one"
 
 
 def normal(text: str) -> str:
-    """Return a text in Unicode's normal form C."""
+    """Return a text in Unicode normal form C."""
     return unicodedata.normalize("NFC", text)
 
 
 def sample_id(path: str) -> str:
-    """Return an image's id: its POSIX path without suffix, in Unicode's normal form C.
+    """Return the id of an image: its POSIX path without suffix, in Unicode normal form C.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def sample_id(path: str) -> str:
 
 
 def shown(path: str) -> str:
-    """Return a path as text; bytes that are no UTF-8 and control characters are escaped.
+    """Return a path as printable text. Bytes that are not UTF-8 and control characters are escaped.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def name_problem(path: str) -> str | None:
 
 
 def find_equal(named: Mapping[str, str], reason: str = EQUAL) -> dict[str, str]:
-    """Return path -> reason for those whose names are equal under case folding."""
+    """Return path -> reason for the paths whose names are equal under case folding."""
     groups: dict[str, list[str]] = defaultdict(list)
     for path, name in named.items():
         groups[normal(normal(name).casefold())].append(path)
@@ -92,13 +92,13 @@ def find_equal(named: Mapping[str, str], reason: str = EQUAL) -> dict[str, str]:
 
 
 def find_unfit(names: Iterable[str]) -> dict[str, str]:
-    """Return name -> reason for those that cannot be stored, or not beside each other."""
+    """Return name -> reason for the names that cannot be stored, or cannot be stored together."""
     problems = {name: name_problem(name) for name in names}
     return find_equal({name: name for name in problems}) | {name: why for name, why in problems.items() if why}
 
 
 def class_problems(names: Sequence[str]) -> list[str]:
-    """Return what is wrong with names of classes, which are names of folders too."""
+    """Return the problems of class names, which are also names of folders."""
     wrong = find_unfit(names)
     for name in names:
         if not name or "/" in name or name.startswith(".") or len(name.encode("utf-8", "replace")) > 200:
@@ -107,7 +107,7 @@ def class_problems(names: Sequence[str]) -> list[str]:
 
 
 def folder_classes(names: Sequence[str]) -> tuple[ClassRecord, ...]:
-    """Return the classes that folders of these names are, in their order."""
+    """Return one class for each folder name, in the given order."""
     return tuple(ClassRecord(index=i, name=name, folder=name) for i, name in enumerate(names))
 
 
@@ -124,12 +124,12 @@ def numbered_classes(last: int) -> tuple[ClassRecord, ...]:
 
 
 def named_classes(names: Sequence[str], where: str) -> tuple[ClassRecord, ...]:
-    """Return the classes of a list of names; folders sort as they are numbered.
+    """Return the classes of a list of names. Their folders sort in the order of the labels.
 
     Raises
     ------
     SourceError
-        A name is given twice, or cannot be a folder's.
+        A name is given twice, or cannot be the name of a folder.
 
     Examples
     --------
@@ -155,7 +155,7 @@ def read_rows(path: Path, what: str, expected: str) -> list[tuple[int, list[str]
     Raises
     ------
     SourceError
-        It cannot be read, or is no UTF-8 or no CSV.
+        The file cannot be read, or is not a CSV in UTF-8.
     """
     try:
         reader = csv.reader(read_text(path, MAX_CSV_BYTES).splitlines(keepends=True), strict=True)
@@ -172,10 +172,10 @@ def _read_column(
     judge: Callable[[Mapping[str, int]], Sequence[str]],
     expected: str,
 ) -> dict[str, str]:
-    """Return a CSV's ``file,<column>`` as a mapping from an image's path on disk.
+    """Read a CSV with the columns ``file,<column>`` as a mapping from paths of images.
 
-    Paths are compared in Unicode's normal form C, in which values are returned, too. `judge` takes the sorted values,
-    each with the first line that has it, and returns what is wrong with them.
+    Paths are compared in Unicode normal form C, and values are returned in it. `judge` takes the sorted values, each
+    with the first line that has it, and returns their problems.
     """
     (_, head), *rows = read_rows(path, f"{column}s", f"a CSV with the columns file,{column}") or [(1, ["nothing"])]
     if head != ["file", column]:
@@ -198,7 +198,7 @@ def _read_column(
             near = suggest(name, on_disk) if len(on_disk) < 5000 else ""
             problems.append(f"line {line}: there is no image {row[0]!r} in the folder.{near}")
         elif seen.setdefault(name, line) != line:
-            problems.append(f"line {line}: {row[0]!r} was given on line {seen[name]} already")
+            problems.append(f"line {line}: {row[0]!r} is also on line {seen[name]}")
         elif not value:
             problems.append(f"line {line}: {row[0]!r} has no {column}")
         else:
@@ -208,13 +208,13 @@ def _read_column(
     if problems:
         raise SourceError(
             f"The {column}s {path} have {len(problems)} mistake{'s' * (len(problems) > 1)}:\n{listed(problems)}\n"
-            f"Expected one line 'file,{column}' an image: the file as a path below the folder, {expected}."
+            f"Expected one line 'file,{column}' per image: the file as a path below the folder, {expected}."
         )
     return said
 
 
 def read_labels(path: Path, images: Sequence[str]) -> tuple[dict[str, str | int], list[str]]:
-    """Read a CSV's labels, which are all whole numbers or all class names.
+    """Read the labels of a CSV, which are all whole numbers or all class names.
 
     Whole numbers may be written with a decimal point (``3.0``), as pandas writes a column that once had an empty cell.
 
@@ -223,12 +223,12 @@ def read_labels(path: Path, images: Sequence[str]) -> tuple[dict[str, str | int]
     label_of : dict
         Path on disk -> label.
     remarks : list of str
-        A note for users where numbers have a decimal point.
+        A note for users if numbers have a decimal point.
 
     Raises
     ------
     SourceError
-        Every mistake at once, with its line.
+        The CSV has mistakes. The message lists all of them with their lines.
     """
     expected = f"the label a whole number from 0 to {MAX_LABEL} (3.0 is read as 3) or a class name"
     label_of = _read_column(path, "label", images, _label_problems, expected)
@@ -242,7 +242,7 @@ WHOLE = re.compile(r"[0-9]+(\.0*)?")
 _ANY_NUMBER = re.compile(
     r"[-+\u2212]?(\d+([.,]\d*)?|[.,]\d+)(e[-+\u2212]?\d+)?|0x[0-9a-f]+|[-+]?(nan|inf|infinity)", re.IGNORECASE
 )
-"""Texts that somebody means as numbers. Sorted as text, they would get labels in an order that nobody means."""
+"""Texts that are meant as numbers. Sorted as text, they would get labels in an unintended order."""
 
 
 def _whole(label: str) -> int:
@@ -267,7 +267,7 @@ def _label_problems(lines: Mapping[str, int]) -> list[str]:
 
 
 def _kind(label: str) -> str:
-    """Return what is wrong with a number that is no label."""
+    """Return why a number cannot be a label."""
     if not label.isascii():
         return "written with other digits or signs than 0 to 9"
     if "n" in label.lower():
@@ -288,15 +288,15 @@ class Groups(NamedTuple):
     """Groups of images."""
 
     kind: str
-    """``csv``, or a word such as ``style``: what stands in manifests."""
+    """``csv``, or a word such as ``style``, as in manifests."""
     of: Mapping[str, str]
-    """An image's path on disk -> its group."""
+    """Path of an image on disk -> its group."""
     missing: str
-    """What is said of an image without one."""
+    """The message for an image without a group."""
 
 
 def read_groups(path: Path, images: Sequence[str]) -> Groups:
-    """Return the groups of a CSV; every mistake is listed."""
+    """Read the groups of a CSV, or raise `SourceError` with all its mistakes."""
 
     def judge(groups: Iterable[str]) -> list[str]:
         return [f"the group {group!r} {problem}" for group in groups if (problem := group_problem(group)) is not None]
@@ -306,32 +306,32 @@ def read_groups(path: Path, images: Sequence[str]) -> Groups:
 
 
 def no_row(path: Path) -> str:
-    """Return what is said of an image that a CSV does not name."""
+    """Return the message for an image that a CSV does not name."""
     return f"has no row in {path.name}: add one, or leave the image out"
 
 
 def whole_labels(given: NDArray[Any], count: int, where: str, high: int = MAX_LABEL) -> NDArray[np.int64]:
-    """Return labels from 0 to ``high``, or refuse them.
+    """Return labels from 0 to ``high``, or raise `SourceError`.
 
-    Floats are taken where they are whole numbers, as in a CSV.
+    Floats are accepted if they are whole numbers, as in a CSV.
     """
     if given.dtype.kind not in "iuf" or given.ndim != 1:
         raise SourceError(
-            f"{where} holds {given.dtype} of shape {given.shape}; expected whole numbers of shape ({count},), one an "
+            f"{where} holds {given.dtype} of shape {given.shape}; expected whole numbers of shape ({count},), one per "
             "image."
         )
     if len(given) != count:
         raise SourceError(
-            f"{where} has {len(given)} labels for {count} images; expected one an image. Do the two belong together? "
+            f"{where} has {len(given)} labels for {count} images; expected one per image. Do the two belong together? "
             "Download them again."
         )
     wrong = np.flatnonzero(~((given >= 0) & (given <= high) & (given == np.floor(given))))  # NaN is neither
     if len(wrong):
         rows = ", ".join(f"row {i}: {given[i]}" for i in wrong[:5])
-        what = "out of range" if given.dtype.kind != "f" else "out of range or no whole number"
+        what = "out of range" if given.dtype.kind != "f" else "out of range or not whole numbers"
         raise SourceError(
             f"{where} has {len(wrong)} label{'s' * (len(wrong) > 1)} {what} ({rows}); expected 0 to {high}. "
-            "Download it again, or make it again."
+            "Download or create it again."
         )
     labels: NDArray[np.int64] = given.astype(np.int64)
     return labels

@@ -1,8 +1,8 @@
-"""Published sets of rows: CIFAR, what is shaped like MNIST, and Icons-50.
+"""Sources of published datasets that are arrays: CIFAR, MNIST and its relatives, and Icons-50.
 
-Rows keep the order of the files. Every form of a set gives the same samples: ids, labels, and the sha256 of the pixels.
-Icons-50 alone is two sources: the file has icons of 32x32 and numbers for classes; the folders have icons of any size,
-named ``<style>_<rendition>_<subtype>.png``.
+Rows keep the order of the files. Every form of a dataset gives the same samples, with the same ids, labels and sha256
+of the pixels. Icons-50 is an exception: its file has icons of 32x32 pixels and numbers as class names, and its folders
+have icons of any size, named ``<style>_<rendition>_<subtype>.png``.
 
 References
 ----------
@@ -45,17 +45,16 @@ def _one_of(option: str, given: str, known: Mapping[str, T]) -> T:
 
 
 class Cifar(NamedTuple):
-    """One of the two data sets: the names of its files."""
+    """The file names of CIFAR-10 or CIFAR-100."""
 
     places: tuple[str, ...]
-    """Its folders and archives, as they lie in the folder that they were downloaded to; those that are preferred first.
-    """
+    """Names of its folders and archives, in order of preference."""
     meta: str
     """The file of the class names of the python version."""
     batches: Mapping[str, tuple[str, ...]]
     """split -> files, with ``.bin`` at the end in the binary version."""
     names: tuple[tuple[str, str], ...]
-    """For each label that a row has, its name in the python version and the binary version's file of class names."""
+    """For each label of a row, its name in the Python version and the file of class names in the binary version."""
 
 
 CIFAR = {
@@ -74,7 +73,7 @@ CIFAR = {
 }
 PIXELS = 3 * 32 * 32
 MOST_NAMES = 1000
-"""Classes that a file may name: CIFAR has a hundred at most."""
+"""Limit on the number of class names in a file. CIFAR has at most a hundred."""
 
 
 def open_cifar10(path: Path, *, split: str = "test") -> Source:
@@ -132,7 +131,7 @@ def _read_cifar(scheme: str, path: Path, splits: tuple[str, ...], which: int) ->
 
 
 def _contents(path: Path, members: Sequence[str] = ()) -> str:
-    """Return what a folder, or an archive with these members, holds in place of the expected files, as a sentence."""
+    """Describe the content of a folder, or of an archive with these members, in a sentence for error messages."""
     if path.is_dir():
         names = [f"{entry.name}/" if entry.is_dir() else entry.name for entry in path.iterdir()]
         images = len(list_images(path).images)
@@ -147,33 +146,30 @@ def _contents(path: Path, members: Sequence[str] = ()) -> str:
 
 def _binary(data: bytes | bytearray, label_bytes: int, which: int) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     if len(data) % (label_bytes + PIXELS):
-        raise Refused(
-            f"it has {len(data):,} bytes, which are no whole rows of {label_bytes + PIXELS}: it is cut, or of another "
-            "data set"
-        )
+        raise Refused(f"it has {len(data):,} bytes, which is not a multiple of the row size {label_bytes + PIXELS}")
     table = np.frombuffer(data, np.uint8).reshape(-1, label_bytes + PIXELS)
     return table[:, label_bytes:], table[:, which]
 
 
 IDX = re.compile(r"^(?P<prefix>.*?)-?(?P<split>train|t10k|test)-(?P<kind>images|labels)[-.]idx[13]-ubyte(\.gz)?$")
 MAGIC = {"labels": 0x801, "images": 0x803}
-"""Unsigned bytes of one dimension, and of three."""
+"""Magic numbers of IDX files of unsigned bytes with one dimension and with three."""
 CLASSES = ((0, 9), (1, 26), (0, 46), (0, 61))
-"""First and last label of what is published: MNIST, Fashion, K, EMNIST digits; EMNIST letters; balanced (and bymerge);
-byclass.
+"""First and last labels of MNIST, Fashion-MNIST, KMNIST and EMNIST digits; of EMNIST letters; of EMNIST balanced and
+bymerge; of EMNIST byclass.
 """
 IDX_FILES = "Expected {train,t10k}-images-idx3-ubyte.gz and {train,t10k}-labels-idx1-ubyte.gz, or such files unpacked."
 
 
 def open_mnist(path: Path, *, split: str = "test") -> Source:
-    """Open a folder of IDX files; or ``FOLDER/PREFIX``, where a folder holds several sets (``gzip/emnist-letters``).
+    """Open a folder of IDX files, or ``FOLDER/PREFIX`` if a folder has several datasets (``gzip/emnist-letters``).
 
-    Pixels are stored as they are (EMNIST's are transposed, as it is published).
+    Images keep the published orientation; those of EMNIST are transposed.
 
     Raises
     ------
     SourceError
-        Files are missing, cut, of another kind, or do not agree with each other.
+        Files are missing, truncated, of another kind, or do not fit together.
     """
     splits, path = _one_of("--split", split, SPLITS), path.expanduser()
     folder, prefix = (path, None) if path.is_dir() else (path.parent, path.name.rstrip("-"))
@@ -188,27 +184,27 @@ def open_mnist(path: Path, *, split: str = "test") -> Source:
     if not sets:
         there = f" In {folder} {_contents(folder)}" if folder.is_dir() else ""
         raise SourceError(
-            f"The source mnist: {path} is no folder with IDX files, nor do names of IDX files begin so.{there} "
-            f"{IDX_FILES}"
+            f"The source mnist: {path} is not a folder with IDX files, and not the first part of the names of IDX "
+            f"files.{there} {IDX_FILES}"
         )
     if len(sets) > 1:
         names = ", ".join(f"mnist:{folder / name}" for name in sorted(sets))
-        raise SourceError(f"The source mnist:{path} holds {len(sets)} data sets; say which one: {names}.")
+        raise SourceError(f"The source mnist:{path} contains {len(sets)} datasets. Choose one: {names}.")
     (files,) = sets.values()
     held = [part for part in SPLITS["all"] if part in splits or any(name.startswith(part) for name in files)]
     if missing := [f"{part} {kind}" for part in held for kind in MAGIC if f"{part} {kind}" not in files]:
         raise SourceError(
-            f"The source mnist:{path} has no files of {missing[0]} (it has {', '.join(files)}). {IDX_FILES}"
+            f"The source mnist:{path} has no file of {missing[0]} (it has {', '.join(files)}). {IDX_FILES}"
         )
     pairs = tuple((part, files[f"{part} images"], files[f"{part} labels"]) for part in held)
     return row_source("mnist", list(files.values()), _read_mnist, pairs, splits)
 
 
 def _read_mnist(pairs: tuple[tuple[str, Path, Path], ...], splits: tuple[str, ...]) -> Rows:
-    # The labels of all splits together say what the classes are, so that one split has the classes of the other.
+    # Classes follow from the labels of all splits, so that each split has the classes of the other.
     labels = {split: _idx(file, "labels") for split, _, file in pairs}
     every = np.concatenate(list(labels.values()))
-    # the letters' labels begin at 1, and those of a few images may go only to 9
+    # labels of letters begin at 1, and a few images may have none above 9
     ranges = CLASSES[1:2] if any("letters" in file.name for _, _, file in pairs) else CLASSES
     last = next((high for low, high in ranges if low <= every.min() and every.max() <= high), ranges[-1][1])
     tables = []
@@ -220,7 +216,7 @@ def _read_mnist(pairs: tuple[tuple[str, Path, Path], ...], splits: tuple[str, ..
 
 
 def _idx(path: Path, kind: str) -> NDArray[np.uint8]:
-    """Return what an IDX file, gzipped or not, holds."""
+    """Return the array of an IDX file, which may be gzipped."""
     data, magic = read_whole(path), MAGIC[kind]
     begins, dimensions = int.from_bytes(data[:4], "big"), magic & 0xFF
     head = 4 + 4 * dimensions
@@ -233,8 +229,8 @@ def _idx(path: Path, kind: str) -> NDArray[np.uint8]:
     whole = head + math.prod(shape)
     if 0 in shape or len(data) != whole:
         raise SourceError(
-            f"{path} says that it holds {' x '.join(map(str, shape))} bytes, which makes {whole:,} with its head, "
-            f"and it has {len(data):,}: it is cut, or its head is wrong. Download it again."
+            f"The header of {path} announces {' x '.join(map(str, shape))} bytes, so the file should have {whole:,} "
+            f"bytes, but it has {len(data):,}. It is truncated or damaged. Download it again."
         )
     return np.frombuffer(data, np.uint8, offset=head).reshape(shape)
 
@@ -246,14 +242,14 @@ ICON = re.compile(r"(?P<style>[^_]+)_[^_]+_(?P<subtype>.+)")
 
 
 def open_icons50(path: Path, *, groups: str = "style") -> Source:
-    """Open Icons-50; no image is read.
+    """Open Icons-50 without reading its images.
 
     Parameters
     ----------
     path : Path
-        Icons-50.npy; the folder of class folders, or a tar of it; or a folder that holds one of them.
+        Icons-50.npy; the folder of class folders, or a tar of it; or a folder that contains one of them.
     groups : {"style", "subtype"}, optional
-        What the samples' groups are: a style, or which kind of its class an icon shows.
+        The groups of the samples: the style of an icon, or the kind of object within its class.
 
     Raises
     ------
@@ -264,7 +260,7 @@ def open_icons50(path: Path, *, groups: str = "style") -> Source:
     file, folder = ICONS
     if (path / file).is_file():
         path /= file
-    while (path / folder).is_dir():  # the archive has one in the other
+    while (path / folder).is_dir():  # the archive contains this folder twice, one in the other
         path /= folder
     if path.is_file() and (path.suffix == ".npy" or not tarfile_like(path)):
         source = row_source("icons50", [path], _read_icons, path, groups)
@@ -286,7 +282,7 @@ def _read_icons(path: Path, grouping: str) -> Rows:
         images = images.transpose(0, 2, 3, 1)
     groups = texts(fields[grouping], len(images))
     if len(groups) != len(images):
-        raise Refused(f"it has {len(images)} images and {len(groups)} in {grouping!r}; expected one an image")
+        raise Refused(f"it has {len(images)} images and {len(groups)} values of {grouping!r}; expected one per image")
     for name in set(groups):
         if (problem := group_problem(name) if name else "is empty") is not None:
             raise Refused(f"the {grouping} of row {groups.index(name)}, {name[:90]!r}, {problem}")

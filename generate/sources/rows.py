@@ -1,4 +1,4 @@
-"""Sources of rows in file order, held in memory; and the source ``npy:IMAGES,LABELS``."""
+"""Sources whose images are rows of arrays, in the order of the files, and the source ``npy:IMAGES,LABELS``."""
 
 from __future__ import annotations
 
@@ -23,43 +23,44 @@ from .tarred import Stamp, reading, stamp
 
 
 class ImageRows(NamedTuple):
-    """Equal images, and what is known of them."""
+    """Images of one shape with their labels and groups."""
 
     split: str | None
     images: Any
-    """An array (N, H, W, C) or (N, H, W), in any order of memory; or a dataset whose rows are read when asked for."""
+    """An array (N, H, W, C) or (N, H, W), or a dataset whose rows are read on demand."""
     labels: NDArray[Any]
     where: tuple[str, str]
-    """What images and labels are called where they are wrong."""
+    """Names of the images and of the labels in error messages."""
     groups: Sequence[str] = ()
     encoded: bool = False
-    """Whether each row is the bytes of an image file."""
+    """True if each row has the bytes of an image file."""
     remark: str | None = None
-    """A note for users, where labels are whole numbers stored as floats."""
+    """A note for users if labels are whole numbers stored as floats."""
 
 
 Rows = tuple[tuple[ClassRecord, ...] | None, list[ImageRows]]
-"""What reading some files gives: classes, where they have names, and tables, which are checked then."""
+"""The result of reading files: classes, or None if they have no names, and tables, which are checked later."""
 
 
 def row_source(
     scheme: str, files: Sequence[Path], read: Callable[..., Rows], *arguments: Any, width: int = 5
 ) -> Source:
-    """Return the source of one or more tables' rows; ids are ``<split>/<row, five digits>``.
+    """Return the source of the rows of one or more tables. Ids are ``<split>/<row, five digits>``.
 
-    A sample's sha256 is of its C-order (H, W, C) pixel bytes, so it does not depend on the form that the rows came in.
+    The sha256 of a sample is that of its pixel bytes in C order (H, W, C), so it does not depend on the file format.
 
     Parameters
     ----------
     scheme : str
+        Name of the source in the manifest.
     files : sequence of Path
-        What is read; where one has changed, all are read again.
+        The files that are read. If one of them changes, all are read again.
     read : callable
-        Called with the arguments in every process that loads a row, once.
+        Reads the files. It is called once, with the arguments, in every process that loads a row.
     *arguments
-        Hashable.
+        Hashable arguments of `read`.
     width : int
-        Digits of a row in an id.
+        Number of digits of the row in an id.
     """
     rows = functools.partial(_rows, tuple(files), read, arguments)
     classes, tables = rows()
@@ -109,12 +110,10 @@ def _held_rows(read: Callable[..., Rows], arguments: tuple[Any, ...], stamps: tu
 
 
 def refuse_other_images(dtype: np.dtype[Any], shape: tuple[int, ...], where: str) -> None:
-    """Refuse an array that is not one of images."""
+    """Raise `SourceError` if an array cannot be an array of images."""
     if dtype != np.uint8:
         hint = " (0..1 times 255, rounded?)" if dtype.kind == "f" else ""
-        raise SourceError(
-            f"{where} holds {dtype}; expected uint8, 0 to 255. Convert it as it was meant{hint} and save it again."
-        )
+        raise SourceError(f"{where} holds {dtype}; expected uint8, 0 to 255. Convert it{hint} and save it again.")
     if len(shape) == 3:
         shape = (*shape, 1)
     if len(shape) == 4 and shape[3] not in (1, 3) and shape[1] in (1, 3):
@@ -125,18 +124,18 @@ def refuse_other_images(dtype: np.dtype[Any], shape: tuple[int, ...], where: str
     if not fits or shape[1] * shape[2] > MAX_PIXELS:
         raise SourceError(
             f"{where} has the shape {shape}; expected (N, H, W), (N, H, W, 1) or (N, H, W, 3), H and W at least "
-            f"{LEAST_SIDE} and at most {MAX_PIXELS:,} pixels an image."
+            f"{LEAST_SIDE} and at most {MAX_PIXELS:,} pixels per image."
         )
 
 
 def open_arrays(path: Path) -> Source:
-    """Open the source ``npy:IMAGES,LABELS``; only the heads and the labels are read.
+    """Open the source ``npy:IMAGES,LABELS``. Only the headers and the labels are read.
 
     Raises
     ------
     SourceError
-        Not two paths, no .npy files, images that are not uint8 (N, H, W) or (N, H, W, 1 or 3), labels that are no whole
-        numbers, from 0 upwards, one an image.
+        There are not two .npy files, the images are not uint8 of shape (N, H, W) or (N, H, W, 1 or 3), or there is not
+        one label, a whole number from 0 on, per image.
     """
     files = [Path(name).expanduser().resolve() for name in str(path).rpartition(",")[::2] if name]
     if len(files) != 2:
@@ -163,13 +162,13 @@ def _read_arrays(images: Path, labels: Path) -> Rows:
 
 
 def _mapped(path: Path) -> NDArray[Any]:
-    """Return an array as it lies in its file."""
+    """Map the array of a .npy file into memory."""
     try:
         return map_array(path)[0]
     except NotAShard as e:
         if "object" in str(e).lower():
             raise SourceError(
-                f"{path} holds Python objects, which are not read: they could run anything. Save plain numbers: "
-                "np.save(path, np.stack(x)), uint8 for images."
+                f"{path} holds Python objects, which are not read because loading them can run code. Save plain "
+                "numbers: np.save(path, np.stack(x)), uint8 for images."
             ) from None
-        raise SourceError(f"{path} is not a .npy file, or a cut one ({e}). Expected what np.save writes.") from None
+        raise SourceError(f"{path} is not a .npy file, or is truncated ({e}). Write it with numpy.save.") from None

@@ -1,4 +1,4 @@
-"""The source ``sample``: eight public photographs that come with scikit-image."""
+"""The source ``sample``: eight public photographs that are installed with scikit-image."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .source import Sample, Source
 
 
 class Photograph(NamedTuple):
-    """A photograph: its file in scikit-image, the sha256 of its RGB bytes, its terms."""
+    """A photograph: its file in scikit-image, the sha256 of its RGB bytes, and its licence."""
 
     file: str
     sha256: str
@@ -43,7 +43,7 @@ PHOTOGRAPHS = {file.partition(".")[0]: Photograph(file, f"sha256:{digest}", term
 
 
 def open(path: Path) -> Source:
-    """Open the eight photographs, each a class of its own, in the order of names."""
+    """Open the eight photographs in the order of their names. Each has its own class."""
     package = importlib.util.find_spec("skimage")
     if package is None or package.origin is None:
         raise SourceError("The source sample needs scikit-image, which is not installed: pip install scikit-image.")
@@ -51,7 +51,7 @@ def open(path: Path) -> Source:
 
 
 def photographs(folder: Path) -> Source:
-    """Return the photographs that are in a folder; those that are not are noted."""
+    """Return the source of the photographs in a folder, with a note for each missing one."""
     classes = tuple(ClassRecord(index=i, name=name, folder=f"{i:02d}_{name}") for i, name in enumerate(PHOTOGRAPHS))
     present = [c for c in classes if (folder / PHOTOGRAPHS[c.name].file).is_file()]
     reason = f"is not in the installed {_installed()}; it is in release 0.26: install that one, or build without it"

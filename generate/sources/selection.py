@@ -1,4 +1,4 @@
-"""Selections: some of a source's samples, chosen before any is looked at; hold-outs."""
+"""Select some of the samples of a source, by number, id, class or group."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class HoldOut:
-    """Groups held out of training, and whether their samples or all others are taken."""
+    """Groups that are held out of training, and the side of the split to select."""
 
     groups: tuple[str, ...]
-    """Names, or shell patterns."""
+    """Names or shell patterns."""
     train: bool = False
-    """Whether the samples of all other groups are taken, which are those to train with."""
+    """True to select the samples of all other groups, for training."""
     lenient: bool = False
-    """Whether a pattern may match no group: a recipe's, which knows no source."""
+    """True if patterns without a match are allowed. Patterns in recipes are written for several sources."""
 
     def matched(self, samples: Sequence[Sample]) -> list[str]:
         """Return the groups that are held out, sorted.
@@ -41,7 +41,7 @@ class HoldOut:
         Raises
         ------
         SourceError
-            The samples have no groups, a pattern matches none of them, or nothing is left to train with.
+            The samples have no groups, a pattern matches none of them, or all groups would be held out.
         """
         counts = Counter(s.group for s in samples if s.group is not None)
         if not counts:
@@ -56,34 +56,34 @@ class HoldOut:
             lines = [f"there is no group {pattern!r}.{suggest(pattern, counts)}" for pattern in unmatched]
             known = first_few([f"{group} ({count})" for group, count in sorted(counts.items())], 20)
             raise SourceError(
-                f"What is to be held out (--hold-out, or the recipe's):\n{listed(lines)}\nGroups, with their images: "
-                f"{known}."
+                f"Groups to hold out (--hold-out, or the recipe's) do not exist:\n{listed(lines)}\nGroups of the "
+                f"source, with their numbers of images: {known}."
             )
         if len(held) == len(counts):
             raise SourceError(
-                f"What is to be held out are all {len(counts)} groups of the source, and none is left to train with. "
-                "Leave one out."
+                f"All {len(counts)} groups of the source would be held out, and none is left to train with. Hold out "
+                "fewer groups."
             )
         return held
 
     def _meant(self, samples: Sequence[Sample]) -> dict[str, set[str]]:
-        """Return pattern -> groups that it matches; a group's name means just itself."""
+        """Return pattern -> groups that it matches. The name of a group matches only this group."""
         groups = {s.group for s in samples if s.group is not None}
         return {p: {p} & groups or {g for g in groups if fnmatchcase(g, p)} for p in self.groups}
 
     def notes(self, samples: Sequence[Sample]) -> list[str]:
-        """Return notes for users: a recipe's patterns that match no group of the source."""
+        """Return notes for users about patterns of a recipe that match no group of the source."""
         unmatched = [pattern for pattern, groups in self._meant(samples).items() if not groups]
         most = f"{len(unmatched)} of the {len(self.groups)} groups to hold out are not in the source"
         return [f"{most}: {first_few(unmatched)}"] if unmatched else []
 
     def record(self, samples: Sequence[Sample]) -> dict[str, Any]:
-        """Return the manifest's record of a hold-out: the groups, and the side that was taken."""
+        """Return the record of the hold-out in the manifest: the groups and the selected side."""
         return {"groups": self.matched(samples), "part": "train" if self.train else "test"}
 
 
 def recorded_hold_out(record: object) -> HoldOut | None:
-    """Return the hold-out that a manifest's selection records; None where there is none."""
+    """Return the hold-out that the selection of a manifest records, or None."""
     match record:
         case {"groups": [_, *_] as groups, "part": "test" | "train" as part} if all(isinstance(g, str) for g in groups):
             return HoldOut(tuple(groups), part == "train")
@@ -91,7 +91,7 @@ def recorded_hold_out(record: object) -> HoldOut | None:
 
 
 def held_groups(given: str | Sequence[str]) -> tuple[str, ...]:
-    """Return the groups that ``group=NAME``, once or more, names.
+    """Return the names of groups in one or more texts ``group=NAME``.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def held_groups(given: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def hold_out_problem(given: object) -> str | None:
-    """Return why something is no ``group=NAME``, and no list of them, or None."""
+    """Return why a value is not ``group=NAME`` or a list of such texts, or None."""
     entries = given if isinstance(given, Sequence) and not isinstance(given, str) else [given]
     if entries and all(isinstance(e, str) and e.startswith(FIELD) and e != FIELD for e in entries):
         return None
@@ -122,38 +122,37 @@ def select(
     classes: Sequence[ClassRecord] = (),
     notes: list[str] | None = None,
 ) -> list[Sample]:
-    """Return the chosen samples, in the source's order.
+    """Return the selected samples, in the order of the source.
 
-    Where several options are given, each chooses from the result of the one before: ids, hold-out, first, per
-    super-category, per class, samples.
+    If several options are given, they apply in this order, each to the result of the one before: ids, hold-out, first,
+    per super-category, per class, samples.
 
     Parameters
     ----------
     source : sequence of Sample
         All samples of a source.
     samples : int, optional
-        So many, spread evenly: number i is the sample at ``(i * total) // samples``. All of them where there are no
-        more.
+        Select this many samples, spread evenly: number i is the sample at ``(i * total) // samples``.
     first : int, optional
-        The first so many.
+        Select the first `first` samples.
     per_class : int, optional
-        The first so many of every class; all of a class that has no more.
+        Select the first `per_class` samples of every class.
     ids : path or sequence of str, optional
-        These: a text file with an id, or a file's path in the source, a line; or the ids themselves.
+        Select these samples: a text file with one id, or one path in the source, per line; or the ids.
     hold_out : HoldOut, optional
-        Those of some groups of the source, or those of all others.
+        Select the samples of some groups of the source, or of all others.
     per_super_category : path or str, optional
-        The first so many of every super-category, as its file says (`read_super_categories`); none of a class that is
-        in none.
+        Select the first samples of every super-category, as a file says (`read_super_categories`), and no samples of
+        classes without a super-category.
     classes : sequence of ClassRecord
-        The source's: super-categories name them.
+        The classes of the source, which super-categories name.
     notes : list of str, optional
-        Receives a sentence for each number that is larger than what there is to choose from.
+        Receives a sentence for each number that is larger than the number of samples to select from.
 
     Raises
     ------
     SourceError
-        A number below 1; ids that the source does not have, or that are given twice; groups that it does not have.
+        A number is below 1, an id does not exist or is given twice, or a group does not exist.
 
     Examples
     --------
@@ -194,13 +193,13 @@ def select(
 
 
 def spread(items: Sequence[T], most: int | None) -> list[T]:
-    """Return at most so many of some items, spread evenly; None is all."""
+    """Return at most `most` items, spread evenly, or all of them if `most` is None."""
     count = len(items) if most is None else min(most, len(items))
     return [items[(i * len(items)) // count] for i in range(count)]
 
 
 def _too_few(option: str, wanted: int, count: int) -> list[str]:
-    """Return a note where there are fewer images than an option asks for."""
+    """Return a note if there are fewer images than an option asks for."""
     return [f"{option} is {wanted:,}, and there are only {count:,} images: all of them are used."] * (wanted > count)
 
 
@@ -225,11 +224,11 @@ def selection_record(
     pattern: str | None = None,
     **numbers: int | None,
 ) -> dict[str, Any]:
-    """Return the manifest's record of the selection: the options, the total and the chosen number.
+    """Return the record of the selection in the manifest: the options, the total and the number of selected samples.
 
-    Given ids are recorded as their number and the sha256 of their canonical JSON, in the source's order; never as a
-    path. Super-categories, the pattern of images, what the groups are, and which were held out, are recorded only where
-    they were given. `numbers` are the other options of `select`.
+    Ids are recorded as their number and the sha256 of their canonical JSON, in the order of the source, and never as a
+    path. Super-categories, the pattern of images, the kind of groups and the hold-out are recorded only if they were
+    given. `numbers` are the other options of `select`.
     """
     given = [] if ids is None else [sample.id for sample in _named(source, ids)]
     splits = {sample.split for sample in source if sample.split is not None}
@@ -250,15 +249,15 @@ def selection_record(
 
 
 def _named(source: Sequence[Sample], ids: str | Path | Sequence[str]) -> list[Sample]:
-    """Return the samples that were named, in the source's order."""
+    """Return the samples with these ids, in the order of the source."""
     where = "The list of ids"
     if isinstance(ids, str | Path):
-        where = f"The ids {ids}"
+        where = f"The list of ids {ids}"
         try:
             ids = read_text(Path(ids).expanduser(), MAX_IDS_BYTES).split("\n")
         except OSError as e:
             raise SourceError(
-                f"{where} cannot be read: {reason(e)}. Expected a text file with one id a line."
+                f"{where} cannot be read: {reason(e)}. Expected a text file with one id per line."
             ) from None
     number_of = {normal(s.path or s.id): i for i, s in enumerate(source)}
     number_of |= {normal(s.id): i for i, s in enumerate(source)}
@@ -274,12 +273,12 @@ def _named(source: Sequence[Sample], ids: str | Path | Sequence[str]) -> list[Sa
             near = suggest(name, [s.id for s in source]) if len(problems) < 3 and len(source) < 5000 else ""
             problems.append(f"line {line}: there is no sample {name!r} in the source.{near}")
         elif line_of.setdefault(number, line) != line:
-            problems.append(f"line {line}: {name!r} was given on line {line_of[number]} already")
+            problems.append(f"line {line}: {name!r} is also on line {line_of[number]}")
     if not line_of:
         problems = problems or ["it names no sample"]
     if problems:
         raise SourceError(
-            f"{where} has {len(problems)} mistake{'s' * (len(problems) > 1)}:\n{listed(problems)}\nExpected one id a "
+            f"{where} has {len(problems)} mistake{'s' * (len(problems) > 1)}:\n{listed(problems)}\nExpected one id per "
             "line."
         )
     return [source[i] for i in sorted(line_of)]

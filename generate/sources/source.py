@@ -1,4 +1,4 @@
-"""Sources: samples with stable ids, pixels and labels, and the line that names a source."""
+"""Sources of samples with stable ids, pixels and labels, and the texts that name them (``folder:PATH``)."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from .decoding import BadSample as BadSample
 from .stores import local_copies
 
 Note = tuple[str, str]
-"""(path, reason) of what cannot be used."""
+"""Path and reason of a file that cannot be used."""
 
 
 class MemberPlace(NamedTuple):
-    """Where the bytes of a tar's member lie in the archive."""
+    """Offset and size in bytes of a member of a tar."""
 
     offset: int
     size: int
@@ -33,24 +33,24 @@ class MemberPlace(NamedTuple):
 
 @dataclass(frozen=True)
 class Sample(Labelled):
-    """One source image: a stable id, a label, where it lies."""
+    """One image of a source: its stable id, its label and its location."""
 
     index: int
-    """Place in the source's order, over all samples."""
+    """Position in the order of the source, over all samples."""
     id: str
     label: int | None
-    """None of a source without labels, which has no classes either."""
+    """None if the source has no labels and therefore no classes."""
     path: str | None = None
-    """Relative POSIX path inside the source, as it is on disk; None where a source has no files."""
+    """Relative POSIX path inside the source, as on disk, or None if the source has no files."""
     split: str | None = None
     group: str | None = None
-    """What the source groups its samples by; None where it has no groups."""
+    """The group of the sample, or None if the source has no groups."""
     place: MemberPlace | None = None
-    """Of a sample in a tar."""
+    """The location of a sample in a tar."""
 
     @property
     def region(self) -> RegionRecord | None:
-        """Which region of an image it is; None of a whole image."""
+        """The region of an image that the sample is, or None for whole images."""
         return None
 
 
@@ -61,60 +61,60 @@ class Loaded:
     image: NDArray[np.uint8]
     """(H, W, C), C = 1 (grey) or 3 (RGB), C-contiguous and writable."""
     sha256: str
-    """``sha256:<hex>`` of the file's bytes, or of the C-order pixel bytes where a source has no files."""
+    """``sha256:<hex>`` of the file's bytes, or of the pixel bytes in C order if the source has no files."""
     turned: bool = False
-    """Whether its EXIF orientation tag, which is ignored, asks viewers to turn it."""
+    """True if the image has an EXIF orientation other than upright, which is ignored."""
 
 
 class Probe(NamedTuple):
-    """What is known of a sample that was decoded and is not kept."""
+    """Properties of a sample that was decoded without keeping its pixels."""
 
     sha256: str
-    """As of `Loaded`."""
+    """As in `Loaded`."""
     width: int
     height: int
     channels: int
     """1 (grey) or 3 (RGB)."""
     turned: bool = False
-    """As of `Loaded`."""
+    """As in `Loaded`."""
 
 
 @dataclass(eq=False, repr=False)
 class Source:
-    """A source of samples; workers get it pickled, so it holds no pixels."""
+    """A source of samples. Workers receive it by pickling, so it contains no pixels."""
 
     scheme: str
-    """What stands in the manifest as the source's name; never a path."""
+    """Name of the source in the manifest, never a path."""
     samples: tuple[Sample, ...]
-    """Ordered by id (code points), or by row where the source is a table of rows."""
+    """Samples in the order of their ids (code points), or of the rows if the source is an array."""
     classes: tuple[ClassRecord, ...]
-    """None at all where the source has no labels."""
+    """Classes in the order of their labels. Empty if the source has no labels."""
     read: Callable[[Sample], bytes | NDArray[np.uint8]]
-    """Return a sample's file, or its pixels (H, W, C) as a copy, or raise `BadSample`."""
+    """Function that returns the file of a sample, or its pixels (H, W, C) as a copy, or raises `BadSample`."""
     notes: tuple[Note, ...] = ()
-    """What was found wrong while listing: files that have no id of their own and so are no samples."""
+    """Problems found while listing: files that are not samples because they have no valid id."""
     root: Path | None = None
-    """The folder that every command lists anew; None where a source is files of known names."""
+    """The folder that every command lists again, or None if the source consists of files with fixed names."""
     license: str | None = None
     grouping: str | None = None
-    """What its samples' groups are: ``csv``, or a word such as ``style``; None where it has none."""
+    """The kind of groups: ``csv``, or a word such as ``style``. None if there are no groups."""
     other_files: Mapping[str, Path] = field(default_factory=dict)
-    """Files that go with the images into a data set, as they are: path there -> file."""
+    """Files that are copied into the dataset unchanged: path in the dataset -> file."""
     left_out: tuple[str, ...] = ()
-    """Those that do not, because a data set has files of its own there."""
+    """Files that are not copied, because the dataset needs their names."""
     pattern: str | None = None
-    """Which files are images, where that was given."""
+    """The pattern that selects the images, if one was given."""
     held_bytes: int = 0
-    """What each process that loads samples keeps in memory."""
+    """Memory in bytes that each process needs for the source."""
     remarks: tuple[str, ...] = ()
-    """Sentences for the notes of `plan` and `build`, for example about classes and labels. They name no error."""
+    """Sentences for the notes of `plan` and `build`, for example about classes and labels."""
 
     def other_bytes(self) -> int:
-        """Return how many bytes `other_files` have."""
+        """Return the size of `other_files` in bytes."""
         return sum(file.stat().st_size for file in self.other_files.values())
 
     def load(self, sample: Sample) -> Loaded:
-        """Return a sample's pixels, or raise `BadSample`."""
+        """Return the pixels of a sample, or raise `BadSample`."""
         data = self.read(sample)
         if not isinstance(data, bytes):
             return Loaded(data, _sha256(data))
@@ -122,11 +122,11 @@ class Source:
         return Loaded(decoded.pixels, _sha256(data), decoded.turned)
 
     def fingerprint(self, sample: Sample) -> str:
-        """Return the sha256 that `load` would, without decoding; or raise `BadSample`."""
+        """Return the sha256 of a sample without decoding it, or raise `BadSample`."""
         return _sha256(self.read(sample))
 
     def probe(self, sample: Sample) -> Probe:
-        """Decode a sample fully, keep nothing, and return what it is; or raise `BadSample`."""
+        """Decode a sample and return its properties, or raise `BadSample`."""
         loaded = self.load(sample)
         height, width, channels = loaded.image.shape
         return Probe(loaded.sha256, width, height, channels, loaded.turned)
@@ -137,19 +137,24 @@ def _sha256(data: bytes | NDArray[np.uint8]) -> str:
 
 
 class Scheme(NamedTuple):
-    """A registered source: the function that opens a path, and one line of help."""
+    """A kind of source: the function that opens it, its options, and one line of help."""
 
     opens: str
-    """Its module and its name."""
+    """Module and name of the function, as ``module:function``."""
     takes: tuple[str, ...]
-    """The options that the function has beside the path."""
+    """Options of the function in addition to the path."""
     about: str
     one_path: bool = True
-    """Whether one file or folder follows, which must be there."""
+    """True if the scheme is followed by the path of one existing file or folder."""
 
 
 SCHEMES: Mapping[str, Scheme] = {
-    "sample": Scheme("sample:open", (), "eight public photographs that come with scikit-image, one class each", False),
+    "sample": Scheme(
+        "sample:open",
+        (),
+        "eight public photographs of scikit-image, each with its own class",
+        False,
+    ),
     "folder": Scheme(
         "folder:open",
         ("labels", "groups"),
@@ -198,38 +203,38 @@ SCHEMES: Mapping[str, Scheme] = {
 
 SPLIT_SOURCES = tuple(name for name, scheme in SCHEMES.items() if "split" in scheme.takes)
 GROUPED_SOURCES = ("icons50",)
-"""Those that know the groups of their samples; elsewhere a CSV says them."""
+"""Sources that have groups. For others, a CSV can give the groups."""
 
 
 def named_source(source: str | os.PathLike[str] | Source) -> str | Source:
-    """Return a source, or the line that names it, or raise `SourceError` for anything else."""
+    """Return a source, or the text that names it, or raise `SourceError` for a value of another type."""
     if isinstance(source, os.PathLike):
         source = os.fspath(source)
     if not isinstance(source, str) and not hasattr(source, "samples"):
-        raise SourceError(f"source is of type {type(source).__name__}; expected a line such as 'folder:PATH'.")
+        raise SourceError(f"source is of type {type(source).__name__}; expected a text such as 'folder:PATH'.")
     return source
 
 
 def open_source(text: str, **options: Any) -> Source:
-    """Open a source by its one line.
+    """Open the source that a text such as ``folder:PATH`` names.
 
     Parameters
     ----------
     text : str
-        ``sample``, ``folder:PATH``, ``cifar10:PATH``, ...; see docs/sources.md.
+        ``sample``, ``folder:PATH``, ``cifar10:PATH``, ...; docs/sources.md describes them.
     **options
-        What a scheme takes beside its path: ``labels`` (where labels come from, where the source does not say it: a
-        CSV, a devkit, the name of a dataset), ``split``, ``images``, ``groups``; None is the default.
+        Options of the scheme: ``labels`` (a CSV, a devkit or the name of a dataset), ``split``, ``images``, ``groups``.
+        None is the default.
 
     Returns
     -------
     Source
-        Listed, not read: its images are looked at by `check` and by the workers.
+        The source with its samples. Their images are read later, by `check` and by the workers.
 
     Raises
     ------
     SourceError
-        The scheme is unknown, the path is not there, nothing in it can be a sample, or the labels have mistakes.
+        The scheme is unknown, the path does not exist or contains no sample, or the labels have mistakes.
     """
     name, _, rest = text.partition(":")
     scheme = SCHEMES.get(name)
@@ -239,16 +244,16 @@ def open_source(text: str, **options: Any) -> Source:
     if (not rest) != (name == "sample"):
         raise SourceError(f"The source {name} {'takes no path' if rest else 'needs a path'}. Expected {scheme.about}.")
     if rest.lower().endswith(".zip"):
-        raise SourceError(f"{rest} is a zip archive: unzip it, and give the folder, {name}:{rest[:-4]}.")
+        raise SourceError(f"{rest} is a zip archive. Unzip it, and give the folder: {name}:{rest[:-4]}.")
     given = {option: local_copies(str(value)) for option, value in options.items() if value is not None}
     if foreign := [f"--{option}" for option in given if option not in scheme.takes]:
-        raise SourceError(f"The source {name} takes no {' and no '.join(foreign)}. Leave it out.")
+        raise SourceError(f"The source {name} has no option {' and no '.join(foreign)}. Leave it out.")
     path = Path(rest)
     if scheme.one_path:
         path = path.expanduser().resolve()
         if not path.exists():
             hint = unread_settings(rest)
-            raise SourceError(f"The source {name}: {path} is not there. Expected {scheme.about}.{hint}")
+            raise SourceError(f"The source {name}: {path} does not exist. Expected {scheme.about}.{hint}")
     module, _, function = scheme.opens.partition(":")
     source: Source = getattr(importlib.import_module(f".{module}", __package__), function)(path, **given)
     return source
@@ -259,17 +264,15 @@ def _unknown(text: str, name: str) -> str:
     if Path(text).is_dir():
         hint = f" It is a folder: did you mean folder:{text}?"
     elif "/" in name:
-        hint = (
-            f" A path needs its kind before it: folder:{text} where it is a folder of images, and there is no {text}."
-        )
+        hint = f" A path needs a scheme: for a folder of images it would be folder:{text}, but {text} does not exist."
     known = "".join(f"\n  {name}: {scheme.about}" for name, scheme in SCHEMES.items())
     return f"{text!r} is not a source.{hint} Known sources:{known}"
 
 
 def path_in_class(sample_id: str, folder: str) -> str:
-    """Return where a sample's image lies in its class folder.
+    """Return the path of a sample's image in its class folder.
 
-    The class folder's own name in front of an id is left out, also where the folder's number is zero-padded.
+    The name of the class folder is removed from the beginning of the id, even if the folder's number is zero-padded.
 
     Examples
     --------
@@ -282,7 +285,7 @@ def path_in_class(sample_id: str, folder: str) -> str:
 
 
 def stored_path(sample_id: str, folder: str) -> str:
-    """Return where a sample's image lies below its set: class folder and id.
+    """Return the path of a sample's image below the folder of a set: class folder and id.
 
     Examples
     --------

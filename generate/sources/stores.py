@@ -1,4 +1,4 @@
-"""Sources in object stores: copied to the cache, once for each version."""
+"""Copy sources in object stores to the cache, once for each version."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ...manifests.disk.remote import Store, url_of
 from ...manifests.disk.space import check_space
 
 AT_ONCE = 8
-"""Objects that are fetched at the same time."""
+"""Number of objects that are downloaded at the same time."""
 
 
 def local_copies(rest: str) -> str:
-    """Return the text after a source's scheme with a path in place of each URL.
+    """Return the text after the scheme of a source, with each URL replaced by the path of its local copy.
 
     Raises
     ------
     SourceError
-        There is nothing at a URL.
+        No object exists at a URL.
     MachineError
         The store does not answer, or the disk has too little space.
     """
@@ -29,7 +29,7 @@ def local_copies(rest: str) -> str:
 
 
 def _local_copy(url: str) -> str:
-    """Return where a URL's content lies in the cache; it is fetched if missing."""
+    """Return the path of a URL's content in the cache, after downloading it if it is missing."""
     above, _, name = url.rpartition("/")
     one = Store(above).version(name)
     store, versions = (Store(url), Store(url).versions()) if one is None else (Store(above), {name: one})
@@ -42,6 +42,6 @@ def _local_copy(url: str) -> str:
         advice = f"Free some space, or name another folder for the cache: CORRUPTSET_CACHE (it is {cache_root()})."
         check_space(folder, sum(versions[path][0] for path in missing), f"a copy of {url}", advice)
         folder.mkdir(parents=True, exist_ok=True)
-        with ThreadPoolExecutor(AT_ONCE, "store") as pool:  # the first error stops what was not begun
+        with ThreadPoolExecutor(AT_ONCE, "store") as pool:  # the first error stops the downloads that have not begun
             list(pool.map(lambda path: store.fetch(path, folder / path, versions[path][0]), missing))
     return os.fspath(folder if one is None else folder / name)

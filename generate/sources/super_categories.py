@@ -1,4 +1,4 @@
-"""Super-categories: classes put together, and how many samples a selection takes of each."""
+"""Super-categories: groups of classes, of which a selection takes a number of samples each."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from ...files import parse_toml, read_text, reason
 from ...manifests.records.models import ClassRecord
 
 SHIPPED = ("fragile-imagenet",)
-"""Files that come with the package: their names stand for them."""
+"""Names of the files that are installed with the package."""
 Classes = Annotated[list[str], Field(min_length=1)]
 
 
 class SuperCategories(BaseModel):
-    """Which class is in which super-category, and how many samples are taken of each."""
+    """The classes of each super-category, and the number of samples to take from each super-category."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -34,7 +34,7 @@ class SuperCategories(BaseModel):
     @classmethod
     def _in_one_each(cls, categories: dict[str, list[str]]) -> dict[str, list[str]]:
         times = Counter(name for names in categories.values() for name in names)
-        if twice := [f"the class {name!r} stands in it {count} times" for name, count in times.items() if count > 1]:
+        if twice := [f"the class {name!r} occurs {count} times" for name, count in times.items() if count > 1]:
             raise ValueError("; ".join(twice))
         return categories
 
@@ -45,7 +45,7 @@ class SuperCategories(BaseModel):
 
     @property
     def record(self) -> dict[str, Any]:
-        """What a manifest says of them: never a path."""
+        """The record in a manifest, which contains no path."""
         digest = canonical_sha256([self.images, self.category_of])
         return {"categories": sorted(self.categories), "images": self.images, "sha256": digest}
 
@@ -55,7 +55,7 @@ class SuperCategories(BaseModel):
         Raises
         ------
         SourceError
-            Classes are named that the source does not have.
+            The source does not have some of the classes.
         """
         known = {c.name: c.index for c in classes} | {c.folder: c.index for c in classes}
         absent = [f"{name} ({category})" for name, category in self.category_of.items() if name not in known]
@@ -69,17 +69,18 @@ class SuperCategories(BaseModel):
 
 
 def read_super_categories(given: str | Path) -> SuperCategories:
-    """Return the super-categories of a file, or of a shipped one by its name.
+    """Read super-categories from a file, or from a shipped file by its name.
 
     Parameters
     ----------
     given : str or Path
-        A TOML file: ``images``, how many of each; ``[categories]``, lists of class folders or names.
+        A TOML file with ``images``, the number of samples per super-category, and ``[categories]``, lists of class
+        folders or names.
 
     Raises
     ------
     SourceError
-        There is no such file, or it has mistakes: all of them are listed.
+        The file does not exist or has mistakes. The message lists all of them.
     """
     where = f"The file of super-categories {given}"
     try:
@@ -91,7 +92,7 @@ def read_super_categories(given: str | Path) -> SuperCategories:
     except OSError as e:
         raise SourceError(
             f"The super-categories {given} cannot be read: {reason(e)}.{suggest(str(given), SHIPPED)} Expected a "
-            f"TOML file, or one of those that come with corruptset: {', '.join(SHIPPED)}."
+            f"TOML file, or one of the shipped ones: {', '.join(SHIPPED)}."
         ) from None
     except RecipeError as e:
         raise SourceError(str(e)) from None

@@ -1,4 +1,4 @@
-"""Files read in place: whole ones, gzipped or not, and tars by an index."""
+"""Read files, gzipped files, and the members of tars without unpacking them."""
 
 from __future__ import annotations
 
@@ -18,93 +18,93 @@ from .decoding import MAX_FILE_BYTES, TOO_LARGE
 from .source import MemberPlace, Note
 
 PIECE = 1 << 20
-"""Bytes that are read at once: what a file says of its size is not believed."""
+"""Bytes per read. The size that a file states is not trusted."""
 MOST_BYTES = 1 << 30
-"""Bytes of a file that is read whole, and of what a gzipped tar expands to: EMNIST's images have 547 million, all of
-CIFAR 190.
+"""Limit on the bytes of a file that is read completely, and of an expanded gzipped tar. The images of EMNIST have 547
+million bytes, and CIFAR has 190 million.
 """
 MAX_PADDING = 16 << 20
-"""Bytes of zeros after an archive. GNU tar fills up to 10 kB, and a tape's blocks have at most some megabytes. More are
-what a download leaves that reserved its space and was interrupted.
+"""Limit on the zeros after an archive, in bytes. GNU tar pads to 10 kB, and the blocks of tapes have some megabytes. An
+interrupted download that reserved its space leaves more.
 """
 MAX_JOINED = 8
-"""Archives that may follow each other in a gzipped file, where seeking back means to expand it from its beginning."""
+"""Limit on concatenated archives in a gzipped file, where seeking back means expanding it from the beginning."""
 GZIP = b"\x1f\x8b"
 Stamp = tuple[int, int, int]
 
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Turn what goes wrong with a file's bytes into a `SourceError`."""
+    """Convert errors of reading a file into a `SourceError`."""
     try:
         yield
     except SourceError:
         raise
     except EOFError:
-        raise SourceError(f"{path} is cut: it ends in the middle of its compressed data. Download it again.") from None
+        raise SourceError(f"{path} is truncated in the middle of its compressed data. Download it again.") from None
     except KeyError as e:
-        raise SourceError(f"{path} holds no {e.args[0]}, so it is not what its name says. Download it again.") from None
+        raise SourceError(f"{path} has no {e.args[0]}, so it is not the expected file. Download it again.") from None
     except (gzip.BadGzipFile, zlib.error, tarfile.TarError, ValueError, RecursionError) as e:
-        raise SourceError(f"{path} is not what it should be, or is cut or damaged: {e}. Download it again.") from None
+        raise SourceError(f"{path} is truncated, damaged or another kind of file: {e}. Download it again.") from None
     except OSError as e:
         raise SourceError(f"{path} cannot be read: {reason(e)}.") from None
 
 
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[BinaryIO, bool]]:
-    """Open a file, or what a gzipped one expands to; and say which it is."""
+    """Open a file, expanding it if it is gzipped, and return whether it is gzipped."""
     with reading(path), open_regular(path) as file:
         zipped = file.peek(2).startswith(GZIP)
         yield cast(BinaryIO, gzip.GzipFile(fileobj=file) if zipped else file), zipped
 
 
 def read_whole(path: Path) -> bytearray:
-    """Return the bytes of a file, or what it expands to."""
+    """Return the content of a file, expanded if it is gzipped."""
     data = bytearray()
     with _opened(path) as (file, _):
         while len(data) <= MOST_BYTES and (piece := file.read(PIECE)):
             data += piece
     if len(data) > MOST_BYTES:
-        raise SourceError(f"{path} has more than {MOST_BYTES:,} bytes: it is not what its name says.")
+        raise SourceError(f"{path} has more than {MOST_BYTES:,} bytes, so it is not the expected file.")
     return data
 
 
 def stamp(path: Path) -> Stamp:
-    """Return a file's inode, size and time, which tell whether it has changed."""
+    """Return the inode, size and modification time of a file, which show whether it has changed."""
     status = path.stat()
     return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def read_place(path: Path, place: MemberPlace) -> bytes:
-    """Return the bytes of a place in a file, or raise `SourceError`."""
+    """Return the bytes of a member of a tar, or raise `SourceError`."""
     with reading(path), open_regular(path) as file:
         file.seek(place.offset)
         data = file.read(place.size)
     if missing := place.size - len(data):
-        raise SourceError(f"{path} is cut: it ends {missing:,} bytes before it should. Download it again.")
+        raise SourceError(f"{path} is truncated: {missing:,} bytes are missing. Download it again.")
     return data
 
 
 class TarListing(NamedTuple):
-    """What a tar holds. Names are without ``.`` and empty components."""
+    """The members of a tar. Names have no ``.`` and no empty components."""
 
     files: dict[str, MemberPlace]
-    """Path in the tar -> where the file's bytes lie."""
+    """Path in the tar -> offset and size of the file."""
     notes: list[Note]
-    """What will not be read: names that lead out of the archive, links, devices."""
+    """Members that are not read: names that lead out of the archive, links, devices."""
     folders: set[str]
-    """Folders of the first two levels, whether the tar has entries for them or only for what is in them."""
+    """Folders of the first two levels, even if the tar has no entries for the folders themselves."""
     links: set[str]
-    """Symbolic links, which may have been made for a file or for a folder."""
+    """Symbolic links, which may stand for files or folders."""
 
 
 def list_tar(path: Path) -> TarListing:
-    """List a tar whose members are read in place, in one pass over its headers.
+    """List the members of an uncompressed tar, in one pass over its headers.
 
     Raises
     ------
     SourceError
-        It is no tar, is cut, is damaged, or is gzipped.
+        The file is not a tar, or is truncated, damaged or gzipped.
     """
     found = TarListing({}, [], set(), set())
     for member, _ in _members(path, zipped=False):
@@ -124,32 +124,27 @@ def list_tar(path: Path) -> TarListing:
 
 
 def leads_out(name: str) -> bool:
-    """Whether a member's name leads out of the folder that an archive is unpacked into."""
+    """Return whether the name of a member leads out of the folder that an archive is unpacked into."""
     return name.startswith("/") or ".." in name.split("/")
 
 
-TWICE = "is in the archive twice: make it again, with one of them"
-
-
-OUTSIDE = (
-    "has a name that leads out of the archive: nothing is read under it; make the archive again with plain relative "
-    "names"
-)
+TWICE = "is in the archive twice: create the archive again with only one of them"
+OUTSIDE = "has a name that leads out of the archive: create the archive again with plain relative names"
 
 
 def _problem(member: tarfile.TarInfo) -> str | None:
     if not (member.isreg() or member.isdir()) or member.sparse is not None:
-        return "is a link, a device, a pipe or another thing that is no plain file: put the file itself there"
+        return "is a link, a device, a pipe or another kind of special file: replace it by the file itself"
     return TOO_LARGE if member.size > MAX_FILE_BYTES else None
 
 
 def named_files(path: Path, wanted: Container[str], *places: str) -> tuple[list[str], dict[str, bytes | bytearray]]:
-    """Return the names of files in a tar or folder, and contents of wanted ones.
+    """Return the names of the files in a tar or folder, and the contents of the wanted ones.
 
     Raises
     ------
     SourceError
-        It is no tar, is cut, is damaged, or has two files of a name.
+        The file is not a tar, is truncated or damaged, or contains two wanted files of one name.
     """
     files: dict[str, bytes | bytearray] = {}
     if path.is_dir():
@@ -166,22 +161,22 @@ def named_files(path: Path, wanted: Container[str], *places: str) -> tuple[list[
                     archive.seek(member.offset_data)
                     files[name] = archive.read(member.size)
     if twice := [name for name in files if names.count(name) > 1]:
-        raise SourceError(f"{path} has {twice[0]} in several folders. Expected it as it was downloaded.")
+        raise SourceError(f"{path} contains {twice[0]} in several folders. Expected the archive as it was downloaded.")
     return names, files
 
 
 def _members(path: Path, zipped: bool = True) -> Iterator[tuple[tarfile.TarInfo, BinaryIO]]:
-    """Yield the headers of a tar, with the archive, which may be read in between.
+    """Yield the headers of a tar together with the open archive, which the caller may read and seek.
 
-    Archives that follow the first one (``cat a.tar b.tar``) are read too, as ``tar --ignore-zeros`` reads them.
+    Concatenated archives (``cat a.tar b.tar``) are read to the end, as ``tar --ignore-zeros`` reads them.
     """
     if not tarfile_like(path):
         raise SourceError(f"{path} is not a tar archive. Expected a .tar or .tar.gz as it was downloaded.")
     with _opened(path) as (archive, is_zipped):
         if is_zipped and not zipped:
             raise SourceError(
-                f"{path} is gzipped; images are read in place, which a compressed archive does not allow (and JPEGs "
-                f"do not shrink). Decompress it first: gunzip {path.name}"
+                f"{path} is gzipped, but images are read without unpacking the archive, which needs an uncompressed "
+                f"tar. Decompress it first: gunzip {path.name}"
             )
         most = MOST_BYTES if is_zipped else path.stat().st_size
         start: int | None = 0
@@ -189,31 +184,31 @@ def _members(path: Path, zipped: bool = True) -> Iterator[tuple[tarfile.TarInfo,
             if start is None:
                 break
             if is_zipped and joined >= MAX_JOINED:
-                raise SourceError(f"{path} is made of more than {MAX_JOINED} archives. Unpack it, and give its folder.")
+                raise SourceError(f"{path} has more than {MAX_JOINED} archives. Unpack it, and give its folder.")
             archive.seek(start)
             for member in tar_members(archive):
-                if member.offset_data + member.size > most:  # which would be expanded, or held in memory
-                    lie = (
-                        f"expands to more than {most:,} bytes" if is_zipped else f"is cut: {member.name} ends beyond it"
-                    )
-                    raise SourceError(f"{path} {lie}. Download it again.")
+                if member.offset_data + member.size > most:
+                    problem = f"is truncated: {member.name} is not complete"
+                    if is_zipped:
+                        problem = f"expands to more than {most:,} bytes"
+                    raise SourceError(f"{path} {problem}. Download it again.")
                 yield member, archive
             start = _next_archive(archive, path)
-        archive.seek(most)  # of a gzipped file the end is read here, where its checksums are compared
+        archive.seek(most)  # reads a gzipped file to its end, where its checksums are compared
 
 
 def _next_archive(archive: BinaryIO, path: Path) -> int | None:
-    """Return where the archive after an end mark begins, or None where only zeros follow the mark."""
+    """Return the offset of the archive after an end mark, or None if only zeros follow."""
     end = archive.tell()
     for start in range(end, end + MAX_PADDING, tarfile.BLOCKSIZE):
-        block = archive.read(tarfile.BLOCKSIZE)  # no more, because to seek back in a gzipped file is to begin again
+        block = archive.read(tarfile.BLOCKSIZE)  # not more, because seeking back in a gzipped file is slow
         if block.strip(b"\0"):
             try:
                 tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
             except tarfile.HeaderError:
                 raise SourceError(
                     f"{path} has bytes after its end, from byte {start:,} on, which are not another archive. It may be "
-                    f"damaged: download it again. If it is whole, cut it off: head -c {end} FILE > NEW."
+                    f"damaged: download it again. If it is complete, remove the bytes: head -c {end} FILE > NEW."
                 ) from None
             return start
         if len(block) < tarfile.BLOCKSIZE:
@@ -225,7 +220,7 @@ def _next_archive(archive: BinaryIO, path: Path) -> int | None:
 
 
 def tarfile_like(path: Path) -> bool:
-    """Whether a file begins as tars do, gzipped or not, or as an empty one."""
+    """Return whether a file begins like a tar, a gzipped file or an empty tar."""
     with reading(path), open_regular(path) as file:
         header = file.read(tarfile.BLOCKSIZE)
     return header.startswith(GZIP) or header[257:262] == b"ustar" or (header != b"" and not header.strip(b"\0"))

@@ -21,7 +21,7 @@ import cv2
 from ...corruptions.cache import kernel_folder, sources_digest
 from ...errors import BuildError, CorruptsetError, MachineError, install_extra, listed
 from ...manifests.disk.lock import Busy, locked
-from ...manifests.paths import LOCK
+from ...manifests.paths import lock_file
 from ..plan.parts import Part
 from ..sinks.sink import Run
 from .environment import environment
@@ -229,7 +229,7 @@ def problems(wanted: Mapping[str, str], file: str | None) -> list[str]:
         ]
     found = []
     try:
-        with locked(folder / LOCK, "The build holds it, as it must."):
+        with locked(lock_file(folder), "The build holds it, as it must."):
             found.append(f"locks on files in {folder} do not reach it: mount that file system with locks")
     except Busy:
         pass

@@ -1,15 +1,42 @@
-"""What a build is made with: the releases that its manifest names."""
+"""The library versions that the images of a dataset were made with."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.metadata import version
 
 LIBRARIES = ("corruptset", "numpy", "numba", "opencv-python-headless", "pillow", "scipy", "scikit-image", "h5py")
+_SEPARATOR = ", "
 
 
 @cache
 def environment() -> Mapping[str, str]:
-    """Return library -> version, read once: that takes longer than many a small set."""
+    """Return library -> version in this process. They are read once, because that takes longer than many small sets."""
     return {name: version(name) for name in LIBRARIES}
+
+
+def joined_versions(environments: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    """Return library -> all of its versions, separated by commas.
+
+    Examples
+    --------
+    >>> joined_versions([{"numpy": "2.4.6", "pillow": "13.0.0"}, {"numpy": "2.4.6", "pillow": "12.0.0, 12.1.0"}])
+    {'numpy': '2.4.6', 'pillow': '12.0.0, 12.1.0, 13.0.0'}
+    """
+    found: dict[str, set[str]] = {}
+    for one in environments:
+        for library, versions in one.items():
+            found.setdefault(library, set()).update(versions.split(_SEPARATOR))
+    return {library: _SEPARATOR.join(sorted(versions)) for library, versions in found.items()}
+
+
+def version_notes(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Return a note about the libraries of which a dataset was made with several versions, if there are any."""
+    several = [f"{library} {versions}" for library, versions in environment.items() if _SEPARATOR in versions]
+    if not several:
+        return ()
+    return (
+        f"The parts of this dataset were made with different library versions: {'; '.join(several)}. The manifest "
+        "lists all of them.",
+    )

@@ -1,22 +1,22 @@
-"""Run parts: in this process, in workers, or by a Dask scheduler."""
+"""Run parts in this process, in workers, or in the workers of a Dask scheduler."""
 
 from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...errors import BuildError, MachineError, listed
+from ...errors import BuildError, MachineError
 from ...manifests.disk.atomic import write_atomic
 from ...manifests.disk.space import write_advice
 from ...manifests.paths import LEASES, WORK_FOLDER
-from ...workers import TRIES, Workers, WorkersKilled
+from ...workers import Workers
 from ..plan.job import Job
 from ..plan.parts import Part
 from .dask_workers import run_parts
@@ -35,55 +35,55 @@ def run(
     made: Callable[[int], None] = lambda images: None,
     client: Client | None = None,
 ) -> None:
-    """Make and commit parts: here, in `workers`, or in those of a Dask `client`.
+    """Make and commit parts in this process, in `workers`, or in the workers of a Dask `client`.
 
-    `done` is told of every part that is finished, and `made`, now and then, how many images are, of unfinished parts
-    too. `MachineError`: workers die again and again, or the disk fails.
+    Parameters
+    ----------
+    job : Job
+    parts : sequence of Part
+    workers : Workers
+        They are killed if the parts cannot be finished, because the caller then releases the lock of the build.
+    done : callable
+        Called for each finished part.
+    made : callable, optional
+        Called periodically with the number of images that were made so far, including those of unfinished parts.
+    client : distributed.Client, optional
+
+    Raises
+    ------
+    MachineError
+        If the disk fails, or if workers are killed again and again.
     """
     directory = job.directory.absolute()
-    # Workers read the job from it once, and stop where it is gone: the next build takes away that of one that was
-    # killed.
+    # Workers read the job from this file once, and stop if it is gone. A new build deletes the files of killed ones.
     file = directory / WORK_FOLDER / LEASES.replace("*", job.token)
     counter = file.with_name(f".made-{job.token}.part")
     try:
-        if client is None and (workers.most <= 1 or len(parts) <= 1):
-            images = 0
+        with explained(job.directory):
+            if client is None and (workers.limit <= 1 or len(parts) <= 1):
+                images = 0
 
-            def count(more: int) -> None:
-                nonlocal images
-                images += more
-                made(images)
+                def count(more: int) -> None:
+                    nonlocal images
+                    images += more
+                    made(images)
 
-            for part in parts:
-                done(process(job, part, count))
-            return
-        write_atomic(file, pickle.dumps(replace(job, directory=directory, file=file)))
-        if client is not None:
-            return run_parts(client, file, parts, done)
-        counter.touch()
-        workers.run(
-            partial(_work, file, counter),
-            whole_runs(parts, min(workers.most, len(parts))),
-            lambda _, records: list(map(done, records)),
-            look=lambda: made(counter.stat().st_size),
-        )
-    except WorkersKilled as e:
-        left = [part.described for task in e.left for part in task]
-        raise MachineError(
-            f"Workers were killed {TRIES} times without finishing a part (often: out of memory, or by a plugin or a "
-            f"model). {len(left)} parts are left:\n{listed(left, 10)}\n"
-            "What was committed stands. Give the machine more memory or --jobs 1, and run the same command again to "
-            "resume."
-        ) from None
-    except BaseException as e:
-        workers.stop()  # before the build lets its lock go
-        if isinstance(e, FileExistsError | IsADirectoryError | NotADirectoryError):
-            raise BuildError(
-                f"Two images of the source would be stored as a file and a folder of one name ({e.filename}). Rename "
-                "one of them in the source, and choose another --out."
-            ) from e
-        if isinstance(e, OSError):
-            raise machine_error(e, job.directory) from e
+                for part in parts:
+                    done(process(job, part, count))
+                return
+            write_atomic(file, pickle.dumps(replace(job, directory=directory, file=file)))
+            if client is not None:
+                return run_parts(client, file, parts, done)
+            counter.touch()
+            workers.run(
+                partial(_work, directory, file, counter),
+                whole_runs(parts, min(workers.limit, len(parts))),
+                lambda _, records: list(map(done, records)),
+                poll=lambda: made(counter.stat().st_size),
+                describe=lambda some: "; ".join(part.described for part in some),
+            )
+    except BaseException:
+        workers.stop()
         raise
     finally:
         forget()
@@ -92,11 +92,25 @@ def run(
                 path.unlink(missing_ok=True)
 
 
+@contextmanager
+def explained(directory: Path) -> Iterator[None]:
+    """Turn errors of the system in the block into errors that say what to do."""
+    try:
+        yield
+    except (FileExistsError, IsADirectoryError, NotADirectoryError) as e:
+        raise BuildError(
+            f"Two images of the source would be stored as a file and a folder of one name ({e.filename}). Rename one "
+            "of them in the source, and choose another --out."
+        ) from e
+    except OSError as e:
+        raise machine_error(e, directory) from e
+
+
 def machine_error(error: OSError, directory: str | Path) -> MachineError:
-    """Return what to say when the disk or the system fails."""
+    """Return the error to raise if the disk or the system fails."""
     place = error.filename or directory
     return MachineError(
-        f"Stopped: {error.strerror or error} ({place}). What was committed stands: "
+        f"Stopped: {error.strerror or error} ({place}). What was committed is kept: "
         f"{write_advice(error, Path(os.fsdecode(place)))}, and run the same command again to resume."
     )
 
@@ -111,7 +125,7 @@ def whole_runs(parts: Sequence[Part], jobs: int) -> list[list[Part]]:
     return [*runs[:whole], *([part] for run in runs[whole:] for part in run)]
 
 
-def _work(file: Path, counter: Path, parts: list[Part]) -> list[PartDone]:
-    """Make parts of a file's job; each image is a byte in `counter`."""
-    with open(counter, "ab", buffering=0) as images:
+def _work(directory: Path, file: Path, counter: Path, parts: list[Part]) -> list[PartDone]:
+    """Make parts of a job in a worker. Each finished image adds a byte to the file `counter`."""
+    with explained(directory), open(counter, "ab", buffering=0) as images:
         return [process(job_of(file), part, lambda more: images.write(bytes(more))) for part in parts]

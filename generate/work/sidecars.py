@@ -52,6 +52,8 @@ class Sidecar(Record):
     clean: list[str]
     """Pixel digests of the clean images."""
     sets: dict[str, PartSet]
+    environment: dict[str, str]
+    """The library versions that made the part."""
 
     def of(self, origin: Origin) -> bool:
         """Return whether the part belongs to a build."""

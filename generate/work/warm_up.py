@@ -63,8 +63,12 @@ def warm_up(
     if left:
         warn_if_unusable()
         ready, workers = count(1), workers or Workers(1)
-        workers.run(partial(_prepare, maker), left, lambda *_: tell(next(ready), len(left)))
-        workers.end()  # compilers do not return their memory to the system
+        workers.run(partial(_prepare, maker), left, lambda *_: tell(next(ready), len(left)), describe=_described)
+        workers.close()  # compilers do not return their memory to the system
+
+
+def _described(tasks: Sequence[Task]) -> str:
+    return f"the kernels of {next((stage.corruption for _, stage in tasks if stage is not None), 'the metrics')}"
 
 
 def _prepare(maker: SetMaker, tasks: Sequence[Task]) -> None:

@@ -24,6 +24,7 @@ from ..plan.job import Job, load_clean
 from ..plan.parts import Part, batches
 from ..sinks.set_writer import SetWriter
 from ..sinks.sink import Run
+from .environment import environment
 from .sidecars import PartSet, Sidecar, is_committed, write_sidecar
 
 
@@ -108,6 +109,7 @@ def make_part(job: Job, part: Part, made: Callable[[int], object] = lambda image
         stop=run.stop,
         clean=digests,
         sets=sets,
+        environment=dict(environment()),
     )
 
 

@@ -68,7 +68,7 @@ def read_small(root: Path, path: str, cap: int, *, follow_links: bool = False) -
             return Problem(path, "size", f"has {info.st_size} bytes; it has at most {cap}")
         return (root / path).read_bytes()
     except (FileNotFoundError, NotADirectoryError, ValueError):  # a path with a NUL character is nowhere
-        return Problem(path, "missing", "is not there")
+        return Problem(path, "missing", "is missing")
     except OSError as e:
         return Problem(path, "unreadable", f"cannot be read: {e.strerror}")
 

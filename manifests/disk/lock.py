@@ -24,22 +24,43 @@ class Busy(BuildError):
 
 @contextmanager
 def locked(
-    path: Path, busy: str, *, wait_s: float = 0.0, shared: bool = False, busy_shared: str | None = None
+    path: Path,
+    busy: str,
+    *,
+    wait_s: float = 0.0,
+    shared: bool = False,
+    busy_shared: str | None = None,
+    remove: bool = False,
 ) -> Iterator[None]:
-    """Hold the lock of a file, alone or with others who share it.
+    """Hold the lock of a file for the duration of the block, alone or with others who share it.
 
-    The file and its folder are made where they are missing.
+    The operating system releases the lock if the process dies. The file and its folder are created if they are missing.
 
-    They may be removed while the lock is held. `Busy` is raised after `wait_s` with `busy`, or with `busy_shared` where
-    those who hold the lock share it: who they may be, and the next step. BuildError says that the system or the file
-    system has no locks, or that the file cannot be written.
+    Parameters
+    ----------
+    path : Path
+        The file. It must not be in a folder that is deleted while the lock is held: whoever comes next would create the
+        file again and hold another lock.
+    busy : str
+        The error message if another process holds the lock alone.
+    wait_s : float
+        How long to wait for the lock.
+    shared : bool
+        Whether to share the lock with other processes that share it.
+    busy_shared : str, optional
+        The error message if other processes share the lock.
+    remove : bool
+        Whether to delete the file at the end, unless other processes share the lock. A process that waits for the lock
+        notices that its file is gone, and takes the lock of a new file.
+
+    Raises
+    ------
+    Busy
+        Another process holds the lock.
+    BuildError
+        The system or the file system has no locks, or the file cannot be written.
     """
     refuse_without_locks()
-    if path.parent.is_symlink():
-        raise BuildError(
-            f"{path.parent} is a symbolic link, and nothing is written through it. Remove the link, or choose another "
-            "folder."
-        )
     deadline = time.monotonic() + wait_s
     while (fd := _take(path, shared=shared)) is None:
         if time.monotonic() >= deadline:
@@ -51,6 +72,8 @@ def locked(
     try:
         yield
     finally:
+        if remove and (not shared or _flock(fd, path, shared=False)):  # it is held alone
+            path.unlink(missing_ok=True)
         os.close(fd)
 
 
@@ -99,7 +122,7 @@ def _take(path: Path, *, shared: bool) -> int | None:
         if not free:
             os.close(fd)
             return None
-        # A process that has just ended its work removed the folder: this lock is then on a file that no other process
+        # The process that held the lock may have deleted the file: this lock is then on a file that no other process
         # opens.
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(fd), path.stat()):

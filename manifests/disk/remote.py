@@ -150,7 +150,7 @@ class Store:
         """Open an object at a byte; ReleaseError: it is not there."""
         found = self.version(path)
         if found is None:
-            raise ReleaseError(f"{self.name}/{path} is not there. Check the address, that of the release's folder.")
+            raise ReleaseError(f"{self.name}/{path} does not exist. Check the address, that of the release's folder.")
         yield Reply(start, found[0], self.pieces(path, start, found[0]))
 
     def kept_sha256(self, path: str) -> str | None:

@@ -21,6 +21,11 @@ def check_space(directory: Path, needed: int, what: str, advice: str) -> None:
         raise MachineError(f"{directory} has {size(usage.free)} free, and {what} needs about {size(needed)}. {advice}")
 
 
+def same_disk(one: Path, other: Path) -> bool:
+    """Return whether files of one place can be linked into another place, which need not exist yet."""
+    return _existing(one).stat().st_dev == _existing(other).stat().st_dev
+
+
 def write_advice(error: OSError, place: Path) -> str:
     """Return what to do about a failed write, as the beginning of a sentence.
 

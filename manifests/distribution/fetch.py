@@ -52,7 +52,9 @@ class Fetched:
     archives : list of str
         Names of the archives that were needed.
     bytes : int
-        Of those archives.
+        The sizes of those archives, summed.
+    notes : tuple of str
+        What else a user should know, such as the sets that were fetched without being requested.
     """
 
     path: Path
@@ -61,6 +63,7 @@ class Fetched:
     absent: list[str]
     archives: list[str]
     bytes: int
+    notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         what = f"{len(self.archives)} archives, {len(self.sets)} sets, {len(self.absent)} absent"
@@ -148,7 +151,10 @@ def fetch(
     else:
         path, archives, there, every = _fetch_data_set(release, sets is None, chosen, level, jobs)
     names_of, size = [a.name for a in archives], sum(a.bytes for a in archives)
-    return Fetched(path, index.digest, sorted(there), sorted(every - there), names_of, size)
+    notes = []
+    if others := sorted({s for a in archives for s in a.sets} - chosen):
+        notes = [f"The archives also contain {len(others)} sets that were not requested: {first_few(others)}."]
+    return Fetched(path, index.digest, sorted(there), sorted(every - there), names_of, size, tuple(notes))
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,7 @@ def pack(
     out: Path | str,
     *,
     family_of: Callable[[str], str] | None = None,
-    by: Division = "family",
+    by: Division = "corruption",
     max_bytes: int = MAX_BYTES,
     manifest_only: bool = False,
     digests: Digests = "images",

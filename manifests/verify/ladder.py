@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +24,6 @@ from ..images.pictures import own_path
 from ..manifest_file import read_manifest
 from ..partial import load_partial, may_be_absent
 from ..paths import (
-    FINISH,
     IMAGES,
     MANIFEST,
     PARTIAL,
@@ -34,19 +32,19 @@ from ..paths import (
     SETS,
     SHA256SUMS,
     SHARDS,
+    UNFINISHED,
     WORK_FOLDER,
     own_names,
     set_of_shard,
     set_places,
 )
 from ..reader import DataSet
-from ..records.digests import sha256_bytes, sha256_file
+from ..records.digests import sha256_bytes
 from ..records.models import FileRecord, Manifest, RegionRow, SampleRecord
 from ..records.parsing import record_or_mistakes
 from ..records.report import LEVELS, Level, Problem, Progress, VerificationReport, printable
-from ..unfinished import SetFiles, extension_files
 from .rules import manifest_problems, region_problems, sample_problems, sums_problems
-from .sets import SetCheck, read_rows, run_checks
+from .sets import Findings, SetCheck, read_rows, run_checks
 
 Rederive = Callable[[DataSet], Iterable[Problem]]
 """Makes samples again from the source, and yields the differences as problems of kind ``rederive``."""
@@ -87,10 +85,6 @@ def verify_directory(
         ladder.check_sets(jobs, progress or (lambda *_: None))
         if rederive is not None and ladder.can_rederive():
             report.add(rederive(DataSet(root)))
-        with suppress(OSError):
-            if report.problems and sha256_file(root / MANIFEST) != ladder.sha256:
-                replaced = "was replaced meanwhile: a build has extended the data set. Verify again"
-                report.problems = [Problem(MANIFEST, "incomplete", replaced)]
     report.finish()
     return report
 
@@ -116,20 +110,16 @@ class _Ladder:
         """Check everything but the sets."""
         root, manifest, report = self.root, self.manifest, self.report
         report.add(manifest_problems(manifest))
-        absent, extension = self._absent(), extension_files(root, manifest, self.sha256)
-        if extension is not None:
-            self.folders |= extension.places
+        absent = self._absent()
         listing = list_files(root, prune=self.folders | {WORK_FOLDER})
         report.add(listing.problems, Counter(files=len(listing.files)))
         if (root / WORK_FOLDER).is_dir() and not listing.hides(WORK_FOLDER):
-            self._check_work_folder(extension)
+            self._check_work_folder()
         recorded: dict[str, int | None] = {f.path: f.bytes for f in manifest.files if not f.path.startswith(IMAGES)}
         recorded |= {MANIFEST: None, SHA256SUMS: None, **({PARTIAL: None} if report.partial else {})}
         for path in absent - listing.files.keys():
             recorded.pop(path, None)
-        # an extension makes folders before the files in them
-        sizes = self.level != "structure"
-        report.add(file_problems(listing, recorded, sizes=sizes, known=extension or (), folders=extension is None))
+        report.add(file_problems(listing, recorded, sizes=self.level != "structure"))
         if SHA256SUMS in listing.files:
             sums = read_small(root, SHA256SUMS, SUMS_CAP)
             report.add([sums] if isinstance(sums, Problem) else sums_problems(manifest, self.sha256, sums))
@@ -155,20 +145,14 @@ class _Ladder:
         self.report.partial, self.report.absent = True, sorted(ids - sets)
         return may_be_absent(self.manifest, sets)
 
-    def _check_work_folder(self, extension: SetFiles | None) -> None:
-        """Say what the work folder of a build means beside a manifest."""
-        again = "run the same `corruptset build` command again"
-        if (self.root / FINISH).exists():
-            self._note(
-                WORK_FOLDER, "incomplete", f"an extension was stopped while its last files took their places; {again}"
-            )
-        elif extension is None:
-            self._note(WORK_FOLDER, "unexpected", f"a build has not cleaned up; {again}")
+    def _check_work_folder(self) -> None:
+        """Report a work folder, which a finished dataset does not have."""
+        if self.root.name.endswith(UNFINISHED):
+            what = "the build is complete but not renamed; run the same `corruptset build` command again"
+            self._note(WORK_FOLDER, "incomplete", what)
         else:
-            self.report.notes.append(
-                f"An extension by {len(extension.sets)} sets is under way, or was stopped; they are not looked at. To "
-                f"finish it, {again}, or with --abandon to take it back."
-            )
+            what = "left by a repair that was killed; run `corruptset verify --repair` again"
+            self._note(WORK_FOLDER, "unexpected", what)
 
     def _check_samples(self, files: dict[str, int]) -> None:
         """Check samples.jsonl and regions.jsonl, with the manifest and each other."""
@@ -193,12 +177,18 @@ class _Ladder:
     def check_sets(self, jobs: int, progress: Progress) -> None:
         """Check every set that is there."""
         checks = self._set_checks()
+        slices = Counter[str]()
         done = 0
-        for check, (problems, checked) in run_checks(checks, jobs):
-            self.report.add(problems, checked)
-            if check.part == check.parts - 1:
+
+        def on_result(check: SetCheck, findings: Findings) -> None:
+            nonlocal done
+            self.report.add(*findings)
+            slices[check.record.id] += 1
+            if slices[check.record.id] == check.parts:
                 done += 1
                 progress("sets", done, len(checks))
+
+        run_checks(checks, jobs, on_result)
         self.report.add([], Counter(sets=len(checks)))
 
     def _set_checks(self) -> list[SetCheck]:

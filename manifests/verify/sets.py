@@ -6,7 +6,7 @@ A check is self-contained and picklable, so that sets, or slices of a large one,
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ...digests import digits
 from ...pixels import pixel_digest
-from ...processes import loky_workers_starting
+from ...workers import Workers
 from ..disk.jsonl import BadLine, R, scan_jsonl
 from ..disk.listing import Listing, file_problems, list_files, plain_file
 from ..images.arrays import NotAShard
@@ -294,21 +294,16 @@ class SetCheck:
                     self._note(f"{path}#{number}", "records", f"the shard's {name} is {stated}, recorded is {right}")
 
 
-def run_checks(checks: list[SetCheck], jobs: int) -> Iterator[tuple[SetCheck, Findings]]:
-    """Yield checks, or slices of them, in order, with what they find.
+def run_checks(checks: list[SetCheck], jobs: int, on_result: Callable[[SetCheck, Findings], object]) -> None:
+    """Run checks, and call a function with each check, or slice of one, and its findings.
 
-    Several processes need joblib.
+    Several processes need joblib, which comes with the extra ``build``.
     """
-    if jobs == 1 or not checks or find_spec("joblib") is None:
-        yield from ((check, check.run()) for check in checks)
-        return
-    # imported here: one process needs no joblib, which comes with the extra `build`
-    from joblib import Parallel, delayed
-
+    if find_spec("joblib") is None:
+        jobs = 1
     slices = []
     for check in checks:
         parts = max(1, min(jobs, 2 * jobs // len(checks), check.record.count // SLICE_ROWS))
         slices += [replace(check, part=part, parts=parts) for part in range(parts)]
-    with loky_workers_starting():  # it comes back when the workers are started
-        results = Parallel(n_jobs=jobs, return_as="generator")(delayed(SetCheck.run)(check) for check in slices)
-    yield from zip(slices, results, strict=True)
+    with Workers(jobs) as workers:
+        workers.run(SetCheck.run, slices, on_result, describe=lambda check: f"the set {check.record.id}")

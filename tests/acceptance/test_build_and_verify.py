@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import shutil
 from pathlib import Path
 
@@ -76,15 +78,19 @@ def test_what_is_wrong_is_named_and_repaired(run, built, tmp_path):
     run.refused("incomplete", "verify", copy, *ONE, code=1)
 
 
-def test_more_sets_extend_and_a_different_seed_is_refused(run, tmp_path):
+def test_a_dataset_is_extended_into_a_new_one_and_a_different_seed_is_refused(run, tmp_path):
     both = "contrast/2,pixelate/5"
     one = ["build", "imagenet-c", "--samples", "2", *ONE, "--metrics", "1", "--no-page", "--json", "--sets"]
-    calls = (("contrast/2", "a"), (both, "a"), (both, "b"))
-    first, more, whole = (run.ok(*one, sets, "--out", tmp_path / out).json for sets, out in calls)
+    first, whole = (
+        run.ok(*one, sets, "--out", tmp_path / out).json for sets, out in (("contrast/2", "a"), (both, "b"))
+    )
+    done = run.refused("is finished, so it is not changed", *one, both, "--out", tmp_path / "a")
+    (command,) = re.findall(r"^  corruptset (.*)$", done.err, re.M)
+    more = run.ok(*shlex.split(command)).json
     assert more["digest"] == whole["digest"] != first["digest"]
     # made by this command, not all that there are
     assert [done["images"] for done in (first, more, whole)] == [2, 2, 4]
-    assert files_of(tmp_path / "a") == files_of(tmp_path / "b")
+    assert files_of(tmp_path / "a/extended") == files_of(tmp_path / "b")
     other = run.refused("seed", *one, both, "--out", tmp_path / "a", "--seed", "1")
     assert (other.json["error"]["kind"], first["page"]) == ("BuildError", None)
 

@@ -100,7 +100,7 @@ def test_what_reads_does_the_same(run, there, given, tmp_path):
 
 
 def test_what_writes_data_sets_says_what_it_needs(there, given):
-    for line in (BUILD, f"page {given}/data", f"pack {given}/data --out packed"):
+    for line in (BUILD, f"pack {given}/data --out packed"):
         done = there.refused("need the file locks of Linux or macOS", *line.split())
         assert (done.out, "WSL" in done.err) == ("", True)
 

@@ -1,20 +1,35 @@
-"""Worker processes that are started once, replaced after one was killed, and gone at the end."""
+"""Worker processes: they start once, are replaced if they are killed, and are gone at the end."""
 
 from __future__ import annotations
 
+import multiprocessing
 import os
+import shutil
 import signal
+import subprocess
+import sys
 import time
+import warnings
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 import pytest
+from commands import COMMAND
 
-from corruptset.workers import TRIES, Workers
+import corruptset
+from corruptset.errors import MachineError
+from corruptset.generate.plan.options import BuildOptions
+from corruptset.workers import Workers
+
+
+@pytest.fixture(scope="module")
+def built(shared):
+    """A small dataset."""
+    return shared.build(crops={"classes": 2}, sets=["contrast/*"], format="folder")
 
 
 def alive(process):
-    """Say whether a process is there and no zombie."""
+    """Return whether a process exists and is not a zombie."""
     status = Path(f"/proc/{process}/stat")
     return status.exists() and status.read_text().rpartition(")")[2].split()[0] != "Z"
 
@@ -26,32 +41,36 @@ def wait_until_gone(processes):
         time.sleep(0.05)
 
 
-def test_the_same_processes_serve_until_the_end():
+def process_and_threads(_):
+    time.sleep(0.01)
+    return os.getpid(), os.environ["NUMBA_NUM_THREADS"], os.environ["OMP_NUM_THREADS"]
+
+
+def test_the_same_processes_with_one_thread_each_serve_until_the_end():
+    served = []
     with Workers(2) as workers:
-        assert workers.start(1) == 1
-        first = workers.submit(os.getpid).result()
-        assert workers.start(1) == 1
-        assert workers.submit(os.getpid).result() == first != os.getpid()
-        assert workers.start(7) == 2
-        served = {workers.submit(os.getpid).result() for _ in range(4)}
-        assert os.getpid() not in served
-    wait_until_gone({first} | served)
+        for tasks in (range(3), range(20)):
+            workers.run(process_and_threads, tasks, lambda _, result: served.append(result))
+    processes = {process for process, *_ in served}
+    assert os.getpid() not in processes
+    assert len(processes) in (1, 2)
+    assert {tuple(threads) for _, *threads in served} == {("1", "1")}
+    wait_until_gone(processes)
 
 
-def test_a_killed_worker():
+def test_a_killed_worker_is_replaced():
     with Workers(1) as workers:
-        workers.start(1)
+        first = workers.submit(os.getpid).result()
         with pytest.raises(BrokenProcessPool):
-            workers.submit(os.kill, workers.submit(os.getpid).result(), signal.SIGKILL).result()
-        with pytest.raises(BrokenProcessPool):
-            workers.submit(os.getpid)
+            workers.submit(os.kill, first, signal.SIGKILL).result()
         workers.stop()
-        assert workers.start(1) == 1
-        assert workers.submit(os.getpid).result() != os.getpid()
+        assert workers.submit(os.getpid).result() not in (first, os.getpid())
 
 
 def killed_once(marker):
-    """Kill the worker that does this, the first time."""
+    """Kill the worker of two of the tasks, the first time."""
+    if marker.name not in "25":
+        return
     try:
         marker.touch(exist_ok=False)
     except FileExistsError:
@@ -59,20 +78,124 @@ def killed_once(marker):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_workers_that_are_killed_now_and_then_get_through(tmp_path):
-    """However often, so long as tasks get done in between."""
-    markers = [tmp_path / str(number) for number in range(TRIES + 2)]
+def test_tasks_of_killed_workers_are_repeated(tmp_path):
+    markers = [tmp_path / str(number) for number in range(9)]
     done = []
     with Workers(2) as workers:
         workers.run(killed_once, markers, lambda marker, _: done.append(marker))
     assert sorted(done) == markers
 
 
-def test_an_error_stops_them_at_once():
-    workers = Workers(1)
-    with workers:
-        workers.start(1)
-        process = workers.submit(os.getpid).result()
-        workers.submit(time.sleep, 60)
-        workers.__exit__(ZeroDivisionError, ZeroDivisionError(), None)
-    wait_until_gone({process})
+def deadly_at_three(number):
+    if number == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_task_that_kills_its_worker_three_times_is_named_after_most_others_are_done():
+    done = []
+    said = r"killed 3 times while it worked on number 3\. .*memory.*--jobs.*resume"
+    with Workers(2) as workers, pytest.raises(MachineError, match=said):
+        workers.run(deadly_at_three, range(9), lambda number, _: done.append(number), describe="number {}".format)
+    assert 3 not in done
+    assert len(done) >= 5
+
+
+def test_an_error_stops_the_workers_at_once():
+    processes = []
+
+    def work():
+        with Workers(1) as workers:
+            processes.append(workers.submit(os.getpid).result())
+            workers.submit(time.sleep, 60)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        work()
+    wait_until_gone(processes)
+
+
+def test_a_script_on_standard_input_needs_no_main_guard(built):
+    script = f"import corruptset\nprint(corruptset.verify({str(built)!r}, jobs=2, progress=False).ok)"
+    done = subprocess.run([sys.executable, "-"], input=script, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("True\n", "")
+
+
+ORPHANS = """
+import os, time
+from corruptset.workers import Workers
+workers = Workers(2)
+print(*{workers.submit(os.getpid).result() for _ in range(9)}, flush=True)
+workers.submit(time.sleep, 60)
+os.kill(os.getpid(), 9)
+"""
+
+
+def test_workers_end_when_their_parent_is_killed():
+    done = subprocess.run([sys.executable, "-c", ORPHANS], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    assert (done.returncode, bool(done.stdout)) == (-9, True)
+    wait_until_gone(done.stdout.split())
+
+
+def build_in_a_pool(arguments):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        built = corruptset.build(*arguments, any_shape=True, sets=["contrast/1"], jobs=2)
+    return built.digest, [str(warning.message) for warning in caught]
+
+
+def test_a_build_in_a_daemonic_process_uses_one_process(shared, tmp_path):
+    source = f"folder:{shared.crops(classes=2)}"
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        digest, messages = pool.apply(build_in_a_pool, [(str(shared.recipe()), source, str(tmp_path / "a"))])
+    assert any("daemonic worker" in message and "does the work of 2" in message for message in messages)
+    assert (
+        digest == corruptset.build(shared.recipe(), source, tmp_path / "b", any_shape=True, sets=["contrast/1"]).digest
+    )
+
+
+def test_the_default_number_of_processes_is_joblib_s_which_knows_containers(monkeypatch):
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
+    assert BuildOptions().workers == 1
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("options", ["size=4k,ro", "size=4k"])
+def test_a_dev_shm_that_cannot_be_used_is_named(built, options):
+    mount = f"mount -t tmpfs -o {options} tmpfs /dev/shm"
+    unshare = ["unshare", "-m", "sh", "-c"]
+    if shutil.which("unshare") is None or subprocess.run([*unshare, mount], capture_output=True).returncode:
+        # only root can have a mount namespace of its own
+        assert os.geteuid() != 0 or not Path("/proc/self/ns/mnt").exists() or not os.access("/dev/shm", os.W_OK)
+        return
+    line = f"{mount} && {COMMAND} verify {built} --jobs 2"
+    done = subprocess.run([*unshare, line], capture_output=True, text=True)
+    said = done.stdout + done.stderr
+    assert done.returncode == 3, said
+    assert [word in said for word in ("Traceback", "--jobs 1", "/dev/shm")] == [False, True, True]
+
+
+PSUTIL = """
+import time
+
+class Process:
+    def __init__(self, pid): pass
+    def memory_info(self): return self
+    @property
+    def rss(self): return int(1e9 * time.monotonic())
+"""
+TASKS = """
+import time
+from corruptset.workers import Workers
+with Workers(2) as workers:
+    workers.run(time.sleep, [1.05, 1.05, 1.05], lambda *_: None)
+"""
+
+
+@pytest.mark.ci
+def test_workers_that_grow_are_replaced_without_a_warning(tmp_path):
+    """With psutil, loky replaces them. A warning that is an error would end its thread, and the build would hang."""
+    (tmp_path / "psutil.py").write_text(PSUTIL)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}
+    command = [sys.executable, "-W", "error::UserWarning", "-c", TASKS]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")

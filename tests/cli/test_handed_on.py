@@ -48,7 +48,7 @@ def handed(run, monkeypatch):
     return call
 
 
-OWN = {"as_json", "list_sets", "part", "finish", "abandon", "plugins", "layout"}
+OWN = {"as_json", "list_sets", "part", "finish", "extend", "plugins", "layout"}
 """Options of which the command line makes something else."""
 VALUES = {
     **{name: Path(f"{name}.x") for name in "directory manifest out labels ids frost_textures surrogate model".split()},

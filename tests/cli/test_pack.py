@@ -28,7 +28,9 @@ def test_families_come_from_the_corruptions(run, shared):
     more += '[[sets]]\ncorruptions = ["contrast"]\nseverities = [2, 4]\n'
     more += '[[sets]]\nchain = ["brightness-3", "contrast-2"]\n'
     root = shared.build(crops={"classes": 2}, recipe={"more": more})
-    assert {a["path"].split("-")[-1]: a["sets"] for a in run.ok("pack --out p --json", root).json["archives"]} == {
+    assert {
+        a["path"].split("-")[-1]: a["sets"] for a in run.ok("pack --out p --by family --json", root).json["archives"]
+    } == {
         "clean.tar": ["clean"],
         "noise.tar": ["gaussian_noise/1"],
         "weather.tar": ["brightness-3+contrast-2", "brightness/1"],
@@ -36,6 +38,8 @@ def test_families_come_from_the_corruptions(run, shared):
         "extra.tar": ["gaussian_blur/1", "speckle_noise/1"],
         "metadata.tar": [],
     }
+    names = {a["path"].split("-")[-1] for a in run.ok("pack --out corruptions --json", root).json["archives"]}
+    assert names == {f"{n}.tar" for n in ("clean", "metadata", "speckle_noise", "gaussian_blur", *ones[2:])}
     assert "| `contrast/1..2`, `contrast/4` |" in Path("p/README.md").read_text("utf-8")
 
 

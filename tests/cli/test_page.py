@@ -5,13 +5,16 @@ from __future__ import annotations
 import shutil
 
 
-def test_a_build_gets_its_page(built, shared, run, tmp_path):
+def test_it_is_next_to_the_dataset(built, shared, run, tmp_path, monkeypatch):
     copied = shutil.copytree(built, tmp_path / built.name)
-    done = run.ok("page", copied, "--source", f"folder:{shared.crops(classes=2)}")
-    assert str(copied / "index.html") in done.out
-    assert (copied / "index.html").read_bytes().startswith(b"<!DOCTYPE html>")
+    for place in (copied, "."):
+        monkeypatch.chdir(copied)
+        done = run.ok("page", place, "--source", f"folder:{shared.crops(classes=2)}")
+        page = tmp_path / f"{built.name}.html"
+        assert str(page) in done.out
+        assert page.read_bytes().startswith(b"<!DOCTYPE html>")
+        page.unlink()
     run.ok("verify", copied)
-    run.refused("--source", "page", copied)
 
 
 def test_elsewhere_and_as_json(built, run, tmp_path):

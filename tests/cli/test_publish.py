@@ -28,6 +28,11 @@ def test_packed_published_fetched(run, built, serve, tmp_path):
     part = run.ok("fetch --sets contrast/1,contrast/2 --out part", url).out
     assert "In other archives: contrast/3, contrast/4, contrast/5" in " ".join(part.split())
     assert packed["digest"] in part
+    assert "not requested" not in part
+    run.ok("pack --out corruptions", built)
+    one = run.ok("fetch --sets contrast/1 --out one", serve(tmp_path / "corruptions").url).out
+    said = "The archives also contain 4 sets that were not requested: contrast/2, contrast/3, contrast/4, contrast/5."
+    assert said in " ".join(one.split())
     whole = run.ok("fetch --json --out whole", url, "--digest", packed["digest"].removeprefix("sha256:")).json
     assert layouts.files_of(Path(whole["path"])) == layouts.files_of(built)
     run.refused("Nothing was fetched", "fetch --out o", url, "--digest", "0" * 64, code=1)

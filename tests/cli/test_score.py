@@ -81,7 +81,7 @@ def test_a_whole_benchmark_leaves_no_score_empty(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["DIR", "nowhere"], "nowhere is not there"),
+        (["DIR", "nowhere"], "nowhere does not exist"),
         (["DIR", "PREDICTIONS", "--sets", "contrasst/*"], "Did you mean"),
         (["DIR", "PREDICTIONS", "--condition", "right"], "expected 'correct@clean'"),
         (["DIR", "DIR"], "is a dataset, not predictions"),

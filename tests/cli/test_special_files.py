@@ -115,4 +115,4 @@ def test_text_is_read_up_to_a_limit(tmp_path, monkeypatch):
         with pytest.raises(opening.UnfitFile, match="a socket, not a regular file"):
             opening.read_text(Path("socket"))
     found = [opening.file_problem(one) for one in (path, tmp_path, path / "below")]
-    assert found == [None, "is a folder", "is not there"]
+    assert found == [None, "is a folder", "does not exist"]

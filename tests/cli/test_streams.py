@@ -7,7 +7,6 @@ from __future__ import annotations
 import errno
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -27,39 +26,6 @@ def test_a_build_with_workers_whose_streams_are_closed(tmp_path, closed, said):
     assert (done.returncode, done.stderr, '"ok": true' in done.stdout, bool(done.stdout)) == (0, "", said, said)
     (built,) = (tmp_path / "out").iterdir()
     assert corruptset.verify(built, jobs=1).ok
-
-
-PROGRAM = """
-import os, sys
-from pathlib import Path
-said = os.dup(1)
-if {closed}:
-    sys.stdin = sys.stdout = sys.stderr = None
-    for descriptor in range(3):
-        os.close(descriptor)
-else:
-    sys.stdout = sys.stderr = None  # as pythonw has it
-from corruptset.generate.commit.interruption import resumable
-from corruptset.workers import Workers
-
-with resumable(Path({folder!r})):
-    with open({folder!r} + "/data", "wb") as data:
-        if {closed}:
-            assert data.fileno() > 2, data.fileno()
-        workers = Workers(2)
-        workers.start(2)
-        result = workers.submit(pow, 2, 10).result()
-    workers.stop()
-assert sys.stdout is None and sys.stderr is None
-os.write(said, str(result).encode())
-"""
-
-
-@pytest.mark.parametrize("closed", [True, False])
-def test_a_program_without_standard_streams_can_have_workers(tmp_path, closed):
-    code = PROGRAM.format(closed=closed, folder=str(tmp_path))
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "1024", "")
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="no such device on this system")

@@ -6,15 +6,12 @@ The full count: ``python tests/faults/interrupting.py --moments 8``.
 from __future__ import annotations
 
 import signal
-import threading
 import time
 
 import interrupting
 import layouts
 import pytest
 from children import run_script
-
-from corruptset.interruption import Interruption
 
 BUILD = "build cifar10-c --source sample --samples 2 --sets contrast/* --jobs 2 --any-shape --json --out"
 
@@ -37,33 +34,6 @@ def test_one_while_it_imports_stops_a_command_as_ctrl_c_does(tmp_path, number):
     running.wait_until(running.listens)
     done = running.press(number, times=1)
     assert (done.code, done.err) == (130, "Interrupted.\n")
-
-
-def test_one_that_comes_while_one_of_a_destructor_is_sent_again_is_not_printed(monkeypatch, capfd):
-    """Seen once in 88 moments: Python printed the KeyboardInterrupt of the hook that it had called."""
-
-    class Slow(threading.Timer):
-        def start(self):
-            signal.raise_signal(signal.SIGINT)
-            super().start()
-
-    class Deaf:
-        def __del__(self):
-            signal.raise_signal(signal.SIGINT)
-
-    def work():
-        Deaf()
-        threading.Event().wait(20)
-
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        monkeypatch.setattr(threading, "Timer", Slow)
-        with Interruption() as signals, pytest.raises(KeyboardInterrupt):
-            work()
-        assert signals.came is not None
-    finally:
-        signal.signal(signal.SIGINT, before)
-    assert capfd.readouterr().err == ""
 
 
 def test_the_harness_notices_more_than_a_sentence_and_other_codes(tmp_path):

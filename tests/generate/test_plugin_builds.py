@@ -13,7 +13,6 @@ from plugin_files import HEAD, function, template, without_plugins, write_blinds
 import corruptset
 from corruptset.errors import BuildError, PluginError, RecipeError, VerificationError
 from corruptset.generate.sources.source import open_source
-from corruptset.manifests.paths import WORK_FOLDER
 
 SETS = (
     '[[sets]]\ncorruptions = ["blinds", "contrast"]\nseverities = [2, 5]\n\n[[sets]]\nchain = ["contrast-3", '
@@ -87,13 +86,14 @@ def test_the_source_is_asked_for_by_name(built, mine, source, tmp_path):
 
 def test_a_stopped_build_is_not_resumed_with_changed_code(mine, source, tmp_path):
     recipe, out = shutil.copytree(mine.parent, tmp_path / "here") / mine.name, tmp_path / "out"
-    first, second = (corruptset.build(recipe, source, out, sets=[s], **OPTIONS) for s in ("blinds/2", "contrast/2"))
+    first = corruptset.build(recipe, source, tmp_path / "first", sets=["blinds/2"], **OPTIONS)
+    second = corruptset.build(recipe, source, out, sets=["contrast/2"], extend=first.directory, **OPTIONS)
     assert first.manifest.plugins == second.manifest.plugins
     with (recipe.parent / "mine.py").open("a") as file:
         file.write("# new\n")
     with without_plugins(), pytest.raises(BuildError, match=r"plugins\[0\]\.sha256"):
         corruptset.build(recipe, source, out, **OPTIONS)
-    assert not (second.directory / WORK_FOLDER).exists()
+    assert [path.name for path in out.iterdir()] == [second.directory.name]
 
 
 def test_a_fault_in_the_middle_of_a_build_names_the_sample(source, tmp_path):

@@ -75,8 +75,8 @@ def test_an_image_is_decoded_once_for_all_its_regions(photos, recipes, tmp_path,
 
 def test_what_else_is_built_and_who_builds_it_changes_no_region(photos, recipes, made, table, tmp_path, files):
     source = f"folder:{photos}"
-    for sets in (["clean"], None):
-        extended = build(recipes["photos"], source, tmp_path, jobs=1, sets=sets, storage="both")
+    first = build(recipes["photos"], source, tmp_path / "first", jobs=1, sets=["clean"], storage="both").directory
+    extended = build(recipes["photos"], source, tmp_path, jobs=1, storage="both", extend=first)
     assert files(extended.directory) == files(made.directory)
     alone = build(recipes["plain"], source, tmp_path / "one", jobs=1, store="table", ids=["a/1"])
     first, second = (corruptset.open(b.directory).crops("a/1") for b in (table, alone))

@@ -16,7 +16,6 @@ from corruptset.corruptions.keys import Keys, hash64, sample_keys
 from corruptset.corruptions.stages import parse_chain
 from corruptset.errors import BuildError, VerificationError, first_few
 from corruptset.generate.commit import interruption, locks
-from corruptset.generate.commit.last_files import LastFiles
 from corruptset.generate.exports.writer import tar_pieces
 from corruptset.generate.pixels.preprocessing import Unchanged
 from corruptset.generate.plan.builds import Build
@@ -167,7 +166,6 @@ def stream(
                     digest = _finish(directory, tars, build, record)
                 for part in directory.glob("*.part"):  # includes files of workers that were killed
                     part.unlink()
-                locks.clean_up(directory)
     return Streamed(
         directory, digest, table.length, made, len(steps), len(tars), sum(tar.stat().st_size for tar in tars)
     )
@@ -257,8 +255,12 @@ def _finish(directory: Path, tars: Mapping[Path, range], build: Build, record: d
     rows = "".join(
         json.dumps({"id": i, "label": n, "sha256": s}, ensure_ascii=False) + "\n" for i, n, s in build.made_of
     )
-    last = LastFiles(directory)
-    files = [models.FileRecord(**file) for file, _ in made] + [last.add("samples.jsonl", rows.encode())]
+
+    def write(path: str, data: bytes) -> models.FileRecord:
+        atomic.write_atomic(directory / path, data)
+        return models.FileRecord(path=path, bytes=len(data), sha256=digests.sha256_bytes(data))
+
+    files = [models.FileRecord(**file) for file, _ in made] + [write("samples.jsonl", rows.encode())]
     images = record["stream"]["length"]
     record |= {"images": images, "pixel_digest": digests.set_digest(one for _, pixels in made for one in pixels)}
     classes = [[one.index, one.name, one.folder] for one in build.classes]
@@ -266,6 +268,5 @@ def _finish(directory: Path, tars: Mapping[Path, range], build: Build, record: d
     record |= {"digest": canonical_sha256(named), "files": [file.model_dump() for file in files]}
     record["environment"] = dict(environment.environment())
     lines = ",\n".join(f'"{key}": {json.dumps(value, ensure_ascii=False)}' for key, value in record.items())
-    last.add("SHA256SUMS", sha256sums_bytes([*files, last.add("stream.json", f"{{\n{lines}\n}}\n".encode())]))
-    last.finish()
+    write("SHA256SUMS", sha256sums_bytes([*files, write("stream.json", f"{{\n{lines}\n}}\n".encode())]))
     return str(record["digest"])

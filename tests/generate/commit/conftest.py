@@ -32,7 +32,7 @@ def stopped(make):
             if event.phase == "building" and event.parts_done == parts:
                 raise KeyboardInterrupt
 
-        with pytest.raises(Interrupted, match="run the same command again to resume") as caught:
+        with pytest.raises(Interrupted, match="Run the same command again to resume") as caught:
             make(progress=stop, **options)
         assert caught.value.exit_code == 130
 

@@ -16,7 +16,7 @@ def test_a_second_build_is_refused_while_one_runs(make):
 
     def second(event):
         if event.phase == "building" and not refused:
-            with pytest.raises(BuildError, match="Another build or repair is working in") as caught:
+            with pytest.raises(BuildError, match="Another build or repair is writing") as caught:
                 make(sets=["contrast/1"])
             refused.append(caught.value)
 
@@ -26,7 +26,7 @@ def test_a_second_build_is_refused_while_one_runs(make):
 
 def test_workers_of_a_dead_build_are_waited_for(make, tmp_path, monkeypatch):
     monkeypatch.setattr("corruptset.generate.commit.locks.WORKERS_WAIT_S", 0.2)
-    folder = tmp_path / "out/small-c-1.0.0/.corruptset"
+    folder = tmp_path / "out/small-c-1.0.0.partial/.corruptset"
     folder.mkdir(parents=True)
     with (folder / "workers").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_SH)
@@ -36,14 +36,14 @@ def test_workers_of_a_dead_build_are_waited_for(make, tmp_path, monkeypatch):
 
 
 def test_a_lock_on_a_removed_file_does_not_count(tmp_path, monkeypatch):
-    """A build that ends removes its folder while another waits to open the lock."""
+    """A command that ends deletes its lock file while another one opens it."""
     real, removed = fcntl.flock, []
 
     def late(fd, how):
         real(fd, how)
         if not removed:
             removed.append(fd)
-            (tmp_path / "x-1/.corruptset/lock").unlink()
+            (tmp_path / ".x-1.lock").unlink()
 
     monkeypatch.setattr(fcntl, "flock", late)
     with locked(tmp_path / "x-1"):

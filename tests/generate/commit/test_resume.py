@@ -6,18 +6,14 @@ Real kills are those of tests/faults.
 import shutil
 import signal
 from concurrent.futures import ThreadPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
-from joblib.externals.loky import ProcessPoolExecutor
 from layouts import files_of
 
 from corruptset.errors import BuildError, Interrupted, MachineError
-from corruptset.generate import build as building
 from corruptset.generate.work import worker
-from corruptset.workers import Workers
 
 
 def test_committed_parts_are_never_made_again_and_others_are_made_whole(make, tmp_path, whole, monkeypatch):
@@ -35,7 +31,7 @@ def test_committed_parts_are_never_made_again_and_others_are_made_whole(make, tm
     monkeypatch.setattr(worker, "write_sidecar", commit)
     with pytest.raises(Killed):
         make()
-    directory = tmp_path / "out/small-c-1.0.0"
+    directory = tmp_path / "out/small-c-1.0.0.partial"
     done = {p.stem for p in directory.glob(".corruptset/parts/*.json")}
     assert done == set(calls[:3])
     # what a kill can leave: a half-written image, temporary files
@@ -44,57 +40,16 @@ def test_committed_parts_are_never_made_again_and_others_are_made_whole(make, tm
         (directory / name).write_bytes(b"half")
     calls[:] = ["", "", "", ""]
     told = []
-    make(progress=told.append)
+    finished = make(progress=told.append).directory
     built = [event for event in told if event.phase == "building"]
     assert 0 < built[0].images_done < built[-1].images_done == built[-1].images_total
     assert not done & set(calls)
-    assert files_of(directory) == whole()
+    assert files_of(finished) == whole()
 
 
 def test_a_resume_with_other_sets_ends_with_both(make, stopped, whole):
     stopped(3, sets=["contrast*", "clean"])
     assert files_of(make(sets=["brightness/*"]).directory) == whole()
-
-
-def test_an_interruption_just_after_a_task_was_submitted_prints_no_traceback(make, monkeypatch, capfd):
-    """Loky's own thread then finds a task that it has just forgotten."""
-    real = ProcessPoolExecutor.shutdown
-
-    def shutdown(pool, *arguments, **options):
-        pool._work_ids.put(10**6)
-        real(pool, *arguments, **options)
-
-    def stop(event):
-        if event.phase == "building" and event.parts_done == 2:
-            monkeypatch.setattr(ProcessPoolExecutor, "shutdown", shutdown)
-            raise KeyboardInterrupt
-
-    with pytest.raises(Interrupted):
-        make(jobs=2, progress=stop)
-    said = capfd.readouterr()
-    assert "Traceback" not in said.out + said.err
-
-
-def test_workers_that_keep_dying_end_the_build_and_name_the_parts(make, monkeypatch):
-    tried = []
-
-    def start(workers, wanted, *_):
-        workers.count = min(workers.most, wanted)
-        return workers.count
-
-    def broken(workers, *_):
-        tried.append(workers.count)
-        raise BrokenProcessPool
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Workers, "start", start)
-        patch.setattr(Workers, "_hand_out", broken)
-        patch.setattr(building, "warm_up", lambda *_, **__: None)
-        said = r"killed 4 times without finishing a part(.|\n)*4 parts are left(.|\n)*contrast/1(.|\n)*resume"
-        with pytest.raises(MachineError, match=said):
-            make(jobs=4, sets=["contrast/1", "contrast/2"])
-    assert tried == [4, 2, 1, 1]
-    assert make(sets=["contrast/1", "contrast/2"]).images == 20
 
 
 class Released(ThreadPoolExecutor):
@@ -105,10 +60,11 @@ class Released(ThreadPoolExecutor):
     signal = True
 
     def submit(self, *arguments: Any, **more: Any) -> Any:
-        if self.signal:
-            with suppress(KeyboardInterrupt):
+        try:
+            if self.signal:
                 signal.raise_signal(signal.SIGINT)
-        raise RuntimeError("release unlocked lock")
+        finally:
+            raise RuntimeError("release unlocked lock")
 
 
 @pytest.mark.parametrize(
@@ -117,11 +73,10 @@ class Released(ThreadPoolExecutor):
         ("terminal", signal.SIGINT, True),
         ("lock of Python's", signal.SIGINT, True),
         ("background", signal.SIGINT, False),
-        ("background", signal.SIGTERM, True),
     ],
 )
 def test_signals_of_a_build(make, whole, monkeypatch, where, number, stops):
-    """A background job ignores Ctrl-C, and so does a build there; SIGTERM stops it all the same."""
+    """A background job ignores Ctrl-C, and so does a build there."""
     handler = signal.SIG_IGN if where == "background" else signal.default_int_handler
     before = signal.signal(signal.SIGINT, handler)
 
@@ -140,6 +95,21 @@ def test_signals_of_a_build(make, whole, monkeypatch, where, number, stops):
     assert files_of(make().directory) == whole()
 
 
+def test_a_signal_that_comes_while_an_error_is_handled_does_not_hide_the_error(make):
+    def progress(event):
+        try:
+            raise MachineError("The disk fails.")
+        finally:
+            signal.raise_signal(signal.SIGINT)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(MachineError, match=r"The disk fails\."):
+            make(progress=progress)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def test_an_error_without_a_signal_stays_what_it_is(make, monkeypatch):
     monkeypatch.setattr(Released, "signal", False)
     monkeypatch.setattr(worker, "ThreadPoolExecutor", Released)
@@ -150,7 +120,7 @@ def test_an_error_without_a_signal_stays_what_it_is(make, monkeypatch):
 @pytest.mark.parametrize("folder", ["images", "hdf5", ".corruptset", ".corruptset/parts", "sets", "images/contrast"])
 def test_nothing_is_written_through_a_link_that_leads_out_of_the_directory(make, stopped, tmp_path, folder):
     stopped(1)
-    linked, outside = tmp_path / "out/small-c-1.0.0" / folder, tmp_path / "outside"
+    linked, outside = tmp_path / "out/small-c-1.0.0.partial" / folder, tmp_path / "outside"
     if linked.exists():
         linked.rename(outside)
     else:
@@ -164,7 +134,7 @@ def test_nothing_is_written_through_a_link_that_leads_out_of_the_directory(make,
 
 def test_links_in_the_place_of_files_are_replaced(make, stopped, tmp_path, whole):
     stopped(1)
-    directory, outside = tmp_path / "out/small-c-1.0.0", tmp_path / "outside"
+    directory, outside = tmp_path / "out/small-c-1.0.0.partial", tmp_path / "outside"
     outside.write_bytes(b"mine")
     (directory / "sets/contrast").mkdir(parents=True)
     for path in ("README.md", "sets/contrast/.1.jsonl.part", "hdf5/contrast/1-00000.h5"):
@@ -175,6 +145,7 @@ def test_links_in_the_place_of_files_are_replaced(make, stopped, tmp_path, whole
         path.unlink()
         path.symlink_to(outside)
     shutil.rmtree(directory / ".corruptset/parts")
-    assert files_of(make().directory) == whole()
+    finished = make().directory
+    assert files_of(finished) == whole()
     assert outside.read_bytes() == b"mine"
-    assert not any(path.is_symlink() for path in directory.rglob("*"))
+    assert not any(path.is_symlink() for path in finished.rglob("*"))

@@ -64,7 +64,7 @@ def test_a_view_that_is_built_is_the_view_that_is_exported(
 
 
 @pytest.mark.parametrize("view", ["cifar-c", "imagenet-c"])
-def test_stopped_resumed_and_extended_builds_have_the_bytes_of_one(
+def test_stopped_and_resumed_builds_have_the_bytes_of_one(
     shared: layouts.Shared, crops: Path, recipe: Path, tmp_path: Path, view: str
 ) -> None:
     whole = shared.build(crops={"each": 4}, view=view, sets=PLAIN)
@@ -75,16 +75,15 @@ def test_stopped_resumed_and_extended_builds_have_the_bytes_of_one(
 
     with pytest.raises(Interrupted):
         layouts.make(recipe, crops, tmp_path / "out", view=view, sets=["contrast/*"], progress=stop)
-    directory = tmp_path / "out" / whole.name
+    directory = tmp_path / "out" / f"{whole.name}.partial"
     committed = {p.name.partition("-")[0] for p in (directory / ".corruptset/parts").iterdir()}
     assert 0 < len(committed) < 5
     for path in directory.rglob("*.npy"):  # rows that no sidecar speaks for hold anything, as after a power cut
         content = bytearray(path.read_bytes())
         content[-3072:] = bytes(range(256)) * 12
         path.write_bytes(bytes(content))
-    for sets in (["contrast/*"], PLAIN):
-        layouts.make(recipe, crops, tmp_path / "out", view=view, sets=sets)
-    assert layouts.files_of(directory) == layouts.files_of(whole)
+    finished = layouts.make(recipe, crops, tmp_path / "out", view=view, sets=PLAIN)
+    assert layouts.files_of(finished) == layouts.files_of(whole)
 
 
 @pytest.mark.ci

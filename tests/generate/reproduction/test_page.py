@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from packs import archive_paths, packed
 
 import corruptset
-from corruptset.errors import BuildError, IncompleteBuild, ParameterError, SourceError, VerificationError
+from corruptset.errors import BuildError, IncompleteBuild, Interrupted, ParameterError, SourceError, VerificationError
 from corruptset.generate.build import build
 from corruptset.generate.reproduction.page import page
 from corruptset.manifests.paths import PAGE
@@ -37,69 +38,66 @@ def source(shared: layouts.Shared) -> str:
     return f"folder:{shared.crops(classes=2)}"
 
 
-def test_it_is_a_file_of_the_data_set_and_the_same_made_again_or_later(
+def test_it_is_written_next_to_the_dataset_which_stays_as_it_is(
     copied: Path, shared: layouts.Shared, source: str, tmp_path: Path
 ) -> None:
-    corruptset.verify(copied).raise_for_problems()
     data, before = corruptset.open(copied), layouts.files_of(copied)
     assert PAGE in {f.path for f in data.manifest.files}
     done = page(copied, source=source)
-    assert (done.clean, done.bytes, done.digest) == (True, len(before[PAGE]), data.digest)
-    # elsewhere, the data set stays
+    assert (done.path, done.clean, done.digest) == (tmp_path / f"{copied.name}.html", True, data.digest)
+    assert done.path.read_bytes() == before[PAGE]  # as the build makes it
     done = page(copied, out=tmp_path / "new/page.html")
     assert (done.clean, done.bytes) == (False, (tmp_path / "new/page.html").stat().st_size)
     for out, says in (
         (copied / "manifest.json", f"lies in the data set {copied}"),
-        (copied / "new/page.html", f"lies in the data set {copied}"),
+        (copied / PAGE, f"lies in the data set {copied}"),
         (tmp_path / "photo.png", "ends in .html"),
     ):
         with pytest.raises(ParameterError, match=re.escape(says)):
             page(copied, out=out)
-    page(copied, source=source, out=copied / PAGE)
-    assert layouts.files_of(copied) == before
     bare = shutil.copytree(shared.build(crops={"classes": 2}, **OPTIONS), tmp_path / "bare")
     assert not (bare / PAGE).exists()
-    page(bare, source=source)
-    assert layouts.files_of(bare) == before
-    corruptset.verify(bare).raise_for_problems()
+    assert page(bare, source=source).path.read_bytes() == before[PAGE]
+    assert not (bare / PAGE).exists()
+    assert layouts.files_of(copied) == before
 
 
-def test_the_same_build_command_gives_one_and_takes_it_away_with_an_extension(
-    shared: layouts.Shared, source: str, tmp_path: Path
+def test_a_build_without_a_page_has_none_also_after_an_interrupted_end(
+    shared: layouts.Shared, source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def made(*sets: str, out: Path = tmp_path, **more: Any) -> Path:
-        options = {"jobs": 1, "metrics": 0, "any_shape": True, "storage": "folder"} | more
-        directory = build(shared.recipe(), source, out, sets=sets, **options).directory
-        corruptset.verify(directory).raise_for_problems()
-        files = {f.path for f in corruptset.open(directory).manifest.files}
-        assert (PAGE in files) == (directory / PAGE).exists() == ("page" not in more)
-        return directory
+    options: dict[str, Any] = {"jobs": 1, "metrics": 0, "any_shape": True, "storage": "folder", "sets": ["contrast/1"]}
+    real = os.replace
 
-    directory = made("contrast/1", page=False)
-    digest = corruptset.open(directory).digest
-    made("contrast/1")
-    assert corruptset.open(directory).digest == digest
-    made("contrast/2")
-    assert layouts.files_of(directory) == layouts.files_of(made("contrast/1", "contrast/2", out=tmp_path / "union"))
-    made("contrast/3", page=False)
+    def replace(part: Path, target: Path) -> None:
+        if Path(target).name == "SHA256SUMS":
+            raise KeyboardInterrupt
+        real(part, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", replace)
+        with pytest.raises(Interrupted):
+            build(shared.recipe(), source, tmp_path, **options)
+    assert next(tmp_path.rglob(PAGE))
+    directory = build(shared.recipe(), source, tmp_path, page=False, **options).directory
+    corruptset.verify(directory).raise_for_problems()
+    # a finished dataset does not get a page either
+    assert build(shared.recipe(), source, tmp_path, **options).directory == directory
+    assert not (directory / PAGE).exists()
 
 
 def test_clean_images_are_neither_lost_nor_taken_from_another_source(copied: Path, source: str, tmp_path: Path) -> None:
     before = layouts.files_of(copied)
     other = layouts.write_crops(tmp_path / "other", classes=2, side=40)
     fewer = layouts.write_crops(tmp_path / "fewer", classes=1)
-    cases: list[tuple[type[Exception], Path | None, str]] = [
-        (BuildError, None, "name that with --source"),
+    cases: list[tuple[type[Exception], Path, str]] = [
         (SourceError, other, "has changed since"),
         (SourceError, fewer, "is not in the source"),
     ]
     for error, folder, match in cases:
         with pytest.raises(error, match=match):
-            page(copied, source=folder and f"folder:{folder}")
-    assert layouts.files_of(copied) == before
-    (copied / PAGE).unlink()
+            page(copied, source=f"folder:{folder}")
     assert not page(copied).clean
-    corruptset.verify(copied).raise_for_problems()
+    assert layouts.files_of(copied) == before
     rows = (copied / "samples.jsonl").read_text(encoding="utf-8")
     (copied / "samples.jsonl").write_text(re.sub(r"blake3:[0-9a-f]{64}", f"blake3:{'0' * 64}", rows), encoding="utf-8")
     with pytest.raises(VerificationError, match="is decoded or resized otherwise"):

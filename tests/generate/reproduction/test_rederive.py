@@ -91,7 +91,7 @@ def test_a_source_that_is_missing_is_told_before_anything_is_read(shared: layout
     built, seen = shared.build(crops={"classes": 2}, sets=["contrast/1"]), []
     for source, said in (
         (None, "small-c was made from the source 'folder': name it with --source"),
-        (f"folder:{tmp_path / 'none'}", "is not there"),
+        (f"folder:{tmp_path / 'none'}", "does not exist"),
         ("foldr:x", "is not a source"),
     ):
         with pytest.raises(SourceError, match=said):

@@ -250,7 +250,7 @@ def test_the_source_is_only_asked_for_where_it_is_needed(small_recipe: Path, tmp
         mended(root)
     with pytest.raises(ParameterError, match="a repair looks at everything"):
         mended(root, level="sizes")
-    with locked(root), pytest.raises(BuildError, match="Another build or repair is working"):
+    with locked(root), pytest.raises(BuildError, match="Another build or repair is writing"):
         mended(root, source=source)
     # what is left of samples.jsonl still says which samples these are; without it a list of ids is lost
     data = (root / "samples.jsonl").read_bytes()

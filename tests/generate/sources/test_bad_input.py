@@ -43,7 +43,7 @@ def test_everything_at_once_is_listed_at_once(tmp_path):
         "good/żółw и кот.JPEG": (JPEG, None),
         "bad/truncated.jpg": (JPEG[: len(JPEG) * 2 // 3], "truncated"),
         "bad/zero.jpg": (b"", "zero bytes"),
-        "bad/text.jpg": (b"<html>404 Not Found</html>", "is not an image by its bytes"),
+        "bad/text.jpg": (b"<html>404 Not Found</html>", "does not have the content of an image"),
         "bad/1x1.png": (encoded(RGB[:1, :1]), "is 1x1"),
         "bad/two.jpg": (JPEG, "same id as bad/two.png"),
         "bad/two.png": (PNG, "same id as bad/two.jpg"),
@@ -66,7 +66,7 @@ def test_everything_at_once_is_listed_at_once(tmp_path):
     said = {path.replace("\t", "\\t").replace("\n", "\\n"): why for path, (_, why) in files.items() if why} | {
         "bad/\\xff.jpg": "has a name that is not UTF-8: rename it",
         "bad/pipe.jpg": "a pipe",
-        "bad/gone.jpg": "leads nowhere",
+        "bad/gone.jpg": "is a broken link",
         "bad/zeros.jpg": "a pipe, a device",
         "empty/": "class folder without an image",
     }
@@ -126,7 +126,7 @@ def test_links_are_followed_as_torchvision_follows_them(tmp_path):
         assert problems.keys() == {"a/loop/", "b/self.jpg", "b/pipe.jpg", "e/", "f/", "g/", "h.jpg"}
         assert all("link" in problems[path] for path in problems if path != "b/pipe.jpg")
         assert all("has no end" in problems[path] for path in ("a/loop/", "e/", "g/"))
-        assert all("leads nowhere" in problems[path] for path in ("f/", "h.jpg"))
+        assert all("is a broken link" in problems[path] for path in ("f/", "h.jpg"))
         assert "leads back to itself" in problems["b/self.jpg"]
         assert [c.name for c in source.classes] == ["a", "b", "c", "d", "e", "f", "g"]
         assert [s.label for s in source.samples] == [0, 0, 0, 0, 0, 1, 2, 3]
@@ -186,10 +186,10 @@ def test_wholly_wrong_folders(tmp_path):
     put(tmp_path, "flat/1.jpg", "rotten/a/bad\tname.jpg")
     a.refuses("folder:", "needs a path")
     for path, said in {
-        "missing": "is not there",
+        "missing": "does not exist",
         "flat/1.jpg": "is a file, not a folder",
-        "void": "holds no image",
-        "hollow": "holds no image in its 1 class folders",
+        "void": "contains no image",
+        "hollow": "contains no image in its 1 class folders",
         "flat": "--labels CSV",
         "rotten": "control characters",
     }.items():

@@ -56,8 +56,8 @@ def test_every_form_of_cifar10_is_the_same_source(tmp_path):
     assert checked.good[5][1:] == (source.fingerprint(source.samples[5]), 32, 32, 3)
     assert open_source(f"cifar10:{paths[3]}", split="train").samples[-1].id == "train/00024"
     a.refuses(f"cifar10:{paths[3]}", "--split is 'tests'; expected one of test, train, all", split="tests")
-    a.refuses(f"cifar10:{paths[3]}", "takes no --labels", labels="x.csv")
-    a.refuses(f"folder:{tmp_path}", "The source folder takes no --split", split="test")
+    a.refuses(f"cifar10:{paths[3]}", "has no option --labels", labels="x.csv")
+    a.refuses(f"folder:{tmp_path}", "The source folder has no option --split", split="test")
 
 
 def test_cifar100_fine_and_coarse(tmp_path):
@@ -88,16 +88,16 @@ def test_batches_that_are_not_as_published(tmp_path):
         (test_batch(rows, [*labels[:-1], 10]), r"1 label out of range \(row 22: 10\); expected 0 to 9"),
         ({"batches.meta": a.protocol0_meta([*a.TEN[:9], "../x"], 23)}, "'../x' cannot be a folder's name"),
         ({"batches.meta": a.protocol0_meta([*a.TEN[:9], "Cat"], 23)}, "'Cat' has the same name as cat"),
-        ({"batches.meta": b"(dp1\nS'num_vis'\nI3072\ns."}, "holds no label_names"),
+        ({"batches.meta": b"(dp1\nS'num_vis'\nI3072\ns."}, "has no label_names"),
         (test_batch(rows[:, 1:]), r"data of shape \(23, 3071\); expected rows of 3072"),
-        ({"test_batch": pickle.dumps({"labels": [0]}, 2)}, "holds no data"),
-        ({"test_batch": a.python2_batch(rows, {"labels": labels})[:-900]}, "is cut"),
+        ({"test_batch": pickle.dumps({"labels": [0]}, 2)}, "has no data"),
+        ({"test_batch": a.python2_batch(rows, {"labels": labels})[:-900]}, "is truncated"),
         ({"test_batch": b"PK\x03\x04 not a pickle"}, "test_batch"),
         ({"test_batch": None}, "has no test_batch of the split test"),
         ({"batches.meta": None}, "has no batches.meta.txt"),
     ]
     binary = [
-        ({"test_batch.bin": a.binary(images, labels[:, None])[:-1]}, "no whole rows of 3073"),
+        ({"test_batch.bin": a.binary(images, labels[:, None])[:-1]}, "not a multiple of the row size 3073"),
         ({"batches.meta.txt": b""}, "it has none"),
         ({"data_batch_5.bin": None}, r"has no data_batch_5\.bin of the split train; it holds .*data_batch_1\.bin"),
     ]
@@ -113,7 +113,7 @@ def test_archives_that_are_not_as_downloaded(tmp_path):
     flipped = bytearray(whole)
     flipped[len(whole) // 2] ^= 0xFF
     for data, said in (
-        *((whole[: int(len(whole) * share)], "is cut: it ends in the middle of") for share in (0.1, 0.9, 0.9999)),
+        *((whole[: int(len(whole) * share)], "is truncated in the middle of") for share in (0.1, 0.9, 0.9999)),
         (bytes(flipped), "damaged"),
         (b"PK\x03\x04" + bytes(600), "is not a tar archive"),
     ):
@@ -121,7 +121,7 @@ def test_archives_that_are_not_as_downloaded(tmp_path):
         a.refuses(f"cifar10:{tmp_path / 'x.tar.gz'}", said)
     a.tar(tmp_path / "double.tar", a.ten_python(TEST) | {"other/test_batch": b"x"})
     a.refuses(f"cifar10:{tmp_path / 'double.tar'}", "in several folders")
-    a.refuses(f"cifar10:{tmp_path}/nothing", r"nothing is not there. Expected cifar10:PATH")
+    a.refuses(f"cifar10:{tmp_path}/nothing", r"nothing does not exist. Expected cifar10:PATH")
     a.refuses("cifar10", "needs a path")
 
 

@@ -86,12 +86,12 @@ def test_what_is_listed(monkeypatch):
         (tagged(258, 16, 12), "a TIFF of other than 16 bits"),
         (tagged(262, 1, 0), "with white as 0, whose range is not known"),
         (encoded(RGB, pnginfo=text), "save it again without its text"),
-        *((two(kind), "holds 2 pictures") for kind in ("GIF", "TIFF", "WEBP", "PNG")),
+        *((two(kind), "contains 2 images") for kind in ("GIF", "TIFF", "WEBP", "PNG")),
         *((encoded(Image.fromarray(GREY).convert(m), "TIFF"), f"mode {m}.*8-bit") for m in "IF"),
         (b"", "empty"),
-        (b"not an image, though it is called one\n", "is not an image by its bytes"),
-        (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\n", "not an image"),
-        (b"\xff\xd8\xff", "(damaged|not an image)"),
+        (b"not an image, though it is called one\n", "does not have the content of an image"),
+        (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\n", "content of an image"),
+        (b"\xff\xd8\xff", "(damaged|content of an image)"),
         (encoded(np.zeros((1, 1, 3), np.uint8)), "is 1x1; both sides must have at least 8"),
         (encoded(np.zeros((7, 100, 3), np.uint8), "JPEG"), "is 100x7"),
         (BOMB, "89,478,485 pixels that one image may have"),
@@ -210,5 +210,5 @@ def test_formats_that_can_be_converted_are_named():
             BadSample, match=f"is a {name} file, which is not read: convert it to PNG or JPEG first.*magick"
         ):
             decode(data)
-    with pytest.raises(BadSample, match="is not an image by its bytes"):
+    with pytest.raises(BadSample, match="does not have the content of an image"):
         decode(box(b"isom", b"mp41"))  # a video

@@ -38,11 +38,14 @@ def test_which_samples_are_held_out():
 
 
 def test_what_cannot_be_held_out():
-    lists = r"Groups, with their images: a\[b\] \(1\), ab \(1\), day \(3\), dusk \(1\), night \(2\)\.$"
+    lists = (
+        r"Groups of the source, with their numbers of images: "
+        r"a\[b\] \(1\), ab \(1\), day \(3\), dusk \(1\), night \(2\)\.$"
+    )
     many = [Sample(i, str(i), 0, group=f"g{i:02d}") for i in range(30)]
     for samples, hold_out, said in (
         (SAMPLES, HoldOut(("nigth", "noon", "day")), rf"'nigth'\. Did you mean 'night'\?\n .*'noon'\.\n{lists}"),
-        (SAMPLES, HoldOut(("*",)), "are all 5 groups of the source, and none is left to train with"),
+        (SAMPLES, HoldOut(("*",)), "All 5 groups of the source would be held out, and none is left"),
         (SAMPLES, HoldOut(("noon",), lenient=True), "no group 'noon'"),
         ([Sample(0, "a", 0)], HoldOut(("day",)), "The source has no groups"),
         (many, HoldOut(("x",)), r"g18 \(1\), g19 \(1\) and 10 more\."),
@@ -89,7 +92,7 @@ def test_mistakes_of_a_csv_are_listed(birds):
     csv = birds / "g.csv"
     mistakes = {
         "crow/9.png,day": "line 3: there is no image 'crow/9",
-        "crow/0.png,night": "line 4: 'crow/0.png' was given o",
+        "crow/0.png,night": "line 4: 'crow/0.png' is also on",
         "crow/1.png,": "line 5: 'crow/1.png' has no group",
         "wren/0.png,a,b": "line 6: has 3 columns; expected ",
         "wren/1.png,a\tb": "the group 'a\\tb' has control cha",
@@ -102,4 +105,4 @@ def test_mistakes_of_a_csv_are_listed(birds):
     a.refuses(f"folder:{birds}", "begin with 'file,label'; expected the header line 'file,group'", groups=csv)
     a.refuses(f"folder:{birds}", r"The groups .*nowhere.csv cannot be read", groups="nowhere.csv")
     for text in ("sample", "npy:a,b", "cifar10:x", "mnist:x", "hdf5:x"):
-        a.refuses(text, f"The source {text.partition(':')[0]} takes no --groups", groups="g.csv")
+        a.refuses(text, f"The source {text.partition(':')[0]} has no option --groups", groups="g.csv")

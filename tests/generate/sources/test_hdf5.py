@@ -112,11 +112,11 @@ def test_files_that_are_refused(tmp_path):
         ("floats", None, "holds float64; expected uint8"),
         ("good", "short", "has 3 labels for 60 images"),
         ("names", None, "holds object; expected uint8"),
-        ("linked", None, "has no dataset 'linked' of its own"),
+        ("linked", None, "contains no dataset 'linked'"),
         ("virtual", None, "is stored in other files"),
         ("apart", None, "is stored in other files"),
         ("hollow", None, "claims .* bytes, more than its file can hold"),
-        (None, None, r"has no dataset 'images' of its own. It has .*floats.*: name one with --images"),
+        (None, None, r"contains no dataset 'images'. It has .*floats.*: name one with --images"),
         ("good", "nothing", "name one with --labels"),
     ):
         a.refuses(path, said, images=images, labels=labels)
@@ -127,7 +127,7 @@ def test_files_that_are_refused(tmp_path):
     for content in (b"", b"images,labels", whole[: len(whole) // 2]):
         (tmp_path / "bad.h5").write_bytes(content)
         a.refuses(f"hdf5:{tmp_path}/bad.h5", r"is not an HDF5 file, or a damaged one .*Copy it again")
-    a.refuses(f"hdf5:{tmp_path}/no.h5", "is not there")
+    a.refuses(f"hdf5:{tmp_path}/no.h5", "does not exist")
     a.refuses(f"hdf5:{tmp_path}", "is a folder")
 
 
@@ -193,11 +193,11 @@ def test_a_shard_of_ones_own_keeps_its_ids(tmp_path, whole):
     named = open_source(f"hdf5:{second}", labels="labels", images="images")
     assert [(s.id, s.label) for s in named.samples] == [(f"data/{i}", s.label) for i, s in enumerate(source.samples)]
     shutil.copy(second, tmp_path / "alone.h5")
-    a.refuses(f"hdf5:{tmp_path / 'alone.h5'}", r"holds no manifest\.json")
+    a.refuses(f"hdf5:{tmp_path / 'alone.h5'}", r"has no manifest\.json")
     # labels or numbers of others: the shard was changed, or another build's put in its place
     with h5py.File(second, "r+") as f:
         f["labels"][0] = (f["labels"][0] + 1) % 10
-    a.refuses(f"hdf5:{second}", r"does not belong to the build in .*: its labels are others")
+    a.refuses(f"hdf5:{second}", r"does not belong to the build in .*, because its labels differ")
     shutil.copy(first, second)
     with h5py.File(second, "r+") as f:
         f["index"][0] = 12
@@ -212,4 +212,4 @@ def test_labels_may_be_floats_of_whole_numbers(tmp_path):
     assert source.remarks == (f"{tmp_path / 'x.h5'}: labels holds float64, which is read as whole numbers.",)
     with h5py.File(tmp_path / "x.h5", "r+") as file:
         file["labels"][3] = 0.5
-    a.refuses(f"hdf5:{tmp_path / 'x.h5'}", r"has 1 label out of range or no whole number \(row 3: 0\.5\)")
+    a.refuses(f"hdf5:{tmp_path / 'x.h5'}", r"has 1 label out of range or not whole numbers \(row 3: 0\.5\)")

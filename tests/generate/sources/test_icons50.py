@@ -63,7 +63,7 @@ def test_files_that_are_not_as_published(tmp_path, monkeypatch):
     path = tmp_path / "Icons-50.npy"
     for changes, said in (
         ({"style": None}, "has NoneType where a column"),
-        ({"style": ["apple"] * 41}, "42 images and 41 in 'style'"),
+        ({"style": ["apple"] * 41}, "42 images and 41 values of 'style'"),
         ({"style": ["apple"] * 41 + [""]}, "the style of row 41, '', is empty"),
         ({"style": ["a\tb"] * 42}, "row 0, .*, has control characters"),
         ({"style": [Hostile()]}, "asks Python to run 'posix.system'"),
@@ -76,17 +76,17 @@ def test_files_that_are_not_as_published(tmp_path, monkeypatch):
         assert str(path) in a.refuses(f"icons50:{path}", said)
     assert not (tmp_path / "hacked").exists()
     np.save("Icons-50.npy", {"image": icons.fields()["image"]}, allow_pickle=True)
-    a.refuses("icons50:.", "holds no style, so it is not what its name says")
+    a.refuses("icons50:.", "has no style, so it is not the expected file")
     data = icons.write_file(path).read_bytes()
     path.write_bytes(data[:-9000])
-    a.refuses("icons50:Icons-50.npy", "is cut|is no pickle")
+    a.refuses("icons50:Icons-50.npy", "is truncated|is no pickle")
     np.save("plain.npy", np.zeros(4))
     os.mkfifo("pipe")
     for source, options, said in (
         ("plain.npy", {}, "is not a .npy file of a dictionary"),
         ("pipe", {}, "not a regular file"),
-        (".", {"labels": "x"}, "takes no --labels"),
+        (".", {"labels": "x"}, "has no option --labels"),
         (".", {"groups": "colour"}, "--groups is 'colour'; expected one of style, subtype"),
-        (".", {"split": "test"}, "takes no --split"),
+        (".", {"split": "test"}, "has no option --split"),
     ):
         a.refuses(f"icons50:{source}", said, **options)

@@ -36,12 +36,12 @@ def test_a_pattern_says_which_files_are_images(tmp_path):
     every = open_source(f"tree:{tmp_path}")
     assert list(every.other_files) == ["annotations/val.json", "no-suffix", "notes.txt"]
     assert [path for path, _ in every.notes] == ["val/scan.tif"]
-    said = r"holds no image that --images 'test/\*' names\. The images there: train/c\.jpg, val/a\.jpg,"
+    said = r"contains no image that --images 'test/\*' names\. The images there: train/c\.jpg, val/a\.jpg,"
     a.refuses(f"tree:{tmp_path}", said, images="test/*")
 
 
 def test_what_cannot_keep_its_name_is_listed(tmp_path):
-    a.refuses(f"tree:{tmp_path}", "holds no image")
+    a.refuses(f"tree:{tmp_path}", "contains no image")
     write_tree(tmp_path, ["good.jpg", "a/Same.jpg", "a/same.jpg"])
     for name in ("scan.tif", "old.bmp"):
         picture(20, 20).save(tmp_path / name)
@@ -55,10 +55,10 @@ def test_what_cannot_keep_its_name_is_listed(tmp_path):
     }  # fmt: skip
     assert {name: expected[name] in why for name, why in source.notes} == dict.fromkeys(expected, True)
     for text, options, why in (
-        (f"tree:{tmp_path / 'none'}", {}, "is not there"),
+        (f"tree:{tmp_path / 'none'}", {}, "does not exist"),
         ("tree:", {}, "needs a path"),
         (f"tree:{tmp_path / 'good.jpg'}", {}, "is a file, not a folder"),
-        (f"tree:{tmp_path}", {"labels": "x.csv"}, "takes no --labels"),
+        (f"tree:{tmp_path}", {"labels": "x.csv"}, "has no option --labels"),
     ):
         a.refuses(text, why, **options)
 
@@ -123,6 +123,6 @@ def test_a_pattern_matches_suffixes_in_upper_and_lower_case(tmp_path):
         ("dcim/img*.png", None),
     ):
         if ids is None:
-            a.refuses(f"tree:{tmp_path}", "holds no image that --images", images=pattern)
+            a.refuses(f"tree:{tmp_path}", "contains no image that --images", images=pattern)
         else:
             assert [s.id for s in open_source(f"tree:{tmp_path}", images=pattern).samples] == ids

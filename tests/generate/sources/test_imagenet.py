@@ -92,17 +92,17 @@ def test_devkits_that_are_not_the_right_one(tmp_path):
                 "cannot be read as a MATLAB file with the synsets of ILSVRC2012.*ILSVRC2012_ID",
             ),
             (a.devkit(truths[:-1]), "has no line for it"),
-            (a.devkit([*truths, 1]), "holds 7 images, and .* says the classes of 8"),
-            (a.devkit([*truths[:-1], 4]), "lines that are no ids from 1 to 3:\n  line 7: '4'"),
+            (a.devkit([*truths, 1]), "contains 7 images, but .* has the classes of 8"),
+            (a.devkit([*truths[:-1], 4]), "lines that are not ids from 1 to 3:\n  line 7: '4'"),
             (right | {truth: b"cat\n" * 7}, "line 1: 'cat'"),
-            (a.devkit(wnids=["n02123045", "n02123045", "n01532829"]), "does not give every class a wnid .* of its own"),
+            (a.devkit(wnids=["n02123045", "n02123045", "n01532829"]), "does not give every class a different wnid"),
             ({truth: right[truth]}, "has no data/meta.mat"),
         )
     ):
         a.refuses(f"imagenet:{a.write(tmp_path / str(i), a.val_images() | files)}", said)
     cut = a.tar(tmp_path / KIT, right, "w:gz")
     cut.write_bytes(cut.read_bytes()[:-40])
-    a.refuses(f"imagenet:{a.write(tmp_path / 'flat', a.val_images())}", "is cut", labels=cut)
+    a.refuses(f"imagenet:{a.write(tmp_path / 'flat', a.val_images())}", "is truncated", labels=cut)
 
 
 def test_labels_that_do_not_fit(root):
@@ -111,8 +111,8 @@ def test_labels_that_do_not_fit(root):
     for text, path, said in (
         ("\n".join(good.split("\n")[:-2]), "flat", "ILSVRC2012_val_00000007.JPEG: "),
         (good.replace("00000007", "00000001"), "flat", "line 8: ILSVRC2012_val_00000001 was given before"),
-        (good.replace(second, "cat"), "flat", "line 4: 'cat' is no wnid"),
-        (good.replace("file,label", "image,class"), "flat", "line 1: 'class' is no wnid(.|\n)*header line"),
+        (good.replace(second, "cat"), "flat", "line 4: 'cat' is not a wnid"),
+        (good.replace("file,label", "image,class"), "flat", "line 1: 'class' is not a wnid(.|\n)*header line"),
         (swapped, "folders", f"mine.csv says {second}"),
     ):
         (root / "mine.csv").write_text(text)
@@ -135,18 +135,18 @@ def test_paths_that_are_something_else(root):
     ):
         a.write(root / place, files)
     for path, said in (
-        ("nothing", "is not there"),
-        ("bare/flat", "holds images without class folders, so their labels must come from elsewhere. Put the devkit"),
-        ("mixed", "holds 14 images, and .* says the classes of 7"),
+        ("nothing", "does not exist"),
+        ("bare/flat", "contains images without class folders, so it needs labels. Put the devkit"),
+        ("mixed", "contains 14 images, but .* has the classes of 7"),
         ("year", "ILSVRC2010_val_00000001.JPEG: .* has no line for it"),
-        ("named", "cat/: is not called by a wnid such as n01440764\n(.|\n)*is folder:"),
-        ("empty", "holds no image"),
-        (KIT, "is gzipped; images are read in place"),
+        ("named", "cat/: is not named by a wnid such as n01440764\n(.|\n)*is folder:"),
+        ("empty", "contains no image"),
+        (KIT, "is gzipped, but images are read"),
         ("labels.csv", "is not a tar archive"),
     ):
         a.refuses(f"imagenet:{root / path}", said)
     a.refuses("imagenet", "needs a path")
-    a.refuses(f"imagenet:{root / 'flat'}", r"is not there\. Expected the devkit", labels=root / "no.tar.gz")
+    a.refuses(f"imagenet:{root / 'flat'}", r"does not exist\. Expected the devkit", labels=root / "no.tar.gz")
 
 
 def test_an_image_that_lies_in_two_folders_is_said(root):
@@ -154,7 +154,7 @@ def test_an_image_that_lies_in_two_folders_is_said(root):
     source = open_source(f"imagenet:{root / 'folders'}")
     first, folder, second = source.notes
     assert all("has the same id as" in reason for _, reason in (first, second))
-    assert folder == ("n99999999/", "is a class folder in which no image can be used: see what is said of its files")
+    assert folder == ("n99999999/", "is a class folder in which no image can be used: see the messages about its files")
     assert [s.label for s in source.samples] == [label for _, label, _, _ in EXPECTED[1:]]
 
 

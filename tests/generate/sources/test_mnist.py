@@ -50,7 +50,7 @@ def test_gzipped_or_not_it_is_the_same_source(tmp_path):
     source = open_source(f"mnist:{a.write(tmp_path / 'few', few)}")
     assert [(c.index, c.name, c.folder) for c in source.classes] == [(i, str(i), str(i)) for i in range(10)]
     assert source.probe(source.samples[7]) == (expected[7][3], 28, 28, 1, False)
-    a.refuses(f"mnist:{tmp_path / 'few'}", r"has no files of train labels \(it has test", split="train")
+    a.refuses(f"mnist:{tmp_path / 'few'}", r"has no file of train labels \(it has test", split="train")
 
 
 def test_the_classes_of_emnist(tmp_path):
@@ -72,9 +72,9 @@ def test_the_classes_of_emnist(tmp_path):
             assert sorted(c.folder for c in classes) == [c.folder for c in classes]
     for name in ("digits", "mnist"):
         several = a.write(tmp_path / "gzip", files("", f"emnist-{name}-", ("test", "train")))
-    a.refuses(f"mnist:{several}", "holds 2 data sets; say which one: mnist:.*emnist-digits, mnist:.*emnist-mnist")
+    a.refuses(f"mnist:{several}", "contains 2 datasets. Choose one: mnist:.*emnist-digits, mnist:.*emnist-mnist")
     assert len(open_source(f"mnist:{several}/emnist-digits").samples) == 40
-    said = "emnist-letters is no folder with IDX files, nor do names of IDX files begin so"
+    said = "emnist-letters is not a folder with IDX files, and not the first part"
     a.refuses(f"mnist:{several}/emnist-letters", said)
 
 
@@ -82,15 +82,18 @@ def test_files_that_are_not_as_published(tmp_path):
     labels, images = a.idx(LABELS[TEST]), a.idx(IMAGES[TEST])
     for i, (change, said) in enumerate(
         (
-            ({"images": images[:-1]}, r"holds 40 x 28 x 28 bytes, which makes 31,376 .* it has 31,375"),
-            ({"images": images + b"\0"}, "it is cut, or its head is wrong"),
-            ({"labels": labels[:4] + b"\0\0\0\x29" + labels[8:]}, r"says that it holds 41 bytes"),
+            (
+                {"images": images[:-1]},
+                r"announces 40 x 28 x 28 bytes, so .* 31,376 bytes, but it has 31,375",
+            ),
+            ({"images": images + b"\0"}, "It is truncated or damaged"),
+            ({"labels": labels[:4] + b"\0\0\0\x29" + labels[8:]}, r"announces 41 bytes"),
             ({"images": a.idx(IMAGES[:39])}, "t10k-labels-idx1-ubyte.gz has 40 labels for 39 images"),
             ({"labels": images}, "begins with the magic number 2051; expected .* 2049"),
             ({"labels": a.idx(np.full(40, 62))}, r"40 labels out of range \(row 0: 62.*expected 0 to 61"),
-            ({"labels": None}, "has no files of test labels"),
-            ({"images": gzip.compress(images)[:-9]}, "is cut: it ends in the middle"),
-            ({"images": gzip.compress(images[:-5])}, "it is cut, or its head is wrong"),
+            ({"labels": None}, "has no file of test labels"),
+            ({"images": gzip.compress(images)[:-9]}, "is truncated in the middle"),
+            ({"images": gzip.compress(images[:-5])}, "It is truncated or damaged"),
             ({"images": None, "labels": None}, "is no folder with IDX files"),
         )
     ):
@@ -101,7 +104,7 @@ def test_files_that_are_not_as_published(tmp_path):
         a.refuses(f"mnist:{root}", said)
     a.refuses("mnist", "needs a path")
     a.refuses(f"mnist:{root}/nothing/x", "is no folder with IDX files")
-    a.refuses(f"mnist:{root}", "takes no --labels", labels="x")
+    a.refuses(f"mnist:{root}", "has no option --labels", labels="x")
 
 
 def test_hidden_files_are_ignored(tmp_path):

@@ -49,9 +49,9 @@ def test_what_is_refused(tmp_path):
         (IMAGES[:0], LABELS[:0], r"has the shape \(0, 32, 32, 3\)"),
         (IMAGES, LABELS[:-1], "has 11 labels for 12 images"),
         (IMAGES[:-1], LABELS, "has 12 labels for 11 images"),
-        (IMAGES, LABELS + 0.5, r"has 12 labels out of range or no whole number \(row 0: "),
-        (IMAGES, np.where(np.isin(LABELS, LABELS[3]), np.nan, LABELS), r"no whole number \(.*row 3: nan"),
-        (IMAGES, LABELS - 100.0, "out of range or no whole number"),
+        (IMAGES, LABELS + 0.5, r"has 12 labels out of range or not whole numbers \(row 0: "),
+        (IMAGES, np.where(np.isin(LABELS, LABELS[3]), np.nan, LABELS), r"not whole numbers \(.*row 3: nan"),
+        (IMAGES, LABELS - 100.0, "out of range or not whole numbers"),
         (IMAGES, LABELS.astype(complex), "holds complex128 of shape"),
         (IMAGES, np.eye(12, dtype=int), "expected whole numbers of shape"),
         (IMAGES, LABELS - 100, "labels out of range"),
@@ -67,7 +67,7 @@ def test_what_is_refused(tmp_path):
     whole = (tmp_path / "x.npy").read_bytes()
     for data in (whole[:-1], whole[:60], b"", b"PK\x03\x04" + bytes(100)):
         (tmp_path / "x.npy").write_bytes(data)
-        a.refuses(text, r"is not a \.npy file, or a cut one")
+        a.refuses(text, r"is not a \.npy file, or is truncated")
     for wrong in ("npy:x.npy", "npy:,y.npy"):
         a.refuses(wrong, "needs two files: npy:IMAGES,LABELS")
-    a.refuses(f"npy:{tmp_path}/a.npy,{tmp_path}/y.npy", "is not there")
+    a.refuses(f"npy:{tmp_path}/a.npy,{tmp_path}/y.npy", "does not exist")

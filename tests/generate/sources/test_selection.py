@@ -72,7 +72,7 @@ def test_ids_that_cannot_be_meant(tmp_path):
     path = tmp_path / "ids.txt"
     mistakes = (
         r"has 3 mistakes:\n *line 2: there is no sample 'test/0001' in the source. Did you mean 'test/0000.*\n"
-        r" *line 3: 'test/00001' was given on line 1 already"
+        r" *line 3: 'test/00001' is also on line 1"
     )
     for data, said in (
         (b"test/00001\ntest/0001\ntest/00001\nx\n", mistakes),
@@ -126,7 +126,7 @@ def test_mistakes_of_super_categories(tmp_path):
             "image: there is no such key. Did you mean .images.. Known here: images, categories",
             "images is 0; expected a number from 1 upwards",
         ),
-        ('images = 1\n[categories]\na = ["n00", "n01"]\nb = ["n01"]\n', "the class 'n01' stands in it 2 times"),
+        ('images = 1\n[categories]\na = ["n00", "n01"]\nb = ["n01"]\n', "the class 'n01' occurs 2 times"),
         ('images = 1\n[categories]\na = ["n00", "n07", "n08"]\n', "names 2 classes that the source does not have"),
         ("images = 3\n", "categories is missing"),
     ):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import pickle
 import re
-import shlex
 import shutil
 import unicodedata
 from pathlib import Path
@@ -14,10 +13,7 @@ import archives as a
 import numpy as np
 import pytest
 import skimage
-import typer
 
-from corruptset.cli.app import app
-from corruptset.generate.recipes.recipe import load_recipe
 from corruptset.generate.sources import decoding, image_listing, labels
 from corruptset.generate.sources import sample as sample_module
 from corruptset.generate.sources.check import check
@@ -87,26 +83,18 @@ def test_names_of_sources(tmp_path):
     }.items():
         a.refuses(text, said)
     assert all(s.about in a.refuses("x", "is not a source") for s in SCHEMES.values())
-    a.refuses("sample", "no --labels", labels=tmp_path / "x.csv")
+    a.refuses("sample", "no option --labels", labels=tmp_path / "x.csv")
     (tmp_path / "val.zip").write_bytes(b"PK\x05\x06" + bytes(18))
     for scheme in ("folder", "imagenet", "cifar10", "tree", "mnist"):
-        said = rf"val\.zip is a zip archive: unzip it, and give the folder, {scheme}:.*/val\.$"
+        said = rf"val\.zip is a zip archive\. Unzip it, and give the folder: {scheme}:.*/val\.$"
         a.refuses(f"{scheme}:{tmp_path / 'val.zip'}", said)
 
 
-def test_the_page_says_what_there_is_and_its_commands_are_taken():
+def test_the_page_has_every_scheme_option_suffix_and_limit():
     for name, scheme in SCHEMES.items():
         assert f"`{name}:" in PAGE or f"`{name}`" in PAGE
-        assert all(f"{option}=" in PAGE for option in scheme.takes)
+        assert all(f"--{option}" in PAGE for option in scheme.takes)
     assert set(re.findall(r"`([a-z0-9]+):[A-Z]", PAGE)) <= set(SCHEMES)
-    commands = typer.main.get_command(app).commands
-    lines = [line for line in PAGE.split("\n") if line.startswith(("corruptset plan ", "corruptset build "))]
-    assert len(lines) >= 7
-    for line in lines:
-        _, name, *arguments = shlex.split(line, comments=True)
-        context = commands[name].make_context(name, arguments)
-        load_recipe(context.params["recipe"])
-        assert context.params["source"].partition(":")[0] in SCHEMES
     words = set(re.findall(r"[\w$@+]+", PAGE.lower()))
     for known in (image_listing.IMAGE_SUFFIXES, image_listing.DOCUMENT_SUFFIXES, image_listing.DOCUMENT_NAMES):
         assert {k for k in known if k not in words} <= {"licence"}
@@ -217,7 +205,7 @@ def test_mistakes_of_a_csv(tmp_path):
         (
             "file,label\n0.png,cat\n0.png,dog\nnone.png,cat\n1.png,\n2.png\n3.png,3\n4.png,Cat\n5.png,../up\n",
             "have 5 mistakes",
-            "line 3: '0.png' was given on line 2",
+            "line 3: '0.png' is also on line 2",
             "line 4: there is no image 'none.png'",
             "line 5: '1.png' has no label",
             "line 6: has 1 columns",

@@ -152,10 +152,8 @@ def test_images_of_parts_that_workers_have_not_finished_are_counted(job, monkeyp
             seen.set()
 
     monkeypatch.setattr(pool, "process", process)
-    with ThreadPoolExecutor(2) as threads:
-        workers = Workers(2)
-        monkeypatch.setattr(workers, "start", lambda wanted, *_: setattr(workers, "count", 2))
-        monkeypatch.setattr(workers, "submit", threads.submit)
+    with ThreadPoolExecutor(2) as threads, Workers(2) as workers:
+        monkeypatch.setattr(workers, "submit", threads.submit)  # instead of processes, which would not share the event
         both = parts(runs_of(16, 8), [("set",)])
         pool.run(replace(job, token="y"), both, workers, done=lambda record: None, made=told)
     assert counts == sorted(counts)

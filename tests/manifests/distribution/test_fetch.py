@@ -63,6 +63,7 @@ def test_the_data_set_comes_back(root, bag, serve, tmp_path):
 def test_some_sets_then_all(root, bag, serve, tmp_path):
     server = serve(bag.path)
     done = fetch(server.url, tmp_path, sets=["Fog, sev*"])
+    assert done.notes == ()
     assert (done.sets, done.absent) == ([FOG], ["clean", "fog-3+gaussian_noise-5"])
     assert server.times() == {"archives.json": 1, archive_of(bag, FOG).name: 1}
     assert (tmp_path / TOP / PARTIAL).exists()

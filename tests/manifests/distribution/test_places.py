@@ -102,5 +102,5 @@ def test_any_file_system_of_fsspec(root, bag, tmp_path, monkeypatch):
     with opened.open("README.md", 5) as reply:
         assert (reply.start, reply.total, b"".join(reply.chunks)) == (5, len(text), text[5:])
     memory.rm("/a", recursive=True)
-    with pytest.raises(ReleaseError, match="is not there"):
+    with pytest.raises(ReleaseError, match="does not exist"):
         fetch(place, tmp_path)

@@ -160,7 +160,7 @@ def test_paths_without_predictions(data, sets, tmp_path):
     (tmp_path / "model.pt").write_bytes(b"PK")
     for path, says in (
         (data.path, "PATH is a dataset, not predictions. `corruptset predict"),
-        (tmp_path / "nothing", "PATH is not there. Expected a folder of <set id>.npz, or one .npz or .csv file."),
+        (tmp_path / "nothing", "PATH does not exist. Expected a folder of <set id>.npz, or one .npz or .csv file."),
         (tmp_path / "pipe.csv", "PATH is a pipe, not a regular file"),
         (tmp_path / "model.pt", "PATH is neither a folder of <set id>.npz nor an .npz or .csv file"),
     ):
