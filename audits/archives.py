@@ -15,7 +15,7 @@ from .storage import ARRAY, PUBLISHED, StoredAs
 
 
 @dataclass(frozen=True)
-class Benchmark:
+class PublishedBenchmark:
     """What a published benchmark contains."""
 
     name: str
@@ -55,13 +55,15 @@ BAR = (
 BENCHMARKS = {
     known.name: known
     for known in (
-        Benchmark("imagenet-c", "ImageNet-C", 224, "imagenet", PUBLISHED, 50000, 1000, FIFTEEN, EXTRA),
-        Benchmark("imagenet-c-299", "ImageNet-C-299", 299, "inception", PUBLISHED, 50000, 1000, FIFTEEN, EXTRA),
-        Benchmark("tiny-imagenet-c", "Tiny-ImageNet-C", 64, "tiny", PUBLISHED, 10000, 200, FIFTEEN, EXTRA),
-        Benchmark("cifar10-c", "CIFAR-10-C", 32, "cifar", ARRAY, 10000, 10, (*FIFTEEN, *EXTRA)),
-        Benchmark("cifar100-c", "CIFAR-100-C", 32, "cifar", ARRAY, 10000, 100, (*FIFTEEN, *EXTRA)),
-        Benchmark("mnist-c", "MNIST-C", 28, "mnist", ARRAY, 10000, 10, MNIST, MNIST_LEFTOVERS, ()),
-        Benchmark("imagenet-c-bar", "ImageNet-C-bar", 224, "imagenet", PUBLISHED, 50000, 1000, BAR),
+        PublishedBenchmark("imagenet-c", "ImageNet-C", 224, "imagenet", PUBLISHED, 50000, 1000, FIFTEEN, EXTRA),
+        PublishedBenchmark(
+            "imagenet-c-299", "ImageNet-C-299", 299, "inception", PUBLISHED, 50000, 1000, FIFTEEN, EXTRA
+        ),
+        PublishedBenchmark("tiny-imagenet-c", "Tiny-ImageNet-C", 64, "tiny", PUBLISHED, 10000, 200, FIFTEEN, EXTRA),
+        PublishedBenchmark("cifar10-c", "CIFAR-10-C", 32, "cifar", ARRAY, 10000, 10, (*FIFTEEN, *EXTRA)),
+        PublishedBenchmark("cifar100-c", "CIFAR-100-C", 32, "cifar", ARRAY, 10000, 100, (*FIFTEEN, *EXTRA)),
+        PublishedBenchmark("mnist-c", "MNIST-C", 28, "mnist", ARRAY, 10000, 10, MNIST, MNIST_LEFTOVERS, ()),
+        PublishedBenchmark("imagenet-c-bar", "ImageNet-C-bar", 224, "imagenet", PUBLISHED, 50000, 1000, BAR),
     )
 }
 """The benchmarks that an audit knows, by name."""
@@ -99,7 +101,7 @@ def md5_of(path: Path) -> str:
         return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
 
 
-def benchmark_of(names: set[str], shape: tuple[int, int, int], classes: int) -> Benchmark | None:
+def benchmark_of(names: set[str], shape: tuple[int, int, int], classes: int) -> PublishedBenchmark | None:
     """Return the benchmark that the names of corruptions, the shape of the images and their classes suggest."""
     height, width, channels = shape
     if names and names <= set(BAR):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..corruptions.calibrations import SHIPPED, shipped
+from ..corruptions.calibrations import shipped
 from ..corruptions.registry import Images
 from .features import Features, features
 from .hypotheses import CLEAN, VARIANT, Hypothesis, alternatives
@@ -24,18 +24,33 @@ _PROBED = 2
 """The number of images that rule a hypothesis out before all are compared."""
 _SEARCHED = 4
 """The number of images whose draws are searched for."""
+_RANKED = 14
+"""The number of hypotheses with draws that are compared with all images."""
+_ROUNDING = 0.002
+"""The mean square difference below which images differ in too few values to be those of another severity."""
 _ACCEPTED = 1.8
 """The largest distance at which a set can follow a hypothesis."""
 
 
 @dataclass(frozen=True)
-class Contents:
+class SetContents:
     """What a set contains, and how it is known."""
 
     verdict: Verdict
     found: Hypothesis | None = None
     steps: Steps = ()
     candidates: tuple[Hypothesis, ...] = ()
+    exact: bool = False
+    """Whether pixels were equal, so that nothing else can be in the set."""
+
+
+@dataclass(frozen=True)
+class Exact:
+    """How exactly found images are those of a hypothesis."""
+
+    steps: Steps
+    difference: float
+    """The mean square difference in grey levels."""
 
 
 @dataclass(frozen=True)
@@ -59,17 +74,20 @@ class ContentSearch:
     def __init__(self, signatures: Signatures, calibration: str, textures: Any = None) -> None:
         self.signatures, self.calibration, self.textures = signatures, calibration, textures
 
-    def contents(self, observed: Observed, expected: Hypothesis | None) -> Contents:
+    def contents(self, observed: Observed, expected: Hypothesis | None) -> SetContents:
         """Return what a set contains, the expected content first."""
         if observed.own is not None:
             made = observed.own(observed.clean, observed.ids)
             for steps in observed.steps:
                 if agreement(observed.images, observed.clean, after(made, steps), steps) is not None:
-                    return Contents("same_pixels", expected, steps)
-        if expected is not None and (steps := self._exactly(observed, expected)) is not None:
-            return Contents("same_pixels", expected, steps)
-        if expected != CLEAN and (steps := self._exactly(observed, CLEAN)) is not None:
-            return Contents("clean", CLEAN, steps)
+                    return SetContents("same_pixels", expected, steps, exact=True)
+        if expected is not None and (exact := self._exactly(observed, expected)) is not None:
+            nearer = self._nearer_severity(observed, expected, exact)
+            return SetContents(
+                "same_pixels" if nearer == expected else "other_severity", nearer, exact.steps, exact=True
+            )
+        if expected != CLEAN and (exact := self._exactly(observed, CLEAN)) is not None:
+            return SetContents("clean", CLEAN, exact.steps, exact=True)
         found = features(observed.images, [self.signatures.bases[row] for row in observed.rows])
         if expected is not None and not expected.deterministic:
             decided = self._as_expected(observed, found, expected)
@@ -77,8 +95,8 @@ class ContentSearch:
                 return decided
         return self._otherwise(observed, found, expected)
 
-    def _exactly(self, observed: Observed, hypothesis: Hypothesis) -> Steps | None:
-        """Return the storage steps under which found images are those of a hypothesis, or None."""
+    def _exactly(self, observed: Observed, hypothesis: Hypothesis) -> Exact | None:
+        """Return how exactly found images are those of a hypothesis, or None if they are not."""
         fitting = list[tuple[float, int]]()
         for number, steps in enumerate(observed.steps):
             compare = self._compared(hypothesis, steps)
@@ -89,7 +107,25 @@ class ContentSearch:
                 continue
             if (difference := self._agreement(observed, compare, most, steps)) is not None:
                 fitting.append((difference, number))
-        return observed.steps[min(fitting)[1]] if fitting else None
+        return Exact(observed.steps[min(fitting)[1]], min(fitting)[0]) if fitting else None
+
+    def _nearer_severity(self, observed: Observed, expected: Hypothesis, exact: Exact) -> Hypothesis:
+        """Return the severity whose images are equal to found ones, where the expected ones are so up to rounding only.
+
+        Severities 3 and 4 of motion blur at 32 pixels differ by less than a grey level.
+        """
+        if exact.difference < _ROUNDING or expected == CLEAN:
+            return expected
+        best, nearest = exact.difference / 2, expected
+        for severity in shipped(str(expected.calibration)).rows[expected.corruption]:
+            rival = replace(expected, severity=severity)
+            compare = self._compared(rival, exact.steps) if severity != expected.severity else None
+            if compare is None:
+                continue
+            difference = self._agreement(observed, compare, slice(0, _SEARCHED), exact.steps)
+            if difference is not None and difference < best:
+                best, nearest = difference, rival
+        return nearest
 
     @staticmethod
     def _agreement(
@@ -117,9 +153,7 @@ class ContentSearch:
             )
         return plain  # corruptset's own draws with the seed 0 and the ids of the source
 
-    def _distance(
-        self, observed: Observed, found: Features, hypothesis: Hypothesis, *, further: bool = True
-    ) -> Distance:
+    def _distance(self, observed: Observed, found: Features, hypothesis: Hypothesis) -> Distance:
         """Return the distance of a set from a hypothesis under the storage steps that fit best."""
         # Whether lossless files went through JPEG is decided by the smaller of two distances.
         first = 2 if () in observed.steps[:2] else 1
@@ -129,59 +163,70 @@ class ContentSearch:
             return min(tried, key=lambda distance: distance.value)
 
         best = nearest(observed.steps[:first])
-        if best.value <= _ACCEPTED or not further or len(observed.steps) <= first:
+        if best.value <= _ACCEPTED or len(observed.steps) <= first:
             return best
         return min(best, nearest(observed.steps[first:]), key=lambda distance: distance.value)
 
-    def _as_expected(self, observed: Observed, found: Features, expected: Hypothesis) -> Contents | None:
+    def _rough_distance(self, observed: Observed, found: Features, hypothesis: Hypothesis) -> float:
+        return min(
+            self.signatures.rough_distance(found, observed.rows, hypothesis, steps) for steps in observed.steps[:2]
+        )
+
+    def _as_expected(self, observed: Observed, found: Features, expected: Hypothesis) -> SetContents | None:
         """Return the decision for the expected content, or None if the set does not follow it."""
         own = self._distance(observed, found, expected)
         if own.value > _ACCEPTED:
             return None
         table = shipped(str(expected.calibration)).rows
         rivals = [
-            self.signatures.distance(found, observed.rows, Hypothesis(expected.corruption, s, expected.calibration), own.steps)
+            self.signatures.distance(found, observed.rows, replace(expected, severity=s), own.steps)
             for s in table[expected.corruption]
             if s != expected.severity
-        ]  # fmt: skip
+        ]
         return self._decided(own, rivals, expected)
 
-    def _decided(self, own: Distance, rivals: Iterable[Distance], expected: Hypothesis) -> Contents | None:
+    def _decided(self, own: Distance, rivals: Iterable[Distance], expected: Hypothesis) -> SetContents | None:
         near = [rival for rival in rivals if not own.excludes(rival)]
         if not near:
-            return Contents("same_parameters", expected, own.steps)
+            return SetContents("same_parameters", expected, own.steps)
         if any(rival.excludes(own) for rival in near):
             return None
         ranked = sorted([own, *near], key=lambda distance: distance.value)
-        return Contents("inconclusive", None, own.steps, tuple(distance.hypothesis for distance in ranked))
+        return SetContents("inconclusive", None, own.steps, tuple(distance.hypothesis for distance in ranked))
 
-    def _otherwise(self, observed: Observed, found: Features, expected: Hypothesis | None) -> Contents:
+    def _otherwise(self, observed: Observed, found: Features, expected: Hypothesis | None) -> SetContents:
         """Return what a set contains that is not what it should be."""
-        listed = list(alternatives(expected, self.calibration))
+        listed = alternatives(self.calibration)
         near = [h for h in listed if h.calibration in (None, self.calibration, VARIANT)]
         far = [h for h in listed if h not in near]
         for group in (near, far):
             fixed = [h for h in group if h.deterministic and h != expected]
             for hypothesis in self._probed(observed, fixed):
-                if (steps := self._exactly(observed, hypothesis)) is not None:
-                    return Contents(verdict_of(hypothesis, expected), hypothesis, steps)
+                if (exact := self._exactly(observed, hypothesis)) is not None:
+                    return SetContents(verdict_of(hypothesis, expected), hypothesis, exact.steps, exact=True)
             drawn = [h for h in group if not h.deterministic]
-            ranked = sorted(
-                (self._distance(observed, found, h, further=False) for h in drawn), key=lambda d: d.value
-            )
+            if not drawn:
+                continue
+            likely = sorted(drawn, key=lambda h: self._rough_distance(observed, found, h))[:_RANKED]
+            ranked = sorted((self._distance(observed, found, h) for h in likely), key=lambda d: d.value)
             fitting = [d for d in ranked if not ranked[0].excludes(d)]
             moved = [d for d in fitting if d.hypothesis.corruption == "motion_blur"]
             for distance in moved:
-                if (steps := self._exactly(observed, distance.hypothesis)) is not None:
-                    return Contents(verdict_of(distance.hypothesis, expected), distance.hypothesis, steps)
+                if (exact := self._exactly(observed, distance.hypothesis)) is not None:
+                    return SetContents(
+                        verdict_of(distance.hypothesis, expected), distance.hypothesis, exact.steps, exact=True
+                    )
             if ranked[0].value > _ACCEPTED:
                 continue
             if len(fitting) == 1:
                 best = fitting[0]
                 verdict = verdict_of(best.hypothesis, expected)
-                return Contents(verdict, best.hypothesis, best.steps)
-            return Contents("inconclusive", None, ranked[0].steps, tuple(d.hypothesis for d in fitting[:5]))
-        return Contents("inconclusive")
+                return SetContents(verdict, best.hypothesis, best.steps)
+            # Candidates that agree in the verdict decide it, although what the set contains stays open.
+            verdicts = {verdict_of(d.hypothesis, expected) for d in fitting}
+            agreed = verdicts.pop() if len(verdicts) == 1 else "inconclusive"
+            return SetContents(agreed, None, ranked[0].steps, tuple(d.hypothesis for d in fitting[:5]))
+        return SetContents("inconclusive")
 
     def _probed(self, observed: Observed, hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
         """Return the hypotheses that one image does not exclude, the nearest first."""
@@ -189,7 +234,7 @@ class ContentSearch:
         errors = list[tuple[float, int]]()
         for number, hypothesis in enumerate(hypotheses):
             made = hypothesis.images(observed.clean[:1], observed.ids[:1])
-            error = min(float(np.square(_after(made, steps) - image).mean()) for steps in observed.steps[:2])
+            error = min(float(np.square(_after(made, steps) - image).mean()) for steps in observed.steps)
             errors.append((error, number))
         return [hypotheses[number] for error, number in sorted(errors)[:6] if error < 400]
 
@@ -209,6 +254,3 @@ def verdict_of(found: Hypothesis, expected: Hypothesis | None) -> Verdict:
     if found.severity != expected.severity:
         return "other_severity"
     return "same_pixels" if found.deterministic else "same_parameters"
-
-
-KNOWN_CALIBRATIONS = (*SHIPPED, VARIANT)

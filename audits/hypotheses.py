@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,8 +49,7 @@ class Hypothesis:
     @functools.cached_property
     def stage(self) -> Stage:
         """The corruption with its parameters."""
-        assert self.severity is not None and self.calibration is not None
-        return resolve_stage(self.corruption, fitting(self.calibration), severity=self.severity)
+        return resolve_stage(self.corruption, fitting(str(self.calibration)), severity=self.severity)
 
     def images(
         self,
@@ -113,15 +112,21 @@ MNIST_SEVERITIES = {
 """The severity of each corruption of MNIST-C and its leftovers, which have one each."""
 
 
-def alternatives(expected: Hypothesis | None, calibration: str) -> Iterator[Hypothesis]:
-    """Yield everything that a set can contain instead: clean, all severities, calibrations and corruptions."""
-    yield CLEAN
+@functools.cache
+def alternatives(calibration: str) -> tuple[Hypothesis, ...]:
+    """Return everything that a set can contain instead: clean, all severities, calibrations and corruptions."""
+    out = [CLEAN]
     others = [name for name in SHIPPED if name != calibration and (name == "mnist") == (calibration == "mnist")]
+    known = list[tuple[str, object]]()
     for name in (calibration, *others):
         rows = shipped(name).rows
         corruptions = NINETEEN if name != "mnist" else MNIST_SEVERITIES
         for corruption in corruptions:
-            for severity in rows[corruption] if corruption in rows else ():
-                yield Hypothesis(corruption, severity, name)
+            for severity in rows.get(corruption, ()):
+                # Several calibrations have the same parameters: the first one stands for them.
+                if (same := (corruption, rows[corruption][severity].parameters)) not in known:
+                    known.append(same)
+                    out.append(Hypothesis(corruption, severity, name))
     if calibration != "mnist":
-        yield from (Hypothesis("elastic_transform", severity, VARIANT) for severity in range(1, len(ALPHAS) + 1))
+        out += [Hypothesis("elastic_transform", severity, VARIANT) for severity in range(1, len(ALPHAS) + 1)]
+    return tuple(out)

@@ -6,12 +6,12 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from ..errors import first_few
-from .archives import Benchmark, md5_of, published_arrays
+from .archives import PublishedBenchmark, md5_of, published_arrays
 from .found_set import FoundData, FoundSet
 from .records import Finding
 
 
-def missing_sets(data: FoundData, benchmark: Benchmark | None) -> list[Finding]:
+def missing_sets(data: FoundData, benchmark: PublishedBenchmark | None) -> list[Finding]:
     """Return a finding that names the sets of the benchmark that the data lacks."""
     if benchmark is None:
         return []
@@ -63,7 +63,7 @@ def duplicates(digests: Mapping[str, str]) -> dict[str, Finding]:
     return out
 
 
-def classes_finding(found: FoundSet, benchmark: Benchmark | None) -> list[Finding]:
+def classes_finding(found: FoundSet, benchmark: PublishedBenchmark | None) -> list[Finding]:
     """Return a finding on class folders that a known defective archive has."""
     if benchmark is None or not found.named or not found.labels_cheap:
         return []
@@ -96,7 +96,7 @@ def repeated_labels(sets: Sequence[FoundSet]) -> dict[str, Finding]:
     return out
 
 
-def identical_arrays(data: FoundData, benchmark: Benchmark | None) -> set[str]:
+def identical_arrays(data: FoundData, benchmark: PublishedBenchmark | None) -> set[str]:
     """Return the ids of sets in arrays that have their published checksum."""
     if benchmark is None:
         return set()

@@ -228,7 +228,9 @@ def _image_files(folder: Path, shared: dict[str, str]) -> Iterator[str]:
                 names += [
                     f"{entry.name}/{file.name}"
                     for file in sorted(inner, key=lambda file: file.name)
-                    if file.name.lower().endswith(IMAGES) and not file.name.startswith(".") and not _leaves(file, folder)
+                    if file.name.lower().endswith(IMAGES)
+                    and not file.name.startswith(".")
+                    and not _leaves(file, folder)
                 ]
         elif entry.name.lower().endswith(IMAGES) and not _leaves(entry, folder):
             names.append(entry.name)
@@ -240,9 +242,7 @@ def _leaves(entry: os.DirEntry[str], folder: Path) -> bool:
     return entry.is_symlink() and not _inside(Path(entry.path), folder)
 
 
-def _folder_set(
-    id: str, corruption: str | None, severity: int | None, folder: Path, files: Sequence[str]
-) -> FoundSet:
+def _folder_set(id: str, corruption: str | None, severity: int | None, folder: Path, files: Sequence[str]) -> FoundSet:
     keys = [file.rpartition("/")[2].rpartition(".")[0] for file in files]
     if len(set(keys)) < len(keys):
         keys = [file.rpartition(".")[0] for file in files]

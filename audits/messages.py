@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..errors import first_few
-from .archives import Benchmark
+from .archives import PublishedBenchmark
 from .records import Finding
 from .storage import Resized, Steps, StoredAs, steps_of
 
 LOSSLESS = ("array", "png", "bmp", "tiff", "ppm")
 
 
-def storage_findings(stored: StoredAs, benchmark: Benchmark, steps: Steps | None, *, loader: bool) -> list[Finding]:
+def storage_findings(
+    stored: StoredAs, benchmark: PublishedBenchmark, steps: Steps | None, *, loader: bool
+) -> list[Finding]:
     """Return findings on how a set is stored.
 
     Parameters
     ----------
     stored : StoredAs
         The encoding of its files.
-    benchmark : Benchmark
+    benchmark : PublishedBenchmark
         The benchmark, whose published encoding is expected.
     steps : tuple of steps, optional
         What happened to the images after the corruption, or None if that is not known.
@@ -99,8 +101,8 @@ def count_finding(count: int, expected: int, what: str) -> Finding | None:
         return None
     if count < expected:
         text = (
-            f"The set has {count:,} images; {what} has {expected:,}. The score is that of a part of the images. Compare "
-            "it only with scores on the same images."
+            f"The set has {count:,} images; {what} has {expected:,}. The score is that of a part of the images. "
+            "Compare it only with scores on the same images."
         )
         return Finding("missing_images", text)
     times = count / expected
@@ -123,7 +125,9 @@ def strangers_finding(names: Sequence[str], count: int) -> Finding:
 
 def unreadable_finding(reasons: Sequence[str]) -> Finding:
     """Return the finding that images cannot be read."""
-    text = f"{len(reasons)} of the images looked at cannot be read: {reasons[0]}. Copy the set again from where it came."
+    text = (
+        f"{len(reasons)} of the images looked at cannot be read: {reasons[0]}. Copy the set again from where it came."
+    )
     return Finding("unreadable_images", text)
 
 
@@ -138,7 +142,7 @@ def labels_finding(wrong: int, checked: int, classes: int, shift: int | None) ->
     return Finding("other_labels", text)
 
 
-def verdict_words(benchmark: Benchmark | None) -> dict[str, str]:
+def verdict_words(benchmark: PublishedBenchmark | None) -> dict[str, str]:
     """Return what each verdict means, for the notes below a table."""
     name = "the benchmark" if benchmark is None else benchmark.title
     return {

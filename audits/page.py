@@ -30,7 +30,7 @@ class Thumbnail:
 
 
 @dataclass(frozen=True)
-class Shown:
+class AuditedSet:
     """A set that is not as it should be."""
 
     id: str
@@ -46,7 +46,7 @@ class Shown:
 def write_page(path: Path, result: Audit, pictures: Mapping[str, Sequence[NDArray[np.uint8] | None]]) -> None:
     """Write the report with thumbnails of every set that is not as it should be, and replace an earlier one."""
     shown = [
-        Shown(
+        AuditedSet(
             set_id,
             audited.verdict,
             sentence(set_id, audited) if audited.verdict not in GOOD else "",

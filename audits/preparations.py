@@ -72,9 +72,9 @@ def candidates(sizes: Sequence[tuple[int, int]], height: int, width: int) -> lis
         Preparation(f"resized to {larger} and cropped to {side}x{side} twice", (cropped, cropped)),
         Preparation(
             f"squashed to {larger}x{larger} and cropped to {side}x{side}",
-            (Resize(kind="resize", side=larger, channels="keep"), ResizeCrop(kind="resize-crop", resize=larger, crop=side, channels="keep")),
+            (Resize(kind="resize", side=larger, channels="keep"), cropped),
         ),
-    ]  # fmt: skip
+    ]
     if side == 299:
         out.insert(0, out.pop(3))
     elif side < 128:

@@ -67,7 +67,7 @@ def nearest_frost(found: Images, clean: Images, hypothesis: Hypothesis, steps: S
     parameters = hypothesis.stage.parameters
     image_weight, frost_weight = float(parameters["image_weight"]), float(parameters["frost_weight"])
     scale = float(parameters["texture_scale"])
-    height, width, channels = clean.shape[1:]
+    height, width = clean.shape[1:3]
     resized = [
         t if scale == 1.0 else np.asarray(cv2.resize(t, (0, 0), fx=scale, fy=scale), np.uint8) for t in textures.arrays
     ]
@@ -89,9 +89,7 @@ def nearest_frost(found: Images, clean: Images, hypothesis: Hypothesis, steps: S
     return after(out, steps)
 
 
-def nearest_of_draws(
-    found: Images, clean: Images, ids: Sequence[str], hypothesis: Hypothesis, steps: Steps
-) -> Images:
+def nearest_of_draws(found: Images, clean: Images, ids: Sequence[str], hypothesis: Hypothesis, steps: Steps) -> Images:
     """Return for each found image the nearest of several draws, for corruptions that draw nothing but signs."""
     best, errors = np.zeros_like(found), np.full(len(found), np.inf)
     for seed in range(_SIGNS):

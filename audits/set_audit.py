@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .archives import Benchmark
+from .archives import PublishedBenchmark
 from .clean_images import CleanImages, with_channels
-from .contents import Contents, ContentSearch, Observed
+from .contents import ContentSearch, Observed, SetContents
 from .found_set import FoundSet
 from .hypotheses import Hypothesis, hypothesis_of
 from .likeness import Descriptors, descriptors, likeness
@@ -54,7 +54,7 @@ class SetAuditor:
         self,
         clean: CleanImages,
         pool: Sequence[int],
-        benchmark: Benchmark | None,
+        benchmark: PublishedBenchmark | None,
         preparations: Sequence[Preparation],
         calibration: str,
         textures: Any,
@@ -106,19 +106,16 @@ class SetAuditor:
         if read.images is None:
             return Audited(replace(blank, findings=tuple(trouble)))
         main = self.preparations[0]
-        order = order_of(read.described, self._described(main)[self.rows(read.places)])
+        order = self._order(read, main)
         count, places, moved = len(read.places), list(read.places), False
         if order.right < 0.4 * count:
             located = self._located(read, main)
-            if located is None and order.right + len(order.wrong) < 0.3 * count:
+            if located is None and self.calibration != "mnist":
                 better = self._other_preparation(read)
-                if better is None or order_of(
-                    read.described, self._described(better)[self.rows(read.places)]
-                ).right < 0.4 * count:
+                if better is None or self._order(read, better).right < 0.4 * count:
                     images = self._pictures(read, main, None)
-                    return Audited(
-                        replace(blank, verdict="other_images", checked=count, findings=tuple(trouble)), "", images
-                    )
+                    result = replace(blank, verdict="other_images", checked=count, findings=tuple(trouble))
+                    return Audited(result, "", images)
             elif located is not None:
                 places, moved = located, located != list(read.places)
         elif exchanged := self._exchanged(read, order):
@@ -148,9 +145,10 @@ class SetAuditor:
         expected = self.expected(found)
         contents = self._contents(read, places, channels, steps, main, expected)
         preparation = main
-        if contents.verdict not in GOOD and (better := self._other_preparation(read)) is not None:
+        unsure = contents.verdict not in GOOD and not contents.exact
+        if unsure and (better := self._other_preparation(read)) is not None:
             second = self._contents(read, places, channels, steps, better, expected)
-            if second.verdict in GOOD or (contents.verdict == "inconclusive" and second.verdict != "inconclusive"):
+            if second.verdict in GOOD or second.exact or contents.verdict == "inconclusive":
                 contents, preparation = second, better
         verdict: Verdict = contents.verdict
         if moved:
@@ -183,12 +181,12 @@ class SetAuditor:
         steps: Sequence[Steps],
         preparation: Preparation,
         expected: Hypothesis | None,
-    ) -> Contents:
+    ) -> SetContents:
         assert read.images is not None
         rows = self.rows(places)
         clean = self.cleaned(preparation, channels)[rows]
         if clean.shape != read.images.shape:
-            return Contents("inconclusive")
+            return SetContents("inconclusive")
         ids = [self.clean.samples[place].id for place in places]
         observed = Observed(read.images, clean, ids, rows, steps, read.found.own)
         return self._search(preparation, channels).contents(observed, expected)
@@ -203,6 +201,9 @@ class SetAuditor:
         own, others = fit(self.preparations[0]), self.preparations[1:]
         best = max(others, key=fit, default=None)
         return best if best is not None and fit(best) > own + _LEAD else None
+
+    def _order(self, read: SetImages, preparation: Preparation) -> Order:
+        return order_of(read.described, self._described(preparation)[self.rows(read.places)])
 
     def _exchanged(self, read: SetImages, order: Order) -> list[tuple[int, int]]:
         """Return the images of a set in the right order that are clearly those of another name."""
@@ -300,5 +301,3 @@ def _channel_trouble(images: NDArray[np.uint8], clean: NDArray[np.uint8]) -> Fin
 def content_of(hypothesis: Hypothesis) -> Content:
     """Return a hypothesis as it is reported."""
     return Content(hypothesis.corruption, hypothesis.severity, hypothesis.calibration)
-
-

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -32,6 +33,15 @@ class SetImages:
     described: Descriptors = field(repr=False)
     unreadable: tuple[str, ...] = ()
     other_shapes: int = 0
+
+    @property
+    def digest(self) -> str:
+        """A digest of pixels and source images, by which equal sets are found; empty for fewer than two images."""
+        if self.images is None or len(self.images) < 2:
+            return ""
+        hashed = hashlib.blake2b(self.images.tobytes(), digest_size=16)
+        hashed.update(repr((self.images.shape, self.places)).encode())
+        return hashed.hexdigest()
 
     @property
     def encoding(self) -> StoredAs | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,7 +16,14 @@ from .storage import Steps, after
 
 _FLOOR = np.array(list(FEATURES.values()))
 _LOG_ODDS = 5.0
+"""The logarithm of the odds at which the less likely of two hypotheses is excluded."""
+_FREEDOM = 40
+"""The degrees of freedom that a covariance of draws has at least."""
 _SHRINKAGE = 0.1
+"""The share by which correlations between statistics are reduced, because few draws determine them badly."""
+_FEW = 4
+_SPREAD = 5.0
+"""The typical difference of a statistic between two draws for a few images, in multiples of its least difference."""
 _LARGEST = 100.0
 """The limit of the square of one statistic's deviation, so that one statistic alone cannot decide."""
 
@@ -43,10 +51,13 @@ class Signatures:
     The images of one audit are those that all sets share, so that one table serves all sets.
     """
 
-    def __init__(self, clean: Images, ids: Sequence[str], *, draws: int = 3, textures: object = None) -> None:
-        self.clean, self.ids, self.draws, self.textures = clean, list(ids), draws, textures
+    def __init__(self, clean: Images, ids: Sequence[str], *, textures: object = None) -> None:
+        self.clean, self.ids, self.textures = clean, list(ids), textures
+        # With fewer images, more draws are needed for the same certainty of the covariance.
+        self.draws = max(3, 1 + math.ceil(_FREEDOM / len(clean)))
         self.bases: list[Base] = [base_of(image) for image in clean]
         self._tables: dict[tuple[Hypothesis, Steps], NDArray[np.float64]] = {}
+        self._rough: dict[tuple[Hypothesis, Steps, tuple[int, ...]], Features] = {}
 
     def table(self, hypothesis: Hypothesis, steps: Steps) -> NDArray[np.float64]:
         """Return the statistics of all images, (draws, N, statistics)."""
@@ -62,6 +73,17 @@ class Signatures:
             ]
             self._tables[hypothesis, steps] = np.stack(made)
         return self._tables[hypothesis, steps]
+
+    def rough_distance(self, observed: Features, rows: Sequence[int], hypothesis: Hypothesis, steps: Steps) -> float:
+        """Return how far a few images are from one draw of a hypothesis, to choose those that are worth more draws."""
+        few = list(rows[:_FEW])
+        key = (hypothesis, steps, tuple(few))
+        if key not in self._rough:
+            ids = [self.ids[row] for row in few]
+            made = after(hypothesis.images(self.clean[few], ids, seed=7919, textures=self.textures), steps)
+            self._rough[key] = features(made, [self.bases[row] for row in few])
+        z = (observed[:_FEW] - self._rough[key]).mean(axis=0) / (_SPREAD * _FLOOR)
+        return float(np.sqrt(np.mean(np.minimum(z**2, _LARGEST))))
 
     def distance(self, observed: Features, rows: Sequence[int], hypothesis: Hypothesis, steps: Steps) -> Distance:
         """Return how far the statistics of found images, whose clean images are `rows`, are from a hypothesis."""

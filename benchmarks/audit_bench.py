@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from corruptset.audits.archives import BENCHMARKS, Benchmark
+from corruptset.audits.archives import BENCHMARKS, PublishedBenchmark
 from corruptset.audits.clean_images import CleanImages
 from corruptset.audits.found_set import FoundSet
 from corruptset.audits.hypotheses import Hypothesis, hypothesis_of
@@ -65,7 +65,7 @@ class Family:
     """The sets of one published generator."""
 
     name: str
-    benchmark: Benchmark
+    benchmark: PublishedBenchmark
     sources: tuple[Images, ...]
     images: Callable[[str, int], Images]
     corruptions: tuple[str, ...]
@@ -132,7 +132,9 @@ def cases(family: Family) -> Iterator[Case]:
             yield Case("names exchanged", name, number, rolled, family.stored, ("other_order",))
             if images.shape[3] == 3 and severity:
                 swapped = family.kept(np.ascontiguousarray(images[..., ::-1]))
-                yield Case("red and blue exchanged", name, number, swapped, family.stored, right, ("other_preprocessing",))
+                yield Case(
+                    "red and blue exchanged", name, number, swapped, family.stored, right, ("other_preprocessing",)
+                )
             if family.stored == PUBLISHED:
                 yield from _encoded(family, name, severity, images, right)
             elif images.shape[3] == 3 and severity in (1, 4):
@@ -202,7 +204,7 @@ def families(folder: Path, cache: Path) -> dict[str, Callable[[], Family]]:
             path = cache / tag / f"{name}-{severity}.npy"
             if not path.exists():
                 path.parent.mkdir(parents=True, exist_ok=True)
-                np.random.seed(severity * 1000 + len(name))
+                np.random.seed(severity * 1000 + len(name))  # noqa: NPY002 - the generators draw from this stream
                 function = functions()[name]  # type: ignore[index]
                 np.save(path, np.stack([function(i, severity) if severity else function(i) for i in sources()]))
             array = np.load(path)
@@ -275,7 +277,9 @@ def confusion(results: list[tuple[Case, str, tuple[str, ...], bool]]) -> str:
         rows = [row for row in results if row[0].change == change]
         counts = Counter(verdict for _, verdict, _, _ in rows)
         right = sum(row[3] for row in rows)
-        lines.append(f"| {change} | {len(rows)} | {right} | " + " | ".join(str(counts[v] or "") for v in verdicts) + " |")
+        lines.append(
+            f"| {change} | {len(rows)} | {right} | " + " | ".join(str(counts[v] or "") for v in verdicts) + " |"
+        )
     return "\n".join(lines)
 
 
