@@ -1,10 +1,9 @@
-"""Arguments of public calls: lists of which one item may stand alone, numbers, and words of a few."""
+"""Checks of the arguments of public functions: lists of which one item may stand alone, numbers, and choices."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable
-from numbers import Real
 from typing import Any
 
 from .errors import ParameterError, quoted
@@ -14,7 +13,7 @@ LARGEST = 2**53 - 1
 
 
 def as_list(given: Any, *kinds: type) -> list[Any]:
-    """Return what was given as a list: a text, a path, one of `kinds` and what is no list are one item.
+    """Return a list of the items given. A text, a path, an instance of `kinds` or a non-iterable is one item.
 
     Examples
     --------
@@ -26,22 +25,36 @@ def as_list(given: Any, *kinds: type) -> list[Any]:
 
 
 def set_patterns(sets: Any) -> list[str]:
-    """Return the patterns that choose sets, or raise `ParameterError` where there is none."""
+    """Return the patterns that choose sets, and raise `ParameterError` if there are none."""
     patterns = as_list(sets)
     if not patterns or not all(isinstance(pattern, str) for pattern in patterns):
         raise ParameterError(f"sets is {quoted(sets)}; name some, such as 'fog/*', or leave it out.")
     return patterns
 
 
-def check_number(name: str, value: Any, least: int = 1) -> None:
-    """Raise `ParameterError` for what is no number, or below the least."""
-    if not isinstance(value, Real) or not float(value) >= least:
-        raise ParameterError(f"{name} is {quoted(value)}; expected a number, at least {least}.")
-    if float(value) > LARGEST:
-        raise ParameterError(f"{name} is {quoted(value)}; expected a number, at most 2**53 - 1.")
+def whole_number(name: str, value: Any, least: int = 1) -> int:
+    """Return a whole number as an int, also if it is a number of NumPy or a float such as ``1e9``.
+
+    Raises
+    ------
+    ParameterError
+        The value is not a whole number, or not in the range from `least` to 2**53 - 1.
+
+    Examples
+    --------
+    >>> whole_number("max_bytes", 1e9)
+    1000000000
+    """
+    try:
+        if not isinstance(value, bool) and least <= value <= LARGEST and int(value) == value:
+            return int(value)
+    except (TypeError, ValueError):  # a text, or an array of several numbers
+        pass
+    limit = f"at least {least}" if least else "0 or more"
+    raise ParameterError(f"{name} is {quoted(value)}; expected a whole number, {limit} and at most 2**53 - 1.")
 
 
 def check_word(name: str, value: Any, known: Collection[str]) -> None:
-    """Raise `ParameterError` for what is none of a few words."""
-    if value not in known:
+    """Raise `ParameterError` if a value is not one of a few words."""
+    if not isinstance(value, str) or value not in known:
         raise ParameterError(f"{name} is {quoted(value)}; expected one of {', '.join(known)}.")

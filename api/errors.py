@@ -1,4 +1,4 @@
-"""The errors that people see, and the words that they are made of."""
+"""Exception classes, and functions that format error messages."""
 
 from __future__ import annotations
 
@@ -13,26 +13,23 @@ from pathlib import Path
 from .quantities import spans
 
 MOST_CALLS = 20
-"""Jobs of an array that an error names one by one."""
+"""Number of array jobs that an error message lists."""
 
 
 class CorruptsetError(Exception):
-    """Base of every error that corruptset raises on purpose.
-
-    `exit_code` is what the command line returns for it.
-    """
+    """Base class of all errors that corruptset raises. The command line exits with its `exit_code`."""
 
     exit_code = 2
 
 
 class UnknownCorruption(CorruptsetError, ValueError):
-    """A corruption, set or recipe name that nothing is registered under."""
+    """The name of a corruption, set or recipe that does not exist."""
 
 
 class UnknownSet(UnknownCorruption, KeyError):
     """A key that a mapping of sets does not have."""
 
-    __str__ = Exception.__str__  # KeyError's own is a repr
+    __str__ = Exception.__str__  # that of KeyError returns a repr
 
 
 class ParameterError(CorruptsetError, ValueError):
@@ -40,15 +37,15 @@ class ParameterError(CorruptsetError, ValueError):
 
 
 class ImageError(CorruptsetError, ValueError):
-    """An array that is no image: uint8, 1 or 3 channels, at least 8x8."""
+    """An array that is not an image of uint8 with 1 or 3 channels and at least 8x8 pixels."""
 
 
 class RecipeError(CorruptsetError, ValueError):
-    """A recipe or table file with a mistake in it."""
+    """A recipe or a table file with mistakes."""
 
 
 class SourceError(CorruptsetError, ValueError):
-    """A source that cannot be read, or that holds images which cannot be used."""
+    """A source that cannot be read, or that contains images which cannot be used."""
 
 
 class ModelError(CorruptsetError, ValueError):
@@ -56,21 +53,21 @@ class ModelError(CorruptsetError, ValueError):
 
 
 class PredictionError(CorruptsetError, ValueError):
-    """Predictions of another model or data set than the one asked for."""
+    """Predictions that cannot be read, or that belong to another model or dataset."""
 
 
 class ScoreError(CorruptsetError, ValueError):
-    """A scores file that cannot be read, or scores that do not go together."""
+    """A scores file that cannot be read, or scores that cannot be compared."""
 
 
 class StudyError(CorruptsetError, ValueError):
-    """A study with people that cannot be made or scored as asked."""
+    """A study with human observers that cannot be created or scored."""
 
 
 class PluginError(CorruptsetError, ValueError):
-    """A module of one's own whose corruptions cannot be loaded or break the contract.
+    """A user's module whose corruptions cannot be loaded or do not meet the requirements.
 
-    `position` is the image of a batch that it failed on, where that is known.
+    `position` is the position in the batch of the image for which a corruption failed, or None.
     """
 
     def __init__(self, message: str, position: int | None = None) -> None:
@@ -79,7 +76,7 @@ class PluginError(CorruptsetError, ValueError):
 
 
 class BuildError(CorruptsetError):
-    """A build that cannot start, continue or be extended as asked."""
+    """A build that cannot start, resume or be extended."""
 
 
 class FinishedDataset(BuildError):
@@ -105,7 +102,7 @@ class FinishedDataset(BuildError):
 
 
 class StoreError(CorruptsetError):
-    """An object store that is not there, or that refuses what is asked."""
+    """An object store that does not exist or denies access."""
 
 
 class IncompleteBuild(CorruptsetError):
@@ -115,56 +112,50 @@ class IncompleteBuild(CorruptsetError):
 
 
 class MissingParts(IncompleteBuild):
-    """Jobs of an array that have not made all of their parts: ``jobs`` of ``of``."""
+    """Array jobs that have not finished all of their parts. `of` is the number of jobs of the array."""
 
     def __init__(self, what: str, jobs: Sequence[int], of: int) -> None:
         self.what, self.jobs, self.of = what, tuple(jobs), of
         super().__init__(self.with_calls([f"part=({job}, {of})" for job in jobs], "finish=True"))
 
     def with_calls(self, calls: Sequence[str], finish: str) -> str:
-        """Return the message with the calls that make what is missing, and the last one."""
+        """Return the message with the calls that make the missing parts and finish the build."""
         jobs = f"Job {self.jobs[0]}" if len(self.jobs) == 1 else f"Jobs {spans(self.jobs)}"
         return f"{self.what} {jobs} of {self.of} will make them:\n{listed(calls, MOST_CALLS)}\nThen finish:\n  {finish}"
 
 
 class VerificationError(CorruptsetError):
-    """A data set that is not what its manifest says."""
+    """A dataset that does not match its manifest."""
 
     exit_code = 1
 
 
 class ReleaseError(CorruptsetError):
-    """A release that cannot be published or fetched as asked."""
+    """A release that cannot be published or fetched."""
 
 
 class MachineError(CorruptsetError):
-    """The machine failed (disk, memory, workers).
-
-    What was committed stands, and the build can be resumed.
-    """
+    """A failure of the machine: disk, memory or workers. Finished parts are kept, and the build can be resumed."""
 
     exit_code = 3
 
 
 class Interrupted(CorruptsetError):
-    """The build was stopped from outside.
-
-    What was committed stands and the build can be resumed.
-    """
+    """The build was interrupted by a signal. Finished parts are kept, and the build can be resumed."""
 
     exit_code = 130
 
 
 class CorruptsetWarning(UserWarning):
-    """Something that does not change what comes out, and that a person should know."""
+    """A warning about something that does not change the result."""
 
 
 LONGEST_VALUE = 200
-"""Characters of a value that a message quotes."""
+"""Number of characters after which a value in a message is truncated."""
 
 
 def quoted(value: object) -> str:
-    """Return a value as Python writes it, cut after 200 characters.
+    """Return the repr of a value, truncated after 200 characters.
 
     Examples
     --------
@@ -179,14 +170,15 @@ def quoted(value: object) -> str:
 
 
 NEAR = 3
-"""Names that are suggested."""
+"""Number of names that are suggested."""
 
 
 def suggest(name: str, known: Iterable[str]) -> str:
     """Return `` Did you mean 'x'?`` for the nearest known names, or an empty string.
 
-    A name that differs in capitals, spaces, ``-`` and ``_`` only is suggested alone; else names that begin with what
-    was given, then those spelled alike, then those of which it is a word.
+    A name that differs only in upper and lower case, spaces, ``-`` and ``_`` is the only suggestion. Otherwise the
+    suggestions are names that begin with the given one, names with a similar spelling, and names that contain it as a
+    word.
 
     Examples
     --------
@@ -210,21 +202,12 @@ def suggest(name: str, known: Iterable[str]) -> str:
     return f" Did you mean {near[0]!r}?{also}" if near else ""
 
 
-def unread_settings(text: str) -> str:
-    """Return a sentence on settings that are still in a text, or an empty string."""
-    said = (
-        " What stands behind '?' was not read: `corruptset build --help` names the settings, which '&' separates; in "
-        "Python they are arguments."
-    )
-    return said if "?" in text else ""
-
-
 def _plain(name: str) -> str:
     return name.lower().replace("-", "_").replace(" ", "_")
 
 
 def listed(problems: Sequence[str], limit: int = 50) -> str:
-    """Return problems one a line, indented, the rest counted.
+    """Return problems as indented lines, and the number of those beyond the limit.
 
     Examples
     --------
@@ -240,7 +223,7 @@ def listed(problems: Sequence[str], limit: int = 50) -> str:
 
 
 def first_few(names: Sequence[str], most: int = 5) -> str:
-    """Return the first of several names, for a sentence.
+    """Return the first few of several names, for a sentence.
 
     Examples
     --------
@@ -251,7 +234,7 @@ def first_few(names: Sequence[str], most: int = 5) -> str:
 
 
 def mistakes(where: str, problems: Sequence[str]) -> str:
-    """Return all that is wrong with a file, one problem a line.
+    """Return a message with all problems of a file, one per line.
 
     Examples
     --------
@@ -265,7 +248,7 @@ def mistakes(where: str, problems: Sequence[str]) -> str:
 
 
 def require_utf8_names() -> None:
-    """Raise ParameterError where Python does not read names of files as UTF-8: ids and draws would be others."""
+    """Raise `ParameterError` if Python does not read file names as UTF-8, which would change ids and draws."""
     if (encoding := sys.getfilesystemencoding()) != "utf-8":
         said = [f"{name}={os.environ[name]}" for name in ("LC_ALL", "LC_CTYPE", "LANG") if os.environ.get(name)]
         raise ParameterError(
@@ -275,21 +258,21 @@ def require_utf8_names() -> None:
 
 
 def install_extra(extra: str) -> str:
-    """Return the sentence that tells how to install an extra. It names the clone because nothing is released yet."""
+    """Return a sentence on how to install an extra from a clone."""
     return f"Install the extra: in the clone of corruptset, run pip install '.[{extra}]'."
 
 
 def install_add_on(package: str) -> str:
-    """Return the sentence that tells how to install an add-on of this project."""
+    """Return a sentence on how to install an add-on from a clone."""
     return f"Install it: in the clone of corruptset, run pip install ./plugins/{package}."
 
 
 BUILD = ("numba", "cv2", "scipy", "skimage", "joblib")
-"""What the extra ``build`` brings."""
+"""Packages of the extra ``build``."""
 
 
 class NotInstalled(CorruptsetError, ImportError):
-    """What makes images is asked of an installation without the extra ``build``."""
+    """The extra ``build`` is not installed, but a function needs it to compute images."""
 
     def __init__(self, name: str) -> None:
         super().__init__(
@@ -299,16 +282,16 @@ class NotInstalled(CorruptsetError, ImportError):
 
 
 def not_installed(error: BaseException) -> NotInstalled | None:
-    """Return the error of a failed import of something in the extra ``build``, or None.
+    """Return the error for a failed import of a package of the extra ``build``, or None.
 
-    It is None for what is half installed, too.
+    The result is also None for a package that is installed but incomplete.
     """
     name = error.name if isinstance(error, ModuleNotFoundError) else None
     return NotInstalled(name) if name in BUILD and find_spec(name) is None else None
 
 
 def require_build() -> None:
-    """Raise `NotInstalled` where the extra ``build`` is not installed."""
+    """Raise `NotInstalled` if the extra ``build`` is not installed."""
     for name in BUILD:
         if find_spec(name) is None:
             raise NotInstalled(name)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import os
 import signal
 import sys
 import threading
 import time
 import warnings
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager
-from itertools import islice
 from types import TracebackType
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
@@ -93,59 +94,41 @@ class Workers:
                 on_result(task, function(task))
                 poll()
             return
+        from concurrent.futures.process import BrokenProcessPool
+
         left, kills, limit = dict(enumerate(tasks)), Counter[int](), self.limit
+        submitted = set[int]()
+
+        def submit(number: int) -> Future[R]:
+            submitted.add(number)
+            return self.submit(function, left[number])
+
+        def on_done(number: int, future: Future[R]) -> None:
+            result = future.result()
+            on_result(left.pop(number), result)
+
         while left:
-            # All tasks that were running are suspected when a worker is killed. A task that was suspected twice runs
+            # All tasks that were submitted are suspected when a worker is killed. A task that was suspected twice runs
             # after all others and alone, so that its third time proves that it is the cause.
             numbers = [number for number in left if kills[number] < KILLS - 1] or list(left)[:1]
             before = len(left)
+            submitted.clear()
             self._start(min(limit, len(numbers)))
-            suspected = self._run_some(function, left, numbers, on_result, poll)
-            kills.update(suspected)
-            for number in suspected:
-                if kills[number] == KILLS:
-                    raise MachineError(
-                        f"A worker process was killed {KILLS} times while it worked on {describe(left[number])}. The "
-                        "usual cause is too little memory. Use fewer --jobs or a machine with more memory, and run the "
-                        "same command again to resume. What was committed is kept."
-                    )
-            if suspected and len(left) == before:
-                limit = max(1, limit // 2)  # fewer workers may fit into the memory
-
-    def _run_some(
-        self,
-        function: Callable[[T], R],
-        left: dict[int, T],
-        numbers: Collection[int],
-        on_result: Callable[[T, R], object],
-        poll: Callable[[], object],
-    ) -> list[int]:
-        """Run some of the tasks that are left, and remove those that finish.
-
-        Return the tasks that were running when a worker was killed.
-        """
-        from concurrent.futures.process import BrokenProcessPool
-
-        queue, unfinished = iter(numbers), len(numbers)
-        running: dict[Future[R], int] = {}
-        try:
-            while unfinished:
+            try:
                 # a few more tasks than workers are submitted, so that no worker waits for this process
-                for number in islice(queue, 2 * self.count - len(running)):
-                    running[self.submit(function, left[number])] = number
-                ready, _ = wait(running, timeout=POLL_S, return_when=FIRST_COMPLETED)
-                poll()
-                for future in ready:
-                    result = future.result()
-                    on_result(left.pop(running.pop(future)), result)
-                    unfinished -= 1
-        except BrokenProcessPool:
-            self.stop()
-            return list(running.values())
-        except (MachineError, OSError):
-            wait(running, FINISH_S)
-            raise
-        return []
+                complete(submit, numbers, on_done, at_once=2 * self.count, poll=poll)
+            except BrokenProcessPool:
+                self.stop()
+                if len(left) == before:
+                    limit = max(1, limit // 2)  # fewer workers may fit into the memory
+                for number in submitted & left.keys():
+                    kills[number] += 1
+                    if kills[number] == KILLS:
+                        raise MachineError(
+                            f"A worker process was killed {KILLS} times while it worked on {describe(left[number])}. "
+                            "The usual cause is too little memory. Use fewer --jobs or a machine with more memory, and "
+                            "run the same command again to resume. What was committed is kept."
+                        ) from None
 
     def submit(self, function: Callable[P, R], /, *arguments: P.args, **keywords: P.kwargs) -> Future[R]:
         """Call a function in a worker, and start workers if none is running.
@@ -170,7 +153,7 @@ class Workers:
         warnings.filterwarnings("ignore", message="A worker stopped while some jobs were given", category=UserWarning)
         with _starting_processes():
             self._pool = ProcessPoolExecutor(
-                max_workers=count, initializer=_end_with_parent, initargs=(os.getpid(),), env=ONE_THREAD
+                max_workers=count, initializer=_prepare_worker, initargs=(os.getpid(),), env=ONE_THREAD
             )
         self.count = count
 
@@ -197,18 +180,53 @@ class Workers:
         self.close() if kind is None else self.stop()
 
 
+def complete(
+    submit: Callable[[T], Future[R]],
+    tasks: Iterable[T],
+    on_done: Callable[[T, Future[R]], object],
+    *,
+    at_once: int,
+    poll: Callable[[], object],
+) -> None:
+    """Submit tasks, at most `at_once` at a time, and call `on_done` with each of them and its future when it is done.
+
+    `poll` is called several times a second. A task whose future was cancelled is submitted again, because a Dask
+    scheduler may lose tasks. If `on_done` raises MachineError or OSError, other tasks get some time to finish.
+    """
+    waiting, running = deque(tasks), dict[Future[R], T]()
+    while waiting or running:
+        while waiting and len(running) < at_once:
+            task = waiting.popleft()
+            running[submit(task)] = task
+        ready, _ = wait(running, timeout=POLL_S, return_when=FIRST_COMPLETED)
+        poll()
+        for future in ready:
+            task = running.pop(future)
+            if future.cancelled():
+                waiting.append(task)
+                continue
+            try:
+                on_done(task, future)
+            except (MachineError, OSError):
+                wait(running, FINISH_S)
+                raise
+
+
 @contextmanager
 def _starting_processes() -> Iterator[None]:
-    """Keep Ctrl-C from the processes that start in the block, because a terminal sends it to them as well.
+    """Keep the signals of a terminal from the processes that start in the block.
 
-    A process inherits blocked signals. The parent kills its workers itself.
+    A terminal sends them to all processes, but the main process stops the others itself. Processes inherit blocked
+    signals.
     """
     posix = sys.platform != "win32"
     if posix:
         from multiprocessing import resource_tracker
 
-        resource_tracker.ensure_running()  # it would be started in the block, and unblock the signal
-        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        terminal = {signal.SIGINT, signal.SIGHUP}
+        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, terminal)
+        resource_tracker.ensure_running()  # a helper process of multiprocessing, which unblocks SIGINT here
+        signal.pthread_sigmask(signal.SIG_BLOCK, terminal)
     try:
         yield
     except OSError as e:
@@ -221,14 +239,15 @@ def _starting_processes() -> Iterator[None]:
             signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
 
-def _end_with_parent(parent: int) -> None:
-    """End this worker soon after its parent has ended, because it would wait for tasks forever."""
+def _prepare_worker(parent: int) -> None:
+    """Let this worker end quickly, and soon after its parent has ended, because it would wait for tasks forever."""
 
     def watch() -> None:
         while os.getppid() == parent:
             time.sleep(PARENT_POLL_S)
         os._exit(1)
 
+    atexit.register(gc.freeze)  # Python's last garbage collection takes 0.2 s
     threading.Thread(target=watch, name="parent", daemon=True).start()
 
 

@@ -12,7 +12,6 @@ from ..corruptions.weather.textures import load_textures
 from ..errors import ImageError, ParameterError, suggest
 from ..generate.sources.source import Source, named_source, open_source
 from ..manifests.records.report import Progress
-from ..plain_arguments import plain_arguments
 from ..progress import progress_function, shows_progress
 from .archives import BENCHMARKS, PublishedBenchmark, archives, benchmark_of, md5_of
 from .comparison import Comparison
@@ -29,7 +28,6 @@ LEAST_SAMPLES = 2
 """The smallest number of images per set that an audit compares."""
 
 
-@plain_arguments
 @shows_progress("audit")
 def audit(
     data: Any,

@@ -36,7 +36,7 @@ class Case:
     images: int
     format: str
     options: dict[str, Any] = field(default_factory=dict)
-    view: str | None = None
+    layout: str | None = None
     """Which export is measured too, and with it a build by two processes."""
 
     @property
@@ -50,7 +50,7 @@ CASES = (
     Case("imagenet-c-all", sources.photographs, 256, "folder"),
     Case("image-degrade-30", sources.photographs, 12, "folder"),
     Case("two-factor-69", sources.cifar, 500, "hdf5"),
-    Case("cifar10-c", sources.cifar, 10_000, "hdf5", view="cifar-c"),
+    Case("cifar10-c", sources.cifar, 10_000, "hdf5", layout="cifar-c"),
     Case("mnist-c", sources.mnist, 10_000, "hdf5"),
 )
 
@@ -76,7 +76,7 @@ def measure(case: Case, source: str, work: Path, repeats: int) -> dict[str, Any]
         floors.append(
             child("floors", {"source": source, "like": builds[-1]["directory"], "out": str(floor_out)})["seconds"]
         )
-        if case.view is not None and repeat == 0:
+        if case.layout is not None and repeat == 0:
             seen = also(case, task, builds[-1], work)
         if case.format != "folder":  # a few large files, which fill the disk
             shutil.rmtree(out)
@@ -98,7 +98,7 @@ def also(case: Case, task: dict[str, Any], built: dict[str, Any], work: Path) ->
     """
     two, exported = work / f"{case.name} by two", work / f"{case.name} exported"
     by_two = child("job", {**task, "out": str(two), "jobs": 2})
-    export = {"what": "export", "view": case.view, "directory": built["directory"], "out": str(exported)}
+    export = {"what": "export", "layout": case.layout, "directory": built["directory"], "out": str(exported)}
     figures = {"two": by_two["seconds"], "export": child("job", export)["seconds"]}
     for folder in (two, exported):
         shutil.rmtree(folder)

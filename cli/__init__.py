@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import sys
 
 INTERRUPTED = 130
@@ -13,6 +15,7 @@ def main() -> None:
     from ..interruption import handle_signals, ignore_signals  # imported first, because the other imports take long
 
     handle_signals()
+    atexit.register(gc.freeze)  # Python's last garbage collection takes 0.2 s, a quarter of a short command's time
     try:
         from .app import run
 

@@ -12,13 +12,14 @@ from ..corruptions.add_ons import cannot_load, installed, where_to_get
 from ..errors import ParameterError, PluginError
 from ..foreign import Foreign
 from .audit import audit
-from .build import build, plan
+from .build import build
 from .compare import compare, report
 from .corrupt import check_corruption, corrupt, preview
 from .export import export, page
 from .failures import fail, guarded, stop
 from .hints import HintedCommand
 from .output import prepare_streams, say, silence, unwritable
+from .plan import plan
 from .release import fetch, pack, publish, unpack
 from .score import predict, score, score_table
 from .show import list_, show

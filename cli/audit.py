@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..quantities import plural
+from . import completion
+from .options import OUTPUT, SELECTION, SETS, SOURCE, AsJson, Labels, Sets
 from .output import progress_of, put, put_json
 from .records import put_facts, put_rows
 
@@ -33,34 +35,42 @@ def audit(
         str | None,
         typer.Option(
             metavar="SOURCE",
+            rich_help_panel=SOURCE,
+            autocompletion=completion.sources,
             help="The clean images, such as imagenet:PATH, cifar10:PATH or folder:PATH. Without them, only names, "
             "numbers, checksums, encodings and labels are checked.",
         ),
     ] = None,
-    labels: Annotated[
-        str | None, typer.Option(metavar="CSV|PATH", help="The labels of the source, where it needs some.")
-    ] = None,
+    labels: Labels = None,
     benchmark: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
+            rich_help_panel=SETS,
             help="The published benchmark: imagenet-c, imagenet-c-299, tiny-imagenet-c, cifar10-c, cifar100-c, mnist-c "
             "or imagenet-c-bar. By default it follows from names and the size of images.",
         ),
     ] = None,
-    sets: Annotated[
-        list[str] | None,
-        typer.Option(metavar="GLOB", help="Audit only the sets with such ids, such as 'fog/*'. Repeat it for more."),
-    ] = None,
-    samples: Annotated[int, typer.Option(metavar="N", help="The number of images per set that are compared.")] = 20,
+    sets: Sets = None,
+    samples: Annotated[
+        int,
+        typer.Option(
+            metavar="N", min=2, rich_help_panel=SELECTION, help="The number of images per set that are compared."
+        ),
+    ] = 20,
     frost_textures: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="The photographs that frost was made with, to compare its pixels."),
+        typer.Option(
+            metavar="DIR",
+            rich_help_panel=SETS,
+            help="The photographs that frost was made with. With them, its pixels are compared.",
+        ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Also write the report as an HTML page.")
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", rich_help_panel=OUTPUT, help="Also write the report as HTML."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say what a folder of corrupted images contains, compared with what its names promise.
 
@@ -75,7 +85,7 @@ def audit(
             source,
             labels=labels,
             benchmark=benchmark,
-            sets=sets or None,
+            sets=sets,
             samples=samples,
             frost_textures=frost_textures,
             out=out,

@@ -1,14 +1,15 @@
-"""`corruptset compare` and `corruptset report`: models side by side, as tables, plots and a page."""
+"""`corruptset compare` and `corruptset report`: models compared in tables, plots and a page."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
 
-from .command import runs
-from .options import argument, option
-from .output import put, put_notes
-from .records import put_facts
+import typer
+
+from .options import OUTPUT, AsJson
+from .output import progress_of, put, put_json, put_notes
+from .records import fields_of, put_facts, put_result
 from .score import put_cells
 
 if TYPE_CHECKING:
@@ -18,8 +19,44 @@ SHOWN = ("summary", "degradation", "correlations", "fragile")
 """The tables that are printed; all are written."""
 
 
-def _compared(done: Comparison) -> dict[str, Any]:
-    return {"ok": True, **done.as_json()}
+def compare(
+    scores: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="SCORES...",
+            help="Scores files, one per model, or the folders that `corruptset score --out` wrote. Or a paper's table "
+            "(.csv: model, cv, mean, clean).",
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FOLDER",
+            rich_help_panel=OUTPUT,
+            help="A folder for comparison.md, tables/ and plots/.",
+        ),
+    ] = None,
+    reference: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODELS|CV,MEAN",
+            help="The point that splits the plot of accuracy against its variation in four: models, whose mean is "
+            "taken, or two numbers in per cent. The default is all models.",
+        ),
+    ] = None,
+    any_data: Annotated[bool, typer.Option("--any-data", help="Compare scores of different datasets.")] = False,
+    plots: Annotated[bool, typer.Option("--plots/--no-plots", rich_help_panel=OUTPUT, help="Draw plots.")] = True,
+    as_json: AsJson = False,
+) -> None:
+    """Compare models: the papers' tables, differences with confidence intervals, and plots."""
+    from .. import compare as run
+
+    done = run(scores, out, any_data=any_data, plots=plots, reference=reference)
+    if as_json:
+        return put_json({"ok": True, **done.as_json()})
+    _put_comparison(done)
 
 
 def _put_comparison(done: Comparison) -> None:
@@ -32,42 +69,46 @@ def _put_comparison(done: Comparison) -> None:
     put_facts({"Files": "".join(f"\n  {file}" for file in done.files)})
 
 
-@runs(json=_compared, put=_put_comparison, watched=False)
-def compare(
-    scores: list[Path] = argument(
-        "SCORES",
-        "Scores files, one a model, or the folders that `corruptset score --out` wrote; or a paper's table (.csv: "
-        "model, cv, mean, clean).",
-    ),
-    out: Path | None = option("--out -o FOLDER", "Receives comparison.md, tables/ and plots/.", None),
-    reference: str | None = option(
-        "--reference MODELS|CV,MEAN",
-        "What splits the plot of accuracy against its variation in four: models, whose mean it is, or two numbers in "
-        "per cent; by default all models.",
-        None,
-    ),
-    any_data: bool = option("--any-data", "Put scores of different data sets side by side.", False),
-    plots: bool = option("--plots/--no-plots", "Draw plots.", True),
-) -> None:
-    """Put models side by side: the papers' tables, differences with intervals, and plots."""
-
-
-@runs()
 def report(
-    directory: Path = argument("DIR", "The data set that the scores are of: pictures come from it."),
-    scores: list[Path] = argument(
-        "SCORES", "Scores files, one a model, or the folders that `corruptset score --out` wrote."
-    ),
-    out: Path = option("--out -o FILE", "The HTML file, which is replaced where it is there.", Path("report.html")),
-    predictions: list[str] = option(
-        "--predictions [NAME=]PATH",
-        "What a model predicted, by which the page shows the images that flip; once for each model. NAME is the "
-        "model's, where the predictions do not say it.",
-        [],
-    ),
-    sample: str | None = option("--sample ID", "The sample that stands under every degradation.", None),
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="The dataset that the scores are of; the page shows images of it.")
+    ],
+    scores: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="SCORES...",
+            help="Scores files, one per model, or the folders that `corruptset score --out` wrote.",
+        ),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            rich_help_panel=OUTPUT,
+            help="The HTML file, which is replaced if it exists.",
+        ),
+    ] = Path("report.html"),
+    predictions: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATH",
+            help="The predictions of a model, PATH or NAME=PATH, to show images that it classifies wrongly. Can be "
+            "repeated, once per model.",
+        ),
+    ] = None,
+    sample: Annotated[
+        str | None, typer.Option(metavar="ID", help="The sample that is shown under every degradation.")
+    ] = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Write a page of results: models side by side, with figures, tables and pictures.
+    """Write a page that compares models, with figures, tables and images.
 
-    It is one HTML file that fetches nothing.
+    The page is one HTML file that fetches nothing from the network.
     """
+    from .. import report as run
+
+    with progress_of("report") as progress:
+        done = run(directory, scores, out, predictions=predictions or (), sample=sample, progress=progress)
+    put_result(fields_of(done), as_json=as_json)

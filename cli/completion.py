@@ -1,4 +1,4 @@
-"""What a shell completes: names of corruptions, recipes, calibrations, sources, views and sets.
+"""What a shell completes: names of corruptions, recipes, calibrations, sources, layouts and sets.
 
 A mistake in a command that is still being typed completes to nothing.
 """
@@ -57,8 +57,8 @@ def sources(incomplete: str) -> list[str]:
     return _beginning(incomplete, [name if name == "sample" else f"{name}:" for name in SCHEMES])
 
 
-def views(incomplete: str) -> list[str]:
-    """Complete a view."""
+def layouts(incomplete: str) -> list[str]:
+    """Complete the name of a layout."""
     from ..generate.exports.layouts import LAYOUTS
 
     return _beginning(incomplete, LAYOUTS)

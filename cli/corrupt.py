@@ -6,84 +6,141 @@ import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from ..errors import ParameterError
 from ..files import open_regular, reason
 from . import completion
-from .command import runs
-from .options import AsJson, Calibration, Coupling, Force, FrostTextures, Plugins, Scale, Seed, Sets, argument, option
-from .output import put_json, say
-from .records import put_record
-
-if TYPE_CHECKING:
-    from ..generate.preview import Preview
+from .options import (
+    MODEL,
+    OUTPUT,
+    SETS,
+    AsJson,
+    Calibration,
+    Coupling,
+    Force,
+    FrostTextures,
+    Plugins,
+    Scale,
+    Seed,
+    Sets,
+)
+from .output import progress_of, say
+from .records import put_result
 
 Key = Annotated[
     str | None,
-    option(
-        "--key TEXT",
-        "What the picture is called: its random draws follow from it. By default the file's name without suffix; "
-        "a build uses the sample id.",
+    typer.Option(
+        metavar="TEXT",
+        rich_help_panel=SETS,
+        help="The name of the image, which determines its random draws together with the seed. The default is the "
+        "name of the file without suffix. A build uses the sample id.",
+    ),
+]
+Parameters = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--param",
+        "-p",
+        metavar="NAME=VALUE",
+        rich_help_panel=SETS,
+        help="A parameter in place of the table's (sigma=0.1), or a value in place of a random draw (angle_deg=30, "
+        "points=points.npy). Can be repeated.",
     ),
 ]
 
 
 def corrupt(
-    image: str = argument("IMAGE", "A picture file, or one of the sample source's photographs: 'sample:astronaut'."),
-    name: str = argument(
-        "NAME",
-        "A corruption ('fog') or a set id ('fog/3', 'fog-2.25+gaussian_noise-5').",
-        autocompletion=completion.corruptions,
-    ),
-    severity: float | None = option(
-        "--severity -s 0-5", "How strong, for a corruption's name; 2.25 is allowed, 0 is the picture itself.", None
-    ),
-    level: int | None = option(
-        "--level 0-99", "How far, for a gradual degradation's name; 0 is the picture itself.", None
-    ),
-    ladder: str | None = option(
-        "--ladder NAME", "Whose parameters gradual degradations have: evaluated (the default) or text.", None
-    ),
-    out: Path | None = option(
-        "--out -o FILE", "Where to write: .png (lossless) or .jpg; by default IMAGE-NAME.png, here.", None
-    ),
-    param: list[str] = option(
-        "--param -p NAME=VALUE",
-        "A parameter in place of the table's (sigma=0.1), or a draw in place of a random one (angle_deg=30, "
-        "points=points.npy). Can be repeated.",
-        [],
-    ),
+    image: Annotated[
+        str, typer.Argument(metavar="IMAGE", help="An image file, or a sample photograph such as sample:astronaut.")
+    ],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME",
+            autocompletion=completion.corruptions,
+            help="A corruption (fog) or a set id (fog/3, fog-2.25+gaussian_noise-5).",
+        ),
+    ],
+    severity: Annotated[
+        float | None,
+        typer.Option(
+            "--severity",
+            "-s",
+            metavar="0-5",
+            rich_help_panel=SETS,
+            help="The severity of a corruption. 2.25 is possible, and 0 is the image itself.",
+        ),
+    ] = None,
+    level: Annotated[
+        int | None,
+        typer.Option(
+            metavar="0-99",
+            rich_help_panel=SETS,
+            help="The level of a gradual degradation. 0 is the image itself.",
+        ),
+    ] = None,
+    param: Parameters = None,
     seed: Seed = 0,
     key: Key = None,
-    recipe: str | None = option(
-        "--recipe RECIPE",
-        "Resize and crop, and take the calibration and scale, as this recipe does; by default the picture stays as it "
-        "is.",
-        None,
-        autocompletion=completion.recipes,
-    ),
+    recipe: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RECIPE",
+            rich_help_panel=SETS,
+            autocompletion=completion.recipes,
+            help="Resize and crop as this recipe does, and use its calibration and scale. By default the size stays.",
+        ),
+    ] = None,
     calibration: Calibration = None,
+    ladder: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            rich_help_panel=SETS,
+            help="The parameters of gradual degradations: evaluated (the default) or text.",
+        ),
+    ] = None,
     coupling: Coupling = "independent",
     scale: Scale = None,
     frost_textures: FrostTextures = None,
-    surrogate: Path | None = option(
-        "--surrogate FILE", "The model file (TOML) of a corruption that follows a gradient: pgd, model_gradient.", None
-    ),
-    label: int | None = option(
-        "--label N", "The picture's class for such a corruption, as the model counts them.", None
-    ),
     plugins: Plugins = None,
+    surrogate: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            rich_help_panel=MODEL,
+            help="The model file (.toml) of a corruption that follows a gradient: pgd, model_gradient.",
+        ),
+    ] = None,
+    label: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            rich_help_panel=MODEL,
+            help="The class of the image for such a corruption, as an index of the model's outputs.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            rich_help_panel=OUTPUT,
+            help="The file to write: .png (lossless) or .jpg. The default is IMAGE-NAME.png in this folder.",
+        ),
+    ] = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Corrupt one picture and write the result.
+    """Corrupt one image and write the result.
 
     A photo is turned upright first, as its EXIF orientation says. The same image, key, seed and settings give the same
-    pixels on every machine. By default the calibration follows from the short side: up to 28 px and grey mnist, up to
-    48 cifar, up to 96 tiny, else imagenet.
+    pixels on every machine. By default the calibration depends on the short side of the image: up to 28 px and grey
+    mnist, up to 48 cifar, up to 96 tiny, else imagenet.
     """
     from ..generate.pixels.picture_file import FORMATS, check_output, load
 
@@ -91,7 +148,7 @@ def corrupt(
         from ..corruptions.plugins import load_plugins
 
         load_plugins(plugins)
-    parameters = parse_parameters(param)
+    parameters = parse_parameters(param or ())
     if frost_textures is not None:
         _refuse_textures(name)
         parameters["textures"] = frost_textures
@@ -123,10 +180,8 @@ def corrupt(
     notes = [_calibration_note(pixels.shape, graded)] if chosen else []
     height, width, channels = result.shape
     shape = {"width": width, "height": height, "channels": channels}
-    put_done = put_json if as_json else put_record
-    put_done(
-        {"ok": True, "path": target, **shape, "key": key, "seed": seed, "pixels": pixel_digest(result), "notes": notes}
-    )
+    record = {"ok": True, "path": target, **shape, "key": key, "seed": seed, "pixels": pixel_digest(result)}
+    put_result(record | {"notes": notes}, as_json=as_json)
 
 
 def _calibration_note(shape: tuple[int, ...], corruptions: Sequence[str]) -> str:
@@ -204,68 +259,105 @@ def _value(name: str, text: str) -> Any:
     return text if isinstance(number, float) and not math.isfinite(number) else number
 
 
-def _previewed(shown: Preview) -> dict[str, Any]:
-    names = {"sets": list(shown.images)} if shown.images else {}
-    return {"ok": True, "path": str(shown.path), "recipe": shown.recipe, **names, "key": shown.key, "seed": shown.seed}
-
-
-@runs(json=_previewed)
 def preview(
-    image: str = argument("IMAGE", "A picture file, or one of the sample source's photographs.", "sample:astronaut"),
-    out: Path = option("--out -o FILE", "Where to write the contact sheet (.png).", Path("preview.png")),
-    recipe: str | None = option(
-        "--recipe RECIPE",
-        "The recipe whose sets, calibration and preprocessing are shown; by default the one that fits the picture's "
-        "size.",
-        None,
-        autocompletion=completion.recipes,
-    ),
+    image: Annotated[
+        str, typer.Argument(metavar="IMAGE", help="An image file, or a sample photograph such as sample:astronaut.")
+    ] = "sample:astronaut",
+    recipe: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RECIPE",
+            rich_help_panel=SETS,
+            autocompletion=completion.recipes,
+            help="The recipe whose sets, calibration and preprocessing are shown. The default depends on the size of "
+            "the image.",
+        ),
+    ] = None,
     sets: Sets = None,
-    seed: Seed = 0,
-    key: Key = None,
     calibration: Calibration = None,
     coupling: Coupling = "independent",
     scale: Scale = None,
     frost_textures: FrostTextures = None,
-    regions: bool = option(
-        "--regions",
-        "Show regions instead: one of each size, with its eight neighbours and its nine shrunk regions.",
-        False,
-    ),
     plugins: Plugins = None,
+    seed: Seed = 0,
+    key: Key = None,
+    regions: Annotated[
+        bool,
+        typer.Option(
+            "--regions",
+            rich_help_panel=SETS,
+            help="Show regions instead: one of each size, with its eight neighbours and its nine shrunk regions.",
+        ),
+    ] = False,
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", metavar="FILE", rich_help_panel=OUTPUT, help="The contact sheet to write (.png)."),
+    ] = Path("preview.png"),
     force: Force = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Write a contact sheet: one picture under every corruption at every severity.
+    """Write a contact sheet: one image under every corruption at every severity.
 
-    Without --recipe the picture's short side chooses it: up to 28 px and grey mnist-c, up to 48 cifar10-c, up to 96
-    tiny-imagenet-c, else imagenet-c-all. Where --sets is not given, gradual degradations are shown at levels 1, 5, 10
-    and so on.
+    Without --recipe, the short side of the image decides: up to 28 px and grey mnist-c, up to 48 cifar10-c, up to 96
+    tiny-imagenet-c, else imagenet-c-all. Without --sets, gradual degradations are shown at levels 1, 5, 10 and so on.
     """
+    from .. import preview as run
+
+    with progress_of("preview") as progress:
+        shown = run(
+            image,
+            recipe,
+            sets=sets,
+            out=out,
+            force=force,
+            seed=seed,
+            key=key,
+            calibration=calibration,
+            coupling=coupling,
+            scale=scale,
+            frost_textures=frost_textures,
+            regions=regions,
+            plugins=plugins,
+            progress=progress,
+        )
+    names = {"sets": list(shown.images)} if shown.images else {}
+    record = {"ok": True, "path": str(shown.path), "recipe": shown.recipe, **names}
+    put_result(record | {"key": shown.key, "seed": shown.seed}, as_json=as_json)
 
 
 def check_corruption(
-    name: str = argument(
-        "NAME", "A corruption, your own or one of corruptset's.", autocompletion=completion.corruptions
-    ),
-    param: list[str] = option(
-        "--param -p NAME=VALUE",
-        "A parameter, for a corruption without a table; by default the middle of its bounds. Can be repeated.",
-        [],
-    ),
-    large: bool = option("--large/--no-large", "Also look at one image of 4000x6000.", True),
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME",
+            autocompletion=completion.corruptions,
+            help="A corruption of your own, or one of corruptset's.",
+        ),
+    ],
+    param: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--param",
+            "-p",
+            metavar="NAME=VALUE",
+            help="A parameter of a corruption without a table. The default is the middle of its bounds. Can be "
+            "repeated.",
+        ),
+    ] = None,
+    large: Annotated[bool, typer.Option("--large/--no-large", help="Also check one image of 4000x6000 pixels.")] = True,
     plugins: Plugins = None,
     as_json: AsJson = False,
 ) -> None:
-    """Hold a corruption to its contract: pure, alike in any batch, any size, uint8.
+    """Check that a corruption keeps its contract: pure, the same in any batch, any size, uint8.
 
-    Its draws follow from the keys alone. Prints one sentence a failure, and leaves with 1 where there is one.
+    Random draws depend only on the keys. One sentence is printed for each failure, and the exit code is then 1.
     """
-    from ..generate.contract import check_corruption as run
+    from .. import check_corruption as run
 
-    checked = run(name, parameters=parse_parameters(param), plugins=plugins, large=large)
+    checked = run(name, parameters=parse_parameters(param or ()), plugins=plugins, large=large)
     record = {"ok": checked.ok, **vars(checked), "seconds": round(checked.seconds, 6) if checked.ok else None}
     if as_json or checked.ok:
-        (put_json if as_json else put_record)(record)
+        put_result(record, as_json=as_json)
     else:
         say("\n".join(checked.failures), style="red")
     raise typer.Exit(0 if checked.ok else 1)

@@ -1,14 +1,15 @@
-"""How a command explains itself: help in panels, and hints for newcomers' mistakes."""
+"""Usage errors that say the next step: the options of other tools, and a source or severity without its option."""
 
 from __future__ import annotations
 
 import re
+import shlex
+import sys
+from pathlib import Path
 from typing import Any
 
 import typer
 from typer.core import TyperCommand
-
-from ..errors import suggest
 
 UsageError: Any = typer.BadParameter.__base__
 OPTIONS = {
@@ -27,109 +28,48 @@ OPTIONS = {
 """Options of other tools."""
 
 
-PANELS = {
-    "Selection": "samples first per-class ids skip-bad any-shape disjoint-from",
-    "Sets and tables": "calibration metrics view page frost-textures plugin",
-    "Model": "surrogate",
-    "Machines": "scheduler extend part finish",
-}
-"""Heading in the help of a command with many options -> names of options; all others stand under Options."""
-SETTINGS = {
-    "source": "per-super-category labels split groups images hold-out train",
-    "recipe": "first-stages second-stages severities levels orders coupling scale store optimize",
-    "surrogate": "device surrogate-batch",
-}
-"""What stands behind a question mark, ``cifar100:PATH?labels=coarse``. Each is also an option, which no help shows."""
-WRITTEN = "Settings, behind a question mark: --source 'cifar100:PATH?labels=coarse'"
-LONGEST = 26
-"""Characters of a name that has its meaning beside it in the help, not below."""
-MANY = 20
-"""Options from which a help has panels."""
-
-
 class HintedCommand(TyperCommand):
-    """A command whose help fits 80 columns, and whose usage errors say the next step."""
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help as click does.
-
-        Rich's tables leave 20 of 80 columns to what an option means, and cut its name.
-        """
-        super(TyperCommand, self).format_help(ctx, formatter)
-
-    def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write arguments and options under the headings of `PANELS`, then the settings."""
-        panel_of = {f"--{name}": panel for panel, names in PANELS.items() for name in names.split()}
-        rows: dict[str, list[tuple[str, str]]] = {panel: [] for panel in ("Arguments", "Options", *PANELS, WRITTEN)}
-        shown = [parameter for parameter in self.get_params(ctx) if not getattr(parameter, "hidden", False)]
-        for parameter in shown:
-            names, words = parameter.get_help_record(ctx) or ("", "")
-            panel = panel_of.get(max(parameter.opts, key=len)) if len(shown) > MANY else None
-            own = "Arguments" if parameter.param_type_name == "argument" else "Options"
-            rows[panel or own].append((names, words.replace("  [x>=1]", "")))
-        rows[WRITTEN] = [(f"{of.upper()}?...", ", ".join(taken)) for of, taken in settings(self).items()]
-        for panel, found in rows.items():
-            if found:
-                with formatter.section(panel):
-                    formatter.write_dl(found, col_max=LONGEST)
+    """A command whose usage errors say the next step."""
 
     def make_context(self, info_name: str | None, args: list[str], *more: Any, **options: Any) -> Any:
-        """Parse the arguments; those behind a question mark are options.
-
-        A usage error gets a hint.
-        """
-        taken = "|".join(name for names in settings(self).values() for name in names)
-        flags = {name for parameter in self.params if getattr(parameter, "is_flag", False) for name in parameter.opts}
-        given: list[str] = []
-        for word in args:
-            found = re.fullmatch(rf"(.*?)\?((?:(?:{taken})(?:=[^&]*)?&?)+)", word) if taken else None
-            said = [] if found is None else [one for one in found[2].split("&") if one]
-            for name in (one.removesuffix("=") for one in said):
-                if "=" not in name and f"--{name}" not in flags:
-                    raise UsageError(f"?{name} needs a value: ?{name}=VALUE")
-            given += [word] if found is None else [found[1], *(f"--{one}" for one in said)]
+        """Parse the arguments, and add a hint to a usage error."""
+        given = list(args)
         try:
-            return super().make_context(info_name, list(given), *more, **options)
+            return super().make_context(info_name, args, *more, **options)
         except UsageError as e:
-            e.message = hinted(self, e, given)
+            e.message = e.message.replace("Value error, ", "")  # pydantic's, of what typer says
+            name = getattr(e, "option_name", None)
+            if name in OPTIONS:
+                e.possibilities = None  # they are spelled alike, and mean something else
+                e.message = f"{e.message.rstrip('.')}. {OPTIONS[name]}"
+            elif "unexpected extra argument" in e.message:
+                e.message += self._extra(given)
             raise
 
-
-def is_setting(name: str) -> bool:
-    """Whether a parameter is said behind a question mark."""
-    return name.replace("_", "-") in " ".join(SETTINGS.values()).split()
-
-
-def settings(command: TyperCommand) -> dict[str, list[str]]:
-    """Return the settings that a command takes behind a question mark, by source, recipe, surrogate."""
-    hidden = [parameter for parameter in command.params if getattr(parameter, "hidden", False)]
-    takes = {name.removeprefix("--") for parameter in hidden for name in parameter.opts}
-    found = {of: [name for name in names.split() if name in takes] for of, names in SETTINGS.items()}
-    return {of: names for of, names in found.items() if names}
+    def _extra(self, given: list[str]) -> str:
+        """Return what to do about an argument too many, or an empty string."""
+        takes = {name for parameter in self.params for name in parameter.opts}
+        if "--source" in takes and (found := [word for word in given if is_source(word)]):
+            return f". Images come from the option --source:\n  {command_with_source(found[-1])}"
+        if "--severity" in takes and given[-1].isdigit():
+            return f". The severity is an option: --severity {given[-1]}"
+        return ""
 
 
-def hinted(command: TyperCommand, error: Any, given: list[str]) -> str:
-    """Return the message of a usage error, with what may have been meant."""
-    message = error.message.replace("Value error, ", "")
-    if message.startswith("Input should be "):  # pydantic's words, of what it was given
-        from ..error_lines import expected
+def is_source(word: str) -> bool:
+    """Return whether an argument looks like a source of images: ``folder:PATH``, or a path that is no recipe file."""
+    from ..generate.sources.source import SCHEMES
 
-        (details,) = error.__cause__.errors()
-        message = f"{details['input']!r}; expected {expected(details)}."
-    if option := getattr(error, "option_name", None):
-        if option in OPTIONS:
-            error.possibilities = None  # they are spelled alike, and mean something else
-            return f"{message} {OPTIONS[option]}" if message.endswith(".") else f"{message}. {OPTIONS[option]}"
-        return str(message)
-    if "unexpected extra argument" in message:
-        takes = {name for parameter in command.params for name in parameter.opts}
-        last = given[-1]
-        if "--source" in takes and ":" in last:
-            return f"{message}. Images come from an option: --source {last}"
-        if "--severity" in takes and last.isdigit():
-            return f"{message}. The severity is an option: --severity {last}"
-    word, _, choices = message.partition(" is not one of ")
-    if choices:
-        known = [choice.strip().strip("'.") for choice in choices.split(",")]
-        return f"{message}{suggest(word.strip().strip(chr(39)), known)}"
-    return str(message)
+    if word.startswith("-") or word.endswith(".toml"):
+        return False
+    scheme, colon, _ = word.partition(":")
+    return (bool(colon) and scheme in SCHEMES) or "/" in word or (word not in (".", "") and Path(word).is_dir())
+
+
+def command_with_source(source: str, *, recipe: str | None = None) -> str:
+    """Return the command line with an argument as its ``--source``, and with a recipe in its place if one is given."""
+    words = sys.argv[1:]
+    place = words.index(source) if source in words else len(words)
+    named = source if re.match(r"[a-z0-9]+:", source) else f"folder:{source}"
+    rest = words[place + 1 :]
+    return shlex.join(["corruptset", *words[:place], *([recipe] if recipe else []), *rest, "--source", named])

@@ -1,82 +1,54 @@
-"""Options: how a command declares them, those that several share, and those of `BuildOptions`."""
+"""Options that several commands share: their names, help texts and panels, and how their values are read."""
 
 from __future__ import annotations
 
-import copy
-import dataclasses
-import inspect
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_type_hints
+from typing import Annotated, Literal
 
 import typer
 
-from ..generate.plan.options import BuildOptions
-from ..signatures import sentences
 from . import completion
-from .hints import is_setting
 
-Declared = dict[str, tuple[Any, Any]]
-"""Parameter -> its annotation with the option, and its default."""
-Command = Callable[..., None]
-EXAMPLE = "corruptset build 'pairs?first-stages=fog,rotate&second-stages=gaussian_noise&severities=1,3,5'"
-SAID = sentences(BuildOptions)
-"""Field of `BuildOptions` -> its sentence in every help."""
-LISTED, REPEATED = " Repeated, or separated by commas.", " Can be repeated."
+SOURCE, SELECTION, SETS, OUTPUT, MODEL, MACHINE = "Source", "Selection of images", "Sets", "Output", "Model", "Machine"
+"""Titles of the panels in the help of a command."""
 
 
-def option(words: str, help: str | None = None, default: Any = ..., **more: Any) -> Any:
-    """Return an option written as names and what stands for its value, ``--out -o DIR``.
-
-    Without a default it is required.
-    """
-    names = [word for word in words.split() if word.startswith("-")]
-    value = [word for word in words.split() if word not in names]
-    return typer.Option(default, *names, metavar=" ".join(value) or None, help=help, **more)
-
-
-def argument(name: str, help: str, default: Any = ..., **more: Any) -> Any:
-    """Return an argument, with the name that it has in the help."""
-    return typer.Argument(default, metavar=name, help=help, **more)
-
-
-def split_globs(given: Iterable[str] | None) -> list[str] | None:
-    """Return patterns that are repeated or separated by commas; None where there are none.
+def split_list(given: Iterable[str] | None) -> list[str] | None:
+    """Return the items of an option that can be repeated and whose values are separated by commas.
 
     Examples
     --------
-    >>> split_globs(["fog/*, snow/1", "clean"])
+    >>> split_list(["fog/*, snow/1", "clean"])
     ['fog/*', 'snow/1', 'clean']
-    >>> split_globs(None) is split_globs([]) is None
+    >>> split_list(None) is split_list([]) is None
     True
     """
     texts = list(given or ())
-    globs = [part.strip() for text in texts for part in text.split(",") if part.strip()]
-    if texts and not globs:
-        raise typer.BadParameter(f"{texts[0]!r} names nothing. Leave it out, or name something, such as 'fog/*'.")
-    return globs or None
+    items = [part.strip() for text in texts for part in text.split(",") if part.strip()]
+    if texts and not items:
+        raise typer.BadParameter(f"{texts[0]!r} names nothing. Leave the option out, or give a name such as 'fog/*'.")
+    return items or None
 
 
-def count_or_all(text: str | None) -> int | str | None:
-    """Return a whole number, ``"all"`` or None; refuse any other text."""
-    if text is None or text == "all":
-        return text
+def count_or_all(text: str) -> int | Literal["all"]:
+    """Return a whole number or ``"all"``, and refuse any other text."""
+    if text == "all":
+        return "all"
     if text.isascii() and text.isdigit():
         return int(text)
     raise typer.BadParameter(f"{text!r} is neither a whole number nor 'all'.")
 
 
-def numbers(text: str | None) -> list[int] | None:
-    """Return the numbers of a list such as ``1,3,5`` or ``1-5``; refuse any other text.
+def numbers(text: str) -> list[int]:
+    """Return the numbers of a list such as ``1,3,5`` or ``1-5``, and refuse any other text.
 
     Examples
     --------
     >>> numbers("1,3-5")
     [1, 3, 4, 5]
     """
-    if text is None:
-        return None
     values: list[int] = []
     for part in text.split(","):
         bounds = re.fullmatch("([0-9]+)(?:-([0-9]+))?", part.strip())
@@ -86,173 +58,335 @@ def numbers(text: str | None) -> list[int] | None:
     return list(dict.fromkeys(values))
 
 
-def first_samples(text: str) -> int:
-    """Return the number of samples that ``--first`` asks for."""
-    if text.isascii() and text.isdigit() and int(text):
-        return int(text)
-    pairs = f" The corruptions that come first in pairs are given by --first-stages: {EXAMPLE}" * text[:1].isalpha()
-    raise typer.BadParameter(f"{text!r}: expected one number of samples, at least 1.{pairs}")
-
-
 FinishedBuild = Annotated[
-    Path, argument("DIR", "The directory of a finished build (the one that holds manifest.json).")
+    Path, typer.Argument(metavar="DIR", help="The directory of a finished dataset, which contains manifest.json.")
 ]
-AsJson = Annotated[bool, option("--json", "Print one JSON object on standard output and nothing else there.")]
-_SOURCE = option(
-    "--source SOURCE",
-    "Where images come from: 'sample' (eight photographs, the default), 'folder:PATH', 'imagenet:PATH', "
-    "'cifar10:PATH', ...",
-    autocompletion=completion.sources,
-)
-Source = Annotated[str, _SOURCE]
-OptionalSource = Annotated[str | None, _SOURCE]
-OriginalSource = Annotated[
-    str | None,
-    option(
-        "--source SOURCE",
-        "Where the samples came from, to make them again; not needed for 'sample'.",
-        autocompletion=completion.sources,
+AsJson = Annotated[
+    bool,
+    typer.Option("--json", rich_help_panel=OUTPUT, help="Print one JSON object on standard output and nothing else."),
+]
+Force = Annotated[bool, typer.Option("--force", rich_help_panel=OUTPUT, help="Overwrite the output file if it exists.")]
+Plugins = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--plugin",
+        metavar="MODULE",
+        rich_help_panel=SETS,
+        help="A Python module with corruptions of your own, or its file (.py). Its code is run. Can be repeated.",
     ),
 ]
-Force = Annotated[bool, option("--force", "Overwrite the output file if it exists.")]
 
-Seed = Annotated[int, option("--seed N", SAID["seed"])]
-Jobs = Annotated[int | None, option("--jobs -j N", SAID["jobs"], min=1)]
+# Where images come from.
+
+Source = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SOURCE",
+        rich_help_panel=SOURCE,
+        show_default="sample, eight photographs",
+        autocompletion=completion.sources,
+        help="Where images come from: folder:PATH, imagenet:PATH, cifar10:PATH and others (`corruptset list sources`).",
+    ),
+]
+OriginalSource = Annotated[
+    str | None,
+    typer.Option(
+        "--source",
+        metavar="SOURCE",
+        rich_help_panel=SOURCE,
+        autocompletion=completion.sources,
+        help="The source that the dataset was built from, such as folder:PATH. Not needed for the source sample.",
+    ),
+]
+Labels = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="LABELS",
+        rich_help_panel=SOURCE,
+        help="The labels: for folder a CSV (file,label), for imagenet the devkit or a list, for cifar100 fine or "
+        "coarse, for hdf5 the name of a dataset.",
+    ),
+]
+ImageNames = Annotated[
+    str | None,
+    typer.Option(
+        "--images",
+        metavar="NAME",
+        rich_help_panel=SOURCE,
+        help="For hdf5, the name of the dataset of images. For tree, a pattern such as 'val2017/*.jpg' that says which "
+        "files are images; all other files are copied.",
+    ),
+]
+Groups = Annotated[
+    str | None,
+    typer.Option(
+        metavar="GROUPS",
+        rich_help_panel=SOURCE,
+        help="The groups of images: for folder and imagenet a CSV (file,group), for icons50 style or subtype.",
+    ),
+]
+Split = Annotated[
+    Literal["test", "train", "all"] | None,
+    typer.Option(rich_help_panel=SOURCE, help="The split of cifar10, cifar100 or mnist. The default is test."),
+]
+AnyShape = Annotated[
+    bool,
+    typer.Option(
+        "--any-shape",
+        rich_help_panel=SELECTION,
+        help="Accept images of any size and number of channels, even if the recipe or layout is made for others.",
+    ),
+]
+
+# Which images are taken.
+
+Samples = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=1, rich_help_panel=SELECTION, help="Take only N images, spread over the source."),
+]
+First = Annotated[
+    int | None, typer.Option(metavar="N", min=1, rich_help_panel=SELECTION, help="Take only the first N images.")
+]
+PerClass = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=1, rich_help_panel=SELECTION, help="Take only the first N images of each class."),
+]
+Ids = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        rich_help_panel=SELECTION,
+        help="Take only the images whose ids a text file lists, one per line.",
+    ),
+]
+PerSuperCategory = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        rich_help_panel=SELECTION,
+        help="Take the first images of each group of classes, as many as a file (.toml) says. The name "
+        "fragile-imagenet stands for a file that comes with corruptset.",
+    ),
+]
+HoldOut = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="group=NAME",
+        rich_help_panel=SELECTION,
+        help="Take only the images of this group, which is held out of training. Patterns are allowed. Can be "
+        "repeated.",
+    ),
+]
+Train = Annotated[
+    bool,
+    typer.Option(
+        "--train",
+        rich_help_panel=SELECTION,
+        help="Take the images of all groups that are not held out, as a training set.",
+    ),
+]
+SkipBad = Annotated[
+    bool,
+    typer.Option(
+        "--skip-bad",
+        rich_help_panel=SELECTION,
+        help="Leave out images that cannot be used and record them, instead of stopping before anything is written.",
+    ),
+]
+DisjointFrom = Annotated[
+    list[Path] | None,
+    typer.Option(
+        metavar="DIR",
+        rich_help_panel=SELECTION,
+        help="Fail if an image is also in this finished dataset, such as a test set. Can be repeated.",
+    ),
+]
+
+# Which sets are made, and how.
+
 Sets = Annotated[
-    list[str] | None, option("--sets GLOB", SAID["sets"] + LISTED, autocompletion=completion.sets, callback=split_globs)
+    list[str] | None,
+    typer.Option(
+        metavar="GLOB",
+        rich_help_panel=SETS,
+        autocompletion=completion.sets,
+        callback=split_list,
+        help="Take only these sets: ids such as clean, aliases, or patterns such as 'fog/*'. Repeat the option, or "
+        "separate names by commas.",
+    ),
 ]
-Samples = Annotated[int | None, option("--samples N", SAID["samples"], min=1)]
+FirstStages = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="STAGES",
+        rich_help_panel=SETS,
+        autocompletion=completion.corruptions,
+        callback=split_list,
+        help="For the recipe pairs, the corruptions that come first: fog, fog-3, or a name with parameters such as "
+        "ro030=rotate:angle_deg=30. Repeat the option, or separate them by commas.",
+    ),
+]
+SecondStages = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="STAGES",
+        rich_help_panel=SETS,
+        autocompletion=completion.corruptions,
+        callback=split_list,
+        help="For the recipe pairs, the corruptions that come second.",
+    ),
+]
+Severities = Annotated[
+    Sequence[int] | None,
+    typer.Option(
+        metavar="LIST",
+        rich_help_panel=SETS,
+        parser=numbers,
+        help="For a recipe of pairs, the severities of both stages, in all combinations: 3, 1,3,5 or 1-5.",
+    ),
+]
+Levels = Annotated[
+    Sequence[int] | None,
+    typer.Option(
+        metavar="LIST",
+        rich_help_panel=SETS,
+        parser=numbers,
+        help="For the recipe pairs, the levels of gradual degradations.",
+    ),
+]
+Orders = Annotated[
+    Literal["both", "given"] | None,
+    typer.Option(
+        rich_help_panel=SETS,
+        help="For the recipe pairs, whether the second stage also comes first. The default is both.",
+    ),
+]
 Calibration = Annotated[
-    str | None, option("--calibration NAME", SAID["calibration"], autocompletion=completion.calibrations)
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        rich_help_panel=SETS,
+        autocompletion=completion.calibrations,
+        help="The table of severities, in place of the recipe's: imagenet, inception, tiny, cifar, mnist, or a file "
+        "(.toml).",
+    ),
 ]
-Coupling = Annotated[Literal["independent", "severity"], option("--coupling", SAID["coupling"])]
-Scale = Annotated[Literal["none", "side"] | None, option("--scale", SAID["scale"])]
-FrostTextures = Annotated[Path | None, option("--frost-textures DIR", SAID["frost_textures"])]
-AnyShape = Annotated[bool, option("--any-shape", SAID["any_shape"])]
-Plugins = Annotated[list[str] | None, option("--plugin MODULE", SAID["plugins"] + REPEATED)]
+Coupling = Annotated[
+    Literal["independent", "severity"],
+    typer.Option(
+        metavar="NAME",
+        rich_help_panel=SETS,
+        help="Whether each severity has its own random draws (independent), or all severities share them (severity).",
+    ),
+]
+Scale = Annotated[
+    Literal["none", "side"] | None,
+    typer.Option(
+        rich_help_panel=SETS,
+        help="Whether lengths in pixels are those of the table (none), or grow with the short side of the image "
+        "(side). The default is that of the recipe.",
+    ),
+]
+FrostTextures = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", rich_help_panel=SETS, help="A folder with frost textures of your own."),
+]
+Seed = Annotated[int, typer.Option(metavar="N", rich_help_panel=SETS, help="The random seed, from 0 to 2**53 - 1.")]
 
+# How the dataset is written.
 
-class _Build:
-    """How the command line writes the fields of `BuildOptions`, in the order of the help."""
+Storage = Annotated[
+    Literal["folder", "hdf5", "both"] | None,
+    typer.Option(
+        metavar="NAME",
+        rich_help_panel=OUTPUT,
+        help="Store images as files in folders (folder), in HDF5 shards (hdf5) or in both. The default is that of the "
+        "recipe.",
+    ),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        rich_help_panel=OUTPUT,
+        help="Encode images as png, jpeg or jpeg:QUALITY, such as jpeg:95. The default is that of the recipe; jpeg "
+        "keeps its JPEG settings, or uses quality 85 if it stores PNG.",
+    ),
+]
+Optimize = Annotated[
+    bool,
+    typer.Option(
+        "--optimize",
+        rich_help_panel=OUTPUT,
+        help="Write smaller JPEG files with the same pixels (optimised Huffman tables), which takes longer.",
+    ),
+]
+Store = Annotated[
+    Literal["images", "table"] | None,
+    typer.Option(
+        rich_help_panel=OUTPUT,
+        help="For a recipe with regions, store each region as an image, or whole images and a table of regions.",
+    ),
+]
+Metrics = Annotated[
+    int | None,  # or "all": typer knows no unions
+    typer.Option(
+        metavar="N|all",
+        parser=count_or_all,
+        rich_help_panel=OUTPUT,
+        help="The number of images, the first by id, on which PSNR, SSIM and changed pixels are measured. The default "
+        "is 64; 0 measures none.",
+    ),
+]
+Page = Annotated[
+    bool,
+    typer.Option("--page/--no-page", rich_help_panel=OUTPUT, help="Write the page index.html of the dataset."),
+]
 
-    seed: Seed
-    jobs: Jobs
-    sets: Sets
-    samples: Samples
-    first: Annotated[int | None, option("--first N", parser=first_samples)]
-    per_class: Annotated[int | None, option("--per-class N", min=1)]
-    ids: Annotated[Path | None, option("--ids FILE")]
-    per_super_category: Annotated[str | None, option("--per-super-category FILE")]
-    storage: Annotated[Literal["folder", "hdf5", "both"] | None, option("--storage")]
-    encoding: Annotated[str | None, option("--encoding png|jpeg[:QUALITY]")]
-    optimize: Annotated[bool, option("--optimize")]
-    skip_bad: Annotated[bool, option("--skip-bad")]
-    calibration: Calibration
-    coupling: Coupling
-    scale: Scale
-    metrics: Annotated[str | None, option("--metrics N|all", callback=count_or_all)]
-    labels: Annotated[Path | None, option("--labels LABELS")]
-    split: Annotated[Literal["test", "train", "all"] | None, option("--split")]
-    groups: Annotated[str | None, option("--groups GROUPS")]
-    hold_out: Annotated[list[str] | None, option("--hold-out group=NAME")]
-    train: Annotated[bool, option("--train")]
-    images: Annotated[str | None, option("--images NAME|PATTERN")]
-    frost_textures: FrostTextures
-    surrogate: Annotated[Path | None, option("--surrogate FILE")]
-    device: Annotated[str | None, option("--device DEVICE")]
-    surrogate_batch: Annotated[int | None, option("--surrogate-batch N", min=1)]
-    view: Annotated[str | None, option("--view VIEW", autocompletion=completion.views)]
-    any_shape: AnyShape
-    store: Annotated[Literal["images", "table"] | None, option("--store")]
-    page: Annotated[bool, option("--page/--no-page")]
-    plugins: Plugins
-    disjoint_from: Annotated[list[Path] | None, option("--disjoint-from DIR")]
-    scheduler: Annotated[str | None, option("--scheduler ADDRESS")]
+# The model that pgd and model_gradient follow.
 
+Surrogate = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        rich_help_panel=MODEL,
+        help="The model file (.toml) for the sets of pgd and model_gradient, in place of the recipe's. docs/models.md "
+        "describes it.",
+    ),
+]
+Device = Annotated[
+    str | None,
+    typer.Option(metavar="DEVICE", rich_help_panel=MODEL, help="Where the model runs: cpu (default), cuda, cuda:1."),
+]
+SurrogateBatch = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=1,
+        rich_help_panel=MODEL,
+        help="The batch size of the model. Only 1, the default, gives the same bytes in any order.",
+    ),
+]
 
-class _Pairs:
-    """The options of the recipe ``pairs``."""
+# The machine.
 
-    first_stages: list[str] | None = option(
-        "--first-stages STAGES",
-        "With the recipe 'pairs': the corruptions that come first: 'fog', 'fog-3', or a name and parameters, "
-        "'ro030=rotate:angle_deg=30'; repeated, or separated by commas.",
-        None,
-        autocompletion=completion.corruptions,
-        callback=split_globs,
-    )
-    second_stages: list[str] | None = option(
-        "--second-stages STAGES",
-        "With the recipe 'pairs': the corruptions that come second, as --first-stages.",
-        None,
-        autocompletion=completion.corruptions,
-        callback=split_globs,
-    )
-    severities: str | None = option(
-        "--severities LIST", "Of a recipe's pairs, in all combinations: '3', '1,3,5' or '1-5'.", None, callback=numbers
-    )
-    levels: str | None = option(
-        "--levels LIST", "With the recipe 'pairs': of gradual degradations.", None, callback=numbers
-    )
-    orders: Literal["both", "given"] | None = option(
-        "--orders", "With the recipe 'pairs': also second before first, or not; by default both.", None
-    )
-
-
-def options_of(group: type) -> Declared:
-    """Return the options of a class body, with sentences and defaults of `BuildOptions`."""
-    defaults = {field.name: field.default for field in dataclasses.fields(BuildOptions)}
-    options = {}
-    for name, annotation in get_type_hints(group, include_extras=True).items():
-        kind, info = get_args(annotation)
-        info = copy.copy(info)  # other commands share it, and show it in their help
-        info.help = info.help or SAID[name] + REPEATED * ("list[" in str(kind))
-        info.hidden = is_setting(name)
-        options[name] = Annotated[kind, info], None if defaults[name] == () else defaults[name]
-    return options
-
-
-def declared(group: type) -> Declared:
-    """Return the options that a class body declares with their words."""
-    return {name: (kind, vars(group)[name]) for name, kind in get_type_hints(group, include_extras=True).items()}
-
-
-BUILD_OPTIONS = options_of(_Build)
-ALONE = ("disjoint_from", "scheduler")
-"""Options of `build` that `plan` has not."""
-PLAN_OPTIONS = {name: declared for name, declared in BUILD_OPTIONS.items() if name not in ALONE}
-PAIR_OPTIONS = declared(_Pairs)
-for _, info in PAIR_OPTIONS.values():
-    info.hidden = True
-# Field of `RemakeOptions` -> option and default: but for the source those of a build.
-_AGAIN = ("labels", "images", "groups", "frost_textures", "surrogate", "device", "plugins", "jobs")
-REMAKE_OPTIONS: Declared = {"source": (OriginalSource, None)} | {name: BUILD_OPTIONS[name] for name in _AGAIN}
-
-
-def with_options(added: Declared) -> Callable[[Command], Command]:
-    """Give a command many options in place of its ``**`` parameter.
-
-    They stand before the last of the others.
-    """
-
-    def decorate(command: Command) -> Command:
-        *first, last, _ = inspect.signature(command, eval_str=True).parameters.values()
-        set_parameters(command, [*first, *as_parameters(added), last])
-        return command
-
-    return decorate
-
-
-def as_parameters(options: Declared) -> list[inspect.Parameter]:
-    """Return options as parameters of a function."""
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    return [
-        inspect.Parameter(name, kind, default=default, annotation=annotation)
-        for name, (annotation, default) in options.items()
-    ]
-
-
-def set_parameters(command: Command, parameters: list[inspect.Parameter]) -> None:
-    """Have typer see these parameters as a command's."""
-    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    command.__annotations__ = {p.name: p.annotation for p in parameters}
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs",
+        "-j",
+        metavar="N",
+        min=1,
+        rich_help_panel=MACHINE,
+        help="The number of worker processes, by default one per core. No byte of the result depends on it.",
+    ),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        rich_help_panel=MACHINE,
+        help="A Dask scheduler, such as tcp://host:8786, whose workers make the parts. They need this version of "
+        "corruptset, and access to the source and the output.",
+    ),
+]

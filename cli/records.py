@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from ..manifests.records.report import printable
 from ..quantities import duration, size
-from .output import console, put, put_notes, put_rich, shortened
+from .output import console, put, put_json, put_notes, put_rich, shortened
 
 NARROWEST = 20
 """Columns of a terminal that a cell which takes several lines has at least, where columns can be left out."""
@@ -106,6 +106,20 @@ def put_record(record: Mapping[str, Any], hidden: Collection[str] = ()) -> None:
             put(f"\n{_words(name)}", style="bold")
             put_records(rows)
     put_notes(record.get("notes", ()))
+
+
+def fields_of(result: Any) -> dict[str, Any]:
+    """Return the fields of the result of a command, as its JSON."""
+    rounded = {"seconds": round(result.seconds, 3)} if hasattr(result, "seconds") else {}
+    return {"ok": True, **vars(result), **rounded}
+
+
+def put_result(record: Mapping[str, Any], *, as_json: bool) -> None:
+    """Write the record of a command as JSON, or for people."""
+    if as_json:
+        put_json(record)
+    else:
+        put_record(record)
 
 
 def put_records(rows: Sequence[Any] | Mapping[str, Any]) -> None:

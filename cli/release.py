@@ -1,20 +1,30 @@
-"""`corruptset pack`, `unpack`, `publish` and `fetch`: archives of a data set, and the network."""
+"""`corruptset pack`, `unpack`, `publish` and `fetch`: archives of a dataset, and the network."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from .command import runs
-from .options import FinishedBuild, argument, option, split_globs
+from .options import MACHINE, OUTPUT, SETS, AsJson, FinishedBuild, split_list
+from .output import progress_of
+from .records import fields_of, put_result
 
 if TYPE_CHECKING:
     from ..manifests.distribution.publish import Publication
     from ..manifests.release.bag import Bag
 
-OUT = option("--out -o DIR", "Receives the data set's folder, NAME-VERSION.")
+Out = Annotated[
+    Path,
+    typer.Option(
+        "--out",
+        "-o",
+        metavar="DIR",
+        rich_help_panel=OUTPUT,
+        help="The folder that receives the dataset's own folder, NAME-VERSION.",
+    ),
+]
 
 
 def bytes_of(text: str) -> int:
@@ -47,49 +57,90 @@ def _archives(done: Bag) -> dict[str, Any]:
     return {"ok": True, **whole, "archives": archives, "parquet": [f.as_json() for f in done.parquet]}
 
 
-@runs(json=_archives)
 def pack(
     directory: FinishedBuild,
-    out: Path = option("--out -o DIR2", "Receives the archives and what goes with them; new or empty."),
-    by: Literal["family", "corruption", "set"] = option(
-        "--by",
-        "Write one archive per corruption, per set, or per family as ImageNet-C does (noise, blur, weather, digital, "
-        "extra).",
-        "corruption",
-    ),
-    max_bytes: int = option(
-        "--max-bytes SIZE",
-        "The largest archive, such as 50GB or 4GiB; what is larger is split.",
-        "50GB",
-        parser=bytes_of,
-    ),
-    manifest_only: bool = option(
-        "--manifest-only", "Only the records, no images: for a source whose licence forbids passing them on.", False
-    ),
-    digests: Literal["images", "sets"] = option(
-        "--digests",
-        "With --manifest-only: the digest of every image, or one of each set, which makes a small release.",
-        "images",
-    ),
-    parquet: bool = option("--parquet", "Write the images once more, for load_dataset on the Hugging Face hub.", False),
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", "-o", metavar="DIR2", rich_help_panel=OUTPUT, help="A new or empty folder for the archives."
+        ),
+    ],
+    by: Annotated[
+        Literal["family", "corruption", "set"],
+        typer.Option(
+            help="Write one archive per corruption, per set, or per family as ImageNet-C does (noise, blur, weather, "
+            "digital, extra)."
+        ),
+    ] = "corruption",
+    max_bytes: Annotated[
+        int,
+        typer.Option(
+            metavar="SIZE",
+            parser=bytes_of,
+            show_default="50GB",
+            help="The largest archive, such as 50GB or 4GiB. Larger ones are split.",
+        ),
+    ] = "50GB",  # type: ignore[assignment]  # `bytes_of` reads it
+    manifest_only: Annotated[
+        bool,
+        typer.Option(
+            "--manifest-only",
+            help="Pack only the records, without images, for a source whose licence forbids passing them on.",
+        ),
+    ] = False,
+    digests: Annotated[
+        Literal["images", "sets"],
+        typer.Option(
+            help="With --manifest-only: keep the digest of each image, or one per set, which makes a small release."
+        ),
+    ] = "images",
+    parquet: Annotated[
+        bool,
+        typer.Option(
+            "--parquet", help="Write the images also as Parquet files, for load_dataset on the Hugging Face hub."
+        ),
+    ] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Pack a finished build into archives for publishing, with checksums, data card and Croissant files.
+    """Pack a finished dataset into archives for publishing, with checksums, a data card and Croissant files.
 
-    Two packings of one build are equal byte for byte. Every file is checked while it is read. The same command resumes
-    an interrupted pack.
+    Two packings of one dataset are equal byte for byte. Every file is checked while it is read. To resume an
+    interrupted pack, run the same command again.
     """
+    from .. import pack as run
+
+    with progress_of("pack") as progress:
+        done = run(
+            directory,
+            out,
+            by=by,
+            max_bytes=max_bytes,
+            manifest_only=manifest_only,
+            digests=digests,
+            parquet=parquet,
+            progress=progress,
+        )
+    put_result(_archives(done), as_json=as_json)
 
 
-@runs()
 def unpack(
-    archives: list[Path] = argument("ARCHIVES...", "The folder that pack wrote, or any of the archives in it."),
-    out: Path = OUT,
+    archives: Annotated[
+        list[Path],
+        typer.Argument(metavar="ARCHIVES...", help="The folder that `corruptset pack` wrote, or archives in it."),
+    ],
+    out: Out,
+    as_json: AsJson = False,
 ) -> None:
-    """Unpack archives of a data set: all of them, or those of some sets.
+    """Unpack archives of a dataset: all of them, or those of some sets.
 
-    Every file is checked while it is read, and nothing that the records do not name is written. More archives can be
-    added later, and the same command resumes an interrupted unpack.
+    Every file is checked while it is read, and nothing is written that the records do not name. More archives can be
+    added later. To resume an interrupted unpack, run the same command again.
     """
+    from .. import unpack as run
+
+    with progress_of("unpack") as progress:
+        done = run(archives, out, progress=progress)
+    put_result(fields_of(done), as_json=as_json)
 
 
 def _files(done: Publication) -> dict[str, Any]:
@@ -102,56 +153,124 @@ def _files(done: Publication) -> dict[str, Any]:
     return {"ok": True, **release, **sent, "files": files, "notes": [*done.notes, *dry]}
 
 
-@runs(json=_files)
 def publish(
-    directory: Path = argument("DIR", "A folder that `corruptset pack` wrote."),
-    to: str = option("--to PLACE", "A folder, hf://datasets/USER/NAME, or a store such as s3://bucket/prefix."),
-    layout: Literal["plain", "huggingface", "zenodo"] | None = option(
-        "--for",
-        "What for; by default what the place wants. zenodo makes a folder: files/ to upload, and zenodo.json.",
-        None,
-    ),
-    go: bool = option("--go", "Send the files. Without it, say what would be sent.", False),
-    replace: bool = option("--replace", "Overwrite files that are there and differ.", False),
-    private: bool = option("--private", "Of a data set that is made on the hub: only you see it.", False),
-    creators: list[str] = option("--creator NAME", "'Family, Given; Affiliation', for Zenodo. Can be repeated.", []),
-    license: str | None = option("--license ID", "The licence on the record page: an SPDX id such as cc-by-4.0.", None),
-    url: str | None = option(
-        "--url URL", "Of the folder that people will read the files from, for croissant.json.", None
-    ),
-    date: str | None = option("--date DAY", "When it is published, YYYY-MM-DD, for croissant.json.", None),
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that `corruptset pack` wrote.")],
+    to: Annotated[
+        str,
+        typer.Option(metavar="PLACE", help="A folder, hf://datasets/USER/NAME, or a store such as s3://bucket/prefix."),
+    ],
+    layout: Annotated[
+        Literal["plain", "huggingface", "zenodo"] | None,
+        typer.Option(
+            "--for",
+            help="The layout, by default that of the place. zenodo makes a folder with files/ to upload and "
+            "zenodo.json.",
+        ),
+    ] = None,
+    go: Annotated[bool, typer.Option("--go", help="Send the files. Without it, only show what would be sent.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Overwrite files at the place that differ.")] = False,
+    private: Annotated[
+        bool, typer.Option("--private", help="If the dataset is created on the hub, only you can see it.")
+    ] = False,
+    creators: Annotated[
+        list[str] | None,
+        typer.Option("--creator", metavar="NAME", help="For Zenodo: 'Family, Given; Affiliation'. Can be repeated."),
+    ] = None,
+    license: Annotated[
+        str | None,
+        typer.Option(metavar="ID", help="The licence on the record page: an SPDX id such as cc-by-4.0."),
+    ] = None,
+    url: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL", help="For croissant.json: the address of the folder that people will read the files from."
+        ),
+    ] = None,
+    date: Annotated[
+        str | None, typer.Option(metavar="DAY", help="For croissant.json: the day of publication, YYYY-MM-DD.")
+    ] = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Publish a packed data set: show which files go where, and with --go send them.
+    """Publish a packed dataset: show which files go where, and with --go send them.
 
-    Files that are there already are compared and not sent again, so the same command resumes an interrupted one. Files
-    that are there and differ are refused. The index comes last: without it nobody can fetch the release.
+    Files that are already at the place are compared and not sent again. Files there that differ are refused. The index
+    is sent last, so nobody can fetch an incomplete release. To resume, run the same command again.
     """
+    from .. import publish as run
+
+    with progress_of("publish") as progress:
+        done = run(
+            directory,
+            to,
+            layout=layout,
+            go=go,
+            replace=replace,
+            private=private,
+            creators=creators or (),
+            license=license,
+            url=url,
+            date=date,
+            progress=progress,
+        )
+    put_result(_files(done), as_json=as_json)
 
 
-@runs()
 def fetch(
-    address: str = argument(
-        "URL", "Of the folder with archives.json: https://..., hf://datasets/USER/NAME, s3://bucket/prefix."
-    ),
-    out: Path = OUT,
-    sets: list[str] | None = option(
-        "--sets GLOB",
-        "Only the archives with these sets, such as 'fog/*'. Can be repeated, or separated by commas.",
-        None,
-        callback=split_globs,
-    ),
-    digest: str | None = option(
-        "--digest SHA256", "The digest that is expected; any other is refused.", None, parser=sha256_of
-    ),
-    packed: bool = option("--packed", "Keep the archives as they are, and unpack nothing.", False),
-    connections: int = option("--connections", "Archives that are fetched at the same time.", 4, min=1, max=64),
-    level: Literal["structure", "sizes", "hashes", "pixels"] = option(
-        "--level", "How far the data set is verified; every byte was compared with a hash before.", "pixels"
-    ),
-    jobs: int = option("--jobs -j N", "Processes that verify.", 1, min=1),
+    address: Annotated[
+        str,
+        typer.Argument(
+            metavar="URL",
+            help="The folder that contains archives.json: https://..., hf://datasets/USER/NAME, s3://bucket/prefix.",
+        ),
+    ],
+    out: Out,
+    sets: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="GLOB",
+            rich_help_panel=SETS,
+            callback=split_list,
+            help="Fetch only the archives with these sets, such as 'fog/*'. Repeat the option, or separate names by "
+            "commas.",
+        ),
+    ] = None,
+    digest: Annotated[
+        str | None,
+        typer.Option(metavar="SHA256", parser=sha256_of, help="The digest of the dataset. Any other is refused."),
+    ] = None,
+    packed: Annotated[bool, typer.Option("--packed", help="Keep the archives, and unpack nothing.")] = False,
+    level: Annotated[
+        Literal["structure", "sizes", "hashes", "pixels"],
+        typer.Option(help="How thoroughly the dataset is verified. The hash of every byte is checked before."),
+    ] = "pixels",
+    connections: Annotated[
+        int,
+        typer.Option(
+            metavar="N", min=1, max=64, rich_help_panel=MACHINE, help="Number of archives to fetch at the same time."
+        ),
+    ] = 4,
+    jobs: Annotated[
+        int, typer.Option("--jobs", "-j", metavar="N", min=1, rich_help_panel=MACHINE, help="Processes that verify.")
+    ] = 1,
+    as_json: AsJson = False,
 ) -> None:
-    """Fetch a published data set: download the archives, check every byte, unpack and verify.
+    """Fetch a published dataset: download the archives, check every byte, unpack and verify.
 
-    A data set appears when it is whole and verified; until then its pieces lie in a hidden folder of DIR, and the same
-    command resumes an interrupted one. More sets can be fetched into the same DIR later.
+    The dataset appears when it is complete and verified. Until then its pieces are in a hidden folder of DIR. To
+    resume, run the same command again. More sets can be fetched into the same DIR later.
     """
+    from .. import fetch as run
+
+    with progress_of("fetch") as progress:
+        done = run(
+            address,
+            out,
+            sets=sets,
+            digest=digest,
+            packed=packed,
+            connections=connections,
+            level=level,
+            jobs=jobs,
+            progress=progress,
+        )
+    put_result(fields_of(done), as_json=as_json)

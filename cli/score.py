@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
 
 from ..errors import ParameterError
 from ..quantities import plural
-from .command import runs
-from .options import AsJson, FinishedBuild, Sets, argument, option, split_globs
+from .options import MODEL, OUTPUT, SETS, AsJson, FinishedBuild, Sets, split_list
 from .output import progress_of, put, put_json, put_notes
-from .records import put_facts, put_table
+from .records import fields_of, put_facts, put_result, put_table
 
 if TYPE_CHECKING:
     from ..scores.records import Scores
-    from ..scores.score_table import TableScores
     from ..scores.tables import Cell, Column, Table
 
 SHOWN = (
@@ -30,75 +30,126 @@ SHOWN_LEVELS = (0, 1, 2, 5, 10, 15, 20, 25, 30)
 MOST_ROWS = 40
 
 
-@runs()
 def predict(
     directory: FinishedBuild,
-    model: Path = option("--model FILE", "The model file (TOML); docs/models.md describes it."),
-    out: Path = option("--out -o FOLDER", "Receives predictions.json and <set id>.npz for each set; the same resumes."),
+    model: Annotated[
+        Path, typer.Option(metavar="FILE", rich_help_panel=MODEL, help="The model file (.toml); see docs/models.md.")
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FOLDER",
+            rich_help_panel=OUTPUT,
+            help="The folder for predictions.json and <set id>.npz of each set.",
+        ),
+    ],
     sets: Sets = None,
-    device: str = option("--device NAME", "Where the model computes: cpu, cuda, cuda:1.", "cpu"),
-    batch: int = option("--batch N", "Images that go through the model at once.", 64, min=1),
-    kind: Literal["logits", "probs", "top", "rank"] = option(
-        "--kind",
-        "What is kept of an image: logits or probs of all classes, the top 5, or the rank and probability of the true "
-        "class.",
-        "logits",
-    ),
+    device: Annotated[
+        str, typer.Option(metavar="NAME", rich_help_panel=MODEL, help="Where the model runs: cpu, cuda, cuda:1.")
+    ] = "cpu",
+    batch: Annotated[int, typer.Option(metavar="N", min=1, rich_help_panel=MODEL, help="The batch size.")] = 64,
+    kind: Annotated[
+        Literal["logits", "probs", "top", "rank"],
+        typer.Option(
+            rich_help_panel=OUTPUT,
+            help="What is stored for an image: logits or probabilities of all classes, the top 5, or the rank and "
+            "probability of the true class.",
+        ),
+    ] = "logits",
+    as_json: AsJson = False,
 ) -> None:
-    """Ask a model about every image of a data set, and write what it says.
+    """Write a model's predictions for every image of a dataset.
 
-    Needs PyTorch: the extra 'torch'. Images are given to the model as they are stored: they must have its size. The
-    same command resumes one that was stopped.
+    This needs PyTorch (the extra torch). Images are given to the model as they are stored, so they must have its size.
+    To resume, run the same command again.
     """
+    from .. import predict as run
+
+    with progress_of("predict") as progress:
+        done = run(directory, model, out, sets=sets, device=device, batch=batch, kind=kind, progress=progress)
+    put_result(fields_of(done), as_json=as_json)
 
 
 def score(
     directory: FinishedBuild,
-    predictions: Path = argument(
-        "PREDICTIONS", "A folder of <set id>.npz, one .npz, or a CSV; docs/evaluate.md says how to write them."
-    ),
-    baseline: str | None = option(
-        "--baseline PREDICTIONS",
-        "What CE and mCE are relative to: another model's predictions, or alexnet (the default, on ImageNet-C as "
-        "published).",
-        None,
-    ),
-    condition: str | None = option(
-        "--condition CONDITION",
-        "Which images count: correct@clean, those that the model has right, or correct@clean=PREDICTIONS, those that "
-        "another one has right.",
-        None,
-    ),
+    predictions: Annotated[
+        Path,
+        typer.Argument(
+            metavar="PREDICTIONS",
+            help="A folder of <set id>.npz, one .npz, or a CSV; docs/evaluate.md says how to write them.",
+        ),
+    ],
     sets: Sets = None,
-    profile_over: Literal["ours", "figures", "tables"] = option(
-        "--profile-over",
-        "What the mean profile of gradual degradations is over: all of the data set, or the fourteen of the paper's "
-        "figures or tables.",
-        "ours",
-    ),
-    seed: int = option("--seed N", "Of the resamples that intervals come from.", 0),
-    out: Path | None = option("--out -o FOLDER", "Receives scores.json and sets.csv, for compare and report.", None),
-    maps: int | None = option(
-        "--maps N",
-        "Of regions at every position: pictures of the first N images in FOLDER/maps, with --baseline of both models.",
-        None,
-        min=1,
-    ),
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PREDICTIONS",
+            help="The predictions of the model that CE and mCE are relative to, or alexnet, which is the default for "
+            "ImageNet-C as published.",
+        ),
+    ] = None,
+    condition: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CONDITION",
+            help="The images that count: correct@clean (those that the model classifies correctly), or "
+            "correct@clean=PREDICTIONS (those that another model classifies correctly).",
+        ),
+    ] = None,
+    profile_over: Annotated[
+        Literal["ours", "figures", "tables"],
+        typer.Option(
+            help="The gradual degradations that the mean profile is over: all of the dataset, or the fourteen of the "
+            "paper's figures or tables."
+        ),
+    ] = "ours",
+    seed: Annotated[int, typer.Option(metavar="N", help="The random seed of the bootstrap.")] = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FOLDER",
+            rich_help_panel=OUTPUT,
+            help="A folder for scores.json and sets.csv, which compare and report read.",
+        ),
+    ] = None,
+    maps: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            rich_help_panel=OUTPUT,
+            help="For regions at every position: draw maps of the first N images into FOLDER/maps, with --baseline "
+            "of both models.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Score a model's predictions by the measures of the papers that the sets come from.
 
-    Intervals are over resamples of the images. Notes say why a score cannot be had, or cannot be laid beside a
-    published one.
+    Confidence intervals come from a bootstrap over the images. Notes say why a score is absent, or is not comparable
+    with a published one.
     """
     if maps is not None and out is None:
-        raise ParameterError("--maps needs --out FOLDER, in which the pictures go to FOLDER/maps.")
-    given: dict[str, Any] = {"baseline": baseline, "condition": condition, "sets": sets, "seed": seed, "out": out}
-    with progress_of("score") as progress:
-        from .. import score as run
+        raise ParameterError("--maps needs --out FOLDER, because the maps are written to FOLDER/maps.")
+    from .. import score as run
 
+    with progress_of("score") as progress:
         drawn = _write_maps(directory, predictions, baseline, out / "maps", maps) if maps and out else 0
-        scores = run(directory, predictions, profile_over=profile_over, progress=progress, **given)
+        scores = run(
+            directory,
+            predictions,
+            baseline=baseline,
+            condition=condition,
+            sets=sets,
+            profile_over=profile_over,
+            seed=seed,
+            out=out,
+            progress=progress,
+        )
     if as_json:
         return put_json(scores.as_json() | {"resamples": None})
     put_scores(scores)
@@ -108,11 +159,11 @@ def score(
 
 def _write_maps(directory: Path, predictions: Path, baseline: str | None, folder: Path, images: int) -> int:
     """Draw the maps of the first images, also of a baseline, and count them."""
-    from ..manifests.reader import open as open_data_set
+    from ..manifests.reader import DataSet
     from ..scores.fragile_maps import write_maps
     from ..scores.prediction_files import read_predictions
 
-    data = open_data_set(directory)
+    data = DataSet(directory)
     outcomes = read_predictions(predictions, data, sets=["clean"]).outcomes
     has_other = baseline not in (None, "alexnet")
     others = read_predictions(str(baseline), data, sets=["clean"]).outcomes if has_other else None
@@ -220,32 +271,53 @@ def _with_intervals(table: Table, row: Sequence[Cell]) -> list[str]:
     return cells
 
 
-def _put_table_scores(done: TableScores) -> None:
-    put_cells(done.table())
-    put_notes(done.notes)
-
-
-@runs(json=lambda done: done.as_json(), put=_put_table_scores, watched=False)
 def score_table(
-    table: Path = argument(
-        "FILE", "A CSV with the column set and one for each metric, or JSON: {set id: {metric: value}}."
-    ),
-    corruptions: list[str] | None = option(
-        "--corruptions LIST",
-        "What the means are over; by default the fifteen of ImageNet-C. Repeated, or separated by commas.",
-        None,
-        callback=split_globs,
-    ),
-    lower_is_better: list[str] = option(
-        "--lower-is-better METRICS",
-        "Metrics such as errors: their RB-index has the other sign. Repeated, or separated by commas.",
-        [],
-        callback=lambda given: split_globs(given) or [],
-    ),
-    out: Path | None = option("--out -o FOLDER", "Receives score-table.json and score-table.csv.", None),
+    table: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help="A CSV with the column set and one per metric, or JSON: {set id: {metric: value}}."
+        ),
+    ],
+    corruptions: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="LIST",
+            rich_help_panel=SETS,
+            callback=split_list,
+            help="The corruptions that the means are over, by default the fifteen of ImageNet-C. Repeat the option, or "
+            "separate names by commas.",
+        ),
+    ] = None,
+    lower_is_better: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="METRICS",
+            callback=split_list,
+            help="Metrics whose lower values are better, such as errors: their RB-index has the other sign. Repeat the "
+            "option, or separate names by commas.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FOLDER",
+            rich_help_panel=OUTPUT,
+            help="A folder for score-table.json and score-table.csv.",
+        ),
+    ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Score any metric from its value on each set: mPC, rPC and robustness index.
 
     mPC and rPC are the mean and the relative performance under corruption. The metrics come from pycocotools,
     mmdetection or any other evaluation, in any unit. Missing sets are named.
     """
+    from .. import score_table as run
+
+    done = run(table, corruptions=corruptions, lower_is_better=lower_is_better or (), out=out)
+    if as_json:
+        return put_json(done.as_json())
+    put_cells(done.table())
+    put_notes(done.notes)

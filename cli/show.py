@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
 
 from ..errors import first_few
 from ..quantities import size
 from . import completion
-from .options import AsJson, Plugins, argument, option
+from .options import SETS, AsJson, Plugins
 from .output import put, put_json
 from .records import put_record, put_records
 
@@ -19,9 +21,10 @@ METRICS = ("psnr", "ssim", "ms_ssim", "changed")
 
 
 def list_(
-    what: Literal["corruptions", "recipes", "sources", "calibrations"] = argument(
-        "WHAT", "What to list: corruptions, recipes, sources or calibrations.", "corruptions"
-    ),
+    what: Annotated[
+        Literal["corruptions", "recipes", "sources", "calibrations"],
+        typer.Argument(metavar="WHAT", help="What to list: corruptions, recipes, sources or calibrations."),
+    ] = "corruptions",
     plugins: Plugins = None,
     as_json: AsJson = False,
 ) -> None:
@@ -119,27 +122,34 @@ def _measured(one: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def show(
-    name: str = argument(
-        "NAME",
-        "A corruption, recipe (or recipe file), calibration, or the directory of a build.",
-        autocompletion=completion.shown,
-    ),
-    ladder: Literal["evaluated", "text"] | None = option(
-        "--ladder",
-        "Of a gradual degradation: whose parameters the table of its levels has, those of the results of Swingler 2022 "
-        "or of its text; by default evaluated.",
-        None,
-    ),
-    toml: bool = option(
-        "--toml", "For a recipe: print its TOML file. Save it under another name to change the recipe.", False
-    ),
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME",
+            autocompletion=completion.shown,
+            help="A corruption, recipe (or recipe file), calibration, or the directory of a dataset.",
+        ),
+    ],
+    ladder: Annotated[
+        Literal["evaluated", "text"] | None,
+        typer.Option(
+            rich_help_panel=SETS,
+            help="For a gradual degradation: show the effect of its levels with the parameters of the results of "
+            "Swingler 2022 (evaluated, the default) or of its text.",
+        ),
+    ] = None,
+    toml: Annotated[
+        bool,
+        typer.Option(
+            "--toml", help="For a recipe: print its TOML file. Save it under another name to change the recipe."
+        ),
+    ] = False,
     plugins: Plugins = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show a corruption, a recipe, a calibration or a finished build in full.
+    """Show a corruption, a recipe, a calibration or a finished dataset in full.
 
-    Of a gradual degradation the table says what each level does to the sample source's photographs: that is measured
-    now.
+    For a gradual degradation, the effect of each level on the sample photographs is measured now.
     """
     if toml:
         from ..generate.recipes.recipe_files import read_recipe

@@ -1,19 +1,32 @@
-"""`corruptset verify` and `corruptset rebuild`: a data set checked, and made again."""
+"""`corruptset verify` and `corruptset rebuild`: a dataset checked, repaired, and rebuilt from its records."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..errors import first_few
 from ..quantities import plural, size
-from .command import runs
-from .options import REMAKE_OPTIONS, AsJson, Sets, argument, count_or_all, option, with_options
+from .options import (
+    OUTPUT,
+    AsJson,
+    Device,
+    FrostTextures,
+    Groups,
+    ImageNames,
+    Jobs,
+    Labels,
+    OriginalSource,
+    Plugins,
+    Sets,
+    Surrogate,
+    count_or_all,
+)
 from .output import progress_of, put, put_json, put_notes, say
-from .records import put_facts
+from .records import put_facts, put_result
 
 if TYPE_CHECKING:
     from ..generate.reproduction.rebuild import Rebuilt
@@ -21,49 +34,86 @@ if TYPE_CHECKING:
 
 MOST_SHOWN = 50
 MOST_OTHER = 5
-"""Files of other bytes that are named of a data set that was made again."""
+"""The number of files with other bytes that are named after a rebuild."""
 
 
-@with_options(REMAKE_OPTIONS)
 def verify(
-    directory: Path = argument("DIR", "The directory of a build (manifest.json) or of a view (VIEW.json)."),
-    view: Path | None = option(
-        "--view PATH",
-        "Check the view that was exported from this build to PATH, image by image, against the build's digests.",
-        None,
-    ),
-    rederive: str | None = option(
-        "--rederive N|all",
-        "Also make N samples again from the source under every set, and compare.",
-        None,
-        callback=count_or_all,
-    ),
-    repair: bool = option(
-        "--repair",
-        "Make what is wrong or missing again from the source, leave the rest untouched, and verify again.",
-        False,
-    ),
-    calibration: str | None = option(
-        "--calibration FILE", "For --rederive of a build with --scale side and a table of your own: that table.", None
-    ),
+    directory: Annotated[
+        Path,
+        typer.Argument(metavar="DIR", help="The directory of a dataset (manifest.json) or of an export (VIEW.json)."),
+    ],
+    export: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PATH",
+            help="Check the export at PATH, which was made from this dataset, image by image against the dataset.",
+        ),
+    ] = None,
+    rederive: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N|all",
+            parser=count_or_all,
+            help="Also make N samples again from the source under every set, and compare them.",
+        ),
+    ] = None,
+    repair: Annotated[
+        bool,
+        typer.Option(
+            "--repair", help="Restore what is wrong or missing from the source, leave the rest, and verify again."
+        ),
+    ] = False,
+    source: OriginalSource = None,
+    labels: Labels = None,
+    images: ImageNames = None,
+    groups: Groups = None,
+    frost_textures: FrostTextures = None,
+    plugins: Plugins = None,
+    calibration: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="With --rederive: the severity table of your own that a dataset with --scale side was built with.",
+        ),
+    ] = None,
+    surrogate: Surrogate = None,
+    device: Device = None,
+    jobs: Jobs = None,
     as_json: AsJson = False,
-    **given: Any,
 ) -> None:
-    """Check a data set against its manifest: structure, missing and unexpected files, sizes, hashes, pixels.
+    """Check a dataset against its manifest: structure, missing and unexpected files, sizes, hashes, pixels.
 
-    An exported view is checked by its own VIEW.json, or with --view against the build that it came from.
+    An export is checked by its own VIEW.json, or with --export against the dataset that it was made from.
     """
-    given |= {"rederive": rederive, "repair": repair, "view": view}
-    with progress_of("verify") as progress:
-        from ..corruptions.calibrations import get_calibration
-        from ..generate.reproduction.verify import verify as run
+    from .. import verify as run
 
-        side = None if calibration is None else get_calibration(calibration).side
-        report = run(directory, calibration_side=side, progress=progress, **given)
+    side = None
+    if calibration is not None:
+        from ..corruptions.calibrations import get_calibration
+
+        side = get_calibration(calibration).side
+    with progress_of("verify") as progress:
+        report = run(
+            directory,
+            export=export,
+            rederive=rederive,
+            repair=repair,
+            source=source,
+            labels=labels,
+            images=images,
+            groups=groups,
+            frost_textures=frost_textures,
+            plugins=plugins,
+            calibration_side=side,
+            surrogate=surrogate,
+            device=device,
+            jobs=jobs,
+            progress=progress,
+        )
     if as_json:
         put_json(report.as_json())
     else:
-        _put_report(report, view or directory)
+        _put_report(report, export or directory)
     raise typer.Exit(0 if report.ok else 1)
 
 
@@ -106,13 +156,55 @@ def _compared(done: Rebuilt) -> dict[str, Any]:
     return {"ok": True, "directory": built.directory, "digest": built.digest, **compared, **made, "notes": notes}
 
 
-@runs(REMAKE_OPTIONS, json=_compared)
 def rebuild(
-    manifest: Path = argument("MANIFEST", "A manifest.json, its folder, or what pack --manifest-only wrote."),
-    out: Path = option("--out -o DIR", "The data set goes to DIR/<recipe>-<version>.", Path("corruptset-out")),
+    manifest: Annotated[
+        Path,
+        typer.Argument(
+            metavar="MANIFEST", help="A manifest.json, its folder, or what `corruptset pack --manifest-only` wrote."
+        ),
+    ],
+    source: OriginalSource = None,
+    labels: Labels = None,
+    images: ImageNames = None,
+    groups: Groups = None,
     sets: Sets = None,
+    frost_textures: FrostTextures = None,
+    plugins: Plugins = None,
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="DIR",
+            rich_help_panel=OUTPUT,
+            help="The dataset is written to DIR/<recipe>-<version>.",
+        ),
+    ] = Path("corruptset-out"),
+    as_json: AsJson = False,
+    surrogate: Surrogate = None,
+    device: Device = None,
+    jobs: Jobs = None,
 ) -> None:
-    """Make a data set again from its records and source, and check its digests.
+    """Rebuild a dataset from its records and its source, and check its digests.
 
-    For releases without pixels. The same command resumes one that was stopped.
+    This is for releases without pixels. To resume a rebuild that was stopped, run the same command again.
     """
+    from .. import rebuild as run
+
+    with progress_of("rebuild") as progress:
+        done = run(
+            manifest,
+            source,
+            out,
+            labels=labels,
+            images=images,
+            groups=groups,
+            sets=sets,
+            frost_textures=frost_textures,
+            plugins=plugins,
+            surrogate=surrogate,
+            device=device,
+            jobs=jobs,
+            progress=progress,
+        )
+    put_result(_compared(done), as_json=as_json)

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from ..arguments import as_list, check_word
 from ..errors import ParameterError
-from ..plain_arguments import plain_arguments
 from .calibrations import DEFAULT_LADDER, Calibration, check_ladder, fitting, for_shape, get_calibration
 from .image_types import take
 from .keys import check_seed, pixel_keys, sample_keys
@@ -43,7 +42,6 @@ Image = TypeVar("Image")
 """An array, a PIL image or a tensor. The result has the type of the input."""
 
 
-@plain_arguments
 def corrupt(
     image: Image,
     name: str | Sequence[Any],

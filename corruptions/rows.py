@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from numbers import Real
 from typing import Any
 
 from ..errors import ParameterError
@@ -67,8 +68,7 @@ def severity_number(severity: Any) -> int | float | None:
     >>> [severity_number(s) for s in (3, 2.0, 2.25, 0.1 + 0.2, 2.125)]
     [3, 2, 2.25, 0.3, None]
     """
-    number = hasattr(severity, "__index__") or hasattr(severity, "as_integer_ratio")
-    if isinstance(severity, bool) or not number or not abs(severity) < 1e6:
+    if isinstance(severity, bool) or not isinstance(severity, Real) or not abs(float(severity)) < 1e6:
         return None
     hundredths = round(float(severity) * 100)
     if abs(float(severity) * 100 - hundredths) > 1e-4:

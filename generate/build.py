@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, overload
+from typing import TYPE_CHECKING, Literal, Protocol, Unpack, overload
 
 from ..errors import BuildError, FinishedDataset, IncompleteBuild
 from ..manifests.disk.lock import refuse_without_locks
@@ -14,9 +14,7 @@ from ..manifests.disk.remote import local_folder
 from ..manifests.disk.space import check_space, same_disk
 from ..manifests.paths import CONTACT, MANIFEST, is_begun, unfinished_folder
 from ..manifests.records.models import Manifest
-from ..plain_arguments import plain_arguments
 from ..progress import ProgressEvent, progress_function, shows_progress
-from ..signatures import showing
 from ..workers import Workers
 from .built import Built, PartBuilt
 from .commit.array_jobs import deal, joined, missing_parts, shared_check
@@ -29,7 +27,7 @@ from .page.page_of_build import page_of
 from .plan.builds import Build
 from .plan.final_samples import with_samples
 from .plan.job import Job
-from .plan.options import BuildOptions
+from .plan.options import BuildKeywords, BuildOptions
 from .plan.parts import Part, check_share, missing, parts
 from .plan.recipe_build import prepare
 from .recipes.recipe import Recipe
@@ -63,7 +61,7 @@ def build(
     part: None = ...,
     finish: bool = ...,
     progress: Progress | bool | None = ...,
-    **options: Any,
+    **options: Unpack[BuildKeywords],
 ) -> Built: ...
 
 
@@ -77,54 +75,124 @@ def build(
     part: tuple[int, int],
     finish: Literal[False] = ...,
     progress: Progress | bool | None = ...,
-    **options: Any,
+    **options: Unpack[BuildKeywords],
 ) -> PartBuilt: ...
 
 
-@plain_arguments
-@showing(BuildOptions)
 @shows_progress("build")
 def build(
     recipe: str | Path | Recipe = "imagenet-c",
     source: str | Source = "sample",
     out: str | Path = "corruptset-out",
     *,
-    progress: Progress | bool | None = None,
     extend: str | Path | None = None,
+    progress: Progress | bool | None = None,
     part: tuple[int, int] | None = None,
     finish: bool = False,
-    **options: Any,
+    **options: Unpack[BuildKeywords],
 ) -> Built | PartBuilt:
-    """Make a benchmark set: read, corrupt, encode, write, and name it by a digest.
+    """Build a corrupted dataset from a recipe and a source of images.
 
-    The dataset is built in the folder ``<name>-<version>.partial``, which is renamed when it is finished. The same call
-    resumes a build that was interrupted. To discard an unfinished build, delete its folder. A finished dataset is never
-    changed.
+    The dataset is built in the folder ``<name>-<version>.partial``, which is renamed when it is finished. To resume a
+    build that was interrupted, make the same call again. To discard an unfinished build, delete its folder. A finished
+    dataset is never changed.
 
     Parameters
     ----------
     recipe : str, path or Recipe
-        A shipped recipe's name, or a recipe file (.toml).
+        The name of a shipped recipe, or a recipe file (.toml).
     source : str or Source
-        ``sample``, ``folder:PATH``, ``imagenet:PATH``, ``cifar10:PATH``, ...: docs/sources.md has them all.
+        ``sample``, ``folder:PATH``, ``imagenet:PATH``, ``cifar10:PATH`` and others; docs/sources.md lists them.
     out : path
-        The folder that receives the dataset, ``<out>/<name>-<version>``.
+        The dataset is written to ``<out>/<name>-<version>``.
     extend : path, optional
         A finished dataset of the same recipe, source and options. The new dataset also has its sets: their files are
         linked, or copied if that is not possible, and only the other sets are made.
     part : (int, int), optional
-        (i, n): make share i, from 0, of n of the parts, beside other processes that make other shares of the same
-        build, and stop. Shares follow from the build and n; docs/array-jobs.md.
+        ``(i, n)`` makes share i, from 0, of n of the parts, next to other processes that make the other shares, and
+        stops. The shares depend only on the build and n; see docs/array-jobs.md.
     finish : bool
-        Make no part: put the manifest together from parts that were made with `part`.
+        Make no part, and write the manifest from the parts that were made with `part`.
     progress : callable or bool, optional
-        Told how far the build is, by a `ProgressEvent`. By default a bar is shown in a terminal and in a notebook;
-        False shows none.
-    **options
-        The fields of `corruptset.generate.plan.options.BuildOptions`: seed, jobs, sets, samples, first, per_class, ids,
-        storage, encoding, optimize, skip_bad, calibration, coupling, scale, metrics, frost_textures, surrogate, device,
-        surrogate_batch, labels, split, groups, hold_out, train, images, view, any_shape, store, page, disjoint_from,
-        scheduler.
+        Called with a `ProgressEvent`. By default a bar is shown in a terminal and in a notebook; False shows none.
+    seed : int
+        The random seed, from 0 to 2**53 - 1.
+    jobs : int, optional
+        The number of worker processes, by default one per core. With 1, this process does the work. No byte of the
+        result depends on it.
+    sets : sequence of str, optional
+        Take only these sets: ids such as ``clean``, aliases, or patterns such as ``fog/*``.
+    samples : int, optional
+        Take only this many images, spread evenly over the order of the source.
+    first : int, optional
+        Take only the first images of the source.
+    per_class : int, optional
+        Take only the first images of each class.
+    ids : path or sequence of str, optional
+        Take only the images with these ids, or those that a text file lists, one id per line.
+    per_super_category : path or str, optional
+        Take the first images of each group of classes, as many as a file (.toml) says. ``fragile-imagenet`` comes with
+        corruptset.
+    storage : {"folder", "hdf5", "both"}, optional
+        Store images as files in folders, in HDF5 shards, or in both. The default is that of the recipe. Lossless images
+        of several sizes cannot be stored in HDF5 shards.
+    encoding : str, optional
+        Encode images as ``png``, ``jpeg`` or ``jpeg:QUALITY``, such as ``jpeg:95``. The default is that of the recipe.
+        ``jpeg`` keeps the JPEG settings of the recipe, or uses quality 85 if the recipe stores PNG.
+    optimize : bool
+        Write smaller JPEG files with the same pixels (optimised Huffman tables), which takes longer.
+    skip_bad : bool
+        Leave out images that cannot be used and record them in the manifest, instead of stopping before anything is
+        written.
+    calibration : str, path or Calibration, optional
+        The table of severities, in place of the recipe's: ``imagenet``, ``inception``, ``tiny``, ``cifar``, ``mnist``,
+        or a file (.toml).
+    coupling : {"independent", "severity"}
+        Whether each severity has its own random draws, or all severities of a corruption share them.
+    scale : {"none", "side"}, optional
+        Whether lengths in pixels are those of the table, or grow with the short side of the image. The default is that
+        of the recipe.
+    metrics : int or "all", optional
+        The number of images, the first by id, on which PSNR, SSIM and changed pixels are measured. The default is 64; 0
+        measures none.
+    frost_textures : path, optional
+        A folder with frost textures of your own.
+    surrogate : path, optional
+        The model file (.toml) for the sets of ``pgd`` and ``model_gradient``, in place of the recipe's; see
+        docs/models.md.
+    device : str, optional
+        Where the model runs: ``cpu`` (the default), ``cuda`` or ``cuda:1``.
+    surrogate_batch : int, optional
+        The batch size of the model. Only 1, the default, gives the same bytes in any order.
+    labels : path, optional
+        The labels: for a flat folder a CSV (file,label), for ``imagenet`` the devkit or a list, for ``cifar100``
+        ``fine`` or ``coarse``, for ``hdf5`` the name of a dataset.
+    split : {"test", "train", "all"}, optional
+        The split of ``cifar10``, ``cifar100`` or ``mnist``. The default is ``test``.
+    groups : path, optional
+        The groups of images: for ``folder`` and ``imagenet`` a CSV (file,group), for ``icons50`` ``style`` (the
+        default) or ``subtype``.
+    hold_out : str or sequence of str, optional
+        Take only the images of this group (``group=NAME``, patterns are allowed), which is held out of training. It
+        replaces the groups that the recipe holds out.
+    train : bool
+        Take the images of all groups that are not held out. The role of the sets is then ``train``.
+    images : str, optional
+        For ``hdf5``, the name of the dataset of images, by default ``images``. For ``tree``, a pattern such as
+        ``val2017/*.jpg`` that says which files are images; all other files are copied.
+    any_shape : bool
+        Accept images of any size and number of channels, even if the recipe is made for others.
+    store : {"images", "table"}, optional
+        For a recipe with regions, store each region as an image, or whole images and a table of regions.
+    page : bool
+        Write the page index.html, which shows the dataset.
+    plugins : sequence of str or path, optional
+        Python modules with corruptions of your own, or their files (.py). Their code is run.
+    disjoint_from : path or sequence of path
+        Fail if an image is also in one of these finished datasets, such as a test set.
+    scheduler : str or distributed.Client, optional
+        A Dask scheduler (``tcp://host:8786``) or a client of it, whose workers make the parts. They need this version
+        of corruptset, and access to the source and the output.
 
     Returns
     -------
@@ -133,13 +201,13 @@ def build(
     Raises
     ------
     RecipeError, SourceError, ParameterError, BuildError
-        What was asked for cannot be built, or differs from what the directory holds; nothing was written.
+        The build is not possible as asked, or the directory contains a different build. Nothing was written.
     MissingParts
-        With `finish`: parts are missing; it says which jobs make them.
+        With `finish`, parts are missing. The message says which jobs make them.
     MachineError
-        The disk, the memory or the workers failed; what was committed stands, the same call resumes.
+        The disk, the memory or the workers failed. To resume, make the same call again.
     Interrupted
-        Ctrl-C or SIGTERM; the same call resumes.
+        Ctrl-C. To resume, make the same call again.
     """
     out = local_folder(out, "builds are written to")
     with resumable(out) as place, connected(options.get("scheduler")) as client:

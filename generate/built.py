@@ -20,7 +20,7 @@ class Built:
     seconds: float
     manifest: Manifest
     notes: tuple[str, ...] = ()
-    """What a user should know of the view and the textures that were asked for."""
+    """Notes for the user."""
 
     def __repr__(self) -> str:
         sets = f"{len(self.manifest.sets)} sets, {self.images:,} images made by this call in {self.seconds:.1f} s"
@@ -53,4 +53,4 @@ class PartBuilt:
     """Images made by this call."""
     seconds: float
     notes: tuple[str, ...] = ()
-    """What a user should know of the view and the textures that were asked for."""
+    """Notes for the user."""

@@ -13,7 +13,6 @@ from ..corruptions.plugins import load_installed, load_plugins
 from ..corruptions.registry import Corruption, corruption_names, get_corruption
 from ..corruptions.rows import Row
 from ..errors import ParameterError, suggest
-from ..plain_arguments import plain_arguments
 from .plan.recipe_build import own_sizes
 from .recipes.recipe import Recipe, load_recipe
 from .recipes.recipe_files import recipe_names
@@ -52,7 +51,6 @@ class Outline:
         return asdict(self) | {"aliases": list(self.aliases), "size": None if self.size is None else list(self.size)}
 
 
-@plain_arguments
 def names(
     what: Kind = "corruptions",
     *,

@@ -26,7 +26,6 @@ from ..corruptions.registry import PLUGIN, Corruption, Images, Parameter, get_co
 from ..corruptions.stages import Stage, apply_stage, chain_keys, check_images, resolve_stage
 from ..errors import ParameterError
 from ..pixels import pixel_digest
-from ..plain_arguments import plain_arguments
 from ..workers import Workers
 from .plan.tree import SetMaker
 
@@ -79,7 +78,6 @@ class _StandIn:
         return gradient
 
 
-@plain_arguments
 def check_corruption(
     name: str,
     *,

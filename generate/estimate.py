@@ -124,7 +124,7 @@ def _counted(spec: Build, small: Build, root: Path, seconds: float, sets: int) -
                 records["folder" if file["row"] is None else "hdf5"] += record
     whole = sum(files.values()) + spec.source.other_bytes()
     alone = {}
-    if len(small.asked_sinks) > 1:
+    if len(small.sinks) > 1:
         for form, folder, other in (("folder", SHARDS, "hdf5"), ("hdf5", IMAGES, "folder")):
             less = sum(size for path, size in files.items() if path.startswith(folder))
             alone[form] = round(whole - less - records[other] * of_images)

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from ..corruptions.registry import get_corruption
 from ..errors import first_few
 from ..manifests.disk.remote import local_folder
-from ..plain_arguments import plain_arguments
 from ..quantities import folders_and_files, size
-from ..signatures import showing
 from .estimate import MOST_SAMPLES, estimate
 from .plan.builds import Build
 from .plan.job import CheckedSample
-from .plan.options import BuildOptions
+from .plan.options import BuildKeywords, BuildOptions
 from .plan.parts import BATCH_BYTES, ROWS_BYTES, runs
 from .plan.recipe_build import clean_sizes, prepare, probe
 from .plan.regions import Store
@@ -57,7 +55,7 @@ class Plan:
     memory_per_worker: int
     """Bytes: what a worker stays below (estimate)."""
     storage: str
-    """``folder``, ``hdf5``, ``both`` or ``view``."""
+    """``folder``, ``hdf5`` or ``both``."""
     encoding: dict[str, Any]
     size: tuple[int, int]
     """Width and height of an image that is there; where they differ, of the middle one by area among those looked at.
@@ -80,7 +78,7 @@ class Plan:
     moves_content: tuple[str, ...] = ()
     """The corruptions that move content by more than a blur does: boxes and masks would have to move with it."""
     notes: tuple[str, ...] = ()
-    """What a user should know of the source, and of the view and the textures that were asked for."""
+    """Notes for the user."""
     store: str | None = None
     """Of a recipe with regions: ``images`` or ``table``."""
     source_images: int = 0
@@ -124,26 +122,25 @@ class Plan:
         }
 
 
-@plain_arguments
-@showing(BuildOptions)
 def plan(
     recipe: str | Path | Recipe = "imagenet-c",
     source: str | Source = "sample",
     *,
     out: str | Path | None = None,
-    **options: Any,
+    **options: Unpack[BuildKeywords],
 ) -> Plan:
-    """Say what a build would make.
-
-    The keyword arguments are the fields of `BuildOptions`, as of `build`.
+    """Return what a build would make, without writing anything.
 
     Parameters
     ----------
-    recipe, source : as of `build`
+    recipe : str, path or Recipe
+        The name of a shipped recipe, or a recipe file (.toml).
+    source : str or Source
+        The source of images, as of `build`.
     out : path, optional
         Where the build would go.
     **options
-        The fields of `BuildOptions`.
+        The other keyword arguments of `build`, such as `sets`, `samples` and `jobs`.
 
     Returns
     -------
@@ -211,8 +208,8 @@ def plan_of(spec: Build) -> Plan:
         seconds=count * taken.seconds / jobs,
         jobs=spec.workers,
         memory_per_worker=memory + all_runs[0].count * clean + min(rows, 2 * ROWS_BYTES) + batches + decoding,
-        storage=spec.storage or "view",
-        encoding=spec.encoding.as_json(containers_of(spec.asked_sinks)),
+        storage=spec.storage,
+        encoding=spec.encoding.as_json(containers_of(spec.sinks)),
         size=sizes[len(sizes) // 2],
         other_sizes=len(set(sizes)) - 1,
         calibration=spec.identity["recipe"]["calibration"],

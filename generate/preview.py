@@ -1,4 +1,4 @@
-"""`preview`: one picture under every set of a recipe, as a contact sheet."""
+"""Preview of a recipe: a contact sheet of one image under every set."""
 
 from __future__ import annotations
 
@@ -18,9 +18,8 @@ from ..corruptions.registry import Images
 from ..corruptions.stages import Coupling, Scale, check_images
 from ..corruptions.weather.textures import load_textures
 from ..manifests.disk.atomic import write_atomic
-from ..pages.sheets.style import LARGEST
+from ..pages.contact_sheet import LARGEST
 from ..pixels import pixel_digest
-from ..plain_arguments import plain_arguments
 from ..progress import progress_function, shows_progress
 from .pixels.matrix import contact_sheet
 from .pixels.picture_file import check_output, load
@@ -32,7 +31,7 @@ from .recipes.set_spec import SetSpec, merge_chains
 from .regions.region_sheet import region_sheet
 
 RECIPES = {"mnist": "mnist-c", "cifar": "cifar10-c", "tiny": "tiny-imagenet-c", "imagenet": "imagenet-c-all"}
-"""By the calibration that fits a picture's size."""
+"""The default recipe for each calibration, which depends on the size of the image."""
 REGION_RECIPES = {
     "mnist": "fragile-cifar10",
     "cifar": "fragile-cifar10",
@@ -44,18 +43,28 @@ FORMATS = (".png",)
 
 @dataclass(frozen=True, repr=False)
 class Preview:
-    """A contact sheet, and the images in it; a notebook shows the sheet."""
+    """A contact sheet with its images. Notebooks show the sheet.
+
+    Attributes
+    ----------
+    recipe : str
+    key : str
+        The key of the image, from which its random numbers are derived.
+    seed : int
+    images : mapping of str to (H, W, C) ndarray of uint8
+        The image of each set, equal to that which a build stores. It is empty for a sheet of regions.
+    png : bytes
+        The sheet as a PNG file.
+    path : Path, optional
+        The file to which the sheet was written.
+    """
 
     recipe: str
     key: str
-    """What the picture is called: its random draws follow from it."""
     seed: int
     images: Mapping[str, Images]
-    """Set id -> (H, W, C) uint8: what a build stores of a sample with this id. Of regions there are none."""
     png: bytes
-    """The sheet."""
     path: Path | None
-    """Where the sheet was written."""
 
     def __repr__(self) -> str:
         what = f"{len(self.images)} sets" if self.images else "regions"
@@ -66,7 +75,6 @@ class Preview:
         return f'<img alt="{escape(repr(self))}" src="data:image/png;base64,{base64.b64encode(self.png).decode()}">'
 
 
-@plain_arguments
 @shows_progress("preview")
 def preview(
     image: str | Path | Images = "sample:astronaut",
@@ -85,36 +93,37 @@ def preview(
     plugins: Sequence[str | Path] | None = None,
     progress: Callable[[str, int, int], None] | bool | None = None,
 ) -> Preview:
-    """Show one picture under every corruption at every severity.
+    """Draw a contact sheet of one image under every corruption at every severity.
 
     Parameters
     ----------
-    image : path, ``"sample:NAME"`` or (H, W), (H, W, 1), (H, W, 3) ndarray of uint8
-        A picture file, one of the sample source's photographs, or pixels.
+    image : path, ``"sample:NAME"`` or (H, W), (H, W, 1) or (H, W, 3) ndarray of uint8
+        An image file, a photograph of the source ``sample``, or pixels.
     recipe : str, path or Recipe, optional
-        Whose sets, calibration and preprocessing are shown. By default the picture's short side chooses it: up to 28 px
-        and grey ``mnist-c``, up to 48 ``cifar10-c``, up to 96 ``tiny-imagenet-c``, else ``imagenet-c-all``.
+        The recipe whose sets, calibration and preprocessing are used. By default it depends on the shorter side of the
+        image: ``mnist-c`` for grey images of up to 28 pixels, ``cifar10-c`` up to 48, ``tiny-imagenet-c`` up to 96, and
+        ``imagenet-c-all`` for larger images.
     sets : sequence of str, optional
-        Globs over set ids and aliases, of gradual degradations too. By default all; gradual degradations at levels 1,
-        5, 10 and so on.
+        Patterns of set ids and aliases, such as ``fog/*``. They can select gradual degradations of any recipe. By
+        default, all sets are drawn, and levels 1, 5, 10 and so on of gradual degradations.
     out : path, optional
-        A PNG file to write the sheet to.
+        A PNG file to which the sheet is written.
     force : bool
-        Overwrite it if it exists.
+        Whether to overwrite an existing file.
     seed : int
-        What the random draws start from: 0..2**53 - 1.
+        The random seed, from 0 to 2**53 - 1.
     key : str, optional
-        What the picture is called: its random draws follow from it. By default a file's name without suffix, the
-        sample's id, or of pixels ``blake3:`` and their hash; a build uses the sample id.
+        The key of the image, from which its random numbers are derived. A build uses the sample id. By default it is
+        the name of the file without suffix, the id of the photograph, or ``blake3:`` with the hash of the pixels.
     calibration, coupling, scale, frost_textures
-        As of `build`.
+        The same as for `build`.
     regions : bool
-        Show regions instead: one of each size, with its eight neighbours and its nine shrunk regions.
+        Whether to draw regions instead: one of each size, with its eight neighbours and its nine shrunk regions.
     plugins : sequence of str or path, optional
-        Modules with corruptions of your own, or their files.
+        Modules or files that define further corruptions.
     progress : callable or bool, optional
-        Called with the step, sets made and the total. By default a bar is shown in a terminal and in a notebook; False
-        shows none.
+        Callback that takes the name of the step, the number of finished sets and the total. By default, a progress bar
+        is shown in terminals and notebooks. False disables it.
 
     Returns
     -------
@@ -123,17 +132,17 @@ def preview(
     Raises
     ------
     SourceError, ImageError
-        The picture cannot be read, or is none.
+        If the image cannot be read.
     RecipeError, UnknownCorruption, ParameterError
-        There is no such recipe, set or calibration.
+        If the recipe, a set or the calibration does not exist.
     BuildError
-        `out` exists, or cannot be written there.
+        If `out` exists, or cannot be written.
     """
     load_plugins(plugins or ())
     path = None if out is None else Path(out)
     if path is not None:
         check_output(path, force=force, formats=FORMATS)
-    pixels, own_key = _picture(image)
+    pixels, own_key = _pixels(image)
     used_key = own_key if key is None else key
     by_size = (REGION_RECIPES if regions else RECIPES)[for_shape(*pixels.shape)]
     loaded = load_recipe(by_size if recipe is None else recipe)
@@ -155,8 +164,8 @@ def preview(
     return Preview(loaded.name, used_key, seed, images, png, path)
 
 
-def _picture(image: str | Path | Images) -> tuple[Images, str]:
-    """Return the (H, W, C) pixels of a picture, and its own key."""
+def _pixels(image: str | Path | Images) -> tuple[Images, str]:
+    """Return an image as an (H, W, C) array, and its default key."""
     if isinstance(image, (str, Path)):
         return load(str(image))
     pixels = check_images(np.asarray(image))
@@ -166,14 +175,11 @@ def _picture(image: str | Path | Images) -> tuple[Images, str]:
 def _made(
     maker: SetMaker, sets: Sequence[SetSpec], clean: Images, key: str, tell: Callable[[str, int, int], None]
 ) -> dict[str, Images]:
-    """Return set id -> (H, W, C) image, in the order of the sets.
-
-    It is what a build with these settings stores of a sample with this id.
-    """
+    """Return the (H, W, C) image of each set, equal to that which a build with the same settings stores."""
     merged = merge_chains(sets, maker.seed, maker.coupling)
     aliases = {spec.id: spec.aliases for spec in merged}
     images_of: dict[str, Images] = {}
-    # The first call of a corruption on a machine compiles it: half a minute for all of them, and then never again.
+    # The first use of a corruption on a machine compiles it, which takes half a minute for all of them together.
     tell("sets", 0, len(merged))
     for count, (id, images) in enumerate(maker.images(maker.tree(merged), clean[None], [key]), 1):
         images_of |= dict.fromkeys([id, *aliases[id]], images[0].copy())

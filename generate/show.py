@@ -25,7 +25,6 @@ from ..manifests.disk.remote import data_folder, url_of
 from ..manifests.disk_size import disk_size
 from ..manifests.manifest_file import load_manifest
 from ..manifests.paths import PARTIAL
-from ..plain_arguments import plain_arguments
 from .level_effects import change_table
 from .plan.source_fit import moving
 from .recipes.recipe import load_recipe
@@ -50,7 +49,6 @@ class Shown:
         return self.record[key]
 
 
-@plain_arguments
 def show(
     name: str | Path, *, ladder: Literal["evaluated", "text"] | None = None, plugins: Sequence[str | Path] | None = None
 ) -> Shown:

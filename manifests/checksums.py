@@ -1,4 +1,4 @@
-"""SHA256SUMS: its bytes, reading it, and the check of one file."""
+"""Write and read SHA256SUMS, and check the hash of a file."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ _SUM = re.compile(r"([0-9a-f]{64})  (\S.*)")
 
 
 def sha256sums_bytes(records: Iterable[FileRecord]) -> bytes:
-    """Return SHA256SUMS, as ``sha256sum --check`` reads it: ``<hex>  <path>`` a line, sorted by path.
+    """Return the content of SHA256SUMS in the format of ``sha256sum --check``, one line ``<hex>  <path>`` per file.
 
-    Give every file but single images and SHA256SUMS itself: the manifest's `files` and manifest.json.
+    `records` are the `files` of the manifest and manifest.json. Single images are not listed.
     """
     return sums_bytes({r.path: r.sha256 for r in records})
 
 
 def sums_bytes(sums: Mapping[str, str]) -> bytes:
-    """Return the bytes of path -> ``sha256:<hex>``."""
+    """Return the content of SHA256SUMS for path -> ``sha256:<hex>``."""
     return "".join(f"{digits(sha256)}  {path}\n" for path, sha256 in sorted(sums.items())).encode()
 
 
 def hash_problem(root: Path, record: FileRecord) -> Problem | None:
-    """Return what is wrong with a file's hash; None where it is as recorded."""
+    """Return the problem of a file whose size or hash is not as recorded, or None."""
     try:
         if (size := (root / record.path).stat().st_size) != record.bytes:  # a sparse file may claim a terabyte
             return Problem(record.path, "size", f"has {size} bytes, recorded are {record.bytes}")
@@ -42,16 +42,16 @@ def hash_problem(root: Path, record: FileRecord) -> Problem | None:
 
 
 def is_file_as(path: Path, size: int, sha256: str) -> bool:
-    """Return whether there is a file of this size and hash."""
+    """Return whether a file exists with this size and hash."""
     return path.is_file() and path.stat().st_size == size and sha256_file(path) == sha256
 
 
 def parse_sha256sums(data: bytes) -> tuple[dict[str, str], list[str]]:
-    """Return path -> ``sha256:<hex>``, and the mistakes: lines of another form."""
+    """Parse SHA256SUMS. Return path -> ``sha256:<hex>``, and a list of mistakes."""
     sums: dict[str, str] = {}
     mistakes: list[str] = []
     if data and not data.endswith(b"\n"):
-        mistakes.append("the last line does not end: the file is cut off")
+        mistakes.append("the last line is truncated")
     for number, line in enumerate(data.split(b"\n")[:-1], 1):
         match = _SUM.fullmatch(line.decode("utf-8", "replace"))
         if match is None:

@@ -1,4 +1,4 @@
-"""The size of a data set on disk, the same in all commands."""
+"""The size of a dataset on disk, as all commands state it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from .disk.jsonl import read_jsonl
 from .manifest_file import manifest_bytes
-from .paths import MANIFEST, SHARDS, set_path, set_places
+from .paths import MANIFEST, SHARDS, set_path
 from .records.models import ImageRecord, Manifest, SetRecord
 
 
@@ -30,7 +30,7 @@ def disk_size(root: Path, manifest: Manifest) -> DiskSize:
     listed += sum(len(f"{path}\n".encode()) + 66 for path in [MANIFEST, *(f.path for f in files)])  # SHA256SUMS
     shards = sum(f.bytes for f in files if f.path.startswith(SHARDS))
     images = sum(s.bytes for s in manifest.sets)
-    if containers == ["hdf5"] or any(places[0].endswith(".npy") for places in set_places(manifest).values()):
+    if containers == ["hdf5"]:
         return DiskSize(listed)
     if "hdf5" not in containers:
         return DiskSize(listed + images)

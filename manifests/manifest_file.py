@@ -32,7 +32,6 @@ def manifest_bytes(manifest: Manifest) -> bytes:
     value["sets"] = [
         {**s, "stages": [{**t, "parameters": _sorted(t["parameters"])} for t in s["stages"]]} for s in value["sets"]
     ]
-    value["views"] = [_sorted(v) for v in value["views"]]
     return json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False).encode() + b"\n"
 
 

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from ..errors import VerificationError, listed
 from .disk.listing import read_small
-from .paths import CONTACT, PAGE, PARTIAL, SAMPLES, set_of_shard, set_path, set_places
+from .paths import CONTACT, PAGE, PARTIAL, set_of_shard, set_path
 from .records.fields import Count, SetId, Sha256
 from .records.models import Manifest, Record
 from .records.parsing import record_or_mistakes
@@ -74,21 +74,8 @@ def load_partial(root: Path, path: str = PARTIAL) -> Partial | None:
     return partial
 
 
-def owners(manifest: Manifest) -> dict[str, tuple[str, ...]]:
-    """Return each of the manifest's image files -> the sorted ids of its sets."""
-    files = {f.path for f in manifest.files}
-    ids = {s.id for s in manifest.sets}
-    owned = {path: [set_id] for path in files if (set_id := set_of_shard(path)) is not None and set_id in ids}
-    for set_id, places in set_places(manifest).items():
-        for place in places:
-            if place.endswith(".npy") and place in files:
-                owned.setdefault(place, []).append(set_id)
-    return {path: tuple(sorted(sets)) for path, sets in sorted(owned.items())}
-
-
 def may_be_absent(manifest: Manifest, sets: Iterable[str]) -> frozenset[str]:
-    """Return the files that may be missing where only these sets are present."""
-    present = set(sets)
-    images = {path for path, ids in owners(manifest).items() if not present & set(ids)}
-    rows = {set_path(s.id) for s in manifest.sets if s.id not in present}
-    return frozenset(images | rows | {CONTACT, PAGE}) - {SAMPLES}
+    """Return the files that may be missing if only these sets are present."""
+    absent = {s.id for s in manifest.sets} - set(sets)
+    shards = {f.path for f in manifest.files if set_of_shard(f.path) in absent}
+    return frozenset({CONTACT, PAGE} | shards | set(map(set_path, absent)))

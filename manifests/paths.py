@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -54,7 +55,7 @@ UNPACK_STATE = f"{WORK_FOLDER}/unpack.json"
 """Stands while archives are unpacked."""
 
 _OWN = {
-    *(MANIFEST, SAMPLES, STREAM, REGIONS, SHA256SUMS, README, LICENSE, CONTACT, PAGE, PARTIAL, "VIEW.json"),
+    *(MANIFEST, SAMPLES, STREAM, REGIONS, SHA256SUMS, README, LICENSE, CONTACT, PAGE, PARTIAL),
     *(IMAGES[:-1], SHARDS[:-1], SETS[:-1], "archives"),
 }
 _OWN_FOLDED = {name.casefold() for name in _OWN}
@@ -90,33 +91,29 @@ def set_of_shard(path: str) -> str | None:
     return None if match is None else match[1]
 
 
+def with_a_name(directory: Path) -> Path:
+    """Return a path whose last part is the name of a folder, which that of ``.`` is not."""
+    return directory if directory.name not in ("", "..") else Path(os.path.abspath(directory))
+
+
 def unfinished_folder(directory: Path) -> Path:
     """Return the folder in which the dataset of a directory is built: ``<name>-<version>.partial``, next to it."""
-    return directory.with_name(directory.name + UNFINISHED)
+    directory = with_a_name(directory)
+    return directory.parent / f"{directory.name}{UNFINISHED}"
 
 
 def lock_file(directory: Path) -> Path:
-    """Return the file whose lock is held by the command that writes a dataset, finished or not.
+    """Return the file whose lock is held by the command that writes into a folder, such as a dataset, finished or not.
 
-    The file is next to the dataset, because the folder of an unfinished dataset is renamed and may be deleted.
+    The file is next to the folder, because the folder of an unfinished dataset is renamed and may be deleted.
     """
-    return directory.with_name(f".{directory.name.removesuffix(UNFINISHED)}.lock")
+    directory = with_a_name(directory)
+    return directory.parent / f".{directory.name.removesuffix(UNFINISHED)}.lock"
 
 
 def is_begun(directory: Path) -> bool:
     """Return whether a build was started in a directory; an empty `.corruptset/` does not count."""
     return (directory / BUILD).exists() or (directory / PARTS_FOLDER).is_dir()
-
-
-def set_places(manifest: Manifest) -> dict[str, list[str]]:
-    """Return set id -> where its images are, by the view that the build wrote.
-
-    That is the folder of its single images, or the arrays (.npy) that hold rows of it.
-    """
-    places = {s.id: [image_folder(s.id)] for s in manifest.sets}
-    for view in manifest.views[:1]:
-        places |= {set_id: paths for set_id, paths in view.get("sets", {}).items() if set_id in places}
-    return places
 
 
 def is_own(path: str) -> bool:
@@ -129,15 +126,15 @@ def holds_region_table(manifest: Manifest) -> bool:
     return any(file.path == REGIONS for file in manifest.files)
 
 
-def own_names(manifest: Manifest) -> bool:
-    """Return whether the images keep the paths that they have in their source."""
-    return any(view.get("own_names") for view in manifest.views)
+def keeps_source_names(manifest: Manifest) -> bool:
+    """Return whether the images have the paths that they have in their source, as those without classes do."""
+    return not manifest.classes
 
 
 def moved_content(manifest: Manifest) -> list[str]:
-    """Return which corruptions of its sets move content that annotations may locate."""
-    used = {stage.corruption for s in manifest.sets for stage in s.stages}
-    return sorted(used.intersection(name for view in manifest.views for name in view.get("moves_content", ())))
+    """Return the corruptions of the sets that move content, if the images may have annotations that locate it."""
+    used, moving = {stage.corruption for s in manifest.sets for stage in s.stages}, manifest.recipe.get("moves_content")
+    return sorted(name for name in used if isinstance(moving, list) and name in moving)
 
 
 def is_path(path: str) -> bool:

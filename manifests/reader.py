@@ -1,18 +1,18 @@
-"""Data sets read back: sets, labels and images, from folders and shards alike.
+"""Read a dataset: its sets, labels and images, from folders and shards alike.
 
-Needs numpy, h5py, Pillow, pydantic and blake3 only.
+This needs only what the light installation has.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
+from ..corruptions.registry import family_of
 from ..errors import ParameterError, PluginError, UnknownSet, install_add_on, quoted, suggest
-from ..plain_arguments import plain_arguments
 from .disk.atomic import inside
 from .disk.remote import data_folder
 from .manifest_file import load_manifest
@@ -23,106 +23,7 @@ from .reading.image_store import Container, ImageStore, StoredImages
 from .reading.notebook import contact_sheet, figure
 from .reading.set_group import SetGroup, by_corruption, matching
 from .records.models import ClassRecord, Manifest, SampleRecord, SetRecord
-from .records.report import Progress
 from .regions.crops import Crops, RegionIndex
-
-FamilyOf = Callable[[str], str]
-"""The family of a corruption, by its name."""
-
-
-@plain_arguments
-def open(
-    directory: Path | str,
-    *,
-    prefer: Container | None = None,
-    source: Any = None,
-    check: Literal["first", "each", "never"] = "first",
-    labels: Path | str | None = None,
-    images: str | None = None,
-    groups: Path | str | None = None,
-    frost_textures: Path | str | None = None,
-    plugins: Sequence[Path | str] | None = None,
-    progress: Progress | bool | None = None,
-    family_of: FamilyOf | None = None,
-    open_virtual: Callable[..., DataSet] | None = None,
-) -> DataSet:
-    """Open a data set that a build wrote, or, with a source, its records.
-
-    Images of the latter are made when they are asked for.
-
-    Parameters
-    ----------
-    directory : path
-        The one that holds manifest.json.
-        With `source` also what ``pack --manifest-only`` wrote.
-    prefer : {"folder", "hdf5"}, optional
-        Which container to read from where a data set has both. By default shards if they hold raw pixels, else the
-        files.
-    source : str or Source, optional
-        Where the samples came from, such as ``"imagenet:/data"`` (docs/sources.md): images are made from it, and no
-        stored one is read. They are equal to the stored ones bit for bit.
-    check : {"first", "each", "never"}
-        Which images that are made are compared with their digests: the first of every set and every thousandth, all, or
-        none. With "never" the source is not hashed first: an image of it is compared when it is read.
-    labels, images, groups : optional
-        What the build was given to read its source.
-    frost_textures : path, optional
-        The directory of the user's own frost textures that the data set was made with.
-    plugins : sequence of str or path, optional
-        With `source`: the modules, or their files, of the corruptions that are not corruptset's.
-    progress : callable or bool, optional
-        With `source`: called with the step "source", images hashed and the total. By default a bar is shown in a
-        terminal and in a notebook; False shows none.
-    family_of, open_virtual : callable, optional
-        Say which family a corruption is of, for `DataSet.select`, and open a data set with its source;
-        `corruptset.open` supplies them.
-
-    Returns
-    -------
-    DataSet
-
-    Raises
-    ------
-    IncompleteBuild
-        There is no manifest.json.
-    VerificationError
-        manifest.json is not a manifest. Of a data set with its source: corruptions, parameters or textures are others
-        here, or an image is not the recorded one.
-    SourceError
-        The source cannot be read, or is not the recorded one.
-    ValueError
-        `prefer` is neither of the two, or a container that this data set does not have; or options do not go together.
-
-    Notes
-    -----
-    Nothing is checked but the manifest's fields; `corruptset.verify` checks the rest.
-
-    Examples
-    --------
-    >>> import corruptset
-    >>> data = corruptset.open("corruptset-out/imagenet-c-1.1.0")  # doctest: +SKIP
-    >>> for image, label in data["fog/3"]:  # doctest: +SKIP
-    ...     predict(image)
-    """
-    options = {
-        "labels": labels,
-        "images": images,
-        "groups": groups,
-        "frost_textures": frost_textures,
-        "plugins": plugins,
-    }
-    if source is None:
-        unused = options | {"check": None if check == "first" else check}
-        if given := [name for name, value in unused.items() if value is not None]:
-            raise ParameterError(
-                f"{', '.join(given)}: of a source, and none is given. Name it: open(..., source='imagenet:/data')."
-            )
-        return DataSet(directory, prefer=prefer, family_of=family_of)
-    if prefer is not None or open_virtual is None:
-        raise ParameterError(
-            "With a source, images are made by corruptset.open and no container is read: leave `prefer` out."
-        )
-    return open_virtual(directory, source, check=check, family_of=family_of, progress=progress, **options)
 
 
 class DataSet(Mapping[str, ImageSet]):
@@ -145,7 +46,6 @@ class DataSet(Mapping[str, ImageSet]):
         directory: Path | str,
         *,
         prefer: Container | None = None,
-        family_of: FamilyOf | None = None,
         store_of: Callable[[SetRecord], ImageStore] | None = None,
         sets: Collection[str] | None = None,
     ) -> None:
@@ -156,7 +56,7 @@ class DataSet(Mapping[str, ImageSet]):
             raise ParameterError(
                 f"{self.path} is stored as {' and '.join(containers)}; prefer={quoted(prefer)} is not among them."
             )
-        self.prefer, self._family_of, self._store_of = prefer, family_of, store_of
+        self.prefer, self._store_of = prefer, store_of
         records = self.manifest.sets
         self._samples = SampleTable(self.record_file(SAMPLES), (s.count for s in records), self.manifest.classes)
         if sets is None:
@@ -272,7 +172,7 @@ class DataSet(Mapping[str, ImageSet]):
         """
         chosen = matching(
             self._sets.values(),
-            self._family_of or _unknown_family,
+            family_of,
             corruption=corruption,
             severity=severity,
             level=level,
@@ -363,10 +263,3 @@ class DataSet(Mapping[str, ImageSet]):
 
     def _ipython_key_completions_(self) -> list[str]:
         return [*self._names, *sorted(self._alone)]
-
-
-def _unknown_family(corruption: str) -> str:
-    raise ValueError(
-        "This data set was opened without `family_of`. Open it with corruptset.open, which knows the families of "
-        "corruptions."
-    )

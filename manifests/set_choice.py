@@ -1,4 +1,4 @@
-"""The choice of sets by patterns of their ids and aliases."""
+"""Choose sets by patterns of their ids and aliases."""
 
 from __future__ import annotations
 
@@ -11,9 +11,14 @@ from ..errors import UnknownSet, first_few, suggest
 
 
 def matching_sets(names: Mapping[str, Sequence[str]], globs: Sequence[str], where: Path | str) -> list[str]:
-    """Return the ids of the sets that patterns fit, or one pattern, in their order.
+    """Return the ids of the sets that match one or more patterns, in the order of the sets.
 
-    UnknownSet: a pattern fits none. ParameterError: there is none.
+    Raises
+    ------
+    UnknownSet
+        A pattern matches no set.
+    ParameterError
+        The list of patterns is empty.
 
     Examples
     --------

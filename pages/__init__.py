@@ -1,1 +1,1 @@
-"""What people look at: pages that stand alone, and sheets of pictures."""
+"""HTML pages, charts and contact sheets."""

@@ -1,15 +1,15 @@
-"""Charts as shapes: curves of models, points in quadrants, metrics with their spread.
+"""Charts as SVG: values of models against a severity or level, two scores as points, and metrics with a band.
 
-Pages and the plots of `compare` have the same. A model has a colour, a marker and a kind of line by its place among the
-models, so that charts work in print without colour and for the colour-blind. On a page, colours come from its style
-sheet, which has others in the dark. The same numbers stand in a table beside a chart.
+Pages and the plots of `compare` share these charts. The position of a model among all models decides its colour, marker
+and dashes, so charts do not depend on colours alone. Colours come from the style
+sheet of the page or of the SVG file. Every chart of a page also has a table with the same numbers.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,61 +19,70 @@ from .document import visible
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-LOOKS, DASHES = 8, 4
-"""How many colours and markers, and kinds of line, models have."""
-MOST_TOLD = 6
-"""Models whose values the text of a chart tells; of the others it says that the table has them."""
-_MOST_MARKS = 7
-_NICE = (1, 2, 2.5, 5, 10)
+COLOURS, DASHES = 8, 4
+"""The number of colours (which is also that of markers) and of dash patterns."""
+MAX_DESCRIBED = 6
+"""The largest number of models whose values are part of a chart's description."""
+_MAX_MARKERS = 7
+_ROUND_STEPS = (1, 2, 2.5, 5, 10)
 _TICKS = 4
 
 
-def look(model: int) -> tuple[int, int, int]:
-    """Return a model's colour, marker and kind of line.
+def model_style(model: int) -> tuple[int, int, int]:
+    """Return the numbers of a model's colour, marker and dash pattern.
 
-    The first eight models differ in colour and marker, the next eight in the line too.
+    The first eight models differ in colour and marker, the next eight also in their dashes.
     """
-    turned = model + model // LOOKS
-    return model % LOOKS, turned % LOOKS, turned % DASHES
+    turned = model + model // COLOURS
+    return model % COLOURS, turned % COLOURS, turned % DASHES
 
 
-def classes(model: int) -> str:
-    """Return the classes of a model in the page's style sheet."""
-    colour, _, dash = look(model)
+def model_classes(model: int) -> str:
+    """Return the CSS classes of a model."""
+    colour, _, dash = model_style(model)
     return f"m{colour} d{dash}"
 
 
 class Shape(NamedTuple):
-    """A path, a marker or a text."""
+    """A path, marker or text of a figure.
+
+    Attributes
+    ----------
+    kind : str
+        The CSS class.
+    points : sequence of (x, y)
+        The corners of a path, or the position of a marker or text.
+    model : int, optional
+        The model that gives the shape its colour.
+    text : str
+        The text, which is empty for paths and markers.
+    """
 
     kind: str
-    """Its class in a style sheet."""
     points: Sequence[tuple[float, float]]
-    """Of a path; of any other, where it is: of a text, the end, middle or beginning of its foot."""
     model: int | None = None
-    """Whose colour it has."""
     text: str = ""
 
     def svg(self) -> str:
-        """Return it as an element of the page."""
+        """Return the shape as an SVG element."""
         (x, y), *_ = self.points
-        own = self.kind if self.model is None else f"{self.kind} {classes(self.model)}"
-        place = f'class="{own}" x="{x:.1f}" y="{y:.1f}"'
+        classes = self.kind if self.model is None else f"{self.kind} {model_classes(self.model)}"
+        attributes = f'class="{classes}" x="{x:.1f}" y="{y:.1f}"'
         if self.text:
             turn = f' transform="rotate(-90 {x:.1f} {y:.1f})"' if self.kind == "turned" else ""
-            return f"<text {place}{turn}>{escape(str(visible(self.text)))}</text>"
+            return f"<text {attributes}{turn}>{escape(str(visible(self.text)))}</text>"
         if self.kind == "spot":
-            return f'<use {place} href="#marker-{look(self.model or 0)[1]}"/>'
-        return f'<path class="{own}" d="M{"L".join(f"{x:.1f} {y:.1f}" for x, y in self.points)}"/>'
+            return f'<use {attributes} href="#marker-{model_style(self.model or 0)[1]}"/>'
+        return f'<path class="{classes}" d="M{"L".join(f"{x:.1f} {y:.1f}" for x, y in self.points)}"/>'
 
 
 def rectangle(kind: str, left: float, top: float, right: float, bottom: float, model: int | None = None) -> Shape:
-    """Return an area with upright sides."""
+    """Return a rectangle."""
     return Shape(kind, ((left, top), (right, top), (right, bottom), (left, bottom)), model)
 
 
 class Point(NamedTuple):
-    """A value with its intervals, up and across."""
+    """A value with optional confidence intervals in both directions."""
 
     x: float
     y: float
@@ -82,25 +91,36 @@ class Point(NamedTuple):
 
 
 class Line(NamedTuple):
-    """The values of one model, or of a metric."""
+    """The values of one model, or of a metric.
+
+    Attributes
+    ----------
+    model : int
+        The position of the model among all models.
+    label : str
+    points : sequence of Point
+    is_metric : bool
+        Whether the line shows a metric. A metric has a band in place of intervals, and no model's colour.
+    """
 
     model: int
-    """Its place among the models."""
     label: str
     points: Sequence[Point]
     is_metric: bool = False
-    """Whether it has no model's colour, and a band in place of intervals."""
 
 
 class Mark(NamedTuple):
-    """A line across a chart, at a value that means something."""
+    """A horizontal line at a value that has a meaning."""
 
     value: float
     name: str
 
 
 class Box(NamedTuple):
-    """A picture, and where its axes are."""
+    """The size of a chart and the position of its axes.
+
+    `inset` is the distance between the ends of the x axis and the first and last value.
+    """
 
     width: int
     height: int
@@ -109,15 +129,30 @@ class Box(NamedTuple):
     top: int
     bottom: int
     inset: int
-    """Between the ends of the x axis and the first and last value."""
 
 
 LINES, QUADRANTS = Box(260, 170, 38, 250, 10, 138, 10), Box(360, 300, 44, 350, 10, 262, 0)
+SPARKLINE = Box(132, 96, 16, 128, 8, 76, 8)
 
 
 @dataclass(frozen=True)
 class Chart:
-    """Values of several models, or of a metric, and where they lie."""
+    """A chart of several models, or of a metric.
+
+    Attributes
+    ----------
+    title, x_name, y_name : str
+    x_range, y_range : (float, float)
+    x_texts : mapping of float to str
+        The labels of the x axis.
+    summary : str
+        A description for readers who cannot see the chart.
+    box : Box
+    lines : sequence of Line
+    middle : (float, float), optional
+        The point at which the lines between the quadrants cross.
+    marks : sequence of Mark
+    """
 
     title: str
     x_name: str
@@ -125,41 +160,43 @@ class Chart:
     x_range: tuple[float, float]
     y_range: tuple[float, float]
     x_texts: Mapping[float, str]
-    """What stands below the chart."""
     summary: str
-    """What is seen, in a few words a line, for those who do not see it."""
     box: Box
     lines: Sequence[Line]
     middle: tuple[float, float] | None = None
-    """Where the lines between the quadrants cross."""
     marks: Sequence[Mark] = ()
 
     def at(self, x: float, y: float) -> tuple[float, float]:
-        """Return where values lie in the picture."""
+        """Return the position of a value in the chart."""
         left, right, (low, high) = self.box.left + self.box.inset, self.box.right - self.box.inset, self.y_range
         up = _share(min(max(y, low), high), self.y_range) * (self.box.bottom - self.box.top)
         return left + _share(x, self.x_range) * (right - left), self.box.bottom - up
 
     def svg(self) -> Markup:
-        """Return the chart as an element of a page, which has its title."""
-        return element("curve", f"0 0 {self.box.width} {self.box.height}", self.summary, self.shapes())
+        """Return the chart as an SVG element of a page."""
+        return svg_element("curve", self.box.width, self.box.height, self.summary, self.shapes())
 
-    def spark(self) -> Markup:
-        """Return the lines alone, for a place that is too small for axes."""
-        box = self.box
-        frame = f"{box.left} 0 {box.right - box.left} {box.bottom + box.top}"
-        return element("spark", frame, self.summary, (shape for line in self.lines for shape in self._drawn(line)))
+    def sparkline(self) -> Markup:
+        """Return a small version of the chart as an SVG element, with labels at the ends of both axes only."""
+        ends = {x: f"{x:g}" for x in self.x_range}
+        small = replace(self, box=SPARKLINE, x_name="", x_texts=ends, marks=())
+        shapes = small._with_axes(self.y_range)
+        return svg_element("curve spark", small.box.width, small.box.height, self.summary, shapes)
 
     def shapes(self) -> Iterator[Shape]:
-        """Yield all that is drawn, what lies below first."""
+        """Yield all shapes of the chart, from the background to the foreground."""
+        return self._with_axes(axis_ticks(*self.y_range))
+
+    def _with_axes(self, y_ticks: Sequence[float]) -> Iterator[Shape]:
         left, right, top, bottom = self.box.left, self.box.right, self.box.top, self.box.bottom
-        for tick in axis_ticks(*self.y_range):
+        for tick in y_ticks:
             y = self.at(0, tick)[1]
             yield Shape("rule", ((left, y), (right, y)))
             yield Shape("y", ((left - 5, y + 4),), text=f"{tick:g}")
         for x, text in self.x_texts.items():
             yield Shape("x", ((self.at(x, 0)[0], bottom + 14),), text=text)
-        yield Shape("x", (((left + right) / 2, bottom + 28),), text=self.x_name)
+        if self.x_name:
+            yield Shape("x", (((left + right) / 2, bottom + 28),), text=self.x_name)
         if self.middle is not None:
             x, y = self.at(*self.middle)
             yield Shape("split", ((x, top), (x, bottom)))
@@ -171,37 +208,39 @@ class Chart:
             y = self.at(0, mark.value)[1]
             yield Shape("mark", ((left, y), (right, y)))
         for line in self.lines:
-            yield from self._drawn(line)
+            yield from self._line_shapes(line)
 
-    def _drawn(self, line: Line) -> Iterator[Shape]:
+    def _line_shapes(self, line: Line) -> Iterator[Shape]:
         """Yield a line with its intervals and markers."""
         places = [self.at(p.x, p.y) for p in line.points]
         if line.is_metric:
             low, high = ([self.at(p.x, p.ends[end]) for p in line.points if p.ends] for end in (0, 1))
             yield Shape("band", [*high, *low[::-1]])
             yield Shape("line", places)
-            # a path without a length, with round ends
-            yield from (Shape("dot", (place, place)) for place in places if len(places) <= _MOST_MARKS)
+            # A path without a length is drawn as a dot, because its ends are round.
+            yield from (Shape("dot", (place, place)) for place in places if len(places) <= _MAX_MARKERS)
             return
         if self.middle is None:
             yield Shape("line", places, line.model)
         for p in line.points:
             arms = [[(p.x, end) for end in p.ends or ()], [(end, p.y) for end in p.x_ends or ()]]
             yield from (Shape("arm", [self.at(*end) for end in ends], line.model) for ends in arms if ends)
-        for place in places[:: max(1, -(-len(places) // _MOST_MARKS))]:
+        for place in places[:: max(1, -(-len(places) // _MAX_MARKERS))]:
             yield Shape("spot", (place,), line.model)
 
 
-def element(kind: str, frame: str, said: str, shapes: Iterable[Shape]) -> Markup:
-    """Return shapes as a picture of a page, with what is seen in words."""
+def svg_element(classes: str, width: int, height: int, description: str, shapes: Iterable[Shape]) -> Markup:
+    """Return shapes as an SVG element of a page, with a description for screen readers."""
     from markupsafe import Markup
 
-    label, drawn = escape(str(visible(said))), "\n".join(shape.svg() for shape in shapes)
-    return Markup(f'<svg class="{kind}" viewBox="{frame}" role="img" aria-label="{label}">\n{drawn}\n</svg>')
+    label, drawn = escape(str(visible(description))), "\n".join(shape.svg() for shape in shapes)
+    return Markup(
+        f'<svg class="{classes}" viewBox="0 0 {width} {height}" role="img" aria-label="{label}">\n{drawn}\n</svg>'
+    )
 
 
 def axis_ticks(low: float, high: float) -> list[float]:
-    """Return round values for an axis, at most five.
+    """Return at most five round values for an axis.
 
     Examples
     --------
@@ -212,13 +251,13 @@ def axis_ticks(low: float, high: float) -> list[float]:
     """
     rough = (high - low) / _TICKS
     power = 10.0 ** math.floor(math.log10(rough))
-    step = next(nice * power for nice in _NICE if nice * power >= rough * (1 - 1e-9))
+    step = next(factor * power for factor in _ROUND_STEPS if factor * power >= rough * (1 - 1e-9))
     numbers = range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)
     return [round(number * step, 10) for number in numbers]
 
 
 def legend_mark(model: int) -> Markup:
-    """Return a model's line and marker, in a picture of 44 by 14."""
+    """Return a model's line and marker as SVG elements within 44 x 14 pixels."""
     from markupsafe import Markup
 
     return Markup(Shape("line", ((2, 7), (42, 7)), model).svg() + Shape("spot", ((22, 7),), model).svg())
@@ -232,13 +271,17 @@ def line_chart(
     y_range: tuple[float, float],
     x_texts: Mapping[float, str] | None = None,
 ) -> Chart:
-    """Return models' values against a severity, level or size; `x_texts` replace its numbers."""
+    """Return a chart of models' values against a severity, level or size.
+
+    `x_texts` are the labels of the x axis. By default these are its numbers.
+    """
     texts = x_texts or {}
-    told = [f"{line.label} {_course(line.points, texts)}" for line in lines]
-    summary = f"{title}: {y_name} against {x_name}. {_few(told)}"
+    courses = [f"{line.label} {_course(line.points, texts)}" for line in lines]
+    summary = f"{title}: {y_name} against {x_name}. {_first_models(courses)}"
     known = sorted(texts or {point.x for line in lines for point in line.points})
-    below = texts or _below(known)
-    return Chart(title, x_name, y_name, (known[0], known[-1]), y_range, below, summary, LINES, lines)
+    return Chart(
+        title, x_name, y_name, (known[0], known[-1]), y_range, texts or _x_labels(known), summary, LINES, lines
+    )
 
 
 def metric_chart(
@@ -250,7 +293,10 @@ def metric_chart(
     y_range: tuple[float, float],
     marks: Sequence[Mark] = (),
 ) -> Chart:
-    """Return a metric against a severity or level, with a band; None is a gap."""
+    """Return a chart of a metric against a severity or level.
+
+    `spread` is half the width of the band around each value. A value of None is a gap in the line.
+    """
     lines = []
     for is_known, run in groupby(zip(x, values, spread, strict=True), key=lambda point: point[1] is not None):
         if is_known:
@@ -260,47 +306,47 @@ def metric_chart(
     course = _course([point for line in lines for point in line.points], {}) if lines else "has no values"
     across = "".join(f"; a line at {mark.value:.4g}, {mark.name}" for mark in marks)
     summary = f"{title} against {x_name} {course}{across}."
-    return Chart(title, x_name, title, (x[0], x[-1]), y_range, _below(x), summary, LINES, lines, None, marks)
+    return Chart(title, x_name, title, (x[0], x[-1]), y_range, _x_labels(x), summary, LINES, lines, None, marks)
 
 
 def quadrant_chart(
-    title: str, x_name: str, y_name: str, lines: Sequence[Line], middle: tuple[float, float], where: Sequence[str]
+    title: str, x_name: str, y_name: str, lines: Sequence[Line], middle: tuple[float, float], quadrants: Sequence[str]
 ) -> Chart:
-    """Return two scores of models as points, in a chart split in four.
+    """Return a chart of two scores of models, as points in four quadrants.
 
-    `where` is the quadrant of each model.
+    `quadrants` contains the name of each model's quadrant.
     """
     points = [line.points[0] for line in lines]
     x = _widened([middle[0], *(end for p in points for end in (p.x, *(p.x_ends or ())))])
     y = _widened([middle[1], *(end for p in points for end in (p.y, *(p.ends or ())))])
-    told = [
-        f"{line.label} at {p.x:.2f} and {p.y:.1f}, quadrant {own}"
-        for line, p, own in zip(lines, points, where, strict=True)
+    descriptions = [
+        f"{line.label} at {p.x:.2f} and {p.y:.1f}, quadrant {quadrant}"
+        for line, p, quadrant in zip(lines, points, quadrants, strict=True)
     ]
     crossing = f"The lines cross at {middle[0]:.2f} and {middle[1]:.1f}"
-    summary = f"{title}: {y_name} against {x_name}. {crossing}; {_few(told)}"
-    below = {tick: f"{tick:g}" for tick in axis_ticks(*x)}
-    return Chart(title, x_name, y_name, x, y, below, summary, QUADRANTS, lines, middle)
+    summary = f"{title}: {y_name} against {x_name}. {crossing}; {_first_models(descriptions)}"
+    labels = {tick: f"{tick:g}" for tick in axis_ticks(*x)}
+    return Chart(title, x_name, y_name, x, y, labels, summary, QUADRANTS, lines, middle)
 
 
 def _course(points: Sequence[Point], texts: Mapping[float, str]) -> str:
-    """Return where values begin and end, in words."""
+    """Return a description of the first and last value."""
     first, last = points[0], points[-1]
     way = "stays at" if first.y == last.y else "falls to" if last.y < first.y else "rises to"
     start, stop = (texts.get(round(p.x), f"{p.x:g}") for p in (first, last))
     return f"begins at {first.y:.4g} at {start} and {way} {last.y:.4g} at {stop}"
 
 
-def _below(known: Sequence[float]) -> dict[float, str]:
-    """Return what stands below an axis: all values, or round ones of many."""
+def _x_labels(known: Sequence[float]) -> dict[float, str]:
+    """Return labels for all values of the x axis, or for the round ones if there are more than seven."""
     step = 10 if known[-1] > 10 else 1
-    return {x: f"{x:g}" for x in known if len(known) <= _MOST_MARKS or x % step == 0}
+    return {x: f"{x:g}" for x in known if len(known) <= _MAX_MARKERS or x % step == 0}
 
 
-def _few(told: Sequence[str]) -> str:
-    more = len(told) - MOST_TOLD
+def _first_models(descriptions: Sequence[str]) -> str:
+    more = len(descriptions) - MAX_DESCRIBED
     rest = f"; {more} more model{'s' * (more > 1)} in the table" if more > 0 else ""
-    return f"{'; '.join(told[:MOST_TOLD])}{rest}."
+    return f"{'; '.join(descriptions[:MAX_DESCRIBED])}{rest}."
 
 
 def _share(value: float, ends: tuple[float, float]) -> float:

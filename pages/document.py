@@ -1,10 +1,8 @@
-"""A page: a template, its style and its script become one file.
+"""HTML pages that consist of one file: a template with its style sheet and its script.
 
-It fetches nothing, and runs nothing but its own script.
-
-Text of a data set comes from strangers. Everything that a template writes out is escaped, and what would not be seen,
-or would turn the text around it (controls, marks of direction), is written as an escape. The browser is told to run the
-page's own script alone, by its hash.
+A page loads nothing and works offline. Names in a dataset may come from strangers, so everything that a template writes
+is escaped, and invisible characters such as marks of direction are shown as escape sequences. A content security policy
+allows only the page's own script.
 """
 
 from __future__ import annotations
@@ -13,6 +11,7 @@ import base64
 import hashlib
 import re
 from functools import cache
+from html import escape
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
@@ -20,38 +19,38 @@ from ..quantities import plural, size
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
 
 TEMPLATES = "corruptset.pages"
-"""The package whose folder ``templates/`` has the layout and the macros that all pages share."""
+"""The package whose folder ``templates/`` contains the layout and the macros of all pages."""
 
 
 def render(template: str, package: str, **values: Any) -> bytes:
-    """Return a page as bytes: the same for the same values.
+    """Return a page as UTF-8 text. Equal values give equal bytes.
 
     Parameters
     ----------
     template : str
-        A file of the package's folder ``templates/``; it extends ``base.html``. An ``own.css`` and an ``own.js`` beside
-        it are added to the style and the script of all pages.
+        A file in the package's folder ``templates/`` that extends ``base.html``. If the folder contains ``own.css`` or
+        ``own.js``, these are added to the style sheet and the script of all pages.
     package : str
-        Such as ``corruptset.generate.page``.
+        The name of a package, such as ``corruptset.generate.page``.
     **values
-        What the template writes out. Only a value that says by its type that it is HTML (`markupsafe.Markup`) is not
-        escaped.
+        The variables of the template. All are escaped, except for those of the type `markupsafe.Markup`.
     """
     text: str = _environment(package).get_template(template).render(values)
     return text.encode()
 
 
 def text_file(name: str, package: str = TEMPLATES) -> str:
-    """Return a file of a package's folder ``templates/`` as text."""
+    """Return the text of a file in a package's folder ``templates/``."""
     return (resources.files(package) / "templates" / name).read_text(encoding="utf-8")
 
 
 def visible(value: object) -> object:
-    """Return a value as a template writes it out.
+    """Return a value with invisible characters replaced by escape sequences such as ``\\u202e``.
 
-    Of text, all that cannot be seen becomes an escape such as ``\\u202e``.
+    Values that are not text do not change.
     """
     if not isinstance(value, str) or hasattr(value, "__html__") or value.isprintable():
         return value
@@ -60,8 +59,15 @@ def visible(value: object) -> object:
     )
 
 
+def breakable(name: str) -> Markup:
+    """Return a name as HTML that may be broken after ``_``, ``+``, ``/`` and ``.``, but not within a word."""
+    from markupsafe import Markup
+
+    return Markup(re.sub(r"([_+/]|\.(?=[a-z]))(?=.)", r"\1<wbr>", escape(str(visible(name)))))
+
+
 def source_hash(text: str) -> str:
-    """Return how a content security policy names an inline script or style."""
+    """Return the hash with which a content security policy allows an inline script or style sheet."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
@@ -70,9 +76,8 @@ def _environment(package: str) -> Environment:
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
-    loader = ChoiceLoader([PackageLoader(package), PackageLoader(TEMPLATES)])
     environment = Environment(
-        loader=loader,
+        loader=ChoiceLoader([PackageLoader(package), PackageLoader(TEMPLATES)]),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=visible,
@@ -81,15 +86,11 @@ def _environment(package: str) -> Environment:
     )
     folder = resources.files(package) / "templates"
     own = [text_file(name, package) if (folder / name).is_file() else "" for name in ("own.css", "own.js")]
-    # a style needs no indentation
-    style, script = (
-        re.sub(r"\n[ \t\n]+", "\n", text_file("page.css") + own[0]).strip() + "\n",
-        text_file("page.js") + own[1],
-    )
+    style, script = text_file("page.css") + own[0], text_file("page.js") + own[1]
     policy = (
         f"default-src 'none'; img-src data:; style-src {source_hash(style)}; script-src {source_hash(script)}; "
         "base-uri 'none'; form-action 'none'"
     )
-    environment.filters.update(plural=plural, size=size)
+    environment.filters.update(plural=plural, size=size, breakable=breakable)
     environment.globals.update(style=Markup(style), script=Markup(script), policy=policy)
     return environment

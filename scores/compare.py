@@ -11,7 +11,6 @@ from ..errors import first_few
 from ..manifests.disk.atomic import make_folder, write_atomic
 from ..manifests.manifest_file import result_path
 from ..manifests.records.markdown import markdown_text
-from ..plain_arguments import plain_arguments
 from .comparison.entries import PRINTED, Entry, gather, reference_point
 from .comparison.figures import write_plots
 from .comparison.paper_tables import tables
@@ -69,7 +68,6 @@ class Comparison:
         }
 
 
-@plain_arguments
 def compare(
     scores: Sequence[str | Path | Scores],
     out: str | Path | None = None,
@@ -86,8 +84,7 @@ def compare(
         Scores files (or the folders that hold one), or what `corruptset.score` returned; one model each. Or a paper's
         table of two-factor scores: a CSV with the columns model, cv, mean and clean, in per cent, a line a model.
     out : path, optional
-        A folder that gets ``comparison.md``, ``tables/<name>.csv``, ``.md`` and ``.tex``, and ``plots/<name>.svg`` and
-        ``.png``.
+        A folder that gets ``comparison.md``, ``tables/<name>.csv``, ``.md`` and ``.tex``, and ``plots/<name>.svg``.
     any_data : bool
         Take scores of different data sets too: models are named with their data set, and their differences have no
         intervals.
@@ -148,5 +145,5 @@ def _page(entries: Sequence[Entry], made: Sequence[Table], notes: Sequence[str],
     if notes:
         blocks.append("\n".join(f"* {markdown_text(note)}" for note in notes))
     blocks += [f"## {markdown_text(table.title)}\n\n{table.markdown().rstrip()}" for table in made]
-    blocks += [f"![{file.stem.replace('_', ' ')}]({PLOTS}/{file.name})" for file in plots if file.suffix == ".svg"]
+    blocks += [f"![{file.stem.replace('_', ' ')}]({PLOTS}/{file.name})" for file in plots]
     return "\n\n".join(blocks) + "\n"

@@ -46,9 +46,9 @@ class ErrorCurves:
                 relative = relative_corruption_error(errors, clean, others[name], baseline.clean)
                 of_each["relative_ce"][name] = Measured(relative, NO_LOSS)
         means = {MEANS[group]: self._mean(group, own, baseline) for group, own in of_each.items()}
-        area = means["maude"]
-        relative = None if area.estimate is None or clean is None else area.estimate - clean
-        means = {"maude": area, "relative_maude": Measured(relative, area.reason), **means}
+        maude = means["maude"]
+        increase = None if maude.estimate is None or clean is None else maude.estimate - clean
+        means = {"maude": maude, "relative_maude": Measured(increase, maude.reason), **means}
         return means | {f"{group}.{name}": one for group, own in of_each.items() for name, one in own.items()}
 
     def _mean(self, group: str, scores: Mapping[str, Measured], baseline: ErrorCurves | None) -> Measured:

@@ -16,7 +16,7 @@ from ..errors import ParameterError, PredictionError
 from ..manifests.disk.atomic import make_folder, write_atomic
 from ..manifests.manifest_file import result_path
 from ..manifests.reader import DataSet
-from ..pages.sheets.sheet import SheetLine, sheet
+from ..pages.contact_sheet import SheetRow, draw_sheet
 from .fragile import counts_top5, crop_places, flips, has_shrunk, is_right
 from .outcomes import CLEAN, Outcome
 from .places import SHIFTS, SHRINKS, Neighbours, Places
@@ -245,7 +245,7 @@ def picture(maps: Sequence[FragileMaps], others: Sequence[FragileMaps] = ()) -> 
                 frame[margin : margin + panel.shape[0], margin : margin + panel.shape[1]] = panel
             drawn = frame.repeat(scale, axis=0).repeat(scale, axis=1)
             cells.append((name, None if panel is None else drawn))
-        lines.append(SheetLine(f"side {m.side}", cells))
+        lines.append(SheetRow(f"side {m.side}", cells))
     legend = {**COLOURS, "no region": OUTSIDE}
     legend |= {words: OF_BOTH[words] for words in list(OF_BOTH)[:3]} if others else {}
-    return sheet(lines, title=maps[0].source, legend=list(legend.items()), side=max(height, width) * scale)
+    return draw_sheet(lines, title=maps[0].source, legend=list(legend.items()), side=max(height, width) * scale)

@@ -21,9 +21,7 @@ from ..files import open_regular
 from ..manifests.disk.atomic import make_folder, write_atomic
 from ..manifests.manifest_file import result_path
 from ..manifests.reader import DataSet
-from ..manifests.reader import open as open_data_set
 from ..manifests.reading.image_set import ImageSet
-from ..plain_arguments import plain_arguments
 from ..progress import progress_function, shows_progress
 from .prediction_files.reading import HEAD, read_head
 from .prediction_files.reduction import KINDS, Kind, reduced
@@ -62,7 +60,6 @@ class Predicted:
         return f"<Predicted by {self.model} in {self.directory}: {done}{mean}>"
 
 
-@plain_arguments
 @shows_progress("predict")
 def predict(
     directory: str | Path | DataSet,
@@ -124,7 +121,7 @@ def predict(
     started = time.monotonic()
     tell = progress_function(progress)
     folder = result_path(out)
-    data = directory if isinstance(directory, DataSet) else open_data_set(directory)
+    data = directory if isinstance(directory, DataSet) else DataSet(directory)
     chosen = choose(data, sets)
     tell("loading the model", 0, 0)
     loaded = _loaded(model, device, batch).for_classes([c.folder for c in data.classes])

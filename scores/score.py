@@ -8,21 +8,20 @@ from functools import partial
 from pathlib import Path
 from typing import get_args
 
+from ..corruptions.gradual import describe_level
 from ..errors import ParameterError, PredictionError, first_few
 from ..manifests.disk.atomic import write_atomic
 from ..manifests.reader import DataSet
-from ..manifests.reader import open as open_data_set
-from ..plain_arguments import plain_arguments
 from ..progress import progress_function, shows_progress
 from .bootstrap import images_of
 from .comparability import absence_notes, comparability_notes, why_not_alexnet
-from .error_curves import MEANS, alexnet_curves, error_curves, severity_curves
+from .error_curves import MEANS, NO_CLEAN, alexnet_curves, error_curves, severity_curves
 from .evaluation import Evaluation, condition_of
 from .fragile import FragileScores, measure_fragile
 from .outcomes import CLEAN, FIRST, Predictions
 from .over_sets import group_scores, means_over_tests, order_effects, styles, two_factor
 from .prediction_files.reading import read_predictions
-from .profiles import DescribeLevel, ProfileOver, degradation_profiles
+from .profiles import ProfileOver, degradation_profiles
 from .published import ALEXNET, FIFTEEN, SEVERITIES, recipe_sets
 from .records import SCORES_VERSION, Profile, Scores
 from .score_values import Measured, Measures, resamples_of, score_value
@@ -33,7 +32,6 @@ Progress = Callable[[str, int, int], None]
 """A function that is called with (phase, done, total)."""
 
 
-@plain_arguments
 @shows_progress("score")
 def score(
     directory: str | Path | DataSet,
@@ -46,7 +44,6 @@ def score(
     seed: int = 0,
     out: str | Path | None = None,
     progress: Progress | bool | None = None,
-    describe_level: DescribeLevel | None = None,
 ) -> Scores:
     """Compute the scores of the papers from a model's predictions for a dataset.
 
@@ -75,8 +72,6 @@ def score(
     progress : callable or bool, optional
         A function that is called with (phase, done, total). By default a progress bar is shown in terminals and
         notebooks, and False disables it.
-    describe_level : callable, optional
-        A function that describes a level of a gradual degradation. `corruptset.score` provides it.
 
     Returns
     -------
@@ -96,7 +91,7 @@ def score(
     if profile_over not in get_args(ProfileOver):
         raise ParameterError(f"profile_over is {profile_over!r}; expected one of {', '.join(get_args(ProfileOver))}.")
     tell = progress_function(progress)
-    data = directory if isinstance(directory, DataSet) else open_data_set(directory)
+    data = directory if isinstance(directory, DataSet) else DataSet(directory)
     read = partial(_predictions, data, progress=tell)
     predicted = read(predictions, sets=sets)
     counted, condition = condition_of(condition, predicted, partial(read, sets=[CLEAN]))
@@ -121,21 +116,21 @@ def score(
     tell("resampling", 0, 0)
 
     curves = error_curves(evaluation)
-    measures: Measures = curves.scores(reference)
+    measures = curves.scores(reference)
     recipe_stages = [spec["stages"] for spec in recipe_sets(data.manifest)]
     if not any(
         s["corruption"] in FIFTEEN and s.get("severity") in SEVERITIES for stages in recipe_stages for s in stages
     ):
         # The means over the fifteen test corruptions do not apply to a recipe without them.
         measures = {name: one for name, one in measures.items() if name not in (*MEANS.values(), "relative_maude")}
-    clean = {} if evaluation.clean is None else {"clean_accuracy": Measured(evaluation.clean)}
+    clean = {"clean_accuracy": Measured(evaluation.clean, NO_CLEAN)}
     profiles, mean_profile, profile_notes = degradation_profiles(data, evaluation, describe_level, profile_over)
     fragile = _fragile(data, evaluation, condition, seed)
     means = means_over_tests(evaluation) if any(recipe_stages) else {}
     measures = clean | means | measures | two_factor(evaluation) | group_scores(evaluation) | styles(evaluation)
     measures |= fragile.measures
     groups, units = {name.partition(".")[0] for name in measures}, images.bootstrap.units
-    sets = evaluation.set_scores()
+    set_scores = evaluation.set_scores()
     baseline_model = None if reference is None else reference.model
     scores = Scores(
         schema_version=SCORES_VERSION,
@@ -146,7 +141,7 @@ def score(
         condition=condition,
         baseline=baseline_model,
         scores=[score_value(name, one, units) for name, one in measures.items()],
-        sets=sets,
+        sets=set_scores,
         profiles=profiles,
         mean_profile=mean_profile,
         order_effects=order_effects(evaluation),
@@ -156,7 +151,7 @@ def score(
             *_not_applicable(data, measures, profiles),
             *profile_notes,
             *fragile.notes,
-            *comparability_notes(data, sets, condition, baseline_model if "ce" in groups else None),
+            *comparability_notes(data, set_scores, condition, baseline_model if "ce" in groups else None),
         ],
     )
     if out is not None:

@@ -18,7 +18,6 @@ from ..manifests.disk.atomic import write_atomic
 from ..manifests.manifest_file import result_path
 from ..manifests.records.models import Record
 from ..manifests.records.parsing import field_mistakes
-from ..plain_arguments import plain_arguments
 from .formulas import rb_index
 from .outcomes import CLEAN
 from .published import EXTRA, FAMILIES, FAMILY_OF, FIFTEEN, SEVERITIES
@@ -85,7 +84,6 @@ class TableScores(Record):
         return Table("score-table", "Mean and relative performance under corruption", heads, rows, self.notes)
 
 
-@plain_arguments
 def score_table(
     table: str | Path | Mapping[str, Any],
     *,

@@ -18,13 +18,9 @@ PAGE = ROOT / "docs/use-it-with.md"
 EVALUATE = ROOT / "docs/evaluate.md"
 
 
-OWN_LAYOUT = "\n## A layout of your own\n"
-"""The section of the page that another test reads: test_own_layout."""
-
-
 def blocks(page: Path) -> list[tuple[str, str]]:
-    """Return a page's blocks of shell and Python, before that section: the kind and the text of each."""
-    return re.findall(r"```(sh|python)\n(.*?)```", page.read_text("utf-8").partition(OWN_LAYOUT)[0], re.DOTALL)
+    """Return the kind and the text of each block of shell and Python on a page."""
+    return re.findall(r"```(sh|python)\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
 
 
 BLOCKS = blocks(PAGE)

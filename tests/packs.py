@@ -16,7 +16,6 @@ from corruptset.manifests.records.digests import sha256_file
 from corruptset.manifests.release.pack import pack
 from corruptset.manifests.release.unpack import unpack
 
-FAMILIES = {"fog": "weather", "gaussian_noise": "noise"}
 TOP = "tiny-c-1.0.0"
 RECORD = f"{TOP}/archives/{TOP}-clean.json"
 IMAGE = f"{TOP}/images/clean/0_käfer/zwei.png"
@@ -40,7 +39,7 @@ ODD += ["/".join([TOP, *["y" * 200] * 21])]
 
 
 def packed(root, out, **options):
-    return pack(root, out, **{"family_of": FAMILIES.__getitem__, "by": "family", **options})
+    return pack(root, out, **{"by": "family", **options})
 
 
 def archive_paths(bag):

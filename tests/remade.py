@@ -39,12 +39,12 @@ def release_of(directory: Path, place: Path) -> Path:
 
 def packed_records(directory: Path, out: Path, digests: str = "images") -> Path:
     """Pack the records of a data set, and return the folder."""
-    return packed(directory, out, family_of=lambda name: "all", manifest_only=True, digests=digests).path
+    return packed(directory, out, manifest_only=True, digests=digests).path
 
 
 def small_release_of(directory: Path, folder: Path, digests: str = "sets") -> Path:
     """Return a release with one digest a set."""
-    bag = packed(directory, folder / "bag", family_of=lambda name: "all", manifest_only=True, digests=digests)
+    bag = packed(directory, folder / "bag", manifest_only=True, digests=digests)
     return unpack(archive_paths(bag), folder / "small").path
 
 

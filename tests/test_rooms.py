@@ -18,7 +18,7 @@ ALLOWED = {
     "api": set(),
     "pages": {"api"},
     "corruptions": {"api"},
-    "manifests": {"api"},
+    "manifests": {"api", "corruptions"},
     "generate": {"api", "pages", "corruptions", "manifests"},
     "audits": {"api", "pages", "corruptions", "manifests", "generate"},
     "scores": {"api", "corruptions", "pages", "manifests"},
@@ -144,10 +144,9 @@ def test_a_floor_uses_only_those_below(room):
 
 
 def test_no_two_classes_share_a_name():
-    """But a view in a manifest, whose schema has its name, and the view that is written."""
     bodies = [node for room in ALLOWED for path in files(room) for node in parsed(path).body]
     names = [node.name for node in bodies if isinstance(node, ast.ClassDef) and node.name[0] != "_"]
-    assert {name for name in names if names.count(name) > 1} == {"View"}
+    assert {name for name in names if names.count(name) > 1} == set()
 
 
 def test_no_two_files_of_a_room_share_a_name():

@@ -70,7 +70,6 @@ def write_data_set(
         "files": [],
         "excluded": [],
         "selection": {"chosen": count, "total": count},
-        "views": [],
         "environment": {},
     }
     folder.mkdir(parents=True, exist_ok=True)

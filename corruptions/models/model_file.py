@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from ...canonical import canonical
 from ...error_lines import mistake_lines
-from ...errors import ModelError, RecipeError, mistakes, unread_settings
+from ...errors import ModelError, RecipeError, mistakes
 from ...files import parse_toml, read_text, reason
 
 WEIGHT_SUFFIXES = (".safetensors", ".pt", ".pth")
@@ -141,7 +141,7 @@ def read_model_file(path: Path) -> ModelFile:
     try:
         return ModelFile.model_validate(parse_toml(read_text(path), where))
     except OSError as e:
-        raise ModelError(f"{where} cannot be read: {reason(e)}.{unread_settings(where)}") from None
+        raise ModelError(f"{where} cannot be read: {reason(e)}.") from None
     except RecipeError as e:
         raise ModelError(str(e)) from None
     except ValidationError as e:

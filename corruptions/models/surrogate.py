@@ -16,7 +16,6 @@ from ...canonical import canonical_sha256
 from ...digests import digest_of
 from ...errors import ModelError, listed
 from ...files import open_regular, reason
-from ...plain_arguments import plain_arguments
 from ..keys import Wholes
 from .model_file import ModelFile, class_folders, read_model_file
 from .protocol import Model, check_logits
@@ -199,7 +198,6 @@ def _read_weights(path: Path) -> tuple[bytes, str]:
     return data, digest_of(hashlib.sha256(data))
 
 
-@plain_arguments
 def load_surrogate(path: str | Path, *, device: str = "cpu", batch: int = 1) -> Surrogate:
     """Load a PyTorch model from its model file.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ import typer
 from mkdocs.structure.files import File, Files
 
 from corruptset.cli.app import app
-from corruptset.cli.hints import settings
 
 PAGE = "command-line.md"
 SECTION = re.compile(r"^## `corruptset ([a-z-]+) ?([^`]*)`\n(.*?)(?=^## |\Z)", re.M | re.S)
@@ -25,9 +23,8 @@ def on_files(files: Files, config: Any, **_: Any) -> None:
     for name, argument, text in SECTION.findall((Path(config.docs_dir) / PAGE).read_text("utf-8")):
         text = re.sub(r"\]\((?!https?:|#)", "](../", text)
         command = group.commands[name]  # type: ignore[attr-defined]
-        content = f"# `corruptset {name}{argument and ' ' + argument}`\n{text}\n## Options\n\n{_table(command)}"
-        taken = (f"\n## Settings of the {of}\n\n{_table(command, names)}" for of, names in settings(command).items())
-        files.append(File.generated(config, f"commands/{name}.md", content=content + "".join(taken)))
+        content = f"# `corruptset {name}{argument and ' ' + argument}`\n{text}\n## Options\n\n{_tables(command)}"
+        files.append(File.generated(config, f"commands/{name}.md", content=content))
 
 
 def on_page_markdown(markdown: str, *, page: Any, config: Any, **_: Any) -> str:
@@ -42,14 +39,20 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, **_: Any) -> str:
     return markdown
 
 
-def _table(command: Any, taken: Collection[str] = ()) -> str:
-    """Return the table of a command's options, or of its settings."""
-    rows = ["| setting | meaning |" if taken else "| option | meaning |", "|---|---|"]
+def _tables(command: Any) -> str:
+    """Return a table of a command's options for each panel of its help."""
+    panels: dict[str, list[str]] = {}
     for option in command.params:
-        name = max(option.opts, key=len).removeprefix("--")
-        if option.param_type_name == "option" and (name in taken if taken else not option.hidden):
-            option.hidden = False  # a hidden one has no line in a help
+        if option.param_type_name == "option":
             names, meaning = option.get_help_record(typer.Context(command))
             meaning = DOCUMENT.sub(r"[\1](../\1.md)", meaning).replace("  [", " [").replace("|", "&#124;")
-            rows.append(f"| `{names.removeprefix('--') if taken else names}` | {meaning} |")
-    return "\n".join(rows) + "\n"
+            rows = panels.setdefault(option.rich_help_panel or "Options", [])
+            rows.append(f"| `{names}` | {meaning} |\n")
+    return "\n".join(
+        f"| {panel} | meaning |\n|---|---|\n{''.join(panels[panel])}" for panel in sorted(panels, key=_first)
+    )
+
+
+def _first(panel: str) -> bool:
+    """Return False for the panel that comes first; the others keep the order of the options."""
+    return panel != "Options"

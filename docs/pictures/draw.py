@@ -24,7 +24,7 @@ from corruptset.generate.plan.tree import SetMaker
 from corruptset.generate.recipes.recipe import load_recipe
 from corruptset.generate.recipes.set_spec import merge_chains
 from corruptset.generate.regions.region_sheet import region_sheet
-from corruptset.pages.sheets.sheet import Cell, Picture, SheetLine, sheet
+from corruptset.pages.contact_sheet import Cell, Pixels, SheetRow, draw_sheet
 
 QUALITY = 82
 FAMILIES = {
@@ -53,13 +53,13 @@ README = (
 )  # fmt: skip
 
 
-def photograph(name: str = "astronaut", side: int = 224) -> Picture:
+def photograph(name: str = "astronaut", side: int = 224) -> Pixels:
     """Return a photograph of the sample source as ImageNet's recipes crop it, or smaller."""
     pixels = preprocess(load(f"sample:{name}")[0], load_recipe("imagenet-c-all").preprocessing)
     return pixels if side == 224 else np.asarray(Image.fromarray(pixels).resize((side, side), Image.Resampling.BOX))
 
 
-def digits(rows: Sequence[int]) -> list[Picture]:
+def digits(rows: Sequence[int]) -> list[Pixels]:
     """Return some of scikit-learn's digits, 20 pixels in the middle of 28, as MNIST's are."""
     from sklearn.datasets import load_digits
 
@@ -97,14 +97,14 @@ def at_32() -> bytes:
 
 def mnist() -> bytes:
     images = digits((30, 50, 41, 32, 43, 38))
-    lines = [SheetLine("clean", [("", image) for image in images])]
+    lines = [SheetRow("clean", [("", image) for image in images])]
     for name in MNIST:
         lines.append(
-            SheetLine(
+            SheetRow(
                 name, [("", corruptset.corrupt(image, name, key=f"test/{i:05}")) for i, image in enumerate(images)]
             )
         )
-    return sheet(
+    return draw_sheet(
         lines, side=84, title="28x28, each pixel drawn as 3x3; calibration mnist, six digits of scikit-learn, seed 0"
     )
 
@@ -115,8 +115,8 @@ def mnist_severities() -> bytes:
         cells: list[Cell] = []
         for row, image in zip((3, 7), digits((3, 7)), strict=True):
             cells += [(str(s), corruptset.corrupt(image, name, severity=s, key=f"test/{row:05}")) for s in SEVERITIES]
-        lines.append(SheetLine(name, cells))
-    return sheet(
+        lines.append(SheetRow(name, cells))
+    return draw_sheet(
         lines,
         side=84,
         title="28x28, each pixel drawn as 3x3; calibration mnist, severities 1 to 5 of two digits of scikit-learn, "

@@ -94,11 +94,6 @@ def finish(job: Job, state: BuildState, page_of: Callable[[DataSet], bytes] | No
         write_atomic(folder / path, data)
         files.append(FileRecord(path=path, bytes=len(data), sha256=sha256_bytes(data)))
 
-    for sink in job.sinks:
-        shared = [_record(folder, path) for path in sink.shared_files()]
-        files += shared
-        for path, data in sink.texts({f.path: f.sha256 for f in shared}):
-            write(path, data)
     for path, file in build.source.other_files.items():
         make_folder(folder, path.rpartition("/")[0])
         write_large(folder / path, _pieces(file))
@@ -149,7 +144,6 @@ def _manifest(job: Job, identity: Mapping[str, Any], sets: Sequence[SetRecord], 
         samples=job.build.made_of,
         sets=[(s.id, [t.as_json() for t in s.stages], s.count, s.pixel_digest) for s in sets],
     )
-    paths = [sink.set_paths(()) for sink in job.sinks if sink.view_record() is not None]
     return Manifest.model_validate(
         {
             **{key: value for key, value in identity.items() if key != "metrics"},
@@ -157,10 +151,6 @@ def _manifest(job: Job, identity: Mapping[str, Any], sets: Sequence[SetRecord], 
             "revisions": dict(sorted({t.corruption: t.revision for s in sets for t in s.stages}.items())),
             "sets": [s.as_json() for s in sets],
             "files": [],
-            "views": [
-                view | {"sets": {s: list(places) for s, places in sorted(of.items())}}
-                for view, of in zip(identity["views"], paths, strict=True)
-            ],
             "environment": made_by,
         }
     )

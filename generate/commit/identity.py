@@ -33,7 +33,6 @@ IDENTITY = (
     "classes",
     "excluded",
     "selection",
-    "views",
 )
 
 
@@ -86,8 +85,7 @@ def identity_of(manifest: Manifest) -> dict[str, Any]:
     """Return what the build of a manifest is."""
     record = manifest.as_json()
     images = {s.metrics.images if s.metrics is not None else 0 for s in manifest.sets}
-    views = [{key: value for key, value in view.items() if key != "sets"} for view in record["views"]]
-    return {key: record.get(key, []) for key in IDENTITY} | {"views": views, "metrics": max(images, default=0)}
+    return {key: record.get(key, []) for key in IDENTITY} | {"metrics": max(images, default=0)}
 
 
 def differences(present: Any, asked: Any, where: str = "") -> Iterator[str]:

@@ -131,10 +131,8 @@ def committed(
 def remove_strays(folder: Path) -> None:
     """Remove temporary files that a killed build or worker left. Nothing else may be writing to the folder.
 
-    Single images have no temporary files. Those of records and shards are in their folders, and those of labels are at
-    most two folders deep.
+    Single images have no temporary files. Those of records and shards are in their folders.
     """
     roots = [folder / SHARDS, folder / SETS, folder / WORK_FOLDER]
-    shallow = [p for pattern in (".*.part", "*/.*.part", "*/*/.*.part") for p in folder.glob(pattern)]
-    for path in [*shallow, *(p for root in roots for p in root.rglob(".*.part"))]:
+    for path in [*folder.glob(".*.part"), *(p for root in roots for p in root.rglob(".*.part"))]:
         path.unlink(missing_ok=True)

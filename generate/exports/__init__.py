@@ -1,1 +1,1 @@
-"""Views: a data set in the exact layout that a third-party loader opens."""
+"""Exports: a finished dataset in the layout that a third-party loader expects."""

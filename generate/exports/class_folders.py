@@ -1,8 +1,8 @@
-"""Class folders: their numbers for loaders, and lists of images that fill them.
+"""Class folders: the labels that loaders give them, and the list of images for RobustBench.
 
-torchvision sorts folders by code points, timm naturally. RobustBench evaluates on 5,000 of ImageNet's 50,000 images, by
-a list of its own that leaves three classes empty: torchvision's ImageFolder refuses an empty class folder, and without
-one every later class would be numbered one too low.
+torchvision sorts class folders by code points, timm in natural order. RobustBench evaluates on 5,000 of ImageNet's
+50,000 images. Its list leaves three classes empty. torchvision's ImageFolder rejects an empty class folder, and without
+the folder the labels of all later classes would be too low by one.
 """
 
 from __future__ import annotations
@@ -15,38 +15,38 @@ from typing import Any
 
 from ...errors import BuildError, first_few, listed
 from ...files import read_text, reason
-from .contents import ViewContents, refuse
+from .contents import ExportContents, refuse
 
 _PADDED = "For labels that are the same everywhere, build from class folders with zero-padded numbers (02_dog)."
 _SUFFIX = re.compile(r"\.(jpe?g|png)$", re.IGNORECASE)
 
 
 def class_notes(
-    view: str, contents: ViewContents, paths: Iterable[tuple[str, int]], *, allow_missing: bool
+    layout: str, contents: ExportContents, paths: Iterable[tuple[str, int]], *, allow_missing: bool
 ) -> list[str]:
-    """Return which loaders find other labels by listing folders.
+    """Return notes on loaders that find other labels by listing folders.
 
     `paths` are (path below a set's folder, label) of the images of a set.
 
     Raises
     ------
     BuildError
-        Classes have no image, and that is not allowed.
+        Classes have no image, and `allow_missing` is False.
     """
     rows = list(paths)
     missing = [c.folder for c in contents.classes if c.index not in {label for _, label in rows}]
     if missing and not allow_missing:
         raise BuildError(
-            f"The view {view} needs an image of every class, because its loaders number classes by listing the "
+            f"The layout {layout} needs an image of every class, because its loaders number classes by listing the "
             f"folders. {len(missing)} of {len(contents.classes)} classes have none:\n{listed(missing, 10)}\n"
-            "Build from samples of every class (--samples spreads evenly), or export with --allow-missing-classes: "
-            "the labels that loaders find by listing will then differ from the manifest's."
+            "Build from samples of every class (--samples spreads evenly), or export with --allow-missing-classes. "
+            "The labels that loaders find by listing folders will then differ from the manifest's."
         )
     return [*_padding_notes(contents), *numbering_notes(rows)]
 
 
-def _padding_notes(contents: ViewContents) -> list[str]:
-    """Return a note where class folders have zero-padded names that differ from the folders of the source."""
+def _padding_notes(contents: ExportContents) -> list[str]:
+    """Return a note if class folders have zero-padded names that differ from the folders of the source."""
     for sample in contents.samples:
         one = contents.classes[sample.class_index]
         padded = one.folder != one.name and one.folder == one.name.rjust(len(one.folder), "0")
@@ -59,41 +59,44 @@ def _padding_notes(contents: ViewContents) -> list[str]:
 
 
 def numbering_notes(paths: Iterable[tuple[str, int]]) -> list[str]:
-    """Return which loaders take other labels than a data set's.
+    """Return notes on loaders whose labels differ from those of a dataset.
 
     `paths` are (path below a set's folder, label) of its images.
 
-    torchvision's ImageFolder sorts the first folders of the paths by code points. timm sorts the last folders, those
-    right above the images, naturally: ``2_dog`` before ``10_cat``.
+    torchvision's ImageFolder sorts the first folders of the paths by code points. timm sorts the last folders, directly
+    above the images, in natural order: ``2_dog`` before ``10_cat``.
     """
     rows = {(path.partition("/")[0], path.rpartition("/")[0].rpartition("/")[2], label) for path, label in paths}
     labels = {label for *_, label in rows}
     if len(labels) <= max(labels, default=-1):
-        return ["Classes have no image, hence no folder: labels found by listing folders differ from the manifest's."]
+        return [
+            "Classes have no image and therefore no folder, so labels found by listing folders differ from the "
+            "manifest's."
+        ]
     torchvision = _agrees({(first, label) for first, _, label in rows}, str)
     timm = _agrees({(last, label) for _, last, label in rows}, _natural)
     if torchvision and timm:
         return []
     if not torchvision and not timm:
         return [
-            "The class folders do not sort in the order of the classes: labels found by listing folders differ from "
+            "The class folders do not sort in the order of the classes, so labels found by listing folders differ from "
             "the manifest's."
         ]
     other, same, how = (
-        ("timm", "torchvision", "sorts the folders right above the images, naturally: 2_dog before 10_cat")
+        ("timm", "torchvision", "sorts the folders directly above the images in natural order, 2_dog before 10_cat")
         if torchvision
-        else ("torchvision", "timm", "sorts the class folders by code points: 10_cat before 2_dog")
+        else ("torchvision", "timm", "sorts the class folders by code points, 10_cat before 2_dog")
     )
     return [
-        f"{other} numbers these classes otherwise: it {how}. Its labels differ from the manifest's and from those of "
+        f"{other} numbers these classes differently: it {how}. Its labels differ from the manifest's and from those of "
         f"{same}. {_PADDED}"
     ]
 
 
 def _agrees(pairs: Iterable[tuple[str, int]], key: Callable[[str], Any]) -> bool:
-    """Return whether folders, sorted by a key, stand in the order of their labels."""
+    """Return whether folders sorted by a key are in the order of their labels."""
     folders = sorted((key(folder), label) for folder, label in pairs)
-    # folders with one key come in any order; equal labels are two folders of one class
+    # folders with equal keys have no fixed order, and equal labels are two folders of one class
     return all(a[0] != b[0] and a[1] < b[1] for a, b in pairwise(folders))
 
 
@@ -103,12 +106,12 @@ def _natural(text: str) -> list[int | str]:
 
 
 def read_list(path: str | Path) -> tuple[str, ...]:
-    """Return the names on a list: the first word of each line.
+    """Return the names on a list, which are the first words of its lines.
 
     Raises
     ------
     BuildError
-        It cannot be read, or is empty.
+        The list cannot be read or is empty.
     """
     try:
         lines = read_text(Path(path)).splitlines()
@@ -116,21 +119,22 @@ def read_list(path: str | Path) -> tuple[str, ...]:
         raise BuildError(f"--list {path} cannot be read: {reason(e)}.") from e
     names = tuple(dict.fromkeys(line.split()[0] for line in lines if line.strip()))
     if not names:
-        raise BuildError(f"--list {path} names no image. Expected an image's name on every line.")
+        raise BuildError(f"--list {path} is empty. Expected the name of an image on every line.")
     return names
 
 
-def with_every_class(view: str, contents: ViewContents, names: Sequence[str]) -> tuple[Sequence[int], list[str]]:
-    """Return the samples on a list and one of each other class, and notes.
+def with_every_class(layout: str, contents: ExportContents, names: Sequence[str]) -> tuple[Sequence[int], list[str]]:
+    """Return the samples on a list and one sample of each class without any, and notes.
 
     Raises
     ------
     BuildError
-        There is no list, or a name on it is that of no sample, or of several.
+        No list is given, or a name on it belongs to no sample or to several.
     """
     if not names:
         raise BuildError(
-            f"The view {view} needs the list of its images: --list FILE, with an image's name on every line."
+            f"The layout {layout} needs the list of its images. Pass --list FILE, with the name of an image on every "
+            "line."
         )
     by_name: dict[str, list[int]] = {}
     fillers: dict[int, int] = {}
@@ -146,8 +150,8 @@ def with_every_class(view: str, contents: ViewContents, names: Sequence[str]) ->
         if len(matches) != 1:
             problems.append(f"{name}: {f'names {len(matches)} samples' if matches else 'is not among the samples'}")
         on_list |= set(matches)
-    refuse(view, problems, "Build from the whole source (without --samples), or mend the list.")
+    refuse(layout, problems, "Build from the whole source (without --samples), or correct the list.")
     lacking = sorted(fillers.keys() - {contents.samples[i].class_index for i in on_list})
     folders = first_few([contents.classes[label].folder for label in lacking], 8)
-    note = f"{len(on_list)} images are on the list; {len(lacking)} more keep class folders from being empty: {folders}."
+    note = f"{len(on_list)} images are on the list. {len(lacking)} more are added for empty class folders: {folders}."
     return sorted(on_list | {fillers[label] for label in lacking}), [note] * bool(lacking)

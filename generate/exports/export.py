@@ -1,4 +1,4 @@
-"""`export`: a finished data set in the layout that a third-party loader opens."""
+"""`export`: write a finished dataset in the layout that a third-party loader expects."""
 
 from __future__ import annotations
 
@@ -16,42 +16,41 @@ from ...manifests.disk.atomic import write_large
 from ...manifests.disk.remote import local_folder
 from ...manifests.reader import DataSet
 from ...manifests.records.report import Progress
-from ...plain_arguments import plain_arguments
 from ...progress import progress_function, shows_progress
 from ..pixels.preprocessing import parse_preprocessing
 from ..recipes.choice import matching_sets
 from .class_folders import read_list
-from .contents import ViewContents, ViewOptions, placed, unexpected
-from .export_check import VIEW, ViewRecord, ViewSetRecord
-from .layouts import LAYOUTS, get_layout, read_layout
-from .placement import View
+from .contents import ExportContents, ExportOptions, placed, unexpected
+from .export_record import EXPORT_RECORD, ExportRecord, ExportSetRecord
+from .layouts import Layout, get_layout
+from .placement import Placement
 from .set_names import read_severities
 from .writer import Writer, finished_at_once
 
 
 @dataclass(frozen=True, repr=False)
 class Exported:
-    """A finished export."""
+    """The result of an export."""
 
     path: Path
     top: Path
-    """The folder that a loader is pointed at, or whose parent is."""
-    view: str
+    """The folder that is passed to the loader, or the folder in it."""
+    layout: str
     digest: str
+    """The digest of the dataset."""
     images: int
     bytes: int
     linked: int
-    """Images that are hard links to the build's own files."""
+    """The number of images that are hard links to files of the dataset."""
     notes: tuple[str, ...]
 
     def __repr__(self) -> str:
-        return f"<Exported {self.view} in {self.top}: {self.images:,} images, {self.linked:,} of them hard links>"
+        return f"<Exported {self.layout} in {self.top}: {self.images:,} images, {self.linked:,} of them hard links>"
 
 
-@plain_arguments
 @shows_progress("export")
 def export(
-    view: str | Path,
+    layout: str,
     directory: str | Path,
     out: str | Path,
     *,
@@ -62,29 +61,34 @@ def export(
     any_shape: bool = False,
     progress: Progress | bool | None = None,
 ) -> Exported:
-    """Export a data set as a view.
+    """Write a finished dataset in the layout that a third-party loader expects.
+
+    Image files are hard links to those of the dataset if their bytes are equal and the file system allows it.
 
     Parameters
     ----------
-    view : str or Path
-        The name of a view, or a layout of one's own: a TOML file.
+    layout : str
+        The name of the layout, such as ``imagenet-c``.
     directory : path
-        The finished build.
+        The directory of the finished dataset.
     out : path
-        Receives the loader's top folder and VIEW.json; new or empty. The whole appears there at once, or not at all.
+        A new or empty folder for the export. It gets the top folder of the layout and VIEW.json, which records what was
+        exported. Nothing is left there if the export fails.
     sets : sequence of str, optional
-        Globs over set ids and aliases; by default all sets, without ``clean`` where the view has no place for it.
+        Patterns of set ids and aliases. By default, all sets are exported, without ``clean`` if the layout has no place
+        for it.
     severities : path or mapping, optional
-        For sets that are not one corruption at severities 1 to 5: name -> five set ids (mnist-c: one).
+        Five set ids for each name, for sets that are not one corruption at severities 1 to 5. For ``mnist-c``, one set
+        id for each name.
     images : path or sequence of str, optional
-        The list of imagenet-c-5k.
+        The list of images of the layout ``imagenet-c-5k``.
     allow_missing_classes : bool
-        Export folders by class even though classes have no image, so that labels found by listing differ.
+        Export class folders even if classes have no images, so that labels found by listing folders differ.
     any_shape : bool
-        Export images of any size and channels, also where the view's loaders expect others.
+        Export images of any size and channels, even if the loaders of the layout expect others.
     progress : callable or bool, optional
-        Called with the step, what is done and the total. By default a bar is shown in a terminal and in a notebook;
-        False shows none.
+        A function that is called with the step, the number of finished items and the total. By default, a bar is shown
+        in a terminal and in a notebook. False shows none.
 
     Returns
     -------
@@ -93,90 +97,106 @@ def export(
     Raises
     ------
     BuildError
-        The data set does not fit into the view, or `out` is in the way; nothing was written.
+        The dataset cannot be exported in this layout, or `out` is not empty. Nothing was written.
     """
-    # an unknown view is named before the data set is opened
-    layout = read_layout(view) if isinstance(view, Path) or view.endswith(".toml") else get_layout(view)
-    out = local_folder(out, "views are written to")
+    chosen = get_layout(layout)  # an unknown layout is named before the dataset is opened
+    target = local_folder(out, "exports are written to")
     data = DataSet(directory)
-    if Path(directory).resolve() in (out.resolve(), *out.resolve().parents):
-        raise BuildError(f"{out} lies in the data set itself, which would no longer verify. Choose another --out.")
+    if Path(directory).resolve() in (target.resolve(), *target.resolve().parents):
+        raise BuildError(
+            f"{target} is inside the dataset, which must not contain other files. Choose another --out outside of it."
+        )
     if not data.samples:
         raise BuildError(f"{directory} has no samples to export.")
+    options = _options(severities, images, allow_missing_classes)
+    contents = _chosen_sets(chosen, data, sets, options)
+    problem = _unexpected(chosen, contents, data)
+    try:
+        placement = Placement(chosen, contents, options)
+    except BuildError as e:
+        raise e if problem is None or any_shape else BuildError(f"{e}\n{problem}") from None
+    if problem is not None:
+        if not any_shape:
+            raise BuildError(f"{problem} Nothing was written.")
+        placement.notes.append(problem.partition(" Of the images looked at:")[0])
+    with finished_at_once(target) as part:
+        written = Writer(part)
+        written.write(placement, data, progress_function(progress))
+        record = _record(placement, options, written).as_json()
+        text = json.dumps(record, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+        write_large(part / EXPORT_RECORD, [text.encode()])
+    return Exported(
+        target,
+        target / placement.top,
+        layout,
+        data.digest,
+        sum(len(images.samples) for images in placement.slices),
+        written.bytes,
+        written.linked,
+        tuple(placement.notes),
+    )
+
+
+def _options(
+    severities: str | Path | Mapping[str, Sequence[str]] | None,
+    images: str | Path | Sequence[str] | None,
+    allow_missing_classes: bool,
+) -> ExportOptions:
     given = {
         "severities": read_severities(severities) if isinstance(severities, (str, Path)) else severities or {},
         "images": read_list(images) if isinstance(images, (str, Path)) else images or (),
         "allow_missing_classes": allow_missing_classes,
     }
     try:
-        options = ViewOptions.model_validate(given)
+        return ExportOptions.model_validate(given)
     except ValidationError as e:
-        raise ParameterError(
-            f"The options of the export cannot be used:\n{listed(mistake_lines(e, ViewOptions))}"
-        ) from None
-    contents = ViewContents.of(data.manifest, data.samples)
-    globs = [] if sets is None else set_patterns(sets)
-    refs, problems = matching_sets(contents.sets, globs or ["*"])
+        lines = mistake_lines(e, ExportOptions)
+        raise ParameterError(f"The options of the export cannot be used:\n{listed(lines)}") from None
+
+
+def _chosen_sets(layout: Layout, data: DataSet, sets: Sequence[str] | None, options: ExportOptions) -> ExportContents:
+    """Return the sets that were asked for, without the clean images if the layout has no place for them."""
+    contents = ExportContents.of(data.manifest, data.samples)
+    patterns = [] if sets is None else set_patterns(sets)
+    refs, problems = matching_sets(contents.sets, patterns or ["*"])
     if problems:
-        raise BuildError(f"--sets of this data set:\n{listed(problems)}")
-    named = [*globs, *(name for names in options.severities.values() for name in names)]
-    contents = contents.only(ref.id for ref in placed(layout, refs, named))
+        raise BuildError(f"--sets of this dataset:\n{listed(problems)}")
+    named = [*patterns, *(name for names in options.severities.values() for name in names)]
+    return contents.only(ref.id for ref in placed(layout, refs, named))
+
+
+def _unexpected(layout: Layout, contents: ExportContents, data: DataSet) -> str | None:
+    """Return why the loaders of a layout do not expect the images of a dataset, or None."""
     preprocessing = parse_preprocessing(data.manifest.preprocessing)
-    channels = data[contents.sets[0].id].single(0).shape[2] if contents.sets else 3  # those of the first image
-    shapes = [(s.id, (*preprocessing.size(s.width, s.height), channels)) for s in data.samples]
-    problem = unexpected(layout, shapes)
-    try:
-        made = View(layout, contents, options)
-    except BuildError as e:
-        raise e if problem is None or any_shape else BuildError(f"{e}\n{problem}") from None
-    if problem is not None:
-        if not any_shape:
-            raise BuildError(f"{problem} Nothing was written.")
-        made.notes.append(problem.partition(" Of the images looked at:")[0])
-    with finished_at_once(out) as part:
-        written = Writer(part)
-        written.view(made, data, progress_function(progress))
-        record = _record(made, data, options, written).as_json()
-        text = json.dumps(record, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
-        write_large(part / VIEW, [text.encode()])
-    return Exported(
-        out,
-        out / made.top,
-        layout.name,
-        data.digest,
-        sum(len(images.samples) for images in made.slices),
-        written.bytes,
-        written.linked,
-        tuple(made.notes),
-    )
+    # all images have the number of channels of the first one
+    channels = data[contents.sets[0].id].single(0).shape[2] if contents.sets else 3
+    return unexpected(layout, [(s.id, (*preprocessing.size(s.width, s.height), channels)) for s in data.samples])
 
 
-def _record(view: View, data: DataSet, options: ViewOptions, written: Writer) -> ViewRecord:
-    """Return what VIEW.json says."""
-    manifest, layout = data.manifest, view.layout
-    digests = {s.id: s.pixel_digest for s in manifest.sets if view.contents.format == "png"}
-    whole = len(data.samples)
+def _record(placement: Placement, options: ExportOptions, written: Writer) -> ExportRecord:
+    manifest = placement.contents.manifest
+    digests = {s.id: s.pixel_digest for s in manifest.sets if placement.contents.format == "png"}
+    whole = len(placement.contents.samples)
     sets = [
-        ViewSetRecord(
+        ExportSetRecord(
             id=images.set_id,
             path=images.path,
             row=images.row,
             count=len(images.samples),
-            # the very pixels of a whole set
+            # only a whole set has the recorded digest
             pixel_digest=None if images.row is None or len(images.samples) < whole else digests.get(images.set_id),
         )
-        for images in sorted(view.slices, key=lambda s: (s.set_id, s.path, s.row or 0))
+        for images in sorted(placement.slices, key=lambda s: (s.set_id, s.path, s.row or 0))
     ]
-    return ViewRecord(
+    return ExportRecord(
         schema_version=1,
-        view=layout.name,
-        top=view.top,
+        layout=placement.layout.name,
+        top=placement.top,
         name=manifest.name,
         version=manifest.version,
         digest=manifest.digest,
-        layout=None if layout.name in LAYOUTS else layout.model_dump(mode="json", exclude_defaults=True),
         options=options.model_dump(mode="json", exclude_defaults=True),
-        notes=view.notes,
+        notes=placement.notes,
         sets=sets,
         files=sorted(written.files, key=lambda f: f.path),
         folders=sorted(written.folders, key=lambda f: f.path),

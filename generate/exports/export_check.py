@@ -1,142 +1,78 @@
-"""VIEW.json, and whether a view is what it says, alone or beside its build.
+"""Verify an export, by its own record or against the dataset that it was made from.
 
-A view is an export in another layout. VIEW.json names the build by its digest and says enough to check the view without
-the build: the sha256 of every array, archive and text, and for single images one sha256 a folder. With the build, every
-image is held to the build's records, and every other file is made again.
+VIEW.json contains the digest of the dataset, the SHA-256 of every array, archive and text file, and one SHA-256 for
+each folder of single images. Against the dataset, every image is compared with the records of the dataset, and every
+text file is generated again.
 """
 
 from __future__ import annotations
 
-import os
 import unicodedata
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 
-from ...digests import digits
 from ...errors import CorruptsetError
 from ...manifests.checksums import hash_problem
 from ...manifests.disk.listing import Listing, file_problems, list_files, read_small
-from ...manifests.images.arrays import ArrayFile
+from ...manifests.images.arrays import map_images
 from ...manifests.images.pictures import NotAPicture, decode, format_problem, named_format
 from ...manifests.manifest_file import MANIFEST_CAP
-from ...manifests.paths import MANIFEST
 from ...manifests.reader import DataSet
 from ...manifests.reading.image_set import ImageSet
-from ...manifests.records.digests import sha256_bytes, sha256_file, sha256_pieces
-from ...manifests.records.fields import Blake3, Count, SafePath, Sha256
+from ...manifests.records.digests import sha256_bytes, sha256_file
 from ...manifests.records.foreign_names import form_advice, is_system_file
-from ...manifests.records.models import FileRecord, Record
+from ...manifests.records.models import FileRecord
 from ...manifests.records.parsing import record_or_mistakes
 from ...manifests.records.report import Problem, Progress, VerificationReport, printable
 from ...manifests.release.archives import BadArchive, read_members
 from ...manifests.verify.ladder import verify_directory
 from ...pixels import pixel_digest
-from .contents import ViewContents, ViewOptions
-from .layouts import get_layout, layout_of
-from .placement import SetSlice, View
+from .contents import ExportContents, ExportOptions
+from .export_record import EXPORT_RECORD, ExportRecord, FolderRecord, folder_record
+from .layouts import get_layout
+from .placement import Placement, SetSlice
 from .texts import members, texts
 
-VIEW = "VIEW.json"
 HEAD = 16
-"""Bytes of an image file that tell its format."""
+"""The number of bytes at the beginning of an image file that are enough to recognise its format."""
 
 
-class FolderRecord(Record):
-    """A folder of single images."""
-
-    path: SafePath
-    images: Count
-    bytes: Count
-    sha256: Sha256
-    """The hash of the lines ``<hex>  <path>``, sorted by path: what sha256sum prints for the images."""
-
-
-class ViewSetRecord(Record):
-    """Where images of a set lie together.
-
-    A set that lies in several places (two splits, several tars) has a record for each.
-    """
-
-    id: str
-    path: SafePath
-    """The folder, array or archive that holds it."""
-    row: Count | None
-    """The row of its first image, in an array."""
-    count: Count
-    pixel_digest: Blake3 | None
-    """The build's, where the view holds the whole set as arrays of the very pixels."""
-
-
-class ViewRecord(Record):
-    """VIEW.json."""
-
-    schema_version: Annotated[int, Field(ge=1, le=1)]
-    view: str
-    top: SafePath
-    name: str
-    version: str
-    digest: Sha256
-    """The build's."""
-    layout: dict[str, Any] | None = Field(default=None, exclude_if=lambda value: value is None)
-    """One of the user's own, whole; left out where the view is one of corruptset's."""
-    options: dict[str, Any]
-    notes: list[str]
-    sets: list[ViewSetRecord]
-    files: list[FileRecord]
-    folders: list[FolderRecord]
-
-
-def folder_record(path: str, images: Iterable[tuple[str, str, int]]) -> FolderRecord:
-    """Return the record of a folder from (path, sha256, bytes) of its images."""
-    rows = sorted(images)
-    sha256 = sha256_pieces(f"{digits(sha256)}  {name}\n".encode() for name, sha256, _ in rows)
-    return FolderRecord(path=path, images=len(rows), bytes=sum(r[2] for r in rows), sha256=sha256)
-
-
-def is_view(directory: Path | str) -> bool:
-    """Return whether a directory holds VIEW.json, and no manifest beside it."""
-    return os.path.lexists(Path(directory) / VIEW) and not os.path.lexists(Path(directory) / MANIFEST)
-
-
-def _opened(directory: Path | str) -> tuple[VerificationReport, ViewRecord | None, Listing]:
-    """Return a report, what VIEW.json says, if it can be read, and a listing."""
+def _opened(directory: Path | str) -> tuple[VerificationReport, ExportRecord | None, Listing]:
+    """Return a report, the record of the export, if it can be read, and a listing of its files."""
     report, listing = VerificationReport(printable(str(directory)), "pixels"), Listing()
-    data = read_small(Path(directory), VIEW, MANIFEST_CAP)
+    data = read_small(Path(directory), EXPORT_RECORD, MANIFEST_CAP)
     if isinstance(data, Problem):
-        told = "a view has this file at its root: give the folder that `corruptset export` wrote (--out)"
+        told = "an export has this file at its root. Pass the folder that `corruptset export` wrote (--out)"
         gone = data.kind in ("missing", "symlink", "special")
-        report.add([Problem(VIEW, "missing", told) if gone else data])
+        report.add([Problem(EXPORT_RECORD, "missing", told) if gone else data])
         return report, None, listing
-    record, mistakes = record_or_mistakes(ViewRecord, data)
-    report.add(Problem(VIEW, "schema", mistake) for mistake in mistakes)
+    record, mistakes = record_or_mistakes(ExportRecord, data)
+    report.add(Problem(EXPORT_RECORD, "schema", mistake) for mistake in mistakes)
     if record is not None:
         report.digest, listing = record.digest, list_files(Path(directory))
         report.add(listing.problems, Counter(files=len(listing.files), sets=len({s.id for s in record.sets})))
     return report, record, listing
 
 
-def verify_view(directory: Path | str, *, progress: Progress | None = None) -> VerificationReport:
-    """Check a view by itself: files, sizes and hashes.
+def verify_export(directory: Path | str, *, progress: Progress | None = None) -> VerificationReport:
+    """Verify the files of an export, their sizes and their hashes by its own record.
 
     Parameters
     ----------
     directory : path
-        The one that holds VIEW.json.
+        The folder with VIEW.json.
     progress : callable, optional
-        The step is "files".
+        A function that is called with the step "files", the number of finished files and the total.
 
     Returns
     -------
     VerificationReport
-        A wrong image in a folder of single images is reported as that folder; a check against the build names the
-        image.
+        A wrong image in a folder of single images is reported as that folder. `check_export` names the image.
     """
     root, tell = Path(directory), progress or (lambda *_: None)
     report, record, listing = _opened(directory)
@@ -148,7 +84,7 @@ def verify_view(directory: Path | str, *, progress: Progress | None = None) -> V
         owner = next((str(p) for p in PurePosixPath(path).parents if str(p) in inside), None)
         if owner is not None and not is_system_file(path):
             inside[owner][path] = listing.files[path]
-    report.add(file_problems(listing, files, sizes=True, known={VIEW}.union(*inside.values())))
+    report.add(file_problems(listing, files, sizes=True, known={EXPORT_RECORD}.union(*inside.values())))
     entries: list[FolderRecord | FileRecord] = [*record.folders]
     entries += (f for f in record.files if listing.files.get(f.path) == f.bytes)
     for done, entry in enumerate(entries):
@@ -169,10 +105,10 @@ def verify_view(directory: Path | str, *, progress: Progress | None = None) -> V
 
 
 def _folder_problem(root: Path, record: FolderRecord, sizes: Mapping[str, int]) -> Problem | None:
-    """Return what is wrong with a folder of images, from their paths and sizes."""
+    """Return the problem of a folder of images, whose paths and sizes are given, or None."""
     if (count := len(sizes)) != record.images:
         kind = "missing" if count < record.images else "unexpected"
-        return Problem(record.path, kind, f"holds {count} images, recorded are {record.images}")
+        return Problem(record.path, kind, f"contains {count} images, recorded are {record.images}")
     try:
         rows = [(path, sha256_file(root / path), size) for path, size in sizes.items()]
     except OSError as e:
@@ -187,134 +123,142 @@ def _folder_problem(root: Path, record: FolderRecord, sizes: Mapping[str, int]) 
             changed = next(name for (name, *_), path in zip(names, sizes, strict=True) if name != path)
             detail = f"its images have names in another Unicode form than the record, such as {changed}. "
             return Problem(record.path, "unicode", detail + form_advice(changed))
-    detail = f"its images have {found.sha256}, recorded is {record.sha256}: check it against its build (--view)"
+    detail = (
+        f"its images have {found.sha256}, recorded is {record.sha256}. To find the images, compare it with its "
+        "dataset: corruptset verify DATASET --export PATH"
+    )
     return Problem(record.path, "hash", detail)
 
 
 def _format_problem(root: Path, path: str) -> str | None:
-    """Return what is wrong with an image file whose bytes and suffix are of two formats."""
+    """Return why the bytes of an image file do not match its suffix, or None."""
     with suppress(OSError), (root / path).open("rb") as file:
         return format_problem(path, file.read(HEAD))
     return None
 
 
 def _member_problems(tar: Path, path: str) -> Iterator[Problem]:
-    """Yield the members of a tar whose bytes and suffix are of two formats, as far as it can be read."""
+    """Yield the members of an archive whose bytes do not match their suffixes, as far as it can be read."""
     with suppress(OSError, BadArchive):
         for member in read_members(tar):
             if (said := format_problem(member.name, member.head(HEAD))) is not None:
                 yield Problem(f"{path}:{member.name}", "decode", said)
 
 
-def check_view(directory: str | Path, view: str | Path, *, progress: Progress | None = None) -> VerificationReport:
-    """Check a view image by image against the build that it was made from.
+def check_export(directory: str | Path, export: str | Path, *, progress: Progress | None = None) -> VerificationReport:
+    """Verify an export image by image against the dataset that it was made from.
 
     Parameters
     ----------
     directory : path
-        The build; its records are checked first (its images are not: that is `verify` of the build).
-    view : path
-        The folder that holds VIEW.json.
+        The dataset. Its records are verified first, but not its images.
+    export : path
+        The folder with VIEW.json.
     progress : callable, optional
-        Called with the step, what is done and the total.
+        A function that is called with the step, the number of finished items and the total.
 
     Returns
     -------
     VerificationReport
-        Of the view; where the build's records are wrong, of the build.
+        The report on the export, or on the dataset if its records are wrong.
     """
     records = verify_directory(directory, level="structure")
     if not records.ok:
         return records
-    root, data, tell = Path(view), DataSet(directory), progress or (lambda *_: None)
-    report, record, listing = _opened(view)
+    root, data, tell = Path(export), DataSet(directory), progress or (lambda *_: None)
+    report, record, listing = _opened(export)
     report.digest = data.digest
     if record is None:
         return report
     if record.digest != data.digest:
-        detail = f"the view is of the build {record.digest}; {printable(str(directory))} is {data.digest}"
-        report.add([Problem(VIEW, "digest", detail)])
+        detail = f"the export is of the dataset {record.digest}, and {printable(str(directory))} is {data.digest}"
+        report.add([Problem(EXPORT_RECORD, "digest", detail)])
         return report
     try:
-        # VIEW.json may come from anywhere: options that make no view are its mistake
-        layout = get_layout(record.view) if record.layout is None else layout_of(record.layout, f"{VIEW}: layout")
-        contents = ViewContents.of(data.manifest, data.samples).only(s.id for s in record.sets)
-        made = View(layout, contents, ViewOptions.model_validate(record.options))
+        # a record from elsewhere may have any options
+        layout = get_layout(record.layout)
+        contents = ExportContents.of(data.manifest, data.samples).only(s.id for s in record.sets)
+        placement = Placement(layout, contents, ExportOptions.model_validate(record.options))
     except (CorruptsetError, TypeError, ValueError, AttributeError) as e:
-        report.add([Problem(VIEW, "records", f"does not describe a view of this build: {e}")])
+        report.add([Problem(EXPORT_RECORD, "records", f"does not describe an export of this dataset: {e}")])
         return report
-    expected, present = dict.fromkeys(made.paths()), listing.files.keys() - {VIEW}
-    report.add(file_problems(listing, expected, sizes=False, known={VIEW}))
-    total, images = sum(len(images.samples) for images in made.slices), None
-    for done, (set_id, index, where, found) in enumerate(_images(made, root, present)):
+    expected, present = dict.fromkeys(placement.paths()), listing.files.keys() - {EXPORT_RECORD}
+    report.add(file_problems(listing, expected, sizes=False, known={EXPORT_RECORD}))
+    total, images = sum(len(images.samples) for images in placement.slices), None
+    for done, (set_id, index, where, found) in enumerate(_images(placement, root, present)):
         tell("images", done, total)
         if images is None or images.record.id != set_id:
-            images = data[set_id]  # it reads its rows once
+            images = data[set_id]  # reads the rows of the set once
         report.add(_image_problems(images, index, where, found), Counter(images=1))
-    hashes = {p: sha256_file(root / p) for p in made.slices_at if made.layout.container == "tars" and p in present}
-    # what pads a tar is no image, and is not made again
+    hashes = {
+        p: sha256_file(root / p) for p in placement.slices_at if placement.layout.container == "tars" and p in present
+    }
+    # the padding of an archive belongs to no image
     for file in record.files:
         if hashes.get(file.path, file.sha256) != file.sha256:
-            report.add([Problem(file.path, "hash", f"has {hashes[file.path]}, recorded in {VIEW} is {file.sha256}")])
-    for path, text in texts(made, hashes):
+            report.add(
+                [Problem(file.path, "hash", f"has {hashes[file.path]}, recorded in {EXPORT_RECORD} is {file.sha256}")]
+            )
+    for path, text in texts(placement, hashes):
         if path in present and (root / path).read_bytes() != text:
-            report.add([Problem(path, "records", "says other things than the build's records")])
+            report.add([Problem(path, "records", "differs from the records of the dataset")])
     report.finish()
     return report
 
 
 Stored = bytes | NDArray[np.uint8] | None
-"""An image as it lies in a view: encoded bytes or pixels; None where it is not there as it should be."""
+"""The encoded bytes or the pixels of an exported image, or None if it is not in its place."""
 
 
-def _images(view: View, root: Path, present: Container[str]) -> Iterator[tuple[str, int, str, Stored]]:
-    """Yield (set, index, place, content) of every image that should be in a view.
+def _images(placement: Placement, root: Path, present: Container[str]) -> Iterator[tuple[str, int, str, Stored]]:
+    """Yield (set, index, place, content) of every image that an export should contain.
 
-    A file that is missing is left out. What stands beside an image in a tar is checked on the way.
+    Missing files are left out, because they are reported already. In archives, an image whose text files differ has the
+    content None.
     """
-    container = view.layout.container
-    for path, slices in view.slices_at.items():
+    container = placement.layout.container
+    for path, slices in placement.slices_at.items():
         inside = [(images, index) for images in slices for index in images.samples]
         if container == "files":
             for images, index in inside:
-                if (file := view.path(images, index)) in present:
+                if (file := placement.path(images, index)) in present:
                     yield images.set_id, index, file, (root / file).read_bytes()
         elif path in present and container == "arrays":
             rows = None
             with suppress(ValueError, OSError):
-                rows = ArrayFile(root / path).images
+                rows = map_images(root / path)
             whole = rows is not None and len(rows) == len(inside)
             for row, (images, index) in enumerate(inside):
                 yield images.set_id, index, f"{path}#{row}", rows[row] if rows is not None and whole else None
         elif path in present:
-            yield from _in_tar(view, root / path, path, inside)
+            yield from _in_tar(placement, root / path, path, inside)
 
 
 def _in_tar(
-    view: View, tar: Path, path: str, inside: list[tuple[SetSlice, int]]
+    placement: Placement, tar: Path, path: str, inside: list[tuple[SetSlice, int]]
 ) -> Iterator[tuple[str, int, str, Stored]]:
     left = _regular(tar)
     for images, index in inside:
-        wanted = list(members(view, images, index))
+        wanted = list(members(placement, images, index))
         found = [next(left, ("", b"")) for _ in wanted]
         pairs = zip(wanted, found, strict=True)
         good = all(member == name and data in (None, content) for (name, data), (member, content) in pairs)
         yield images.set_id, index, f"{path}:{wanted[0][0]}", found[0][1] if good else None
     if next(left, None) is not None:
-        yield images.set_id, index, f"{path}: what follows its last image", None
+        yield images.set_id, index, f"{path}: data after the last image", None
 
 
 def _regular(tar: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield name and bytes of a tar's members, as far as it can be read."""
+    """Yield the names and bytes of the members of an archive, as far as it can be read."""
     with suppress(OSError, BadArchive):
         yield from ((member.name, member.read(member.size)) for member in read_members(tar))
 
 
 def _image_problems(images: ImageSet, index: int, where: str, data: Stored) -> Iterator[Problem]:
-    """Yield what is wrong with an image of a view."""
+    """Yield the problems of an exported image."""
     row, lossless = images.rows[index], images.encoding == "png"
     if data is None:
-        yield Problem(where, "decode", f"image {index} of set {images.record.id} is not there as it should be")
+        yield Problem(where, "decode", f"image {index} of set {images.record.id} is missing or damaged")
         return
     if isinstance(data, bytes):
         if (said := format_problem(where, data[:HEAD])) is not None:
@@ -323,7 +267,7 @@ def _image_problems(images: ImageSet, index: int, where: str, data: Stored) -> I
         if (sha256 := sha256_bytes(data)) in {f.sha256 for f in row.files}:
             return
         if not lossless and named_format(where) != "png":
-            yield Problem(where, "hash", f"has {sha256}, the build's is {row.files[0].sha256}")
+            yield Problem(where, "hash", f"has {sha256}, that in the dataset has {row.files[0].sha256}")
             return
         try:
             data = decode(data, "png")
@@ -333,4 +277,4 @@ def _image_problems(images: ImageSet, index: int, where: str, data: Stored) -> I
     pixels = pixel_digest(np.ascontiguousarray(data))
     expected = row.pixels if lossless else pixel_digest(images.image(index))
     if pixels != expected:
-        yield Problem(where, "pixels", f"the pixels have {pixels}, the build's are {expected}")
+        yield Problem(where, "pixels", f"the pixels have {pixels}, those in the dataset have {expected}")

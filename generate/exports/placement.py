@@ -1,6 +1,6 @@
-"""A view: where a layout puts every image of a data set.
+"""The placement of a dataset in a layout: the path of every image and of every text file.
 
-It follows from the records and the options alone, so it can be checked later.
+It follows from the records of the dataset and the options alone, so an export can be checked later.
 """
 
 from __future__ import annotations
@@ -19,79 +19,75 @@ from ...digests import digits
 from ...errors import BuildError, first_few
 from ...manifests.images.pictures import FORMATS, named_format, own_path
 from ...manifests.paths import holds_region_table, set_path
-from ...manifests.records.models import ClassRecord, Manifest
-from ..pixels.encoding import Encoding
-from ..recipes.set_spec import SetSpec
-from ..sources.image_listing import kept_suffix
-from ..sources.source import Sample, path_in_class
+from ...manifests.records.models import Manifest
+from ..sources.kept_names import equal_names, renamed_note, suffix_problems
+from ..sources.source import path_in_class
 from .class_folders import class_notes, with_every_class
-from .contents import ViewContents, ViewOptions, ViewSet, refuse
-from .layouts import LAYOUTS, Layout, Text, get_layout
+from .contents import ExportContents, ExportOptions, refuse
+from .layouts import LAYOUTS, Layout, Text
 from .set_names import Words, named_sets
 
 SHARD = 5000
-"""Samples of one archive: 125 MB of photographs, 15 MB of 32-pixel images."""
+"""The number of samples in one archive, which takes 125 MB for photographs and 15 MB for images of 32 pixels."""
 _SPLIT = re.compile(
     r"(?<![a-z])(train|training|validation|valid|val|dev|test|testing|eval|evaluation)(?![a-z])|(?<![^/])__"
 )
-"""What names a split (``SPLIT_KEYWORDS`` in data_files.py of `datasets`), and how a folder begins that it does not look
-into.
+"""Words that `datasets` interprets as splits (``SPLIT_KEYWORDS`` in its data_files.py), and the beginning of folders
+that it ignores.
 """
 
 
 @dataclass(frozen=True)
 class SetSlice:
-    """Images of a set that lie together.
+    """Images of a set that are stored together.
 
-    A set has several slices where its samples are divided, or where a file of severities names it twice.
+    A set has several slices if its samples are divided, or if a file of severities names it twice.
     """
 
     set_id: str
     path: str
-    """Their folder, array or archive."""
+    """The folder, array or archive of the images."""
     samples: Sequence[int]
-    """Which they are, upwards."""
+    """The indices of the samples, in increasing order."""
     row: int | None
-    """The row of the first one, in an array."""
+    """The row of the first image, in an array."""
     words: Words
-    """What the words of a layout's templates are for them."""
+    """The values of the words in the layout's templates for these images."""
 
 
-class View:
-    """A data set, or a build that is to be one, in a layout.
+class Placement:
+    """The place of every image of a dataset in a layout.
 
     Raises
     ------
     BuildError
-        It does not fit into the layout; lists everything that does not.
+        The dataset cannot be exported in this layout. The message lists all reasons.
     """
 
-    def __init__(self, layout: Layout, contents: ViewContents, options: ViewOptions) -> None:
-        samples = contents.samples
-        if contents.manifest is not None and holds_region_table(contents.manifest):
+    def __init__(self, layout: Layout, contents: ExportContents, options: ExportOptions) -> None:
+        samples, manifest = contents.samples, contents.manifest
+        if holds_region_table(manifest):
             raise BuildError(
-                f"{contents.name} holds its regions as a table: a view would be of its whole images. Build it with its "
-                "images: RECIPE?store=images."
+                f"{manifest.name} stores its regions as a table, so an export would contain its whole images. Build "
+                "it with --store images, and export that."
             )
         if any(sample.region is not None for sample in samples):
-            refuse_regions(layout)
+            _refuse_regions(layout)
         _refuse_unused(layout, contents, options)
         self.layout, self.contents = layout, contents
-        hundred = "cifar100" in contents.name.replace("-", "") or len(contents.classes) == 100
-        self._words: Words = {"dataset": f"{contents.name}-{contents.version}", "hundred": 100 if hundred else 10}
+        hundred = "cifar100" in manifest.name.replace("-", "") or len(contents.classes) == 100
+        self._words: Words = {"dataset": f"{manifest.name}-{manifest.version}", "hundred": 100 if hundred else 10}
         self.top = layout.top.format(**self._words)
-        """The folder that a loader is pointed at, or whose parent is."""
-        self._words["top"] = self.top
-        if "{archives" in layout.model_dump_json():
-            self._words["archives"] = _archives_id(contents.manifest)
+        """The folder that is passed to the loader, or the folder in it."""
+        self._words |= {"top": self.top, "archives": _archives_id(manifest)}
         self._names: dict[int, str] = {}
-        """What images are called, the same in every set."""
+        """The names of images that are the same in every set."""
         chosen: Sequence[int] = range(len(samples))
         list_notes: list[str] = []
         if layout.listed:
             chosen, list_notes = with_every_class(layout.name, contents, options.images)
         sets, self.notes = named_sets(layout, contents, options)
-        """What a user should know of this view of this data set."""
+        """Notes for the user of this export."""
         self.slices = tuple(self._slices(sets, chosen))
         self._refuse_misfits()
         if layout.numbers_classes:
@@ -129,19 +125,15 @@ class View:
                 rows[path] += len(indices)
 
     def _refuse_misfits(self) -> None:
-        """Raise `BuildError` for samples and names that the layout has no place for."""
+        """Raise `BuildError` for samples and names for which the layout has no place."""
         layout, samples, classes = self.layout, self.contents.samples, self.contents.classes
         problems: list[str] = []
         if layout.splits:
             known = " and ".join(layout.splits)
             strange = {s.split for s in samples} - {None, *layout.splits}
-            problems += [f"split {split!r}: the view has {known}" for split in sorted(map(str, strange))]
-        if layout.own_names:
-            problems += [
-                f"{s.path}: its suffix is neither that of a JPEG nor .png, and images keep their names there"
-                for s in samples
-                if s.path and not kept_suffix(s.path)
-            ]
+            problems += [f"split {split!r}: the layout has {known}" for split in sorted(map(str, strange))]
+        if layout.source_names:
+            problems += suffix_problems([s.path for s in samples if s.path])
         if not layout.blanks:
             blank = [s.id for s in samples if " " in s.id or " " in classes[s.class_index].folder]
             problems += [
@@ -151,107 +143,52 @@ class View:
             most, top = max((s.class_index for s in samples), default=0), np.iinfo(str(text.labels)).max
             if most > top:
                 problems.append(f"label {most}: {text.path.rpartition('/')[2]} is {text.labels}, 0 to {top}")
-        refuse(layout.name, problems, "Mend the source and build again, or choose another view, such as webdataset.")
-        own = layout is not LAYOUTS.get(layout.name)
-        if own:
-            refuse(layout.name, list(self._suffix_problems()), "Change the layout, or build with another encoding.")
-        if layout.own_names and self.contents.format == "png":
-            self._refuse_equal_names()
-        # names of our own layouts' images differ where ids do; what a user calls a set or an image may be anything
-        files = Counter(path.casefold() for path in (self.paths() if own or self.array_rows else self.slices_at))
-        if own and layout.container == "tars":
-            for images in self.slices:
-                paths = (path for i in images.samples for path in self._member_paths(images, i))
-                files.update(f"{images.path}/{path}".casefold() for path in paths)
-        twice = [path for path, count in files.items() if count > 1]
-        then = (
-            "Put more words into its place, image or path, such as {set} or {index}."
-            if own
-            else "Name the set otherwise (--severities): capitals do not count."
+        refuse(
+            layout.name, problems, "Change the source and build again, or choose another layout, such as webdataset."
         )
-        refuse(layout.name, [f"{path}: two images, or an image and a text, would lie there" for path in twice], then)
-
-    def _refuse_equal_names(self) -> None:
-        """Raise `BuildError` where two names that differ only in their suffix would be one name in .png."""
-        names: dict[str, list[str]] = {}
-        for sample in self.contents.samples:
-            path = own_path(sample.path, sample.id, self.contents.format)
-            names.setdefault(path.casefold(), []).append(sample.path or path)
-        same = [f"{' and '.join(paths)}: both would be called .png" for paths in names.values() if len(paths) > 1]
-        refuse(self.layout.name, same, "Rename them in the source, or use a recipe that stores JPEG.")
-
-    def _suffix_problems(self) -> Iterator[str]:
-        """Yield names that the layout of a user gives to images of another format."""
-        for name, form in self._names_and_formats():
-            named = named_format(name)
-            if named not in (None, "png", form):
-                yield (
-                    f"{name}: the suffix is not that of the stored {form.upper()}; write {{ext}} or {{suffix}} in its "
-                    "place"
-                )
-
-    def _names_and_formats(self) -> Iterator[tuple[str, str]]:
-        """Yield the name and the stored format of every image of the first set, where images have names."""
-        if self.layout.container != "arrays":
-            for images in next(iter(self.slices_of.values()), ()):
-                yield from ((self.image_name(images, i), self.contents.stored_format(i)) for i in images.samples)
+        if layout.source_names:
+            equal = equal_names([(s.path, s.id) for s in samples], self.contents.format)
+            refuse(layout.name, equal, "Rename them in the source, or use a recipe that stores JPEG.")
+        # the names of images differ where ids do, but a user's names of sets may differ only in capitals
+        files = Counter(path.casefold() for path in [*self.slices_at, *self.texts])
+        twice = [f"{path}: would contain two sets" for path, count in files.items() if count > 1]
+        refuse(layout.name, twice, "Choose other names (--severities). Capitals do not count.")
 
     def _format_notes(self) -> Iterator[str]:
-        """Yield notes on names whose suffix is not that of the stored images."""
-        if self.contents.manifest is not None:  # a build encodes every image as its name says
-            named = self._names_and_formats()
-            again = [name for name, form in named if named_format(name) == "png" and form == "jpeg"]
-            if again:
-                yield (
-                    f"The dataset stores JPEG, and the names of {len(again):,} images for each set end in .png "
-                    f"({first_few(again, 2)}): those files are PNGs with the pixels of the stored images, which take "
-                    "more space."
-                )
-        if self.layout.own_names and self.contents.format == "png":
-            renamed = [s.path for s in self.contents.samples if s.path and named_format(s.path) == "jpeg"]
-            if renamed:
-                yield (
-                    f"The dataset stores PNG, and the names of {len(renamed):,} images for each set end in the suffix "
-                    f"of a JPEG ({first_few(renamed, 2)}): the suffix of those files is .png instead, so change it in "
-                    "annotation files too."
-                )
-
-    def _member_paths(self, images: SetSlice, index: int) -> Iterator[str]:
-        yield self.image_name(images, index)
-        yield from (text.path.format(**self.words(images, index)) for text in self.layout.with_each)
+        """Yield notes on names whose suffixes are not those of the stored images."""
+        if not self.layout.source_names:
+            return
+        paths = [(s.path, self.contents.stored_format(i)) for i, s in enumerate(self.contents.samples) if s.path]
+        encoded = [path for path, form in paths if named_format(path) == "png" and form == "jpeg"]
+        if encoded:
+            yield (
+                f"The dataset stores JPEG, and the names of {len(encoded):,} images of each set end in .png "
+                f"({first_few(encoded, 2)}). Those files are PNGs with the pixels of the stored images, which take "
+                "more space."
+            )
+        yield from renamed_note([path for path, _ in paths], self.contents.format)
 
     @cached_property
     def slices_of(self) -> Mapping[str, Sequence[SetSlice]]:
-        """Set id -> its slices."""
+        """The slices of every set id."""
         return _grouped((images.set_id, images) for images in self.slices)
 
     @cached_property
     def slices_at(self) -> Mapping[str, Sequence[SetSlice]]:
-        """Path of a folder, array or archive -> the slices that lie there."""
+        """The slices at the path of every folder, array or archive."""
         return _grouped((images.path, images) for images in self.slices)
 
     @cached_property
     def texts(self) -> Mapping[str, tuple[Text, Sequence[SetSlice]]]:
-        """Path of every text -> what it is, and its slices."""
+        """The description and the slices of the text file at every path."""
         files: dict[str, tuple[Text, list[SetSlice]]] = {}
         for text in self.layout.beside:
             for images in self.slices:
                 files.setdefault(text.path.format(**images.words), (text, []))[1].append(images)
         return files
 
-    @property
-    def set_paths(self) -> Mapping[str, Sequence[str]]:
-        """Set id -> its folder, or every array that has rows of it."""
-        return {set_id: [images.path for images in slices] for set_id, slices in self.slices_of.items()}
-
-    @cached_property
-    def array_rows(self) -> Mapping[str, int]:
-        """Path of every array of images -> its rows; empty where images are files."""
-        arrays = self.slices_at if self.layout.container == "arrays" else {}
-        return {path: sum(len(images.samples) for images in slices) for path, slices in arrays.items()}
-
     def paths(self) -> Iterator[str]:
-        """Yield the relative path of every file but VIEW.json."""
+        """Yield the relative path of every file except VIEW.json."""
         if self.layout.container == "files":
             yield from (self.path(images, index) for images in self.slices for index in images.samples)
         else:
@@ -259,19 +196,19 @@ class View:
         yield from self.texts
 
     def path(self, images: SetSlice, index: int) -> str:
-        """Return the file of an image."""
+        """Return the path of the file of an image."""
         return f"{images.path}/{self.image_name(images, index)}"
 
     def image_name(self, images: SetSlice, index: int) -> str:
-        """Return what an image is called in its folder or tar."""
-        of_all = "{letter" not in self.layout.image and "set}" not in self.layout.image
-        if of_all and index in self._names:
+        """Return the name of an image in its folder or archive."""
+        same_in_all_sets = "{letter" not in self.layout.image
+        if same_in_all_sets and index in self._names:
             return self._names[index]
         name = self._names[index] = self.layout.image.format(**self.words(images, index))
         return name
 
     def words(self, images: SetSlice, index: int) -> dict[str, Any]:
-        """Return what the words of a template are for an image."""
+        """Return the values of the words in the layout's templates for an image."""
         sample, form = self.contents.samples[index], self.contents.stored_format(index)
         folder = "" if sample.label is None else self.contents.classes[sample.class_index].folder
         return {
@@ -287,12 +224,6 @@ class View:
             "ext": "png" if form == "png" else "jpg",
         }
 
-    @property
-    def record(self) -> dict[str, Any]:
-        """What a manifest says of its view, but for the sets."""
-        flags = {"numbered": self.layout.numbered, "own_names": self.layout.own_names}
-        return {"view": self.layout.name, "top": self.top, **{name: True for name, set_ in flags.items() if set_}}
-
 
 def _grouped(pairs: Iterable[tuple[str, SetSlice]]) -> Mapping[str, Sequence[SetSlice]]:
     groups: dict[str, list[SetSlice]] = {}
@@ -301,61 +232,29 @@ def _grouped(pairs: Iterable[tuple[str, SetSlice]]) -> Mapping[str, Sequence[Set
     return groups
 
 
-def view_of_build(
-    view: str,
-    *,
-    name: str,
-    version: str,
-    sets: Iterable[SetSpec],
-    samples: Sequence[Sample],
-    classes: tuple[ClassRecord, ...],
-    encoding: Encoding,
-) -> View:
-    """Return where the images of ``build --view`` go, as a loader wants them.
-
-    Raises
-    ------
-    BuildError
-        The view cannot be built straight into, or the sets and samples do not fit into it.
-    """
-    layout = get_layout(view)
-    if not layout.buildable:
-        able = ", ".join(name for name, other in LAYOUTS.items() if other.buildable)
-        raise BuildError(
-            f"A build cannot write straight into the view {view}, only into {able}. Build first, then `corruptset "
-            f"export {view}`."
-        )
-    refs = tuple(ViewSet.of(s) for s in sorted(sets, key=lambda s: s.id))
-    made = View(layout, ViewContents(name, version, refs, samples, classes, encoding.format), ViewOptions())
-    if made.array_rows and not encoding.lossless:
-        raise BuildError(
-            f"The view {view} holds arrays of pixels, and the recipe {name} stores {encoding.format.upper()}, with "
-            "loss. Choose a recipe with a lossless encoding (png), or build first and export."
-        )
-    return made
-
-
-def refuse_regions(layout: Layout) -> None:
-    """Raise `BuildError` where regions do not go into a view, with views that take them."""
+def _refuse_regions(layout: Layout) -> None:
+    """Raise `BuildError` if regions cannot be exported in a layout, with the layouts in which they can."""
     if layout.whole_images:
         others = ", ".join(name for name, other in LAYOUTS.items() if not other.whole_images)
         raise BuildError(
-            f"The view {layout.name} is of whole images: its loaders take each row or name for an image of the "
-            f"source, and here the samples are regions of images. Views that take regions: {others}."
+            f"The layout {layout.name} is for whole images, because its loaders take each row or name for an image of "
+            f"the source. The samples of this dataset are regions of images. Layouts for regions: {others}."
         )
 
 
-def _refuse_unused(layout: Layout, contents: ViewContents, options: ViewOptions) -> None:
-    """Raise `BuildError` for options that a view has no use for, and for missing labels."""
+def _refuse_unused(layout: Layout, contents: ExportContents, options: ExportOptions) -> None:
+    """Raise `BuildError` for options that a layout does not use, and for missing labels."""
     flags = {
         "--severities": options.severities and layout.names not in ("severities", "one"),
         "--list": options.images and not layout.listed,
         "--allow-missing-classes": options.allow_missing_classes and not layout.numbers_classes,
     }
     if unused := ", ".join(flag for flag, extra in flags.items() if extra):
-        raise BuildError(f"The view {layout.name} does not take {unused}. Leave it out.")
+        raise BuildError(f"The layout {layout.name} does not use {unused}. Leave it out.")
     if layout.labelled and not contents.classes:
-        raise BuildError(f"The view {layout.name} has a place for labels, and these images have none. Use source-tree.")
+        raise BuildError(
+            f"The layout {layout.name} contains labels, and these images have none. Use the layout source-tree."
+        )
 
 
 def marked(set_id: str) -> str:
@@ -363,13 +262,12 @@ def marked(set_id: str) -> str:
     return _SPLIT.sub(r"=\g<0>", set_id)
 
 
-def _archives_id(manifest: Manifest | None) -> str:
+def _archives_id(manifest: Manifest) -> str:
     """Return twelve digits that differ where an archive has other images, labels or names.
 
     mlcroissant extracts an archive once for each name. The pixels of lossless images follow from the digest, whichever
-    library stored them. Those of JPEGs do not: their hashes are in the rows.
+    library encoded them. Those of JPEGs do not, so the hashes of the rows count for them.
     """
-    assert manifest is not None  # nothing is built straight into tars
     rows = {set_path(s.id) for s in manifest.sets} if manifest.encoding["format"] == "jpeg" else set()
     stored = [f.sha256 for f in manifest.files if f.path in rows]
     return digits(canonical_sha256([manifest.digest, manifest.encoding["format"], stored]))[:12]

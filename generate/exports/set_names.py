@@ -1,4 +1,4 @@
-"""The names of sets in a view: each has one, or is refused."""
+"""The names of sets in an export. A set without a name is refused."""
 
 from __future__ import annotations
 
@@ -8,56 +8,71 @@ from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
-from ...errors import first_few, suggest
+from ...error_lines import mistake_lines
+from ...errors import BuildError, RecipeError, first_few, mistakes, suggest
+from ...files import parse_toml, read_text, reason
 from ...manifests.records.fields import LONGEST_NAME
 from ..recipes.file_models import RecipeTable
-from .contents import ViewContents, ViewOptions, ViewSet, refuse
-from .layouts import Layout, read_table
+from .contents import ExportContents, ExportOptions, ExportSet, refuse
+from .layouts import Layout
 
 Words = dict[str, str | int]
+"""The values of the words in the templates of a layout."""
 NamedSets = tuple[list[tuple[str, Words]], list[str]]
-"""(set id, what the words of a layout's templates are for it), and notes of what is left out on purpose."""
+"""Pairs of a set id and its words, and notes on sets that are omitted on purpose."""
 
 _NAME = re.compile(rf"[A-Za-z0-9_+-]{{1,{LONGEST_NAME}}}")
-_FILE = "say with --severities FILE which {} (TOML: [severities], then a line such as {} for each)."
-_FIVE = _FILE.format("five sets are the severities 1 to 5 of a name", 'black_lines = ["black_lines/06", ...]')
-_ONE = _FILE.format("set a name is", 'rotate = ["rotate/2"]')
-_BUILT = "build without --view: `corruptset export` takes a file that says which sets a name is."
+_FILE = "pass --severities FILE, a TOML file that says {}: [severities], then a line such as {} for each name."
+_FIVE = _FILE.format("which five sets are the severities 1 to 5 of a name", 'black_lines = ["black_lines/06", ...]')
+_ONE = _FILE.format("which set belongs to a name", 'rotate = ["rotate/2"]')
 
 
 class SeverityFile(RecipeTable):
-    """A file of severities: which set ids a name is."""
+    """A file that assigns set ids to names."""
 
     severities: Annotated[dict[str, Annotated[tuple[str, ...], Field(min_length=1)]], Field(min_length=1)]
 
 
 def read_severities(path: str | Path) -> dict[str, tuple[str, ...]]:
-    """Return the table ``[severities]`` of a TOML file: name -> set ids."""
-    return read_table(SeverityFile, path, "--severities").severities
-
-
-def named_sets(layout: Layout, contents: ViewContents, options: ViewOptions) -> NamedSets:
-    """Return the sets that go into a layout, in its order, with their names there.
+    """Return the set ids of every name in the table ``[severities]`` of a TOML file.
 
     Raises
     ------
     BuildError
-        A set has no place, a corruption lacks severities, or the file of severities has mistakes: all of them listed.
+        The file cannot be read, or has mistakes, which are all listed.
+    """
+    where = f"--severities {path}"
+    try:
+        return SeverityFile.model_validate(parse_toml(read_text(Path(path)), where)).severities
+    except OSError as e:
+        raise BuildError(f"{where} cannot be read: {reason(e)}. Expected a TOML file.") from e
+    except ValidationError as e:
+        raise BuildError(mistakes(where, mistake_lines(e, SeverityFile))) from None
+    except RecipeError as e:
+        raise BuildError(str(e)) from None
+
+
+def named_sets(layout: Layout, contents: ExportContents, options: ExportOptions) -> NamedSets:
+    """Return the sets to export in the order of the layout, with their names there.
+
+    Raises
+    ------
+    BuildError
+        A set has no place, a corruption lacks severities, or the file of severities has mistakes. All are listed.
     """
     if layout.names == "letters":
         known = ", ".join(f"{name} (_{letter})" for name, letter in layout.letters.items())
-        instead = ", or build without --view: `corruptset export` has views of any set" * (contents.manifest is None)
-        then = f"It takes {known} and clean. Choose what fits with --sets{instead}."
+        then = f"It has letters for {known}, and takes clean. Choose sets that fit with --sets."
         refuse(layout.name, _misfits(layout, contents.sets), then)
     if layout.names in ("any", "letters"):
         return [(one.id, {}) for one in contents.sets], []
     return _by_corruption(layout, contents, options)
 
 
-def _misfit(layout: Layout, one: ViewSet) -> str | None:
-    """Return why a set has no severity, or no letter, of its own."""
+def _misfit(layout: Layout, one: ExportSet) -> str | None:
+    """Return why a set has no severity or letter of its own, or None."""
     what = "letter" if layout.letters else "severity"
     if not one.stages:
         return "the clean images have no severity" if layout.names == "severities" else None
@@ -70,8 +85,8 @@ def _misfit(layout: Layout, one: ViewSet) -> str | None:
     return None
 
 
-def _misfits(layout: Layout, sets: Iterable[ViewSet]) -> list[str]:
-    """Return why sets have no place; those of one ladder are one line."""
+def _misfits(layout: Layout, sets: Iterable[ExportSet]) -> list[str]:
+    """Return why sets have no place, with one line for all levels of a corruption."""
     lines: dict[tuple[str | None, str], list[str]] = {}
     for one in sets:
         if (why := _misfit(layout, one)) is not None:
@@ -82,14 +97,14 @@ def _misfits(layout: Layout, sets: Iterable[ViewSet]) -> list[str]:
     ]
 
 
-def _by_corruption(layout: Layout, contents: ViewContents, options: ViewOptions) -> NamedSets:
-    """Name sets by their corruptions, with five severities each, or one set."""
+def _by_corruption(layout: Layout, contents: ExportContents, options: ExportOptions) -> NamedSets:
+    """Name sets by their corruptions, with five severities or one set per corruption."""
     five = layout.names == "severities"
     severities = range(1, 6 if five else 2)
     given, problems = _given(contents, options, len(severities))
     used = set(chain(*given.values()))
     found: dict[str, dict[int, list[str]]] = {}
-    unplaced: list[ViewSet] = []
+    unplaced: list[ExportSet] = []
     for one in contents.sets:
         name = one.corruption or "identity"
         if _misfit(layout, one) is None and name not in given and (five or one.id not in used):
@@ -98,25 +113,26 @@ def _by_corruption(layout: Layout, contents: ViewContents, options: ViewOptions)
             unplaced.append(one)
     for name, by in list(found.items()):
         if lacking := sorted(set(severities) - by.keys()):
-            if used.issuperset(chain(*by.values())):  # what the file of severities uses needs no place of its own
+            if used.issuperset(chain(*by.values())):  # the file of severities names all of these sets
                 del found[name]
                 continue
             has, lacks = (", ".join(map(str, some)) for some in (sorted(by), lacking))
             problems.append(f"{name}: has severities {has}, not {lacks}")
-        problems += [f"{name}: is {', '.join(ids)}; the view has one set a name" for ids in by.values() if len(ids) > 1]
+        problems += [
+            f"{name}: is {', '.join(ids)}; the layout has one set per name" for ids in by.values() if len(ids) > 1
+        ]
     if five and not found and not given:
-        problems.append("there is no corruption with severities 1 to 5 in it")
+        problems.append("it has no corruption with severities 1 to 5")
     if not options.severities:
         problems = _misfits(layout, unplaced) + problems
     fits = [f"{name}/*" for name, by in found.items() if five and len(by) == len(severities)]
     if fits and len(fits) == len(found) and not any("/" in one.id for one in unplaced):
         fits = ["*/*"]
     pattern = f" (such as '{','.join(fits)}')" if fits else ""
-    how = _BUILT if contents.manifest is None else _FIVE if five else _ONE
-    refuse(layout.name, problems, f"Choose what fits with --sets{pattern}, or {how}")
+    refuse(layout.name, problems, f"Choose sets that fit with --sets{pattern}, or {_FIVE if five else _ONE}")
     names = {name: [by[severity][0] for severity in severities] for name, by in found.items()} | given
     left_out = first_few([one.id for one in unplaced], 8)
-    note = f"Left out, as the file of severities does not name them: {left_out}."
+    note = f"Omitted, because the file of severities does not name them: {left_out}."
     return [
         (set_id, {"corruption": name, "severity": severity} if five else {"corruption": name})
         for name, ids in names.items()
@@ -124,8 +140,8 @@ def _by_corruption(layout: Layout, contents: ViewContents, options: ViewOptions)
     ], [note] * bool(unplaced)
 
 
-def _given(contents: ViewContents, options: ViewOptions, count: int) -> tuple[dict[str, list[str]], list[str]]:
-    """Return the names of the file of severities with their sets' ids, and its mistakes."""
+def _given(contents: ExportContents, options: ExportOptions, count: int) -> tuple[dict[str, list[str]], list[str]]:
+    """Return the set ids of every name in the file of severities, and the mistakes in it."""
     known, given, problems = contents.by_name, dict[str, list[str]](), list[str]()
     for name, sets in options.severities.items():
         if not _NAME.fullmatch(name):
@@ -136,7 +152,7 @@ def _given(contents: ViewContents, options: ViewOptions, count: int) -> tuple[di
         if len(sets) != count:
             problems.append(f"--severities: {name} lists {len(sets)} sets; expected {count}")
         unknown = [s for s in sets if s not in known]
-        problems += [f"--severities: {name}: there is no set {s!r} here.{suggest(s, known)}" for s in unknown]
+        problems += [f"--severities: {name}: the dataset has no set {s!r}.{suggest(s, known)}" for s in unknown]
         if not unknown and len(sets) == count:
             given[name] = [known[s].id for s in sets]
     return given, problems

@@ -1,4 +1,4 @@
-"""The texts of a view: labels, lists, JSON and descriptions."""
+"""The text files of an export: labels, lists, JSON and descriptions."""
 
 from __future__ import annotations
 
@@ -11,40 +11,40 @@ import numpy as np
 from ...manifests.images.arrays import npy_header
 from ...manifests.release.croissant import StoredSet, croissant
 from .layouts import Text
-from .placement import SetSlice, View
+from .placement import Placement, SetSlice
 
 
-def texts(view: View, sha256s: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
-    """Yield path and bytes of each text; `sha256s` are those of the archives."""
-    samples = view.contents.samples
-    for path, (text, slices) in view.texts.items():
+def texts(placement: Placement, sha256s: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
+    """Yield the path and the bytes of each text file. `sha256s` are the hashes of the archives by path."""
+    samples = placement.contents.samples
+    for path, (text, slices) in placement.texts.items():
         if text.labels is not None:
-            # those of several arrays are the same
+            # the labels of several arrays are the same
             rows = [index for images in slices if images.path == slices[0].path for index in images.samples]
             labels = np.array([samples[index].class_index for index in rows], text.labels)
             yield path, npy_header(labels.shape, labels.dtype.type) + labels.tobytes()
         elif text.made is not None:
-            yield path, _shards(view) if text.made == "shards" else _croissant(view, sha256s)
+            yield path, _shards(placement) if text.made == "shards" else _croissant(placement, sha256s)
         else:
-            lines = (_line(view, text, images, index) + b"\n" for images in slices for index in images.samples)
+            lines = (_line(placement, text, images, index) + b"\n" for images in slices for index in images.samples)
             yield path, b"".join(lines)
 
 
-def members(view: View, images: SetSlice, index: int) -> Iterator[tuple[str, bytes | None]]:
-    """Yield name and bytes (None) of an image in a tar, then of its companions."""
-    yield view.image_name(images, index), None
-    for text in view.layout.with_each:
-        yield text.path.format(**view.words(images, index)), _line(view, text, images, index)
+def members(placement: Placement, images: SetSlice, index: int) -> Iterator[tuple[str, bytes | None]]:
+    """Yield the name of an image in an archive and None, then the name and the bytes of each of its text files."""
+    yield placement.image_name(images, index), None
+    for text in placement.layout.with_each:
+        yield text.path.format(**placement.words(images, index)), _line(placement, text, images, index)
 
 
-def _line(view: View, text: Text, images: SetSlice, index: int) -> bytes:
-    """Return what a text says of one image."""
+def _line(placement: Placement, text: Text, images: SetSlice, index: int) -> bytes:
+    """Return the line of a text file for one image."""
     if text.columns is None:
-        return str(text.line).format(**view.words(images, index)).encode()
-    contents = view.contents
+        return str(text.line).format(**placement.words(images, index)).encode()
+    contents = placement.contents
     sample = contents.samples[index]
     row: dict[str, Any] = {
-        "file_name": view.path(images, index).removeprefix(f"{view.top}/"),
+        "file_name": placement.path(images, index).removeprefix(f"{placement.top}/"),
         "label": sample.label,
         **contents.labels[images.set_id],
         "set": images.set_id,
@@ -56,21 +56,18 @@ def _line(view: View, text: Text, images: SetSlice, index: int) -> bytes:
     return json.dumps({column: row[column] for column in text.columns if column in row}, ensure_ascii=False).encode()
 
 
-def _shards(view: View) -> bytes:
+def _shards(placement: Placement) -> bytes:
+    """Return _info.json, from which timm reads the archives of every set."""
     splits = {}
-    for set_id, slices in view.slices_of.items():
+    for set_id, slices in placement.slices_of.items():
         lengths = [len(images.samples) for images in slices]
         files = [images.path for images in slices]
         splits[set_id] = {"name": set_id, "num_samples": sum(lengths), "filenames": files, "shard_lengths": lengths}
     return json.dumps({"splits": splits}, indent=2).encode() + b"\n"
 
 
-def _croissant(view: View, sha256s: Mapping[str, str]) -> bytes:
-    """Return croissant.json, with a record set for each set.
-
-    Its fields are image, index, label, class and path.
-    """
-    assert view.contents.manifest is not None  # nothing is built straight into tars
+def _croissant(placement: Placement, sha256s: Mapping[str, str]) -> bytes:
+    """Return croissant.json, with one record set per set. The fields are image, index, label, class and path."""
     fields = {
         "image": None,
         "index": r"(\d+)-",
@@ -81,11 +78,11 @@ def _croissant(view: View, sha256s: Mapping[str, str]) -> bytes:
     tars = [
         {
             "name": f"{tar.set_id}.tar",
-            "url": tar.path.removeprefix(f"{view.top}/"),
+            "url": tar.path.removeprefix(f"{placement.top}/"),
             "sha256": sha256s.get(tar.path, ""),
         }
-        for tar in view.slices
+        for tar in placement.slices
     ]
-    sets = [StoredSet(tar.set_id, len(tar.samples), [f"{tar.set_id}.tar"], "*", fields) for tar in view.slices]
-    about = f"{len(view.contents.samples)} images in {len(view.contents.sets)} sets of corruptions"
-    return croissant(view.contents.manifest, about, tars, sets)
+    sets = [StoredSet(tar.set_id, len(tar.samples), [f"{tar.set_id}.tar"], "*", fields) for tar in placement.slices]
+    about = f"{len(placement.contents.samples)} images in {len(placement.contents.sets)} sets of corruptions"
+    return croissant(placement.contents.manifest, about, tars, sets)

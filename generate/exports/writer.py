@@ -1,4 +1,4 @@
-"""What writes a view: its files, arrays, archives and texts."""
+"""The writer of exports: image files, arrays, archives and text files."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from ...manifests.records.fields import safe_path
 from ...manifests.records.models import FileRecord, StoredRecord
 from ...manifests.records.report import Progress
 from ..pixels.encoding import PngEncoding
-from .export_check import FolderRecord, folder_record
-from .placement import SetSlice, View
+from .export_record import FolderRecord, folder_record
+from .placement import Placement, SetSlice
 from .texts import members, texts
 
 BLOCK = 512
-"""Images of an array that are written at once."""
+"""The number of rows of an array that are written at once."""
 
 
 class Writer:
-    """The files of a view that were written below a folder, and their hashes."""
+    """Write the files of an export below a folder, and record their hashes."""
 
     def __init__(self, root: Path) -> None:
         self.files: list[FileRecord] = []
@@ -44,38 +44,39 @@ class Writer:
         self.bytes = self.linked = 0
         self._root = root
         self._made: set[str] = set()
-        """Folders that are there."""
+        """The folders that exist."""
 
-    def view(self, view: View, data: DataSet, progress: Progress) -> None:
-        """Write every file of a view of a data set."""
-        total, done = sum(len(images.samples) for images in view.slices), 0
+    def write(self, placement: Placement, data: DataSet, progress: Progress) -> None:
+        """Write every file of the export of a dataset."""
+        total, done = sum(len(images.samples) for images in placement.slices), 0
 
         def count(images: SetSlice) -> None:
             nonlocal done
             done += len(images.samples)
             progress("images", done, total)
 
-        for path, slices in view.slices_at.items():
-            if view.layout.container == "arrays":
+        for path, slices in placement.slices_at.items():
+            if placement.layout.container == "arrays":
                 self._file(path, _array(slices, data, count))
-            elif view.layout.container == "tars":
-                self._file(path, tar_pieces(_members(view, slices, data, count)))
+            elif placement.layout.container == "tars":
+                self._file(path, tar_pieces(_members(placement, slices, data, count)))
             else:
                 rows = []
                 for images in slices:
-                    stored = data[images.set_id]  # it reads its rows once
-                    rows += [self._image(view.path(images, i), stored, i) for i in images.samples]
+                    stored = data[images.set_id]  # reads the rows of the set once
+                    rows += [self._image(placement.path(images, i), stored, i) for i in images.samples]
                     count(images)
                 self.folders.append(folder_record(path, rows))
-        for path, text in texts(view, {f.path: f.sha256 for f in self.files}):
+        for path, text in texts(placement, {f.path: f.sha256 for f in self.files}):
             self._file(path, [text])
-        if view.array_rows and view.contents.format == "jpeg":
-            view.notes.append(
-                "The build stores JPEG: the arrays hold its images as decoded, so their digests are not the manifest's."
+        if placement.layout.container == "arrays" and placement.contents.format == "jpeg":
+            placement.notes.append(
+                "The dataset stores JPEG. The arrays contain the decoded images, so their digests differ from those in "
+                "the manifest."
             )
 
     def _image(self, path: str, images: ImageSet, index: int) -> tuple[str, str, int]:
-        """Link or copy the build's file of an image; return (path, sha256, bytes)."""
+        """Link or copy the file of an image, and return (path, sha256, bytes)."""
         target = self._target(path)
         record, stored = images.stored(index, prefer="folder")
         stored = _as_named(path, record, stored, images)
@@ -93,7 +94,7 @@ class Writer:
         self.files.append(FileRecord(path=path, bytes=size, sha256=sha256))
 
     def _target(self, path: str) -> Path:
-        """Return where a file goes, after making its folder."""
+        """Return the path of a file, after creating its folder."""
         _refuse_outside(path)
         folder = path.rpartition("/")[0]
         if folder not in self._made:
@@ -103,18 +104,19 @@ class Writer:
 
 
 def _refuse_outside(path: str) -> None:
-    """Raise `BuildError` if a path, from anybody's manifest, leads out of the view."""
+    """Raise `BuildError` if a path leads out of the export, as a manipulated manifest could make it."""
     try:
         safe_path(path)
     except ValueError as e:
         raise BuildError(
-            f"The data set's records would make a file outside the view: {e}. Nothing was kept of it; do not trust it."
+            f"The records of the dataset name a file outside the export: {e}. Nothing was written. Do not use this "
+            "dataset."
         ) from None
 
 
 def _array(slices: Sequence[SetSlice], data: DataSet, count: Callable[[SetSlice], None]) -> Iterator[Any]:
-    """Yield an array of uint8 (.npy, version 1.0), block by block."""
-    shape = data[slices[0].set_id].single(0).shape  # its other rows are read once, below
+    """Yield an array of uint8 as a .npy file of version 1.0, block by block."""
+    shape = data[slices[0].set_id].single(0).shape  # the rows of the other sets are read once, below
     yield npy_header((sum(len(images.samples) for images in slices), *shape), np.uint8)
     for images in slices:
         stored = data[images.set_id]
@@ -123,19 +125,19 @@ def _array(slices: Sequence[SetSlice], data: DataSet, count: Callable[[SetSlice]
             for other in (image.shape for image in block if image.shape != shape):
                 raise BuildError(
                     f"Images of set {images.set_id} have the shapes {shape} and {other}, which do not fit into one "
-                    "array. Choose a view of image files, or build with a preprocessing that makes all images equal."
+                    "array. Choose a layout of image files, or build with a preprocessing that makes the sizes equal."
                 )
             yield np.stack(block)
         count(images)
 
 
 def _members(
-    view: View, slices: Sequence[SetSlice], data: DataSet, count: Callable[[SetSlice], None]
+    placement: Placement, slices: Sequence[SetSlice], data: DataSet, count: Callable[[SetSlice], None]
 ) -> Iterator[tuple[str, bytes]]:
     for images in slices:
         stored = data[images.set_id]
         for index in images.samples:
-            for name, content in members(view, images, index):
+            for name, content in members(placement, images, index):
                 yield (
                     name,
                     _encoded(_as_named(name, *stored.stored(index, prefer="folder"), stored))
@@ -148,7 +150,7 @@ def _members(
 def _as_named(
     name: str, record: StoredRecord, stored: Path | NDArray[np.uint8], images: ImageSet
 ) -> Path | NDArray[np.uint8]:
-    """Return a stored image; the pixels of a stored JPEG whose new name ends in .png."""
+    """Return a stored image, or its pixels if it is a JPEG and its new name ends in .png."""
     form = stored_format(record.path, images.encoding)
     if named_format(name) != "png" or form == "png":
         return stored
@@ -156,13 +158,13 @@ def _as_named(
 
 
 def tar_pieces(files: Iterable[tuple[str, bytes]]) -> Iterator[bytes]:
-    """Yield a tar of names and bytes alone, without times, owners or modes."""
+    """Yield the pieces of a tar of (name, bytes), without times, owners and modes."""
     written = 0
     for name, data in files:
         _refuse_outside(name)
         info = tarfile.TarInfo(name)
         info.size, info.mode = len(data), 0o644
-        # what TarFile.addfile writes, without its copies: half the time of a large export
+        # the bytes that TarFile.addfile writes, without its copies, which take half the time of a large export
         piece = info.tobuf(tarfile.GNU_FORMAT) + data + bytes(-len(data) % tarfile.BLOCKSIZE)
         written += len(piece)
         yield piece
@@ -171,32 +173,32 @@ def tar_pieces(files: Iterable[tuple[str, bytes]]) -> Iterator[bytes]:
 
 
 def _encoded(stored: Path | NDArray[np.uint8]) -> bytes:
-    """Return an image as a file's bytes: the stored ones, or a PNG of pixels."""
+    """Return the bytes of an image file: the stored bytes, or a PNG of the pixels."""
     if isinstance(stored, Path):
         return stored.read_bytes()
     if stored.ndim == 1:
         return bytes(stored.data)
-    # an installation that only evaluates: the same pixels in a few bytes more or less
+    # the light installation encodes the same pixels with Pillow, in a slightly different number of bytes
     return PngEncoding().encode(stored) if find_spec("cv2") is not None else png_bytes(stored)
 
 
 @contextmanager
 def finished_at_once(target: Path) -> Iterator[Path]:
-    """Yield a temporary folder that takes the place of `target` if all goes well.
+    """Yield a temporary folder that is renamed to `target` if the block succeeds.
 
     A killed process leaves the temporary folder (``.<name>.<random>.part``) and nothing at `target`.
 
     Raises
     ------
     BuildError
-        `target` is there and is not an empty folder.
+        `target` exists and is not an empty folder.
     """
     target = Path(os.path.abspath(target))
     if target.is_symlink() or (target.exists() and not target.is_dir()):
-        raise BuildError(f"{target} is there and is not a folder. Choose another --out.")
+        raise BuildError(f"{target} exists and is not a folder. Choose another --out.")
     if target.is_dir() and (names := sorted(os.listdir(target))):
         raise BuildError(
-            f"{target} is not empty ({first_few(names)}): an export goes into a folder of its own. Choose another "
+            f"{target} is not empty ({first_few(names)}), and an export needs a folder of its own. Choose another "
             "--out."
         )
     target.parent.mkdir(parents=True, exist_ok=True)

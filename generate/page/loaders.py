@@ -15,9 +15,9 @@ from typing import Any
 
 from ...errors import CorruptsetError
 from ...manifests.records.models import Manifest, SampleRecord
-from ..exports.contents import ViewContents, ViewOptions, placed, unexpected
+from ..exports.contents import ExportContents, ExportOptions, placed, unexpected
 from ..exports.layouts import Layout, get_layout
-from ..exports.placement import View
+from ..exports.placement import Placement
 from ..recipes.expectations import Named
 
 _TOKEN = re.compile(r"@(\w+)@")
@@ -53,11 +53,11 @@ def fitting_loaders(manifest: Manifest, samples: Sequence[SampleRecord], shape: 
     ----------
     manifest : Manifest
     samples : sequence of SampleRecord
-        A few of them: what a view refuses is asked with these alone, so that a page of many samples is made as fast.
+        A few of them: what a layout refuses is asked with these alone, so that a page of many samples is made as fast.
     shape : (height, width, channels)
         Of an image.
     """
-    contents = ViewContents.of(manifest, samples)
+    contents = ExportContents.of(manifest, samples)
     corrupted = [ref for ref in contents.sets if ref.stages]
     tabled = [ref for ref in corrupted if ref.severity is not None]
     example = next(iter(tabled or corrupted or contents.sets))
@@ -79,7 +79,7 @@ def fitting_loaders(manifest: Manifest, samples: Sequence[SampleRecord], shape: 
 
 
 def _fit(
-    entry: Mapping[str, Any], manifest: Manifest, contents: ViewContents, shape: tuple[int, int, int], tabled: bool
+    entry: Mapping[str, Any], manifest: Manifest, contents: ExportContents, shape: tuple[int, int, int], tabled: bool
 ) -> dict[str, str] | None:
     """Return further values for a loader's lines; None where it cannot take the data set."""
     encoding, count = manifest.encoding, max((s.count for s in manifest.sets), default=0)
@@ -90,9 +90,9 @@ def _fit(
         and (tabled or not entry.get("severities"))
         and ("has" not in entry or any(ref.corruption == entry["has"] for ref in contents.sets))
     )
-    if not fits or "view" not in entry:
+    if not fits or "layout" not in entry:
         return {} if fits else None
-    layout = get_layout(entry["view"])
+    layout = get_layout(entry["layout"])
     tabled_sets = [ref for ref in contents.sets if ref.severity is not None]
     for sets, globs in ((placed(layout, contents.sets), ""), (tabled_sets, " --sets '*/*'")):
         if (top := _top(layout, contents.only(ref.id for ref in sets), shape)) is not None:
@@ -100,11 +100,11 @@ def _fit(
     return None
 
 
-def _top(layout: Layout, contents: ViewContents, shape: tuple[int, int, int]) -> str | None:
-    """Return the top folder of a view of some sets; None where it refuses them."""
+def _top(layout: Layout, contents: ExportContents, shape: tuple[int, int, int]) -> str | None:
+    """Return the top folder of an export of some sets; None where it refuses them."""
     named: list[Named] = [(sample.id, (shape[1], shape[0], shape[2])) for sample in contents.samples]
     try:
-        top = View(layout, contents, ViewOptions(allow_missing_classes=layout.numbers_classes)).top
+        top = Placement(layout, contents, ExportOptions(allow_missing_classes=layout.numbers_classes)).top
     except CorruptsetError:
         return None
     return top if unexpected(layout, named) is None else None

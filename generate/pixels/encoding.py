@@ -1,4 +1,4 @@
-"""Pixels to bytes: JPEG and PNG, the same for a folder and for a shard."""
+"""Encode images as JPEG or PNG, for image files and shards."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ...manifests.images.pictures import FORMATS, stored_format
 
 
 class ImageEncoding(BaseModel):
-    """Base of the encodings that recipes name and manifests record."""
+    """Base class of the encodings in recipes and manifests."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -24,19 +24,22 @@ class ImageEncoding(BaseModel):
 
     @property
     def suffix(self) -> str:
-        """The file name's ending, without a dot."""
+        """The suffix of file names, without the dot."""
         return FORMATS[self.format][1]
 
     def as_json(self, containers: Sequence[str]) -> dict[str, Any]:
-        """Return the encoding as it stands in a manifest."""
+        """Return the record of the encoding in a manifest."""
         return {**self.model_dump(), "containers": list(containers)}
 
     def encode(self, image: NDArray[np.uint8]) -> bytes:
         """Return the encoded bytes of an (H, W, C) image of uint8, RGB or grey.
 
-        MachineError if OpenCV fails.
+        Raises
+        ------
+        MachineError
+            OpenCV fails.
         """
-        import cv2  # here, as reading and exporting a data set need none
+        import cv2  # not at the top, because reading and exporting a dataset do not need it
 
         colour = image.shape[2] == 3
         pixels = cv2.cvtColor(image, cv2.COLOR_RGB2BGR) if colour else image
@@ -50,10 +53,10 @@ class ImageEncoding(BaseModel):
 
 
 class JpegEncoding(ImageEncoding):
-    """JPEG, as the published sets are stored.
+    """JPEG, the format of the published datasets.
 
-    OpenCV and Pillow carry the same libjpeg-turbo, and their JPEG bytes are equal at every quality, plain and
-    optimised, colour and grey (tested); OpenCV is faster to call.
+    OpenCV and Pillow use the same libjpeg-turbo, and a test checks that their JPEG bytes are equal at every quality,
+    plain and optimised, colour and grey. OpenCV is faster to call.
     """
 
     lossless: ClassVar[bool] = False
@@ -84,7 +87,7 @@ class PngEncoding(ImageEncoding):
 
 
 def encoding_of(path: str, encoding: JpegEncoding | PngEncoding) -> JpegEncoding | PngEncoding:
-    """Return how the image at a path of a data set is encoded."""
+    """Return the encoding of the image at a path of a dataset."""
     return PngEncoding() if stored_format(path, encoding.format) == "png" else encoding
 
 

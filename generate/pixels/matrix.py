@@ -1,7 +1,4 @@
-"""The matrix of a data set: rows of severities and levels, grids of chains.
-
-For its page and its contact sheet.
-"""
+"""Arrange the sets of a dataset for its page and its contact sheet, in rows of severities and grids of chains."""
 
 from __future__ import annotations
 
@@ -11,43 +8,43 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeVar
 
 from ...corruptions.registry import corruption_names
-from ...pages.sheets.sheet import BLANK, Cell, Picture, SheetLine, sheet
+from ...pages.contact_sheet import BLANK, Cell, Pixels, SheetRow, draw_sheet
 from ..sources.selection import spread
 
 K = TypeVar("K", bound=Hashable)
 ORDER = "first (down), then (across):"
 ALONE = "alone"
-"""The column of a grid in which a row's stage stands alone."""
+"""Name of the column of a grid for the sets with only the first stage."""
 OTHERS_A_LINE, LEVELS_A_LINE = 6, 10
 SIDE = 128
-"""Pixels of a picture's longer side in a contact sheet."""
+"""Longer side of an image in a contact sheet, in pixels."""
 _LADDER = re.compile(r"([^+]+)/(\d\d|\d(?:p\d+)?)")
 _FEW, _SHOWN = 7, 5
-"""Levels that are all shown, and how many of more."""
+"""Up to `_FEW` levels are all shown. Of more levels, `_SHOWN` are shown."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """Some sets that are looked at together, by their ids."""
+    """Ids of sets that are shown together."""
 
     kind: Literal["severities", "levels", "grid", "others"]
     name: str
-    """A corruption, or what the sets are."""
+    """Name of the corruption, or a description of the sets."""
     sets: Sequence[str]
-    """Severities and levels upwards."""
+    """Ids of the sets, by increasing severity or level."""
     rows: Mapping[str, Mapping[str, str | None]] = field(default_factory=dict)
-    """Of a grid: first stage -> last stage -> set; None for a pair that is not there."""
+    """For grids: first stage -> last stage -> id of the set, or None for a missing pair."""
     columns: Sequence[str] = ()
-    """Of a grid: the last stages."""
+    """For grids: the last stages."""
 
     @property
     def is_ladder(self) -> bool:
-        """Whether its sets are one corruption at several severities or levels."""
+        """True if the sets are one corruption at several severities or levels."""
         return self.kind in ("severities", "levels")
 
     @property
     def pictured(self) -> Sequence[str]:
-        """The sets that are shown: all, or of many levels five."""
+        """The sets whose images are shown: all of them, or five of many levels."""
         count = len(self.sets)
         if self.kind != "levels" or count <= _FEW:
             return self.sets
@@ -55,10 +52,10 @@ class Block:
 
 
 def blocks_of(sets: Iterable[str]) -> list[Block]:
-    """Return all sets but ``clean``, each in one block: by family, then grids.
+    """Return all sets except ``clean`` in blocks, first by family, then grids.
 
-    A grid has what comes first down and what comes last across (of a chain of three the row is its first two). Rows
-    that have a column in common, directly or by way of other rows, are one grid.
+    The rows of a grid are the first stages of chains, and its columns the last stages. For a chain of three stages, the
+    row is the first two. Rows that share a column, directly or through other rows, are in one grid.
     """
     ids = sorted((name for name in sets if name != "clean"), key=_natural)
     chains = {(name.rpartition("+")[0], name.rpartition("+")[2]): name for name in ids if "+" in name}
@@ -98,9 +95,9 @@ def _grid(
     alone: Mapping[str, str],
     placed: Collection[str],
 ) -> Block:
-    """Return a grid; sets that are `placed` elsewhere are only named in it."""
+    """Return a grid. Sets that are `placed` in another block are only named in it."""
     every = sorted({column for columns in columns_of.values() for column in columns}, key=_natural)
-    # What is a row and a column has the same place in both, so that the two orders of a pair lie across the diagonal.
+    # Stages that are rows and columns have the same position in both, so that the diagonal separates the two orders.
     columns = [*(row for row in columns_of if row in every), *(column for column in every if column not in columns_of)]
     rows: dict[str, dict[str, str | None]] = {row: {c: chains.get((row, c)) for c in columns} for row in columns_of}
     if any(row in alone for row in rows):
@@ -111,14 +108,14 @@ def _grid(
 
 
 def _natural(name: str) -> list[str | int]:
-    """Return what ids are sorted by: ``fog-2`` before ``fog-10``."""
+    """Return the sort key of an id, which places ``fog-2`` before ``fog-10``."""
     return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name)]
 
 
 def joined(keys_of: Mapping[K, Collection[str]]) -> list[list[K]]:
-    """Return things in groups that have no key in common, directly or by others.
+    """Partition the keys of a mapping into groups that share no element, directly or through other keys.
 
-    Groups and things are in their order.
+    The groups and their members keep the order of the mapping.
 
     Examples
     --------
@@ -137,9 +134,9 @@ def joined(keys_of: Mapping[K, Collection[str]]) -> list[list[K]]:
 
 
 def thinned(ids: Sequence[str], most: int) -> list[str]:
-    """Return at most so many set ids, spread evenly.
+    """Return at most `most` ids of sets, spread evenly.
 
-    Of chains, those between stages that are spread evenly.
+    For chains, the stages are spread evenly and all their combinations are returned.
 
     Examples
     --------
@@ -160,27 +157,27 @@ def thinned(ids: Sequence[str], most: int) -> list[str]:
 
 
 def contact_sheet(
-    pictures: Mapping[str, Picture], *, clean: Picture | None = None, title: str = "", side: int = SIDE
+    pictures: Mapping[str, Pixels], *, clean: Pixels | None = None, title: str = "", side: int = SIDE
 ) -> bytes:
-    """Return the matrix of sets' images as a PNG sheet, `clean` first in every row.
+    """Return a contact sheet of sets as a PNG, with the clean image first in every row.
 
-    No picture's longer side has more than `side` pixels.
+    The longer side of each image has at most `side` pixels.
     """
-    return sheet(sheet_lines(pictures, clean), title=title, side=side)
+    return draw_sheet(sheet_rows(pictures, clean), title=title, side=side)
 
 
-def sheet_lines(pictures: Mapping[str, Picture], clean: Picture | None = None) -> list[SheetLine]:
+def sheet_rows(pictures: Mapping[str, Pixels], clean: Pixels | None = None) -> list[SheetRow]:
     """Return sets' images as the lines of a sheet, with columns named where they change."""
     first: list[Cell] = [] if clean is None else [("", clean)]
-    blocks, lines, above = blocks_of(pictures), list[SheetLine](), list[str]()
+    blocks, lines, above = blocks_of(pictures), list[SheetRow](), list[str]()
     if first and not any(block.is_ladder for block in blocks):
-        lines.append(SheetLine("clean", first))
+        lines.append(SheetRow("clean", first))
     for block in blocks:
         if block.kind == "grid":
             grid = [
                 [("", None if name is None else pictures[name]) for name in row.values()] for row in block.rows.values()
             ]
-            lines += [SheetLine(ORDER), *map(SheetLine, block.rows, grid, [block.columns, *[()] * len(grid)])]
+            lines += [SheetRow(ORDER), *map(SheetRow, block.rows, grid, [block.columns, *[()] * len(grid)])]
             continue
         wide = LEVELS_A_LINE if block.is_ladder else OTHERS_A_LINE
         for at in range(0, len(block.sets), wide):
@@ -191,14 +188,14 @@ def sheet_lines(pictures: Mapping[str, Picture], clean: Picture | None = None) -
                 cells = [*(first if at == 0 else [("", BLANK)] * len(first)), *cells]
                 heads = ["clean" if at == 0 else ""] * len(first) + [f"{number_of(name):g}" for name in shown]
             lines.append(
-                SheetLine(block.name if block.is_ladder and at == 0 else "", cells, heads if heads != above else ())
+                SheetRow(block.name if block.is_ladder and at == 0 else "", cells, heads if heads != above else ())
             )
             above = heads
     return lines
 
 
 def number_of(set_id: str) -> float:
-    """Return the severity or level of a set of a ladder.
+    """Return the severity or level of a set with one corruption.
 
     Examples
     --------

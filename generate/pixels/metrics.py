@@ -1,7 +1,7 @@
-"""Metrics of a set against its clean images: PSNR, SSIM, changed pixels, MS-SSIM.
+"""Compare the images of a set with the clean images: PSNR, SSIM, share of changed pixels, MS-SSIM.
 
-SSIM costs more than everything else of a build, and MS-SSIM three times as much, so they are measured on documented
-samples of the images.
+SSIM takes more time than the rest of a build, and MS-SSIM three times as much, so they are measured on a documented
+subset of the images.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from ...manifests.records.models import Metrics, Spread
 
 DEFAULT_IMAGES = 64
 MULTISCALE_IMAGES = 16
-"""MS-SSIM is over at most so many of the measured images, the first by id."""
+"""MS-SSIM is measured on at most this number of the measured images, the first by id."""
 Measured = tuple[float | None, float | None, float | None]
-"""PSNR in dB (None: infinite, or another shape), SSIM, fraction changed of one image."""
+"""PSNR in dB (None if infinite, or if shapes differ), SSIM, and the share of changed pixels of an image."""
 MeasuredRow = Sequence[float | None]
-"""The same with, fourth, MS-SSIM; None, or nothing, where it was not measured."""
+"""`Measured` followed by MS-SSIM, which is None or missing if it was not measured."""
 
 _WINDOW = 7
 _C1 = (0.01 * 255) ** 2
@@ -30,13 +30,13 @@ _C2 = (0.03 * 255) ** 2
 _M1 = _C1 * 49 * 49
 _M2 = _C2 * 48 * 49
 _AT_ONCE = 1 << 16
-"""Values whose squared differences, at most 65025 each, add up to less than 2**32."""
+"""Number of values whose squared differences, at most 65025 each, add up to less than 2**32."""
 
 
 def measured_indices(ids: Sequence[str], images: int | Literal["all"]) -> frozenset[int]:
-    """Return the indices of the samples that metrics are over.
+    """Return the indices of the samples on which metrics are measured.
 
-    The first `images` by id (code points), or all.
+    These are the first `images` samples by id (code points), or all.
     """
     if images == "all":
         return frozenset(range(len(ids)))
@@ -62,7 +62,7 @@ def measure(clean: NDArray[np.uint8], image: NDArray[np.uint8]) -> Measured:
 
 @inner
 def _slide(a, b, old_a, old_b, sums):  # type: ignore[no-untyped-def]
-    """Add the products of two rows to columns' sums; those above the window go."""
+    """Add the products of two rows to the sums of columns, and subtract those of the row that leaves the window."""
     for j in range(a.size):
         sums[j] += np.int32(a[j]) * np.int32(b[j]) - np.int32(old_a[j]) * np.int32(old_b[j])
 
@@ -79,10 +79,10 @@ def _across(columns, channels, sums):  # type: ignore[no-untyped-def]
 
 @inner
 def _similarities(x, y, squares, products, total):  # type: ignore[no-untyped-def]
-    """Add the similarity at each place of a row.
+    """Add the similarity at each position of a row.
 
-    Means, variances and the covariance of 49 values, each times 49 * 49 or 48 * 49, are integers below 2**31: one
-    division is left.
+    Means, variances and the covariance of 49 values, multiplied by 49 * 49 or 48 * 49, are integers below 2**31, so
+    that only one division is needed.
     """
     for j in range(total.size):
         product = np.int32(x[j] * y[j])
@@ -95,9 +95,9 @@ def _similarities(x, y, squares, products, total):  # type: ignore[no-untyped-de
 
 @inner
 def _differences(a, b, channels, differs):  # type: ignore[no-untyped-def]
-    """Return a row's sum of squared differences, and how many of its pixels differ.
+    """Return the sum of squared differences of a row and the number of pixels that differ.
 
-    `differs` is scratch of a row's size.
+    `differs` is a temporary array of the size of a row.
     """
     total = np.int64(0)
     for first in range(0, a.size, _AT_ONCE):
@@ -123,7 +123,7 @@ def _differences(a, b, channels, differs):  # type: ignore[no-untyped-def]
 def _compare(a, b):  # type: ignore[no-untyped-def]
     """Return the sum of squared differences, the number of changed pixels and the SSIM.
 
-    The window slides down the rows of two images; all channels of a row lie side by side.
+    The window moves down the rows of two images. The channels of a pixel are adjacent in a row.
     """
     height, width, channels = a.shape
     n = width * channels
@@ -155,9 +155,9 @@ def _compare(a, b):  # type: ignore[no-untyped-def]
 
 
 def mean_metrics(measured: Iterable[MeasuredRow]) -> Metrics | None:
-    """Return means and standard deviations of images' metrics, or None for no images.
+    """Return the means and standard deviations of the metrics of images, or None without images.
 
-    In the given order, rounded to 4 decimals.
+    Values are rounded to 4 decimals.
 
     PSNR is null where an image has none: its shape changed, or it is equal to the clean one (then it is infinite).
     MS-SSIM is over the rows that have it.
@@ -180,10 +180,7 @@ def mean_metrics(measured: Iterable[MeasuredRow]) -> Metrics | None:
 
 
 def _mean(values: Sequence[float | None]) -> tuple[float | None, float | None]:
-    """Return mean and standard deviation, rounded.
-
-    None for values of which one is missing, and for no values.
-    """
+    """Return the rounded mean and standard deviation, or None if a value is missing or there are no values."""
     known = [v for v in values if v is not None]
     if len(known) < len(values) or not known:
         return None, None

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from ...corruptions.kernels import inner, kernel
 
 WEIGHTS = (0.0448, 0.2856, 0.3001, 0.2363, 0.1333)
-"""The scales' weights, the finest first: Wang, Simoncelli, Bovik 2003, "Multi-scale structural similarity for image
+"""Weights of the scales, the finest first: Wang, Simoncelli, Bovik 2003, "Multi-scale structural similarity for image
 quality assessment".
 """
 LEAST_SIDE = 176
-"""Pixels: at the fifth scale the window of 11 must still fit."""
+"""Smallest side of an image in pixels, for which the window of 11 fits at the fifth scale."""
 
 _WINDOW = 11
 _SIGMA = Decimal("1.5")
@@ -25,9 +25,9 @@ _C2 = (0.03 * 255) ** 2
 
 
 def _gaussian() -> NDArray[np.float32]:
-    """Return the first six of the eleven weights of the window, which is symmetric.
+    """Return the first six of the eleven weights of the symmetric window.
 
-    Exact decimals, so the same everywhere.
+    They are computed with decimals, which give the same values on every machine.
     """
     values = [(-(Decimal(k - 5) ** 2) / (2 * _SIGMA**2)).exp() for k in range(_WINDOW)]
     return np.array([float(v / sum(values)) for v in values[:6]], np.float32)
@@ -37,14 +37,20 @@ _HALF_WINDOW = _gaussian()
 
 
 def ms_ssim(clean: NDArray[np.uint8], image: NDArray[np.uint8]) -> float | None:
-    """Return the multi-scale structural similarity of an image and its clean one.
+    """Return the multi-scale structural similarity of an image and its clean image.
 
-    Both are (H, W, C) of uint8; it is 1 for equal images.
+    It has five scales, an 11 x 11 gaussian window of sigma 1.5 that stays inside the image, and K1 = 0.01 and
+    K2 = 0.03. It is computed for each channel and averaged, as by TensorFlow's ``ssim_multiscale`` and pytorch-msssim.
+    Before an odd side is halved, its last row or column is repeated, as in TensorFlow.
 
-    Five scales, an 11 x 11 gaussian window of sigma 1.5 that stays inside the image, K 0.01 and 0.03, each channel by
-    itself and then their mean: what TensorFlow's ``ssim_multiscale`` and pytorch-msssim compute. An odd side is
-    continued by its last row or column before it is halved, as TensorFlow does. None where the shapes differ or a side
-    is below 176 pixels.
+    Parameters
+    ----------
+    clean, image : (H, W, C) ndarray of uint8
+
+    Returns
+    -------
+    float or None
+        1 for equal images. None if the shapes differ or a side is below 176 pixels.
     """
     if clean.shape != image.shape or min(clean.shape[:2]) < LEAST_SIDE:
         return None
@@ -68,7 +74,7 @@ def compile_ms_ssim() -> None:
 
 @inner
 def _filtered_down(rows, first, weights, target):  # type: ignore[no-untyped-def]
-    """Filter eleven rows, from `first` on, into one; after the last row comes the first."""
+    """Filter eleven rows of a ring buffer, from `first` on, into one row."""
     n, k = rows.shape[0], first
     a = rows[k % n], rows[(k + 1) % n], rows[(k + 2) % n], rows[(k + 3) % n], rows[(k + 4) % n], rows[(k + 5) % n]
     b = rows[(k + 10) % n], rows[(k + 9) % n], rows[(k + 8) % n], rows[(k + 7) % n], rows[(k + 6) % n]
@@ -77,7 +83,7 @@ def _filtered_down(rows, first, weights, target):  # type: ignore[no-untyped-def
 
 @inner
 def _filtered_across(row, channels, weights, target):  # type: ignore[no-untyped-def]
-    """Filter a row, in which the channels of a pixel lie side by side."""
+    """Filter a row in which the channels of a pixel are adjacent."""
     c = channels
     a = row, row[c:], row[2 * c :], row[3 * c :], row[4 * c :], row[5 * c :]
     _add_pairs(a, (row[10 * c :], row[9 * c :], row[8 * c :], row[7 * c :], row[6 * c :]), weights, target)
@@ -85,9 +91,9 @@ def _filtered_across(row, channels, weights, target):  # type: ignore[no-untyped
 
 @inner
 def _add_pairs(a, b, weights, target):  # type: ignore[no-untyped-def]
-    """Put the weighted sum of five pairs of rows and the middle into a row.
+    """Write the weighted sum of five pairs of rows and the middle row to `target`.
 
-    Added one by one they would take twice as long.
+    Adding the rows one after the other takes twice as long.
     """
     w0, w1, w2, w3, w4, w5 = weights[0], weights[1], weights[2], weights[3], weights[4], weights[5]
     for x in range(target.size):
@@ -97,9 +103,9 @@ def _add_pairs(a, b, weights, target):  # type: ignore[no-untyped-def]
 
 @inner
 def _add_similarities(x, y, squares, products, similar, same, contrast, whole):  # type: ignore[no-untyped-def]
-    """Add contrast times structure, and the whole similarity, at each place of a row.
+    """Add contrast times structure, and the whole similarity, at each position of a row.
 
-    `similar` and `same` are scratch.
+    `similar` and `same` are temporary arrays.
     """
     centre, c1, c2, two = np.float32(_CENTRE), np.float32(_C1), np.float32(_C2), np.float32(2.0)
     for j in range(similar.size):
@@ -108,7 +114,7 @@ def _add_similarities(x, y, squares, products, similar, same, contrast, whole): 
         p, q = x[j] + centre, y[j] + centre
         similar[j] = (two * covariance + c2) / (variances + c2)
         same[j] = similar[j] * ((two * p * q + c1) / (p * p + q * q + c1))
-    for j in range(similar.size):  # in loops of their own: the one above then takes twice as many values at a time
+    for j in range(similar.size):  # separate loops, so that the one above processes twice as many values at a time
         contrast[j] += np.float64(similar[j])
     for j in range(similar.size):
         whole[j] += np.float64(same[j])
@@ -123,7 +129,7 @@ def _squares(p, q, both, product):  # type: ignore[no-untyped-def]
 
 @kernel
 def _one_scale(a, b, channels, weights, contrast, whole):  # type: ignore[no-untyped-def]
-    """Put the means over a scale, of each channel, into `contrast` and `whole`."""
+    """Write the means of a scale for each channel to `contrast` and `whole`."""
     height, n = a.shape
     inside = n - (_WINDOW - 1) * channels
     sums, column, f = np.zeros((2, inside), np.float64), np.empty(n, np.float32), np.empty((6, inside), np.float32)
@@ -148,9 +154,9 @@ def _one_scale(a, b, channels, weights, contrast, whole):  # type: ignore[no-unt
 
 @inner
 def _pairs(upper, lower, columns, out, channels):  # type: ignore[no-untyped-def]
-    """Put the means of each 2 x 2 pixels of two rows into `out`.
+    """Write the means of each 2 x 2 pixels of two rows to `out`.
 
-    `columns` is scratch of a row's size.
+    `columns` is a temporary array of the size of a row.
     """
     quarter = np.float32(0.25)
     for x in range(columns.size):
@@ -167,10 +173,7 @@ def _pairs(upper, lower, columns, out, channels):  # type: ignore[no-untyped-def
 
 @kernel
 def _halved(image, channels):  # type: ignore[no-untyped-def]
-    """Return the mean of each 2 x 2 pixels.
-
-    The last row and column of an odd side count twice.
-    """
+    """Return the mean of each 2 x 2 pixels. The last row and column of an odd side count twice."""
     height, n = image.shape
     out = np.empty(((height + 1) // 2, (n // channels + 1) // 2 * channels), np.float32)
     columns = np.empty(n, np.float32)

@@ -1,6 +1,6 @@
-"""Preprocessing: from a decoded photograph to a benchmark's size, as torchvision has it.
+"""Resize and crop decoded images to the size of a benchmark.
 
-Bit-equal on Pillow images.
+The results equal those of torchvision's transforms for Pillow images.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class _Preprocessing(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     channels: Literal["rgb", "keep"] = "rgb"
-    """``rgb``: a grey image becomes R = G = B, as ``convert("RGB")`` does; ``keep``: it stays one channel."""
+    """With ``rgb`` a grey image becomes R = G = B, as with ``convert("RGB")``. With ``keep`` it keeps one channel."""
 
     def problem(self, width: int, height: int) -> str | None:
         """Return why an image of this size cannot be preprocessed, or None."""
@@ -47,13 +47,13 @@ class _Preprocessing(BaseModel):
         raise NotImplementedError
 
     def as_json(self) -> dict[str, Any]:
-        """Return what stands in the manifest: every setting, the kind first."""
+        """Return the record in a manifest, with all settings, the kind first."""
         data = self.model_dump(mode="json")
         return {"kind": data.pop("kind"), **data}
 
 
 class ResizeCrop(_Preprocessing):
-    """torchvision's ``Resize(resize)`` (the short side) and ``CenterCrop(crop)``: ImageNet-C has 256 and 224."""
+    """torchvision's ``Resize(resize)`` (the short side) and ``CenterCrop(crop)``, with 256 and 224 for ImageNet-C."""
 
     kind: Literal["resize-crop"]
     resize: Side
@@ -71,7 +71,7 @@ class ResizeCrop(_Preprocessing):
 
 
 class CentralResize(_Preprocessing):
-    """The central `fraction` of each side, then `size` x `size`: .875 and 299."""
+    """Crop the central `fraction` of each side, then resize to `side` x `side`, for example 0.875 and 299."""
 
     kind: Literal["central-resize"]
     fraction: Annotated[float, Field(gt=0, le=1)]
@@ -83,7 +83,7 @@ class CentralResize(_Preprocessing):
 
 
 class Resize(_Preprocessing):
-    """Straight to `side` x `side`, the aspect not kept: Tiny-ImageNet-C has 64."""
+    """Resize to `side` x `side` without keeping the aspect ratio, with 64 for Tiny-ImageNet-C."""
 
     kind: Literal["resize"]
     side: Side
@@ -94,10 +94,10 @@ class Resize(_Preprocessing):
 
 
 class SurrogateInput(_Preprocessing):
-    """The size and channels that a model takes.
+    """Convert images to the input size and the channels of a model.
 
-    An image that has them is kept as it is. Of any other the short side becomes 256/224 of the model's, as ImageNet-C
-    has it, and the centre is taken. The size is the model's: a recipe leaves it out, a manifest has it.
+    An image that has this size is not changed. For other images, the short side is resized to 256/224 of the model's,
+    as in ImageNet-C, and the centre is cropped. Recipes leave out the size, and manifests record it.
     """
 
     kind: Literal["surrogate"]
@@ -129,9 +129,9 @@ class SurrogateInput(_Preprocessing):
 
 
 class Pad(_Preprocessing):
-    """As it is, in the middle of a black canvas of `side` x `side`.
+    """Place the image in the centre of a black canvas of `side` x `side` pixels.
 
-    Of an odd rest, the larger part is to the right and below.
+    If the margins cannot be equal, the right and lower ones are larger.
     """
 
     kind: Literal["pad"]
@@ -139,10 +139,7 @@ class Pad(_Preprocessing):
 
     def problem(self, width: int, height: int) -> str | None:
         if max(width, height) > self.side:
-            return (
-                f"is {width}x{height}, larger than the canvas of {self.side}x{self.side} that it is to lie on; "
-                "leave it out"
-            )
+            return f"is {width}x{height}, larger than the canvas of {self.side}x{self.side} pixels; leave it out"
         return None
 
     def resized(self, width: int, height: int) -> tuple[int, int]:
@@ -153,7 +150,7 @@ class Pad(_Preprocessing):
 
 
 class Unchanged(_Preprocessing):
-    """The image as it was decoded."""
+    """Keep the decoded image unchanged."""
 
     kind: Literal["none"]
 
@@ -166,9 +163,12 @@ Preprocessing = Annotated[AnyPreprocessing, Field(discriminator="kind")]
 
 
 def parse_preprocessing(record: Mapping[str, Any]) -> AnyPreprocessing:
-    """Return a preprocessing as it stands in a manifest.
+    """Return the preprocessing that a manifest records.
 
-    VerificationError says which settings no build has.
+    Raises
+    ------
+    VerificationError
+        The record is not valid. The message names the settings.
     """
     try:
         preprocessing: AnyPreprocessing = TypeAdapter(Preprocessing).validate_python(dict(record))
@@ -187,7 +187,7 @@ def parse_preprocessing(record: Mapping[str, Any]) -> AnyPreprocessing:
 
 
 def preprocess(image: NDArray[np.uint8], spec: AnyPreprocessing) -> NDArray[np.uint8]:
-    """Return an image as the benchmark's clean image.
+    """Return the clean image of a benchmark for a decoded image.
 
     Parameters
     ----------

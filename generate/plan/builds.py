@@ -21,8 +21,6 @@ from ...manifests.disk.jsonl import json_line
 from ...manifests.records.digests import source_digest
 from ...manifests.records.fields import Storage
 from ...manifests.records.models import ClassRecord
-from ..exports.layouts import get_layout
-from ..exports.placement import view_of_build
 from ..pixels.encoding import Encoding, encoding_of
 from ..pixels.metrics import DEFAULT_IMAGES, MULTISCALE_IMAGES, measured_indices
 from ..pixels.preprocessing import Preprocessing
@@ -66,9 +64,7 @@ class Build:
     """The ids of those that were asked for."""
     preprocessing: Preprocessing
     encoding: Encoding
-    storage: Storage | None
-    """None for a view."""
-    view: str | None
+    storage: Storage
     maker: SetMaker
     plugins: list[dict[str, Any]]
     """Records of the plugins that all sets come from, whichever were asked for: so sets can be added later."""
@@ -84,7 +80,7 @@ class Build:
     regions: RegionStore | None = None
     """Of a recipe whose samples are regions of images, and whose source has the images."""
     remarks: tuple[str, ...] = ()
-    """What a user should know beside the notes of the view and the textures."""
+    """Notes for the user, except those on textures."""
     disjoint_from: str | Path | Sequence[str | Path] = ()
     page: bool = True
     """Whether there is to be an index.html."""
@@ -116,8 +112,7 @@ class Build:
 
     def encoding_of(self, sample: Sample) -> Encoding:
         """Return how the images of a sample are stored."""
-        own = self.view is not None and get_layout(self.view).own_names
-        return encoding_of(sample.path or "", self.encoding) if own else self.encoding
+        return self.encoding if self.classes else encoding_of(sample.path or "", self.encoding)
 
     @property
     def title(self) -> str:
@@ -176,41 +171,20 @@ class Build:
         )
         return b"".join(map(json_line, rows))
 
-    def sinks(self, sets: Sequence[str]) -> tuple[Sink, ...]:
-        """Return where the images of sets go.
-
-        Raises
-        ------
-        BuildError
-            They do not fit into the view.
-        """
-        view = None
-        if self.view is not None:  # else none looks at the samples, which may be hundreds of thousands of regions
-            view = view_of_build(
-                self.view,
-                name=self.name,
-                version=self.version,
-                sets=[self.by_id[s] for s in sets],
-                samples=[c.sample for c in self.samples] or self.selected,
-                classes=self.classes,
-                encoding=self.encoding,
-            )
-        return make_sinks(self.storage, view, encoding=self.encoding, classes=self.classes, title=self.title)
-
     @cached_property
-    def asked_sinks(self) -> tuple[Sink, ...]:
-        """Where images of the sets that were asked for go, before the source is checked."""
-        return self.sinks(self.asked)
+    def sinks(self) -> tuple[Sink, ...]:
+        """The containers of the images."""
+        return make_sinks(self.storage, encoding=self.encoding, classes=self.classes, title=self.title)
 
     @property
     def stored_bytes(self) -> int:
         """The estimated bytes of one image in all sinks together."""
-        return sum(sink.stored_bytes(self.image_size) for sink in self.asked_sinks)
+        return sum(sink.stored_bytes(self.image_size) for sink in self.sinks)
 
     @property
     def held_bytes(self) -> int:
         """The estimated bytes of one image in memory until its part is written."""
-        return max(sink.held_bytes(self.image_size) for sink in self.asked_sinks)
+        return max(sink.held_bytes(self.image_size) for sink in self.sinks)
 
     def groups(self, sets: Sequence[str], all_runs: Sequence[Run]) -> list[tuple[str, ...]]:
         """Return sets in groups whose images of one run fit into memory together."""
@@ -267,8 +241,7 @@ class Build:
 
     def notes(self) -> tuple[str, ...]:
         """Return what a user should know of what was asked for."""
-        sinks = (note for sink in self.asked_sinks for note in sink.notes)
-        return (*sinks, *texture_notes(self.own_textures, self.chosen(self.asked)), *self.remarks)
+        return (*texture_notes(self.own_textures, self.chosen(self.asked)), *self.remarks)
 
     def job(self, directory: Path, sets: Sequence[str]) -> Job:
         """Return what workers need to know to make sets."""
@@ -278,7 +251,7 @@ class Build:
             self,
             directory,
             sets={s.id: s for s in self.chosen(sets)},
-            sinks=self.asked_sinks if set(sets) == set(self.asked) else self.sinks(sets),
+            sinks=self.sinks,
             measured=measured_indices(ids, images),
             multiscale=measured_indices(ids, min(images, MULTISCALE_IMAGES)),
             token=secrets.token_hex(8),

@@ -50,18 +50,16 @@ def with_samples(build: Build, found: Checked) -> Build:
 
 def refuse_several_shapes(build: Build, samples: Iterable[CheckedSample]) -> None:
     """Raise `BuildError` if clean images have several shapes and are stored in arrays, which need a single one."""
-    limited = next((sink.equal_shapes for sink in build.asked_sinks if sink.equal_shapes is not None), None)
-    if limited is None:
+    if all(sink.encodes for sink in build.sinks):
         return
     made = build.preprocessing
     shapes = {(*made.size(c.width, c.height)[::-1], c.channels if made.channels == "keep" else 3) for c in samples}
     if len(shapes) < 2:
         return
     shown = first_few([f"{h}x{w}x{channels}" for h, w, channels in sorted(shapes)])
-    instead = "--storage folder" if build.view is None else "a view of image files"
     raise BuildError(
-        f"The images have several shapes (height x width x channels: {shown}), and {limited} need images of one shape. "
-        f"Use {instead}, or a recipe whose preprocessing gives all images one size. Nothing was written."
+        f"The images have several shapes (height x width x channels: {shown}), and HDF5 arrays need images of one "
+        "shape. Use --storage folder, or a recipe whose preprocessing gives all images one size. Nothing was written."
     )
 
 

@@ -6,13 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ...arguments import as_list
 from ...corruptions.plugins import load_plugins, plugins_of
-from ...errors import BuildError, SourceError
+from ...errors import BuildError, SourceError, listed
 from ...manifests.records.models import SCHEMA_VERSION
-from ..exports.contents import placed
-from ..exports.layouts import get_layout
-from ..exports.placement import refuse_regions
 from ..pixels.encoding import Encoding, PngEncoding, encoding_of, named_encoding
 from ..pixels.preprocessing import Preprocessing, SurrogateInput
 from ..recipes.choice import CLEAN, choose_sets
@@ -20,6 +16,7 @@ from ..recipes.recipe import Recipe, load_recipe
 from ..recipes.two_factor import validation_notes
 from ..sinks.containers import containers_of
 from ..sources.check import Checked, Judge, check
+from ..sources.kept_names import equal_names, renamed_note, suffix_problems
 from ..sources.selection import HoldOut, held_groups, select, selection_record
 from ..sources.source import GROUPED_SOURCES, Sample, Source, named_source, open_source
 from .builds import Accept, Build, plugin_records
@@ -54,15 +51,12 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
     has_clean = any("clean" in s.names for s in resolved.sets)
     # clean can be built from any recipe, but only where the user names it
     sets = resolved.sets if has_clean else (clean, *resolved.sets)
-    chosen = choose_sets(resolved.sets, options.sets)
+    chosen = choose_sets(resolved.sets, options.sets, recipe=recipe)
     # the source: its samples, and which of them are selected
     hold_out = _hold_out(recipe, options)
     source = _open(source, options, recipe)
     if not source.classes:
         refuse_labels(source, options, recipe, chosen)
-    view = options.view if options.view is not None else None if source.classes else "source-tree"
-    if view is not None:
-        chosen = placed(get_layout(view), chosen, as_list(options.sets or ()))
     of_selection: list[str] = []
     chosen_samples = select(
         source.samples, **options.selection, hold_out=hold_out, classes=source.classes, notes=of_selection
@@ -83,7 +77,7 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
     )
     if isinstance(preprocessing, SurrogateInput):
         preprocessing = preprocessing.of(resources["surrogate"])
-    encoding = _encoding(recipe, options, view, selected)
+    encoding = _encoding(recipe, options, source, selected)
     looked_at = own_sizes(preprocessing) or recipe.regions is not None
     judge = None if recipe.regions is None else recipe.regions.problem
     probed = probe(source, selected, judge) if looked_at else Checked()
@@ -104,28 +98,25 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
         asked=tuple(s.id for s in chosen),
         preprocessing=preprocessing,
         encoding=encoding,
-        storage=None if view is not None else options.storage or recipe.storage.container,
-        view=view,
+        storage=options.storage or recipe.storage.container if source.classes else "folder",
         maker=SetMaker(resolved.table.side, options.seed, options.coupling, scale, resources, plugins),
         plugins=plugin_records(resolved.sets),
         metrics=options.metrics,
         image_size=size,
         workers=options.workers,
-        accept=_acceptance(recipe, source, view, options),
+        accept=_acceptance(recipe, source, options),
         identity={},
         regions=regions,
         page=options.page,
         disjoint_from=options.disjoint_from,
     )
-    if view is not None and build.region_table is not None:
-        refuse_regions(get_layout(view))
-    sinks = build.asked_sinks  # refuses what does not fit into a view before any image is looked at
+    if not source.classes:
+        _refuse_source_names(source, selected, encoding)
     if not options.any_shape:
-        refuse_other_source(recipe, view, probed, source=source, all_seen=False)
+        refuse_other_source(recipe, probed, source=source, all_seen=False)
     refuse_small_textures(build.maker, chosen, [(h, w) for w, h in dict.fromkeys(sizes)])
-    own_names = any(sink.own_names for sink in sinks)
-    # annotations, which images keep their names for, may say where content is
-    moves = {"moves_content": moving(sets)} if own_names else {}
+    # images keep their names for annotations, which may locate content
+    moves = {} if source.classes else {"moves_content": moving(sets)}
     identity = {
         "schema_version": SCHEMA_VERSION,
         "name": recipe.name,
@@ -136,11 +127,12 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
         "recipe": {
             **resolved.record,
             "preprocessing": preprocessing.as_json(),
+            **moves,
             **({} if regions is None else {"regions": regions.record}),
         },
         "source": {"name": source.scheme, "digest": "", "license": source.license},
         "preprocessing": preprocessing.as_json(),
-        "encoding": encoding.as_json(containers_of(sinks)),
+        "encoding": encoding.as_json(containers_of(build.sinks)),
         "classes": [c.as_json() for c in source.classes],
         "excluded": [],
         "selection": selection_record(
@@ -151,7 +143,6 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
             grouping=source.grouping,
             pattern=source.pattern,
         ),
-        "views": [record | moves for sink in sinks if (record := sink.view_record()) is not None],
         "metrics": 0,
     }
     table, side = resolved.table, 0 if own_sizes(preprocessing) else min(sizes[0])
@@ -160,7 +151,8 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
         *[f"Images of {side} pixels get the parameters of {table.name}, which are for {table.side}, as they are."]
         * (scale == "none" and side not in (0, table.side) and any(one.stages for one in chosen)),
         *validation_notes(chosen),
-        *(notes_on_annotations(build) if own_names else ()),
+        *(() if source.classes else renamed_note([s.path for s in selected if s.path], encoding.format)),
+        *(() if source.classes else notes_on_annotations(build)),
         *(() if regions is None else regions.notes),
         *(() if hold_out is None else hold_out.notes(source.samples)),
         *of_selection,
@@ -168,14 +160,25 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
     return replace(build, identity=identity, remarks=remarks)
 
 
-def _acceptance(recipe: Recipe, source: Source, view: str | None, options: BuildOptions) -> Accept:
-    """Return what refuses bad images, unless left out, and those not fitting recipe or view."""
+def _refuse_source_names(source: Source, selected: Sequence[Sample], encoding: Encoding) -> None:
+    """Raise `BuildError` for names that images of a source without classes cannot keep."""
+    problems = suffix_problems([s.path for s in selected if s.path])
+    problems += equal_names([(s.path, s.id) for s in selected], encoding.format)
+    if problems:
+        raise BuildError(
+            f"The images of the source {source.scheme} keep their names, and some names do not fit:\n{listed(problems)}"
+            "\nRename them in the source, or use a recipe that stores JPEG."
+        )
+
+
+def _acceptance(recipe: Recipe, source: Source, options: BuildOptions) -> Accept:
+    """Return the function that refuses unusable images, unless they are skipped, and images that do not fit."""
 
     def accept(found: Checked, few: bool = False) -> tuple[list[tuple[str, str]], list[str]]:
         if not found.good or not (few or options.skip_bad):
             found.raise_for_bad(source.notes)
         if not options.any_shape:
-            refuse_other_source(recipe, view, found, source=source, all_seen=True)
+            refuse_other_source(recipe, found, source=source, all_seen=True)
         named = [(s.id, (w, h, c)) for s, _, w, h, c in found.good]
         unexpected = [] if recipe.expects is None else recipe.expects.problems(named)
         return sorted([*source.notes, *found.bad]), unexpected
@@ -208,7 +211,7 @@ def _open(source: str | Source, options: BuildOptions, recipe: Recipe) -> Source
     return open_source(source, labels=options.labels, split=options.split, images=options.images, groups=groups)
 
 
-def _encoding(recipe: Recipe, options: BuildOptions, view: str | None, selected: Sequence[Sample]) -> Encoding:
+def _encoding(recipe: Recipe, options: BuildOptions, source: Source, selected: Sequence[Sample]) -> Encoding:
     """Return how images are stored: PNG where they all keep names of files that are."""
     encoding = recipe.encoding
     if options.encoding is not None:
@@ -217,8 +220,7 @@ def _encoding(recipe: Recipe, options: BuildOptions, view: str | None, selected:
         raise BuildError("--optimize applies to JPEG, and the images are stored as PNG. Leave --optimize out.")
     if options.optimize:
         encoding = encoding.model_copy(update={"optimize": True})
-    own_names = view is not None and get_layout(view).own_names
-    if own_names and all(encoding_of(s.path or "", encoding).lossless for s in selected):
+    if not source.classes and all(encoding_of(s.path or "", encoding).lossless for s in selected):
         return PngEncoding()
     return encoding
 

@@ -110,15 +110,15 @@ def region_store(
     region_bytes = stored_bytes(recipe.encoding, (table.size,) * 2)
     table_bytes = stored_bytes(PngEncoding(), (width, height)) + rows / seen * ROW_BYTES
     small = table_bytes <= TABLE_BELOW * regions / seen * region_bytes
-    plain = options.view is None and not any(spec.stages for spec in asked)
+    plain = not any(spec.stages for spec in asked)
     # whoever chooses storage or encoding wants images
     chosen = options.storage is not None or options.encoding is not None
     own = small and plain and not chosen and not any(spec.stages for spec in sets)
     store: Store = options.store or ("table" if own else "images")
     if store == "table" and not plain:
-        what = f"the view {options.view}" if options.view is not None else "sets of corrupted regions"
         raise BuildError(
-            f"--store table holds whole images and which regions to cut from them, not {what}. Use --store images."
+            "--store table stores whole images and the regions to cut from them, so sets of corrupted regions need "
+            "--store images."
         )
     if store == "table" and options.encoding not in (None, "png"):
         raise BuildError(

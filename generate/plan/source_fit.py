@@ -8,8 +8,6 @@ from ...corruptions.add_ons import readable
 from ...corruptions.registry import get_corruption
 from ...errors import BuildError, SourceError, first_few, listed
 from ...quantities import size
-from ..exports.contents import unexpected
-from ..exports.layouts import get_layout
 from ..recipes.expectations import Named, refusal
 from ..recipes.recipe import Recipe, load_recipe
 from ..recipes.recipe_files import recipe_names
@@ -33,13 +31,12 @@ SAMPLE = (
 )
 
 
-def refuse_other_source(recipe: Recipe, view: str | None, found: Checked, *, source: Source, all_seen: bool) -> None:
-    """Raise if the recipe, or the view, is made for other images.
+def refuse_other_source(recipe: Recipe, found: Checked, *, source: Source, all_seen: bool) -> None:
+    """Raise if the recipe is made for other images.
 
     Parameters
     ----------
     recipe : Recipe
-    view : str or None
     found : Checked
         Images as they are in the source.
     source : Source
@@ -50,21 +47,13 @@ def refuse_other_source(recipe: Recipe, view: str | None, found: Checked, *, sou
     ------
     SourceError
         The recipe expects others.
-    BuildError
-        The view expects others.
     """
     unnamed = f" {SAMPLE}" if source.scheme == "sample" else ""
     images: list[Named] = [(s.path or s.id, (w, h, c)) for s, _, w, h, c in found.good]
-    expects, preprocessing = recipe.expects, recipe.preprocessing
+    expects = recipe.expects
     if expects is not None and (problems := expects.problems(images, all_seen=all_seen)):
         text = refusal(f"The recipe {recipe.name}", expects, problems, _alternative(recipe, images))
         raise SourceError(f"{text} Nothing was written.{unnamed}")
-    if view is not None:
-        colour = preprocessing.channels == "rgb"
-        clean = [(name, (*preprocessing.size(w, h), 3 if colour else c)) for name, (w, h, c) in images]
-        problem = unexpected(get_layout(view), clean, all_seen=all_seen)
-        if problem is not None:
-            raise BuildError(f"{problem} Nothing was written.{unnamed}")
 
 
 def _alternative(recipe: Recipe, images: Sequence[Named]) -> str:
@@ -103,13 +92,8 @@ def _shared_part(recipe: Recipe, other: Recipe) -> float:
 def refuse_labels(source: Source, options: BuildOptions, recipe: Recipe, sets: Sequence[SetSpec]) -> None:
     """Raise `BuildError` for all that needs labels, or other names than images' own."""
     problems = []
-    if options.storage is not None:
-        stored = (
-            "HDF5 shards, which have no names"
-            if options.storage != "folder"
-            else "class folders, and there are no classes"
-        )
-        problems.append(f"--storage {options.storage} stores images in {stored}: leave it out")
+    if options.storage in ("hdf5", "both"):
+        problems.append(f"--storage {options.storage} stores images in HDF5 shards, which have no names: leave it out")
     for flag, given in (("--per-class", options.per_class), ("--per-super-category", options.per_super_category)):
         if given is not None:
             problems.append(f"{flag} chooses images by their labels: use --samples, --first or --ids")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from ...arguments import set_patterns
 from ...corruptions.calibrations import Calibration, ladder
@@ -14,6 +14,9 @@ from ...corruptions.registry import get_corruption, is_corruption
 from ...corruptions.stages import parse_chain, resolve_stage, set_id
 from ...errors import CorruptsetError, UnknownCorruption, listed, suggest
 from .set_spec import SetSpec
+
+if TYPE_CHECKING:
+    from .recipe import Recipe
 
 CLEAN = SetSpec("clean", ())
 LEVELS = 30
@@ -33,7 +36,7 @@ _ZERO = re.compile(r"[a-z0-9_]+/00?")
 """A corruption at severity or level 0: the clean images."""
 
 
-def choose_sets(sets: Sequence[SetSpec], globs: Sequence[str] | None) -> list[SetSpec]:
+def choose_sets(sets: Sequence[SetSpec], globs: Sequence[str] | None, *, recipe: Recipe | None = None) -> list[SetSpec]:
     """Return the sets whose id or alias matches a pattern, in the recipe's order.
 
     Parameters
@@ -43,6 +46,8 @@ def choose_sets(sets: Sequence[SetSpec], globs: Sequence[str] | None) -> list[Se
     globs : sequence of str or None
         Shell patterns; None is all. ``clean``, named exactly or as ``fog/0``, adds the clean set where the recipe has
         none.
+    recipe : Recipe, optional
+        The recipe of the sets. An error about a set that it lacks then names the recipes that have it.
 
     Raises
     ------
@@ -64,9 +69,29 @@ def choose_sets(sets: Sequence[SetSpec], globs: Sequence[str] | None) -> list[Se
     if "clean" in globs and not any("clean" in s.names for s in sets):
         known.insert(0, CLEAN)
     chosen, problems = matching_sets(known, globs)
+    if problems and recipe is not None:
+        missing = [g for g in globs if not matching_sets(known, [g])[0]]
+        problems = [_elsewhere(g, recipe) or problem for g, problem in zip(missing, problems, strict=True)]
     if problems:
         raise UnknownCorruption(f"--sets:\n{listed(problems)}\n`corruptset show RECIPE` lists the sets of a recipe.")
     return chosen
+
+
+def _elsewhere(pattern: str, recipe: Recipe) -> str:
+    """Return a sentence that names the other recipes for the same images that have a set, or an empty string."""
+    from .recipe import load_recipe
+    from .recipe_files import recipe_names
+
+    others = [load_recipe(name) for name in recipe_names() if name != recipe.name]
+    alike = [
+        other.name
+        for other in others
+        if (other.calibration, other.preprocessing) == (recipe.calibration, recipe.preprocessing)
+        and matching_sets(other.resolve().sets, [pattern])[0]
+    ]
+    if not alike:
+        return ""
+    return f"{pattern!r} is not a set of {recipe.name}. It is a set of {' and '.join(alike)}."
 
 
 def matching_sets(sets: Sequence[Set], globs: Sequence[str]) -> tuple[list[Set], list[str]]:

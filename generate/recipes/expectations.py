@@ -1,4 +1,4 @@
-"""Images that a recipe or a view is made for: size, channels, and contradictions."""
+"""The images that a recipe or a layout is made for: their size and channels."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SHOWN = 3
 
 
 class Expects(RecipeTable):
-    """``[expects]`` of a recipe, or what a view says of itself."""
+    """The images that a recipe or a layout is made for: ``[expects]`` of a recipe."""
 
     sizes: tuple[tuple[Side, Side], ...] = ()
     """(width, height) that every image has one of."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ from ...corruptions.calibrations import DEFAULT_LADDER, Calibration, get_calibra
 from ...corruptions.plugins import load_plugin
 from ...corruptions.stages import Coupling
 from ...error_lines import mistake_lines
-from ...errors import CorruptsetError, PluginError, RecipeError, mistakes
+from ...errors import CorruptsetError, PluginError, RecipeError, mistakes, quoted
 from ...manifests.records.fields import LONGEST_NAME
 from ..pixels.encoding import Encoding
 from ..pixels.preprocessing import Preprocessing
@@ -196,8 +197,10 @@ def load_recipe(recipe: str | Path | Recipe) -> Recipe:
     """
     if isinstance(recipe, Recipe):
         return recipe
-    if isinstance(recipe, Path) or recipe.endswith(".toml"):
-        text, where, folder = read_recipe(recipe)
+    if not isinstance(recipe, str | os.PathLike):
+        raise RecipeError(f"recipe is {quoted(recipe)}; expected the name of a recipe, or the path of a file (.toml).")
+    if isinstance(recipe, os.PathLike) or recipe.endswith(".toml"):
+        text, where, folder = read_recipe(Path(recipe))
         return parse_recipe(text, where, folder=folder)
     return _shipped(known_name(recipe))
 

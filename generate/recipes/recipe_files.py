@@ -13,7 +13,7 @@ from typing import Any
 
 from ...corruptions.add_ons import installed_files, where_to_get
 from ...corruptions.registry import corruption_names
-from ...errors import RecipeError, listed, suggest, unread_settings
+from ...errors import RecipeError, listed, suggest
 from ...files import parse_toml, read_text, reason
 
 
@@ -73,7 +73,7 @@ def known_name(recipe: str) -> str:
         )
     known = [*recipe_names(), *recipe_aliases()]
     hint = f"{suggest(recipe, known)} `corruptset list recipes` names all; the path of a recipe file ends in .toml."
-    raise RecipeError(f"There is no recipe {recipe!r}.{unread_settings(recipe) or where_to_get(recipe) or hint}")
+    raise RecipeError(f"There is no recipe {recipe!r}.{where_to_get(recipe) or hint}")
 
 
 def read_values(text: str, where: str, folder: Path | None, seen: tuple[str, ...] = ()) -> dict[str, Any]:

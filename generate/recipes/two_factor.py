@@ -13,7 +13,6 @@ from ...arguments import as_list
 from ...corruptions.registry import get_corruption
 from ...error_lines import mistake_lines
 from ...errors import RecipeError, first_few, listed
-from ...plain_arguments import plain_arguments
 from ...quantities import plural
 from .recipe import Recipe, load_recipe, recipe_of
 from .set_spec import SetSpec
@@ -33,7 +32,6 @@ IMAGES = {"cifar": "32x32 pixels", "mnist": "28x28 pixels and grey"}
 """Calibration -> what the images of its sources are like."""
 
 
-@plain_arguments
 def pairs(
     first: Sequence[str],
     second: Sequence[str],

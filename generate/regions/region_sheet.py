@@ -1,4 +1,4 @@
-"""A sheet of regions: one of each size, its neighbours and its shrunk regions."""
+"""Contact sheets of regions: one region of each size with its neighbours and its shrunk regions."""
 
 from __future__ import annotations
 
@@ -12,23 +12,19 @@ from PIL import Image, ImageDraw
 from ...errors import RecipeError, SourceError
 from ...manifests.records.models import RegionRecord
 from ...manifests.regions.crops import Crops, CutCrops
-from ...pages.sheets.sheet import BLANK, Cell, SheetLine, sheet
-from ...pages.sheets.style import LARGEST
+from ...pages.contact_sheet import BLANK, LARGEST, Cell, SheetRow, draw_sheet
 from ..recipes.recipe import Recipe
 from .block_draws import region_rows
 
 _MARK = (230, 30, 30)
 _STEPS = list(product((-1, 0, 1), repeat=2))
-"""From a region to its neighbours and itself, down and across."""
+"""The steps from a region to its neighbours and itself, as (y, x)."""
 Numbers = list[int | None]
-"""The numbers of nine regions, row by row; None for one that is not there."""
+"""The numbers of nine regions, row by row. None means that the region does not exist."""
 
 
 def neighbourhoods(crops: Crops) -> Iterator[tuple[RegionRecord, Numbers, Numbers]]:
-    """Yield an anchor of each group of regions, its neighbours and its shrunk regions.
-
-    The neighbours are nine, with the anchor itself.
-    """
+    """Yield an anchor of each group of regions, its nine neighbours (with itself in the middle) and shrunk regions."""
     number_of = {(r.side, r.y, r.x): n for n, r in enumerate(crops.regions())}
     anchors: dict[str, list[RegionRecord]] = {}
     for region in crops.regions():
@@ -44,27 +40,32 @@ def neighbourhoods(crops: Crops) -> Iterator[tuple[RegionRecord, Numbers, Number
 
 
 def region_sheet(image: NDArray[np.uint8], recipe: Recipe, seed: int, sample_id: str, *, side: int = LARGEST) -> bytes:
-    """Return a sheet of some regions that a build makes of an image, as PNG.
+    """Return a contact sheet of some regions of an image as PNG, equal to those of a build.
 
-    No picture's longer side has more than `side` pixels.
+    The longer side of each image on the sheet has at most `side` pixels. The positions of regions are drawn with
+    `sample_id` as key.
 
-    RecipeError: the recipe has no regions. SourceError: the image, whose id the blocks are drawn from, is too small for
-    them.
+    Raises
+    ------
+    RecipeError
+        If the recipe has no regions.
+    SourceError
+        If the image is too small for the regions.
     """
     table = recipe.regions
     if table is None:
         raise RecipeError(
-            f"The recipe {recipe.name} has no [regions]. Those that have: fragile-imagenet, fragile-cifar10, ..."
+            f"The recipe {recipe.name} has no [regions]. Choose one with regions, such as fragile-imagenet."
         )
     height, width = image.shape[:2]
     if (problem := table.problem(width, height)) is not None:
-        raise SourceError(f"The picture {sample_id} {problem}.")
+        raise SourceError(f"The image {sample_id} {problem}.")
     crops = CutCrops(image, list(region_rows(table, seed, sample_id, width, height)), None)
-    lines: list[SheetLine] = []
+    lines: list[SheetRow] = []
     for anchor, neighbours, shrunk in neighbourhoods(crops):
         cropped = table.kind == "crop"
         what = f"; shrunk {anchor.side - 2}" if cropped else ""
-        lines.append(SheetLine(f"{anchor.group}: side {anchor.side} at y {anchor.y}, x {anchor.x}{what}"))
+        lines.append(SheetRow(f"{anchor.group}: side {anchor.side} at y {anchor.y}, x {anchor.x}{what}"))
         cells = _cells(crops, neighbours, "y{:+d} x{:+d}", -1)
         cells[4] = "the region", cells[4][1]
         smaller = _cells(crops, shrunk, "shrunk y{:+d} x{:+d}", 0)
@@ -72,20 +73,20 @@ def region_sheet(image: NDArray[np.uint8], recipe: Recipe, seed: int, sample_id:
         for row in range(3):
             some = slice(3 * row, 3 * row + 3)
             whole: Cell = ("in its image", marked) if row == 1 else ("", BLANK)
-            lines.append(SheetLine("", [whole, *cells[some], *smaller[some]] if cropped else cells[some]))
-    return sheet(lines, title=f"{sample_id}, {recipe.name} {recipe.version}, seed {seed}", side=side)
+            lines.append(SheetRow("", [whole, *cells[some], *smaller[some]] if cropped else cells[some]))
+    return draw_sheet(lines, title=f"{sample_id}, {recipe.name} {recipe.version}, seed {seed}", side=side)
 
 
 def _cells(crops: Crops, numbers: Numbers, name: str, first: int) -> list[Cell]:
-    """Return nine regions with their names, whose places are counted from the first."""
-    pictures = [None if number is None else crops[number] for number in numbers]
+    """Return nine regions with their names, in which offsets are counted from `first`."""
+    images = [None if number is None else crops[number] for number in numbers]
     names = [name.format(first + 1 + dy, first + 1 + dx) for dy, dx in _STEPS]
-    return list(zip(names, pictures, strict=True))
+    return list(zip(names, images, strict=True))
 
 
 def _marked(image: NDArray[np.uint8], region: RegionRecord) -> NDArray[np.uint8]:
-    """Return the image with a frame around a region."""
-    picture = Image.fromarray(image if image.shape[2] == 3 else image[:, :, 0]).convert("RGB")
+    """Return an image with a frame around a region."""
+    drawn = Image.fromarray(image if image.shape[2] == 3 else image[:, :, 0]).convert("RGB")
     corners = region.x, region.y, region.x + region.side - 1, region.y + region.side - 1
-    ImageDraw.Draw(picture).rectangle(corners, outline=_MARK, width=max(1, max(picture.size) // 112))
-    return np.array(picture)
+    ImageDraw.Draw(drawn).rectangle(corners, outline=_MARK, width=max(1, max(drawn.size) // 112))
+    return np.array(drawn)

@@ -26,13 +26,7 @@ CONTENT = "content.json"
 
 @dataclass(frozen=True, kw_only=True)
 class RemakeOptions:
-    """What is needed to make samples again; each field but `source` is as of `BuildOptions`.
-
-    Parameters
-    ----------
-    source : str or Source, optional
-        Where the samples came from, to make them again; not needed for ``sample``.
-    """
+    """The options of `verify`, `rebuild` and `page` that say what a dataset was built from."""
 
     source: str | Source | None = None
     labels: str | Path | None = None

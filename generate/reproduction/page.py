@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ...corruptions.registry import Images
 from ...errors import BuildError, MachineError, VerificationError
 from ...files import reason
 from ...manifests.disk.atomic import write_atomic
 from ...manifests.manifest_file import result_path
-from ...manifests.paths import PARTIAL
+from ...manifests.paths import PARTIAL, with_a_name
 from ...manifests.reader import DataSet
 from ...manifests.records.report import Progress
-from ...plain_arguments import plain_arguments
 from ...progress import progress_function, shows_progress
-from ...signatures import showing
 from ..page.build_page import build_page
-from ..page.pictures import CleanOf
+from ..page.thumbnails import CleanOf
 from ..pixels.preprocessing import parse_preprocessing
 from ..plan.job import CheckedSample, load_clean
 from ..sources.source import Source
@@ -40,16 +36,16 @@ class PageMade:
     """Whether the page shows clean images."""
 
 
-@plain_arguments
-@showing(RemakeOptions)
 @shows_progress("page")
 def page(
     directory: str | Path,
     source: str | Source | None = None,
     *,
     out: str | Path | None = None,
+    labels: str | Path | None = None,
+    images: str | None = None,
+    groups: str | Path | None = None,
     progress: Progress | bool | None = None,
-    **options: Any,
 ) -> PageMade:
     """Write the page of a finished dataset into an HTML file. The dataset is not changed.
 
@@ -64,12 +60,11 @@ def page(
         Where clean images come from, if they are not stored; not needed for a build of ``sample``.
     out : path, optional
         The file, which must be outside of datasets. The default is ``<name>-<version>.html`` next to the dataset.
+    labels, images, groups : optional
+        What the build was given to read its source.
     progress : callable or bool, optional
         Called with the step, what is done and the total. By default a bar is shown in a terminal and in a notebook;
         False shows none.
-    **options
-        What else the source needs: the fields labels, images and groups of
-        `corruptset.generate.reproduction.inputs.RemakeOptions`.
 
     Returns
     -------
@@ -93,11 +88,11 @@ def page(
         The file cannot be written.
     """
     data = DataSet(directory)
-    root = data.path if data.path.name not in ("", "..") else Path(os.path.abspath(data.path))
+    root = with_a_name(data.path)
     if (root / PARTIAL).exists():
         raise BuildError(f"{root} is a part of a dataset, and a page shows all of it. Unpack its other archives first.")
     file = result_path(out or root.with_name(f"{root.name}.html"), is_page=True)
-    clean_of = clean_images(data, RemakeOptions(source=source, **options))
+    clean_of = clean_images(data, RemakeOptions(source=source, labels=labels, images=images, groups=groups))
     progress_function(progress)("drawing", 0, 0)
     text = build_page(data, clean_of)
     try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from blake3 import blake3
@@ -18,9 +17,7 @@ from ...manifests.paths import CONTACT, MANIFEST, PAGE, README, set_path, unfini
 from ...manifests.reader import DataSet
 from ...manifests.records.models import ImageRecord
 from ...manifests.release.release import Release, read_release
-from ...plain_arguments import plain_arguments
 from ...progress import progress_function, shows_progress
-from ...signatures import showing
 from ..build import Progress, make_build
 from ..built import Built
 from ..commit.interruption import resumable
@@ -65,8 +62,6 @@ class Rebuilt:
         return self.built._repr_html_()
 
 
-@plain_arguments
-@showing(RemakeOptions)
 @shows_progress("rebuild")
 def rebuild(
     manifest: str | Path,
@@ -74,8 +69,15 @@ def rebuild(
     out: str | Path = "corruptset-out",
     *,
     sets: Sequence[str] | None = None,
+    labels: str | Path | None = None,
+    images: str | None = None,
+    groups: str | Path | None = None,
+    frost_textures: str | Path | None = None,
+    plugins: Sequence[str | Path] | None = None,
+    surrogate: str | Path | None = None,
+    device: str | None = None,
+    jobs: int | None = None,
     progress: Progress | bool | None = None,
-    **options: Any,
 ) -> Rebuilt:
     """Make a data set again from its source and its records, checking every image.
 
@@ -91,13 +93,22 @@ def rebuild(
     out : path
         The data set goes to ``<out>/<name>-<version>``.
     sets : sequence of str, optional
-        Globs over set ids and aliases; by default all of the manifest's.
+        Patterns of set ids and aliases, by default all sets of the manifest.
+    labels, images, groups : optional
+        What the build was given to read its source.
+    frost_textures : path, optional
+        The folder of frost textures that the dataset was built with.
+    plugins : sequence of str or path, optional
+        The Python modules, or their files, of corruptions that are not corruptset's.
+    surrogate : path, optional
+        The model file (.toml) that the sets of ``pgd`` and ``model_gradient`` follow.
+    device : str, optional
+        Where the model runs: ``cpu``, ``cuda`` or ``cuda:1``.
+    jobs : int, optional
+        The number of worker processes, by default one per core.
     progress : callable or bool, optional
         Called with the step, what is done and the total. By default a bar is shown in a terminal and in a notebook;
         False shows none.
-    **options
-        The other fields of `corruptset.generate.reproduction.inputs.RemakeOptions`: labels, images, groups,
-        frost_textures, surrogate, device, jobs.
 
     Returns
     -------
@@ -125,7 +136,17 @@ def rebuild(
                 f"{directory} is the release itself. Choose another --out, or make what is missing in place: "
                 f"corruptset verify {directory} --repair --source SOURCE."
             )
-        remake = RemakeOptions(source=source, **options)
+        remake = RemakeOptions(
+            source=source,
+            labels=labels,
+            images=images,
+            groups=groups,
+            frost_textures=frost_textures,
+            plugins=plugins,
+            surrogate=surrogate,
+            device=device,
+            jobs=jobs,
+        )
         release = read_release(data, [s.id for s in choose_sets(specs_of(data.manifest), sets)])
         build = recorded_build(data, remake, sets=sets)
         try:

@@ -116,7 +116,6 @@ def recorded_build(
         preprocessing=preprocessing,
         encoding=parse_encoding(manifest.encoding),
         storage=storage_of(containers),
-        view=str(manifest.views[0].get("view")) if containers == ["view"] else None,
         maker=SetMaker(side, manifest.seed, manifest.coupling, manifest.scale, resources, plugins),
         plugins=[record.as_json() for record in manifest.plugins],
         metrics=identity["metrics"],

@@ -12,7 +12,6 @@ import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -33,16 +32,16 @@ from ...manifests.paths import (
     SHA256SUMS,
     SHARDS,
     WORK_FOLDER,
-    own_names,
+    image_folder,
+    keeps_source_names,
     set_path,
-    set_places,
 )  # fmt: skip
 from ...manifests.records.digests import sha256_bytes, source_digest
 from ...manifests.records.models import FileRecord, ImageRecord, Manifest, SampleRecord
 from ...manifests.records.parsing import record_or_mistakes
 from ...manifests.records.report import Progress, VerificationReport, printable
 from ...manifests.verify.ladder import verify_directory
-from ...manifests.verify.rules import manifest_problems, manifest_witness, sample_problems
+from ...manifests.verify.rules import contradicts_manifest, manifest_problems, sample_problems
 from ...pixels import pixel_digest
 from ..commit.data_card import data_card, license_text
 from ..commit.finish import contact_of, sample_record
@@ -94,9 +93,7 @@ def repair(directory: Path, before: VerificationReport, options: RemakeOptions, 
         # Samples first: all that follows names samples by these records.
         if m.sound(SAMPLES) or _samples(m):
             if sets:  # whole sets are made for their rows
-                folder = m.make(
-                    ["files", "arrays", "shards"], m.whole_parts(product(range(len(m.build.runs)), sets)), {}
-                )
+                folder = m.make(["files", "shards"], m.whole_parts(product(range(len(m.build.runs)), sets)), {})
                 parts = [part for _, part in sidecars(folder) if part is not None]
                 for set_id in sets:
                     of_set = sorted((part.run, part.sets[set_id].lines) for part in parts if set_id in part.sets)
@@ -132,10 +129,10 @@ def _trusted(m: Mending) -> bool:
         if sound := not problems and m.sound(SAMPLES):
             problems = list(sample_problems(manifest, list(read_jsonl(m.root / SAMPLES, SampleRecord))))
         wrong = [problem.detail for problem in problems]
-        if not wrong and manifest_witness(sha256_bytes(data), _sums(m.root)) == "contradicts":
+        if not wrong and contradicts_manifest(sha256_bytes(data), _sums(m.root)):
             m.leave(
                 MANIFEST,
-                "it is not the one that SHA256SUMS names: one of the two was changed, and nothing says which; fetch "
+                "SHA256SUMS has another hash of it. One of the two files was changed, and nothing says which. Fetch "
                 "both again",
             )
             wrong = [] if sound else ["samples.jsonl, which could speak for it, is not whole"]
@@ -212,15 +209,14 @@ def _sample_row(m: Mending, index: int, sample: Sample, sha256: str) -> bytes:
 
 
 def _images(m: Mending, wrong: Collection[str]) -> None:
-    """Make again the images, shards and arrays among the paths of problems."""
+    """Regenerate the images and shards among the paths of problems."""
     paths = {path.partition("#")[0] for path in wrong} | set(wrong)
     single: dict[tuple[str, int], tuple[str, str]] = {}
     shared: dict[tuple[str, int], tuple[str, str]] = {}
-    places = set_places(m.manifest)
     for record in m.manifest.sets:
         for row in read_jsonl(m.root / set_path(record.id), ImageRecord) if m.sound(set_path(record.id)) else ():
             for stored in (file for file in row.files if printable(file.path) in paths):
-                if stored.row is None and stored.path.startswith(f"{places[record.id][0]}/"):
+                if stored.row is None and stored.path.startswith(f"{image_folder(record.id)}/"):
                     single[record.id, row.index] = stored.path, stored.sha256
                 elif stored.row is not None and stored.path in m.sha256s:
                     shared[record.id, row.index] = stored.path, m.sha256s[stored.path]
@@ -228,11 +224,11 @@ def _images(m: Mending, wrong: Collection[str]) -> None:
         m.make(["files"], m.narrow_parts(single), single)
     if shared:
         length = m.build.runs[0].count
-        m.make(["arrays", "shards"], m.whole_parts((index // length, s) for s, index in shared), shared)
+        m.make(["shards"], m.whole_parts((index // length, s) for s, index in shared), shared)
 
 
 def _texts(m: Mending) -> None:
-    """Make the texts again: those of the records, of a view, and of the source."""
+    """Regenerate text files: those that follow from the records, and those of the source."""
     covered = {SAMPLES, *(set_path(s.id) for s in m.manifest.sets)}
     wrong = [path for path in m.sha256s if path not in covered and not path.startswith(SHARDS) and m.wrong(path)]
     makers: dict[str, Callable[[], bytes]] = {
@@ -245,11 +241,8 @@ def _texts(m: Mending) -> None:
         ),
     }
     sources: Mapping[str, Path] = {}
-    arrays: set[str] = set()
     if not makers.keys() >= set(wrong):
-        sources = m.source.other_files if own_names(m.manifest) else {}
-        arrays = {path for sink in m.job.sinks for path in sink.shared_files()}
-        makers |= {path: partial(bytes, data) for sink in m.job.sinks for path, data in sink.texts(m.sha256s)}
+        sources = m.source.other_files if keeps_source_names(m.manifest) else {}
         makers |= {path: file.read_bytes for path, file in sources.items()}
     for path in wrong:
         if path in makers:
@@ -257,7 +250,7 @@ def _texts(m: Mending) -> None:
                 m.put(path, makers[path](), *(() if path in sources else ("pillow", "corruptset")))
             except VerificationError as e:  # images that it shows could not be mended
                 m.leave(path, str(e))
-        elif path not in arrays:
+        else:
             m.leave(path, "nothing says how it is made; fetch it again")
 
 
@@ -266,5 +259,5 @@ def _checksums(m: Mending) -> None:
     data = (m.root / MANIFEST).read_bytes()
     record = FileRecord(path=MANIFEST, bytes=len(data), sha256=sha256_bytes(data))
     right, present = sha256sums_bytes([*m.manifest.files, record]), _sums(m.root)
-    if present != right and manifest_witness(record.sha256, present) != "contradicts":
+    if present != right and not contradicts_manifest(record.sha256, present):
         m.put(SHA256SUMS, right, sha256=sha256_bytes(right))

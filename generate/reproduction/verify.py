@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
+from ...arguments import whole_number
 from ...errors import CorruptsetError, ParameterError, require_build
 from ...manifests.disk.remote import data_folder
 from ...manifests.manifest_file import load_manifest
@@ -15,10 +16,9 @@ from ...manifests.reader import DataSet
 from ...manifests.records.models import Manifest
 from ...manifests.records.report import Level, Problem, Progress, VerificationReport
 from ...manifests.verify.ladder import verify_directory
-from ...plain_arguments import plain_arguments
 from ...progress import progress_function, shows_progress
-from ...signatures import showing
-from ..exports.export_check import check_view, is_view, verify_view
+from ..exports.export_check import check_export, verify_export
+from ..exports.export_record import is_export
 from ..sources.source import Source
 from .inputs import RemakeOptions
 
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from .mending import Mending
 
 
-@plain_arguments
-@showing(RemakeOptions)
 @shows_progress("verify")
 def verify(
     directory: str | Path,
@@ -36,17 +34,24 @@ def verify(
     rederive: int | Literal["all"] | None = None,
     repair: bool = False,
     source: str | Source | None = None,
+    labels: str | Path | None = None,
+    images: str | None = None,
+    groups: str | Path | None = None,
     calibration_side: int | None = None,
-    view: str | Path | None = None,
+    frost_textures: str | Path | None = None,
+    plugins: Sequence[str | Path] | None = None,
+    surrogate: str | Path | None = None,
+    device: str | None = None,
+    jobs: int | None = None,
+    export: str | Path | None = None,
     progress: Progress | bool | None = None,
-    **options: Any,
 ) -> VerificationReport:
     """Check a data set: structure, files, sizes, hashes, pixels; and samples made again.
 
     Parameters
     ----------
     directory : path
-        The one that holds manifest.json; or a view, with VIEW.json.
+        The one that holds manifest.json; or that of an export, with VIEW.json.
     level : {"structure", "sizes", "hashes", "pixels"}
         How far to climb.
     rederive : int or "all", optional
@@ -58,16 +63,25 @@ def verify(
         again. The report says what was mended; what could not be is a problem of kind ``unmended``.
     source : str or Source, optional
         Where the samples came from; not needed for a build of ``sample``.
+    labels, images, groups : optional
+        What the build was given to read its source.
     calibration_side : int, optional
         The reference side of the calibration, in place of the one in the manifest.
-    view : path, optional
-        Check the view that was exported from this data set to there, image by image, against the data set's digests.
+    frost_textures : path, optional
+        The folder of frost textures that the dataset was built with.
+    plugins : sequence of str or path, optional
+        The Python modules, or their files, of corruptions that are not corruptset's.
+    surrogate : path, optional
+        The model file (.toml) that the sets of ``pgd`` and ``model_gradient`` follow.
+    device : str, optional
+        Where the model runs: ``cpu``, ``cuda`` or ``cuda:1``.
+    jobs : int, optional
+        The number of worker processes, by default one per core.
+    export : path, optional
+        Check the export in this folder, which was made from this dataset, image by image against the dataset.
     progress : callable or bool, optional
         Called with the step, what is done and the total. By default a bar is shown in a terminal and in a notebook;
         False shows none.
-    **options
-        The other fields of `corruptset.generate.reproduction.inputs.RemakeOptions`: labels, images, groups,
-        frost_textures, surrogate, device, jobs.
 
     Returns
     -------
@@ -82,33 +96,45 @@ def verify(
         Corruptions have other revisions here than in the data set.
     ParameterError
         `rederive` is neither a whole number above 0 nor "all", `repair` is asked for below the highest level, one of
-        them for a view, or a source for neither.
+        them for an export, or a source for neither.
     MachineError, Interrupted, BuildError
         Of `repair`: the disk fails, it is stopped, or a build works in the directory.
     """
-    if rederive not in (None, "all") and (type(rederive) is not int or rederive < 1):
-        raise ParameterError(f"rederive is {rederive!r}; expected a number of samples, at least 1, or 'all'.")
+    if rederive is not None and rederive != "all":
+        rederive = whole_number("rederive", rederive)
     if repair and level != "pixels":
         raise ParameterError(f"level is {level!r}; a repair looks at everything, down to the pixels.")
-    given = {"source": source, "calibration_side": calibration_side, **options}
-    unused = [name for name, value in given.items() if value is not None and name not in ("plugins", "jobs")]
+    remade: dict[str, object] = {"source": source, "labels": labels, "images": images, "groups": groups}
+    remade |= {"frost_textures": frost_textures, "surrogate": surrogate, "device": device}
+    remade |= {"calibration_side": calibration_side}
+    unused = [name for name, value in remade.items() if value is not None]
     if unused and not repair and rederive is None:
         raise ParameterError(
             f"{', '.join(unused)}: given, and nothing is made again from the source. Add --rederive N or --repair (in "
             "Python rederive or repair), or leave it out."
         )
     report_progress, directory = progress_function(progress), data_folder(directory)
-    if view is not None or is_view(directory):
+    if export is not None or is_export(directory):
         if repair:
-            raise ParameterError("A build is repaired, not a view; export the view again.")
+            raise ParameterError("Exports cannot be repaired. Export the dataset again.")
         if rederive is not None:
-            raise ParameterError("Samples are made again from the source for a build, not for a view.")
-        if view is None:
-            return verify_view(directory, progress=report_progress)
-        return check_view(directory, view, progress=report_progress)
+            raise ParameterError("Samples of an export cannot be rederived. Rederive those of its dataset.")
+        if export is None:
+            return verify_export(directory, progress=report_progress)
+        return check_export(directory, export, progress=report_progress)
     if repair or rederive is not None:
         require_build()
-    remake = RemakeOptions(source=source, **options)
+    remake = RemakeOptions(
+        source=source,
+        labels=labels,
+        images=images,
+        groups=groups,
+        frost_textures=frost_textures,
+        plugins=plugins,
+        surrogate=surrogate,
+        device=device,
+        jobs=jobs,
+    )
     # imported where they are needed: an installation that only evaluates has not what makes images
     if rederive is not None and (manifest := _manifest(directory)) is not None:
         from .recorded_build import listed_source

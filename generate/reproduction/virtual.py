@@ -15,7 +15,7 @@ import numpy as np
 from ...arguments import check_word
 from ...errors import VerificationError
 from ...manifests.images.pictures import decode
-from ...manifests.reader import DataSet, FamilyOf
+from ...manifests.reader import DataSet
 from ...manifests.reading.image_store import BLOCK_BYTES, Container, Pixels, StoredImages
 from ...manifests.records.digests import set_digest
 from ...manifests.records.models import ImageRecord, SetRecord
@@ -49,7 +49,6 @@ def open_virtual(
     source: str | Source,
     *,
     check: Check = "first",
-    family_of: FamilyOf | None = None,
     progress: Progress | bool | None = None,
     **options: Any,
 ) -> DataSet:
@@ -67,16 +66,14 @@ def open_virtual(
     """
     check_word("check", check, CHECKS)
     images = VirtualImages(release_folder(place), RemakeOptions(source=source, **options), check)
-    return VirtualDataSet(images, family_of, progress_function(progress))
+    return VirtualDataSet(images, progress_function(progress))
 
 
 class VirtualDataSet(DataSet):
     """A data set whose images are made when asked for, without sets of a model."""
 
-    def __init__(self, images: VirtualImages, family_of: FamilyOf | None, progress: Progress) -> None:
-        super().__init__(
-            images.path, family_of=family_of, store_of=partial(VirtualSet, images), sets=images.open(progress)
-        )
+    def __init__(self, images: VirtualImages, progress: Progress) -> None:
+        super().__init__(images.path, store_of=partial(VirtualSet, images), sets=images.open(progress))
         self._samples = images.data._samples  # which are read once
 
     def _why_absent(self, set_id: str) -> str:

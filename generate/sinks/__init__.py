@@ -1,1 +1,1 @@
-"""Where images go."""
+"""Containers of images and their writer."""

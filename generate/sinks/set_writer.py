@@ -1,17 +1,12 @@
-"""The images of one set in a part: hashed, stored, described in a line.
+"""Store the images of one set in a part, with their hashes and records.
 
-Image files lie at ``images/<set id>/<class>/<sample id>.<JPEG|png>``, for single corruptions the ImageNet-C layout, or
-at a view's own paths. Arrays (.npy) are those of a view, and several parts write rows of one: it has its full size from
-the first row on, and rows go to their offsets. A part's rows are on disk before its sidecar is written, so rows that no
-sidecar speaks for are written again, whatever they hold. A shard is a run of consecutive samples of one set in one HDF5
-file: pixels where the encoding is lossless, else the encoded bytes.
+Image files have the paths ``images/<set id>/<class>/<sample id>.<JPEG|png>``. A shard is an HDF5 file with consecutive
+samples of one set. It contains pixels if the encoding is lossless, and encoded bytes otherwise.
 """
 
 from __future__ import annotations
 
-import math
 import os
-from bisect import bisect_left
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...corruptions.registry import Images
-from ...manifests.disk.atomic import fsync_folder, make_folder, open_unlinked, write_large
-from ...manifests.images.arrays import npy_header
+from ...manifests.disk.atomic import make_folder, open_unlinked, write_large
 from ...manifests.paths import shard_path
 from ...manifests.records.digests import sha256_bytes
 from ...manifests.records.models import FileRecord
@@ -53,12 +47,12 @@ class SetWriter:
         self.byte_count = 0
         """Of the images, as they are stored."""
         self.file_count = len(sinks) * run.count
-        """How many files and rows of arrays there are of the images."""
+        """The number of files and rows of shards."""
         self._set_id, self._run, self._directory, self._samples = set_id, run, directory, samples
         self._sinks = [(sink, [""] * run.count) for sink in sinks]
         """Each with the JSON of every image's file record."""
         self._encoding = encoding if any(sink.encodes for sink in sinks) else None
-        self._own_names = any(sink.own_names for sink in sinks)
+        self._source_names = any(sink.source_names for sink in sinks)
         self._encoded = [b""] * run.count
         """Images of a shard of encoded bytes."""
         self._rows: NDArray[np.uint8] | None = None
@@ -73,7 +67,7 @@ class SetWriter:
         images = np.ascontiguousarray(images)
         if self._encoding is not None:
             for position, image in zip(positions, images, strict=True):
-                name = self._samples[position].path or "" if self._own_names else ""
+                name = self._samples[position].path or "" if self._source_names else ""
                 self._put(position, encoding_of(name, self._encoding).encode(image))
         if any(not sink.encodes for sink, _ in self._sinks):  # `finish` hashes all of them, while the next set is made
             if self._rows is None:
@@ -105,7 +99,7 @@ class SetWriter:
                 self._encoded[position] = data
                 path, row = shard_path(self._set_id, self._run.number), position
             else:
-                path = sink.image_path(self._set_id, self._run.first + position, self._samples[position])
+                path = sink.image_path(self._set_id, self._samples[position])
                 folder = path.rpartition("/")[0]
                 if folder not in self._folders:
                     make_folder(self._directory, folder)
@@ -127,26 +121,9 @@ class SetWriter:
         for sink, records in self._sinks:
             if rows is not None and not sink.encodes:
                 self.byte_count += rows.nbytes
-            if sink.kind == "arrays" and rows is not None:
-                self._write_arrays(sink, records, rows)
-            elif sink.kind == "shards":
+            if sink.kind == "shards":
                 self._write_shard(sink, records, rows)
         self._rows = None
-
-    def _write_arrays(self, sink: Sink, records: list[str], pixels: NDArray[np.uint8]) -> None:
-        """Write the rows of each array of a view."""
-        view, run = sink.view, self._run
-        assert view is not None
-        for images in view.slices_of[self._set_id]:
-            first, stop = (bisect_left(images.samples, index) for index in (run.first, run.stop))
-            if first == stop:
-                continue
-            positions = [index - run.first for index in images.samples[first:stop]]
-            number, rows = (images.row or 0) + first, pixels[rows_at(positions)]
-            for position, record in zip(positions, row_records(images.path, number, rows), strict=True):
-                records[position] = record
-            make_folder(self._directory, images.path.rpartition("/")[0])
-            write_rows(self._directory / images.path, view.array_rows[images.path], number, rows)
 
     def _write_shard(self, sink: Sink, records: list[str], pixels: NDArray[np.uint8] | None) -> None:
         from ...manifests.images.shard_writer import shard_pieces  # a build of files does not need it
@@ -194,22 +171,3 @@ def write_file(path: str, data: bytes) -> None:
         raise OSError(e.errno, e.strerror, path) from e
     finally:
         os.close(fd)
-
-
-def write_rows(target: Path, total: int, first: int, images: NDArray[np.uint8]) -> None:
-    """Write rows of an array of `total` rows, and wait for the disk."""
-    shape = images.shape[1:]
-    header = npy_header((total, *shape), np.uint8)
-    size = len(header) + total * math.prod(shape)
-    new = not target.exists()
-    with open(open_unlinked(target, os.O_RDWR | os.O_CREAT), "r+b") as file:
-        # Every part writes the same header and size, so it does not matter which is first, or whether two are.
-        if os.fstat(file.fileno()).st_size != size:
-            file.truncate(size)
-        file.write(header)
-        file.seek(len(header) + first * images[0].nbytes)
-        file.write(np.ascontiguousarray(images).data)
-        file.flush()
-        os.fsync(file.fileno())
-    if new:
-        fsync_folder(target.parent)

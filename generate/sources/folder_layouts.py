@@ -69,11 +69,11 @@ def _tiny(listing: ImageListing, folder: str) -> str:
             "folder: the message then says how to give the labels."
         )
     annotations = shlex.quote(str((path if folder else path.parent) / TINY))
-    source = shlex.quote(f"folder:{path}?labels=labels.csv")
+    source = shlex.quote(f"folder:{path}")
     return (
         f"its images are in one folder, and {TINY} says their classes. Write these as a CSV of labels, and give it:\n"
         f'  (echo file,label; awk \'{{print "{folder}" $1 "," $2}}\' {annotations}) > labels.csv\n'
-        f"  corruptset build tiny-imagenet-c --source {source}"
+        f"  corruptset build tiny-imagenet-c --source {source} --labels labels.csv"
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import SourceError, suggest, unread_settings
+from ...errors import SourceError, suggest
 from ...manifests.records.digests import sha256_bytes
 from ...manifests.records.fields import Labelled
 from ...manifests.records.models import ClassRecord, RegionRecord
@@ -158,7 +158,7 @@ SCHEMES: Mapping[str, Scheme] = {
     "folder": Scheme(
         "folder:open",
         ("labels", "groups"),
-        "folder:PATH, an image folder or a tar of one: one folder a class, or flat with ?labels=CSV",
+        "folder:PATH, an image folder or a tar of one: one folder a class, or flat with --labels CSV",
     ),
     "imagenet": Scheme(
         "imagenet:open",
@@ -173,17 +173,17 @@ SCHEMES: Mapping[str, Scheme] = {
     "cifar100": Scheme(
         "published:open_cifar100",
         ("labels", "split"),
-        "cifar100:PATH, CIFAR-100: likewise; ?labels=coarse for the twenty superclasses",
+        "cifar100:PATH, CIFAR-100: likewise; --labels coarse for the twenty superclasses",
     ),
     "icons50": Scheme(
         "published:open_icons50",
         ("groups",),
-        "icons50:PATH, Icons-50.npy or its class folders; ?groups=style (the default) or subtype",
+        "icons50:PATH, Icons-50.npy or its class folders; --groups style (the default) or subtype",
     ),
     "tree": Scheme(
         "folder:open_tree",
         ("images",),
-        "tree:PATH, any tree of JPEGs and PNGs (?images=PATTERN): no labels; names and all other files are kept",
+        "tree:PATH, any tree of JPEGs and PNGs (--images PATTERN): no labels; names and all other files are kept",
     ),
     "mnist": Scheme(
         "published:open_mnist",
@@ -197,7 +197,7 @@ SCHEMES: Mapping[str, Scheme] = {
     "hdf5": Scheme(
         "hdf5:open",
         ("labels", "images"),
-        "hdf5:FILE, datasets of images and labels (?images=NAME&labels=NAME), or a corruptset shard",
+        "hdf5:FILE, datasets of images and labels (--images NAME --labels NAME), or a corruptset shard",
     ),
 }
 
@@ -252,15 +252,14 @@ def open_source(text: str, **options: Any) -> Source:
     if scheme.one_path:
         path = path.expanduser().resolve()
         if not path.exists():
-            hint = unread_settings(rest)
-            raise SourceError(f"The source {name}: {path} does not exist. Expected {scheme.about}.{hint}")
+            raise SourceError(f"The source {name}: {path} does not exist. Expected {scheme.about}.")
     module, _, function = scheme.opens.partition(":")
     source: Source = getattr(importlib.import_module(f".{module}", __package__), function)(path, **given)
     return source
 
 
 def _unknown(text: str, name: str) -> str:
-    hint = suggest(name, SCHEMES) + unread_settings(text)
+    hint = suggest(name, SCHEMES)
     if Path(text).is_dir():
         hint = f" It is a folder: did you mean folder:{text}?"
     elif "/" in name:

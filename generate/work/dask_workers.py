@@ -1,6 +1,7 @@
-"""Parts made by a Dask scheduler's workers, who share nothing but the disk.
+"""Make parts in the workers of a Dask scheduler, which share only the disk.
 
-What passes the scheduler is text: it needs no corruptset itself, and a worker that has none, or another, can say so.
+Calls are sent as text. So the scheduler does not need corruptset, and a worker without it, or with another version of
+it, can report that.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
+from dataclasses import astuple
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 import cv2
@@ -22,6 +24,7 @@ from ...corruptions.cache import kernel_folder, sources_digest
 from ...errors import BuildError, CorruptsetError, MachineError, install_extra, listed
 from ...manifests.disk.lock import Busy, locked
 from ...manifests.paths import lock_file
+from ...workers import complete
 from ..plan.parts import Part
 from ..sinks.sink import Run
 from .environment import environment
@@ -29,29 +32,27 @@ from .warm_up import warm_up
 from .worker import PartDone, job_of, process
 
 if TYPE_CHECKING:
-    from distributed import Client, Future
+    from distributed import Client
 
 CONNECT_S = 30.0
-"""How long the scheduler may take to answer."""
+"""The timeout for connecting to the scheduler."""
 ANSWER_S = 60.0
-"""How long workers may take to say what they have and see; parts are dealt without those that have not said it yet."""
+"""The time in which workers report whether they can make parts. Slower ones report it with their first part."""
 NOBODY_S = 300.0
-"""How long a build waits while the scheduler has no worker."""
+"""How long a build waits for workers."""
 COMPILE_S = 3600.0
-"""How long a worker waits for another on its machine that compiles the kernels."""
-LOOK_S = 1.0
-"""How often the scheduler is asked who is there."""
+"""How long a worker waits while another one on its machine compiles the kernels."""
 RETRIES = 3
-"""So often Dask tries a part again that a worker could not make."""
+"""How often Dask repeats a part after an error."""
 
-_CALL = "getattr(__import__('corruptset.generate.work.dask_workers', fromlist=['*']), function)(*given)"
+_CALL = "getattr(__import__('corruptset.generate.work.dask_workers', fromlist=['*']), function)(*arguments)"
 _START = "`dask worker ADDRESS --nworkers -1 --nthreads 1`"
-_RESUME = "What was committed stands: run the same command again to resume."
+_RESUME = "What was committed is kept. Run the same command again to resume."
 
 _one_at_a_time = threading.Lock()
-"""A worker may have several threads, and what it keeps between parts is for one."""
+"""A worker may have several threads, but what it keeps between parts can be used by only one."""
 _fit: set[str] = set()
-"""The files of the jobs that this worker can make parts of, and whose kernels are compiled here."""
+"""The job files of which this worker can make parts, and whose kernels are compiled."""
 
 
 @contextmanager
@@ -90,80 +91,72 @@ def connected(scheduler: str | Client | None) -> Iterator[Client | None]:
             f"No Dask scheduler answers at {scheduler}: {e}. Start one with `dask scheduler`, and its workers with "
             f"{_START}; give the address that the scheduler prints. Nothing was written."
         ) from None
-    # it logs the traceback of a lost connection, of which the error tells
+    # it would log a traceback if the connection is lost, which the error explains
     with silence_logging_cmgr(logging.CRITICAL), client:
         _refuse_unfit(client, None)
         yield client
 
 
 def run_parts(client: Client, file: Path, parts: Sequence[Part], done: Callable[[PartDone], None]) -> None:
-    """Make and commit parts of a file's job in a scheduler's workers, as `pool.run` says."""
+    """Make and commit parts of the job in a file in the workers of a scheduler. See `pool.run`."""
     from distributed.comm import CommClosedError
 
-    running: dict[Future[Any], Part] = {}
-    ended: SimpleQueue[Future[Any]] = SimpleQueue()
+    left = len(parts)
+    last_worker = time.monotonic()
+    executor = client.get_executor(pure=False, retries=RETRIES)
 
-    def submit(part: Part) -> None:
-        place = part.run.number, part.run.first, part.run.stop, part.sets
-        task = _submit(client, None, "make", str(file), *place, retries=RETRIES)
-        running[task] = part
-        task.add_done_callback(ended.put)
+    def submit(part: Part) -> Future[Any]:
+        return executor.submit(eval, _CALL, _call("make", str(file), *astuple(part.run), part.sets))
+
+    def on_done(part: Part, future: Future[Any]) -> None:
+        nonlocal left
+        _raise_failure(part, future)
+        left -= 1
+        done(PartDone(part.name, part.images))
+
+    def poll() -> None:
+        nonlocal last_worker
+        if client.status != "running":
+            raise ConnectionError("the scheduler is gone")
+        if client.scheduler_info()["workers"]:
+            last_worker = time.monotonic()
+        elif time.monotonic() - last_worker > NOBODY_S:
+            raise MachineError(
+                f"The scheduler had no workers for {NOBODY_S:.0f} s, and {left} parts are left. Start workers with "
+                f"{_START}. {_RESUME}"
+            )
 
     try:
         _refuse_unfit(client, file)
-        for part in parts:
-            submit(part)
-        able = time.monotonic()
-        while running:
-            with suppress(Empty):
-                task = ended.get(timeout=LOOK_S)
-                if client.status == "running" and task.status in ("cancelled", "lost"):
-                    # the scheduler forgets a part now and then, as workers go while others join
-                    submit(running.pop(task))
-                elif client.status == "running":
-                    _refuse_failure(task, running[task])
-                    part = running.pop(task)
-                    done(PartDone(part.name, part.images))
-            if client.status != "running":
-                raise ConnectionError("the scheduler is gone")
-            if client.scheduler_info()["workers"]:
-                able = time.monotonic()
-            elif time.monotonic() - able > NOBODY_S:
-                raise MachineError(
-                    f"The scheduler had no worker for {NOBODY_S:.0f} s; {len(running)} parts are left. Start workers "
-                    f"with {_START}. {_RESUME}"
-                )
+        complete(submit, parts, on_done, at_once=len(parts), poll=poll)
     except Exception as e:
-        if isinstance(e, CorruptsetError) or (
-            client.status == "running" and not isinstance(e, (ConnectionError, CommClosedError))
-        ):
+        lost = client.status != "running" or isinstance(e, (ConnectionError, CommClosedError))
+        if isinstance(e, CorruptsetError) or not lost:
             raise
         raise MachineError(
-            f"The connection to the scheduler was lost; {len(running) or len(parts)} parts are left. Start it again "
-            f"with its workers. {_RESUME}"
+            f"The connection to the scheduler was lost, and {left} parts are left. Start it again with its workers. "
+            f"{_RESUME}"
         ) from e
     finally:
         with suppress(Exception):
-            client.cancel(list(running))  # what runs already goes on until it finds no file
+            executor.shutdown(wait=False)  # parts that are being made stop when they miss the file
 
 
-def _submit(client: Client, worker: str | None, function: str, *given: Any, retries: int = 0) -> Future[Any]:
-    """Let a worker, one or any, call a function of this module.
-
-    Given before all else: what must be the same there.
-    """
-    names = {"function": function, "given": (versions(), *given)}
-    return client.submit(eval, _CALL, names, workers=worker and [worker], pure=False, retries=retries)
+def _call(function: str, *arguments: Any) -> dict[str, Any]:
+    """Return the names that `_CALL` uses. The first argument of each function is the result of `versions`."""
+    return {"function": function, "arguments": (versions(), *arguments)}
 
 
 def _refuse_unfit(client: Client, file: Path | None) -> None:
-    """Refuse workers that are there and cannot make parts of a file's job."""
+    """Raise BuildError if workers of the scheduler cannot make parts of the job in a file."""
     from distributed import wait
 
-    there = client.scheduler_info()["workers"].items()
+    workers = client.scheduler_info()["workers"].items()
     asked = {
-        _submit(client, address, "problems", file and str(file)): f"{known.get('name', address)} ({address})"
-        for address, known in there
+        client.submit(eval, _CALL, _call("problems", file and str(file)), workers=[address], pure=False): (
+            f"{known.get('name', address)} ({address})"
+        )
+        for address, known in workers
         if known["status"] == "running"
     }
     with client.as_current(), suppress(OSError):
@@ -177,59 +170,57 @@ def _refuse_unfit(client: Client, file: Path | None) -> None:
     if unfit:
         raise BuildError(
             f"{len(unfit)} of the scheduler's workers cannot make parts of this build:\n{listed(unfit)}\n"
-            "Mend or end them, and run the same command again. No part was made."
+            "Repair or stop them, and run the same command again. No part was made."
         )
 
 
-def _refuse_failure(task: Future[Any], part: Part) -> None:
-    """Raise what ended a part, unless it was made."""
+def _raise_failure(part: Part, future: Future[Any]) -> None:
+    """Raise an error that names the part or the worker, if the part was not made."""
     from distributed import KilledWorker
 
-    if task.status == "finished":
-        return
-    error = task.exception()
-    if isinstance(error, (MemoryError, KilledWorker)):
+    try:
+        future.result()
+    except (MemoryError, KilledWorker) as e:
         raise MachineError(
-            f"Workers did not survive the part {part.described} (often: out of memory): {error}\n"
-            f"Look at those samples, or give the workers more memory. {_RESUME}"
-        )
-    if isinstance(error, (ImportError, AttributeError)):
+            f"Workers did not survive the part {part.described}, often because of too little memory: {e}\n"
+            f"Check those samples, or give the workers more memory. {_RESUME}"
+        ) from None
+    except (ImportError, AttributeError) as e:
         raise BuildError(
-            f"A worker that joined the scheduler has no corruptset {versions()['corruptset']} ({error}). Mend or end "
-            f"it. {_RESUME}"
-        )
-    raise error
+            f"A worker that joined the scheduler does not have corruptset {versions()['corruptset']} ({e}). Install it "
+            f"there, or stop that worker. {_RESUME}"
+        ) from None
 
 
 def versions() -> dict[str, str]:
-    """Return what must be the same in every process that makes parts."""
+    """Return the versions that must be equal in every process that makes parts."""
     return {**environment(), "kernels": sources_digest(), "encoding of file names": sys.getfilesystemencoding()}
 
 
 def problems(wanted: Mapping[str, str], file: str | None) -> list[str]:
-    """Return why parts cannot be made in this worker.
+    """Return the reasons why this worker cannot make parts of the job in a file.
 
-    It has other releases than `wanted`, or does not see what the build of a file's job needs.
+    Its versions differ from those in `wanted`, or it cannot read or lock the files of the build.
     """
-    here = versions()
-    others = [
-        f"{name} is {here.get(name, 'missing')} there and {release} here"
-        for name, release in wanted.items()
-        if here.get(name) != release
+    own = versions()
+    differing = [
+        f"{name} is {own.get(name, 'missing')} there and {version} here"
+        for name, version in wanted.items()
+        if own.get(name) != version
     ]
-    if others or file is None:
-        return others
+    if differing or file is None:
+        return differing
     folder = Path(file).parent.parent
     try:
         job = job_of(Path(file))
     except OSError as e:
         return [
-            f"it does not see {folder} as this machine does ({e.strerror}): --out must be one folder, at the same path "
-            "on all machines"
+            f"it does not see {folder} as this machine does ({e.strerror}): --out must be one folder "
+            "with the same path on all machines"
         ]
     found = []
     try:
-        with locked(lock_file(folder), "The build holds it, as it must."):
+        with locked(lock_file(folder), ""):
             found.append(f"locks on files in {folder} do not reach it: mount that file system with locks")
     except Busy:
         pass
@@ -239,33 +230,33 @@ def problems(wanted: Mapping[str, str], file: str | None) -> list[str]:
         job.build.clean(0)
     except (OSError, CorruptsetError) as e:
         found.append(
-            f"it does not see the source as this machine does ({e}): the source must lie at the same path on all "
-            "machines"
+            f"it does not see the source as this machine does ({e}): the source must have the same path on all machines"
         )
     return found
 
 
 def make(wanted: Mapping[str, str], file: str, run: int, first: int, stop: int, sets: tuple[str, ...]) -> None:
-    """Make and commit a part in this worker; an error names the worker."""
+    """Make and commit a part in this worker. Errors name the worker."""
     from distributed import get_worker
 
-    called = f"The worker {get_worker().address}"
+    worker = f"The worker {get_worker().address}"
     try:
         with _one_at_a_time:
             if file not in _fit:
                 if found := problems(wanted, file):
                     raise BuildError(
-                        f"{called} cannot make parts of this build: {'; '.join(found)}. Mend or end it. {_RESUME}"
+                        f"{worker} cannot make parts of this build: {'; '.join(found)}. Repair or stop it. {_RESUME}"
                     )
-                host = socket.gethostname()  # several machines may share a home, and have other processors
+                host = socket.gethostname()  # machines that share the cache may have different processors
                 busy = (
-                    f"{called} waited {COMPILE_S:.0f} s for another on {host} that compiles kernels. End it. {_RESUME}"
+                    f"{worker} waited {COMPILE_S:.0f} s for another one on {host} that compiles kernels. "
+                    f"Stop that one. {_RESUME}"
                 )
                 with locked(kernel_folder() / f"compiling-{host}", busy, wait_s=COMPILE_S):
                     job = job_of(Path(file))
                     warm_up(job.sets.values(), job.build.maker)
-                cv2.setNumThreads(1)  # a worker has one core; what others use it would only wait for
+                cv2.setNumThreads(1)  # each worker has one core
                 _fit.add(file)
             process(job_of(Path(file)), Part(Run(run, first, stop), tuple(sets)))
     except OSError as e:
-        raise MachineError(f"{called} failed: {e.strerror or e} ({e.filename}). Mend or end it. {_RESUME}") from e
+        raise MachineError(f"{worker} failed: {e.strerror or e} ({e.filename}). Repair or stop it. {_RESUME}") from e

@@ -1,4 +1,4 @@
-"""Files written whole or not at all, and paths that stay inside a data set."""
+"""Write files atomically, and keep paths inside a dataset."""
 
 from __future__ import annotations
 
@@ -19,12 +19,21 @@ _BUFFER = 1 << 19
 
 
 def inside(root: Path, path: str, known: set[str] | None = None) -> Path:
-    """Return where a file of a data set lies.
+    """Return the location of a file of a dataset.
 
-    Its relative path was held to `safe_path`.
+    Parameters
+    ----------
+    root : Path
+        Directory of the dataset.
+    path : str
+        Relative path, which `safe_path` has accepted.
+    known : set of str, optional
+        Folders that are known to be inside of the dataset. The folder of `path` is added.
 
-    `known` receives folders that do not lead out of it, and those in it are not looked at again.
-    VerificationError: a symbolic link on the way leads out of the data set; whoever made it would choose what is read.
+    Raises
+    ------
+    VerificationError
+        A symbolic link leads out of the dataset. Following it would let a stranger choose which file is read.
     """
     folder = path.rpartition("/")[0]
     steps = [path] if known is not None and folder in known else accumulate(path.split("/"), "{}/{}".format)
@@ -33,8 +42,8 @@ def inside(root: Path, path: str, known: set[str] | None = None) -> Path:
             top = os.path.realpath(root)
             if os.path.commonpath([os.path.realpath(root / path), top]) != top:
                 raise VerificationError(
-                    f"{root / step} is a symbolic link that leads out of the data set; it is not followed. Put the "
-                    "file there."
+                    f"{root / step} is a symbolic link that leads out of the data set; it is not followed. Replace it "
+                    "by the file."
                 )
     if known is not None:
         known.add(folder)
@@ -42,12 +51,12 @@ def inside(root: Path, path: str, known: set[str] | None = None) -> Path:
 
 
 def make_folder(root: Path, path: str) -> Path:
-    """Make a folder below a folder that a user named, and return it.
+    """Create a folder below a folder that a user named, and return it.
 
     Raises
     ------
     BuildError
-        A symbolic link on the way leads out of `root`: whoever made it would choose where files are written.
+        A symbolic link leads out of `root`. Following it would let a stranger choose where files are written.
     """
     try:
         folder = inside(root, path) if path not in ("", ".") else root
@@ -61,7 +70,7 @@ def make_folder(root: Path, path: str) -> Path:
 
 
 def open_unlinked(path: Path | str, flags: int) -> int:
-    """Open a file to write it, and return its descriptor; a symbolic link in its place is removed, not followed."""
+    """Open a file for writing and return its descriptor. An existing symbolic link is removed, not followed."""
     flags |= getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
         return os.open(path, flags, 0o666)
@@ -74,10 +83,9 @@ def open_unlinked(path: Path | str, flags: int) -> int:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary name (``.<random>.part``), whose file takes the place of `path` in one step.
+    """Yield a temporary name (``.<random>.part``) and rename its file to `path` at the end.
 
-    If anything is raised, the temporary file is removed, and `path` is as it was. The caller waits until the file is on
-    disk.
+    If an exception is raised, the temporary file is removed and `path` is unchanged. The caller syncs the file to disk.
     """
     part = path.with_name(f".{secrets.token_hex(8)}.part")
     try:
@@ -91,7 +99,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def name_target(error: BaseException, part: Path, target: Path) -> None:
-    """Let a system error name `target`, where it names the temporary `part` or nothing."""
+    """Make a system error name `target` if it names the temporary file or nothing."""
     if isinstance(error, OSError) and (
         error.filename is None or os.fsdecode(error.filename).startswith(os.fspath(part))
     ):
@@ -99,7 +107,7 @@ def name_target(error: BaseException, part: Path, target: Path) -> None:
 
 
 def link_or_copy(file: Path, target: Path) -> bool:
-    """Make a hard link to a file, else a copy; return whether it links."""
+    """Hard-link a file, or copy it if that is not possible. Return whether it was linked."""
     try:
         os.link(file, target, follow_symlinks=False)
     except FileExistsError:
@@ -111,17 +119,17 @@ def link_or_copy(file: Path, target: Path) -> bool:
 
 
 class LargeFile:
-    """A new file, hashed while it is written from its beginning to its end.
+    """A new file that is hashed while it is written sequentially.
 
-    The end of its `with` waits until it is on disk.
+    Leaving its context syncs it to disk.
     """
 
     def __init__(self, path: Path | str) -> None:
         self.sha256 = hashlib.sha256()
-        """Of what was written."""
+        """Hash of the bytes written so far."""
         self.written = 0
-        """Bytes."""
-        # the permissions follow the umask; mkstemp would make a file that nobody else on a shared file system may read
+        """Number of bytes written so far."""
+        # permissions follow the umask; a file of mkstemp could not be read by others on a shared file system
         self._file = open(path, "xb", buffering=_BUFFER)  # noqa: SIM115  closed by `__exit__`
 
     def write(self, data: Any) -> None:
@@ -140,16 +148,15 @@ class LargeFile:
                 self._file.flush()
                 os.fsync(self._file.fileno())
         finally:
-            with suppress(OSError):  # of bytes that do not fit any more
+            with suppress(OSError):  # the buffer may not fit on the disk any more
                 self._file.close()
 
 
 def write_large(path: Path, pieces: Iterable[Any]) -> tuple[int, str]:
-    """Write a file from buffers, whole or not at all, also after a power cut.
+    """Write a file from buffers atomically, and return its size in bytes and its ``sha256:<hex>``.
 
-    Return its bytes and ``sha256:<hex>``.
-
-    The bytes go to a temporary name in the same folder, are fsynced, and take the place of `path` in one step.
+    The bytes are written to a temporary file in the same folder and synced before it is renamed, so that even a power
+    cut leaves either the old file or the complete new one.
     """
     with replacing(path) as part, LargeFile(part) as file:
         for piece in pieces:
@@ -158,12 +165,12 @@ def write_large(path: Path, pieces: Iterable[Any]) -> tuple[int, str]:
 
 
 def write_atomic(path: Path, *pieces: bytes | memoryview) -> None:
-    """Write a small file as `write_large` does."""
+    """Write a small file atomically, as `write_large` does."""
     write_large(path, pieces)
 
 
 def fsync_folder(folder: Path) -> None:
-    """Make the names in a folder durable (where the system lets a folder be opened)."""
+    """Sync the names in a folder to disk, if the system supports this."""
     if os.name == "nt":
         return
     fd = os.open(folder, os.O_RDONLY)

@@ -1,6 +1,6 @@
-"""Files that carry their own hash: a damaged file is treated as missing.
+"""Files that contain their own hash, so that a damaged file can be treated as missing.
 
-The first line is ``{"blake3": "<hex>"}``, of everything after it.
+The first line is ``{"blake3": "<hex>"}``, the hash of everything after it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .atomic import write_atomic
 from .listing import read_small
 
 CAP = 2 << 30
-"""Bytes of a file: a part's sidecar of a million images has a few hundred million."""
+"""Limit on the size of a file in bytes. The sidecar of a part with a million images has a few hundred million."""
 _LINE = b'{"blake3": "%s"}\n'
 
 
@@ -27,9 +27,9 @@ def write_hashed(path: Path, *pieces: bytes) -> None:
 
 
 def read_hashed(path: Path, cap: int = CAP) -> bytes | None:
-    """Return what a file holds after its first line.
+    """Return the content of a file after its first line.
 
-    None where it is missing, no regular file, larger than `cap`, or damaged.
+    The result is None if the file is missing, is not a regular file, is larger than `cap`, or is damaged.
     """
     data = read_small(path.parent, path.name, cap)
     if isinstance(data, Problem):

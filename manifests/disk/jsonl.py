@@ -1,4 +1,4 @@
-"""JSON lines: one record a line, checked when it is read."""
+"""JSON Lines files with one record per line, which is validated when it is read."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from ..records.models import Record
 from ..records.parsing import record_or_mistakes
 
 LINE_CAP = 1 << 20
-"""Bytes of one row; real rows have a few hundred."""
+"""Limit on the size of a row in bytes. Real rows have a few hundred."""
 R = TypeVar("R", bound=Record)
 
 
 def json_line(record: Record) -> bytes:
-    """Return a record as one line of JSON, fields in the model's order, UTF-8."""
+    """Return a record as one line of JSON in UTF-8, with the fields in the order of the model."""
     return json.dumps(record.as_json(), ensure_ascii=False, separators=(", ", ": "), allow_nan=False).encode() + b"\n"
 
 
 def damaged(what: str) -> VerificationError:
-    """Return the error of a damaged file, with the next step."""
+    """Return the error for a damaged file, with the next step."""
     return VerificationError(f"{what}. Run `corruptset verify` on the data set for everything that is wrong.")
 
 
@@ -43,7 +43,7 @@ _MACHINE_ADVICE = {
 
 
 def unreadable(path: Path, error: OSError) -> CorruptsetError:
-    """Return the error of a file that cannot be read: damage of the dataset, or a problem of the machine."""
+    """Return the error for a file that cannot be read: a damaged dataset, or a problem of the machine."""
     advice = _MACHINE_ADVICE.get(error.errno or 0)
     if advice is None:
         return damaged(f"{path}: cannot be read ({error.strerror or error})")
@@ -51,20 +51,20 @@ def unreadable(path: Path, error: OSError) -> CorruptsetError:
 
 
 class BadLine(ValueError):
-    """A row of a JSON lines file that is not a record, and why."""
+    """A line that is not a record, with the reason."""
 
 
 def scan_jsonl(path: Path, model: type[R]) -> Iterator[R | BadLine]:
-    """Yield a record or a BadLine for every line.
+    """Yield a record or a `BadLine` for every line.
 
-    Never more than LINE_CAP bytes are in memory. OSError: it cannot be read.
+    At most `LINE_CAP` bytes are in memory. Errors of reading the file are raised as `OSError`.
     """
     with open_regular(path) as f:
         number = 0
         while line := f.readline(LINE_CAP):
             number += 1
             if not line.endswith(b"\n"):
-                cut = "is longer than any row is" if len(line) == LINE_CAP else "does not end: the file is cut off"
+                cut = "is too long" if len(line) == LINE_CAP else "is truncated"
                 yield BadLine(f"line {number}: {cut}")
                 return
             record, mistakes = record_or_mistakes(model, line)
@@ -72,9 +72,12 @@ def scan_jsonl(path: Path, model: type[R]) -> Iterator[R | BadLine]:
 
 
 def read_jsonl(path: Path, model: type[R]) -> Iterator[R]:
-    """Yield the records of a JSON lines file.
+    """Yield the records of a JSON Lines file.
 
-    VerificationError says which line and field is not a record, or that there is no file.
+    Raises
+    ------
+    VerificationError
+        The file is missing, or a line is not a record. The message names the line and the field.
     """
     try:
         for record in scan_jsonl(path, model):
@@ -86,17 +89,20 @@ def read_jsonl(path: Path, model: type[R]) -> Iterator[R]:
 
 
 def row_at(path: Path, model: type[R], index: int) -> R:
-    """Return the record with an ``index``, without reading the others.
+    """Return the record with an ``index``, without reading the other rows.
 
-    Rows are numbered upwards from 0.
+    The rows must be sorted by index.
 
-    VerificationError: there is none, or it is not a record of this kind.
+    Raises
+    ------
+    VerificationError
+        No row has this index, or the row is not a record of this kind.
     """
     try:
         with open_regular(path) as f:
 
             def line_from(at: int) -> bytes:
-                """Return the first line that begins at a byte or behind it."""
+                """Return the first line that begins at or after a byte."""
                 f.seek(max(at - 1, 0))
                 if at:
                     f.readline(LINE_CAP)
@@ -115,10 +121,7 @@ def row_at(path: Path, model: type[R], index: int) -> R:
 
 
 def _index(line: bytes) -> int:
-    """Return the number of a row.
-
-    Behind the last, a huge one; of what is no row, -1: it is looked for elsewhere, and not found.
-    """
+    """Return the index of a row, the largest integer for an empty line (the end of the file), or -1 for a bad row."""
     try:
         index = json.loads(line)["index"] if line else sys.maxsize
         return index if isinstance(index, int) else -1
@@ -127,10 +130,10 @@ def _index(line: bytes) -> int:
 
 
 class RowTable(Generic[R]):
-    """The numbered rows of a file of records, read when first used.
+    """The rows of a JSON Lines file, which are read when they are first used.
 
-    `counts` are how many there have to be, all the same number. What was read is not pickled: reading it again is
-    cheaper.
+    `counts` are the recorded numbers of rows, which must all be equal. Pickling leaves out the rows, because reading
+    them again is faster.
     """
 
     def __init__(self, path: Path, model: type[R], counts: Iterable[int]) -> None:
@@ -149,7 +152,7 @@ class RowTable(Generic[R]):
         return list(self._read())
 
     def each(self) -> Iterator[R]:
-        """Yield the records without keeping them; those that `records` has read already are not read again."""
+        """Yield the records without keeping them in memory, unless `records` has read them before."""
         known: list[R] | None = self.__dict__.get("records")
         return self._read() if known is None else iter(known)
 
@@ -159,7 +162,7 @@ class RowTable(Generic[R]):
             if getattr(record, "index", None) != number - 1:
                 raise self._not_in_order()
             yield record
-        # a row too few or too many would give images the labels of others
+        # with a missing or an extra row, images would get the labels of other images
         if self._counts - {number}:
             raise self._not_in_order()
 
@@ -167,5 +170,5 @@ class RowTable(Generic[R]):
         return damaged(f"{self._path} does not hold rows 0 to {max(self._counts, default=0) - 1} in order")
 
     def record(self, index: int) -> R:
-        """Return one of `records`, without reading the others."""
+        """Return one record without reading the others."""
         return row_at(self._path, self._model, index)

@@ -1,4 +1,4 @@
-"""What lies in a directory, without following a link out of it."""
+"""List the files of a directory without following links."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ class Listing:
     """The regular files below a directory."""
 
     files: dict[str, int] = field(default_factory=dict)
-    """Relative POSIX path -> bytes."""
+    """Relative POSIX path -> size in bytes."""
     empty: list[str] = field(default_factory=list)
-    """Folders with nothing in them but files of the operating system."""
+    """Folders that are empty or contain only files of the operating system."""
     blocked: list[str] = field(default_factory=list)
-    """What is not read (links, devices, unreadable folders); nothing below is called missing."""
+    """Links, devices and unreadable folders, which are not read. Files below them do not count as missing."""
     problems: list[Problem] = field(default_factory=list)
-    """One for each blocked name."""
+    """One problem for each blocked name."""
 
     def block(self, path: str, kind: str, detail: str) -> None:
-        """Note a name that is not read."""
+        """Add a name that is not read."""
         self.blocked.append(path)
         self.problems.append(Problem(path or ".", kind, detail))
 
     def hides(self, path: str) -> bool:
-        """Return whether `path` is at or below a blocked name."""
+        """Return whether a path is a blocked name or is below one."""
         return any(path == b or not b or path.startswith(b + "/") for b in self.blocked)
 
 
 def _mode(path: Path) -> int:
-    """Return the mode of a file, folder or link; 0 where there is none."""
+    """Return the mode of a file, folder or link, or 0 if it does not exist."""
     try:
         return os.lstat(path).st_mode
     except OSError:
@@ -45,40 +45,39 @@ def _mode(path: Path) -> int:
 
 
 def _steps(path: str) -> list[str]:
-    """Return a relative path and the folders above it, from the top."""
+    """Return the folders above a relative path, from the top, and the path."""
     return list(accumulate(path.split("/"), "{}/{}".format))
 
 
 def plain_file(root: Path, path: str) -> bool:
-    """Return whether a relative path is a regular file with no link on the way."""
+    """Return whether a relative path is a regular file and no folder above it is a link."""
     *folders, mode = (_mode(root / step) for step in _steps(path))
     return all(map(stat.S_ISDIR, folders)) and stat.S_ISREG(mode)
 
 
 def read_small(root: Path, path: str, cap: int, *, follow_links: bool = False) -> bytes | Problem:
-    """Return the bytes of a small regular file, or why they cannot be had.
+    """Return the content of a small regular file, or the problem that prevents reading it.
 
-    The problem of a file that is not there is ``missing``.
+    The kind of the problem is ``missing`` if the file does not exist.
     """
     try:
         info = os.stat(root / path, follow_symlinks=follow_links)
         if not stat.S_ISREG(info.st_mode):
             return Problem(path, "symlink" if stat.S_ISLNK(info.st_mode) else "special", "is not a regular file")
         if info.st_size > cap:
-            return Problem(path, "size", f"has {info.st_size} bytes; it has at most {cap}")
+            return Problem(path, "size", f"has {info.st_size} bytes; expected at most {cap}")
         return (root / path).read_bytes()
-    except (FileNotFoundError, NotADirectoryError, ValueError):  # a path with a NUL character is nowhere
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError for a path with a NUL character
         return Problem(path, "missing", "is missing")
     except OSError as e:
         return Problem(path, "unreadable", f"cannot be read: {e.strerror}")
 
 
 def list_files(root: Path, below: str = "", prune: Container[str] = ()) -> Listing:
-    """List the regular files below a folder of a data set, `below`.
+    """List the regular files of a dataset below the folder `below`, except for the folders `prune`.
 
-    A missing folder is empty. `prune`: folders with listings of their own.
-
-    Where a link stands on the way, the listing is empty and has no problem: the listing of the whole has it.
+    The listing of a missing folder is empty. If the folder is below a link, the listing is empty and has no problem,
+    because the listing of the whole dataset reports the link.
     """
     listing = Listing()
     for step in _steps(below) if below else ():
@@ -119,18 +118,26 @@ def file_problems(
     known: Container[str] = (),
     folders: bool = True,
 ) -> Iterator[Problem]:
-    """Yield where a listing is not what records say.
+    """Yield the differences between a listing and the records.
 
-    Files are missing, of another size (None: any), or unexpected; `folders` are empty.
-
-    `known` are files that may be there, and need not.
+    Parameters
+    ----------
+    listing : Listing
+    recorded : mapping of path to size
+        The recorded files. A size of None stands for any size.
+    sizes : bool
+        Compare sizes.
+    known : container of str
+        Files that may exist but need not.
+    folders : bool
+        Report empty folders.
     """
     for path, size in sorted(recorded.items()):
         found = listing.files.get(path)
         if found is None and not listing.hides(path):
             yield Problem(path, "missing", "a record names this file")
         elif sizes and found is not None and size not in (None, found):
-            yield Problem(path, "size", f"has {found} bytes, recorded are {size}")
+            yield Problem(path, "size", f"has {found} bytes, but {size} are recorded")
     for path in sorted(listing.files.keys() - recorded.keys()):
         if path not in known and is_system_file(path):
             yield Problem(path, SYSTEM_FILE, "left by an operating system")
@@ -139,6 +146,6 @@ def file_problems(
             why = "left by tar's unpacking: remove the folder archives/" if tar else "no record names this file"
             yield Problem(path, "unexpected", why)
     if folders and listing.empty:
-        # loaders take them for classes; where a folder's recorded files are missing, those are named instead
+        # loaders take empty folders for classes; if recorded files are missing in a folder, those are reported instead
         above = {step for path in recorded for step in _steps(path)[:-1]}
         yield from (Problem(path, "unexpected", "an empty folder") for path in listing.empty if path not in above)

@@ -98,7 +98,7 @@ def shared_lock(path: Path) -> Iterator[None]:
 def _take(path: Path, *, shared: bool) -> int | None:
     """Return the descriptor of a lock; None where another process holds it."""
     while True:
-        new_folders = [folder for folder in path.parents if not folder.exists()]
+        new_folders, is_new = [folder for folder in path.parents if not folder.exists()], not path.exists()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             fd = _open(path)
@@ -113,7 +113,7 @@ def _take(path: Path, *, shared: bool) -> int | None:
             free = _flock(fd, path, shared=shared)
         except BaseException:
             os.close(fd)
-            if new_folders:  # nothing is left where nothing can be written
+            if is_new:  # nothing is left where nothing can be written
                 path.unlink(missing_ok=True)
             for folder in new_folders:
                 with suppress(OSError):

@@ -1,4 +1,4 @@
-"""Object stores (s3://, gs://, ...) by fsspec: their URLs, and requests that are tried again."""
+"""Object stores (s3://, gs://, ...), which fsspec accesses, and repeated requests to them."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...digests import digits
-from ...errors import MachineError, ParameterError, ReleaseError, StoreError, install_extra
+from ...errors import MachineError, ParameterError, ReleaseError, StoreError, install_extra, quoted
 from ...files import NUL
 from .atomic import write_large
 
 TRIES = 8
-"""So often is one request made before it counts as failed."""
+"""Number of attempts before a request fails."""
 FIRST_WAIT_S = 0.25
-"""The wait after the first try; each later one is twice as long: 32 s in all, less a random part of up to half."""
+"""Seconds to wait after the first attempt. Each later wait is twice as long, less a random part of up to half. All
+waits together take at most 32 s.
+"""
 READ_AHEAD = 8 << 20
-"""Bytes of one request, of an object that is read piece by piece."""
+"""Bytes per request when an object is read in pieces."""
 
 _URL = re.compile(r"([a-z][a-z0-9+-]+):/+(.*)", re.DOTALL)
 _SECRET = re.compile(r"SECRET|TOKEN|PASSWORD|CREDENTIAL|ACCESS_KEY|ACCOUNT_KEY|API_KEY")
@@ -43,17 +45,24 @@ _NO_CREDENTIALS = ("NoCredentialsError", "PartialCredentialsError", "TokenRetrie
 
 
 def url_of(text: str | os.PathLike[str]) -> str | None:
-    """Return the URL of a store that is given, or None.
+    """Return the URL of an object store, or None if a text is a local path.
 
-    A path that was made of a URL has lost a slash.
+    A `pathlib.Path` of a URL, which has lost a slash, is recognised as well.
 
-    StoreError: a user name, a password or a signature is in it. ParameterError: it has a NUL character.
+    Raises
+    ------
+    StoreError
+        The URL contains a user name, a password or a signature.
+    ParameterError
+        The text contains a NUL character.
 
     Examples
     --------
     >>> url_of("s3://bucket/sets/"), url_of(Path("gs:/bucket/sets")), url_of("sets/c")
     ('s3://bucket/sets', 'gs://bucket/sets', None)
     """
+    if not isinstance(text, str | os.PathLike):
+        raise ParameterError(f"The path is {quoted(text)}; expected a text or a path.")
     if "\0" in os.fspath(text):
         raise ParameterError(f"The path {os.fspath(text)!r} cannot be used: {NUL}.")
     match = _URL.fullmatch(os.fspath(text))
@@ -62,17 +71,20 @@ def url_of(text: str | os.PathLike[str]) -> str | None:
     scheme, rest = match.groups()
     if "@" in rest.partition("/")[0] or "?" in rest:
         raise StoreError(
-            f"{scheme}://{rest.partition('?')[0].rpartition('@')[2]}: a URL with a user name, a password or a "
-            "signature in it is not taken: it would end up in logs. Give the plain URL, and credentials in the "
-            "environment or in the store's own configuration."
+            f"{scheme}://{rest.partition('?')[0].rpartition('@')[2]}: URLs with a user name, a password or a signature "
+            "are not accepted, because they would end up in logs. Give the plain URL, and credentials in the "
+            "environment or in the configuration of the store."
         )
     return f"{scheme}://{'/' if scheme == 'file' else ''}{rest.rstrip('/')}"
 
 
 def local_folder(path: str | os.PathLike[str], what: str) -> Path:
-    """Return a path on a disk; `what` begins a sentence.
+    """Return a path as a local folder. `what` is the beginning of a sentence for the error message.
 
-    StoreError: it is a URL, or a link to itself.
+    Raises
+    ------
+    StoreError
+        The path is a URL, or a link to itself.
 
     Examples
     --------
@@ -94,12 +106,12 @@ def local_folder(path: str | os.PathLike[str], what: str) -> Path:
 
 
 def data_folder(directory: str | os.PathLike[str]) -> Path:
-    """Return the folder of a data set that is to be read, or raise `StoreError`."""
+    """Return the folder of a dataset to read, or raise `StoreError` for a URL."""
     return local_folder(directory, "data sets are read from")
 
 
 def redacted(text: str) -> str:
-    """Return a text without passwords, queries of URLs and secrets of the environment.
+    """Return a text with passwords, queries of URLs and secrets of the environment replaced by asterisks.
 
     Examples
     --------
@@ -115,20 +127,20 @@ def redacted(text: str) -> str:
 
 
 class Reply(NamedTuple):
-    """The bytes of a file from `start` on."""
+    """The bytes of a file from `start` on, as a server sends them."""
 
     start: int
-    """0 where the server gives the whole file, whatever was asked for."""
+    """0 if the server sends the whole file although only a part was requested."""
     total: int | None
-    """Bytes of the whole file, where the server says it."""
+    """Size of the whole file in bytes, if the server states it."""
     chunks: Iterator[bytes]
 
 
 class Store:
-    """A place in an object store, which may be pickled and forked.
+    """A folder in an object store. Instances can be pickled and forked.
 
-    Each method raises StoreError (the bucket is not there, nothing may be read or written there, or there are no
-    credentials) or MachineError: the store does not answer, `TRIES` times in a row.
+    The methods raise `StoreError` if the bucket does not exist, access is denied or credentials are missing, and
+    `MachineError` if the store does not answer `TRIES` times in a row.
     """
 
     def __init__(self, url: str) -> None:
@@ -136,7 +148,7 @@ class Store:
         self._s3 = url.startswith("s3")
 
     def pieces(self, path: str, start: int, size: int) -> Iterator[bytes]:
-        """Yield the bytes of an object of `size` bytes, from `start` on; or raise FileNotFoundError."""
+        """Yield the bytes of an object of `size` bytes from `start` on, or raise `FileNotFoundError`."""
         for at in range(start, size, READ_AHEAD):
             yield self._read(path, at, min(at + READ_AHEAD, size))
 
@@ -147,27 +159,27 @@ class Store:
 
     @contextmanager
     def open(self, path: str, start: int = 0) -> Iterator[Reply]:
-        """Open an object at a byte; ReleaseError: it is not there."""
+        """Open an object at a byte offset, or raise `ReleaseError` if it does not exist."""
         found = self.version(path)
         if found is None:
             raise ReleaseError(f"{self.name}/{path} does not exist. Check the address, that of the release's folder.")
         yield Reply(start, found[0], self.pieces(path, start, found[0]))
 
     def kept_sha256(self, path: str) -> str | None:
-        """Return the digest that is kept beside an object, whatever is there now."""
+        """Return the sha256 in the metadata of an object, or None."""
         kept = self._s3 and self._tried("looking at", path, lambda fs, url: fs.metadata(url).get("sha256"))
         return f"sha256:{kept}" if kept else None
 
     def versions(self) -> dict[str, tuple[int, str]]:
-        """Return path -> size and version of all objects, in the order of names."""
+        """Return path -> size and version of all objects, sorted by path."""
         found = self._tried("listing", "", lambda fs, url: (fs.find(url, detail=True), fs._strip_protocol(url)))
         objects, top = found
         named = {name[len(top) + 1 :]: info for name, info in objects.items() if name.startswith(f"{top}/")}
-        # a store may hold empty objects whose names end with a slash, made by browsers as folders
+        # browsers create empty objects whose names end with a slash as folders
         return {path: _version(named[path]) for path in sorted(named) if path and not path.endswith("/")}
 
     def version(self, path: str) -> tuple[int, str] | None:
-        """Return an object's size and version; None where there is none."""
+        """Return the size and version of an object, or None if it does not exist."""
         try:
             info = self._tried("looking at", path, lambda fs, url: fs.info(url))
         except FileNotFoundError:
@@ -175,14 +187,14 @@ class Store:
         return _version(info) if info["type"] == "file" else None
 
     def fetch(self, path: str, target: Path, size: int) -> None:
-        """Bring an object of `size` bytes to a disk, whole or not at all."""
+        """Download an object of `size` bytes atomically."""
         target.parent.mkdir(parents=True, exist_ok=True)
         write_large(target, self.pieces(path, 0, size))
 
     def put(self, path: str, data: bytes | Path, sha256: str, sent: Callable[[int], None]) -> None:
-        """Write an object whole or not at all, in parts where it is large.
+        """Upload an object atomically, in several parts if it is large.
 
-        On S3 its digest is kept beside it. `sent` is told how many bytes of a file are on their way.
+        On S3 its sha256 is stored in its metadata. `sent` is called with the number of bytes of a file that were sent.
         """
         options: dict[str, Any] = {"Metadata": {"sha256": digits(sha256)}} if self._s3 else {}
 
@@ -209,9 +221,8 @@ class Store:
                 if attempt + 1 == TRIES:
                     reason = redacted(f"{type(e).__name__}: {e}")
                     raise MachineError(
-                        f"{self.name}: {doing} {path or 'it'} failed {TRIES} times in a row ({reason}). What was "
-                        "committed there stands: run the same command again when the store answers, and it goes on "
-                        "where it stopped."
+                        f"{self.name}: {doing} {path or 'it'} failed {TRIES} times in a row ({reason}). Completed "
+                        "transfers are kept: to resume, run the same command again when the store answers."
                     ) from None
             time.sleep(FIRST_WAIT_S * 2**attempt * random.uniform(0.5, 1.0))
         return None
@@ -223,7 +234,7 @@ def _version(info: Mapping[str, Any]) -> tuple[int, str]:
 
 
 def _filesystem(url: str) -> Any:
-    """Return fsspec's file system of a URL, configured by fsspec's own ways."""
+    """Return the fsspec file system of a URL, with the user's fsspec configuration."""
     import fsspec
 
     scheme = url.partition("://")[0]
@@ -242,23 +253,23 @@ def _may_pass(error: Exception) -> bool:
     """Return whether an error comes from the network or the server, so that another attempt may succeed."""
     if isinstance(error, OSError):
         return error.errno not in _LASTING
-    # the libraries of stores have errors of their own, some of which do not derive from OSError
+    # the libraries of stores define errors that do not all derive from OSError
     return type(error).__module__.partition(".")[0] in _STORE_LIBRARIES
 
 
 def _refuse_lasting(error: Exception, where: str, doing: str) -> None:
-    """Raise for an error that another try does not mend."""
+    """Raise `StoreError` for an error that another attempt does not change."""
     code = getattr(error.__cause__, "response", {}).get("Error", {}).get("Code")
     why, kind = redacted(str(error)) or type(error).__name__, type(error).__name__
     missing = isinstance(error, FileNotFoundError)
     if code == "NoSuchBucket" or (missing and "bucket does not exist" in str(error).lower()):
-        why = "the bucket does not exist. Make it, or name another; nothing was written"
+        why = "the bucket does not exist. Create it, or name another; nothing was written"
     elif missing or isinstance(error, IsADirectoryError):
         raise error
     elif isinstance(error, PermissionError):
         why = (
-            f"{doing} is not permitted ({why}). Give credentials that may do so, in the environment or in the "
-            "store's own configuration"
+            f"{doing} is not permitted ({why}). Give credentials with this permission, in the environment or in the "
+            "configuration of the store"
         )
     elif kind in _NO_CREDENTIALS:
         why = (

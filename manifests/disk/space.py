@@ -1,4 +1,4 @@
-"""Free space: what is to be written must fit, or nothing starts."""
+"""Check free disk space before writing."""
 
 from __future__ import annotations
 
@@ -12,12 +12,21 @@ from ...quantities import size
 
 
 def check_space(directory: Path, needed: int, what: str, advice: str) -> None:
-    """Raise MachineError where less than `needed` bytes are free; `directory` need not exist yet.
+    """Raise `MachineError` if fewer than `needed` bytes are free.
 
-    `what` needs them, such as ``the build``; `advice` is the next step, a sentence.
+    Parameters
+    ----------
+    directory : Path
+        A directory on the file system, which need not exist yet.
+    needed : int
+        Number of bytes.
+    what : str
+        What needs the space, such as ``the build``.
+    advice : str
+        The next step, as a sentence.
     """
     usage = shutil.disk_usage(_existing(directory))
-    if usage.total and usage.free < needed:  # what is no disk, as /proc, says itself why nothing can be made there
+    if usage.total and usage.free < needed:  # file systems such as /proc have no size, and raise their own errors
         raise MachineError(f"{directory} has {size(usage.free)} free, and {what} needs about {size(needed)}. {advice}")
 
 
@@ -29,14 +38,14 @@ def same_disk(one: Path, other: Path) -> bool:
 def write_advice(error: OSError, place: Path) -> str:
     """Return what to do about a failed write, as the beginning of a sentence.
 
-    A file system may have free bytes, but no inode for another file; and a quota is not the disk.
+    Used-up quotas and file systems without free inodes are told apart from a full disk.
 
     Parameters
     ----------
     error : OSError
-        What the write raised.
+        The error of the write.
     place : Path
-        What was written, or a folder on the same file system.
+        The file that was written, or a folder on the same file system.
     """
     if error.errno == errno.EDQUOT:
         return "your disk quota there is used up (`quota -s` shows it): delete files or have it raised"
@@ -45,11 +54,11 @@ def write_advice(error: OSError, place: Path) -> str:
             "the file system has free space, but no inode for another file (`df -i` shows them): delete files there, "
             "or begin again in another --out or with --storage hdf5, which writes fewer files"
         )
-    return "free the space or mend the path"
+    return "free some space or correct the path"
 
 
 def _has_no_inodes(place: Path) -> bool:
-    """Return whether the file system of a place has free bytes, but no free inodes."""
+    """Return whether a file system has free bytes but no free inodes."""
     try:
         status = os.statvfs(_existing(place))
     except (OSError, AttributeError):  # Windows has no statvfs

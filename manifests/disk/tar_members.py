@@ -1,6 +1,6 @@
-"""The members of a stranger's tar, whose headers have a limit.
+"""Read the headers of untrusted tars.
 
-`tarfile` by itself reads headers of any size, and round and round.
+`tarfile` reads headers of any size and can be led into an endless loop, so this module limits both.
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ from typing import IO, BinaryIO, cast
 
 MOST_MEMBERS = 20_000_000
 MOST_HEADER = 1 << 20
-"""Bytes of one member's headers: a few hundred are usual, and a header may say any number of bytes for a name."""
+"""Limit on the size of the headers of one member in bytes. A few hundred are usual, but a header can state any size for
+a name.
+"""
 
 
 class _Headers:
-    """An archive whose headers `tarfile` reads up to a limit."""
+    """A file object that limits the bytes that `tarfile` reads for each header."""
 
     def __init__(self, file: BinaryIO) -> None:
         self.file = file
@@ -35,17 +37,20 @@ class _Headers:
 
 
 def tar_members(file: BinaryIO) -> Iterator[tarfile.TarInfo]:
-    """Yield the headers of a tar, up to the mark that closes it.
+    """Yield the headers of a tar up to its end mark.
 
-    The file may be read elsewhere in between.
+    The caller may read and seek the file between headers.
 
-    TarError, ValueError or RecursionError: it is no tar, is cut, or is damaged.
+    Raises
+    ------
+    tarfile.TarError, ValueError or RecursionError
+        The file is not a tar, is truncated or is damaged.
     """
     headers = _Headers(file)
     before, count = file.tell(), 0
     with tarfile.open(fileobj=cast(IO[bytes], headers), mode="r:", encoding="utf-8") as tar:
         while (member := tar.next()) is not None:
-            if tar.offset <= before:  # a size may be negative, and the listing would go round for ever
+            if tar.offset <= before:  # a negative size would lead to an endless loop
                 raise tarfile.ReadError(f"a header leads back to byte {tar.offset:,}")
             before, count = tar.offset, count + 1
             if count > MOST_MEMBERS:
@@ -53,13 +58,9 @@ def tar_members(file: BinaryIO) -> Iterator[tarfile.TarInfo]:
             tar.members.clear()  # type: ignore[attr-defined]  # tarfile would keep every header
             yield member
             headers.remaining = MOST_HEADER
-        # tarfile takes a header that it cannot read for the end: only the end mark, a block of zeros, tells them apart.
+        # tarfile treats an unreadable header as the end, which only the end mark, a block of zeros, tells apart
         headers.seek(tar.offset)
         mark = headers.read(tarfile.BLOCKSIZE)
     if mark.strip(b"\0") or len(mark) < tarfile.BLOCKSIZE:
-        what = (
-            f"it has no readable header at byte {tar.offset:,}"
-            if mark
-            else "it ends without the mark that closes an archive"
-        )
+        what = f"it has no readable header at byte {tar.offset:,}" if mark else "it has no end mark"
         raise tarfile.ReadError(what)

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from heapq import nlargest
 from pathlib import Path
 
-from ...arguments import check_number, check_word
+from ...arguments import check_word, whole_number
 from ...errors import BuildError, ReleaseError, VerificationError, first_few
-from ...plain_arguments import plain_arguments
 from ...progress import progress_function, shows_progress
 from ..checksums import is_file_as
 from ..disk.atomic import make_folder, write_atomic
@@ -22,7 +21,7 @@ from ..disk.remote import local_folder
 from ..disk.space import check_space
 from ..manifest_file import load_manifest
 from ..partial import load_partial
-from ..paths import MANIFEST, UNPACK_STATE, WORK_FOLDER
+from ..paths import MANIFEST, UNPACK_STATE, WORK_FOLDER, lock_file
 from ..records.report import LEVELS, Level, Progress
 from ..release.bag import INDEX, IndexedArchive, IndexedFile, ReleaseIndex, parse_index
 from ..release.unpack import unpack
@@ -70,7 +69,6 @@ class Fetched:
         return f"<Fetched {self.path}: {what}, {self.digest}>"
 
 
-@plain_arguments
 @shows_progress("fetch")
 def fetch(
     address: str,
@@ -130,8 +128,7 @@ def fetch(
         The server cannot be reached, or there is too little space; the same call goes on.
     """
     check_word("level", level, LEVELS)
-    check_number("connections", connections)
-    check_number("jobs", jobs)
+    connections, jobs = whole_number("connections", connections), whole_number("jobs", jobs)
     out, remote = local_folder(out, "data sets are fetched into"), remote_of(address)
     index = parse_index(small_file(remote, INDEX), f"{remote.name}/{INDEX}")
     if digest is not None and index.digest != digest:
@@ -181,8 +178,8 @@ class _Release:
         It goes when all went well. `waiting` of them lie there at once, until they are unpacked beside it.
         """
         busy = f"Another process is at work in {self.work} (`corruptset fetch`). Wait for it to end, or choose "
-        with locked(self.work / "lock", f"{busy}another --out."):
-            parts = make_folder(self.work, "parts")
+        with locked(lock_file(self.work), f"{busy}another --out.", remove=True):
+            parts = make_folder(make_folder(self.out, self.work.name), "parts")
             places = [(f, parts / f.name) for f in files]
             for _, path in places:
                 _remove_foreign(path)
@@ -241,6 +238,8 @@ def _fetch_data_set(release: _Release, whole: bool, chosen: set[str], level: Lev
     present, in_part = _present(root, release)
     needed = [a for a in index.archives if set(a.sets) & chosen - present or (whole and in_part and not a.sets)]
     with release.downloading(needed, release.connections + 1) as arriving:
+        if new and os.path.lexists(target / MANIFEST):
+            raise ReleaseError(f"Another command has fetched {target} in the meantime. Run the same command again.")
         try:
             for _, path in arriving:
                 if (digest := unpack([path], place, progress=False).digest) != index.digest:

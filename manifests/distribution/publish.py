@@ -10,7 +10,6 @@ from pathlib import Path
 
 from ...arguments import check_word
 from ...errors import ReleaseError, VerificationError, listed
-from ...plain_arguments import plain_arguments
 from ...progress import progress_function, shows_progress
 from ...quantities import size
 from ..records.digests import sha256_file
@@ -63,7 +62,6 @@ class Publication:
         )
 
 
-@plain_arguments
 @shows_progress("publish")
 def publish(
     directory: Path | str,

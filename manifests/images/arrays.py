@@ -1,10 +1,9 @@
-"""Arrays (.npy) whose rows are images: their header, and reading them by row."""
+"""Arrays (.npy) whose rows are images: their header, and reading them."""
 
 from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +13,11 @@ from numpy.typing import NDArray
 from ...files import open_regular
 
 MOST_HEADER = 10_000
-"""Bytes of a .npy file's header: numpy's own limit, which it applies after it has read that much."""
-
-
-_STREAMED = 16 << 20
+"""Limit on the size of a .npy header in bytes. numpy has the same limit, but applies it after reading the header."""
 
 
 class NotAShard(ValueError):
-    """A file of many images that is not laid out as it should be."""
+    """A file of many images whose contents are not as expected."""
 
 
 def npy_header(shape: tuple[int, ...], dtype: type[np.generic]) -> bytes:
@@ -35,8 +31,8 @@ def npy_header(shape: tuple[int, ...], dtype: type[np.generic]) -> bytes:
 def map_array(path: Path) -> tuple[NDArray[Any], int]:
     """Map an array (.npy) into memory, and return it with the offset of its elements.
 
-    NotAShard: a damaged or too long header, or one beyond the file; or elements that are Python objects, which are
-    never loaded.
+    NotAShard: the header is damaged, too long or beyond the end of the file, or the elements are Python objects, which
+    are never loaded.
     """
     with open_regular(path) as file:
         magic = file.read(12)
@@ -48,49 +44,22 @@ def map_array(path: Path) -> tuple[NDArray[Any], int]:
         array = np.lib.format.open_memmap(path, mode="r")
     except OSError:
         raise
-    # the header is Python text: on a bad one Python's tokenizer and parser raise many kinds, MemoryError too
+    # the header is Python text, for which Python's tokenizer and parser raise many kinds of errors
     except Exception as e:
         raise NotAShard(f"is not an array ({str(e).partition(chr(10))[0][:200] or type(e).__name__})") from e
     return array, int(array.offset)
 
 
-class Rows:
-    """An open file of many images: rows of pixels, or of encoded images."""
+def map_images(path: Path) -> NDArray[np.uint8]:
+    """Map an array (.npy) of images into memory, (N, H, W, C) of uint8 with one or three channels.
 
-    encoded = False
-    images: Any
-    rows: int
-
-    def block(self, start: int, stop: int) -> NDArray[np.uint8]:
-        """Return consecutive rows as they are stored: pixels, or arrays of encoded bytes."""
-        return np.array(self.images[start:stop])
-
-    def stream(self, start: int, stop: int) -> Iterator[NDArray[np.uint8]]:
-        """Yield rows as they are stored, read in blocks of 16 MB or one row."""
-        step = 64
-        if not self.encoded:
-            step = max(1, min(512, _STREAMED // max(1, int(np.prod(self.images.shape[1:])))))
-        for first in range(start, stop, step):
-            yield from self.block(first, min(first + step, stop))
-
-
-class ArrayFile(Rows):
-    """An (N, H, W, C) array of uint8 on disk, mapped into memory.
-
-    NotAShard: it is an array of another shape or type, or pickled objects (which are never loaded).
+    NotAShard: it is an array of another shape or type, or a damaged one.
     """
-
-    def __init__(self, path: Path) -> None:
-        images, offset = map_array(path)
-        if images.dtype != np.uint8 or images.ndim != 4 or images.shape[3] not in (1, 3):
-            raise NotAShard(f"has shape {images.shape} and type {images.dtype}")
-        if not images.flags.c_contiguous:
-            raise NotAShard("is not in C order")
-        if (size := os.path.getsize(path)) != offset + images.nbytes:
-            raise NotAShard(f"has {size} bytes; its header and rows are {offset + images.nbytes}")
-        self.images: NDArray[np.uint8] = images
-        self.rows = int(images.shape[0])
-
-    def close(self) -> None:
-        """Free the file."""
-        self.images = np.empty((0, 0, 0, 1), np.uint8)
+    images, offset = map_array(path)
+    if images.dtype != np.uint8 or images.ndim != 4 or images.shape[3] not in (1, 3):
+        raise NotAShard(f"has shape {images.shape} and type {images.dtype}")
+    if not images.flags.c_contiguous:
+        raise NotAShard("is not in C order")
+    if (size := os.path.getsize(path)) != offset + images.nbytes:
+        raise NotAShard(f"has {size} bytes; its header and rows are {offset + images.nbytes}")
+    return images

@@ -33,13 +33,13 @@ OTHER_SUFFIXES = (
 )
 """Suffixes of image formats that are not written."""
 SIGNATURES = {"jpeg": b"\xff\xd8\xff", "png": b"\x89PNG\r\n\x1a\n"}
-"""Encoding format -> how its files begin."""
+"""Encoding format -> the first bytes of its files."""
 
 
 def stored_format(path: str, encoding_format: str) -> str:
-    """Return the format of an image file of a data set.
+    """Return the format of an image file of a dataset.
 
-    A data set of JPEG whose files keep their names has PNG where a name says so.
+    If images keep their names, a dataset of JPEGs has PNGs where a name ends in ``.png``.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def named_format(path: str) -> str | None:
 
 
 def format_problem(path: str, begin: bytes) -> str | None:
-    """Return a sentence part on a file whose first bytes are not of the format that its suffix names, or None."""
+    """Return the problem of a file whose first bytes do not match its suffix, as part of a sentence, or None."""
     named, found = named_format(path), next((f for f, mark in SIGNATURES.items() if begin.startswith(mark)), None)
     if named is None or named == found:
         return None
@@ -73,9 +73,9 @@ def format_problem(path: str, begin: bytes) -> str | None:
 
 
 def own_path(path: str | None, sample_id: str, encoding_format: str) -> str:
-    """Return where an image lies below its set that keeps its path in the source; without one it is named by its id.
+    """Return the path below the folder of a set for an image that keeps its path in the source.
 
-    In a dataset of PNGs every suffix is ``.png``.
+    An image without a path is named by its id. In a dataset of PNGs every suffix is ``.png``.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def own_path(path: str | None, sample_id: str, encoding_format: str) -> str:
 
 
 class NotAPicture(ValueError):
-    """Bytes that are no grey or RGB image of 8 bits in the expected format."""
+    """Bytes that are not a grey or RGB image of 8 bits in the expected format."""
 
 
 def decode(data: bytes | memoryview, encoding_format: str) -> NDArray[np.uint8]:
@@ -125,7 +125,7 @@ def decode(data: bytes | memoryview, encoding_format: str) -> NDArray[np.uint8]:
             pixels = np.array(picture)
     except NotAPicture:
         raise
-    # Pillow's decoders raise OSError, SyntaxError, ValueError, struct.error, bomb errors ... on bad bytes
+    # Pillow's decoders raise many kinds of errors for bad bytes: OSError, SyntaxError, ValueError, struct.error, ...
     except Exception as e:
         raise NotAPicture(f"not a whole {encoding_format.upper()} ({type(e).__name__}: {e})") from e
     return pixels if pixels.ndim == 3 else pixels[..., None]

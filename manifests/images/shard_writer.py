@@ -1,15 +1,14 @@
-"""The writer of HDF5 shards, whose layout `shards` describes.
+"""Write HDF5 shards, whose layout the module `shards` describes.
 
-A shard is a run of consecutive samples of one set, and is built in memory.
+A shard holds consecutive samples of one set, and is built in memory.
 
-h5py on a full disk raises and then crashes the process, and a killed HDF5 write can open cleanly with zeros in it. So
-HDF5 never touches the disk here: it builds a file in memory, and plain Python writes the bytes. h5py is imported for
-the first shard only.
+On a full disk h5py raises an error and then crashes the process, and a killed HDF5 write can leave a file that opens
+without an error but contains zeros. Therefore HDF5 only builds files in memory, and Python writes the bytes.
 
-The places of values in a shard of pixels follow from the number and the shape of its images and from the length of its
-set's id. So HDF5 lays out one shard of zeros, and the values of others go between the same bytes. The file is the same.
-With HDF5 for every shard, a whole build of two-factor-69 takes 15 % more user CPU time (25 % with the system's) and as
-much memory.
+In a shard of pixels, the offsets of values depend only on the number and shape of its images and on the length of the
+set's id. HDF5 therefore creates one shard of zeros for each such layout, and the values of other shards are inserted
+between the same bytes, which gives the same file. If HDF5 creates every shard, a build of two-factor-69 takes 15 % more
+user CPU time (25 % with system time) and the same memory.
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ from numpy.typing import NDArray
 from .shards import ENCODED, ENCODING, INDEX, LABELS, PIXEL_DIGEST, RAW, shard_attributes
 
 _LIBVER = ("v108", "v110")
-"""Two writes of the same data are the same bytes, and HDF5 1.10 reads them."""
+"""Versions of the file format that HDF5 1.10 reads, and for which equal data give equal bytes."""
 _SET, _END = "set", ""
 Piece = bytes | memoryview
 Columns = dict[str, NDArray[Any]]
 Slot = str | tuple[int, int]
-"""What stands at a place of a shard: the set's id, a column, or rows of images."""
+"""A value in a shard: the set's id, the name of a column, or a range of image rows."""
 
 
 def shard_pieces(
@@ -43,10 +42,20 @@ def shard_pieces(
     build: str,
     encoding: str,
 ) -> list[Piece]:
-    """Return a shard, as pieces that follow each other; they may be views of `rows`.
+    """Return the bytes of a shard as consecutive pieces, which may be views of `rows`.
 
-    Rows are pixels, (N, H, W, C) of uint8, C-contiguous, or encoded images; `encoding` is ``raw``, or the format of
-    these. `pixels` are digests, hexadecimal, without a prefix; `set_id` and `build` become attributes.
+    Parameters
+    ----------
+    rows : (N, H, W, C) ndarray of uint8, C-contiguous, or sequence of bytes
+        Pixels, or encoded images.
+    labels, indices : sequence of int
+        Labels and indices of the samples.
+    pixels : sequence of str
+        Digests of the pixels, in hexadecimal digits without a prefix.
+    set_id, build : str
+        Attributes of the shard.
+    encoding : str
+        ``raw`` for pixels, or the format of the encoded images.
     """
     columns: Columns = {
         LABELS: np.asarray(labels, np.int64),
@@ -66,9 +75,9 @@ def shard_pieces(
 
 
 def chunk_rows(count: int, row_bytes: int) -> int:
-    """Return how many rows a chunk has.
+    """Return the number of rows per HDF5 chunk.
 
-    About 64 of photographs, up to 500 of small images, with the last chunk nearly full.
+    Chunks have about 64 photographs or up to 500 small images, and the last chunk is nearly full.
 
     Examples
     --------
@@ -82,11 +91,11 @@ def chunk_rows(count: int, row_bytes: int) -> int:
 def by_hdf5(
     rows: NDArray[np.uint8] | Sequence[bytes], columns: Columns, set_id: str, build: str, encoding: str
 ) -> tuple[bytes, list[tuple[int, int, Slot]]]:
-    """Return a shard as HDF5 itself makes it, and (offset, bytes, slot) of its values."""
+    """Return a shard that HDF5 creates, and the (offset, size in bytes, slot) of its values."""
     import h5py
 
     slots: list[tuple[int, int, Slot]] = []
-    # The core driver looks files up by name among those that are open, so each has a name of its own.
+    # The core driver finds open files by name, so each file needs a different name.
     with h5py.File(f"{secrets.token_hex(16)}.h5", "w", driver="core", backing_store=False, libver=_LIBVER) as file:
         for name, value in shard_attributes(set_id, build, encoding).items():
             file.attrs[name] = np.int64(value) if isinstance(value, int) else value
@@ -98,9 +107,9 @@ def by_hdf5(
         else:
             images = file.create_dataset(ENCODED, (len(rows),), h5py.vlen_dtype(np.uint8), track_times=False)
             images.attrs[ENCODING] = encoding
-            for i, row in enumerate(rows):  # one by one: h5py takes a list of arrays of equal length for a matrix
+            for i, row in enumerate(rows):  # not together, because h5py takes arrays of equal length for a matrix
                 images[i] = np.frombuffer(row, np.uint8)
-        del images  # closed, its last chunk takes its place in the file before the columns take theirs
+        del images  # closing it writes the last chunk before the columns
         for name, values in columns.items():
             file.create_dataset(name, data=values, track_times=False)
         file.flush()
@@ -115,9 +124,9 @@ def by_hdf5(
 
 @lru_cache(maxsize=64)
 def _frame(shape: tuple[int, ...], name_length: int, build: str) -> tuple[tuple[bytes, Slot], ...] | None:
-    """Return the bytes between the values of a shard, each with its next slot.
+    """Return the bytes between the values of a shard, each with the slot that follows.
 
-    None where the id's place is not clear.
+    The result is None if the offset of the set's id cannot be determined.
     """
     mark, count = "\x7f" * name_length, shape[0]
     columns: Columns = {
@@ -125,7 +134,7 @@ def _frame(shape: tuple[int, ...], name_length: int, build: str) -> tuple[tuple[
         INDEX: np.zeros(count, np.int64),
         PIXEL_DIGEST: np.zeros((count, 32), np.uint8),
     }
-    # zeros: the system gives memory for them only where it is written to
+    # zeros, because the system allocates memory only for pages that are written
     image, slots = by_hdf5(np.zeros(shape, np.uint8), columns, mark, build, "raw")
     if not name_length or image.count(mark.encode()) != 1:
         return None

@@ -1,12 +1,15 @@
-"""HDF5 shards: their layout, and their reader. `shard_writer` writes them.
+"""Read HDF5 shards, which the module `shard_writer` writes.
 
-A shard holds consecutive samples of one set: `images` (N, H, W, C) uint8 where the encoding is lossless, or `encoded`,
-N variable-length uint8 arrays (the exact bytes of a JPEG file), with the attribute `encoding`; beside them `labels`
-int64, `index` int64 (the samples' index) and `pixel_digest` (N, 32) uint8 (the blake3 of the pixels as corrupted).
-`shard_attributes` are the attributes of the file.
+A shard holds consecutive samples of one set. It contains these datasets:
 
-h5py is imported where a shard is opened: builds of files, and the process that reads others' HDF5 files, need the names
-alone.
+* `images`, (N, H, W, C) of uint8, if the encoding is lossless; or `encoded`, N variable-length arrays of uint8 with the
+  bytes of JPEG files, with the attribute `encoding`;
+* `labels`, (N,) of int64;
+* `index`, (N,) of int64, the indices of the samples;
+* `pixel_digest`, (N, 32) of uint8, the blake3 of the corrupted pixels before encoding.
+
+`shard_attributes` are the attributes of the file. h5py is imported when a shard is opened, because builds of image
+files do not need it.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ import os
 import threading
 import weakref
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -26,7 +29,7 @@ from numpy.typing import NDArray
 
 from ...files import open_regular
 from ..disk.atomic import inside
-from .arrays import ArrayFile, NotAShard, Rows
+from .arrays import NotAShard
 
 SHARD_SCHEMA = 2
 """The version of the layout of shards, which differs from the version of the manifest."""
@@ -38,11 +41,12 @@ LABELS = "labels"
 INDEX = "index"
 PIXEL_DIGEST = "pixel_digest"
 MAX_OPEN_SHARDS = 32
-"""Files that a process keeps open. Systems allow 256 (macOS) or 1,024."""
+"""Number of files that a process keeps open. Systems allow 256 (macOS) or 1,024."""
 
+_STREAMED = 16 << 20
 _INHERITED: list[Any] = []
-"""Handles that came over a fork. They are kept, not closed: closing would run HDF5 code on state that belongs to the
-parent.
+"""Handles that were inherited over a fork. They are never closed, because closing would run HDF5 code on state that
+belongs to the parent process.
 """
 
 
@@ -51,42 +55,31 @@ def shard_attributes(set_id: str, build: str, encoding: str) -> dict[str, str | 
     return {SCHEMA: SHARD_SCHEMA, "set": set_id, "build": build, ENCODING: encoding}
 
 
-def _attribute_problems(where: str, attributes: Any, expected: Mapping[str, Any]) -> Iterator[str]:
-    for name in sorted({*attributes, *expected}):
-        if name not in expected:
-            yield f"{where} has the attribute {name!r}, which no shard has"
-        elif name not in attributes:
-            yield f"{where} has no attribute {name!r}; expected is {expected[name]!r}"
-        elif not isinstance(value := attributes[name], (str, np.integer)) or value != expected[name]:
-            stored = repr(value if isinstance(value, str) else str(value))
-            yield f"its attribute {name!r} is {stored[:80]}; expected is {expected[name]!r}"
-
-
 def _dataset(file: Any, name: str) -> Any:
-    """Return a dataset of the file itself: links could lead out of it."""
+    """Return a dataset that is stored in the file, and refuse links, which could lead out of it."""
     import h5py
 
     link = file.get(name, getlink=True)
     if link is None:
-        raise NotAShard(f"has no data set {name!r}")
+        raise NotAShard(f"has no dataset {name!r}")
     if not isinstance(link, h5py.HardLink):
         raise NotAShard(f"{name!r} is a link")
     dataset = file[name]
     if not isinstance(dataset, h5py.Dataset):
-        raise NotAShard(f"{name!r} is not a data set")
+        raise NotAShard(f"{name!r} is not a dataset")
     if dataset.external or dataset.is_virtual:
         raise NotAShard(f"{name!r} is stored in other files")
     return dataset
 
 
-class Shard(Rows):
+class Shard:
     """An open shard, or NotAShard where the file is none."""
 
     def __init__(self, path: Path) -> None:
         import h5py
 
-        open_regular(path).close()  # the library would wait for whoever writes to a pipe
-        # no locking: network file systems often refuse it, and nobody writes to a finished data set
+        open_regular(path).close()  # refuses pipes, on which the library would wait for a writer
+        # no locking, because network file systems often refuse it and finished datasets are never written to
         self._file = h5py.File(path, "r", locking=False)
         try:
             self.encoded = RAW not in self._file
@@ -95,7 +88,7 @@ class Shard(Rows):
             if kind != np.uint8 or self.images.ndim != (1 if self.encoded else 4):
                 raise NotAShard(f"{self.images.name} has shape {self.images.shape} and type {self.images.dtype}")
             self.rows = int(self.images.shape[0])
-            # shards are not compressed: one that claims more than it has could fill the memory
+            # shards are not compressed, so a larger size is wrong and could fill the memory
             if max(self.images.nbytes, self.rows) > os.path.getsize(path):
                 raise NotAShard(f"{self.images.name} claims {self.images.nbytes} bytes, more than the file has")
         except BaseException:
@@ -106,21 +99,20 @@ class Shard(Rows):
         """Close the file."""
         self._file.close()
 
-    def strangers(self, expected: Mapping[str, Any]) -> Iterator[str]:
-        """Yield what a build does not write: further data, links and attributes."""
-        stored = ENCODED if self.encoded else RAW
-        names = {stored, LABELS, INDEX, PIXEL_DIGEST}
-        for name in sorted(set(self._file) - names):
-            yield f"holds {name!r}, which no shard has"
-        yield from _attribute_problems("it", self._file.attrs, expected)
-        for name in sorted(names & set(self._file)):
-            dataset = _dataset(self._file, name)
-            yield from _attribute_problems(
-                repr(name), dataset.attrs, {ENCODING: expected[ENCODING]} if name == ENCODED else {}
-            )
+    def block(self, start: int, stop: int) -> NDArray[np.uint8]:
+        """Return consecutive rows as they are stored, as pixels or as arrays of encoded bytes."""
+        return np.array(self.images[start:stop])
+
+    def stream(self, start: int, stop: int) -> Iterator[NDArray[np.uint8]]:
+        """Yield rows as they are stored, read in blocks of 16 MB or one row."""
+        step = 64
+        if not self.encoded:
+            step = max(1, min(512, _STREAMED // max(1, int(np.prod(self.images.shape[1:])))))
+        for first in range(start, stop, step):
+            yield from self.block(first, min(first + step, stop))
 
     def column(self, name: str) -> NDArray[Any]:
-        """Return a column beside the images; NotAShard where it has not one entry a row."""
+        """Return a column, or raise `NotAShard` if it does not have one entry per row."""
         dataset = _dataset(self._file, name)
         shape, dtype = (self.rows,), np.dtype(np.int64)
         if name == PIXEL_DIGEST:
@@ -132,21 +124,16 @@ class Shard(Rows):
         return np.asarray(dataset[()])
 
 
-def open_rows(path: Path) -> Shard | ArrayFile:
-    """Return an open file of many images: an array (.npy), else an HDF5 shard."""
-    return ArrayFile(path) if path.suffix == ".npy" else Shard(path)
-
-
 class _OpenShards:
-    """The open shards of a process, of which the least recently used are closed.
+    """The open shards of a process. The least recently used ones are closed.
 
-    All datasets share them, so that a process with many sets does not run out of file descriptors. An HDF5 handle that
-    is shared over a fork reads wrong bytes, so a forked worker opens its files again.
+    All datasets share them, so that a process with many sets does not run out of file descriptors. HDF5 handles that
+    are shared over a fork read wrong bytes, so a forked worker opens its files again.
     """
 
     def __init__(self) -> None:
         self.pid = os.getpid()
-        self.shards: OrderedDict[tuple[int, str], Shard | ArrayFile] = OrderedDict()
+        self.shards: OrderedDict[tuple[int, str], Shard] = OrderedDict()
         # a cache may be collected, and close its shards, in a thread that holds the lock
         self.lock = threading.RLock()
 
@@ -163,7 +150,7 @@ _numbers = itertools.count()
 
 
 class ShardCache:
-    """The shards of one set, opened when they are read first, and again after a fork or unpickling."""
+    """The shards of one set, which are opened on first use and again after a fork or unpickling."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -174,7 +161,7 @@ class ShardCache:
         return ShardCache, (self._directory,)
 
     @contextmanager
-    def opened(self, path: str) -> Iterator[Shard | ArrayFile]:
+    def opened(self, path: str) -> Iterator[Shard]:
         """Yield the open shard at `path`, to one thread at a time."""
         global _open
         if _open.pid != os.getpid():
@@ -183,7 +170,7 @@ class ShardCache:
             _open = _OpenShards()
         with _open.lock:
             key = self._number, path
-            shard = _open.shards.pop(key, None) or open_rows(inside(self._directory, path))
+            shard = _open.shards.pop(key, None) or Shard(inside(self._directory, path))
             _open.shards[key] = shard
             while len(_open.shards) > MAX_OPEN_SHARDS:
                 _open.shards.popitem(last=False)[1].close()

@@ -1,4 +1,4 @@
-"""A set as a data set of Hugging Face's library, which is imported only here."""
+"""Convert a set to a dataset of Hugging Face's `datasets`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def hugging_face_dataset(images: ImageSet, samples: SampleTable, *, stored: bool) -> Dataset:
-    """Return what `ImageSet.to_hf` returns, of images that are `stored`, or made when asked for."""
+    """Return the result of `ImageSet.to_hf`. `stored` is False for virtual datasets, whose images are computed."""
     try:
         from datasets import ClassLabel, Dataset, Features, Image, NamedSplit, Value
     except ImportError as e:
@@ -33,7 +33,7 @@ def hugging_face_dataset(images: ImageSet, samples: SampleTable, *, stored: bool
 
 
 def class_names(classes: Sequence[ClassRecord]) -> list[str]:
-    """Return the names of classes, or folders where two names are equal."""
+    """Return the names of the classes, or their folders if two names are equal."""
     names = [c.name for c in classes]
     return names if len(set(names)) == len(names) else [c.folder for c in classes]
 
@@ -41,9 +41,9 @@ def class_names(classes: Sequence[ClassRecord]) -> list[str]:
 def encoded_rows(
     images: ImageSet, samples: Sequence[SampleRecord] | SampleTable, *, stored: bool = True, files: bool = False
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a set with images: JPEG as stored, else PNG.
+    """Yield the rows of a set with encoded images: stored JPEGs, or pixels as PNG.
 
-    With `files`, a file's path stands in place of its bytes.
+    With `files`, rows of image files have the path instead of the bytes.
     """
     found = (images.stored(i)[1] for i in range(len(images))) if stored else images.images()
     for sample, image in zip(samples if isinstance(samples, Sequence) else samples.each(), found, strict=True):

@@ -1,4 +1,4 @@
-"""The images of one set, as a map-style data set, and the samples."""
+"""The images of one set as a map-style dataset, and the table of samples."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     # PyTorch's stubs ask for a subclass of theirs, which is Any where PyTorch is absent
     class MapStyle(Sequence[T_co], TorchDataset[T_co]):  # type: ignore[misc, unused-ignore]
-        """A map-style data set; at run time a sequence, so that PyTorch is not imported."""
+        """A map-style dataset. At run time it is a plain sequence, so that PyTorch is not imported."""
 
     Many = slice | Sequence[int] | NDArray[Any]
 else:
@@ -34,7 +34,7 @@ Labels = NDArray[np.int64]
 
 
 class SampleTable(RowTable[SampleRecord]):
-    """The rows of samples.jsonl, with the classes that their labels are of."""
+    """The rows of samples.jsonl, with the classes that their labels refer to."""
 
     def __init__(self, path: Path, counts: Iterable[int], classes: Sequence[ClassRecord]) -> None:
         super().__init__(path, SampleRecord, counts)
@@ -47,13 +47,13 @@ class SampleTable(RowTable[SampleRecord]):
 
     @cached_property
     def label_list(self) -> list[int]:
-        """The class index of every sample; None where samples have no labels, whatever the type."""
-        same: dict[int | None, int | None] = {}  # equal labels are one object, so that a row takes 8 bytes
+        """The class index of every sample, or None for samples without labels."""
+        same: dict[int | None, int | None] = {}  # equal labels share one object, so that a row takes 8 bytes
         return [same.setdefault(s.label, s.label) for s in self.each()]  # type: ignore[misc]  # not None with labels
 
     @cached_property
     def labels(self) -> Labels:
-        """(N,) int64: the class index of every sample; raises where samples have no labels."""
+        """The class index of every sample, (N,) of int64. Raises an error if samples have no labels."""
         return np.fromiter((s.class_index for s in self.each()), dtype=np.int64)
 
     @cached_property
@@ -63,7 +63,7 @@ class SampleTable(RowTable[SampleRecord]):
 
 
 class SetId(str):
-    """The id of a set: ``s.id`` is ``fog/3``, and ``s.id(7)`` the eighth sample's."""
+    """The id of a set. ``s.id`` is ``fog/3``, and ``s.id(7)`` is the id of sample 7."""
 
     _sample_id: Callable[[SupportsIndex], str]
 
@@ -75,19 +75,20 @@ class SetId(str):
 
 
 class ImageSet(MapStyle[tuple[Pixels, int]]):
-    """The images of one set, in sample order.
+    """The images of one set, in the order of the samples.
 
-    ``len(s)``; ``s[i]`` and iteration give ``(image, label)``, the image (H, W, C) of uint8, C 1 or 3, the label an
-    int: what a data loader takes; the label is None where the source has none (tree). A slice, a list or array of
-    indices, or an array of N booleans gives arrays: ``images, labels = s[2:5]``, (3, H, W, C) of uint8 and (3,) of
-    int64. ``s.image(i)``, ``s.label(i)`` and ``s.id(i)`` are one of each; negative indices count from the end.
+    ``s[i]`` and iteration give pairs ``(image, label)``, which data loaders accept. The image is an (H, W, C) array of
+    uint8 with C = 1 or 3. The label is an int, or None if the source has no labels. A slice, a list or array of
+    indices, or an array of N booleans gives arrays: ``images, labels = s[2:5]`` are (3, H, W, C) of uint8 and (3,) of
+    int64.
+    ``s.image(i)``, ``s.label(i)`` and ``s.id(i)`` return one value each. Negative indices count from the end.
 
-    It may be pickled, and used in forked or spawned workers: each process opens its own shards.
+    Sets can be pickled, and used in forked or spawned workers. Each process opens its own shards.
 
     Attributes
     ----------
     record : SetRecord
-        The set as the manifest has it: id, aliases, stages, role, count, digest, metrics.
+        The record of the set in the manifest: id, aliases, stages, role, count, digest, metrics.
     """
 
     def __init__(self, build: str, record: SetRecord, samples: SampleTable, store: ImageStore) -> None:
@@ -98,12 +99,12 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
 
     @property
     def rows(self) -> Sequence[ImageRecord]:
-        """The records of the images; read when first used."""
+        """The records of the images, which are read when they are first used."""
         return self._store.rows
 
     @property
     def id(self) -> SetId:
-        """The set's id; ``id(i)`` is the id of sample i."""
+        """The id of the set. ``id(i)`` is the id of sample i."""
         id = SetId(self.record.id)
         id._sample_id = self._sample_id
         return id
@@ -113,11 +114,11 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
 
     @property
     def labels(self) -> Labels:
-        """(N,) int64: the class index of every image; raises where the source has no labels."""
+        """The class index of every image, (N,) of int64. Raises an error if the source has no labels."""
         return self._samples.labels.copy()
 
     def label(self, index: SupportsIndex) -> int:
-        """Return the class index of an image; None where the source has no labels."""
+        """Return the class index of an image, or None if the source has no labels."""
         return self._samples.label_list[self._number(index)]
 
     @property
@@ -128,7 +129,7 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
     def __len__(self) -> int:
         return self.record.count
 
-    # an array of one number is a whole number as well; a slice gives arrays, not a list of items
+    # an array of one number is also an index; a slice gives arrays, not a list of items
     @overload  # type: ignore[override]
     def __getitem__(self, index: Many) -> tuple[Pixels, Labels]: ...  # type: ignore[overload-overlap]
     @overload
@@ -142,7 +143,7 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
         return self._stacked(chosen.tolist()), labels  # type: ignore[return-value]
 
     def __getitems__(self, indices: Sequence[int]) -> list[tuple[Pixels, int]]:
-        """Return the items of a batch, as PyTorch's loaders ask for them."""
+        """Return the items of a batch, for PyTorch's data loaders."""
         chosen = self._numbers(list(indices))
         labels = [self._samples.label_list[i] for i in chosen.tolist()]
         return list(zip(self._store.images(chosen.tolist()), labels, strict=True))
@@ -152,7 +153,7 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
         return next(self._store.images([self._number(index)]))
 
     def single(self, index: SupportsIndex) -> Pixels:
-        """Return an image as `image` does, without reading the records of the others."""
+        """Return an image as `image` does, without reading the records of the other images."""
         return self._store.single(self._number(index))
 
     def _number(self, index: SupportsIndex) -> int:
@@ -167,7 +168,7 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
             raise IndexError(f"set {self.record.id!r} has {len(self)} images; there is no image {index}") from None
 
     def _numbers(self, index: Many) -> NDArray[np.intp]:
-        """Return the indices, from 0 on, that a slice, indices or booleans mean."""
+        """Convert a slice, indices or booleans to indices from 0 on."""
         if isinstance(index, slice):
             return np.arange(len(self))[index]
         chosen = np.asarray(index)
@@ -189,7 +190,7 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
         return chosen.astype(np.intp) % max(len(self), 1)
 
     def _stacked(self, indices: Sequence[int]) -> Pixels:
-        """Return images as one array, or raise ValueError where their sizes differ."""
+        """Return images as one array, or raise `ValueError` if their sizes differ."""
         stack: Pixels | None = None
         for place, (i, image) in enumerate(zip(indices, self._store.images(indices), strict=True)):
             if stack is None:
@@ -207,12 +208,12 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
         return stack
 
     def verify(self) -> str:
-        """Read or make every image, and return the set's pixel digest, as recorded.
+        """Read or compute every image, and return the pixel digest of the set if it is the recorded one.
 
         Raises
         ------
         VerificationError
-            It is another one; or the pixels that were encoded are not to be had (JPEG sets on a disk).
+            The digest differs, or the images are stored as JPEG, so that the pixels before encoding are not available.
         """
         digest = self._store.pixel_digest()
         if digest != self.record.pixel_digest:
@@ -223,15 +224,15 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
 
     @property
     def encoding(self) -> str:
-        """``png`` or ``jpeg``: how images are stored; with png, shards hold raw pixels."""
+        """The format of the images, ``png`` or ``jpeg``. With ``png``, shards hold raw pixels."""
         return self._store.encoding
 
     def stored(self, index: int, *, prefer: Container | None = None) -> tuple[StoredRecord, Path | Pixels]:
-        """Return an image's record, and its file or row (pixels, or encoded bytes)."""
+        """Return the record of an image, and its file or its row of a shard (pixels, or encoded bytes)."""
         return self._store.stored(index, prefer)
 
     def images(self, *, block_bytes: int = BLOCK_BYTES) -> Iterator[Pixels]:
-        """Yield the images in sample order, shards in blocks of so many bytes."""
+        """Yield the images in the order of the samples. Shards are read in blocks of at most `block_bytes` bytes."""
         return self._store.images(range(len(self)), block_bytes)
 
     def array(self) -> Pixels:
@@ -240,22 +241,21 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
         Raises
         ------
         ValueError
-            The images are not of one size.
+            The images have different sizes.
         """
         return self._stacked(range(len(self)))
 
     def with_transform(
         self, transform: Callable[[Any], Any] | None = None, target_transform: Callable[[int], Any] | None = None
     ) -> TransformedSet:
-        """Return the same set with items that are transformed as torchvision's data sets do it.
+        """Return the same set with transformed items, as in torchvision's datasets.
 
         Parameters
         ----------
         transform : callable, optional
-            Is given each image as a PIL image, of mode RGB or L, as torchvision's data sets give it. Without one,
-            images stay arrays (H, W, C) of uint8.
+            Function of a PIL image of mode RGB or L. By default, images remain (H, W, C) arrays of uint8.
         target_transform : callable, optional
-            Is given each label, an int.
+            Function of a label, an int.
 
         Returns
         -------
@@ -264,11 +264,10 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
         return TransformedSet(self, transform, target_transform)
 
     def to_hf(self) -> Dataset:
-        """Return a Hugging Face data set with the columns image, label and id.
+        """Return a Hugging Face dataset with the columns image, label and id.
 
-        Images in files stay where they are, and are opened when they are asked for. All others are copied into the
-        cache of `datasets`: JPEG as it is stored, pixels as PNG. The split is called by the set's role: test,
-        validation or train.
+        Image files are not copied, and are opened on access. Images in shards are copied into the cache of `datasets`,
+        JPEGs unchanged and pixels as PNG. The name of the split is the role of the set: test, validation or train.
 
         Raises
         ------
@@ -292,11 +291,10 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
 
 
 class TransformedSet(ImageSet):
-    """An `ImageSet` whose items are transformed: ``s[i]``, and what iteration gives, is ``(transform(image),
-    target_transform(label))``.
+    """An `ImageSet` with transformed items: ``s[i]`` is ``(transform(image), target_transform(label))``.
 
-    A slice or a list of indices gives a list of images and a list of labels. All else (`image`, `labels`, `array` ...)
-    is as it was.
+    A slice or a list of indices gives a list of images and a list of labels. Other methods, such as `image`, `labels`
+    and `array`, return untransformed values.
     """
 
     def __init__(
@@ -327,7 +325,7 @@ class TransformedSet(ImageSet):
 
 
 def _is_one(index: Any) -> bool:
-    """Say whether an index means one image: any whole number, but no array of several."""
+    """Return whether an index is a single whole number, and not an array of several."""
     return hasattr(index, "__index__") and getattr(index, "ndim", 0) == 0
 
 

@@ -1,4 +1,4 @@
-"""Stores of the images of one set, and the one that reads a disk."""
+"""The protocol for stores of the images of one set, and the store that reads images from a disk."""
 
 from __future__ import annotations
 
@@ -28,32 +28,31 @@ Pixels = NDArray[np.uint8]
 Container = Literal["folder", "hdf5"]
 
 BLOCK_BYTES = 16 << 20
-"""How many bytes of pixels `ImageStore.images` reads or makes at once."""
+"""Bytes of pixels that `ImageStore.images` reads or computes together."""
 
 
 class ImageStore(Protocol):
-    """The images of one set by index; each is (H, W, C) of uint8.
+    """The images of one set by index. Each image is (H, W, C) of uint8.
 
-    A store is pickled into spawned workers and copied into forked ones. What belongs to one process, open files above
-    all, does not travel: each process opens its own.
+    A store is pickled for spawned workers and copied into forked workers. Each process opens its own files.
     """
 
     @property
     def encoding(self) -> str:
-        """``png`` or ``jpeg``: how the images are encoded, or would be if they were stored."""
+        """The format of the stored images, ``png`` or ``jpeg``."""
 
     @property
     def rows(self) -> Sequence[ImageRecord]:
         """The records of the images, by index."""
 
     def single(self, index: int) -> Pixels:
-        """Return one image, without reading what all images share."""
+        """Return one image without reading the records of the others."""
 
     def images(self, indices: Sequence[int], block_bytes: int = BLOCK_BYTES) -> Iterator[Pixels]:
-        """Yield images in the given order, neighbours together, at most so many bytes at once."""
+        """Yield images in the given order. At most `block_bytes` bytes of neighbouring images are read together."""
 
     def pixel_digest(self) -> str:
-        """Return the set's digest, of the pixels of all images before they were encoded."""
+        """Return the digest of the set, which is that of the pixels of all images before encoding."""
 
     def stored(self, index: int, prefer: Container | None = None) -> tuple[StoredRecord, Path | Pixels]:
         """Return an image's record, and its file or row (pixels, or encoded bytes)."""
@@ -61,13 +60,13 @@ class ImageStore(Protocol):
 
 @contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Turn what reading a damaged file raises into one error that names the file."""
+    """Convert errors of reading a damaged file into one error that names the file."""
     try:
         yield
     except FileNotFoundError as e:
         if in_another_form(path):
-            said = f"{path} is there under a name in another Unicode form. {form_advice(str(path))}"
-            raise VerificationError(said) from e
+            message = f"{path} exists under a name in another Unicode form. {form_advice(str(path))}"
+            raise VerificationError(message) from e
         raise damaged(f"{path} is missing") from e
     except OSError as e:
         raise unreadable(path, e) from e
@@ -95,18 +94,18 @@ class StoredImages:
         return self._table.rows
 
     def single(self, index: int) -> Pixels:
-        """Return one image; the records of the others are not read."""
+        """Return one image without reading the records of the others."""
         files = self._table.record(index).files
         return self._read(self._choose(index, [StoredAt(f.path, f.row, f.bytes) for f in files]))
 
     def stored(self, index: int, prefer: Container | None = None) -> tuple[StoredRecord, Path | Pixels]:
-        """Return where an image is stored, and its file or its row."""
+        """Return the record of an image, and its file or its row of a shard."""
         chosen = self._choose(index, self.rows.places(index), prefer)
         stored = next(f for f in self.rows.files(index) if (f.path, f.row) == (chosen.path, chosen.row))
         return stored, self._file(chosen) if chosen.row is None else self._rows(chosen)[0]
 
     def images(self, indices: Sequence[int], block_bytes: int = BLOCK_BYTES) -> Iterator[Pixels]:
-        """Yield images in the given order, neighbouring rows of a shard of pixels together."""
+        """Yield images in the given order. Neighbouring rows of a shard of pixels are read together."""
         rows = self.rows
         start = 0
         while start < len(indices):
@@ -125,7 +124,7 @@ class StoredImages:
             start += count
 
     def pixel_digest(self) -> str:
-        """Return the set's digest; VerificationError where the pixels that were encoded are not stored."""
+        """Return the digest of the set, or raise `VerificationError` if images are stored as JPEG."""
         if self.encoding != "png":
             raise VerificationError(
                 f"{self._directory} has images as {self.encoding.upper()}, and digests are of the pixels before that. "
@@ -141,7 +140,7 @@ class StoredImages:
                 return place
         if not places:
             raise VerificationError(
-                f"{self._directory}: image {index} of set {self._record.id} is stored nowhere, say its records."
+                f"{self._directory}: according to its records, image {index} of set {self._record.id} is not stored."
             )
         return places[0]
 
@@ -157,7 +156,7 @@ class StoredImages:
             return row if row.ndim == 3 else decode(row.data, self.encoding)
 
     def _rows(self, first: StoredAt, count: int = 1) -> Sequence[Pixels] | Pixels:
-        """Return consecutive rows of a shard, as they are stored."""
+        """Return consecutive rows of a shard in their stored form."""
         path, start = self._file(first), first.row or 0
         with explained(path), self._shards.opened(first.path) as shard:
             rows = shard.block(start, start + count)

@@ -1,4 +1,4 @@
-"""What a notebook shows of data sets: a line of text and a small picture."""
+"""Display datasets and sets in notebooks, as a line of text and a small image."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from ..paths import CONTACT
 from .image_store import Pixels
 
 LARGEST = 960, 1440
-"""Pixels that a picture has at most."""
+"""Largest width and height of an image in pixels."""
 TILE, GAP, SHOWN = 128, 4, 6
-"""Of a strip: pixels of the longer side of an image, where smaller ones are enlarged by whole factors; pixels between
-images; how many.
+"""Layout of a strip of images: the longer side of each image in pixels (smaller images are enlarged by whole factors),
+the gap between images in pixels, and the number of images.
 """
 
 
 def figure(text: str, picture: Callable[[], Pixels | None], below: str = "") -> str:
-    """Return HTML of a text and, if it can be had, a picture."""
+    """Return HTML with a text and, if it is available, an image."""
     shown, file = "", io.BytesIO()
     try:
         if (pixels := picture()) is not None:
@@ -37,13 +37,13 @@ def figure(text: str, picture: Callable[[], Pixels | None], below: str = "") -> 
                 f'<div><img alt="{html.escape(below)}" '
                 f'src="data:image/jpeg;base64,{b64encode(file.getvalue()).decode()}"></div>'
             )
-    except Exception:  # damaged files of a stranger, of any kind
+    except Exception:  # a damaged dataset must not prevent the display of its text
         shown = ""
     return f"<div><code>{html.escape(text)}</code>{shown}<small>{html.escape(below)}</small></div>"
 
 
 def contact_sheet(directory: Path) -> Pixels:
-    """Return the contact sheet of a data set."""
+    """Return the contact sheet of a dataset."""
     return decode(read_regular(inside(directory, CONTACT), 64 << 20), "png")
 
 

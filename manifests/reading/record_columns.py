@@ -1,4 +1,4 @@
-"""The records of a set's images in little memory, for data sets of many sets and large sets."""
+"""A compact table of the records of a set's images, for datasets with many sets or large sets."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ..records.models import ImageRecord, StoredRecord
 
 _PIXELS, _SHA256 = "blake3:", "sha256:"
 _DIGEST = 32
-"""Bytes of a digest."""
+"""Size of a digest in bytes."""
 
 
 class StoredAt(NamedTuple):
-    """Where the bytes of an image are: a file, or a row of a shard."""
+    """The location of a stored image: a file, or a row of a shard."""
 
     path: str
     row: int | None
@@ -27,8 +27,8 @@ class StoredAt(NamedTuple):
 class RecordColumns(Sequence[ImageRecord]):
     """The image records of one set, by index.
 
-    A record is made when it is asked for. Until then an image takes 36 bytes, each file or row of a shard 44 bytes, and
-    each file 8 bytes and its name without folders. A list of pydantic models takes more than ten times as much, and
+    Records are created on access. Until then an image takes 36 bytes, each file or row of a shard 44 bytes, and each
+    file another 8 bytes and its name without folders. A list of pydantic models takes more than ten times as much, and
     forked workers copy it because reading an object changes its reference count.
 
     Parameters
@@ -79,7 +79,7 @@ class RecordColumns(Sequence[ImageRecord]):
         return ImageRecord.model_construct(index=i, pixels=_PIXELS + digest, files=self.files(i))
 
     def files(self, index: int) -> list[StoredRecord]:
-        """Return the records of an image's files and rows of shards."""
+        """Return the records of the files and rows that store an image."""
         return [
             StoredRecord.model_construct(
                 **place._asdict(), sha256=_SHA256 + self._sha256[_DIGEST * number : _DIGEST * (number + 1)].hex()
@@ -88,7 +88,7 @@ class RecordColumns(Sequence[ImageRecord]):
         ]
 
     def places(self, index: int) -> list[StoredAt]:
-        """Return where an image is stored, in the order of its records."""
+        """Return the locations of an image, in the order of its records."""
         found = []
         for number in range(self._first[index], self._first[index + 1]):
             path, after_row = self._path_of[number], self._after_row[number]
@@ -112,9 +112,9 @@ def _packed(numbers: array[int]) -> array[int]:
 
 
 class ImageRecordTable(RowTable[ImageRecord]):
-    """The rows of ``sets/<set id>.jsonl``, read when first used."""
+    """The rows of ``sets/<set id>.jsonl``, which are read when they are first used."""
 
     @cached_property
     def rows(self) -> RecordColumns:
-        """The records, by index."""
+        """The records by index."""
         return RecordColumns(self.each())

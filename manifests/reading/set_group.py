@@ -1,4 +1,4 @@
-"""Some sets of a data set: the severities of a corruption, or a selection."""
+"""Mappings of several sets of a dataset, such as the severities of a corruption."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ Key = TypeVar("Key", float, str)
 
 
 class SetGroup(dict[Key, ImageSet]):
-    """A mapping of sets, by severity or level of one corruption, else by id.
+    """A mapping of sets by severity or level of one corruption, or by id.
 
     Parameters
     ----------
     name : str
-        What they have in common, for people.
+        Name of the group, for display.
     sets : mapping
+        The sets by severity, level or id.
     """
 
     def __init__(self, name: str, sets: Mapping[Key, ImageSet]) -> None:
@@ -48,7 +49,7 @@ class SetGroup(dict[Key, ImageSet]):
 
 
 def by_corruption(records: Iterable[SetRecord]) -> dict[str, dict[float, SetRecord]]:
-    """Return corruption -> the sets of it alone, by severity, or by level."""
+    """Return corruption -> severity or level -> set, for sets with a single stage."""
     found: dict[str, dict[float, SetRecord]] = {}
     for record in records:
         if len(record.stages) == 1:
@@ -60,12 +61,12 @@ def by_corruption(records: Iterable[SetRecord]) -> dict[str, dict[float, SetReco
 
 
 def matching(records: Iterable[SetRecord], family_of: Callable[[str], str], **asked: Any) -> list[SetRecord]:
-    """Return the sets that `DataSet.select` selects; raises `UnknownCorruption` for values that no set has."""
+    """Return the sets that `DataSet.select` selects, or raise `UnknownCorruption` for values that no set has."""
     wanted = {name: _values(value) for name, value in asked.items() if value is not None}
     table = [(record, stage) for record in records for stage in [*record.stages, *[None] * (not record.stages)]]
 
     def fact(name: str, record: SetRecord, stage: StageRecord | None) -> Any:
-        """Return what is true of a set and one of its stages."""
+        """Return a property of a set and one of its stages."""
         if name in ("role", "stages"):
             return record.role if name == "role" else len(record.stages)
         return None if stage is None else family_of(stage.corruption) if name == "family" else getattr(stage, name)

@@ -59,7 +59,7 @@ else:  # null is no value of theirs: what a sample does not have is left out
 
 Storage = Literal["folder", "hdf5", "both"]
 """How the images of a dataset are stored: as image files in folders, in HDF5 shards, or twice, in both."""
-CONTAINERS = [["folder"], ["hdf5"], ["folder", "hdf5"], ["view"]]
+CONTAINERS = [["folder"], ["hdf5"], ["folder", "hdf5"]]
 
 
 def _known(containers: list[str]) -> list[str]:
@@ -104,24 +104,6 @@ Encoding = Annotated[Jpeg | Png, Field(discriminator="format")]
 """How images are stored; docs/format.md describes it."""
 Free = Annotated[dict[str, Any], AfterValidator(check_finite)]
 """A part of the manifest that has no model of its own."""
-
-
-class View(TypedDict, total=False):
-    """The loader's layout that a build wrote its images in.
-
-    What else the view says stands beside.
-    """
-
-    __pydantic_config__ = ConfigDict(extra="allow", strict=True)  # type: ignore[misc]
-    view: str
-    sets: dict[str, Annotated[list[SafePath], Field(min_length=1)]]
-    """Set -> the folder of its single images, or the arrays (.npy) that hold rows of it."""
-    own_names: bool
-    """Whether the images keep the paths that they have in their source."""
-    numbered: bool
-    """Whether the names of single images are their indices, in no class folder."""
-    moves_content: list[str]
-    """Corruptions that move content, where annotations may say where it is."""
 
 
 class Labelled:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from operator import not_
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ...errors import VerificationError, quoted
 from .fields import (
@@ -26,8 +26,6 @@ from .fields import (
     Sha256,
     Short,
     Text,
-    View,
-    check_finite,
 )
 
 SCHEMA_VERSION = 3
@@ -185,7 +183,6 @@ class Manifest(Record):
     files: list[FileRecord]
     excluded: list[ExcludedRecord]
     selection: Free
-    views: list[Annotated[View, AfterValidator(check_finite)]]
     environment: Annotated[dict[str, Short], Field(max_length=1000)]
     """Versions of the libraries that made it; no time, host or path."""
 

@@ -1,7 +1,6 @@
 """The content of an archive: its record, the images of its sets, and their agreement.
 
-A unit is what cannot be divided by sets: one set, or the sets that share an array. The order of everything follows from
-the manifest.
+The order of everything follows from the manifest.
 """
 
 from __future__ import annotations
@@ -18,8 +17,7 @@ from pydantic import Field
 from ...errors import BuildError, VerificationError, listed
 from ..disk.jsonl import read_jsonl
 from ..manifest_file import MANIFEST_CAP, parse_manifest
-from ..partial import owners
-from ..paths import MANIFEST, PARTIAL, SHA256SUMS, WORK_FOLDER, set_path, set_places
+from ..paths import MANIFEST, PARTIAL, SHA256SUMS, WORK_FOLDER, image_folder, set_of_shard, set_path
 from ..records.digests import set_digest, sha256_pieces
 from ..records.fields import Count, SetId, Sha256
 from ..records.models import FileRecord, ImageRecord, Manifest, Record
@@ -37,19 +35,16 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _OWN = (WORK_FOLDER, PARTIAL.casefold())
 """What `unpack` itself writes at the top of a data set."""
 
-Unit = tuple[str, ...]
-"""Set ids, sorted."""
 
+class PackedSet(Record):
+    """The files with images of a set that an archive contains."""
 
-class UnitRecord(Record):
-    """The files of a unit that an archive holds."""
-
-    sets: list[SetId]
+    set: SetId
     first: Count
-    """Of the unit's files sorted by path, from 0."""
+    """The index of the first file among all files of the set, sorted by path."""
     count: Count
     total: Count
-    """Files of the unit, in all archives."""
+    """The number of files of the set in all archives."""
 
 
 class ArchiveRecord(Record):
@@ -63,9 +58,9 @@ class ArchiveRecord(Record):
     """The build's."""
     files: Annotated[list[FileRecord], Field(min_length=1)]
     """manifest.json, the other small files by path, and then the rows of this archive's sets."""
-    units: list[UnitRecord]
-    """Then the images: those of each unit by path. Their sizes and hashes are in the rows, those of shards and arrays
-    in the manifest.
+    sets: list[PackedSet]
+    """The images, which follow these files: those of each set by path. The sizes and hashes of image files are in the
+    rows, those of shards in the manifest.
     """
 
     def encode(self) -> bytes:
@@ -79,59 +74,47 @@ def top_folder(manifest: Manifest) -> str:
 
 
 class Contents:
-    """The files that hold the images of each set.
-
-    `single` are the sets whose images are files of their own; `containers` the shards and arrays of each unit.
-    """
+    """The files with the images of each set."""
 
     def __init__(self, manifest: Manifest) -> None:
         self.manifest = manifest
         self.sets = {s.id: s for s in manifest.sets}
         self._known = {f.path: f for f in manifest.files}
-        self.places = set_places(manifest)
-        stored = manifest.encoding["containers"]
-        self.single = {
-            set_id
-            for set_id, places in self.places.items()
-            if "folder" in stored or (stored == ["view"] and not places[0].endswith(".npy"))
-        }
-        sharing: dict[str, list[str]] = {}
-        for set_id, places in self.places.items():
-            arrays = places[0].endswith(".npy")
-            sharing.setdefault("\n".join(places) if arrays else set_id, []).append(set_id)
-        unit_of = {set_id: tuple(sorted(sets)) for sets in sharing.values() for set_id in sets}
-        self.containers: dict[Unit, list[FileRecord]] = {unit: [] for unit in sorted(set(unit_of.values()))}
-        owned = owners(manifest)
+        self.image_files = "folder" in manifest.encoding["containers"]
+        """Whether images are stored as files of their own."""
+        self.shards: dict[str, list[FileRecord]] = {set_id: [] for set_id in sorted(self.sets)}
+        """The shards of each set."""
         for file in manifest.files:
-            if file.path in owned:
-                self.containers[unit_of[owned[file.path][0]]].append(file)
+            if (set_id := set_of_shard(file.path)) in self.shards:
+                self.shards[set_id].append(file)
 
-    def total(self, unit: Unit) -> tuple[int, int]:
-        """Return how many files hold the images of a unit, and their bytes."""
-        shared, single = self.containers[unit], [self.sets[s] for s in unit if s in self.single]
-        return len(shared) + sum(s.count for s in single), sum(f.bytes for f in shared) + sum(s.bytes for s in single)
+    def total(self, set_id: str) -> tuple[int, int]:
+        """Return the number of files with images of a set, and their bytes."""
+        shards, record = self.shards[set_id], self.sets[set_id]
+        count, size = (record.count, record.bytes) if self.image_files else (0, 0)
+        return len(shards) + count, sum(f.bytes for f in shards) + size
 
-    def files(self, root: Path, unit: Unit) -> list[FileRecord]:
-        """Return the files that hold the images of a unit, sorted by path.
+    def files(self, root: Path, set_id: str) -> list[FileRecord]:
+        """Return the files with images of a set, sorted by path.
 
         VerificationError: rows are missing, do not have the manifest's digest, or name files outside the folder of
         their set.
         """
-        files = [*self.containers[unit], *(file for set_id in unit for file in self.images(root, set_id))]
-        count, different = self.total(unit)[0], len({f.path.casefold() for f in files})
+        files = [*self.shards[set_id], *self.images(root, set_id)]
+        count, different = self.total(set_id)[0], len({f.path.casefold() for f in files})
         if not len(files) == count == different:
             raise VerificationError(
-                f"{root / set_path(unit[0])}: the rows name {different} different files (capitals aside) where the "
-                f"manifest has {count}. Run `corruptset verify` on the build."
+                f"{root / set_path(set_id)}: the rows name {different} different files (capitals aside) where the "
+                f"manifest has {count}. Run `corruptset verify` on the dataset."
             )
         return sorted(files, key=lambda f: f.path)
 
     def images(self, root: Path, set_id: str) -> Iterator[FileRecord]:
         """Yield the single files of a set's images, in the order of its samples."""
-        path, place, pixels = root / set_path(set_id), self.places[set_id][0], []
+        path, place, pixels = root / set_path(set_id), image_folder(set_id), []
         for row in read_jsonl(path, ImageRecord):
             pixels.append(row.pixels)
-            for file in row.files if set_id in self.single else ():
+            for file in row.files if self.image_files else ():
                 if file.row is None:
                     if not file.path.startswith(f"{place}/"):
                         raise VerificationError(
@@ -146,8 +129,8 @@ class Contents:
 
         VerificationError: no archive can hold a file of this name.
         """
-        units = (self.files(root, tuple(unit.sets))[unit.first : unit.first + unit.count] for unit in record.units)
-        for file in chain(record.files, chain.from_iterable(units)):
+        images = (self.files(root, one.set)[one.first : one.first + one.count] for one in record.sets)
+        for file in chain(record.files, chain.from_iterable(images)):
             longest = max(map(len, file.path.encode().split(b"/")))
             if _CONTROL.search(file.path) or longest > NAME_CAP or file.path.casefold().startswith(_OWN):
                 raise VerificationError(
@@ -160,8 +143,8 @@ class Contents:
         """Return whether an archive's record names files and sets of the manifest."""
         others = {f.path for f in record.files if self._known.get(f.path) != f}
         return others <= {MANIFEST, SHA256SUMS} and all(
-            (unit := tuple(one.sets)) in self.containers and one.first + one.count <= one.total == self.total(unit)[0]
-            for one in record.units
+            one.set in self.shards and one.first + one.count <= one.total == self.total(one.set)[0]
+            for one in record.sets
         )
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..disk.jsonl import read_jsonl
 from ..images.pictures import FORMATS
-from ..paths import SAMPLES, own_names
+from ..paths import SAMPLES, image_folder, keeps_source_names
 from ..records.digests import sha256_bytes
 from ..records.models import Manifest, SampleRecord, check_label
 from .bag import IndexedArchive, title
@@ -110,7 +110,7 @@ def croissant(
     columns : sequence of str, optional
         The columns of the table.
     """
-    if not own_names(manifest):
+    if not keeps_source_names(manifest):
         suffix = FORMATS[manifest.encoding["format"]][1]
         sets = [replace(one, includes=f"{one.includes}.{suffix}") for one in sets]
     release, name = f"{manifest.name} {manifest.version}", title(manifest)
@@ -232,10 +232,10 @@ def packed_croissant(root: Path, contents: Contents, archives: Sequence[IndexedA
     described.append({"name": TABLE, "url": TABLE, "type": "application/json", "sha256": sha256_bytes(text)})
     sets = []
     for one in manifest.sets:
-        holding, place = [a.name for a in archives if one.id in a.sets], f"{top}{contents.places[one.id][0]}/"
+        holding, place = [a.name for a in archives if one.id in a.sets], f"{top}{image_folder(one.id)}/"
         # a regex is matched from the beginning of the path in the archive
         fields = {"image": None, "path": rf"{re.escape(top)}(.+)$", "file": rf"{re.escape(place)}(.+)$"}
-        if one.id in contents.single and holding:
+        if contents.image_files and holding:
             sets.append(StoredSet(one.id, one.count, holding, f"{place}*", fields))
     about = f"{len(manifest.sets)} sets of corrupted images"
     return {CROISSANT: croissant(manifest, about, described, sets, table=TABLE, columns=list(table)), TABLE: text}
@@ -255,8 +255,8 @@ def _table(root: Path, contents: Contents) -> dict[str, list[Any]]:
         table["class"] = [s.class_ for s in samples]
         table["folder"] = [classes[s.class_index].folder for s in samples]
     table |= {"sha256": [s.sha256 for s in samples], "pixels": [s.pixels for s in samples]}
-    if contents.single:
-        first = min(contents.single)
-        place = f"{contents.places[first][0]}/"
+    if contents.image_files:
+        first = min(contents.sets)
+        place = f"{image_folder(first)}/"
         table["file"] = [f.path.removeprefix(place) for f in contents.images(root, first)]
     return table

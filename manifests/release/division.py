@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from ...errors import BuildError
-from ..partial import owners
 from ..paths import CONTACT, IMAGES, MANIFEST, PAGE, SHA256SUMS, SHARDS, set_path
 from ..records.models import FileRecord, Manifest, SetRecord
 from .archives import END_COST, member_header
-from .contents import Contents, Unit, UnitRecord, top_folder
+from .contents import Contents, PackedSet, top_folder
 
 Division = Literal["family", "corruption", "set"]
 DIVISIONS: tuple[Division, ...] = get_args(Division)
@@ -28,7 +27,7 @@ MEAN_OVERHEAD = 768
 
 def common_files(manifest: Manifest) -> list[str]:
     """Return the small files that every archive carries beside manifest.json: SHA256SUMS, samples, card, licence."""
-    apart = owners(manifest).keys() | {set_path(s.id) for s in manifest.sets} | {CONTACT, PAGE}
+    apart = {set_path(s.id) for s in manifest.sets} | {CONTACT, PAGE}
     own = {f.path for f in manifest.files if not f.path.startswith((SHARDS, IMAGES))}
     return sorted(own - apart | {SHA256SUMS})
 
@@ -41,25 +40,25 @@ def divide(
     by: Division,
     family: Callable[[str], str],
     max_bytes: int,
-) -> dict[str, list[UnitRecord]]:
-    """Return the archives of images: the end of each one's name -> its units.
+) -> dict[str, list[PackedSet]]:
+    """Return the sets in each archive of images. The keys are the ends of the archives' names.
 
     `records` are those of all small files.
 
     BuildError: a single file does not fit into `max_bytes`, or two archives would share a name.
     """
-    groups: dict[str, list[Unit]] = {}
-    for unit in contents.containers:
-        groups.setdefault(_group(contents.sets[unit[0]], by, family), []).append(unit)
+    groups: dict[str, list[str]] = {}
+    for set_id in contents.shards:
+        groups.setdefault(_group(contents.sets[set_id], by, family), []).append(set_id)
     if METADATA in groups:
         raise BuildError(
             f"A {by} of this data set is called '{METADATA}', as the archive of metadata is. Choose another --by."
         )
     common = [records[path].bytes + MOST_OVERHEAD for path in [MANIFEST, *common_files(contents.manifest)]]
     base = END_COST + _RECORD_COST + sum(common)
-    archives: dict[str, list[UnitRecord]] = {}
-    for group, units in sorted(groups.items()):
-        runs = _runs(root, contents, records, units, base, max_bytes)
+    archives: dict[str, list[PackedSet]] = {}
+    for group, set_ids in sorted(groups.items()):
+        runs = _runs(root, contents, records, set_ids, base, max_bytes)
         numbered = {group: runs[0]} if len(runs) == 1 else {f"{group}-{n:04d}": run for n, run in enumerate(runs)}
         archives.update(numbered)
     return archives
@@ -78,42 +77,39 @@ def _group(record: SetRecord, by: Division, family: Callable[[str], str]) -> str
 
 
 def _runs(
-    root: Path, contents: Contents, records: dict[str, FileRecord], units: list[Unit], base: int, max_bytes: int
-) -> list[list[UnitRecord]]:
-    """Return units in as many archives as are needed.
+    root: Path, contents: Contents, records: dict[str, FileRecord], set_ids: list[str], base: int, max_bytes: int
+) -> list[list[PackedSet]]:
+    """Return sets in the necessary number of archives. Each archive has `base` bytes without its sets."""
+    total = {set_id: contents.total(set_id) for set_id in set_ids}
+    rows = {set_id: records[set_path(set_id)].bytes + MOST_OVERHEAD for set_id in set_ids}
 
-    Each has `base` bytes beside its sets.
-    """
-    total = {unit: contents.total(unit) for unit in units}
-    rows = {unit: sum(records[set_path(s)].bytes + MOST_OVERHEAD for s in unit) for unit in units}
-
-    def files(unit: Unit, first: int, stop: int) -> UnitRecord:
-        return UnitRecord(sets=list(unit), first=first, count=stop - first, total=total[unit][0])
+    def files(set_id: str, first: int, stop: int) -> PackedSet:
+        return PackedSet(set=set_id, first=first, count=stop - first, total=total[set_id][0])
 
     if base + sum(rows.values()) + sum(size + count * MOST_OVERHEAD for count, size in total.values()) <= max_bytes:
-        return [[files(unit, 0, total[unit][0]) for unit in units]]
-    runs: list[list[UnitRecord]] = [[]]
+        return [[files(set_id, 0, total[set_id][0]) for set_id in set_ids]]
+    runs: list[list[PackedSet]] = [[]]
     used = base
-    for unit in units:
-        costs = [_cost(f"{top_folder(contents.manifest)}/{f.path}", f.bytes) for f in contents.files(root, unit)]
-        if used + rows[unit] + sum(costs) > max_bytes and runs[-1]:
+    for set_id in set_ids:
+        costs = [_cost(f"{top_folder(contents.manifest)}/{f.path}", f.bytes) for f in contents.files(root, set_id)]
+        if used + rows[set_id] + sum(costs) > max_bytes and runs[-1]:
             runs.append([])
             used = base
         first = 0
-        used += rows[unit]
-        # only a unit that is larger than a whole archive is split between its files
+        used += rows[set_id]
+        # only a set that is larger than a whole archive is split between its files
         for number, cost in enumerate(costs):
             if used + cost > max_bytes:
                 if number == first:
                     raise BuildError(
-                        f"An archive of {max_bytes} bytes is too small: the records of set {unit[0]} and one of its "
+                        f"An archive of {max_bytes} bytes is too small: the records of set {set_id} and one of its "
                         f"files take {used + cost}. Give a larger --max-bytes."
                     )
-                runs[-1].append(files(unit, first, number))
+                runs[-1].append(files(set_id, first, number))
                 runs.append([])
-                first, used = number, base + rows[unit]
+                first, used = number, base + rows[set_id]
             used += cost
-        runs[-1].append(files(unit, first, len(costs)))
+        runs[-1].append(files(set_id, first, len(costs)))
     return runs
 
 

@@ -12,11 +12,11 @@ from io import BytesIO
 from pathlib import Path
 from typing import Literal
 
-from ...arguments import check_number, check_word
+from ...arguments import check_word, whole_number
 from ...canonical import canonical_sha256
+from ...corruptions.registry import family_of
 from ...digests import digest_of, digits
 from ...errors import BuildError, VerificationError, first_few, quoted
-from ...plain_arguments import plain_arguments
 from ...progress import progress_function, shows_progress
 from ..checksums import SUMS_CAP, is_file_as
 from ..disk.atomic import LargeFile, make_folder, replacing, write_atomic
@@ -26,15 +26,15 @@ from ..disk.lock import locked
 from ..disk.remote import data_folder, local_folder
 from ..disk.space import check_space
 from ..manifest_file import load_manifest
-from ..paths import CONTACT, MANIFEST, PAGE, PARTIAL, README, SAMPLES, SHA256SUMS, WORK_FOLDER, set_path
+from ..paths import CONTACT, MANIFEST, PAGE, PARTIAL, README, SAMPLES, SHA256SUMS, WORK_FOLDER, lock_file, set_path
 from ..reader import DataSet
 from ..records.digests import sha256_file
 from ..records.models import FileRecord, Manifest, SampleRecord, check_label
 from ..records.report import Progress, printable
-from ..verify.rules import manifest_witness
+from ..verify.rules import contradicts_manifest
 from .archives import END_COST, member_header, new_archive
 from .bag import INDEX, PAYLOAD, Bag, IndexedArchive, Lacks, ReleaseIndex, indexed_files, release_card, tag_files
-from .contents import ArchiveRecord, Contents, UnitRecord, top_folder
+from .contents import ArchiveRecord, Contents, PackedSet, top_folder
 from .croissant import packed_croissant
 from .division import DIVISIONS, MEAN_OVERHEAD, METADATA, Division, common_files, divide
 from .parquet import PARQUET, check_parquet, parquet_files, write_parquet
@@ -42,18 +42,16 @@ from .parquet import PARQUET, check_parquet, parquet_files, write_parquet
 MAX_BYTES = 50_000_000_000
 """The limit of a Zenodo record."""
 VERIFY = "Run `corruptset verify` on the build."
-LOCK = f"{WORK_FOLDER}/pack.lock"
-"""Stands where a pack is at work, or was interrupted."""
+PACKING = f"{WORK_FOLDER}/packing"
+"""An empty file that exists until a pack is finished."""
 Digests = Literal["images", "sets"]
 
 
-@plain_arguments
 @shows_progress("pack")
 def pack(
     directory: Path | str,
     out: Path | str,
     *,
-    family_of: Callable[[str], str] | None = None,
     by: Division = "corruption",
     max_bytes: int = MAX_BYTES,
     manifest_only: bool = False,
@@ -72,8 +70,6 @@ def pack(
         The one that holds manifest.json.
     out : path
         Receives everything; new, empty, or left by the same pack when it was interrupted.
-    family_of : callable, optional
-        Says which family a corruption is of; `corruptset.pack` supplies it.
     by : {"family", "corruption", "set"}
         An archive for each family (as ImageNet-C ships: noise, blur, weather, digital, extra), corruption or set.
     max_bytes : int
@@ -106,7 +102,7 @@ def pack(
         There is too little free space for the archives that are still to be made.
     """
     check_word("by", by, DIVISIONS)
-    check_number("max_bytes", max_bytes)
+    max_bytes = whole_number("max_bytes", max_bytes)
     if digests != "images" and not manifest_only:
         raise BuildError(
             f"digests is {digests!r}, and images are not left out: archives of images need the rows that say where "
@@ -128,19 +124,23 @@ def pack(
     contents, small = Contents(manifest), _small_files(root, manifest)
     options = [by, "tar", max_bytes, manifest_only, *([digests] if digests != "images" else [])]
     identity = digits(canonical_sha256([small[MANIFEST].sha256, *options]))[:12]
-    divided: dict[str, list[UnitRecord]] = {}
+    divided: dict[str, list[PackedSet]] = {}
     if not manifest_only:
-        family = family_of or (lambda name: "other")
-        divided = divide(root, contents, small, by=by, family=family, max_bytes=max_bytes)
+        divided = divide(root, contents, small, by=by, family=family_of, max_bytes=max_bytes)
     # loaders that keep extracted archives by name, as mlcroissant does, need another name for other content
     records = _archive_records(f"{top_folder(manifest)}-{identity}", manifest, small, divided, lacks)
-    images = [] if manifest_only else [contents.total(unit) for unit in contents.containers]
+    images = [] if manifest_only else [contents.total(set_id) for set_id in contents.shards]
     needed = sum(size * (1 + parquet) + count * MEAN_OVERHEAD for count, size in images)
     needed += sum(END_COST + len(r.encode()) + sum(f.bytes + MEAN_OVERHEAD for f in r.files) for r in records)
-    needed -= _standing(out, {record.archive for record in records})
+    names = {record.archive for record in records}
+    needed -= _finished_bytes(out, names)
     check_space(out, needed, "the pack", "Free some space, or choose another --out.")
     busy = f"Another process is at work in {out} (`corruptset pack`). Wait for it to end, or choose another --out."
-    with locked(out / LOCK, busy):
+    with locked(lock_file(out), busy, remove=True):
+        if (out / SHA256SUMS).exists():  # a pack that was killed at its end may have left its work folder
+            shutil.rmtree(make_folder(out, WORK_FOLDER))
+        _finished_bytes(out, names)
+        (make_folder(out, WORK_FOLDER) / Path(PACKING).name).touch()
         make_folder(out, PAYLOAD)
         for stray in (*out.glob(".*.part"), *(out / PAYLOAD).glob("*.part")):
             stray.unlink()
@@ -161,7 +161,7 @@ def pack(
                 sha256 = _write(file, root, contents, record, count)
                 write_atomic(note, sha256.encode())
             size = file.stat().st_size
-            sets = tuple(sorted({set_id for unit in record.units for set_id in unit.sets}))
+            sets = tuple(sorted({one.set for one in record.sets}))
             archives.append(IndexedArchive(path=path, bytes=size, sha256=sha256, sets=sets))
         if parquet:
             write_parquet(DataSet(root), out / f"{PARQUET}{identity}", show)
@@ -193,7 +193,7 @@ def _small_files(root: Path, manifest: Manifest) -> dict[str, FileRecord]:
                 f"{place} has {place.stat().st_size:,} bytes, more than any such file has. {VERIFY}"
             )
         files[path] = FileRecord(path=path, bytes=place.stat().st_size, sha256=sha256_file(place))
-    if manifest_witness(files[MANIFEST].sha256, (root / SHA256SUMS).read_bytes()) != "agrees":
+    if contradicts_manifest(files[MANIFEST].sha256, (root / SHA256SUMS).read_bytes()):
         raise VerificationError(
             f"{root / MANIFEST} is not what {SHA256SUMS} says: one of the two was changed. {VERIFY}"
         )
@@ -208,16 +208,13 @@ def _archive_records(
     start: str,
     manifest: Manifest,
     small: dict[str, FileRecord],
-    divided: dict[str, list[UnitRecord]],
+    divided: dict[str, list[PackedSet]],
     lacks: Lacks,
 ) -> list[ArchiveRecord]:
     """Return what is in each archive, that of all records last."""
     common = common_files(manifest)
     pages = [page for page in (CONTACT, PAGE) if page in small and lacks == "nothing"]
-    parts = {
-        end: (common, sorted({set_id for unit in units for set_id in unit.sets}), units)
-        for end, units in divided.items()
-    }
+    parts = {end: (common, sorted({one.set for one in packed}), packed) for end, packed in divided.items()}
     parts[METADATA] = (sorted([*common, *pages]), [] if lacks == "rows" else [s.id for s in manifest.sets], [])
     return [
         ArchiveRecord(
@@ -227,24 +224,23 @@ def _archive_records(
             version=manifest.version,
             digest=manifest.digest,
             files=[small[path] for path in (MANIFEST, *paths, *map(set_path, sets))],
-            units=units,
+            sets=packed,
         )
-        for end, (paths, sets, units) in parts.items()
+        for end, (paths, sets, packed) in parts.items()
     ]
 
 
-def _standing(out: Path, names: Container[str]) -> int:
+def _finished_bytes(out: Path, names: Container[str]) -> int:
     """Return the bytes of the archives that an interrupted pack of these names finished.
 
-    BuildError: the folder holds anything else.
+    Raise `BuildError` if the folder contains anything else.
     """
     held = {p.name for p in out.iterdir()} if out.exists() else set()
-    if SHA256SUMS in held:
-        shutil.rmtree(out / WORK_FOLDER, ignore_errors=True)  # of a pack that was killed while it removed that folder
+    if SHA256SUMS in held and WORK_FOLDER not in held:
         raise BuildError(
             f"{out} holds a finished pack; `sha256sum --check {SHA256SUMS}` in it checks that. Choose another --out."
         )
-    if held and not (out / LOCK).exists():
+    if held and not (out / PACKING).exists():
         raise BuildError(
             f"{out} is not empty ({first_few(sorted(held))}): archives go into a folder of their own. Choose another "
             "--out."

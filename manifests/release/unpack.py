@@ -19,27 +19,23 @@ from ...arguments import as_list
 from ...digests import digest_of
 from ...errors import BuildError, VerificationError, listed
 from ...files import read_regular
-from ...plain_arguments import plain_arguments
 from ...progress import progress_function, shows_progress
 from ..checksums import is_file_as
-from ..disk.atomic import fsync_folder, inside, name_target, write_atomic
+from ..disk.atomic import fsync_folder, inside, make_folder, name_target, write_atomic
 from ..disk.jsonl import json_line, read_jsonl
 from ..disk.listing import plain_file
 from ..disk.lock import locked
 from ..disk.remote import local_folder
 from ..disk.space import check_space
 from ..partial import Partial, Span, joined, load_partial
-from ..paths import CONTACT, IMAGES, MANIFEST, PAGE, PARTIAL, SAMPLES, UNPACK_STATE, WORK_FOLDER
+from ..paths import CONTACT, IMAGES, MANIFEST, PAGE, PARTIAL, SAMPLES, UNPACK_STATE, WORK_FOLDER, lock_file
 from ..records.digests import sha256_bytes, sha256_file
 from ..records.models import FileRecord, Manifest, SampleRecord
 from ..records.report import Progress
 from ..verify.rules import sample_problems
 from .archives import BadArchive, Member, read_members
 from .bag import INDEX, INDEX_CAP, PAYLOAD, parse_index
-from .contents import UnitRecord, expected_member, read_heads, top_folder
-
-LOCK = f"{WORK_FOLDER}/unpack.lock"
-"""Stands where an unpack is at work."""
+from .contents import PackedSet, expected_member, read_heads, top_folder
 
 
 @dataclass(frozen=True)
@@ -72,7 +68,6 @@ class Unpacked:
         return f"<Unpacked {self.path}: {sets}, {self.written:,} files written, {self.kept:,} kept, {self.digest}>"
 
 
-@plain_arguments
 @shows_progress("unpack")
 def unpack(
     archives: Path | str | Sequence[Path | str], out: Path | str, *, progress: Progress | bool | None = None
@@ -119,10 +114,11 @@ def unpack(
     advice = "Free some space, choose another --out, or unpack fewer archives."
     check_space(root, needed, "what is in the archives", advice)
     busy = f"Another process is at work in {root} (`corruptset unpack`). Wait for it to end, or choose another --out."
-    with locked(root / LOCK, busy):
+    with locked(lock_file(root), busy, remove=True):
         for stray in root.glob(".*.part"):  # of a call that was killed while it wrote one of the two files below
             stray.unlink()
         present = _present(root, manifest, data)
+        make_folder(root, WORK_FOLDER)
         write_atomic(root / UNPACK_STATE, json_line(present))
         for path in (MANIFEST, PARTIAL):
             (root / path).unlink(missing_ok=True)
@@ -140,8 +136,8 @@ def unpack(
                 show("bytes", min(done, total), total)
             if (extra := next(members, None)) is not None:
                 raise BadArchive(archive, "is not what the records name here: the end comes next", extra.name)
-            for unit in record.units:
-                present = _grown(present, unit)
+            for packed in record.sets:
+                present = _grown(present, packed)
             write_atomic(root / UNPACK_STATE, json_line(present))
         if problems := [p.detail for p in sample_problems(manifest, list(read_jsonl(root / SAMPLES, SampleRecord)))]:
             raise VerificationError(
@@ -184,7 +180,7 @@ def _present(root: Path, manifest: Manifest, data: bytes) -> Partial:
     noted = load_partial(root, UNPACK_STATE) or load_partial(root)
     whole = plain_file(root, MANIFEST) and sha256_file(root / MANIFEST) == sha256
     same = whole if noted is None else noted.manifest == sha256
-    of_others = {p for p in work.glob("*") if p.suffix != ".part"} - {root / LOCK, root / UNPACK_STATE}
+    of_others = {p for p in work.glob("*") if p.suffix != ".part"} - {root / UNPACK_STATE}
     if of_others or (not same and {*root.glob("*")} - {work}):
         raise BuildError(
             f"{root} holds another data set than these archives, an unfinished build or something else. Choose "
@@ -194,14 +190,14 @@ def _present(root: Path, manifest: Manifest, data: bytes) -> Partial:
     return noted or Partial(schema_version=1, digest=manifest.digest, manifest=sha256, sets=sets, pieces={})
 
 
-def _grown(present: Partial, unit: UnitRecord) -> Partial:
-    """Return what is there with a run of files more."""
+def _grown(present: Partial, packed: PackedSet) -> Partial:
+    """Return what is present after some files of a set were unpacked."""
     sets, pieces = {*present.sets}, dict(present.pieces)
-    spans = joined([*pieces.pop(unit.sets[0], []), Span(first=unit.first, count=unit.count)])
-    if sum(span.count for span in spans) == unit.total:
-        sets |= {*unit.sets}
-    elif not sets >= {*unit.sets}:
-        pieces[unit.sets[0]] = spans
+    spans = joined([*pieces.pop(packed.set, []), Span(first=packed.first, count=packed.count)])
+    if sum(span.count for span in spans) == packed.total:
+        sets.add(packed.set)
+    elif packed.set not in sets:
+        pieces[packed.set] = spans
     return present.model_copy(update={"sets": sorted(sets), "pieces": dict(sorted(pieces.items()))})
 
 

@@ -34,9 +34,9 @@ from ..paths import (
     SHARDS,
     UNFINISHED,
     WORK_FOLDER,
-    own_names,
+    image_folder,
+    keeps_source_names,
     set_of_shard,
-    set_places,
 )
 from ..reader import DataSet
 from ..records.digests import sha256_bytes
@@ -95,8 +95,7 @@ class _Ladder:
     def __init__(self, root: Path, manifest: Manifest, sha256: str, level: Level, report: VerificationReport) -> None:
         self.root, self.manifest, self.sha256, self.level, self.report = root, manifest, sha256, level, report
         report.digest, report.containers = manifest.digest, tuple(manifest.encoding["containers"])
-        self.places = set_places(manifest)
-        self.folders = frozenset(path for paths in self.places.values() for path in paths if not path.endswith(".npy"))
+        self.folders = frozenset(image_folder(s.id) for s in manifest.sets)
         """Folders of images, with listings of their own."""
         self.samples: list[SampleRecord] | None = None
         """Where all rows are records."""
@@ -197,16 +196,15 @@ class _Ladder:
         labels = names = None
         if samples is not None and manifest.classes and all(s.label in range(len(manifest.classes)) for s in samples):
             labels = np.array([s.label for s in samples], np.int64)
-        if samples is not None and own_names(manifest):
+        if samples is not None and keeps_source_names(manifest):
             names = [own_path(s.path, s.id, manifest.encoding["format"]) for s in samples]
         shards: dict[str | None, set[str]] = defaultdict(set)
         for path in (f.path for f in manifest.files if f.path.startswith(SHARDS)):
             shards[set_of_shard(path)].add(path)
-        arrays = {f.path for f in manifest.files if f.path.endswith(".npy")}
         lean = manifest.model_copy(update={"recipe": {}, "sets": [], "files": [], "excluded": [], "selection": {}})
         checks = []
         for record in manifest.sets:
-            own = shards.pop(record.id, set()) | arrays.intersection(self.places[record.id])
+            own = shards.pop(record.id, set())
             if record.id not in self.report.absent:
                 checks.append(
                     SetCheck(
@@ -214,7 +212,6 @@ class _Ladder:
                         directory=self.root.absolute(),
                         manifest=lean,
                         record=record,
-                        places=self.places[record.id],
                         labels=labels,
                         names=names,
                         prune=self.folders,

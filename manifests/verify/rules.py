@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import Literal
 
 from ...digests import digits
 from ..checksums import parse_sha256sums
@@ -28,7 +27,7 @@ def _repeated(names: Iterable[str]) -> list[str]:
 
 def manifest_problems(manifest: Manifest) -> Iterator[Problem]:
     """Yield what is wrong with a manifest by itself."""
-    return _records(MANIFEST, *(rule(manifest) for rule in (_names, _classes, _files, _views, _recipe)))
+    return _records(MANIFEST, *(rule(manifest) for rule in (_names, _classes, _files, _recipe)))
 
 
 def _recipe(manifest: Manifest) -> Iterator[str]:
@@ -62,13 +61,6 @@ def _names(manifest: Manifest) -> Iterator[str]:
         yield "sets are not sorted by id"
     for name in _repeated(ids + [a for s in manifest.sets for a in s.aliases]):
         yield f"{name!r} names more than one set, or one twice"
-
-
-def _views(manifest: Manifest) -> Iterator[str]:
-    stored = [set(view.get("sets", {})) for view in manifest.views]
-    expected = [{s.id for s in manifest.sets}] if manifest.encoding["containers"] == ["view"] else []
-    if stored != expected:
-        yield "views has to name a view with paths for every set where the images are stored as one, and none elsewhere"
 
 
 def _classes(manifest: Manifest) -> Iterator[str]:
@@ -170,36 +162,23 @@ def sums_problems(manifest: Manifest, manifest_sha256: str, data: bytes) -> Iter
         stated, right = sums.get(path), wanted.get(path)
         if stated == right:
             continue
-        if path == MANIFEST and stated is not None and not nearly(stated, manifest_sha256):
-            yield Problem(MANIFEST, "hash", f"has {right}, SHA256SUMS says {stated}: one of the two files was changed")
+        if path == MANIFEST and stated is not None:
+            changed = f"has {right}, and {SHA256SUMS} says {stated}: one of the two files was changed"
+            yield from (Problem(MANIFEST, "hash", changed), Problem(SHA256SUMS, "records", f"{MANIFEST} {changed}"))
         else:
             yield Problem(
                 SHA256SUMS, "records", f"says {stated or 'nothing'} of {path}, the manifest says {right or 'nothing'}"
             )
 
 
-NEAR = 8
-"""Digits that a damaged hash may differ in; of two unrelated hashes some sixty differ."""
+def contradicts_manifest(manifest_sha256: str, sums: bytes | None) -> bool:
+    """Return whether SHA256SUMS has another hash of manifest.json, so that one of the two files was changed.
 
-
-def nearly(text: str | bytes, expected: str | bytes) -> bool:
-    """Return whether at most a few characters of a hash are damaged.
-
-    Then its text was changed, and not what is hashed.
-    """
-    return len(text) == len(expected) and sum(a != b for a, b in zip(text, expected, strict=True)) <= NEAR
-
-
-def manifest_witness(manifest_sha256: str, sums: bytes | None) -> Literal["agrees", "contradicts"]:
-    """Return whether SHA256SUMS contradicts manifest.json: one of the two was then changed.
-
-    Nothing says which.
-
-    It agrees where it is not there (None), has no line of the manifest, or one in which a few characters are damaged.
+    Nothing says which. `sums` is None if there is no SHA256SUMS.
     """
     lines = (sums or b"").split(b"\n")
-    agrees = any(nearly(line, f"{digits(manifest_sha256)}  {MANIFEST}".encode()) for line in lines)
-    return "agrees" if agrees or not any(line.endswith(MANIFEST.encode()) for line in lines) else "contradicts"
+    right = f"{digits(manifest_sha256)}  {MANIFEST}".encode()
+    return right not in lines and any(line.endswith(MANIFEST.encode()) for line in lines)
 
 
 def region_problems(

@@ -19,11 +19,11 @@ from ...digests import digits
 from ...pixels import pixel_digest
 from ...workers import Workers
 from ..disk.jsonl import BadLine, R, scan_jsonl
-from ..disk.listing import Listing, file_problems, list_files, plain_file
+from ..disk.listing import file_problems, list_files, plain_file
 from ..images.arrays import NotAShard
 from ..images.pictures import FORMATS, NotAPicture, decode, stored_format
-from ..images.shards import INDEX, LABELS, PIXEL_DIGEST, Shard, open_rows, shard_attributes
-from ..paths import set_path
+from ..images.shards import INDEX, LABELS, PIXEL_DIGEST, Shard
+from ..paths import image_folder, set_path
 from ..records.digests import set_digest, sha256_bytes
 from ..records.models import ImageRecord, Manifest, SetRecord, StoredRecord
 from ..records.report import LEVELS, Level, Problem
@@ -66,8 +66,6 @@ class SetCheck:
     manifest: Manifest
     """Without sets and files, which would travel to every process."""
     record: SetRecord
-    places: list[str]
-    """The folder of its single images, or the arrays (.npy) that hold rows of it."""
     labels: NDArray[np.int64] | None = None
     """(N,), by sample; None where samples.jsonl cannot be trusted, and labels are not checked."""
     names: list[str] | None = None
@@ -77,7 +75,7 @@ class SetCheck:
     prune: frozenset[str] = frozenset()
     """Image folders of other sets."""
     shards: frozenset[str] = frozenset()
-    """The manifest's shards of this set, and its arrays."""
+    """The shards of this set in the manifest."""
     sound: frozenset[str] = frozenset()
     """Those whose bytes are as recorded: only these are opened, as the HDF5 library may crash on damaged ones."""
     level: Level = "pixels"
@@ -90,11 +88,8 @@ class SetCheck:
 
     def __post_init__(self) -> None:
         self.rows_path = set_path(self.record.id)
-        self.folder = self.places[0]
-        self.arrays = {path for path in self.places if path.endswith(".npy")}
+        self.folder = image_folder(self.record.id)
         self.form: str = self.manifest.encoding["format"]
-        self.numbered = any(view.get("numbered") for view in self.manifest.views)
-        """Whether the names of single images are their indices, in no class folder."""
         self.decoded: set[str] = set()
         """The hashes of bytes that decode: a file and a row of a shard may be the same."""
 
@@ -115,7 +110,7 @@ class SetCheck:
                         self._check_file(row, stored)
             recorded = Counter(f.path for row in rows for f in row.files if f.row is not None)
             for path in by_shard.keys() & self.sound:
-                self._check_shard(path, by_shard[path], recorded[path] if whole and path not in self.arrays else None)
+                self._check_shard(path, by_shard[path], recorded[path] if whole else None)
         return self.problems, self.checked
 
     def _climbs(self, level: Level) -> bool:
@@ -156,11 +151,9 @@ class SetCheck:
 
         Where rows are not the whole, no file is called unexpected: a row that is no record may name it.
         """
-        listing = Listing() if self.arrays else list_files(self.directory, self.folder, self.prune - {self.folder})
+        listing = list_files(self.directory, self.folder, self.prune - {self.folder})
         self.problems += listing.problems
         containers = self.manifest.encoding["containers"]
-        if containers == ["view"]:
-            containers = ["hdf5" if self.arrays else "folder"]
         files: dict[str, int] = {}
         taken: dict[str, set[int]] = {path: set() for path in self.shards}
         for row in rows:
@@ -186,14 +179,10 @@ class SetCheck:
         self.problems += file_problems(listing, below, sizes=sizes, known=() if whole else listing.files, folders=whole)
         for path, numbers in taken.items():
             self.checked["images"] += len(numbers)
-            # an array holds several sets one after the other
-            start = min(numbers, default=0) if path in self.arrays else 0
             if whole and not numbers:
                 self._note(path, "unexpected", f"no row of set {self.record.id} is in this shard")
-            elif whole and numbers != set(range(start, start + len(numbers))):
-                self._note(
-                    self.rows_path, "records", f"the rows in {path} are not {start} to {start + len(numbers) - 1}"
-                )
+            elif whole and numbers != set(range(len(numbers))):
+                self._note(self.rows_path, "records", f"the rows in {path} are not 0 to {len(numbers) - 1}")
         self.checked["images"] += len(files.keys() & listing.files.keys())
         return {path for path, size in files.items() if listing.files.get(path) == size}
 
@@ -205,13 +194,9 @@ class SetCheck:
         if self.names is not None and index < len(self.names):
             return None if path == (right := f"{self.folder}/{self.names[index]}") else right
         suffix, label = "." + FORMATS[self.form][1], self._label(index)
-        start = f"{self.folder}/" + (
-            "" if label is None or self.numbered else f"{self.manifest.classes[label].folder}/"
-        )
+        start = f"{self.folder}/" + ("" if label is None else f"{self.manifest.classes[label].folder}/")
         name = path[len(start) : -len(suffix)]
-        if path != f"{start}{name}{suffix}":
-            return f"{start}...{suffix}"
-        return f"the number {index} as its name" if self.numbered and name != f"{index:0{len(name)}d}" else None
+        return None if path == f"{start}{name}{suffix}" else f"{start}...{suffix}"
 
     def _check_file(self, row: ImageRecord, stored: StoredRecord) -> None:
         try:
@@ -247,7 +232,7 @@ class SetCheck:
         `recorded` is how many it should have, where that is known.
         """
         try:
-            with closing(open_rows(self.directory / path)) as shard:
+            with closing(Shard(self.directory / path)) as shard:
                 if shard.encoded != (self.form == "jpeg"):
                     kind = "encoded" if shard.encoded else "raw"
                     self._note(path, "shape", f"holds {kind} images; the manifest's encoding is {self.form}")
@@ -266,8 +251,7 @@ class SetCheck:
                         f"the shard has {shard.rows} rows; rows of set {self.record.id} are behind its end",
                     )
                 numbers = [number for _, _, number in there]
-                if isinstance(shard, Shard):
-                    self._check_columns(shard, path, [(row, number) for row, _, number in there])
+                self._check_columns(shard, path, [(row, number) for row, _, number in there])
                 # rows that follow each other are read together
                 run = range(numbers[0], numbers[0] + len(numbers)) if numbers else range(0)
                 follows = numbers == list(run)
@@ -278,10 +262,7 @@ class SetCheck:
             self._note(path, "decode", f"cannot be read as a shard: {e}")
 
     def _check_columns(self, shard: Shard, path: str, rows: list[tuple[ImageRecord, int]]) -> None:
-        """Check what a shard says of itself, and its columns beside the images."""
-        build = f"{self.manifest.name} {self.manifest.version}"
-        for stranger in shard.strangers(shard_attributes(self.record.id, build, self.form if shard.encoded else "raw")):
-            self._note(path, "records", stranger)
+        """Compare the index, the digest and the label of each row of a shard with the records."""
         index, pixels, labels = map(shard.column, (INDEX, PIXEL_DIGEST, LABELS))
         for row, number in rows:
             label = self._label(row.index)

@@ -1,5 +1,5 @@
 "use strict";
-// All content is in the page already: this adds copying, tabs, filters and a large view. Text is only ever set as text.
+// The page contains everything without this script, which adds copy buttons, tabs, filters and a large view. It never writes HTML.
 (() => {
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
   const status = document.querySelector(".status");
@@ -79,19 +79,19 @@
       for (const block of all(".block")) {
         const blockFits = fits(block, "corruption") && fits(block, "family");
         let inside = 0;
-        for (const picture of all("[data-severity]", block)) {
-          const figureFits = fits(picture, "severity") && fits(picture, "corruption");
-          if (picture.matches("figure")) {
+        for (const image of all("[data-severity]", block)) {
+          const figureFits = fits(image, "severity") && fits(image, "corruption");
+          if (image.matches("figure")) {
             total += 1;
             if (blockFits && figureFits) inside += 1;
           }
-          picture.hidden = !figureFits;
+          image.hidden = !figureFits;
         }
         block.hidden = !blockFits || (all("figure[data-severity]", block).length > 0 && !inside);
         shown += inside;
       }
       document.querySelector(".none").hidden = shown > 0;
-      return `${shown} of ${total} sets with a picture are shown`;
+      return `${shown} of ${total} sets with an image are shown`;
     };
     filters.hidden = false;
     filters.addEventListener("submit", (event) => event.preventDefault());
@@ -100,10 +100,10 @@
   }
 
   const viewer = document.querySelector("dialog");
-  const pictures = all("a.large");
+  const images = all("a.large");
   let current = 0;
   const show = (n) => {
-    const open = pictures.filter((link) => link.checkVisibility());
+    const open = images.filter((link) => link.checkVisibility());
     if (!open.length) return;
     current = (n + open.length) % open.length;
     const figure = open[current].closest("figure");
@@ -122,11 +122,11 @@
   };
   if (viewer) {
     let back = null;
-    for (const link of pictures) {
+    for (const link of images) {
       link.addEventListener("click", (event) => {
         event.preventDefault();
         back = link;
-        show(pictures.filter((other) => other.checkVisibility()).indexOf(link));
+        show(images.filter((other) => other.checkVisibility()).indexOf(link));
         viewer.showModal();
       });
     }

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...manifests.disk.atomic import write_atomic
 from ...pages.charts import Chart, Line, Point, Shape, line_chart, quadrant_chart, rectangle
-from ...pages.drawing import Figure, png, svg
+from ...pages.svg_file import Figure, svg_file
 from ..published import EXTRA, FIFTEEN, SEVERITIES
 from ..records import Interval, Profile, Scores
 from ..tables import Column, Kind
@@ -238,12 +238,11 @@ def _shaded(difference: float | None, most: float) -> tuple[str, str]:
 
 
 def write_plots(entries: Sequence[Entry], reference: ReferencePoint | None, folder: Path) -> list[Path]:
-    """Write every plot that models have scores for; return the files."""
+    """Write every plot that models have scores for as SVG, and return the files."""
     files = []
     for name, figure in figures(entries, reference).items():
-        for kind, draw in (("svg", svg), ("png", png)):
-            files.append(folder / f"{name}.{kind}")
-            write_atomic(files[-1], draw(figure))
+        files.append(folder / f"{name}.svg")
+        write_atomic(files[-1], svg_file(figure))
     return files
 
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import PredictionError, first_few, listed, suggest
-from ...files import file_problem, open_regular, read_regular, read_text, reason
+from ...files import file_problem, read_text, reason
 from ...manifests.paths import MANIFEST
 from ...manifests.reader import DataSet
 from ...progress import progress_function
 from ...quantities import plural
 from ..outcomes import CLEAN, Outcome, Predictions
 from ..set_choice import choose_predicted
+from .loading import TYPES, Arrays, BadFile, array_problems, load_csv, load_npz
 from .reduction import COLUMNS, KINDS, PROBABILITIES, reduced
 
 HEAD = "predictions.json"
@@ -29,25 +27,6 @@ FEW = 3
 """The number of examples in a message."""
 ROWS_AT_ONCE = 4096
 """The number of rows that are converted to float32 at the same time, which limits memory."""
-MAX_CSV_BYTES = 2 << 30
-TYPES = {
-    "logits": ("f", "floating-point numbers, for example array.astype(np.float32)"),
-    "probs": ("f", "floating-point numbers, for example array.astype(np.float32)"),
-    "p_true": ("f", "floating-point numbers, for example array.astype(np.float32)"),
-    "top": ("iu", "integers, for example array.astype(np.int64)"),
-    "rank_true": ("iu", "integers, for example array.astype(np.int64)"),
-    "index": ("iu", "integers, for example array.astype(np.int64)"),
-    "id": ("U", "text, for example np.asarray(names, dtype=str)"),
-    "set_id": ("U", "text, for example np.asarray(names, dtype=str)"),
-}
-"""The kinds of NumPy types that each array may have, and their description."""
-EXPECTED = "logits, probs, top, or rank_true with p_true"
-
-Arrays = Mapping[str, NDArray[Any]]
-
-
-class BadFile(Exception):
-    """A problem of a file of predictions, as the part of a sentence after the name of the file."""
 
 
 def read_predictions(
@@ -91,17 +70,19 @@ def read_predictions(
     if head.get("digest") in (None, data.digest):
         ids = {name: s.id for s in data.manifest.sets for name in (*s.aliases, s.id)} | {CLEAN: CLEAN}
         wanted = {*required, CLEAN}
-        given: Mapping[str, Path | Arrays]
+        given = dict[str, Path | Arrays]()
         if whole is None:
-            given, found = _files(path, ids, required, wanted)
+            files, found = _files(path, ids, required, wanted)
+            given |= files
         else:
-            given, found = _split(whole, ids, required, wanted)
+            parts, found = _split(whole, data, ids, required, wanted)
+            given |= parts
         problems |= {problem: [] for problem in found}
         rows, count = _Rows(data), len(data.samples)
         for number, (name, one) in enumerate(sorted(given.items()), 1):
             where = [one.relative_to(path).as_posix()] if isinstance(one, Path) else []
             try:
-                arrays = _load_npz(one) if isinstance(one, Path) else one
+                arrays = load_npz(one) if isinstance(one, Path) else one
                 outcomes[name], found = rows.outcome(arrays, "" if where else f" of {name}")
             except BadFile as e:
                 found = [*map(str, e.args)]
@@ -140,7 +121,7 @@ def _open(path: Path) -> tuple[dict[str, Any], Arrays | None]:
         return (read_head(path / HEAD) if (path / HEAD).exists() else {}), None
     if (problem := file_problem(path)) is not None:
         raise PredictionError(f"{path} {problem}. Expected a folder of <set id>.npz, or one .npz or .csv file.")
-    loaders = {".npz": _load_npz, ".csv": _load_csv}
+    loaders = {".npz": load_npz, ".csv": load_csv}
     if (suffix := path.suffix.lower()) not in loaders:
         raise PredictionError(
             f"{path} is neither a folder of <set id>.npz nor an .npz or .csv file. The file formats are described in "
@@ -168,62 +149,6 @@ def _head_problems(head: Mapping[str, Any], data: DataSet) -> list[str]:
             "the model has predicted"
         ]
     return problems
-
-
-def _load_npz(path: Path) -> Arrays:
-    """Return the known arrays of an .npz file, without ever loading pickled objects."""
-    try:
-        with open_regular(path) as file, np.load(file, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in (*TYPES, "model", "digest") if name in archive.files}
-            names = archive.files
-    except OSError as e:
-        raise BadFile(f"cannot be read: {reason(e)}") from None
-    except Exception as e:  # zipfile, zlib and numpy raise many types of errors for damaged archives
-        said = str(e).partition("\n")[0][:200]
-        raise BadFile(f"is not a valid .npz archive ({said}). Write it again with np.savez") from None
-    return _with_values(arrays, names)
-
-
-def _load_csv(path: Path) -> Arrays:
-    """Return the known columns of a CSV file."""
-    try:
-        lines = csv.reader(io.StringIO(read_regular(path, MAX_CSV_BYTES).decode("utf-8-sig"), newline=""))
-        names, *rows = [row for row in lines if row] or [[]]
-    except OSError as e:
-        raise BadFile(f"cannot be read: {reason(e)}") from None
-    except (csv.Error, UnicodeDecodeError) as e:
-        raise BadFile(f"is not a CSV file in UTF-8 ({e})") from None
-    if wrong := [row for row in rows if len(row) != len(names)]:
-        raise BadFile(
-            f"has {plural(len(wrong), 'line')} with more or fewer cells than the first line, which has {len(names)}"
-        )
-    columns = dict(zip(names, zip(*rows, strict=True) if rows else [()] * len(names), strict=True))
-    arrays = {name: _column(name, columns[name], TYPES[name][0]) for name in TYPES if name in columns}
-    top = sorted((name for name in columns if re.fullmatch(r"top[1-9]\d*", name)), key=lambda name: int(name[3:]))
-    if top and top != [f"top{number}" for number in range(1, len(top) + 1)]:
-        raise BadFile(f"has the columns {', '.join(top)}; expected top1, top2, ... without gaps")
-    if top:
-        arrays["top"] = np.stack([_column(name, columns[name], "iu") for name in top], axis=1)
-    return _with_values(arrays, names)
-
-
-def _column(name: str, texts: Sequence[str], kinds: str) -> NDArray[Any]:
-    try:
-        return np.array(texts, {"U": np.str_, "iu": np.int64, "f": np.float64}[kinds])
-    except (ValueError, OverflowError) as e:
-        raise BadFile(f"has values in the column {name} that are not numbers ({e})") from None
-
-
-def _with_values(arrays: Arrays, names: Sequence[str]) -> Arrays:
-    """Return arrays, or raise BadFile if they contain no predictions or predictions of several kinds."""
-    given = [name for name in TYPES if name in arrays and name not in ("index", "id", "set_id")]
-    if not given:
-        raise BadFile(f"contains no predictions but {first_few(list(names)) or 'nothing'}; expected {EXPECTED}")
-    if {*given} not in map(set, COLUMNS.values()):
-        raise BadFile(f"contains {' and '.join(given)}; expected one of {EXPECTED}")
-    if "index" in arrays and "id" in arrays:
-        raise BadFile("contains both index and id; expected one of them")
-    return arrays
 
 
 def _files(
@@ -257,18 +182,18 @@ def _files(
 
 
 def _split(
-    arrays: Arrays, ids: Mapping[str, str], required: Sequence[str], wanted: set[str]
+    arrays: Arrays, data: DataSet, ids: Mapping[str, str], required: Sequence[str], wanted: set[str]
 ) -> tuple[dict[str, Arrays], list[str]]:
     """Return the rows of each wanted set in a single file, and the problems of the names of sets."""
     if "set_id" not in arrays:
         return {}, ["has no column set_id. Add it, or give a folder of <set id>.npz"]
-    if problems := _shape_problems(arrays):
+    if problems := array_problems(arrays, len(data.classes)):
         return {}, problems
     names, inverse = np.unique(arrays["set_id"], return_inverse=True)
     set_ids = [ids.get(name) for name in names.tolist()]
     unknown = [name for name, set_id in zip(names.tolist(), set_ids, strict=True) if set_id is None]
     problems = [f"has rows of {plural(len(unknown), 'set')} that the dataset does not have: {first_few(unknown, FEW)}"]
-    parts = {}
+    parts = dict[str, Arrays]()
     for set_id in sorted(wanted & {one for one in set_ids if one is not None}):
         rows = np.flatnonzero(np.isin(inverse, [n for n, one in enumerate(set_ids) if one == set_id]))
         kept = (name for name in TYPES if name in arrays and name != "set_id")
@@ -283,20 +208,6 @@ def _absent(required: Sequence[str], found: Mapping[str, Any]) -> list[str]:
         f"{len(missing):,} of {len(required):,} sets have no predictions: {first_few(missing, FEW)}. Predict them, or "
         "select the others with --sets (in Python: sets=)"
     ]
-
-
-def _shape_problems(arrays: Arrays) -> list[str]:
-    """Return the problems of the types and lengths of arrays."""
-    given = {name: array for name, array in arrays.items() if name in TYPES}
-    problems = [
-        f"has {name} of the type {array.dtype}; expected {TYPES[name][1]}"
-        for name, array in given.items()
-        if array.dtype.kind not in TYPES[name][0] or (array.dtype.kind == "f" and array.dtype.itemsize > 8)
-    ]
-    lengths = {name: len(array) if array.ndim else 0 for name, array in given.items()}
-    if len(set(lengths.values())) > 1:
-        problems.append(f"has arrays of different lengths: {', '.join(f'{n} {count}' for n, count in lengths.items())}")
-    return problems
 
 
 class _Rows:
@@ -314,7 +225,7 @@ class _Rows:
         `of_set` names the set in messages. BadFile is raised for arrays of unexpected types or shapes.
         """
         kind = next(kind for kind in KINDS if COLUMNS[kind][0] in arrays or COLUMNS[kind][-1] in arrays)
-        if problems := [*_shape_problems(arrays), *self._width_problems(arrays)]:
+        if problems := array_problems(arrays, self._classes):
             raise BadFile(*problems)
         if "set_id" in arrays:
             raise BadFile("has a column set_id. Give this file itself in place of its folder")
@@ -335,22 +246,6 @@ class _Rows:
             _of_rows(problem, [f"row {n:,}" for n in numbers]) for problem, numbers in faulty.items() if numbers
         ]
         return _joined(parts).rows(np.argsort(places[valid], kind="stable")), problems
-
-    def _width_problems(self, arrays: Arrays) -> list[str]:
-        """Return the problems of the shapes of arrays."""
-        problems = []
-        for name in [name for name in TYPES if name in arrays]:
-            shape, expected, is_valid = arrays[name].shape, "(N,)", arrays[name].ndim == 1
-            if name in ("logits", "probs"):
-                expected, is_valid = f"(N, {self._classes})", shape[1:] == (self._classes,)
-            elif name == "top":
-                expected, is_valid = f"(N, 1 to {self._classes})", len(shape) == 2 and 0 < shape[1] <= self._classes
-            if not is_valid:
-                problems.append(
-                    f"has {name} of the shape {shape}; expected {expected}, because the dataset has "
-                    f"{self._classes:,} classes"
-                )
-        return problems
 
     def _places(self, arrays: Arrays, rows: int, of_set: str) -> tuple[NDArray[np.int64], list[str]]:
         """Return the number of the image of each row, and the problems of rows."""

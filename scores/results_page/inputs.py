@@ -1,4 +1,4 @@
-"""The scores and predictions of a report: read, checked, found to belong together."""
+"""Read the scores and predictions of a results page, and check that they belong together."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ...arguments import as_list
-from ...errors import CorruptsetError, PredictionError, ScoreError, listed
+from ...errors import CorruptsetError, ParameterError, PredictionError, ScoreError, listed, quoted
 from ...manifests.reader import DataSet
 from ..comparison.entries import Entry, read_entries
 from ..outcomes import Predictions
@@ -19,25 +19,27 @@ from ..records import Scores
 
 Given = str | Path | Predictions
 GivenPredictions = Sequence[Given] | Mapping[str, Given]
-SAME = 1e-6
-"""By how much an accuracy differs at most from the scores file's."""
+TOLERANCE = 1e-6
+"""The largest difference between an accuracy and that in the scores file."""
 
 
 def checked_inputs(
     data: DataSet, scores: Sequence[str | Path | Scores], predictions: GivenPredictions, tell: Callable[..., None]
 ) -> tuple[list[Entry], dict[str, Predictions]]:
-    """Return the models, and predictions by label: given, or found beside their scores.
+    """Return the models with their scores, and the predictions by the label of the model.
+
+    Predictions that are not given are looked for in the folder of the scores file.
 
     Raises
     ------
     ScoreError
-        All that is wrong with any of them.
+        With all problems that were found.
     """
     entries, problems = read_entries(scores)
     here = f"{data.name} ({data.digest})"
     problems += [
-        f"{e.file} has scores of another data set, {e.scores.name} ({e.scores.digest}), than {data.path}, {here}: "
-        "score the model on this one"
+        f"{e.file} has scores of the dataset {e.scores.name} ({e.scores.digest}), but {data.path} is {here}. Score the "
+        "model on this dataset."
         for e in entries
         if e.scores.digest != data.digest
     ]
@@ -54,15 +56,18 @@ def checked_inputs(
             problems.append(str(e).replace("\n", "\n  "))
             continue
         if entry.label in predicted:
-            problems.append(f"the predictions of {entry.label!r} are there twice: give those of each model once")
+            problems.append(
+                f"The predictions of {entry.label!r} are given twice. Give the predictions of each model once."
+            )
         problems += _not_scored(entry, read)
         predicted[entry.label] = read
     if problems:
-        raise ScoreError(f"The report cannot be made:\n{listed(problems)}")
+        raise ScoreError(f"The report cannot be written:\n{listed(problems)}")
     for entry in entries:
         folder = Path(entry.file) if os.path.isdir(entry.file) else Path(entry.file).parent
         if entry.label not in predicted and os.path.exists(entry.file) and (folder / HEAD).is_file():
-            with suppress(CorruptsetError):  # nobody asked for them: another model's, another data set's, damaged
+            # These predictions were not asked for, so any that do not fit are ignored.
+            with suppress(CorruptsetError):
                 read = _predictions_of(data, [entry], None, folder, tell)[1]
                 if not _not_scored(entry, read):
                     predicted[entry.label] = read
@@ -70,7 +75,9 @@ def checked_inputs(
 
 
 def _named(given: Given, entries: Sequence[Entry]) -> tuple[str | None, Given]:
-    """Return the name and the path of ``NAME=PATH``; a name may have an equals sign."""
+    """Return the name and the path in ``NAME=PATH``. A name may contain an equals sign."""
+    if not isinstance(given, str | os.PathLike | Predictions):
+        raise ParameterError(f"predictions is {quoted(given)}; expected paths, or a mapping of models to paths.")
     if not isinstance(given, str) or os.path.exists(given) or "=" not in given:
         return None, given
     names = [name for e in entries for name in (e.label, e.scores.model) if given.startswith(f"{name}=")]
@@ -81,38 +88,38 @@ def _named(given: Given, entries: Sequence[Entry]) -> tuple[str | None, Given]:
 def _predictions_of(
     data: DataSet, entries: Sequence[Entry], name: str | None, given: Given, tell: Callable[..., None]
 ) -> tuple[Entry, Predictions]:
-    """Return whose predictions these are, and them."""
+    """Return predictions with the model that they belong to."""
     by_name = {e.scores.model: e for e in reversed(entries)} | {e.label: e for e in entries}
     models = ", ".join(e.label for e in entries) or "none"
     if name is not None and name not in by_name:
-        raise PredictionError(f"there are predictions of {name!r}, which is none of the models: {models}")
+        raise PredictionError(f"There are predictions of {name!r}, but the models are {models}.")
     read = given
     if not isinstance(read, Predictions):
-        # the sets that were scored; whose predictions they are is not known before they are read
+        # Only the sets that were scored are read. The name of the model may be known only afterwards.
         scored = entries if name is None else [by_name[name]]
         sets = sorted({id for e in scored for id in e.scores.sets if id in data})
         read = read_predictions(read, data, sets=sets or None, progress=tell)
     if name is None and read.model not in by_name:
-        where = "the predictions" if isinstance(given, Predictions) else given
+        where = "The predictions" if isinstance(given, Predictions) else given
         raise PredictionError(
-            f"{where} are of {read.model!r}, which is none of the models ({models}): name it, as NAME=PATH"
+            f"{where} are of {read.model!r}, but the models are {models}. Name the model with NAME=PATH."
         )
     return by_name[read.model if name is None else name], read
 
 
 def _not_scored(entry: Entry, read: Predictions) -> list[str]:
-    """Return that predictions are not those that were scored, where their accuracy differs.
+    """Return a problem if the accuracy of predictions differs from that in the scores file.
 
-    With a condition nobody knows, as other images count.
+    Scores with a condition are not compared, because only some images count.
     """
     scored = entry.scores.sets
     accuracy = {id: float(np.mean(read.outcomes[id].correct)) for id in scored if id in read.outcomes}
-    differing = [id for id, own in accuracy.items() if abs(scored[id].accuracy - own) > SAME]
+    differing = [id for id, own in accuracy.items() if abs(scored[id].accuracy - own) > TOLERANCE]
     if entry.scores.condition is not None or not differing:
         return []
     id = differing[0]
     return [
-        f"the predictions of {entry.label!r} are not those that were scored: their accuracy on {id} is "
-        f"{accuracy[id]:.4f}, the scores file's {scored[id].accuracy:.4f}, and so with {len(differing)} of "
-        f"{len(accuracy)} sets: score them again"
+        f"The predictions of {entry.label!r} do not belong to the scores, because the accuracy differs in "
+        f"{len(differing)} of {len(accuracy)} sets. On {id} it is {accuracy[id]:.4f}, and {scored[id].accuracy:.4f} in "
+        "the scores file. Score the predictions again."
     ]

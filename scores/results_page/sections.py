@@ -1,4 +1,4 @@
-"""The sections of the page: which charts and tables stand together."""
+"""The sections of a results page, with their charts and tables."""
 
 from __future__ import annotations
 
@@ -18,43 +18,55 @@ from ..tables import PageTable
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-MOST_STAGES = 24
-"""Stages of a matrix of orders; more are in the table alone."""
+MAX_STAGES = 24
+"""The largest number of stages in a matrix of order effects. Larger matrices are only shown as a table."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page: paragraphs, charts, and tables with every number of the charts."""
+    """A section of the page.
+
+    Attributes
+    ----------
+    id : str
+        The HTML id.
+    heading, about : str
+    tables : sequence of PageTable
+        Tables that contain every number of the charts.
+    groups : sequence of sequence of Chart
+        Groups of charts with the same axes.
+    bars : Markup, optional
+        A bar chart.
+    matrices : sequence of Matrix
+    """
 
     id: str
-    """Its anchor."""
     heading: str
     about: str
     tables: Sequence[PageTable]
     groups: Sequence[Sequence[Chart]]
-    """Charts with the same axes."""
     bars: Markup | None
     matrices: Sequence[Matrix]
 
 
-def sections(entries: Sequence[Entry], found: Sequence[Difference], most: int) -> list[Section]:
-    """Return the sections that models have scores for; `most`: cells of a table."""
+def sections(entries: Sequence[Entry], found: Sequence[Difference], max_cells: int) -> list[Section]:
+    """Return the sections for which the models have scores, with at most `max_cells` cells per table."""
     reference = reference_point(entries)
     courses = [of_course(entries, course) for course in (ERRORS, *PROFILES.values())]
-    made = {table.name: table for table in [*tables(entries, reference, found), *courses, sets_in_full(entries)]}
+    by_name = {table.name: table for table in [*tables(entries, reference, found), *courses, sets_in_full(entries)]}
     drawn, bars = charts(entries, reference), maude_bars(entries)
-    orders = [matrix for matrix in order_matrices(entries) if len(matrix.columns) <= MOST_STAGES]
+    orders = [matrix for matrix in order_matrices(entries) if len(matrix.columns) <= MAX_STAGES]
     matrices = {"orders": orders, "heat": heat_map(entries)}
     shown = []
-    for one in tomllib.loads(text_file("sections.toml", __package__))["section"]:
+    for row in tomllib.loads(text_file("sections.toml", __package__))["section"]:
         section = Section(
-            one["id"],
-            one["heading"],
-            one["about"],
-            [made[name].on_page(most) for name in one["tables"] if name in made and made[name].rows],
-            [drawn[name] for name in one.get("charts", []) if name in drawn],
-            bars.element("bars", "mAUDE as bars") if bars and one["id"] == "maude" else None,
-            matrices.get(one["id"], []),
+            row["id"],
+            row["heading"],
+            row["about"],
+            [by_name[name].on_page(max_cells) for name in row["tables"] if name in by_name and by_name[name].rows],
+            [drawn[name] for name in row.get("charts", []) if name in drawn],
+            bars.element("bars", "Bar chart of mAUDE") if bars and row["id"] == "maude" else None,
+            matrices.get(row["id"], []),
         )
         if section.tables or section.matrices:
             shown.append(section)

@@ -55,7 +55,7 @@ def test_what_evaluates_works(light, built, tmp_path):
         assert "verified" in command(light, "verify", directory, "--jobs", 2)
         view = tmp_path / f"view of {directory.name}"
         command(light, "export", "imagefolder", directory, "--out", view)
-        command(light, "verify", directory, "--view", view)
+        command(light, "verify", directory, "--export", view)
     with file_server.serving() as serve:
         command(light, "fetch", serve(built / "packed").url, "--out", tmp_path / "fetched")
     command(light, "unpack", built / "packed", "--out", tmp_path / "unpacked")

@@ -23,7 +23,6 @@ from corruptset.errors import (
 from corruptset.generate.catalogue import catalogue
 from corruptset.manifests.set_choice import matching_sets
 from corruptset.progress import ProgressDisplay
-from corruptset.signatures import sentences
 
 
 @pytest.fixture(scope="module")
@@ -42,10 +41,6 @@ def test_names_and_what_is_known_of_them(built):
         assert (shown.kind in repr(shown), len(repr(shown)) < 400) == (True, True)
 
 
-def test_without_docstrings_as_in_optimised_python_sentences_are_empty():
-    assert sentences(type("Options", (), {}))["seed"] == ""
-
-
 @pytest.mark.parametrize(
     ("call", "given", "error", "said"),
     [
@@ -61,15 +56,15 @@ def test_names_that_there_are_not(call, given, error, said):
 
 
 def test_a_view_is_checked_by_itself_and_against_its_build(built, tmp_path):
-    exported = corruptset.export("imagefolder", built, tmp_path / "view")
+    exported = corruptset.export("imagefolder", built, tmp_path / "export")
     numbers = f"{exported.images} images, {exported.linked} of them hard links"
     assert repr(exported) == f"<Exported imagefolder in {exported.top}: {numbers}>"
     image = next(path for path in exported.top.rglob("*") if path.suffix in (".JPEG", ".png"))
     image.unlink()
     image.write_bytes(b"no image")
-    # against its build, a view's image is named; by itself, its folder
+    # against its dataset, an exported image is named; alone, its folder
     for report, wrong in (
-        (corruptset.verify(built, view=exported.path), image),
+        (corruptset.verify(built, export=exported.path), image),
         (corruptset.verify(exported.path), image.parent),
     ):
         assert {problem.path for problem in report.problems} == {wrong.relative_to(exported.path).as_posix()}
@@ -105,8 +100,7 @@ def test_no_sets_are_refused_and_a_pattern_may_stand_alone(built, shared, tmp_pa
 def test_what_a_list_is_expected_of_may_be_one_item(built, shared, tmp_path):
     recipe, source = shared.recipe(), f"folder:{shared.crops(classes=2)}"
     options = {"any_shape": True, "jobs": 1}
-    view = corruptset.export("imagefolder", built, tmp_path / "e", sets="contrast/1")
-    assert view.images == 4
+    assert corruptset.export("imagefolder", built, tmp_path / "e", sets="contrast/1").images == 4
     one, listed = corruptset.pairs("fog", "snow", severities=3), corruptset.pairs(["fog"], ["snow"], severities=[3])
     assert one == listed
     for path in ("mine.py", Path("mine.py")):
@@ -131,10 +125,10 @@ def test_a_source_may_be_a_path_and_nothing_else_than_a_line(built, shared):
     ("call", "given", "said"),
     [
         ("verify", {"level": "x"}, "level is 'x'; expected one of structure"),
-        ("verify", {"jobs": 0}, "jobs is 0; expected a number, at least 1"),
+        ("verify", {"jobs": 0}, "jobs is 0; expected a whole number, at least 1"),
         ("verify", {"jobs": "x"}, "jobs is 'x'; expected a whole number"),
         ("fetch", {"out": "o", "level": "x"}, "level is 'x'; expected one of structure"),
-        ("fetch", {"out": "o", "connections": 0}, "connections is 0; expected a number, at least 1"),
+        ("fetch", {"out": "o", "connections": 0}, "connections is 0; expected a whole number, at least 1"),
         ("pack", {"out": "o", "by": "x"}, "by is 'x'; expected one of family, corruption, set"),
         ("pack", {"out": "o", "max_bytes": "x"}, "max_bytes is 'x'; expected a whole number"),
     ],

@@ -5,41 +5,80 @@ return.
 from __future__ import annotations
 
 import inspect
+import re
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 import unbuilt
 
 import corruptset
-from corruptset.generate.plan.options import BuildOptions
-from corruptset.generate.reproduction.inputs import RemakeOptions
+from corruptset.generate.plan.options import BuildKeywords, BuildOptions
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
+RIGHT = """
+corruptset.build("imagenet-c", "sample", "out", seed=1, sets=["fog/*"], storage="hdf5", samples=3).digest
+corruptset.build("imagenet-c", part=(0, 2)).images
+corruptset.plan("imagenet-c", jobs=2, metrics="all").images
+corruptset.open("d", prefer="hdf5").digest
+corruptset.verify("d", rederive="all", source="sample", jobs=2).ok
+corruptset.rebuild("d", "sample", "out", sets=["fog/*"], jobs=2).identical
+corruptset.page("d", out="page.html", labels="x.csv").bytes
+corruptset.export("imagefolder", "d", "out", sets=["fog/*"], any_shape=True).images
+corruptset.pack("d", "out", by="set", max_bytes=1000).digest
+corruptset.unpack(["a.tar"], "out").digest
+corruptset.publish("d", "place", go=True, creators=["Doe, J"]).done
+corruptset.fetch("https://example.org", "out", sets=["fog/*"]).digest
+corruptset.predict("d", "m.toml", "out", batch=3, kind="top").images
+corruptset.score("d", "predictions", seed=3, condition="correct@clean").notes
+corruptset.score_table("t.csv", lower_is_better=["error"]).notes
+corruptset.compare(["a", "b"], plots=False).notes
+corruptset.report("d", ["a"], "r.html", predictions=["p"], sample="x").bytes
+corruptset.preview("photo.jpg", sets=["fog/*"], regions=False).png
+corruptset.check_corruption("fog", large=False).ok
+corruptset.pairs(["fog"], ["snow"], severities=[1]).name
+corruptset.names("recipes", family=None)
+corruptset.recipes()[0].sets
+corruptset.show("fog", ladder=None).kind
+corruptset.load_surrogate("m.toml", batch=2)
+corruptset.load_plugin("mine.py")
+corruptset.corrupt(np.zeros((8, 8, 3), np.uint8), "fog", severity=3, seed=1)
+corruptset.Corrupt("fog", severity=3, seed=1)
+"""
+"""A line for each public function, with some of its keywords."""
+WRONG = [
+    "corruptset.corupt",
+    "from corruptset import biuld",
+    "n: int = corruptset.__version__",
+    'corruptset.build("imagenet-c", samples="3")',
+    'corruptset.build("imagenet-c", storage="zip")',
+]
+
+
 @pytest.mark.ci
-def test_a_type_checker_finds_misspelt_names(tmp_path):
-    """The package is laid out as it installs: in an editable installation mypy finds nothing."""
-    (tmp_path / "corruptset").mkdir()
+def test_a_type_checker_knows_every_name_and_keyword(tmp_path):
+    """mypy reads the package as it installs: in an editable installation it finds nothing."""
+    for room in ("corruptions", "manifests", "pages", "generate", "scores", "cli"):
+        (tmp_path / "corruptset" / room).parent.mkdir(exist_ok=True)
+        (tmp_path / "corruptset" / room).symlink_to(ROOT / room)
     for path in (ROOT / "api").iterdir():
         (tmp_path / "corruptset" / path.name).symlink_to(path)
-    program = tmp_path / "program.py"
-    known = [f"corruptset.{name}\n" for name in corruptset.__all__]
-    wrong = ["corruptset.corupt\n", "from corruptset import biuld\n", "n: int = corruptset.__version__\n"]
-    program.write_text("import corruptset\n" + "".join(known + wrong))
-    command = [sys.executable, "-m", "mypy", "--follow-imports=skip", "--no-incremental", "--config-file="]
-    command += ["program.py", "corruptset/__init__.py"]
+    right = RIGHT.strip().splitlines()
+    called = {re.match(r"corruptset\.(\w+)", line)[1] for line in right}
+    assert called == set(corruptset.__all__) - {"__version__"}
+    # Functions that pass parameters on to a corruption take any keyword.
+    closed = [line for line in right if not re.match(r"corruptset\.[cC]orrupt\(", line)]
+    misspelt = [re.sub(r"\((.*)\)", r"(\1, sed=1)" if "()" not in line else "(sed=1)", line) for line in closed]
+    lines = ["import corruptset", "import numpy as np", *right, *misspelt, *WRONG]
+    (tmp_path / "program.py").write_text("\n".join(lines) + "\n")
+    command = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--config-file=", "program.py"]
     out = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True).stdout
-    told = [line for line in out.splitlines() if line.startswith("program.py")]
-    assert [int(line.split(":")[1]) for line in told] == [len(known) + 2 + i for i in range(3)], out
-    assert '"corupt"' in told[0]
-    assert '"biuld"' in told[1]
-    assert '"int"' in told[2]
-
-
-OPTIONS = {"build": BuildOptions, "plan": BuildOptions, "rebuild": RemakeOptions, "verify": RemakeOptions}
+    told = {int(line.split(":")[1]) for line in out.splitlines() if line.startswith("program.py") and "error" in line}
+    assert told == set(range(3 + len(right), 1 + len(lines))), out
 
 
 def test_the_errors_are_there_from_the_start():
@@ -51,9 +90,12 @@ def test_signatures_name_every_option():
         shown = inspect.signature(getattr(corruptset, name)).parameters
         hidden = [p.name for p in shown.values() if p.kind in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]
         # parameters are those of the corruption that is named
-        assert hidden == ["parameters"] * (name in ("corrupt", "Corrupt"))
-        assert not {"describe_level", "family_of"} & shown.keys()
-        assert name not in OPTIONS or OPTIONS[name].__annotations__.keys() <= shown.keys()
+        expected = {"corrupt": ["parameters"], "Corrupt": ["parameters"], "build": ["options"], "plan": ["options"]}
+        assert hidden == expected.get(name, [])
+    options = [field.name for field in fields(BuildOptions)]
+    assert list(BuildKeywords.__annotations__) == options
+    described = re.findall(r"^    (\w+) : ", corruptset.build.__doc__, re.MULTILINE)
+    assert [name for name in options if name not in described] == []
 
 
 def short(value, text=""):

@@ -25,7 +25,7 @@ from corruptset.workers import Workers
 @pytest.fixture(scope="module")
 def built(shared):
     """A small dataset."""
-    return shared.build(crops={"classes": 2}, sets=["contrast/*"], format="folder")
+    return shared.build(crops={"classes": 2}, sets=["contrast/*"], storage="folder")
 
 
 def alive(process):

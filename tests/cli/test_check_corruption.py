@@ -51,7 +51,7 @@ def test_every_command_takes_a_plugin(run, tmp_path):
     write_blinds(tmp_path)
     Image.new("RGB", (48, 40), "orange").save(tmp_path / "photo.png")
     write_recipe(tmp_path, name="own", more='[[sets]]\ncorruptions = ["blinds"]\nseverities = [1, 5]\n')
-    pairs = "'pairs?first-stages=blinds-2&second-stages=contrast-3&orders=given'"
+    pairs = "pairs --first-stages blinds-2 --second-stages contrast-3 --orders given"
     for line, sentence in (
         ("list", "blinds"),
         ("show blinds", "Doe 2024, Venetian Blinds"),

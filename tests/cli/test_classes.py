@@ -37,7 +37,7 @@ def test_what_was_left_out_is_counted(run, recipe, tmp_path):
 def test_labels_that_pandas_wrote_are_read_as_numbers(run, recipe, tmp_path):
     a.write(tmp_path / "x", {f"{i}.png": PNG for i in range(12)})
     (tmp_path / "labels.csv").write_text("file,label\n" + "".join(f"{i}.png,{i}.0\n" for i in range(12)))
-    words = [recipe, "--source", f"folder:{tmp_path / 'x'}?labels={tmp_path / 'labels.csv'}", "--jobs", "1"]
+    words = [recipe, "--source", f"folder:{tmp_path / 'x'}", "--labels", tmp_path / "labels.csv", "--jobs", "1"]
     for command in ("plan", "build"):
         assert "have a decimal point (0.0) and are read as whole numbers." in run.ok(command, *words).out
     (built,) = (tmp_path / "corruptset-out").iterdir()

@@ -49,7 +49,7 @@ def test_names_are_offered():
     assert {"pairs", "imagenet-d", *recipe_names()} <= set(completion.recipes(""))
     assert set(completion.shown("cifar")) == {"cifar10-c", "cifar100-c", "cifar-10-c", "cifar-100-c", "cifar"}
     assert completion.sources("cifar10") == ["cifar100:", "cifar10:"]
-    assert completion.views("image") == ["imagefolder", "imagenet-c", "imagenet-c-5k"]
+    assert completion.layouts("image") == ["imagefolder", "imagenet-c", "imagenet-c-5k"]
     assert completion.calibrations("i") == ["imagenet", "inception"]
 
 

@@ -58,7 +58,7 @@ def test_a_source_of_the_wrong_size_is_refused_with_the_recipe_that_fits(run, so
         err = run.refused(f"The recipe {recipe} is made for ", command, recipe, "--source", sources[source]).err
         for words in [*said, "--any-shape", "Nothing was written."]:
             assert words in err.replace("\n", " ")
-    pair = ["plan", "pairs?first-stages=contrast-1&second-stages=brightness-1", "--source", sources["crops"]]
+    pair = ["plan", *"pairs --first-stages contrast-1 --second-stages brightness-1 --source".split(), sources["crops"]]
     run.refused("Pairs that fit: --calibration cifar.", *pair)
     run.ok(*pair, "--calibration", "cifar")
     for recipe, source in (
@@ -88,21 +88,22 @@ def test_who_insists_gets_it_and_the_manifest_says_so(run, sources, tmp_path):
     assert recipe["unexpected"] == ["2 of 2 images are 160x160"]
     run.ok("verify", built)
     run.refused("160x160", *build)
-    export, said = ["export cifar-c --out view", built], "The view cifar-c is made for colour images of 32x32 pixels."
-    assert "Views that fit: imagenet-c, imagenet-c-5k;" in run.refused(said, *export).err
+    export, said = (
+        ["export cifar-c --out exported", built],
+        "The layout cifar-c is made for colour images of 32x32 pixels.",
+    )
+    assert "Layouts that fit: imagenet-c, imagenet-c-5k;" in run.refused(said, *export).err
     assert said in run.ok(*export, "--any-shape", "--json").json["notes"]
-    assert np.load(tmp_path / "view/CIFAR-10-C/contrast.npy", mmap_mode="r").shape == (10, 160, 160, 3)
-    run.ok("verify --view view", built)
+    assert np.load(tmp_path / "exported/CIFAR-10-C/contrast.npy", mmap_mode="r").shape == (10, 160, 160, 3)
+    run.ok("verify --export exported", built)
 
 
-def test_a_view_of_the_wrong_size_is_refused_with_the_view_that_fits(run, shared, sources):
+def test_a_layout_for_other_sizes_is_refused_with_the_layout_that_fits(run, shared):
     small = shared.build(sets=["contrast/*"])
-    for view, found in (("imagenet-c", "have a short side below 128 pixels: 32x32"), ("mnist-c", "are in colour")):
-        done = run.refused(f"20 of 20 images {found}", f"export {view} --out view", small)
-        assert "Views that fit: cifar-c;" in done.err
+    for layout, found in (("imagenet-c", "have a short side below 128 pixels: 32x32"), ("mnist-c", "are in colour")):
+        done = run.refused(f"20 of 20 images {found}", f"export {layout} --out other", small)
+        assert "Layouts that fit: cifar-c;" in done.err
     run.ok("export cifar-c --out fits", small)
-    said = "The view imagenet-c is made for images with a short side of at least 128 pixels."
-    run.refused(said, "build cifar10-c --view imagenet-c --source", sources["crops"])
 
 
 def test_a_build_in_its_own_source_is_refused(run, tmp_path, monkeypatch):
@@ -156,7 +157,7 @@ def test_the_longest_names_build_verify_and_pack(run, tmp_path):
     assert built.endswith(f"{'x' * 194}-1.0.0")
     run.ok("verify", built)
     run.ok("pack --out packed", built)
-    run.ok("export webdataset --out view", built)
+    run.ok("export webdataset --out tars", built)
 
 
 def test_a_command_without_a_source_says_which_images_it_took(run, tmp_path):

@@ -13,7 +13,7 @@ PLANNED = {
         "contrast-1+brightness-1 contrast-1+brightness-3 contrast-3+brightness-1 contrast-3+brightness-3 "
         "fade_black-01+brightness-1 fade_black-01+brightness-3 brightness-1+contrast-1 brightness-1+contrast-3 "
         "brightness-1+fade_black-01 brightness-3+contrast-1 brightness-3+contrast-3 brightness-3+fade_black-01",
-    "'pairs?first-stages=contrast&second-stages=brightness&severities=1,3&orders=given'":
+    "pairs --first-stages contrast --second-stages brightness --severities 1,3 --orders given":
         "contrast-1+brightness-1 contrast-1+brightness-3 contrast-3+brightness-1 contrast-3+brightness-3",
     "pairs --first-stages contrast-3,gn=gaussian_noise:sigma=0.1:rounding=round --second-stages fade_black "
     "--levels 4-5 --orders given":
@@ -32,7 +32,7 @@ def test_orders_and_combinations(run, line):
 
 
 def test_the_calibration_follows_the_source(run):
-    pair = "plan 'pairs?first-stages=contrast-1&second-stages=brightness-1' --samples 1 --json"
+    pair = "plan pairs --first-stages contrast-1 --second-stages brightness-1 --samples 1 --json"
     assert run.ok(pair).json["calibration"] == "imagenet"
     other = run.ok(pair, "--calibration", "cifar", "--any-shape").json
     assert (other["calibration"], other["encoding"]["format"]) == ("cifar", "png")

@@ -28,7 +28,6 @@ def cifar(tmp_path_factory):
     [
         pytest.param("imagenet-c --samples 3 --storage both", SETS, marks=pytest.mark.ci),
         pytest.param("CIFAR --first 40 --storage hdf5", SETS, marks=pytest.mark.ci),
-        ("CIFAR --first 40 --view cifar-c", "contrast/*"),
     ],
 )
 def test_all_say_what_is_on_the_disk(run, cifar, tmp_path, asked, sets):

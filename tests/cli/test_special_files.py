@@ -68,9 +68,9 @@ def test_a_pipe_among_the_records_of_a_release(run, built, tmp_path):
         os.mkfifo(release / name)
         done = run("rebuild --source sample --out new", release)
         assert (done.code in (1, 2), name in done.err) == (True, True), done
-    (tmp_path / "view").mkdir()
-    os.mkfifo(tmp_path / "view" / "VIEW.json")
-    run.refused("VIEW.json", "verify", tmp_path / "view", code=1)
+    (tmp_path / "exported").mkdir()
+    os.mkfifo(tmp_path / "exported" / "VIEW.json")
+    run.refused("VIEW.json", "verify", tmp_path / "exported", code=1)
 
 
 def _read_all(root):

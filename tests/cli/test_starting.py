@@ -21,8 +21,6 @@ NOT_NEEDED = {
     "corruptset.manifests.verify.ladder": "checks what is built",
     "corruptset.generate.pixels.matrix": "draws at the end",
     "corruptset.generate.exports.export": "only for export",
-    "corruptset.generate.exports.webdataset": "only for that view",
-    "corruptset.generate.exports.croissant": "only for that view",
     "corruptset.corruptions.gradual": "the recipe has no gradual degradation",
 }
 """Module -> why a build by one process has no use for it before its first part is committed."""

@@ -31,7 +31,7 @@ def test_a_build_of_another_schema(run, recipe, build, source):
         ["verify", build],
         ["verify --repair", build, *source],
         ["show", build],
-        ["export imagenet-c --out view", build],
+        ["export imagenet-c --out exported", build],
         ["pack --out release", build],
         ["rebuild --out again", build, *source],
         ["build --sets brightness/1 --out .", recipe, *source],

@@ -1,4 +1,4 @@
-"""verify on data sets: both containers, a view, a folder of builds."""
+"""verify on data sets: both containers, an export, a folder of builds."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import shutil
 
 
 def test_a_view_is_neither_repaired_nor_made_again(run):
-    run.refused("export the view again", "verify good --view there --repair")
-    run.refused("for a build, not for a view", "verify good --view there --rederive 2")
+    run.refused("Export the dataset again", "verify good --export there --repair")
+    run.refused("Rederive those of its dataset", "verify good --export there --rederive 2")
 
 
 def test_a_source_from_which_nothing_is_made_again_is_refused(run):

@@ -16,7 +16,7 @@ from corruptset.corruptions.keys import Keys, sample_keys
 from corruptset.corruptions.models.protocol import Model
 from corruptset.corruptions.stages import chain_keys, resolve_stage
 from corruptset.errors import ModelError, ParameterError
-from corruptset.generate.page.known import known_corruption
+from corruptset.generate.page.corruption_notes import corruption_notes
 from pictures import numbers, painted
 
 
@@ -151,9 +151,9 @@ def test_the_model_on_the_page_follows_the_protocol():
 
 def test_pgd_says_that_it_can_draw_its_start():
     """Only what is asked for draws: keys and seeds leave a set without a random start as it is."""
-    shown, known = corruptset.show("pgd"), known_corruption("pgd")
+    shown, known = corruptset.show("pgd"), corruption_notes("pgd")
     assert (shown["deterministic"], [*shown["draws"]]) == (False, ["start"])
-    assert known.drawn.startswith("start (")
+    assert known.random_draws.startswith("start (")
     images, table = batch(), shipped("cifar")
     plain, drawn = (resolve_stage("pgd", table, severity=3, parameters=p) for p in ({}, {"random_start": True}))
     assert plain.as_json() == resolve_stage("pgd", table, severity=3).as_json()

@@ -1,4 +1,4 @@
-"""Forked processes that are stopped, what they leave behind, and small builds in them."""
+"""Small builds in forked processes, which are stopped, and checks of what they leave behind."""
 
 from __future__ import annotations
 
@@ -40,15 +40,11 @@ corruptions = ["contrast", "brightness", "gaussian_noise"]
 """
 SINKS: dict[str, dict[str, Any]] = {
     **{name: {"storage": name} for name in ("folder", "hdf5", "both")},
-    "view": {"view": "cifar-c"},
-    "files": {"view": "imagefolder"},
 }
 
 
 def run_script(module: Any, *arguments: str) -> str:
-    """Run a script of this folder in a process of its own, for it forks and pytest has threads; return what it
-    prints.
-    """
+    """Run a script of this folder in another process, because it forks and pytest has threads. Return its output."""
     done = subprocess.run([sys.executable, module.__file__, *arguments], capture_output=True, text=True)
     print(done.stdout)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -65,14 +61,14 @@ def parsed(doc: str | None, moments: int, **more: Any) -> argparse.Namespace:
 
 @contextlib.contextmanager
 def memory_folder() -> Iterator[Path]:
-    """Yield a folder, in memory where the system has that: the order of writes is tested, not the disk's speed."""
+    """Yield a folder, in memory if possible, because the tests concern the order of writes and not the disk."""
     memory = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:
         yield Path(folder)
 
 
 class Child:
-    """A forked process that leads a group."""
+    """A forked process with a process group of its own."""
 
     def __init__(self, work: Callable[[], object], said: Path) -> None:
         self._said = said
@@ -82,9 +78,11 @@ class Child:
             code = 1
             try:
                 from corruptset.errors import CorruptsetError
+                from corruptset.interruption import handle_signals
 
                 os.setpgid(0, 0)
                 signal.signal(signal.SIGINT, signal.default_int_handler)
+                handle_signals()  # as the command does
                 file = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
                 os.dup2(file, 1)
                 os.dup2(file, 2)
@@ -123,7 +121,7 @@ class Child:
             if time.monotonic() > deadline:
                 os.killpg(self.pid, signal.SIGKILL)
                 os.waitpid(self.pid, 0)
-                self._code = -999  # a hang: no way of stopping allows this code
+                self._code = -999  # a hang, which is always wrong
             time.sleep(0.001)
         return self._code
 
@@ -132,7 +130,7 @@ class Child:
 
 
 def committed(out: Path) -> dict[str, list[int]] | None:
-    """Return sidecar -> (inode, mtime); None where nothing was begun, empty where the manifest stands."""
+    """Return sidecar -> (inode, mtime). It is None if no part was committed, and empty if the manifest exists."""
     if next(out.glob("*/manifest.json"), None) is not None:
         return {}
     stamps = {p.name: p.stat() for p in sorted(out.glob("*/.corruptset/parts/*.json"))}
@@ -140,20 +138,20 @@ def committed(out: Path) -> dict[str, list[int]] | None:
 
 
 def difference(files: Mapping[str, bytes], wanted: Mapping[str, bytes]) -> list[str]:
-    """Return what is wrong with files: a temporary one or a lock is one too many."""
+    """Return what is wrong with the files of a dataset. It must not have temporary files or locks either."""
     wrong = sorted(path for path in files.keys() | wanted.keys() if files.get(path) != wanted.get(path))
     return [f"other bytes, missing or left over: {wrong[:5]}"] if wrong else []
 
 
 class Builds:
-    """Builds of one small source in forked children, which inherit what is imported and compiled here.
+    """Builds of one small source in forked children, which inherit the imported modules and compiled kernels.
 
     Parameters
     ----------
     folder : Path
-        Where everything goes.
+        The folder for all files.
     each : int
-        Images of each of the ten classes.
+        The number of images in each of the ten classes.
     """
 
     def __init__(self, folder: Path, *, each: int = 3) -> None:
@@ -168,14 +166,14 @@ class Builds:
         self._children = 0
 
     def make(self, sink: str, out: Path, **options: Any) -> Path:
-        """Build in this process; return the data set."""
+        """Build in this process, and return the dataset."""
         from corruptset.generate.build import build
 
         given = {"jobs": 1, "metrics": 8, "progress": False, **SINKS[sink], **options}
         return build(self.recipe, self.source, out, **given).directory
 
     def child(self, sink: str, **options: Any) -> Child:
-        """Build into `out` in a process group of its own, which notes its phase and how many parts there are."""
+        """Build into `out` in another process, which writes its phase and the number of parts to a file."""
 
         parts = 0
 
@@ -187,7 +185,7 @@ class Builds:
         return self.start(lambda: self.make(sink, self.out, **{"progress": note, **options}))
 
     def start(self, work: Callable[[], object]) -> Child:
-        """Do something in a process group of its own."""
+        """Run a function in another process."""
         self._children += 1
         return Child(work, self.folder / f"said-{self._children}")
 
@@ -196,7 +194,7 @@ class Builds:
         return (self.notes.read_text() if self.notes.exists() else "").partition(" ")[0] or "starting"
 
     def resume(self, where: str, sink: str, **options: Any) -> None:
-        """Build the same again, and note what is wrong: a failure, a committed part made anew, other files."""
+        """Resume the build, and note failures, parts that were made again although committed, and wrong files."""
         before, seen = committed(self.out), self.folder / "seen.json"
         settled = before == {} or any(self.out.glob("*/.corruptset/finish.json"))
         seen.unlink(missing_ok=True)
@@ -218,13 +216,13 @@ class Builds:
         self.compare(where, self.whole[sink])
 
     def compare(self, where: str, wanted: Mapping[str, bytes]) -> None:
-        """Note where `out` has other files."""
+        """Note the differences between `out` and the wanted files."""
         files = layouts.files_of(self.out)
         self.counts["files compared"] += len(files)
         self.wrong += [f"{where}: {problem}" for problem in difference(files, wanted)]
 
     def report(self, what: str, moments: int) -> int:
-        """Print what was counted and what was wrong; return an exit code."""
+        """Print the counts and the faults, and return an exit code."""
         for name, count in sorted(self.counts.items()):
             print(f"{name}: {count}")
         print("\n".join([f"{moments} {what}, {len(self.wrong)} wrong", *self.wrong]))
@@ -249,9 +247,7 @@ def workers_of(pid: int) -> list[int]:
 
 
 def wait_for_end(group: int) -> bool:
-    """Wait until nobody of a killed build's group is left; after twenty seconds end them, and say that they
-    were there.
-    """
+    """Wait until all processes of a group have ended. After twenty seconds, kill them and return False."""
     deadline = time.monotonic() + 20
     while any(g == group for _, _, g, _ in _processes()):
         if time.monotonic() > deadline:

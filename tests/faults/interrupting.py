@@ -1,10 +1,11 @@
-"""Press Ctrl-C six times, 50 ms apart, at moments of every command: it says one sentence and leaves with 130.
+"""Interrupt every command at moments spread over its length, as people do with Ctrl-C.
 
-    python tests/faults/interrupting.py --moments 8           of each command, counts printed
+    python tests/faults/interrupting.py --moments 8           for each command; prints the counts
 
-The installed command runs in a process group of its own, and the signals go to the group, as a terminal sends them:
-workers get them too. The earliest moment is when the command has taken the signals; before that only Python itself
-runs, which nobody can ask for another answer.
+The installed command runs in a process group of its own. Six signals, 50 ms apart, go to the whole group, including
+workers, as a terminal sends them. The command must print one sentence, end with exit code 130, and leave no processes
+and no temporary files. An interrupted build is then resumed and compared with an undisturbed one, byte by byte. The
+earliest moment is when the command has installed its signal handlers.
 """
 
 from __future__ import annotations
@@ -32,42 +33,41 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import layouts
 from commands import COMMAND
 
-AS_A_TERMINAL = """
+AS_IN_A_TERMINAL = """
 import os, signal, sys
 for number in (signal.SIGINT, signal.SIGHUP):
-    signal.signal(number, signal.SIG_DFL)  # a background job ignores it, and so would what it starts
+    signal.signal(number, signal.SIG_DFL)  # a background job would ignore them
 os.execv(sys.argv[1], sys.argv[1:])
 """
 TIMES, APART_S = 6, 0.05
-ONE_SENTENCE = re.compile(
-    r"((build|rebuild|verify|pack|export|unpack|preview): .*\n)*Interrupted\.[^\n]*\n(  corruptset [^\n]*\n)?"
-)
-"""What may stand on standard error: lines of progress, the sentence, and the command that goes on."""
+PROGRESS = r"((build|rebuild|verify|pack|export|unpack|preview): .*\n)*"
+ONE_SENTENCE = re.compile(PROGRESS + r"Interrupted\.[^\n]*\n(  corruptset [^\n]*\n)?")
+"""What standard error may contain: progress, the sentence, and the command that resumes."""
 LEFT = ("build", "build-2", "rebuild", "unpack")
-"""Commands that may leave temporary files, which the same command takes away."""
+"""Commands that may leave temporary files, which the same command deletes when it resumes."""
 
 
 @dataclass(frozen=True)
 class Done:
-    """What a command did."""
+    """How a command ended."""
 
     code: int
     out: str
     err: str
     met: bool = True
-    """Whether it ran when the first signal came."""
+    """Whether the command was running when the first signal was sent."""
     alone: bool = True
-    """Whether none of its processes outlived it."""
+    """Whether all of its processes have ended."""
 
 
 class Running:
-    """The command in a group of its own, with Ctrl-C as a terminal has it."""
+    """A command that runs in a process group of its own."""
 
     def __init__(self, arguments: Sequence[str], folder: Path) -> None:
         self._out, self._err = folder / "out.txt", folder / "err.txt"
         with self._out.open("wb") as out, self._err.open("wb") as err:
             self.process = subprocess.Popen(
-                [sys.executable, "-c", AS_A_TERMINAL, COMMAND, *arguments],
+                [sys.executable, "-c", AS_IN_A_TERMINAL, COMMAND, *arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=err,
@@ -78,7 +78,7 @@ class Running:
         return self._err.read_text()
 
     def listens(self) -> bool:
-        """Return whether the command has taken the signals: Python takes SIGINT by itself, SIGTERM it does not."""
+        """Return whether the command has installed its signal handlers, of which Python itself has only SIGINT's."""
         status = Path(f"/proc/{self.process.pid}/status")
         caught = re.search(r"SigCgt:\s(\w+)", status.read_text()) if status.exists() else None
         return caught is not None and bool(int(caught[1], 16) >> (signal.SIGTERM - 1) & 1)
@@ -87,12 +87,12 @@ class Running:
         while self.process.poll() is None and not ready():
             time.sleep(0.0005)
 
-    def press(self, number: int = signal.SIGINT, times: int = TIMES) -> Done:
-        """Send a signal to the group, again and again, and wait for the end."""
+    def press(self, number: int = signal.SIGINT, times: int = TIMES, *, group: bool = True) -> Done:
+        """Send a signal several times to the group, or to the command's process only, and wait for the end."""
         met, pid = self.process.poll() is None, self.process.pid
         for _ in range(times):
             with contextlib.suppress(ProcessLookupError):
-                os.killpg(pid, number)
+                os.killpg(pid, number) if group else self.process.send_signal(number)
             time.sleep(APART_S)
         try:
             code = self.process.wait(LIMIT_S)
@@ -104,24 +104,24 @@ class Running:
 
 
 def problem(name: str, done: Done, out: Path) -> str | None:
-    """Return what is wrong with how a command was interrupted; None where it is right."""
+    """Return what is wrong with the end of an interrupted command, or None."""
     if not done.alone:
         return "workers outlived it"
     if done.code == 0 and "Interrupted" not in done.err:
-        return None if done.out else "exit code 0 and no result"  # it was through
+        return None if done.out else "exit code 0 and no result"  # it had finished
     if done.code != 130:
         return f"exit code {done.code}: {done.err[-1500:]}"
     if not ONE_SENTENCE.fullmatch(done.err):
         return f"not one sentence: {done.err[-1500:]!r}"
-    # a result in words may be there: the signal came as the command left
+    # a result in words may have been printed just before the signal
     if done.out.startswith("{") and json.loads(done.out)["exit_code"] != 130:
-        return f"told on standard output: {done.out[-300:]!r}"
+        return f"standard output: {done.out[-300:]!r}"
     left = list(out.rglob("*.part")) if name not in LEFT else []
     return f"left behind: {left[:3]}" if left else None
 
 
 class Harness:
-    """Commands on one small source."""
+    """Commands that use one small source."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.out, self.whole = folder, folder / "out", folder / "whole"
@@ -129,7 +129,7 @@ class Harness:
         source, recipe = layouts.write_crops(folder / "source", each=3), layouts.write_recipe(folder)
         asked = [str(recipe), "--source", f"folder:{source}", "--storage", "both"]
         self.run(["build", *asked, "--out", str(self.whole), "--jobs", "1"])
-        (built,) = map(str, self.whole.iterdir())
+        (built,) = map(str, self.whole.glob("[!.]*"))
         self.run(["pack", built, "--out", str(folder / "release"), "--by", "set"])
         to, photograph = ["--out", str(self.out)], str(next(source.rglob("*.png")))
         self.commands = {
@@ -147,7 +147,7 @@ class Harness:
         }
 
     def run(self, arguments: Sequence[str]) -> float:
-        """Run a command that nobody stops; return how long it took from when it had taken the signals."""
+        """Run a command to its end, and return the time since it had installed its signal handlers."""
         running = Running(arguments, self.folder)
         running.wait_until(running.listens)
         began = time.monotonic()
@@ -155,12 +155,12 @@ class Harness:
         return time.monotonic() - began
 
     def begin(self) -> None:
-        """Empty the place that commands write to."""
+        """Empty the folder that commands write to."""
         shutil.rmtree(self.out, ignore_errors=True)
         self.out.mkdir()
 
     def sweep(self, name: str, moments: int) -> None:
-        """Interrupt a command at moments spread over its length, and run it again where that goes on."""
+        """Interrupt a command at moments spread over its length, and resume builds."""
         self.begin()
         length = self.run(self.commands[name]) if moments > 1 else 0.0
         codes: Counter[int] = Counter()
@@ -174,13 +174,13 @@ class Harness:
             done = running.press()
             codes[done.code] += 1
             met += done.met
-            said = problem(name, done, self.out)
-            if said is None and done.code == 130 and name.startswith("build"):
+            found = problem(name, done, self.out)
+            if found is None and done.code == 130 and name.startswith("build"):
                 self.run(self.commands[name])
                 if layouts.files_of(self.out) != layouts.files_of(self.whole):
-                    said = "the resumed build has other bytes, or more or fewer files"
-            if said is not None:
-                wrong.append(f"  {name}, {later:.3f} s of {length:.3f} s: {said}")
+                    found = "the resumed build has other bytes, or more or fewer files"
+            if found is not None:
+                wrong.append(f"  {name}, {later:.3f} s of {length:.3f} s: {found}")
         ends = ", ".join(f"{count} left with {code}" for code, count in sorted(codes.items()))
         print(f"{name:8} {moments} moments, {met} met it running: {ends}; {len(wrong)} wrong", *wrong, sep="\n")
         self.bad += len(wrong)

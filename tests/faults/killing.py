@@ -30,13 +30,13 @@ WAYS = {
     "main": (signal.SIGKILL, {-9}),
     "all": (signal.SIGKILL, {-9}),
     "worker": (signal.SIGKILL, {0, 3}),
-    "term": (signal.SIGTERM, {130, 0, -15}),
-    "int": (signal.SIGINT, {130, 0, -2}),
+    "term": (signal.SIGTERM, {130, 0}),
+    "int": (signal.SIGINT, {130, 0}),
 }
 """SIGKILL of the process that was started, of its whole group, of one worker; SIGTERM to it; Ctrl-C, which goes to the
 group; and the exit codes that may follow.
 """
-SINKS = ("folder", "hdf5", "view")
+SINKS = ("folder", "hdf5")
 WITH_WORKERS = 0.08
 """Share of the moments of `main`, `all`, `term` and `int` with two jobs; `worker` always has them."""
 BY_TIME = 0.25
@@ -103,8 +103,7 @@ class Harness(Builds):
                 self.wrong.append(f"{where}: exit code {code}: {process.said()}")
             if code == 130 and "same command again to resume" not in process.said():
                 self.wrong.append(f"{where}: does not say how to resume: {process.said()}")
-        # Python says "Exception ignored" where Ctrl-C comes in the middle of a destructor, and goes on; nothing can be
-        # done there.
+        # Python prints "Exception ignored" if a signal arrives in a destructor, and continues
         if "Traceback" in process.said() and "Exception ignored" not in process.said():
             self.wrong.append(f"{where}: a traceback: {process.said()}")
         # Its workers go by themselves; to read sidecars, they must have.

@@ -24,7 +24,7 @@ from children import Builds, memory_folder, parsed
 from layouts import files_of
 
 WAYS = {"kill": signal.SIGKILL, "term": signal.SIGTERM, "int": signal.SIGINT}
-SINKS = ("both", "view", "files")
+SINKS = ("both", "folder", "hdf5")
 
 
 class Extensions(Builds):

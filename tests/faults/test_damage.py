@@ -24,13 +24,13 @@ import corruptset
 from corruptset.manifests.verify.ladder import verify_directory
 
 SETS = ["contrast/1", "contrast/4", "clean"]
-BUILDS = ["png", "jpeg", "view"]
+BUILDS = ["png", "jpeg"]
 ALONE_NOT = ("manifest.json", "samples.jsonl", "rows")
 """Other records may contradict a changed one, and are then named too; images, shards and texts stand alone."""
 UNDERIVABLE = {
     "environment", "excluded", "selection", "textures", "source.name", "source.license", "coupling", "scale",
     "encoding.quality",
-    "encoding.optimize", "encoding.subsampling", "sets.metrics", "views", "recipe",
+    "encoding.optimize", "encoding.subsampling", "sets.metrics", "recipe",
 }  # fmt: skip
 """What follows from no other record: SHA256SUMS speaks for it, and for what shapes pixels, samples made again."""
 
@@ -41,8 +41,7 @@ def copy(shared, tmp_path):
 
     def copied(name):
         recipe = {"encoding": "jpeg" if name == "jpeg" else "png"}
-        options = {"view": "cifar-c", "sets": ["contrast/*"]} if name == "view" else {"storage": "both", "sets": SETS}
-        root = shared.build(crops={"each": 1}, recipe=recipe, metrics=2, **options)
+        root = shared.build(crops={"each": 1}, recipe=recipe, metrics=2, storage="both", sets=SETS)
         return Path(shutil.copytree(root, tmp_path / root.name))
 
     return copied
@@ -53,7 +52,7 @@ def kind_of(path: str) -> str:
     for start, kind in (("images/", "image"), ("hdf5/", "shard"), ("sets/", "rows")):
         if path.startswith(start):
             return kind
-    return "array" if path.endswith(".npy") and "labels" not in path else path.rpartition("/")[2]
+    return path.rpartition("/")[2]
 
 
 WAYS = ["flip", "lose", "cut", "lengthen", "add", "rename", "swap", "exchange"]

@@ -146,10 +146,10 @@ def test_records_of_a_stranger_write_nothing_outside(stranger, tmp_path, edit):
         edit_manifest(root, EDITS[edit], reseal=True)
     else:
         edit_lines(root / "samples.jsonl", lambda rows: rows[0].update({edit: UP}))
-    for view in ("imagenet-c", "webdataset"):
+    for layout in ("imagenet-c", "webdataset"):
         try:
             verify_directory(root)
-            layouts.export(view, root, root.parent / view, sets=["contrast/*"])
+            layouts.export(layout, root, root.parent / layout, sets=["contrast/*"])
         except CorruptsetError:
             pass
     made = {p.relative_to(root.parent).parts[0] for p in tmp_path.rglob("*") if p.is_file()}
@@ -182,8 +182,8 @@ def test_links_that_lead_out_are_not_followed(stranger, monkeypatch):
                 list(corruptset.open(root, prefer=prefer)["contrast/1"])
             if prefer == "folder":
                 with pytest.raises(CorruptsetError, match="symbolic link that leads out"):
-                    layouts.export("imagenet-c", root, root.parent / "view", sets=["contrast/*"])
-                assert not (root.parent / "view").exists()
+                    layouts.export("imagenet-c", root, root.parent / "export", sets=["contrast/*"])
+                assert not (root.parent / "export").exists()
             assert not verify_directory(root).ok
         assert not any(o.startswith(str(elsewhere)) for o in opened)
 

@@ -1,43 +1,83 @@
-"""Ctrl-C, pressed six times while a command runs: one sentence, 130, nobody left, and a build that goes on.
+"""Interrupted commands print one sentence, end with 130 and leave no processes, and a build resumes.
 
 The full count: ``python tests/faults/interrupting.py --moments 8``.
 """
 
 from __future__ import annotations
 
+import json
+import os
 import signal
+import subprocess
 import time
 
 import interrupting
 import layouts
 import pytest
-from children import run_script
+from children import run_script, workers_of
+from commands import COMMAND
 
-BUILD = "build cifar10-c --source sample --samples 2 --sets contrast/* --jobs 2 --any-shape --json --out"
+import corruptset
+
+BUILD = "build cifar10-c --source sample --samples 2 --sets contrast/* --jobs 2 --any-shape --json --no-page --out"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGHUP, marks=pytest.mark.ci)])
-def test_six_times_while_workers_start(tmp_path, number):
+@pytest.fixture(scope="module")
+def digest(tmp_path_factory):
+    """The digest of an undisturbed build."""
+    options = {"samples": 2, "sets": ["contrast/*"], "any_shape": True, "page": False}
+    return corruptset.build("cifar10-c", "sample", tmp_path_factory.mktemp("whole"), jobs=1, **options).digest
+
+
+def resumed(out):
+    """Run the build to its end, and return its digest."""
+    done = subprocess.run([COMMAND, *BUILD.split(), str(out)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["digest"]
+
+
+@pytest.mark.parametrize(
+    ("number", "times", "group"),
+    [
+        (signal.SIGINT, 6, True),
+        pytest.param(signal.SIGINT, 1, True, marks=pytest.mark.ci),
+        pytest.param(signal.SIGTERM, 1, False, marks=pytest.mark.ci),
+        pytest.param(signal.SIGHUP, 6, True, marks=pytest.mark.ci),
+    ],
+)
+def test_a_build_that_is_interrupted_while_workers_start_resumes(tmp_path, digest, number, times, group):
     running = interrupting.Running([*BUILD.split(), str(tmp_path / "out")], tmp_path)
-    running.wait_until(lambda: "build: checking" in running.err())
+    running.wait_until(lambda: bool(workers_of(running.process.pid)))
     time.sleep(0.2)
-    done = running.press(number)
+    done = running.press(number, times, group=group)
     assert done.code == 130
     assert interrupting.problem("build-2", done, tmp_path / "out") is None
-    assert '"exit_code": 130' in done.out
+    assert json.loads(done.out)["exit_code"] == 130
+    assert resumed(tmp_path / "out") == digest
+
+
+@pytest.mark.ci
+def test_a_build_whose_worker_is_killed_finishes(tmp_path, digest):
+    running = interrupting.Running([*BUILD.split(), str(tmp_path / "out")], tmp_path)
+    running.wait_until(lambda: bool(workers_of(running.process.pid)))
+    time.sleep(0.5)
+    os.kill(workers_of(running.process.pid)[0], signal.SIGKILL)
+    assert running.process.wait(interrupting.LIMIT_S) == 0, running.err()
+    assert "Traceback" not in running.err()
+    assert resumed(tmp_path / "out") == digest
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_one_while_it_imports_stops_a_command_as_ctrl_c_does(tmp_path, number):
-    picture = next(layouts.write_crops(tmp_path / "source", classes=1, each=1).rglob("*.png"))
-    running = interrupting.Running(["corrupt", str(picture), "fog", "--out", str(tmp_path / "fog.png")], tmp_path)
+def test_a_signal_while_a_command_imports_interrupts_it(tmp_path, number):
+    image = next(layouts.write_crops(tmp_path / "source", classes=1, each=1).rglob("*.png"))
+    running = interrupting.Running(["corrupt", str(image), "fog", "--out", str(tmp_path / "fog.png")], tmp_path)
     running.wait_until(running.listens)
     done = running.press(number, times=1)
     assert (done.code, done.err) == (130, "Interrupted.\n")
 
 
 def test_the_harness_notices_more_than_a_sentence_and_other_codes(tmp_path):
-    good = "build: checking\nInterrupted. What was committed stands:\n  corruptset build x\n"
+    good = "build: checking\nInterrupted. Run the same command again to resume:\n  corruptset build x\n"
     for code, err, alone, right in (
         (130, good, True, True),
         (-2, "", True, False),

@@ -23,7 +23,6 @@ CI, LONG = pytest.mark.ci, pytest.mark.long
     ("script", "options", "said"),
     [
         (killing, "--moments 4 --seed 1 --sinks hdf5", "\n4 moments, 0 wrong"),
-        pytest.param(killing, "--moments 9 --seed 2 --sinks view", "\n9 moments, 0 wrong", marks=CI),
         pytest.param(killing, "--moments 270", "\n270 moments, 0 wrong", marks=LONG),
         pytest.param(killing, "--early 1", "\n1 moments, 0 wrong", marks=CI),
         pytest.param(killing, "--early 20", "\n20 moments, 0 wrong", marks=LONG),

@@ -73,8 +73,7 @@ def test_paths_sizes_and_other_files_are_the_sources(built, coco):
 
 
 def test_what_moves_content_is_said(built, recipe, coco):
-    view = corruptset.open(built).manifest.views[0]
-    assert (view["view"], view["own_names"], view["moves_content"]) == ("source-tree", True, ["elastic_transform"])
+    assert corruptset.open(built).manifest.recipe["moves_content"] == ["elastic_transform"]
     card = (built / "README.md").read_text()
     for said in ("Content moves in elastic_transform", "other files lie beside them", "(H, W, C), None"):
         assert said in card
@@ -118,7 +117,7 @@ def test_it_is_verified_made_again_and_repaired(built, coco, tmp_path):
 
 
 def test_pack_unpack_export_rebuild_and_virtual(built, coco, tmp_path):
-    corruptset.pack(built, tmp_path / "packed")
+    corruptset.pack(built, tmp_path / "packed", by="family")
     card = (tmp_path / "packed/README.md").read_text("utf-8")
     assert "| `contrast/1`, `contrast/3`, `elastic_transform/1`, `elastic_transform/3` |" in card
     corruptset.unpack(sorted((tmp_path / "packed/data").iterdir()), tmp_path / "unpacked")
@@ -126,8 +125,8 @@ def test_pack_unpack_export_rebuild_and_virtual(built, coco, tmp_path):
     assert layouts.files_of(whole) == layouts.files_of(built)
     corruptset.export("source-tree", built, tmp_path / "exported")
     assert layouts.files_of(tmp_path / "exported/images") == layouts.files_of(built / "images")
-    assert verify(built, view=tmp_path / "exported").ok
-    with pytest.raises(BuildError, match="place for labels"):
+    assert verify(built, export=tmp_path / "exported").ok
+    with pytest.raises(BuildError, match="contains labels"):
         corruptset.export("webdataset", built, tmp_path / "none")
     corruptset.pack(built, tmp_path / "records", manifest_only=True)
     again = corruptset.rebuild(tmp_path / "records", f"tree:{coco}", tmp_path / "again", jobs=1)
@@ -205,25 +204,25 @@ def test_images_with_an_orientation_are_counted(recipe, tmp_path):
         file["labels"] = [0, 0, 1]
     said = "Images with an EXIF orientation: 1 of {} that were checked ({})."
     for source, count, name in (
-        (f"tree:{root}?images=*.jpg", 3, "a/phone.jpg"),
+        (f"tree:{root}", 3, "a/phone.jpg"),
         (f"folder:{root}", 4, "a/phone.jpg"),
         (f"hdf5:{tmp_path / 'x.h5'}", 3, "data/0"),
     ):
-        line, _, images = source.partition("?images=")
-        options = {"sets": ["clean"], "images": images or None, "jobs": 1, "page": False}
-        planned = corruptset.plan(recipe, line, **options)
-        out = tmp_path / "out" / line.partition(":")[0]
-        job = corruptset.build(recipe, line, out, part=(0, 1), **options)
-        done = corruptset.build(recipe, line, out, finish=True, **options)
+        images = "*.jpg" if source.startswith("tree:") else None
+        options = {"sets": ["clean"], "images": images, "jobs": 1, "page": False}
+        planned = corruptset.plan(recipe, source, **options)
+        out = tmp_path / "out" / source.partition(":")[0]
+        job = corruptset.build(recipe, source, out, part=(0, 1), **options)
+        done = corruptset.build(recipe, source, out, finish=True, **options)
         for notes in (planned.notes, job.notes, done.notes):
-            assert [note for note in notes if note.startswith(said.format(count, name))], (line, notes)
+            assert [note for note in notes if note.startswith(said.format(count, name))], (source, notes)
 
 
 def test_pngs_alone_are_a_lossless_data_set(recipe, tmp_path):
     root = write_cityscapes(tmp_path / "cityscapes")
     out = made(recipe, root, tmp_path, images="leftImg8bit/val/*", sets=["contrast/3"]).directory
     data = corruptset.open(out)
-    assert data.manifest.encoding == {"format": "png", "containers": ["view"]}
+    assert data.manifest.encoding == {"format": "png", "containers": ["folder"]}
     assert data["contrast/3"].verify() == data["contrast/3"].record.pixel_digest
     labels = layouts.files_of(root / "gtFine")  # label images among them
     assert (len(labels), layouts.files_of(out / "gtFine")) == (6, labels)
@@ -247,9 +246,8 @@ def test_names_that_a_data_set_has_itself_stay_its_own(recipe, tmp_path):
 
 def test_what_does_not_fit_is_refused_before_anything_is_written(recipe, coco, tmp_path):
     hdf5 = "--storage hdf5 stores images in HDF5 shards, which have no names(.|\n)*--per-class"
-    for options, said in (({"storage": "hdf5", "per_class": 1}, hdf5), ({"view": "openood"}, "place for labels")):
-        with pytest.raises(BuildError, match=said):
-            made(recipe, coco, tmp_path / "out", images=IMAGES, **options)
+    with pytest.raises(BuildError, match=hdf5):
+        made(recipe, coco, tmp_path / "out", images=IMAGES, storage="hdf5", per_class=1)
     root = shutil.copytree(coco, tmp_path / "coco")
     (root / "val2017/000000000002.jpg").write_bytes(b"no JPEG")
     (root / "annotations/Captions_val2017.json").write_text("{}")

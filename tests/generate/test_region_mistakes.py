@@ -34,8 +34,11 @@ def test_what_is_too_small_is_listed_with_all_that_is_wrong(photos, recipes, tmp
 def test_options_that_do_not_go_together(photos, recipes):
     for recipe, options, said in (
         ("cifar10-c", {"store": "table"}, r"--store is for recipes with \[regions\]; cifar10-c has none"),
-        (recipes["photos"], {"store": "table"}, r"--store table holds whole images .* not sets of corrupted regions"),
-        (recipes["plain"], {"store": "table", "view": "imagefolder"}, "not the view imagefolder"),
+        (
+            recipes["photos"],
+            {"store": "table"},
+            r"--store table stores whole images .* corrupted regions need --store images",
+        ),
         (recipes["plain"], {"store": "rows"}, "store is 'rows'; expected one of images, table"),
     ):
         with pytest.raises(BuildError, match=said):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-
 import numpy as np
 import pytest
 from doc_pages import shell
@@ -21,9 +19,6 @@ pytestmark = [
 ]
 
 
-packed = functools.partial(pack, family_of=lambda _: "digital")
-
-
 @pytest.fixture(scope="module")
 def built(shared):
     return shared.build(recipe={"encoding": "jpeg"}, storage="both")
@@ -35,7 +30,7 @@ def test_mlcroissant_reads_a_published_data_set_over_http(built, tmp_path, monke
     import mlcroissant
 
     monkeypatch.setenv("CROISSANT_CACHE", str(tmp_path / "croissant"))
-    packed(built, tmp_path / "p")
+    pack(built, tmp_path / "p")
     place = tmp_path / "published"
     place.mkdir()
     with serving() as serve:
@@ -80,23 +75,23 @@ def test_load_dataset_gives_the_images_of_a_published_data_set(shared, tmp_path,
 
 def test_damaged_parquet_is_not_published_and_without_it_that_there_are_no_images_is_said(built, tmp_path):
     there = tmp_path / "there"
-    done = packed(built, tmp_path / "p", parquet=True)
+    done = pack(built, tmp_path / "p", parquet=True)
     assert done.bytes == sum(p.stat().st_size for end in ("tar", "parquet") for p in done.path.rglob(f"*.{end}"))
     (path,) = (tmp_path / "p").glob("parquet-*/contrast-3.parquet")
     path.write_bytes(path.read_bytes()[:-1] + b"x")
     with pytest.raises(VerificationError, match=r"/contrast-3.parquet has another sha256"):
         publish(tmp_path / "p", there, layout="huggingface", go=True)
-    packed(built, tmp_path / "q")
+    pack(built, tmp_path / "q")
     (note,) = publish(tmp_path / "q", there, layout="huggingface").notes
     assert "--parquet" in note
     with pytest.raises(BuildError, match="Leave out one of the two"):
-        packed(built, tmp_path / "r", parquet=True, manifest_only=True)
+        pack(built, tmp_path / "r", parquet=True, manifest_only=True)
 
 
 def test_bagit_validates_the_folder(built, tmp_path):
     import bagit
 
-    done = packed(built, tmp_path / "p")
+    done = pack(built, tmp_path / "p")
     bag = bagit.Bag(str(tmp_path / "p"))
     bag.validate()
     assert bag.info["External-Identifier"] == done.digest

@@ -45,7 +45,18 @@ def test_what_the_page_installs_is_what_the_tests_install():
             assert not held or known[name] == package
 
 
-def test_the_sets_of_a_build_without_a_view(inside):
+def test_a_layout_of_ones_own(inside):
+    run(snippets("by-class")[0])
+    data = corruptset.open("imagenet-c-1.1.0")
+    links = sorted(Path("by-class").glob("*/*.JPEG"))
+    assert len(links) == 2 * len(data.samples)
+    stored = {
+        data[name].stored(i)[1].stat().st_ino for name in ("contrast/3", "contrast/5") for i in range(len(links) // 2)
+    }
+    assert {link.stat().st_ino for link in links} == stored
+
+
+def test_the_sets_of_a_dataset_without_an_export(inside):
     data = corruptset.open("imagenet-c-1.1.0")
     names = run(snippets("corruptset.open")[0])
     images = data["contrast/3"].array()

@@ -145,7 +145,6 @@ def write_dataset(
         files=sorted(whole, key=lambda f: f.path),
         excluded=[{"path": "0_käfer/broken.jpg", "reason": "truncated"}],
         selection={"total": 6},
-        views=[],
         environment={"numpy": "2.0.0"},
     )
     write("manifest.json", manifest_bytes(manifest))

@@ -17,7 +17,7 @@ from corruptset.manifests.records.models import Manifest
 
 FIELDS = """
 schema_version name version digest seed coupling scale recipe source preprocessing encoding textures revisions classes
-sets files excluded selection views environment
+sets files excluded selection environment
 """
 
 

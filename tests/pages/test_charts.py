@@ -1,4 +1,4 @@
-"""Charts: where lines lie, how models look, and what is said of them."""
+"""Charts: positions of lines, styles of models, descriptions, and colours with enough contrast."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from corruptset.pages.charts import (
     Mark,
     Point,
     axis_ticks,
-    classes,
     line_chart,
-    look,
     metric_chart,
+    model_classes,
+    model_style,
     quadrant_chart,
 )
-from corruptset.pages.drawing import AREAS, COLOURS, MARKERS
+from corruptset.pages.svg_file import MARKERS
+from corruptset.pages.svg_file import STYLE as FILE_STYLE
 
 STYLE = "".join(
     resources.files(f"corruptset.{package}").joinpath(f"templates/{name}.css").read_text("utf-8")
@@ -64,8 +65,11 @@ def test_a_metric_has_a_band_marks_and_gaps():
     assert re.findall(r'class="mark" d="(.*?)"', text) == ["M38.0 22.8L250.0 22.8"]
     assert text.count('class="dot"') == 3
     assert metric.summary == "MS-SSIM against severity begins at 1 at 1 and falls to 0 at 4; a line at 0.9, aim at 1."
-    parts = "spark band line dot band line dot dot".split()
-    assert re.findall(r'class="(\w+)"', metric.spark()) == parts
+    spark = metric.sparkline()
+    assert re.findall(r'<text class="(\w+)" x="[\d.]+" y="[\d.]+">(\d)<', spark) == [
+        ("y", "0"), ("y", "1"), ("x", "1"), ("x", "4"),
+    ]  # fmt: skip
+    assert re.findall(r'<path class="(\w+)"', spark) == "rule rule band line dot band line dot dot".split()
     levels = metric_chart("SSIM", "level", range(1, 31), [0.5] * 30, [0.0] * 30, (0, 1))
     assert (list(levels.x_texts), levels.svg().count('class="dot"')) == ([10, 20, 30], 0)
     assert "stays at 0.5 at 30" in levels.summary
@@ -96,10 +100,10 @@ def test_what_is_said_of_many_models_and_of_quadrants():
 
 
 def test_models_look_different():
-    looks = [look(n) for n in range(32)]
-    assert len(set(looks)) == 32
-    assert len({marker for _, marker, _ in looks[:8]}) == len(MARKERS) == 8
-    for name in {name for n in range(32) for name in classes(n).split()} - {"d0"}:
+    styles = [model_style(n) for n in range(32)]
+    assert len(set(styles)) == 32
+    assert len({marker for _, marker, _ in styles[:8]}) == len(MARKERS) == 8
+    for name in {name for n in range(32) for name in model_classes(n).split()} - {"d0"}:
         assert re.search(rf"\.{name}[ ,]", STYLE), name
 
 
@@ -130,9 +134,9 @@ def test_colours_can_be_told_from_the_paper_and_texts_from_shades():
         paper = found["paper"]
         models = [found[f"m{n}"] for n in range(8)]
         assert all(contrast(colour, paper) >= 3 for colour in models)
-        if not is_dark:  # the colours of plots in files
-            assert list(map(getrgb, COLOURS)) == models
-            assert [getrgb(AREAS[name]) for name in ("up-1", "down-3")] == [
+        if not is_dark:  # SVG files have the same colours
+            assert [getrgb(c) for c in re.findall(r"\.m\d { color: (#\w+)", FILE_STYLE)] == models
+            assert [getrgb(c) for c in re.findall(r"\.(?:up-1|down-3) { fill: (#\w+)", FILE_STYLE)] == [
                 mixed(found["up"], paper, 0.1),
                 mixed(found["down"], paper, 0.32),
             ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -17,7 +18,7 @@ import corruptset
 from corruptset.errors import ParameterError, ScoreError
 from corruptset.manifests.records.parsing import record_or_mistakes
 from corruptset.manifests.records.schema import schema_bytes
-from corruptset.scores.records import OrderEffect
+from corruptset.scores.records import TITLES, OrderEffect
 from corruptset.scores.schema import make_scores_schema
 from corruptset.scores.scores_file import load_scores
 
@@ -75,6 +76,15 @@ def test_the_schema_is_that_of_the_models_and_holds(folder):
     assert list(validator.iter_errors(value | {"scores": "good"}))
     assert list(validator.iter_errors(value | {"more": 1}))
     assert schema["$defs"]["SetScore"]["properties"]["rank"]["description"].startswith("The mean number of classes")
+
+
+def test_every_field_and_score_is_in_the_documentation():
+    page = (ROOT / "docs/scores.md").read_text("utf-8")
+    schema = make_scores_schema()
+    records = [schema, *schema["$defs"].values()]
+    fields = {name for record in records for name in record.get("properties", {})}
+    assert {name for name in fields if f"`{name}`" not in page} == set()
+    assert {name for name in TITLES if not re.search(rf"`{re.escape(name)}[`.]", page)} == set()
 
 
 def test_a_version_in_a_record_that_has_none_is_a_key_too_many():

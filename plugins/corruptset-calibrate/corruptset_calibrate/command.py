@@ -6,32 +6,43 @@ import os
 from pathlib import Path
 from typing import Annotated, Literal
 
+import typer
+
 from corruptset.cli import completion
-from corruptset.cli.options import AsJson, Force, Jobs, Samples, Source, argument, option
+from corruptset.cli.options import OUTPUT, AsJson, Force, Jobs, Samples, Source
 from corruptset.cli.output import progress_of, put, put_json
 
 
 def calibrate(
     names: Annotated[
-        list[str], argument("NAME...", "The corruptions to calibrate.", autocompletion=completion.corruptions)
+        list[str],
+        typer.Argument(metavar="NAME...", autocompletion=completion.corruptions, help="The corruptions to calibrate."),
     ],
-    to: Annotated[int, option("--to SIDE", "Short side in pixels of images of the new size.", min=8)],
+    to: Annotated[int, typer.Option(metavar="SIDE", min=8, help="Short side in pixels of images of the new size.")],
     reference: Annotated[
         str,
-        option(
-            "--from NAME",
-            "The severity table to match: the name of a calibration, or a table file (.toml).",
+        typer.Option(
+            "--from",
+            metavar="NAME",
             autocompletion=completion.calibrations,
+            help="The severity table to match: the name of a calibration, or a table file (.toml).",
         ),
     ] = "imagenet",
-    source: Source = "sample",
+    source: Source = None,
     metric: Annotated[
         Literal["ms-ssim", "ssim"],
-        option("--metric", "Measure of image quality. ms-ssim needs images of at least 176 pixels."),
+        typer.Option(help="Measure of image quality. ms-ssim needs images of at least 176 pixels."),
     ] = "ms-ssim",
     samples: Samples = None,
     out: Annotated[
-        Path | None, option("--out -o FILE", "The table file to write (.toml). The default is NAME-SIDE.toml.")
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            rich_help_panel=OUTPUT,
+            help="The table file to write (.toml). The default is NAME-SIDE.toml.",
+        ),
     ] = None,
     force: Force = False,
     jobs: Jobs = None,
@@ -46,8 +57,8 @@ def calibrate(
 
     with progress_of("calibrate") as progress:
         made = run(
-            names, to=to, reference=reference, source=source, metric=metric, samples=samples, out=out, force=force,
-            jobs=jobs or os.cpu_count() or 1, progress=progress,
+            names, to=to, reference=reference, source=source or "sample", metric=metric, samples=samples, out=out,
+            force=force, jobs=jobs or os.cpu_count() or 1, progress=progress,
         )  # fmt: skip
     if as_json:
         return put_json(

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from corruptset.cli.options import (
-    AsJson,
-    FinishedBuild,
-    Seed,
-    Sets,
-    argument,
-    declared,
-    numbers,
-    option,
-    split_globs,
-    with_options,
-)
+import typer
+
+from corruptset.cli.options import OUTPUT, AsJson, FinishedBuild, Seed, Sets, numbers, split_list
 from corruptset.cli.output import progress_of, put, put_json, put_notes
 from corruptset.cli.records import put_table
 from corruptset.quantities import size
@@ -32,59 +23,97 @@ Column = tuple[str, list[str]]
 """The name and the cells of a column of a table."""
 
 
-class _Sheet:
-    """The options of the command `pairs-sheet`."""
-
-    out: Path = option("--out -o FILE", "The page to write (.html). The key is written next to it.", "pairs.html")
-    n: int = option("--n N", "Number of images that each participant sees (pairs, or source images).", 40, min=1)
-    seed: Seed = 0
-    predictions: Path | None = option(
-        "--predictions PREDICTIONS",
-        "For regions: predictions of a model. Only pairs with exactly one region that the model classifies correctly "
-        "are shown. Without predictions, pairs are drawn from all regions.",
-        None,
-    )
-    scores: Path | None = option(
-        "--scores SCORES",
-        "For gradual degradations: a model's scores file, to report its accuracy next to that of the participants.",
-        None,
-    )
-    sets: Sets = None
-    change: Literal["both", "shift", "shrink"] = option(
-        "--change", "For regions: how the second region of a pair differs from the first.", "both"
-    )
-    sizes: list[str] | None = option(
-        "--sizes GROUP", "For regions: use only these groups of sizes, such as p40 or s16.", None, callback=split_globs
-    )
-    levels: str | None = option(
-        "--levels LIST",
-        "For gradual degradations: show only these levels, such as '0,5,10' or '0-10'. Level 0 is the clean image.",
-        None,
-        callback=numbers,
-    )
-    correct: Literal["top1", "top5"] = option(
-        "--correct", "Count a prediction as correct if the true class has rank 1, or is in the top 5.", "top1"
-    )
-    categories: str | None = option(
-        "--categories FILE",
-        "File (.toml) that groups classes into categories, which are the possible answers. fragile-imagenet is "
-        "included in corruptset. By default, the classes are the answers, if there are at most ten.",
-        None,
-    )
-    text: Path | None = option(
-        "--text FILE", "Instructions for participants: a title, paragraphs, a line ---, and the closing text.", None
-    )
-    enlargement: int | None = option(
-        "--enlarge N",
-        "Show each pixel as N by N pixels. By default, images are enlarged to fit into 256 pixels.",
-        None,
-        min=1,
-    )
-    smooth: bool = option("--smooth", "Let the browser smooth enlarged images instead of showing square pixels.", False)
-
-
-@with_options(declared(_Sheet))
-def pairs_sheet(directory: FinishedBuild, as_json: AsJson = False, **given: Any) -> None:
+def pairs_sheet(
+    directory: FinishedBuild,
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            rich_help_panel=OUTPUT,
+            help="The page to write (.html). The key is written next to it.",
+        ),
+    ] = Path("pairs.html"),
+    n: Annotated[
+        int,
+        typer.Option(
+            "--n", metavar="N", min=1, help="Number of images that each participant sees (pairs, or source images)."
+        ),
+    ] = 40,
+    seed: Seed = 0,
+    predictions: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PREDICTIONS",
+            help="For regions: predictions of a model. Only pairs with exactly one region that the model classifies "
+            "correctly are shown. Without predictions, pairs are drawn from all regions.",
+        ),
+    ] = None,
+    scores: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="SCORES",
+            help="For gradual degradations: a model's scores file, to report its accuracy next to that of the "
+            "participants.",
+        ),
+    ] = None,
+    sets: Sets = None,
+    change: Annotated[
+        Literal["both", "shift", "shrink"],
+        typer.Option(help="For regions: how the second region of a pair differs from the first."),
+    ] = "both",
+    sizes: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="GROUP",
+            callback=split_list,
+            help="For regions: use only these groups of sizes, such as p40 or s16.",
+        ),
+    ] = None,
+    levels: Annotated[
+        Sequence[int] | None,
+        typer.Option(
+            metavar="LIST",
+            parser=numbers,
+            help="For gradual degradations: show only these levels, such as '0,5,10' or '0-10'. Level 0 is the clean "
+            "image.",
+        ),
+    ] = None,
+    correct: Annotated[
+        Literal["top1", "top5"],
+        typer.Option(help="Count a prediction as correct if the true class has rank 1, or is in the top 5."),
+    ] = "top1",
+    categories: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="File (.toml) that groups classes into categories, which are the possible answers. fragile-imagenet "
+            "is included in corruptset. By default, the classes are the answers, if there are at most ten.",
+        ),
+    ] = None,
+    text: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Instructions for participants: a title, paragraphs, a line ---, and the closing text.",
+        ),
+    ] = None,
+    enlargement: Annotated[
+        int | None,
+        typer.Option(
+            "--enlarge",
+            metavar="N",
+            min=1,
+            help="Show each pixel as N by N pixels. By default, images are enlarged to fit into 256 pixels.",
+        ),
+    ] = None,
+    smooth: Annotated[
+        bool,
+        typer.Option("--smooth", help="Let the browser smooth enlarged images instead of showing square pixels."),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
     """Write a page that asks participants what they see, and a key with the right answers.
 
     The page shows fragile pairs of regions, or images at levels of gradual degradations. It is a single file that works
@@ -92,15 +121,30 @@ def pairs_sheet(directory: FinishedBuild, as_json: AsJson = False, **given: Any)
     answers. Run pairs-score with the key to score these files.
     """
     with progress_of("pairs-sheet") as progress:
-        from corruptset.manifests.reader import open as open_data_set
+        from corruptset.manifests.reader import DataSet
 
         from .sheet import pairs_sheet as run
 
-        data = open_data_set(directory)
-        given["top5"] = given.pop("correct") == "top5"
-        given["categories"] = answer_categories(data, given["categories"])
-        sheet = run(data, **given, progress=progress)
-    key, page, n = sheet.key, sheet.page, given["n"]
+        data = DataSet(directory)
+        sheet = run(
+            data,
+            out=out,
+            n=n,
+            seed=seed,
+            predictions=predictions,
+            scores=scores,
+            sets=sets,
+            change=change,
+            sizes=sizes,
+            levels=levels,
+            top5=correct == "top5",
+            categories=answer_categories(data, categories),
+            text=text,
+            enlargement=enlargement,
+            smooth=smooth,
+            progress=progress,
+        )
+    key, page = sheet.key, sheet.page
     if as_json:
         shown = key.model_dump(include={"study", "kind", "model", "categories"})
         files = {"page": str(page), "key": str(sheet.key_file), "bytes": sheet.bytes}
@@ -126,15 +170,21 @@ def answer_categories(data: DataSet, given: str | None) -> Mapping[str, str] | N
 
 def pairs_score(
     key: Annotated[
-        Path, argument("KEY", "The key that pairs-sheet wrote next to its page, or the folder that contains it.")
+        Path,
+        typer.Argument(
+            metavar="KEY", help="The key that pairs-sheet wrote next to its page, or the folder that contains it."
+        ),
     ],
     answers: Annotated[
-        list[Path], argument("ANSWERS...", "Files of answers that participants saved, or folders of such files.")
+        list[Path],
+        typer.Argument(
+            metavar="ANSWERS...", help="Files of answers that participants saved, or folders of such files."
+        ),
     ],
     unfinished: Annotated[
-        bool, option("--unfinished", "Include the answers of participants who stopped early.")
+        bool, typer.Option("--unfinished", help="Include the answers of participants who stopped early.")
     ] = False,
-    seed: Annotated[int, option("--seed N", "Random seed of the bootstrap.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Random seed of the bootstrap.")] = 0,
     as_json: AsJson = False,
 ) -> None:
     """Score the answers of participants to a page of pairs-sheet.

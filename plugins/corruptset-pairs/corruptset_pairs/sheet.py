@@ -11,7 +11,6 @@ from corruptset.canonical import canonical_sha256
 from corruptset.errors import StudyError
 from corruptset.manifests.disk.atomic import write_atomic
 from corruptset.manifests.reader import DataSet
-from corruptset.manifests.reader import open as open_data_set
 from corruptset.pixels import pixel_digest
 from corruptset.progress import progress_function, shows_progress
 from corruptset.scores.records import Scores
@@ -125,7 +124,7 @@ def pairs_sheet(
     Algorithms".
     """
     page = Path(out)
-    data = directory if isinstance(directory, DataSet) else open_data_set(directory)
+    data = directory if isinstance(directory, DataSet) else DataSet(directory)
     for option, value, in_range, expected in (
         ("--n", n, n >= 1, "of at least 1"),
         ("--seed", seed, 0 <= seed < 2**53, "from 0 to 2**53 - 1"),

@@ -5,77 +5,80 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from corruptset.cli.options import BUILD_OPTIONS, AsJson, Force, Source, argument, declared, option, with_options
+import typer
+
+from corruptset.cli.options import (
+    OUTPUT,
+    AsJson,
+    Force,
+    Ids,
+    Jobs,
+    Labels,
+    PerClass,
+    Samples,
+    Seed,
+    Sets,
+    SkipBad,
+    Source,
+)
 from corruptset.cli.output import progress_of, put, put_json
 from corruptset.quantities import size
 
 Kind = Literal["continual", "gradual", "mixed", "correlated", "random-orders"]
 
 
-class _Schedule:
-    kind: Kind = option(
-        "--kind",
-        "Order of the sets: one after the other, up and down the severities, all mixed, with runs of equal labels, or "
-        "in several random orders.",
-        "continual",
-    )
-    out: Path = option("--out -o FILE", "The file to write.", "schedule.jsonl")
-    force: Force = False
-    severity: int | None = option(
-        "--severity 1-5", "Severity of the sets. The default is 5, and gradual uses all severities.", None
-    )
-    reset: Literal["never", "shift"] = option(
-        "--reset", "When to reset the model: never after the start of an order, or at every shift.", "never"
-    )
-    shuffle: bool = option("--shuffle/--no-shuffle", "Shuffle the samples of each set.", True)
-    delta: float | None = option(
-        "--delta X",
-        "For correlated: concentration of the Dirichlet distribution. The default is 0.1, or 0.01 for datasets with at "
-        "least 1,000 classes. With 0, each class forms a single run.",
-        None,
-    )
-    slots: int | None = option(
-        "--slots N", "For correlated: number of slots per set. By default, there is one slot per class.", None
-    )
-    orders: int | None = option("--orders N", "For random-orders: number of orders. The default is 10.", None)
-
-
-class _Stream:
-    source: Source = "sample"
-    out: Path = option(
-        "--out -o DIR",
-        "Output directory. The tars are written to DIR/<recipe>-<version>/baseline_..._seed_....",
-        "corruptset-out",
-    )
-    accuracies: Path | None = option(
-        "--accuracies FILE",
-        "Accuracy of a reference model on each set of the grid: the scores.json of the command score, or a CSV file "
-        "with the columns set and accuracy.",
-        None,
-    )
-    speed: int | None = option(
-        "--speed N", "Number of images before the severities change. The default is that of the recipe.", None
-    )
-    length: int | None = option(
-        "--length N", "Number of images in the stream. The default is that of the recipe.", None
-    )
-
-
-SCHEDULE = declared(_Schedule) | {name: BUILD_OPTIONS[name] for name in "sets seed samples per_class ids".split()}
-STREAM = declared(_Stream) | {
-    name: BUILD_OPTIONS[name] for name in "seed jobs samples per_class labels skip_bad".split()
-}
-
-
 def _report(as_json: bool, facts: dict[str, Any], text: str) -> None:
     put_json({"ok": True, **facts}) if as_json else put(text.format(**facts))
 
 
-@with_options(SCHEDULE)
 def schedule(
-    directory: Annotated[Path, argument("DIR", "The directory of a dataset. Its images may be missing.")],
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="The directory of a dataset. Its images may be missing.")
+    ],
+    kind: Annotated[
+        Kind,
+        typer.Option(
+            metavar="KIND",
+            help="Order of the sets: one after the other (continual), up and down the severities (gradual), all mixed "
+            "(mixed), with runs of equal labels (correlated), or in several random orders (random-orders).",
+        ),
+    ] = "continual",
+    severity: Annotated[
+        int | None,
+        typer.Option(metavar="1-5", help="Severity of the sets. The default is 5, and gradual uses all severities."),
+    ] = None,
+    reset: Annotated[
+        Literal["never", "shift"],
+        typer.Option(help="When to reset the model: never after the start of an order, or at every shift."),
+    ] = "never",
+    shuffle: Annotated[bool, typer.Option("--shuffle/--no-shuffle", help="Shuffle the samples of each set.")] = True,
+    delta: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X",
+            help="For correlated: concentration of the Dirichlet distribution. The default is 0.1, or 0.01 for "
+            "datasets with at least 1,000 classes. With 0, each class forms a single run.",
+        ),
+    ] = None,
+    slots: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="For correlated: number of slots per set. By default, there is one slot per class."
+        ),
+    ] = None,
+    orders: Annotated[
+        int | None, typer.Option(metavar="N", help="For random-orders: number of orders. The default is 10.")
+    ] = None,
+    samples: Samples = None,
+    per_class: PerClass = None,
+    ids: Ids = None,
+    sets: Sets = None,
+    seed: Seed = 0,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FILE", rich_help_panel=OUTPUT, help="The file to write.")
+    ] = Path("schedule.jsonl"),
+    force: Force = False,
     as_json: AsJson = False,
-    **given: Any,
 ) -> None:
     """Write a schedule, which is a recorded order of the samples of a dataset for models that adapt at test time.
 
@@ -84,9 +87,25 @@ def schedule(
     """
     from .schedules import schedule as make
 
-    head, shifts = make(directory, **given)
+    head, shifts = make(
+        directory,
+        kind=kind,
+        severity=severity,
+        reset=reset,
+        shuffle=shuffle,
+        delta=delta,
+        slots=slots,
+        orders=orders,
+        samples=samples,
+        per_class=per_class,
+        ids=ids,
+        sets=sets,
+        seed=seed,
+        out=out,
+        force=force,
+    )
     facts = head | {
-        "path": given["out"],
+        "path": out,
         "sets": len(head["sets"]),
         "samples": len(head["samples"]),
         "shifts": len(shifts),
@@ -99,17 +118,55 @@ def schedule(
     )
 
 
-@with_options(STREAM)
 def stream(
     recipe: Annotated[
-        str, argument("RECIPE", "The recipe of a stream: ccc-easy, ccc-medium, ccc-hard, or a file (.toml).")
+        str,
+        typer.Argument(
+            metavar="RECIPE", help="The recipe of a stream: ccc-easy, ccc-medium, ccc-hard, or a file (.toml)."
+        ),
     ],
     grid: Annotated[
         Path | None,
-        option("--grid FILE", "Write only the recipe (.toml) of the sets whose accuracies the stream needs."),
+        typer.Option(
+            metavar="FILE", help="Write only the recipe (.toml) of the sets whose accuracies the stream needs."
+        ),
     ] = None,
+    accuracies: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Accuracy of a reference model on each set of the grid: the scores.json of the command score, or a "
+            "CSV file with the columns set and accuracy.",
+        ),
+    ] = None,
+    speed: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="Number of images before the severities change. The default is that of the recipe."
+        ),
+    ] = None,
+    length: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Number of images in the stream. The default is that of the recipe."),
+    ] = None,
+    seed: Seed = 0,
+    source: Source = None,
+    labels: Labels = None,
+    samples: Samples = None,
+    per_class: PerClass = None,
+    skip_bad: SkipBad = False,
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="DIR",
+            rich_help_panel=OUTPUT,
+            help="Output directory. The tars are written to DIR/<recipe>-<version>/baseline_..._seed_....",
+        ),
+    ] = Path("corruptset-out"),
+    jobs: Jobs = None,
     as_json: AsJson = False,
-    **given: Any,
 ) -> None:
     """Write a stream of images whose corruptions change gradually, for models that adapt at test time.
 
@@ -130,7 +187,21 @@ def stream(
         write_atomic(grid, written)
         return _report(as_json, {"path": grid, "sets": len(table.cells)}, "{path}: a recipe of {sets} sets")
     with progress_of("stream") as progress:
-        made = make(recipe, **given, progress=progress)
+        made = make(
+            recipe,
+            source=source or "sample",
+            labels=labels,
+            samples=samples,
+            per_class=per_class,
+            skip_bad=skip_bad,
+            accuracies=accuracies,
+            speed=speed,
+            length=length,
+            seed=seed,
+            out=out,
+            jobs=jobs,
+            progress=progress,
+        )
     text = (
         f"{{images}} images in {{steps}} steps, {{tars}} tars, {size(made.bytes)}, {{made}} images written by this "
         "command\n"

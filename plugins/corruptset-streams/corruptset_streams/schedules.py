@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corruptset.canonical import canonical
-from corruptset.cli.options import split_globs
+from corruptset.cli.options import split_list
 from corruptset.corruptions.keys import check_seed, sample_key, stage_key
 from corruptset.corruptions.random.philox import fill_words
 from corruptset.errors import CorruptsetError
@@ -144,7 +144,7 @@ def schedule(
     settings = usual[kind] | given
     chosen = select(data.samples, **selection)  # type: ignore[arg-type]
     key = stage_key(check_seed(seed), [(f"schedule@{REVISION}", {"kind": kind})])
-    passes = [_sets(data, split_globs(sets), severity, climbs)]
+    passes = [_sets(data, split_list(sets), severity, climbs)]
     if kind == "random-orders":
         passes = [_shuffled(key, f"order {order}", passes[0]) for order in range(settings["orders"])]
     names = list(dict.fromkeys(passes[0]))

@@ -43,7 +43,7 @@ KEYS = (
     "walk excluded selection accuracies"
 ).split()
 """The keys of stream.json that describe the request. They are compared when a stream is resumed."""
-BEGUN = ".corruptset/stream"
+BEGUN = ".begun"
 """The file with these keys while a stream is unfinished. Until then, each finished tar also has a file with the suffix
 ``.part``, which contains its size, its checksum and the digests of its images.
 """
@@ -153,6 +153,7 @@ def stream(
             made = 0
             with locks.locked(directory):
                 if digest is None:
+                    directory.mkdir(parents=True, exist_ok=True)
                     atomic.write_atomic(directory / BEGUN, json.dumps(record).encode())
                     missing = [tar for tar in tars if not (tar.exists() and tar.with_suffix(".part").exists())]
                     warm_up.warm_up(build.chosen(spec.asked), build.maker, workers)
@@ -166,6 +167,7 @@ def stream(
                     digest = _finish(directory, tars, build, record)
                 for part in directory.glob("*.part"):  # includes files of workers that were killed
                     part.unlink()
+                (directory / BEGUN).unlink(missing_ok=True)
     return Streamed(
         directory, digest, table.length, made, len(steps), len(tars), sum(tar.stat().st_size for tar in tars)
     )

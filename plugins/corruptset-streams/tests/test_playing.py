@@ -95,7 +95,7 @@ def test_a_virtual_data_set_streams_too(
     stored: DataSet, mixed: Schedule, shared: layouts.Shared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(inputs, "cache_root", lambda: tmp_path)
-    release = packed(stored.path, tmp_path, family_of=lambda name: "all", manifest_only=True).path
+    release = packed(stored.path, tmp_path, manifest_only=True).path
     data = corruptset.open(release, source=f"folder:{shared.crops(classes=2)}")
     assert all(map(equal, data.stream(mixed), stored.stream(mixed)))
 

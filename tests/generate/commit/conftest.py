@@ -16,8 +16,6 @@ def make(shared, tmp_path):
 
     def run(out="out", **options):
         given = {"jobs": 1, "metrics": 0, "sets": ["*"], "storage": "both", "page": False, "any_shape": True, **options}
-        if "view" in given:
-            del given["storage"]
         return corruptset.build(given.pop("recipe", recipe), f"folder:{crops}", tmp_path / out, **given)
 
     return run
@@ -45,8 +43,6 @@ def whole(shared):
 
     def files(**options):
         given = {"storage": "both", **options}
-        if "view" in given:
-            del given["storage"]
         return layouts.files_of(shared.build(crops={"each": 1}, recipe={"encoding": "jpeg"}, **given))
 
     return files

@@ -168,7 +168,7 @@ def test_an_unfinished_build_is_named_where_the_dataset_is_asked_for(make, stopp
         for command in (
             corruptset.open,
             lambda folder: corruptset.verify(folder, jobs=1).raise_for_problems(),
-            lambda folder: corruptset.export("imagefolder", folder, tmp_path / "view"),
+            lambda folder: corruptset.export("imagefolder", folder, tmp_path / "exported"),
             corruptset.page,
         ):
             with pytest.raises(IncompleteBuild, match=f"{partial} is an incomplete build"):

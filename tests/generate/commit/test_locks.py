@@ -3,6 +3,8 @@
 import errno
 import fcntl
 import os
+import shutil
+from pathlib import Path
 
 import pytest
 
@@ -22,6 +24,22 @@ def test_a_second_build_is_refused_while_one_runs(make):
 
     assert make(sets=["contrast/1"], progress=second).images == 10
     assert refused[0].exit_code == 2
+
+
+def test_no_other_build_begins_while_one_removes_its_bookkeeping(make, monkeypatch):
+    """Otherwise it would lose its committed parts to the removal, which takes seconds if there are thousands."""
+    real, refused = shutil.rmtree, []
+
+    def rmtree(folder, *given, **options):
+        real(folder, *given, **options)
+        if not refused and Path(folder).name == ".corruptset":
+            refused.append(folder)
+            with pytest.raises(BuildError, match="Another build or repair is writing"):
+                make(sets=["contrast/2"])
+
+    monkeypatch.setattr(shutil, "rmtree", rmtree)
+    make(sets=["contrast/1"])
+    assert len(refused) == 1
 
 
 def test_workers_of_a_dead_build_are_waited_for(make, tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""Small builds that the tests of views share, each made once."""
+"""Small datasets that the tests of exports share."""
 
 from __future__ import annotations
 
@@ -119,13 +119,13 @@ def named(named_source: str, named_recipe: Path, tmp_path_factory: pytest.TempPa
 
 
 @pytest.fixture(scope="session")
-def named_views(named: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Every view of `named`, made once."""
-    views: dict[str, Path] = {}
+def named_exports(named: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Return a function that exports `named` in a layout, once."""
+    exports: dict[str, Path] = {}
 
-    def make(view: str) -> Path:
-        if view not in views:
-            views[view] = export(view, named, tmp_path_factory.mktemp("view") / view).path
-        return views[view]
+    def make(layout: str) -> Path:
+        if layout not in exports:
+            exports[layout] = export(layout, named, tmp_path_factory.mktemp("export") / layout).path
+        return exports[layout]
 
     return make

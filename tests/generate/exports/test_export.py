@@ -13,7 +13,7 @@ import pytest
 from layouts import CHOSEN, CONTRAST, PLAIN, TAKE_ALL, export
 
 from corruptset.errors import BuildError
-from corruptset.generate.exports.export_check import check_view, verify_view
+from corruptset.generate.exports.export_check import check_export, verify_export
 from corruptset.generate.exports.layouts import LAYOUTS
 
 
@@ -23,15 +23,15 @@ def test_a_build_of_shards_alone_and_one_whose_files_cannot_be_linked_give_the_s
     def refuse(*_: Any, **__: Any) -> None:
         raise OSError(errno.EXDEV, "Invalid cross-device link")
 
-    for encoding, view in (("jpeg", "imagenet-c"), ("jpeg", "webdataset"), ("png", "imagenet-c"), ("png", "cifar-c")):
+    for encoding, layout in (("jpeg", "imagenet-c"), ("jpeg", "webdataset"), ("png", "imagenet-c"), ("png", "cifar-c")):
         both, shards = {"png": png, "jpeg": jpeg}[encoding], shared.build(recipe={"encoding": encoding}, storage="hdf5")
-        one, other, copied = (tmp_path / f"{encoding}-{view}-{kind}" for kind in ("both", "shards", "copied"))
-        export(view, both, one, sets=["contrast/*"])
-        export(view, shards, other, sets=["contrast/*"])
+        one, other, copied = (tmp_path / f"{encoding}-{layout}-{kind}" for kind in ("both", "shards", "copied"))
+        export(layout, both, one, sets=["contrast/*"])
+        export(layout, shards, other, sets=["contrast/*"])
         with monkeypatch.context() as patch:
             patch.setattr(os, "link", refuse)
-            assert export(view, both, copied, sets=["contrast/*"]).linked == 0
-        assert layouts.files_of(one) == layouts.files_of(other) == layouts.files_of(copied), view
+            assert export(layout, both, copied, sets=["contrast/*"]).linked == 0
+        assert layouts.files_of(one) == layouts.files_of(other) == layouts.files_of(copied), layout
         assert all(p.stat().st_nlink == 1 for p in copied.rglob("*") if p.is_file())
 
 
@@ -40,30 +40,30 @@ def test_nothing_is_left_of_an_export_that_stops_or_is_refused(png: Path, tmp_pa
         if done > total // 3:
             raise KeyboardInterrupt
 
-    for view in ("imagenet-c", "cifar-c", "webdataset"):
+    for layout in ("imagenet-c", "cifar-c", "webdataset"):
         with pytest.raises(KeyboardInterrupt):
-            export(view, png, tmp_path / "data", sets=PLAIN, progress=stop)
+            export(layout, png, tmp_path / "data", sets=PLAIN, progress=stop)
         assert list(tmp_path.iterdir()) == []
     (tmp_path / "full").mkdir()
     (tmp_path / "full/mine.txt").write_text("mine")
     (tmp_path / "file").write_text("")
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
     before = layouts.files_of(png), layouts.files_of(tmp_path)
-    for view, out, sets, match in (
+    for layout, out, sets, match in (
         ("cifar-c", tmp_path / "full", PLAIN, r"is not empty \(mine.txt\)"),
         ("cifar-c", tmp_path / "file", PLAIN, "not a folder"),
         ("cifar-c", tmp_path / "link", PLAIN, "not a folder"),
-        ("cifar-c", png / "views", PLAIN, "lies in the data set itself"),
-        ("cifar-c", png, PLAIN, "lies in the data set itself"),
+        ("cifar-c", png / "exports", PLAIN, "is inside the dataset"),
+        ("cifar-c", png, PLAIN, "is inside the dataset"),
         ("imagenet_c", tmp_path / "x", None, "Did you mean 'imagenet-c'"),
         ("imagefolder", tmp_path / "x", ["fogg/*"], r"'fogg/\*' matches no set"),
     ):
         with pytest.raises(BuildError, match=match):
-            export(view, png, out, sets=sets)
+            export(layout, png, out, sets=sets)
     assert (layouts.files_of(png), layouts.files_of(tmp_path)) == before
     (tmp_path / "empty").mkdir()
     export("cifar-c", png, tmp_path / "empty", sets=PLAIN)
-    assert verify_view(tmp_path / "empty").ok
+    assert verify_export(tmp_path / "empty").ok
 
 
 WANTED = {
@@ -77,7 +77,7 @@ WANTED = {
 def test_every_view_holds_every_image_in_its_place_and_progress_ends_at_their_number(
     shared: layouts.Shared, png: Path, chains: Path, tmp_path: Path
 ) -> None:
-    """Those of any set hold chains and levels by their ids; and every view is on the pages that list them."""
+    """Those of any set hold chains and levels by their ids; and every layout is on the pages that list them."""
     docs = Path(__file__).parents[3] / "docs"
     pages = [(docs / name).read_text("utf-8") for name in ("command-line.md", "use-it-with.md")]
     grey = shared.build(crops={"classes": 2, "side": 28, "mode": "L"}, recipe={"channels": "keep", "more": CONTRAST})
@@ -89,22 +89,22 @@ def test_every_view_holds_every_image_in_its_place_and_progress_ends_at_their_nu
         "cifar-c": (png, {"severities": twice, "sets": ["clean", "contrast/*"]}),  # a set that is named twice
         "flageval": (png, {"sets": ["clean"]}),
         "mnist-c": (grey, {"sets": ["clean"]}),
-    } | {view: (chains, {"sets": CHOSEN}) for view in TAKE_ALL}
+    } | {layout: (chains, {"sets": CHOSEN}) for layout in TAKE_ALL}
     assert asked.keys() == LAYOUTS.keys()
-    for view, (built, options) in asked.items():
-        assert all(f"`{view}`" in page or f"export {view} " in page for page in pages), view
+    for layout, (built, options) in asked.items():
+        assert all(f"`{layout}`" in page or f"export {layout} " in page for page in pages), layout
         steps: list[tuple[int, int]] = []
         tell = lambda _, *step: steps.append(step)  # noqa: B023, E731
-        done = export(view, built, tmp_path / view, progress=tell, **options)
-        sets = json.loads((tmp_path / view / "VIEW.json").read_text("utf-8"))["sets"]
+        done = export(layout, built, tmp_path / layout, progress=tell, **options)
+        sets = json.loads((tmp_path / layout / "VIEW.json").read_text("utf-8"))["sets"]
         counts = [n for n, _ in steps]
-        assert counts == sorted(counts), view
-        assert {total for _, total in steps} == {counts[-1]} == {sum(s["count"] for s in sets)} == {done.images}, view
+        assert counts == sorted(counts), layout
+        assert {total for _, total in steps} == {counts[-1]} == {sum(s["count"] for s in sets)} == {done.images}, layout
         # each image is the build's of that set, in that set's place
-        for report in (verify_view(tmp_path / view), check_view(built, tmp_path / view)):
+        for report in (verify_export(tmp_path / layout), check_export(built, tmp_path / layout)):
             assert report.ok, report.problems
         assert report.checked["images"] == done.images
-        if view in TAKE_ALL:
+        if layout in TAKE_ALL:
             assert {s["id"]: s["count"] for s in sets} == dict.fromkeys(WANTED, 6)
             for one in sets:
                 assert one["path"].endswith((one["id"], f"{one['id']}.tar", f"{one['id']}/000000.tar")), one

@@ -1,4 +1,4 @@
-"""A view that was changed is found out: by itself, and image by image against its build."""
+"""Changes of an export are found by its own record, and image by image against its dataset."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 from layouts import export, members
 
 import corruptset
-from corruptset.generate.exports.export_check import check_view, verify_view
+from corruptset.generate.exports.export_check import check_export, verify_export
 from corruptset.manifests.records.digests import sha256_file
 
 SETS = ["contrast/*"]
@@ -30,30 +30,30 @@ def built(shared: layouts.Shared) -> Path:
 
 @pytest.fixture(scope="module")
 def good(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Copy:
-    """Return a function that gives a view, made once."""
+    """Return a function that exports in a layout, once."""
     made: dict[str, Path] = {}
 
-    def view(name: str) -> Path:
+    def exported(name: str) -> Path:
         if name not in made:
             made[name] = export(name, built, tmp_path_factory.mktemp("good") / name).path
         return made[name]
 
-    return view
+    return exported
 
 
 @pytest.fixture
 def copied(good: Copy, tmp_path: Path) -> Copy:
-    """Return a function that gives a copy of a view, to damage."""
-    return lambda view: shutil.copytree(good(view), tmp_path / f"{len(list(tmp_path.iterdir()))}")
+    """Return a function that copies an export, to damage it."""
+    return lambda layout: shutil.copytree(good(layout), tmp_path / f"{len(list(tmp_path.iterdir()))}")
 
 
-def reseal(view: Path) -> None:
+def reseal(exported: Path) -> None:
     """Make the hashes in VIEW.json match what lies there, so that the build alone can tell."""
-    record = json.loads((view / "VIEW.json").read_text("utf-8"))
+    record = json.loads((exported / "VIEW.json").read_text("utf-8"))
     for file in record["files"]:
-        file.update(bytes=(view / file["path"]).stat().st_size, sha256=sha256_file(view / file["path"]))
-    (view / "VIEW.json").write_text(json.dumps(record))
-    assert verify_view(view).ok
+        file.update(bytes=(exported / file["path"]).stat().st_size, sha256=sha256_file(exported / file["path"]))
+    (exported / "VIEW.json").write_text(json.dumps(record))
+    assert verify_export(exported).ok
 
 
 def places(problems: list[Any]) -> set[str]:
@@ -61,24 +61,24 @@ def places(problems: list[Any]) -> set[str]:
     return {p.path.partition("#")[0].partition(":")[0] for p in problems} - {"small-c-1.0.0/croissant.json"}
 
 
-@pytest.mark.parametrize("view", ["cifar-c", "imagenet-c", "webdataset", "openood", "croissant"])
-def test_every_kind_of_damage_is_found(built: Path, good: Copy, copied: Copy, view: str) -> None:
-    checks = (verify_view, lambda path: check_view(built, path))
-    for report in (check(good(view)) for check in checks):
+@pytest.mark.parametrize("layout", ["cifar-c", "imagenet-c", "webdataset", "openood", "croissant"])
+def test_every_kind_of_damage_is_found(built: Path, good: Copy, copied: Copy, layout: str) -> None:
+    checks = (verify_export, lambda path: check_export(built, path))
+    for report in (check(good(layout)) for check in checks):
         assert (report.problems, report.digest) == ([], corruptset.open(built).digest)
-    files = [p.relative_to(good(view)) for p in good(view).rglob("*") if p.is_file() and p.name != "VIEW.json"]
+    files = [p.relative_to(good(layout)) for p in good(layout).rglob("*") if p.is_file() and p.name != "VIEW.json"]
     for kind in sorted({p.suffix for p in files}):
         first = min(p for p in files if p.suffix == kind)
-        changed, gone, stray = copied(view), copied(view), copied(view)
+        changed, gone, stray = copied(layout), copied(layout), copied(layout)
         data = bytearray((changed / first).read_bytes())
         data[len(data) * 2 // 3] ^= 1
         (changed / first).unlink()  # and nothing of the file that it may be linked to
         (changed / first).write_bytes(bytes(data))
         (gone / first).unlink()
         (stray / first).with_name("stray.png").write_bytes(b"")
-        assert not verify_view(changed).ok
-        assert not check_view(built, changed).ok
-        assert places(check_view(built, changed).problems) <= {first.as_posix()}
+        assert not verify_export(changed).ok
+        assert not check_export(built, changed).ok
+        assert places(check_export(built, changed).problems) <= {first.as_posix()}
         for check in checks:
             assert "missing" in {p.kind for p in check(gone).problems}
             assert {p.kind for p in check(stray).problems} == {"unexpected"}
@@ -92,12 +92,12 @@ LABEL = ("label=9/", "label=1/")
 
 
 @pytest.mark.parametrize(
-    ("view", "change", "where"),
+    ("layout", "change", "where"),
     [
         ("webdataset", lambda files: files | {"00000004.cls": b"7"}, ":00000004.png"),
         ("webdataset", edited("00000004.json", b"02_class", b"03_class"), ":00000004.png"),
         ("webdataset", lambda f: {n: data for n, data in f.items() if n != "00000004.cls"}, ":00000004.png"),
-        ("webdataset", lambda f: f | {"00000020.png": f["00000000.png"]}, ": what follows its last image"),
+        ("webdataset", lambda f: f | {"00000020.png": f["00000000.png"]}, ": data after the last image"),
         ("webdataset", lambda files: dict(sorted(files.items(), reverse=True)), ":00000000.png"),
         (
             "croissant",
@@ -108,16 +108,16 @@ LABEL = ("label=9/", "label=1/")
     ids=["a label", "a class", "no label", "one more", "another order", "a digit of a label"],
 )
 def test_what_lies_in_a_tar_is_held_to_the_build(
-    built: Path, copied: Copy, view: str, change: Callable[[Files], Files], where: str
+    built: Path, copied: Copy, layout: str, change: Callable[[Files], Files], where: str
 ) -> None:
-    copy = copied(view)
+    copy = copied(layout)
     path = min(copy.rglob("*.tar"))
     changed = change(members(path))
     assert list(changed.items()) != list(members(path).items())
     path.unlink()
     archives.tar(path, changed)
     reseal(copy)
-    problems = [p for p in check_view(built, copy).problems if not p.path.endswith("croissant.json")]
+    problems = [p for p in check_export(built, copy).problems if not p.path.endswith("croissant.json")]
     assert {p.kind for p in problems} == {"decode"}
     assert problems[0].path == path.relative_to(copy).as_posix() + where
 
@@ -138,11 +138,11 @@ def test_rows_labels_and_metadata_are_held_to_the_build(built: Path, copied: Cop
         ("cifar-c", labels, npy(lambda labels: labels[::-1])),
         ("imagefolder", metadata, lambda p: p.write_text(p.read_text("utf-8").replace('"class": "00', '"class": "0'))),
     ]
-    for number, (view, name, change) in enumerate(edits):
-        copy = copied(view)
+    for number, (layout, name, change) in enumerate(edits):
+        copy = copied(layout)
         change(copy / name)
         reseal(copy)
-        problems = check_view(built, copy).problems
+        problems = check_export(built, copy).problems
         assert places(problems) == {name}
         assert number or [(p.path, p.kind) for p in problems] == [(f"{arrays}#47", "pixels")]
 
@@ -150,32 +150,32 @@ def test_rows_labels_and_metadata_are_held_to_the_build(built: Path, copied: Cop
 def test_a_view_of_another_build_a_broken_record_or_none_is_said(
     built: Path, shared: layouts.Shared, copied: Copy, tmp_path: Path
 ) -> None:
-    view = copied("cifar-c")
+    exported = copied("cifar-c")
     other = shared.build(crops={"classes": 5}, sets=SETS)
     for report, expected in (
-        (check_view(other, view), ("VIEW.json", "digest")),
-        (verify_view(tmp_path), ("VIEW.json", "missing")),
-        (check_view(built, tmp_path), ("VIEW.json", "missing")),
+        (check_export(other, exported), ("VIEW.json", "digest")),
+        (verify_export(tmp_path), ("VIEW.json", "missing")),
+        (check_export(built, tmp_path), ("VIEW.json", "missing")),
     ):
         assert [(p.path, p.kind) for p in report.problems] == [expected]
-    record = json.loads((view / "VIEW.json").read_text("utf-8"))
-    changes: list[dict[str, Any]] = [{"view": "no-such"}, {"top": "../x"}, {"extra": 1}]
+    record = json.loads((exported / "VIEW.json").read_text("utf-8"))
+    changes: list[dict[str, Any]] = [{"layout": "no-such"}, {"top": "../x"}, {"extra": 1}]
     for change in (*changes, {"options": {"severities": 3}}, {"options": {"images": ["x"]}}):
-        (view / "VIEW.json").write_text(json.dumps(record | change))
-        assert {p.path for p in check_view(built, view).problems} == {"VIEW.json"}, change
+        (exported / "VIEW.json").write_text(json.dumps(record | change))
+        assert {p.path for p in check_export(built, exported).problems} == {"VIEW.json"}, change
     (tmp_path / "aside").write_text(json.dumps(record))
-    (view / "VIEW.json").unlink()
-    (view / "VIEW.json").symlink_to(tmp_path / "aside")
-    assert not verify_view(view).ok
+    (exported / "VIEW.json").unlink()
+    (exported / "VIEW.json").symlink_to(tmp_path / "aside")
+    assert not verify_export(exported).ok
 
 
 def test_files_of_operating_systems_are_noted(built: Path, good: Copy, copied: Copy) -> None:
     for name in ("imagenet-c", "cifar-c", "webdataset", "imagefolder"):
-        view = copied(name)
-        folder = next(path for path in sorted(view.rglob("*")) if path.is_file()).parent
-        for stray in (view / ".DS_Store", folder / "._x.png", folder / "Thumbs.db", view / "desktop.ini"):
+        exported = copied(name)
+        folder = next(path for path in sorted(exported.rglob("*")) if path.is_file()).parent
+        for stray in (exported / ".DS_Store", folder / "._x.png", folder / "Thumbs.db", exported / "desktop.ini"):
             stray.write_bytes(b"Mac OS X")
-        for report in (verify_view(view), check_view(built, view)):
+        for report in (verify_export(exported), check_export(built, exported)):
             assert report.ok, report.problems
             assert len(report.system_files) == 4
             assert [note[:54] for note in report.notes] == ["Files that macOS or Windows left in the folders: 4 (.D"]
@@ -186,10 +186,10 @@ def test_an_export_with_names_in_another_unicode_form_says_so(tmp_path: Path, sh
     shutil.copytree(source / "00_class", tmp_path / "source/caf\u00e9")
     shutil.copytree(source / "01_class", tmp_path / "source/dog")
     built = layouts.make(shared.recipe(), tmp_path / "source", tmp_path / "out", sets=SETS)
-    view = export("imagenet-c", built, tmp_path / "view").path
-    for folder in view.rglob("caf*"):
+    exported = export("imagenet-c", built, tmp_path / "export").path
+    for folder in exported.rglob("caf*"):
         folder.rename(folder.with_name("cafe\u0301"))
-    alone, beside = verify_view(view).problems, check_view(built, view).problems
+    alone, beside = verify_export(exported).problems, check_export(built, exported).problems
     assert {(p.path, p.kind) for p in alone} == {(f"ImageNet-C/contrast/{s}", "unicode") for s in range(1, 6)}
     assert [(p.path, p.kind) for p in beside] == [(".", "unicode")]
     assert all("in another Unicode form" in p.detail and "--nfc" in p.detail for p in (*alone, *beside))

@@ -1,4 +1,4 @@
-"""Places of sets in a view: severities by themselves, as a file says, or an error."""
+"""Names of sets in exports: by severities, by a file, or an error."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from layouts import CHOSEN, CONTRAST, Shared, export, files_of, make
+from layouts import CHOSEN, CONTRAST, Shared, export, files_of
 
 import corruptset
 from corruptset.errors import BuildError
-from corruptset.generate.exports.export_check import check_view, verify_view
-from corruptset.generate.planning import plan
+from corruptset.generate.exports.export_check import check_export, verify_export
 
 COUNT = 6
 DIAGONAL = [f"contrast-{s}+brightness-{s}" for s in range(1, 6)]
@@ -30,13 +29,13 @@ MISFITS = [
 ]
 
 
-@pytest.mark.parametrize("view", ["cifar-c", "imagenet-c"])
-def test_views_of_five_severities_refuse_the_others_by_name(
-    chains: Path, png: Path, shared: Shared, chains_recipe: Path, tmp_path: Path, view: str
+@pytest.mark.parametrize("layout", ["cifar-c", "imagenet-c"])
+def test_layouts_of_five_severities_refuse_the_others_by_name(
+    chains: Path, png: Path, tmp_path: Path, layout: str
 ) -> None:
     def refused(directory: Path, sets: list[str]) -> str:
         with pytest.raises(BuildError) as e:
-            export(view, directory, tmp_path / "view", sets=sets)
+            export(layout, directory, tmp_path / "export", sets=sets)
         assert list(tmp_path.iterdir()) == []
         return str(e.value)
 
@@ -44,21 +43,16 @@ def test_views_of_five_severities_refuse_the_others_by_name(
     assert said.splitlines()[1:-1] == MISFITS
     assert "--severities FILE" in said
     for some in (LEVELS[:5], DIAGONAL, ["sp010"]):
-        assert "there is no corruption with severities 1 to 5 in it" in refused(chains, some)
+        assert "it has no corruption with severities 1 to 5" in refused(chains, some)
     # nothing is padded
     said = refused(png, ["brightness/[124]", "contrast/*"])
     assert "brightness: has severities 1, 2, 4, not 3, 5" in said
     assert "contrast: " not in said
-    # a build takes no file of severities, and is told of none
-    with pytest.raises(BuildError, match=r"(?s)sp010\+ro-30: 2.*build without --view: `corruptset export`") as e:
-        make(chains_recipe, shared.crops(classes=3), tmp_path / "out", view=view, sets=CHOSEN)
-    assert "--severities FILE" not in str(e.value)
-    assert not any((tmp_path / "out").rglob("*.npy"))
 
 
-@pytest.mark.parametrize("view", ["cifar-c", "imagenet-c-5k"])
+@pytest.mark.parametrize("layout", ["cifar-c", "imagenet-c-5k"])
 def test_a_file_of_severities_places_other_sets_and_names_what_is_left_out(
-    chains: Path, tmp_path: Path, view: str
+    chains: Path, tmp_path: Path, layout: str
 ) -> None:
     names = {
         "contrast+brightness": DIAGONAL,
@@ -69,20 +63,20 @@ def test_a_file_of_severities_places_other_sets_and_names_what_is_left_out(
     file.write_text(
         "\n".join(["[severities]", *(f"{json.dumps(n)} = {json.dumps(sets)}" for n, sets in names.items())])
     )
-    listed = {"images": [f"{c:02d}_class/im.0" for c in range(3)]} if view == "imagenet-c-5k" else {}
-    done = export(view, chains, tmp_path / "view", severities=file, **listed)
+    listed = {"images": [f"{c:02d}_class/im.0" for c in range(3)]} if layout == "imagenet-c-5k" else {}
+    done = export(layout, chains, tmp_path / "export", severities=file, **listed)
     # what fits by itself is there as well: contrast/2 as dull, which is another name of it
     assert {p.name.removesuffix(".npy") for p in done.top.iterdir()} - {"labels"} == {*names, "contrast"}
-    (note,) = (n for n in done.notes if "Left out" in n)
+    (note,) = (n for n in done.notes if "Omitted" in n)
     assert "black_lines/03" in note
-    for report in (verify_view(tmp_path / "view"), check_view(chains, tmp_path / "view")):
+    for report in (verify_export(tmp_path / "export"), check_export(chains, tmp_path / "export")):
         assert report.ok, report.problems
-    record = json.loads((tmp_path / "view/VIEW.json").read_text("utf-8"))
+    record = json.loads((tmp_path / "export/VIEW.json").read_text("utf-8"))
     assert {s["id"] for s in record["sets"]} == {
         "clean", "sp010", "sp010+ro-30", "ro-30+sp010", *names["black_lines"], *DIAGONAL, "dull",
         *(f"contrast/{s}" for s in (1, 3, 4, 5)),
     }  # fmt: skip
-    if view == "cifar-c":
+    if layout == "cifar-c":
         data, ids = corruptset.open(chains), ("clean", "sp010", "sp010", "sp010+ro-30", "ro-30+sp010")
         rotations = np.concatenate([data[i].array() for i in ids])
         np.testing.assert_array_equal(np.load(done.top / "rotations.npy"), rotations)
@@ -94,22 +88,27 @@ def test_mistakes_in_severities_are_listed_together(png: Path, chains: Path, tmp
     file.write_text(f'[severities]\n"../x" = {five}\nshort = ["clean"]\nodd = ["clean","fog/2","b","c","d"]\n')
     with pytest.raises(BuildError) as e:
         export("cifar-c", png, tmp_path / "data", severities=file)
-    expected = ("'../x' is not a name", "short lists 1 sets; expected 5", "odd: there is no set 'fog/2'", "no set 'b'")
+    expected = (
+        "'../x' is not a name",
+        "short lists 1 sets; expected 5",
+        "odd: the dataset has no set 'fog/2'",
+        "no set 'b'",
+    )
     assert [part for part in expected if part not in str(e.value)] == []
     for text in ("severities = 3", "[severities]\na = 3\n", "[other]\na = []\n", "=", "[severities]\n"):
         file.write_text(text)
         with pytest.raises(BuildError, match=r"map\.toml"):
             export("cifar-c", png, tmp_path / "data", severities=file)
     # on some file systems the second of two names would be written over the first
-    capitals = r"(?s)/1: two images, .*capitals do not count"
-    for view, names, match in (
-        ("openood", {"a": ["clean"] * 5}, "openood does not take --severities, --allow-missing-classes"),
+    capitals = r"(?s)/1: would contain two sets\n.*Capitals do not count"
+    for layout, names, match in (
+        ("openood", {"a": ["clean"] * 5}, "openood does not use --severities, --allow-missing-classes"),
         ("imagenet-c", {"Contrast": DIAGONAL}, capitals),
         ("imagenet-c", {"dim": DIAGONAL, "DIM": DIAGONAL}, capitals),
-        ("cifar-c", {"Labels": DIAGONAL}, r"cifar-10-c/labels.npy: two images, .*\nName the set otherwise"),
+        ("cifar-c", {"Labels": DIAGONAL}, r"cifar-10-c/labels.npy: would contain two sets\nChoose other names"),
     ):
         with pytest.raises(BuildError, match=match):
-            export(view, chains, tmp_path / "data", severities=names, allow_missing_classes=view == "openood")
+            export(layout, chains, tmp_path / "data", severities=names, allow_missing_classes=layout == "openood")
     assert not (tmp_path / "data").exists()
 
 
@@ -119,41 +118,34 @@ def test_mnist_c_takes_one_corruption_at_a_severity_by_itself_and_the_rest_as_to
     levels, _, _, chain, _, _, *others = MISFITS
     for sets, lines in (
         (["clean", "contrast/3", "sp010*", "black_lines/0*", "contrast-3+brightness-5"], [levels, chain, *others]),
-        (["clean", "contrast/[13]"], ["  contrast: is contrast/1, contrast/3; the view has one set a name"]),
+        (["clean", "contrast/[13]"], ["  contrast: is contrast/1, contrast/3; the layout has one set per name"]),
     ):
         with pytest.raises(BuildError) as e:
-            export("mnist-c", grey_chains, tmp_path / "view", sets=sets)
+            export("mnist-c", grey_chains, tmp_path / "export", sets=sets)
         assert str(e.value).splitlines()[1:-1] == lines
         assert list(tmp_path.iterdir()) == []
     names = {"sp010+ro-30": ["type 43"], "contrast": ["contrast/4"], "lines": ["black_lines/07"]}
-    done = export("mnist-c", grey_chains, tmp_path / "view", severities=names)
+    done = export("mnist-c", grey_chains, tmp_path / "export", severities=names)
     data, places = corruptset.open(grey_chains), {"identity": "clean"} | {name: ids[0] for name, ids in names.items()}
     assert {p.name for p in done.top.iterdir()} == set(places)
     for name, set_id in places.items():
         images = np.load(done.top / name / "test_images.npy")
         assert (images.shape, images.dtype) == ((COUNT, 28, 28, 1), np.uint8)
         np.testing.assert_array_equal(images, data[set_id].array())
-    assert [words in note for words, note in zip(("Left out", "--split all"), done.notes, strict=True)] == [True, True]
-    report = check_view(grey_chains, tmp_path / "view")
+    assert [words in note for words, note in zip(("Omitted", "--split all"), done.notes, strict=True)] == [True, True]
+    report = check_export(grey_chains, tmp_path / "export")
     assert report.ok, report.problems
 
 
 def test_what_has_no_severity_is_left_out_where_nobody_names_it(shared: Shared, tmp_path: Path) -> None:
-    """A recipe with a clean set has the views that it had without one."""
+    """A recipe with a clean set has the exports that it had without one."""
     recipe = {"more": CONTRAST}
     directory = shared.build(recipe=recipe)
-    for view in ("cifar-c", "imagenet-c"):
-        whole, chosen = (export(view, directory, tmp_path / view / str(sets), sets=sets) for sets in (None, ["*/*"]))
+    for layout in ("cifar-c", "imagenet-c"):
+        whole, chosen = (
+            export(layout, directory, tmp_path / layout / str(sets), sets=sets) for sets in (None, ["*/*"])
+        )
         assert files_of(whole.path) == files_of(chosen.path)
-        built = make(shared.recipe(**recipe), shared.crops(), tmp_path / f"to-{view}", view=view, sets=["*"])
-        assert corruptset.open(built).set_ids == [f"contrast/{s}" for s in range(1, 6)]
-        assert files_of(built / whole.top.name) == files_of(whole.top)
         with pytest.raises(BuildError, match=r"clean: the clean images have no severity\n.*such as '\*/\*'\), or") as e:
-            export(view, directory, tmp_path / "no", sets=["clean", "contrast/*"])
+            export(layout, directory, tmp_path / "no", sets=["clean", "contrast/*"])
         assert "{" not in str(e.value)
-    cases = {"clean": r" \(such as '\*/\*'\)", "snow/[12]": r" \(such as 'fog/\*'\)"}
-    for other, suggested in cases.items():
-        with pytest.raises(BuildError, match=rf"with --sets{suggested}, or build without --view"):
-            plan("imagenet-c", "sample", sets=["fog/*", other], view="imagenet-c")
-    with pytest.raises(BuildError, match="with --sets, or build without --view"):
-        plan("imagenet-c", "sample", sets=["fog/1"], view="imagenet-c")

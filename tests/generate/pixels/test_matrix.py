@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 from PIL import Image
 
-from corruptset.generate.pixels.matrix import ALONE, ORDER, blocks_of, contact_sheet, sheet_lines, thinned
+from corruptset.generate.pixels.matrix import ALONE, ORDER, blocks_of, contact_sheet, sheet_rows, thinned
 from corruptset.generate.recipes.recipe import load_recipe
-from corruptset.pages.sheets.sheet import MOST_PIXELS
+from corruptset.pages.contact_sheet import MAX_PIXELS
 
 LEVELS = [f"black_lines/{level:02d}" for level in range(1, 31)]
 LADDERS = ["fog/2p25", "fog/1", "snow/1", "snow/5", "gaussian_noise/10", "gaussian_noise/02", "gaussian_noise/1"]
@@ -24,7 +24,7 @@ def placed(ids: Sequence[str], clean: int | None = None) -> list[tuple[str, list
     """Return what stands where on a sheet: of each line its label, and of its cells the head and the set."""
     pictures = {name: flat(30 + i) for i, name in enumerate(ids)}
     found, heads = [], list[str]()
-    for line in sheet_lines(pictures, None if clean is None else flat(clean)):
+    for line in sheet_rows(pictures, None if clean is None else flat(clean)):
         heads = list(line.heads) or (heads if len(heads) == len(line.cells) else [""] * len(line.cells))
         values = [None if cell is None or not cell.size else int(cell[0, 0, 0]) for _, cell in line.cells]
         names = [None if v is None else "clean" if v == clean else ids[v - 30] for v in values]
@@ -89,18 +89,18 @@ def test_lines_of_a_sheet():
         ("sp020", [(ALONE, None), ("fog-1", "sp020+fog-1")]),
     ]
     pictures = {name: flat(30) for name in ("fog/1", "fog/2", "snow/1")}
-    assert [bool(line.heads) for line in sheet_lines(pictures)] == [True, True]
+    assert [bool(line.heads) for line in sheet_rows(pictures)] == [True, True]
     pictures |= {"snow/2": flat(30)}
-    assert [bool(line.heads) for line in sheet_lines(pictures)] == [True, False]
+    assert [bool(line.heads) for line in sheet_rows(pictures)] == [True, False]
 
 
 def test_the_sheets_of_large_recipes_are_bounded_and_whole():
     for recipe, least in (("two-factor-imagenet-c", 100), ("image-degrade-30", 128)):
         pictures = {one.id: flat(7, 224, 224) for one in load_recipe(recipe).resolve().sets}
-        cells = [cell for line in sheet_lines(pictures) for _, cell in line.cells if cell is not None]
+        cells = [cell for line in sheet_rows(pictures) for _, cell in line.cells if cell is not None]
         assert len(cells) == len(pictures.keys() - {"clean"}), recipe
         sheet = np.asarray(Image.open(io.BytesIO(contact_sheet(pictures, clean=flat(9, 224, 224), title=recipe))))
-        assert sheet.shape[0] * sheet.shape[1] <= MOST_PIXELS, recipe
+        assert sheet.shape[0] * sheet.shape[1] <= MAX_PIXELS, recipe
         assert (sheet == 9).all(axis=2).sum() >= least**2, recipe
     drawn, again, another = (contact_sheet({"fog/1": flat(7)}, clean=flat(9), title=title) for title in "aab")
     assert drawn == again != another

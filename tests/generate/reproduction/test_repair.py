@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from collections.abc import Callable
@@ -97,18 +96,6 @@ def test_with_workers(whole: Built, root: Path, files: Files) -> None:
         (root / path).unlink()
     assert corruptset.verify(root, repair=True, jobs=2).ok
     assert files(root) == files(whole.directory)
-
-
-@pytest.mark.parametrize("view", ["cifar-c", "openood"])
-def test_views(shared: layouts.Shared, tmp_path: Path, files: Files, view: str) -> None:
-    good = shared.build(sets=["contrast/*", "brightness/*"], view=view)
-    root = shutil.copytree(good, tmp_path / good.name)
-    top = json.loads((root / "manifest.json").read_text("utf-8"))["views"][0]["top"]
-    inside = [p for p in files(root) if p.startswith(f"{top}/")]
-    damaged = {inside[0], inside[-1], next((p for p in inside if "contrast" in p), inside[1])}
-    for path in damaged:
-        flip(root / path)
-    repaired(root, good, files, damaged, source=f"folder:{shared.crops()}")
 
 
 def test_a_manifest_that_was_edited_is_said(root: Path) -> None:
@@ -262,7 +249,7 @@ def test_the_source_is_only_asked_for_where_it_is_needed(small_recipe: Path, tmp
 
 
 def test_of_a_part_of_a_data_set_only_what_is_there_is_mended(whole: Built, tmp_path: Path, files: Files) -> None:
-    release = pack(whole.directory, tmp_path / "release", family_of=lambda name: name, by="set")
+    release = pack(whole.directory, tmp_path / "release", by="set")
     archives = {release.path / a.path: a.sets for a in release.archives}
     some = [path for path, sets in archives.items() if any(s.startswith("contrast/") for s in sets)]
     assert 0 < len(some) < len(archives)

@@ -68,7 +68,6 @@ def stored(
     shipped: dict[str, Path] = {}
     options: dict[str, dict[str, Any]] = {
         "shards": {"storage": "hdf5"},
-        "array": {"view": "cifar-c", "sets": ["contrast/*", "brightness/*"]},
     }
 
     def made(kind: str) -> Stored:

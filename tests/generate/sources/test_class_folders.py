@@ -220,7 +220,7 @@ def test_stored_folders_of_numbers_sort_as_text(tmp_path):
     built = build("tiny-imagenet-c", f"folder:{root}", tmp_path, sets=["contrast/*"], jobs=1, storage="folder")
     assert any("sorted as numbers" in note for note in built.notes)
     assert verify_directory(built.directory).ok
-    exported = export("tiny-imagenet-c", built.directory, tmp_path / "view")
+    exported = export("tiny-imagenet-c", built.directory, tmp_path / "exported")
     assert any("zero-padded names: class 0 is in folder 00." in note for note in exported.notes)
     for folder in (built.directory / "images/contrast/1", exported.top / "contrast/1"):
         # torchvision's ImageFolder numbers the sorted names of folders
@@ -289,7 +289,7 @@ def test_the_validation_folder_of_tiny_imagenet_is_refused_with_what_to_do(tmp_p
         said = a.refuses(f"folder:{root}", "Tiny ImageNet's folder val")
         first, second = said.split("\n")[1:]
         subprocess.run(first, shell=True, cwd=tmp_path, check=True)
-        assert f"'folder:{root}?labels=labels.csv'" in second
+        assert f"--source 'folder:{root}' --labels labels.csv" in second
         assert (tmp_path / "labels.csv").read_text().startswith(f"file,label\n{prefix}val_0.JPEG,n01443537\n")
         source = open_source(f"folder:{root}", labels=tmp_path / "labels.csv")
         assert [s.label for s in source.samples] == [0, 1, 0, 2]

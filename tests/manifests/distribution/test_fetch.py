@@ -60,6 +60,22 @@ def test_the_data_set_comes_back(root, bag, serve, tmp_path):
     assert (again.archives, sum(server.times().values())) == ([], 3 + len(bag.archives))
 
 
+def test_no_other_fetch_begins_while_one_removes_its_hidden_folder(bag, serve, tmp_path, monkeypatch):
+    server, real, refused = serve(bag.path), shutil.rmtree, []
+
+    def rmtree(folder, *given, **options):
+        real(folder, *given, **options)
+        if folder.name.startswith(".fetch") and not refused:
+            refused.append(folder)
+            with pytest.raises(BuildError, match="Another process is at work"):
+                fetch(server.url, tmp_path)
+
+    monkeypatch.setattr(shutil, "rmtree", rmtree)
+    fetch(server.url, tmp_path)
+    assert len(refused) == 1
+    assert [p.name for p in tmp_path.iterdir()] == [TOP]
+
+
 def test_some_sets_then_all(root, bag, serve, tmp_path):
     server = serve(bag.path)
     done = fetch(server.url, tmp_path, sets=["Fog, sev*"])

@@ -134,13 +134,29 @@ def test_where_something_else_is_or_another_works_nothing_is_packed(packs, tmp_p
         with pytest.raises(BuildError, match=said):
             packed(root, out)
     works = {
-        "p/.corruptset/pack.lock": lambda: packed(root, tmp_path / "p"),
-        f"u/{TOP}/.corruptset/unpack.lock": lambda: unpack(archive_paths(bag), tmp_path / "u"),
+        ".p.lock": lambda: packed(root, tmp_path / "p"),
+        f"u/.{TOP}.lock": lambda: unpack(archive_paths(bag), tmp_path / "u"),
     }
     for lock, work in works.items():
         with locked(tmp_path / lock, "busy"), pytest.raises(BuildError, match="Another process"):
             work()
         work()
+        assert not (tmp_path / lock).exists()
+
+
+def test_no_other_unpack_begins_while_one_removes_its_work_folder(packs, tmp_path, monkeypatch):
+    bag, real, refused = packs()[1], shutil.rmtree, []
+
+    def rmtree(folder, *given, **options):
+        real(folder, *given, **options)
+        if not refused:
+            refused.append(folder)
+            with pytest.raises(BuildError, match="Another process is at work"):
+                unpack(archive_paths(bag), tmp_path / "u")
+
+    monkeypatch.setattr(shutil, "rmtree", rmtree)
+    unpack(archive_paths(bag), tmp_path / "u")
+    assert [folder.name for folder in refused] == [".corruptset"]
 
 
 def test_a_killed_pack_goes_on_and_needs_room_for_the_rest_alone(packs, tmp_path, monkeypatch):

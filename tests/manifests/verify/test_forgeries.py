@@ -6,7 +6,6 @@ import shutil
 
 import h5py
 import numpy as np
-import pytest
 from damage import (
     JPEG_IMAGE,
     OTHER_PNG,
@@ -29,7 +28,6 @@ from damage import (
 )
 from PIL import Image
 
-from corruptset.manifests.images.arrays import ArrayFile, NotAShard
 from corruptset.manifests.records.digests import sha256_bytes
 from corruptset.manifests.records.report import Problem
 from corruptset.manifests.verify import sets
@@ -86,7 +84,6 @@ MANIFEST_EDITS = {
     "image among files": lambda m: m["files"].insert(2, {"path": PNG_IMAGE, "bytes": 0, "sha256": ZERO}),
     "encoding": lambda m: m["encoding"].update(JPEG),
     "containers": lambda m: m["encoding"].update(containers=["folder", "hdf5"]),
-    "a view beside folders": lambda m: m.update(views=[{"view": "x", "sets": {}}]),
 }
 
 
@@ -274,16 +271,10 @@ SHARD_EDITS = [
     (external_storage, "decode", "stored in other files"),
     (virtual, "decode", "stored in other files"),
     (soft_link, "decode", "is a link"),
-    (lambda f: f.create_dataset("logits", data=np.zeros(3)), "records", "holds 'logits', which no shard has"),
-    (lambda f: f.attrs.update(note="x"), "records", "it has the attribute 'note', which no shard has"),
-    (lambda f: f["labels"].attrs.update(note="x"), "records", "'labels' has the attribute 'note'"),
-    (lambda f: f.attrs.__delitem__("build"), "records", "it has no attribute 'build'; expected is 'tiny-c"),
-    (lambda f: f.attrs.update(set="clean"), "records", "its attribute 'set' is 'clean'; expected is 'fog/3'"),
-    (lambda f: f.attrs.update(set=np.arange(3)), "records", "'set' is '[0 1 2]'"),
 ]
 
 
-def test_edited_shards_with_matching_hashes(dataset, tmp_path):
+def test_edited_shards_with_matching_hashes(dataset):
     for number, (change, kind, said) in enumerate(SHARD_EDITS):
         root = dataset(containers=("hdf5",), shard_rows=5)
         remake_shard(root, change, ONE_SHARD)
@@ -291,12 +282,6 @@ def test_edited_shards_with_matching_hashes(dataset, tmp_path):
         assert {p.path.partition("#")[0] for p in problems} == {ONE_SHARD}, number
         assert any(p.kind == kind and said in p.detail for p in problems), (number, problems)
         assert kind not in ("decode", "records") or not said or len(problems) == 1, (number, problems)
-    np.save(tmp_path / "a.npy", np.zeros((2, 8, 8, 3), np.uint8))
-    assert ArrayFile(tmp_path / "a.npy").rows == 2
-    with (tmp_path / "a.npy").open("ab") as f:
-        f.write(b"x")
-    with pytest.raises(NotAShard, match="has 513 bytes; its header and rows are 512"):
-        ArrayFile(tmp_path / "a.npy")
 
 
 def test_rows_in_strange_places_of_shards(dataset):

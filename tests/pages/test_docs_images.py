@@ -1,4 +1,4 @@
-"""The pictures of the docs: all are shown, none is heavy, and those that are drawn are those that the program draws."""
+"""Images of the docs: all are used, none is large, and the program draws those that it can draw."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 PICTURES = ROOT / "docs/pictures"
 DRAW = runpy.run_path(str(PICTURES / "draw.py"))
 MADE_BY_HAND = {"page.jpg", "pairs.jpg", "report.jpg", "walk.svg", "performance.svg", "adversarial.png"}
 
 
-def test_every_picture_is_shown_and_light():
+def test_every_image_is_used_and_small():
     files = {file.name: file.stat().st_size for file in PICTURES.iterdir() if file.suffix in (".jpg", ".png", ".svg")}
     assert set(files) == MADE_BY_HAND | {f"{name}.jpg" for name in DRAW["SHEETS"]}
     text = "".join(
@@ -31,8 +31,8 @@ def test_every_picture_is_shown_and_light():
 
 @pytest.mark.ci
 @pytest.mark.parametrize("name", ["readme", "gallery-mnist-severities"])
-def test_a_picture_is_what_the_program_draws(name):
+def test_an_image_is_what_the_program_draws(name):
     files = PICTURES / f"{name}.jpg", io.BytesIO(DRAW["jpeg"](DRAW["SHEETS"][name]()))
     stored, drawn = (np.asarray(Image.open(file)).astype(int) for file in files)
-    # another JPEG decoder may round otherwise
+    # Other JPEG decoders may round differently.
     np.testing.assert_allclose(stored, drawn, atol=3)

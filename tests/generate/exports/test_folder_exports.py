@@ -1,4 +1,4 @@
-"""The views of image files: class folders a severity, the 5k list, names of FlagEval and Hugging Face, lists."""
+"""Layouts of image files: class folders per severity, the 5k list, names of FlagEval and Hugging Face, lists."""
 
 from __future__ import annotations
 
@@ -17,13 +17,9 @@ import corruptset
 from corruptset.corruptions.stages import Stage
 from corruptset.errors import BuildError
 from corruptset.generate.exports.class_folders import numbering_notes
-from corruptset.generate.exports.contents import ViewContents, ViewOptions, ViewSet
-from corruptset.generate.exports.layouts import get_layout
-from corruptset.generate.exports.placement import View
+from corruptset.generate.exports.contents import ExportSet
 from corruptset.generate.recipes.recipe import load_recipe
 from corruptset.generate.recipes.set_spec import SetSpec
-from corruptset.generate.sources.source import Sample
-from corruptset.manifests.records.models import ClassRecord
 
 NOISES = """
 [[sets]]
@@ -51,11 +47,11 @@ def rows_of(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
-@pytest.mark.parametrize(("view", "top"), [("imagenet-c", "ImageNet-C"), ("tiny-imagenet-c", "Tiny-ImageNet-C")])
+@pytest.mark.parametrize(("layout", "top"), [("imagenet-c", "ImageNet-C"), ("tiny-imagenet-c", "Tiny-ImageNet-C")])
 def test_severity_folders_hold_class_folders_alone_and_link_the_builds_files(
-    jpeg: Path, tmp_path: Path, view: str, top: str
+    jpeg: Path, tmp_path: Path, layout: str, top: str
 ) -> None:
-    done = export(view, jpeg, tmp_path / "data", sets=PLAIN)
+    done = export(layout, jpeg, tmp_path / "data", sets=PLAIN)
     data, found = corruptset.open(jpeg), set()
     for name in (f"{corruption}/{s}" for corruption in ("contrast", "brightness") for s in range(1, 6)):
         for sample, row in zip(data.samples, data[name].rows, strict=True):
@@ -70,11 +66,11 @@ def test_a_class_without_images_is_refused_or_said(crops: Path, tmp_path: Path) 
     built = layouts.make(layouts.write_recipe(tmp_path), crops, tmp_path / "out", samples=7)
     refused = r"3 of 10 classes have none:\n  \d\d_class\n.*\n  \d\d_class\n.*--allow-missing-classes"
     with pytest.raises(BuildError, match=refused):
-        export("imagenet-c", built, tmp_path / "view", sets=PLAIN)
-    assert not (tmp_path / "view").exists()
-    done = export("imagenet-c", built, tmp_path / "view", sets=PLAIN, allow_missing_classes=True)
+        export("imagenet-c", built, tmp_path / "export", sets=PLAIN)
+    assert not (tmp_path / "export").exists()
+    done = export("imagenet-c", built, tmp_path / "export", sets=PLAIN, allow_missing_classes=True)
     assert any("differ from the manifest's" in note for note in done.notes)
-    assert json.loads((tmp_path / "view/VIEW.json").read_text("utf-8"))["notes"] == list(done.notes)
+    assert json.loads((tmp_path / "export/VIEW.json").read_text("utf-8"))["notes"] == list(done.notes)
     assert len(os.listdir(done.top / "contrast/1")) == 7
     # arrays carry their labels, so nothing is lost in them
     export("cifar-c", built, tmp_path / "arrays", sets=PLAIN)
@@ -100,8 +96,8 @@ def test_loaders_that_number_classes_otherwise_are_named(tmp_path: Path) -> None
     for name, own in (("00_class", "10_eel"), ("01_class", "1_cat"), ("02_class", "2_dog")):
         (crops / name).rename(crops / own)
     made = layouts.make(layouts.write_recipe(tmp_path, more=layouts.CONTRAST), crops, tmp_path / "out")
-    notes = export("imagenet-c", made, tmp_path / "view", sets=["*/*"]).notes
-    assert sum(note.startswith("timm numbers these classes otherwise") for note in notes) == 1
+    notes = export("imagenet-c", made, tmp_path / "export", sets=["*/*"]).notes
+    assert sum(note.startswith("timm numbers these classes differently") for note in notes) == 1
 
 
 def test_the_5k_view_takes_the_list_and_fills_the_classes_that_it_leaves_empty(jpeg: Path, tmp_path: Path) -> None:
@@ -112,7 +108,10 @@ def test_the_5k_view_takes_the_list_and_fills_the_classes_that_it_leaves_empty(j
     folder = tmp_path / "data/ImageNet-C/contrast/3"
     found = {p.relative_to(folder).as_posix() for p in folder.rglob("*.JPEG")}
     assert found == {f"{stem}.JPEG" for stem in (*stems.values(), *(f"{c:02d}_class/im.0" for c in (2, 5, 9)))}
-    assert any("3 more keep class folders" in note and "02_class, 05_class, 09_class" in note for note in done.notes)
+    assert any(
+        "3 more are added for empty class folders" in note and "02_class, 05_class, 09_class" in note
+        for note in done.notes
+    )
     (tmp_path / "bad.txt").write_text("00_class/im.0.JPEG\nno-such-one.JPEG\nim.1.JPEG\n")
     wrong = r"no-such-one.JPEG: is not among the samples\n  im.1.JPEG: names 10 samples"
     for options, match in (({"images": tmp_path / "bad.txt"}, wrong), ({}, "--list")):
@@ -126,47 +125,30 @@ def test_flageval_takes_what_its_page_names_and_clean_where_it_is_named(shared: 
     with pytest.raises(BuildError) as error:
         export("flageval", noisy, tmp_path / "data")
     assert str(error.value).split("\n") == [
-        "This data set does not fit into the view flageval:",
+        "This dataset cannot be exported as flageval:",
         "  contrast/1: contrast has no letter",
         "  gaussian_noise-2+shot_noise-2: 2 corruptions in a row have no letter",
         "  own: is not at a severity of a table, 1 to 5",
-        "It takes gaussian_noise (_g), impulse_noise (_i), shot_noise (_s), pgd (_p) and clean. "
-        "Choose what fits with --sets.",
+        "It has letters for gaussian_noise (_g), impulse_noise (_i), shot_noise (_s), pgd (_p), and takes clean. "
+        "Choose sets that fit with --sets.",
     ]
     assert not (tmp_path / "data").exists()
     recipe = shared.recipe(name="fitting", more=NOISES)
-    straight = layouts.make(recipe, shared.crops(classes=3), tmp_path / "to", view="flageval", sets=None)
-    assert "clean" not in corruptset.open(straight)
+    fitting = layouts.make(recipe, shared.crops(classes=3, each=1), tmp_path / "fitting", sets=None)
+    top = export("flageval", fitting, tmp_path / "data").top
+    letters = {"gaussian_noise": "g", "impulse_noise": "i", "shot_noise": "s"}
+    assert {p.relative_to(top).as_posix() for p in top.rglob("*.png")} >= {
+        f"{name}/3/{c:02d}_class/im.0_{letter}.png" for name, letter in letters.items() for c in range(3)
+    }
     names = {spec.id: spec.aliases for spec in load_recipe("flageval").resolve().sets}
     noises = {f"{name}_noise/3": (f"ImageNet-1K_{name}",) for name in ("gaussian", "impulse", "shot")}
     assert names == {"clean": (), **noises, "pgd/3": ("ImageNet-1K_pgd",)}
 
 
-def test_the_published_stems_of_flageval() -> None:
-    """ImageNet's images, clean and under the four corruptions that the page names."""
-    letters = {"gaussian_noise": "_g", "impulse_noise": "_i", "pgd": "_p", "shot_noise": "_s"}
-    sets = [SetSpec("clean", ()), *(SetSpec(f"{name}/3", (Stage(name, 1, 3, None, {}),)) for name in letters)]
-    wnids = ("n01440764", "n01443537")
-    classes = tuple(ClassRecord(index=i, name=wnid, folder=wnid) for i, wnid in enumerate(wnids))
-
-    def view(labels: tuple[int, int], **options: bool) -> View:
-        samples = [Sample(i, f"ILSVRC2012_val_{i + 1:08d}", label) for i, label in enumerate(labels)]
-        contents = ViewContents("flageval", "1.0.0", tuple(map(ViewSet.of, sets)), samples, classes, "jpeg")
-        return View(get_layout("flageval"), contents, ViewOptions(**options))
-
-    assert list(view((0, 1)).paths()) == [
-        f"flageval-1.0.0/{folder}/{wnid}/ILSVRC2012_val_0000000{i}{letter}.JPEG"
-        for folder, letter in {"clean": "", **{f"{name}/3": letter for name, letter in letters.items()}}.items()
-        for i, wnid in enumerate(wnids, 1)
-    ]
-    with pytest.raises(BuildError, match="needs an image of every class"):
-        view((0, 0))
-
-
 def test_numbered_classes_and_words_of_a_split_lead_no_loader_astray(
-    named: Path, named_views: Callable[[str], Path]
+    named: Path, named_exports: Callable[[str], Path]
 ) -> None:
-    data, top = corruptset.open(named), named_views("imagefolder") / "small-c-1.0.0"
+    data, top = corruptset.open(named), named_exports("imagefolder") / "small-c-1.0.0"
     folders = {name: name for name in data.set_ids}
     folders |= {"two-factor-train": "two-factor-=train", "__val/latest+dev": "=__=val/latest+=dev"}
     found = {p.relative_to(top).as_posix() for p in top.rglob("*") if p.is_file()}
@@ -179,8 +161,8 @@ def test_numbered_classes_and_words_of_a_split_lead_no_loader_astray(
     ]
     assert not any("split" in r for r in rows)
     # labels of two digits, folders (03) that are not the names (3), and no label is a sample's number
-    files = members(named_views("webdataset") / "small-c-1.0.0/clean/000000.tar")
-    lines = (named_views("openood") / "small-c-1.0.0/lists/clean.txt").read_text("utf-8").splitlines()
+    files = members(named_exports("webdataset") / "small-c-1.0.0/clean/000000.tar")
+    lines = (named_exports("openood") / "small-c-1.0.0/lists/clean.txt").read_text("utf-8").splitlines()
     for sample, line in zip(data.samples, lines, strict=True):
         about = json.loads(files[f"{sample.index:08d}.json"])
         assert (about["label"], about["class"], about["id"]) == (sample.label, str(sample.label), sample.id)
@@ -204,4 +186,4 @@ def test_metadata_tells_severities_levels_and_the_rest_apart(chains: Path, tmp_p
         (SetSpec("misty", (at_three,)), (None, None)),
         (SetSpec("thick", (at_seven,)), (None, None)),
     ):
-        assert (ViewSet.of(spec).severity, ViewSet.of(spec).level) == expected, spec
+        assert (ExportSet.of(spec).severity, ExportSet.of(spec).level) == expected, spec

@@ -1,13 +1,22 @@
-"""Quality: means, deviations, what is missing and why; and what the page says of every corruption."""
+"""Similarity metrics of a page, and its descriptions of corruptions."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
+from corruptset.corruptions.calibrations import get_calibration
 from corruptset.corruptions.registry import corruption_names, get_corruption
-from corruptset.generate.page.known import known_corruption
-from corruptset.generate.page.quality import METRICS, about_metrics, aimed_rows, curves_of, most_psnr, rises_of
+from corruptset.generate.page.corruption_notes import corruption_notes
+from corruptset.generate.page.similarity import (
+    METRICS,
+    aimed_rows,
+    elastic_note,
+    max_psnr,
+    measurement_notes,
+    metric_charts,
+    rises_sentence,
+)
 from corruptset.generate.pixels.matrix import blocks_of
 from corruptset.manifests.reader import DataSet
 from corruptset.manifests.records.models import Manifest, Metrics, Spread
@@ -35,7 +44,7 @@ def test_cells_curves_and_aims(plain: Path) -> None:
     )
     blocks = blocks_of(records)
     curves, few = (
-        {curve.title: curve for curve in curves_of(blocks[0], some, most_psnr(some.values()))}
+        {curve.title: curve for curve in metric_charts(blocks[0], some, max_psnr(some.values()))}
         for some in (records, bare)
     )
     assert [*few] == ["SSIM", "changed pixels (%)"]
@@ -54,20 +63,37 @@ def test_a_curve_that_rises_and_why_metrics_are_missing_is_told(plain: Path, two
     for y, words in (
         ([0.9, 0.7, 0.701, None, 0.5], ""),
         ([0.9, 0.7, 0.8, 0.6, 0.65], "MS-SSIM rises from severity 2 to 3, 4 to 5."),
-        ([0.1, 0.2, 0.3, 0.4, 0.5], "MS-SSIM rises from severity 1 to 2, 2 to 3, 3 to 4 and on."),
+        ([0.1, 0.2, 0.3, 0.4, 0.5], "MS-SSIM rises from severity 1 to 2, 2 to 3, 3 to 4 and 1 more."),
     ):
-        assert rises_of(metric_chart("MS-SSIM", "severity", [1, 2, 3, 4, 5], y, [None] * 5, (0, 1))) == words
-    assert "MS-SSIM is over the first 16 of them" in about_metrics(manifest_with(plain, **MULTISCALE))[1]
-    assert "MS-SSIM needs images of at least 176 pixels a side" in about_metrics(manifest_with(plain, spread=SPREAD))[1]
-    assert about_metrics(DataSet(two_orders).manifest) == ["Nothing was measured (--metrics 0)."]
+        assert rises_sentence(metric_chart("MS-SSIM", "severity", [1, 2, 3, 4, 5], y, [None] * 5, (0, 1))) == words
+    assert "MS-SSIM was measured on the first 16 of them" in measurement_notes(manifest_with(plain, **MULTISCALE))[1]
+    small = measurement_notes(manifest_with(plain, spread=SPREAD))[1]
+    assert "MS-SSIM needs images whose sides have at least 176 pixels" in small
+    assert measurement_notes(DataSet(two_orders).manifest) == ["No metrics were measured (--metrics 0)."]
 
 
 def test_what_is_known_of_every_corruption() -> None:
     for name in corruption_names():
-        known = known_corruption(name)
+        known = corruption_notes(name)
         assert known.family == get_corruption(name).family
         assert known.summary
-        assert known.drawn
+        assert known.random_draws
         assert "`" not in known.summary + "".join(known.notes)
-    assert any("drifts" in note for note in known_corruption("glass_blur").notes)
-    assert known_corruption("unheard_of").family == "other"
+    assert any("drifts" in note for note in corruption_notes("glass_blur").notes)
+    assert corruption_notes("unheard_of").family == "other"
+
+
+def test_the_page_says_which_severities_of_elastic_transform_are_strong(plain: Path) -> None:
+    """The published tables are not in the order of strength."""
+    record = DataSet(plain).manifest.sets[1]
+    notes = {}
+    for calibration in ("imagenet", "inception", "tiny", "cifar"):
+        parameters = dict(get_calibration(calibration).row("elastic_transform", 1).parameters)
+        stage = record.stages[0].model_copy(
+            update={"corruption": "elastic_transform", "severity": 1, "parameters": parameters}
+        )
+        notes[calibration] = elastic_note([record.model_copy(update={"stages": [stage]})])
+    assert notes["imagenet"] == notes["inception"] != notes["tiny"] == notes["cifar"]
+    assert notes["imagenet"].startswith("Severities 1 and 2 are stronger than 3 to 5.")
+    assert notes["cifar"].startswith("Severities 1 to 3 are stronger than 4 and 5.")
+    assert elastic_note([record]) == ""

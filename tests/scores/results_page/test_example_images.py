@@ -1,4 +1,4 @@
-"""Panels and failures: which image stands where, and which predictions go with which scores."""
+"""The example images of the page of results: panels, failures, and the predictions that belong to scores."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def captions(part):
 def test_flips_are_counted_and_those_of_most_models_shown(flips, data):
     page, predicted = flips
     failures = section(page, "failures")
-    rows = {row[0]: row[1:] for row in tables(failures)["Images that flip, by set"][1]}
+    rows = {row[0]: row[1:] for row in tables(failures)["Failures by set"][1]}
     assert set(rows) == set(data.set_ids) - {"clean"}
     times = {name: np.zeros(len(data.samples), int) for name in rows}
     for name, row in rows.items():
@@ -48,14 +48,14 @@ def test_flips_are_counted_and_those_of_most_models_shown(flips, data):
         for one in predicted:
             guess = data.classes[one.outcomes[name].predicted[sample.index]].name
             right = one.outcomes[name].correct[sample.index]
-            assert f"{one.model}: {'right' if right else guess}" in figure.one("figcaption").text
+            assert f"{one.model}: {'correct' if right else guess}" in figure.one("figcaption").text
     for name, counts in shown.items():
         assert counts == sorted(times[name], reverse=True)[: len(counts)]
         assert counts[-1] > 0
 
 
 def test_without_predictions_or_clean_images_it_says_so(everything, data, shared, tmp_path):
-    missing = "nothing is shown here of net-a, net-b, net-c: give corruptset report the predictions too"
+    missing = "The failures of net-a, net-b, net-c are not shown, because scores files do not contain predictions."
     assert missing in section(everything[0], "failures").text
 
     def failures(of, scores, predicted):
@@ -64,11 +64,11 @@ def test_without_predictions_or_clean_images_it_says_so(everything, data, shared
     scores, (one, other) = scored(data, "net-a", "net-b")
     without = Predictions("net-b", data.digest, {name: o for name, o in other.outcomes.items() if name != "clean"})
     text = failures(data, scores, {"net-a": one, "net-b": without}).text
-    assert "The predictions of net-b have no clean images" in text
-    assert "Scores files do not say" not in text
+    assert "The predictions of net-b have no clean images, so its failures are unknown." in text
+    assert "scores files do not contain predictions" not in text
     bright = build(shared, name="bright", more='[[sets]]\ncorruptions = ["brightness"]\n')
     shown = failures(bright, *scored(bright, "net", clean=True))
-    assert "The data set has no clean images, so that none stand beside the others." in shown.text
+    assert "The dataset has no clean images, so none are shown." in shown.text
     ids = [node.attributes["id"] for node in shown.all("figure")]
     assert ids
     assert not [id for id in ids if id.endswith("-clean")]
@@ -123,7 +123,7 @@ def test_the_sample_of_the_panels(data, tmp_path):
     panels = section(reported(tmp_path / "d", scores, out), "panels")
     shown = {text.partition(",")[0]: bool(list(node.all("use"))) for text, node in captions(panels).items()}
     assert (shown["black_lines"], shown["fade_black"]) == (True, False)
-    assert "The data set does not have this image." in panels.text
+    assert "The dataset does not contain this image." in panels.text
 
 
 def test_all_that_does_not_belong_together_is_told_at_once(data, tmp_path):
@@ -137,14 +137,14 @@ def test_all_that_does_not_belong_together_is_told_at_once(data, tmp_path):
     for part in (
         "bad.json is no scores file",
         f"'net-a' is there 2 times ({files[0]}, {files[3]})",
-        f"{files[2]} has scores of another data set, small-c 1.0.0",
-        "the predictions of 'net-b' are not those that were scored: their accuracy on",
-        "the predictions are of 'net-z', which is none of the models (net-a, net-b, other, net-a): name it, as ",
-        "there are predictions of 'none', which is none of the models",
+        f"{files[2]} has scores of the dataset small-c 1.0.0",
+        "The predictions of 'net-b' do not belong to the scores, because the accuracy differs in",
+        "The predictions are of 'net-z', but the models are net-a, net-b, other, net-a. Name the model with",
+        "There are predictions of 'none', but the models are",
     ):
         assert part in str(caught.value)
     assert not (tmp_path / "r.html").exists()
-    for own, twice, says in ((scores, [predicted[0]] * 2, "are there twice"), ([], (), "no scores were given")):
+    for own, twice, says in ((scores, [predicted[0]] * 2, "are given twice"), ([], (), "no scores were given")):
         with pytest.raises(ScoreError, match=says):
             corruptset.report(data, own, tmp_path / "r.html", predictions=twice)
 
@@ -163,7 +163,7 @@ def test_predictions_beside_the_scores_are_found(data, tmp_path, monkeypatch):
 
     def made(one, **options):
         done = corruptset.report(data, [one], tmp_path / "r.html", **options)
-        return done.pictures, done.file.read_bytes()
+        return done.images, done.file.read_bytes()
 
     given = made(apart, predictions=[beside])
     assert made(beside) == made(beside / "scores.json") == given

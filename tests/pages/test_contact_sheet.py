@@ -1,16 +1,30 @@
-"""Sheets: pictures readable, whole and edged, their names beside nothing else, the same bytes everywhere."""
+"""Contact sheets: images are whole, enlarged and framed, and texts cover nothing else."""
 
 from __future__ import annotations
 
 import io
+from itertools import product
 
 import numpy as np
 import pytest
 from PIL import Image, ImageColor
 
-from corruptset.pages.sheets.letters import LEADING, NAME, fitted, font, width
-from corruptset.pages.sheets.sheet import BLANK, SheetLine, sheet, tile
-from corruptset.pages.sheets.style import GAP, LINE, PAPER, READABLE
+from corruptset.pages.contact_sheet import (
+    BLANK,
+    GAP,
+    HEADING,
+    LINE,
+    LINE_HEIGHT,
+    PAPER,
+    READABLE,
+    TEXT,
+    SheetRow,
+    draw_sheet,
+    printable,
+    shortened,
+    text_width,
+    tile,
+)
 from pictures import painted
 
 WHITE, EDGE = ImageColor.getrgb(PAPER), ImageColor.getrgb(LINE)
@@ -51,7 +65,7 @@ def test_pictures_are_whole_enlarged_by_whole_factors_and_edged():
     shapes = {(8, 8, 3): 12, (28, 28, 1): 4, (32, 32, 3): 3, (40, 8, 3): 3, (95, 30, 1): 2, (224, 224, 3): 1}
     for shape, factor in shapes.items():
         pictures = [painted(*shape, which=i) for i in range(3)]
-        canvas = pixels(sheet([SheetLine("row", [(f"n{i}", p) for i, p in enumerate(pictures)])], title="title"))
+        canvas = pixels(draw_sheet([SheetRow("row", [(f"n{i}", p) for i, p in enumerate(pictures)])], title="title"))
         corners = [place(canvas, enlarged(p, factor)) for p in pictures]
         high, wide = factor * shape[0], factor * shape[1]
         assert max(high, wide) >= READABLE
@@ -62,11 +76,11 @@ def test_pictures_are_whole_enlarged_by_whole_factors_and_edged():
         assert len({y for _, y in corners}) == 1
         assert corners[1][0] - corners[0][0] == corners[2][0] - corners[1][0] >= wide + GAP
     small, large = painted(32, 32), painted(100, 100, which=1)
-    canvas = pixels(sheet([SheetLine("", [("", small), ("", large), ("", None), ("", BLANK)])]))
+    canvas = pixels(draw_sheet([SheetRow("", [("", small), ("", large), ("", None), ("", BLANK)])]))
     place(canvas, enlarged(small, 3))
     place(canvas, large)
-    wide = [SheetLine("", flat(77, (500, 1000)))]
-    assert (count(sheet(wide), 77), count(sheet(wide, side=100), 77)) == (128 * 256, 50 * 100)
+    wide = [SheetRow("", flat(77, (500, 1000)))]
+    assert (count(draw_sheet(wide), 77), count(draw_sheet(wide, side=100), 77)) == (128 * 256, 50 * 100)
     steps = np.repeat(np.arange(0, 200, 10, dtype=np.uint8), 5)[None, :, None].repeat(10, axis=0)
     assert np.asarray(tile(steps, 20, 99))[0].tolist() == list(range(0, 200, 10))
 
@@ -76,7 +90,7 @@ def test_names_are_whole_and_beside_nothing_else(side):
     """White pictures without an edge would leave names alone; what is no edge and no paper is letters."""
     names = ["1", "gaussian_noise-5", LONG, "日本", "a name of several words that needs lines"]
     cells = [(name, np.full((side, side, 3), 255, np.uint8)) for name in names]
-    canvas = pixels(sheet([SheetLine("label", cells, names), SheetLine(LONG, cells), SheetLine(LONG)], title=LONG))
+    canvas = pixels(draw_sheet([SheetRow("label", cells, names), SheetRow(LONG, cells), SheetRow(LONG)], title=LONG))
     edges = (canvas == EDGE).all(axis=2)
     letters = ~(canvas == WHITE).all(axis=2) & ~edges
     # nothing reaches the border of the sheet
@@ -91,24 +105,40 @@ def test_names_are_whole_and_beside_nothing_else(side):
     assert not any(letters[top : top + wide, x : x + wide].any() for x in starts)
     # between columns there is paper from the top of the heads to the names below
     for x in starts[1:]:
-        assert not letters[top - 2 * LEADING : second - LEADING, x - GAP // 2 + 1 : x].any()
+        assert not letters[top - LINE_HEIGHT : second - LINE_HEIGHT, x - GAP // 2 + 1 : x].any()
     # each name is as wide as it is drawn
     pitch = starts[1] - starts[0]
-    assert pitch - GAP == max(min(160, max(map(width, names))), wide - 2)
+    assert pitch - GAP == max(min(200, max(map(text_width, names))), wide - 2)
     for x, name in zip(starts, names, strict=True):
-        drawn = np.flatnonzero(letters[top + wide + 3 : top + wide + 3 + LEADING, x : x + pitch].any(axis=0))
-        assert abs(drawn.max() + 1 - font(NAME).getlength(fitted(name, pitch - GAP, 3)[0])) <= 3, name
+        drawn = np.flatnonzero(letters[top + wide + 3 : top + wide + 3 + LINE_HEIGHT, x : x + pitch].any(axis=0))
+        assert abs(drawn.max() + 1 - text_width(shortened(name, pitch - GAP).replace("…", "..."))) <= 8, name
 
 
-def test_a_long_title_has_lines():
-    cell = [("", painted(96, 96))]
-    shapes = [pixels(sheet([SheetLine("", cell)], title=t)).shape for t in ("t", "word " * 30, LONG * 9)]
-    assert [(h - shapes[0][0], w) for h, w, _ in shapes] == [(LEADING * more, 480) for more in (0, 2, 3)]
+def test_a_long_text_loses_only_its_middle():
+    for text, width, size in product([LONG, "fog-3", "Ünal-7 ∞", "tab\there", ""], (40, 160, 700), (TEXT, HEADING)):
+        shown, whole = shortened(text, width, size), printable(text)
+        if text_width(text, size) <= width:
+            assert shown == whole
+            continue
+        head, _, tail = shown.partition("…")
+        assert (whole.startswith(head), whole.endswith(tail)) == (True, True)
+        assert 0 <= len(head) - len(tail) <= 1
+        # no more would fit
+        assert width - 2 * size < text_width(head + "..." + tail, size) <= width + size
+
+
+def test_every_ascii_letter_can_be_drawn_and_others_are_escaped():
+    letters = "".join(map(chr, range(33, 127)))
+    sheets = {letter: pixels(draw_sheet([SheetRow("", [(letter, BLANK)])])).tobytes() for letter in letters}
+    assert len(set(sheets.values())) == len(letters)
+    given = (letters.replace("\\", ""), "naïve", "日", "😀", "\udcff\x00", "a\nb")
+    written = (given[0], r"na\xefve", r"\u65e5", r"\U0001f600", r"\udcff\x00", r"a\nb")
+    assert tuple(map(printable, given)) == written
 
 
 def test_a_legend_says_what_colours_mean():
     entries = [(f"colour number {i}", (10 * i, 0, 200)) for i in range(9)]
-    canvas = pixels(sheet([SheetLine("", [("", painted(96, 96))])], legend=entries))
+    canvas = pixels(draw_sheet([SheetRow("", [("", painted(96, 96))])], legend=entries))
     for _, colour in entries:
         y, x = np.nonzero((canvas == colour).all(axis=2))
         assert len(y) == 144
@@ -118,10 +148,10 @@ def test_a_legend_says_what_colours_mean():
 
 def test_sheets_are_bounded(monkeypatch):
     most = 1_600_000
-    monkeypatch.setattr("corruptset.pages.sheets.sheet.MOST_PIXELS", most)
-    wide, small = ([SheetLine(f"r{i}", flat(9, *[(n, n)] * 10)) for i in range(9)] for n in (200, 40))
-    assert 0.8 * most < np.prod(pixels(sheet(wide)).shape[:2]) <= most
-    assert count(sheet(small), 9) == 90 * 80 * 80
-    assert count(sheet(small[:1]), 9) == 10 * 120 * 120
-    assert count(sheet(small[:1], side=119), 9) == 10 * 80 * 80
-    assert pixels(sheet([])).size
+    monkeypatch.setattr("corruptset.pages.contact_sheet.MAX_PIXELS", most)
+    wide, small = ([SheetRow(f"r{i}", flat(9, *[(n, n)] * 10)) for i in range(9)] for n in (200, 40))
+    assert 0.8 * most < np.prod(pixels(draw_sheet(wide)).shape[:2]) <= most
+    assert count(draw_sheet(small), 9) == 90 * 80 * 80
+    assert count(draw_sheet(small[:1]), 9) == 10 * 120 * 120
+    assert count(draw_sheet(small[:1], side=119), 9) == 10 * 80 * 80
+    assert pixels(draw_sheet([])).size

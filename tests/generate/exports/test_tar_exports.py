@@ -1,4 +1,4 @@
-"""The views of tars: webdataset's depend on names and bytes alone; croissant names every tar by its hash."""
+"""Layouts of archives: webdataset's depend on names and bytes alone; croissant names every tar by its hash."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 from layouts import export, members, pixels
 
 import corruptset
-from corruptset.generate.exports import view
+from corruptset.generate.exports import placement
 from corruptset.manifests.release.pack import pack
 
 
@@ -27,7 +27,7 @@ def record_of(folder: Path) -> Any:
 def test_webdatasets_tars_are_deterministic_and_their_keys_have_no_dots(
     png: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(view, "SHARD", 8)
+    monkeypatch.setattr(placement, "SHARD", 8)
     sets = ["clean", "contrast/3", "contrast-3+brightness-2"]
     done = export("webdataset", png, tmp_path / "a", sets=sets)
     monkeypatch.setattr("time.time", lambda: 12345.0)
@@ -55,9 +55,9 @@ def test_webdatasets_tars_are_deterministic_and_their_keys_have_no_dots(
 
 
 def test_croissant_names_every_tar_with_its_hash_and_reads_a_members_path_in_the_order_of_the_samples(
-    named: Path, named_views: Callable[[str], Path]
+    named: Path, named_exports: Callable[[str], Path]
 ) -> None:
-    data, top = corruptset.open(named), named_views("croissant") / "small-c-1.0.0"
+    data, top = corruptset.open(named), named_exports("croissant") / "small-c-1.0.0"
     record = record_of(top)
     assert record["conformsTo"] == "http://mlcommons.org/croissant/1.0"
     objects = [o for o in record["distribution"] if o["@type"] == "cr:FileObject"]
@@ -94,8 +94,8 @@ def test_no_archive_is_called_as_one_of_other_content(tmp_path: Path) -> None:
     urls: dict[str, set[str]] = {}
     for name, (recipe, source, more) in builds.items():
         directory = layouts.make(recipe, source, tmp_path / name, **more)
-        folders = [export("croissant", directory, tmp_path / f"view-{name}").top]
-        folders += [pack(directory, tmp_path / f"{name}-{o}", family_of=lambda name: name, **o).path for o in packs]
+        folders = [export("croissant", directory, tmp_path / f"export-{name}").top]
+        folders += [pack(directory, tmp_path / f"{name}-{o}", **o).path for o in packs]
         for number, folder in enumerate(folders):
             objects = [o for o in record_of(folder)["distribution"] if o["encodingFormat"] == "application/x-tar"]
             urls[f"{name} {number}"] = {o["contentUrl"] for o in objects}
@@ -112,7 +112,7 @@ def test_packed_samples_keep_ids_and_class_names_of_digits(tmp_path: Path) -> No
     for c in range(2):
         (crops / f"{c:02d}_class").rename(crops / f"{c:02d}")
     built = layouts.make(layouts.write_recipe(tmp_path, more="[[sets]]\nclean = true\n"), crops, tmp_path / "out")
-    packed = pack(built, tmp_path / "packed", family_of=lambda name: name).path
+    packed = pack(built, tmp_path / "packed").path
     samples = next(r for r in record_of(packed)["recordSet"] if r["@id"] == "samples")
     table = json.loads((packed / "croissant-samples.json").read_bytes())
     assert {f["source"]["extract"]["jsonPath"] for f in samples["field"]} == {f"$.{name}[*]" for name in table}

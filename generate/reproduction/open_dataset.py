@@ -1,0 +1,106 @@
+"""`open`: a finished dataset, or the records of one together with its source."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from ...errors import ParameterError
+from ...manifests.reader import DataSet
+from ...manifests.reading.image_store import Container
+from ...manifests.records.report import Progress
+
+if TYPE_CHECKING:
+    from ..sources.source import Source
+
+
+def open(
+    directory: Path | str,
+    *,
+    prefer: Container | None = None,
+    source: str | Source | None = None,
+    check: Literal["first", "each", "never"] = "first",
+    labels: Path | str | None = None,
+    images: str | None = None,
+    groups: Path | str | None = None,
+    frost_textures: Path | str | None = None,
+    plugins: Sequence[Path | str] | None = None,
+    progress: Progress | bool | None = None,
+) -> DataSet:
+    """Open a finished dataset, or with a source, the records of a dataset without images.
+
+    Parameters
+    ----------
+    directory : path
+        The directory that contains manifest.json. With `source` also what ``pack --manifest-only`` wrote.
+    prefer : {"folder", "hdf5"}, optional
+        The container to read from, if the dataset has both. By default shards if they contain raw pixels, and otherwise
+        files.
+    source : str or Source, optional
+        The source that the dataset was built from, such as ``"imagenet:/data"`` (docs/sources.md). Each image is made
+        from it when it is asked for, and no stored image is read. The pixels are equal to the stored ones.
+    check : {"first", "each", "never"}
+        With `source`, which images are compared with their digests: the first of every set and every thousandth, all,
+        or none. With ``"never"``, an image of the source is compared when it is read, and not before.
+    labels, images, groups : optional
+        With `source`, what the build was given to read it.
+    frost_textures : path, optional
+        With `source`, the folder of frost textures that the dataset was built with.
+    plugins : sequence of str or path, optional
+        With `source`, the Python modules, or their files, of corruptions that are not corruptset's.
+    progress : callable or bool, optional
+        With `source`, called with the step "source", the number of images hashed and the total. By default a bar is
+        shown in a terminal and in a notebook; False shows none.
+
+    Returns
+    -------
+    DataSet
+
+    Raises
+    ------
+    IncompleteBuild
+        There is no manifest.json.
+    VerificationError
+        manifest.json is not a manifest. With `source`, corruptions, parameters or textures differ from the recorded
+        ones, or an image does.
+    SourceError
+        The source cannot be read, or is not the recorded one.
+    ParameterError
+        The dataset does not have the container `prefer`, or arguments do not go together.
+
+    Notes
+    -----
+    Only the fields of the manifest are checked. `corruptset.verify` checks the rest.
+
+    Examples
+    --------
+    >>> import corruptset
+    >>> data = corruptset.open("corruptset-out/imagenet-c-1.1.0")  # doctest: +SKIP
+    >>> for image, label in data["fog/3"]:  # doctest: +SKIP
+    ...     predict(image)
+    """
+    remade = {"labels": labels, "images": images, "groups": groups}
+    remade |= {"frost_textures": frost_textures, "check": None if check == "first" else check}
+    if source is None:
+        if given := [name for name, value in remade.items() if value is not None]:
+            raise ParameterError(
+                f"{', '.join(given)} describe a source, and no source is given. Add one, such as "
+                "source='imagenet:/data'."
+            )
+        return DataSet(directory, prefer=prefer)
+    if prefer is not None:
+        raise ParameterError("With a source, images are made and no container is read. Leave `prefer` out.")
+    from .virtual import open_virtual
+
+    return open_virtual(
+        directory,
+        source,
+        check=check,
+        labels=labels,
+        images=images,
+        groups=groups,
+        frost_textures=frost_textures,
+        plugins=plugins,
+        progress=progress,
+    )

@@ -1,1 +1,0 @@
-"""Sheets: pictures with names under them, as PNG."""

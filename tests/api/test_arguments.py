@@ -1,0 +1,101 @@
+"""Arguments of public functions: NumPy's numbers and paths of any class are taken, wrong types get a sentence."""
+
+from __future__ import annotations
+
+import os
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import corruptset
+from corruptset.errors import CorruptsetError, ImageError, ParameterError
+from pictures import painted
+
+
+class Folder:
+    """A path of a class of somebody's own."""
+
+    def __init__(self, path):
+        self._path = os.fspath(path)
+
+    def __fspath__(self):
+        return self._path
+
+
+def test_a_build_takes_numpy_s_numbers_and_texts_and_paths_of_any_class(shared, tmp_path):
+    recipe, source = tmp_path / "r.toml", f"folder:{shared.crops(classes=2)}"
+    recipe.write_text(
+        """name = "mine"
+version = "1.0.0"
+calibration = "cifar"
+preprocessing = {kind = "none"}
+encoding = {format = "png"}
+storage = {container = "folder"}
+[[sets]]
+corruptions = ["gaussian_noise"]
+severities = [1, 2]
+"""
+    )
+    plain = {"seed": 3, "samples": 2, "jobs": 1, "sets": ["gaussian_noise/1"], "page": False}
+    numpy = {"seed": np.int64(3), "samples": np.int32(2), "jobs": np.uint8(1), "sets": np.array(["gaussian_noise/1"])}
+    one = corruptset.build(recipe, source, tmp_path / "a", any_shape=True, **plain)
+    two = corruptset.build(Folder(recipe), np.str_(source), Folder(tmp_path / "b"), any_shape=True, page=False, **numpy)
+    assert one.digest == two.digest
+    data = corruptset.open(Folder(two.directory))
+    assert corruptset.verify(Folder(two.directory), jobs=np.int32(1), level=np.str_("pixels")).ok
+    assert [len(group) for group in (data.select(severity=np.int64(1)), data.select(severity=np.float32(1)))] == [1, 1]
+    bag = corruptset.pack(Folder(two.directory), Folder(tmp_path / "packed"), max_bytes=np.float64(1e9))
+    assert corruptset.unpack([Folder(bag.path)], Folder(tmp_path / "out")).digest == one.digest
+
+
+def test_one_image_takes_numpy_s_numbers():
+    image = painted(64, 64)
+    plain = corruptset.corrupt(image, "gaussian_noise", severity=3, seed=5)
+    for severity in (np.int64(3), np.float32(3), Fraction(3)):
+        given = {"severity": severity, "seed": np.uint16(5), "calibration": np.str_("tiny"), "key": None}
+        np.testing.assert_array_equal(corruptset.corrupt(image, np.str_("gaussian_noise"), **given), plain)
+    key = corruptset.corrupt(image, "gaussian_noise", severity=3, key=np.array(["a"]))
+    np.testing.assert_array_equal(key, corruptset.corrupt(image, "gaussian_noise", severity=3, key="a"))
+    for wrong in ("3", [3], {"a": 1}, 1j, b"3", True, object(), np.array([1, 2])):
+        with pytest.raises(ParameterError, match=r"severity is .*; expected "):
+            corruptset.corrupt(image, "fog", severity=wrong)
+    for wrong in (1.5, "3", [3], np.nan, np.inf, None, -1, 2**53, True):
+        with pytest.raises(ParameterError, match=r"seed is .*; expected "):
+            corruptset.corrupt(image, "fog", severity=3, seed=wrong)
+    for wrong in (image.astype(np.float16), image.astype(np.float16) / 255, image > 9):
+        with pytest.raises(ImageError):
+            corruptset.corrupt(wrong, "fog", severity=3)
+
+
+@pytest.mark.parametrize(
+    ("call", "given", "said"),
+    [
+        ("plan", {"seed": "a"}, "seed is 'a'; expected a whole number"),
+        ("plan", {"seed": 1.5}, "seed is 1.5; expected a whole number"),
+        ("plan", {"samples": "3"}, "samples is '3'; expected a whole number"),
+        ("plan", {"jobs": True}, "jobs is True; expected a whole number"),
+        ("plan", {"sets": 3}, "sets is 3; name some"),
+        ("plan", {"recipe": 3}, "recipe is 3; expected the name of a recipe"),
+        ("plan", {"source": 3}, "source is of type int; expected"),
+        ("plan", {"coupling": ["a"]}, r"coupling is \['a'\]; expected one of"),
+        ("build", {"out": 3}, "The path is 3; expected"),
+        ("preview", {"seed": "a"}, "seed is 'a'; expected"),
+        ("open", {"directory": 3}, "The path is 3; expected"),
+        ("verify", {"directory": 3}, "The path is 3; expected"),
+        ("verify", {"directory": ".", "rederive": "x"}, "rederive is 'x'; expected a whole number"),
+        ("fetch", {"address": "http://localhost:1/", "out": "o", "connections": 1.5}, "connections is 1.5; expected a"),
+        ("unpack", {"archives": [], "out": "o"}, "No archives were given"),
+        ("show", {"name": "nothing"}, "is no corruption"),
+    ],
+)
+def test_the_sentence_names_the_argument_and_what_is_expected(tmp_path, monkeypatch, call, given, said):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(CorruptsetError, match=said):
+        getattr(corruptset, call)(**given)
+
+
+def test_predictions_of_a_report_that_are_none_are_refused(shared, tmp_path):
+    built = shared.build(crops={"classes": 2}, sets=["contrast/*"], storage="folder")
+    with pytest.raises(CorruptsetError, match="predictions is 3; expected"):
+        corruptset.report(built, [], tmp_path / "o.html", predictions=3)
