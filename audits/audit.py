@@ -14,7 +14,7 @@ from ..generate.sources.source import Source, named_source, open_source
 from ..manifests.records.report import Progress
 from ..progress import progress_function, shows_progress
 from .archives import BENCHMARKS, PublishedBenchmark, archives, benchmark_of, md5_of
-from .comparison import Comparison
+from .comparison import SourceComparison
 from .found_set import FoundData
 from .inventory import duplicates, missing_sets, repeated_labels
 from .layouts import read_data
@@ -111,7 +111,7 @@ def audit(
     if opened is None:
         audited = without_source(found, published, samples, loader=loader)
     else:
-        audited = Comparison(found, published, opened, samples, textures, loader=loader).run(tell)
+        audited = SourceComparison(found, published, opened, samples, textures, loader=loader).run(tell)
     result = _finished(
         found, published, audited, given, complete=sets is None and not loader and found.preprocessing is None
     )

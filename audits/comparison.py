@@ -29,7 +29,7 @@ CLEAREST = ("brightness", "contrast", "jpeg_compression", "pixelate", "saturate"
 """Corruptions without random draws that keep coarse details, in the order in which they show the preparation."""
 
 
-class Comparison:
+class SourceComparison:
     """The comparison of data with a source."""
 
     def __init__(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..manifests.disk.atomic import write_atomic
 from ..pages.document import render
-from ..pages.jpeg import data_uri, jpeg, resized
+from ..pages.thumbnails import SMALL, data_uri, shrunk
 from .records import GOOD, Audit
 from .table import meanings, sentence, verdict_table
 
@@ -20,7 +20,7 @@ _TITLES = ("clean", "found", "expected")
 
 
 @dataclass(frozen=True)
-class Thumbnail:
+class Picture:
     """One image of a set on the page."""
 
     title: str
@@ -40,7 +40,7 @@ class AuditedSet:
     checked: int
     images: int
     findings: Sequence[str]
-    thumbnails: Sequence[Thumbnail]
+    thumbnails: Sequence[Picture]
 
 
 def write_page(path: Path, result: Audit, pictures: Mapping[str, Sequence[NDArray[np.uint8] | None]]) -> None:
@@ -54,7 +54,7 @@ def write_page(path: Path, result: Audit, pictures: Mapping[str, Sequence[NDArra
             audited.checked,
             audited.images,
             [finding.text for finding in audited.findings],
-            [_thumbnail(t, p) for t, p in zip(_TITLES, pictures.get(set_id, ()), strict=False) if p is not None],
+            [_picture(t, p) for t, p in zip(_TITLES, pictures.get(set_id, ()), strict=False) if p is not None],
         )
         for set_id, audited in result.sets.items()
         if not audited.good
@@ -65,7 +65,8 @@ def write_page(path: Path, result: Audit, pictures: Mapping[str, Sequence[NDArra
     write_atomic(path, page)
 
 
-def _thumbnail(title: str, image: NDArray[np.uint8]) -> Thumbnail:
-    small = resized(np.ascontiguousarray(image), _SIDE)
-    factor = max(1, _SIDE // max(small.shape[:2]))
-    return Thumbnail(title, data_uri(jpeg(small, 90, fine=True)), small.shape[1] * factor, small.shape[0] * factor)
+def _picture(title: str, image: NDArray[np.uint8]) -> Picture:
+    reduced = shrunk(np.ascontiguousarray(image), _SIDE, _SIDE)
+    small = max(reduced.size) <= SMALL
+    factor = _SIDE // max(reduced.size) if small else 1
+    return Picture(title, data_uri(reduced, small=small), reduced.width * factor, reduced.height * factor)
