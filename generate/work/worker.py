@@ -66,10 +66,15 @@ def process(job: Job, part: Part, made: Callable[[int], object] = lambda images:
     return PartDone(part.name, part.images)
 
 
-def make_part(job: Job, part: Part, made: Callable[[int], object] = lambda images: None) -> Sidecar:
-    """Make and write the images of a part; return what its sidecar will say."""
+def make_part(
+    job: Job, part: Part, made: Callable[[int], object] = lambda images: None, *, clean: Clean | None = None
+) -> Sidecar:
+    """Make and write the images of a part, and return its sidecar.
+
+    `clean` are the clean images of its run, if they are loaded already.
+    """
     build, run = job.build, part.run
-    images, digests = clean_images(job, run)
+    images, digests = clean or clean_images(job, run)
     samples = [checked.sample for checked in build.samples[run.first : run.stop]]
     specs = [job.sets[s] for s in part.sets]
     tree = build.maker.tree(specs)
@@ -78,7 +83,7 @@ def make_part(job: Job, part: Part, made: Callable[[int], object] = lambda image
             set_id,
             run,
             job.sinks,
-            directory=job.directory,
+            directory=None if job.in_memory else job.directory,
             encoding=build.encoding,
             samples=samples,
             measured=job.measured,
