@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import signal
 import sys
 from types import FrameType
@@ -15,7 +16,7 @@ SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if 
 def handle_signals() -> None:
     """Let these signals raise KeyboardInterrupt in the main thread, and ignore repeated ones during clean-up.
 
-    A signal that is ignored stays ignored, as it is under nohup and in background jobs.
+    Signals that are already ignored stay ignored, for example under nohup and in background jobs.
     """
     interrupted = False
 
@@ -50,4 +51,9 @@ def cause_of(error: BaseException) -> BaseException:
     if not interruptions:
         return error
     since = chain[interruptions[-1] :]
-    return next((one for one in since if isinstance(one, CorruptsetError)), since[0])
+    return next((one for one in since if isinstance(one, CorruptsetError) or _is_of_disk(one)), since[0])
+
+
+def _is_of_disk(error: BaseException) -> bool:
+    """Return whether an error says that a disk is full or fails."""
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS)

@@ -33,8 +33,8 @@ class ProgressEvent:
     """How far a build is."""
 
     phase: str
-    """``checking``, ``preparing``, ``compiling`` (where the cache lacks kernels), ``building``, ``finishing`` or
-    ``done``.
+    """``checking``, ``waiting``, ``preparing``, ``compiling`` (if kernels are not in the cache), ``building``,
+    ``finishing`` or ``done``.
     """
     parts_done: int = 0
     """Of ``compiling``: corruptions whose kernels are ready."""
@@ -44,6 +44,8 @@ class ProgressEvent:
     images_total: int = 0
     seconds: float = 0.0
     """Since the phase began."""
+    waiting_for: str = ""
+    """What the build waits for in the phase ``waiting``, such as the process of another job of an array."""
 
 
 def in_notebook() -> bool:
@@ -160,6 +162,8 @@ class ProgressDisplay:
         """Show an event of a build, or another command's step: done and total."""
         if isinstance(event, str):
             self._show(event, done, total)
+        elif event.phase == "waiting":
+            self._show(f"waiting for {event.waiting_for}", 0, 0)
         elif event.phase == "compiling":
             self._show(event.phase, event.parts_done, event.parts_total, "corruptions, once on a machine")
         elif event.images_total:

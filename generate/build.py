@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, Unpack, overload
 
-from ..errors import BuildError, FinishedDataset, IncompleteBuild
+from ..errors import BuildError, FinishedDataset, IncompleteBuild, require_build
 from ..manifests.disk.lock import refuse_without_locks
 from ..manifests.disk.remote import local_folder
 from ..manifests.disk.space import check_space, same_disk
@@ -209,6 +209,7 @@ def build(
     Interrupted
         Ctrl-C. To resume, make the same call again.
     """
+    require_build()
     out = local_folder(out, "builds are written to")
     with resumable(out) as place, connected(options.get("scheduler")) as client:
         share = None if part is None else check_share(part)
@@ -319,7 +320,7 @@ class _Making:
                         place = self.folder
                         self._check(shared=True, share=number / jobs)
                         self._compile(read_state(self.folder, self.extend).job(self.build))
-                        with joined(self.folder, self.build, self.extend) as (state, job):
+                        with joined(self.folder, self.build, self.extend, waiting=self._wait) as (state, job):
                             share, left = deal(job, self._parts(state, job), number, jobs)
                             images = [made for made in self._run(job, left, share) if made]
             if place == self.directory:
@@ -328,6 +329,10 @@ class _Making:
         self.progress(ProgressEvent("done"))
         notes = self.build.notes()
         return PartBuilt(place, (number, jobs), len(share), len(images), sum(images), self.seconds, notes)
+
+    def _wait(self, what: str) -> None:
+        """Say what the build waits for."""
+        self.progress(ProgressEvent("waiting", waiting_for=what))
 
     def _check(self, *, shared: bool = False, share: float = 0.0) -> None:
         """Look at every selected image, and refuse what cannot be built from them.
@@ -342,7 +347,7 @@ class _Making:
 
         seen(0)
         if shared:
-            self.build = shared_check(build, self.folder, self.workers, share=share, seen=seen)
+            self.build = shared_check(build, self.folder, self.workers, share=share, seen=seen, waiting=self._wait)
         else:
             found = check(build.source, build.selected, workers=self.workers, judge=build.size_problem, seen=seen)
             self.build = with_samples(build, found)
@@ -437,5 +442,5 @@ class _Making:
                 inspector.part(sidecar_path(self.folder, record.name))
 
         tell(0)
-        run(job, left, self.workers, client=self.client, done=done, made=tell)
+        run(job, left, self.workers, client=self.client, on_part=done, on_progress=tell)
         return images

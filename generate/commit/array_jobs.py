@@ -10,9 +10,11 @@ from __future__ import annotations
 import json
 import math
 import os
+import socket
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
@@ -36,11 +38,15 @@ LOOK_AGAIN_S = 1.0
 """A network's file system may show a file that another machine wrote some seconds later."""
 BLOCK = 2048
 """Images that one job checks at a time: some ten seconds of one processor."""
+NOTICE_S = 10.0
+"""Time without progress after which a job says what it waits for."""
 WAIT_S = 0.2
 """Between two looks at blocks that others are checking."""
 
 
-def shared_check(build: Build, directory: Path, workers: Workers, *, share: float, seen: Seen) -> Build:
+def shared_check(
+    build: Build, directory: Path, workers: Workers, *, share: float, seen: Seen, waiting: Callable[[str], object]
+) -> Build:
     """Check the selected samples together with other jobs; return the build with its samples.
 
     A job takes the next block that nobody has checked or is checking, and writes down what it found; a block of a job
@@ -56,7 +62,9 @@ def shared_check(build: Build, directory: Path, workers: Workers, *, share: floa
     share : float
         In [0, 1): with which of the blocks this job begins, so that jobs do not all ask for the same one.
     seen : callable
-        Told how many images are checked, by this job or another.
+        Called with the number of images that this job or another one has checked.
+    waiting : callable
+        Called, while the job waits, with what it waits for.
     """
     make_folder(directory, WORK_FOLDER)
     key = sha256(canonical(build.identity))
@@ -70,7 +78,8 @@ def shared_check(build: Build, directory: Path, workers: Workers, *, share: floa
         path, samples = folder / f"{number:06d}.json", blocks[number]
         if (data := read_hashed(path)) is None:
             try:
-                with locked(path.with_suffix(".lock"), ""):
+                with locked(lock := path.with_suffix(".lock"), ""):
+                    lock.write_text(f"process {os.getpid()} on {socket.gethostname()}", "utf-8")
                     if (data := read_hashed(path)) is None:
                         checked = check(
                             build.source,
@@ -88,14 +97,18 @@ def shared_check(build: Build, directory: Path, workers: Workers, *, share: floa
         good, bad, turned = json.loads(data)
         return Checked([(samples[k], *rest) for k, *rest in good], [(name, reason) for name, reason in bad], turned)
 
-    own = int(share * len(blocks))
+    own, since = int(share * len(blocks)), time.monotonic()
     while len(found) < len(blocks):
         for number in (*range(own, len(blocks)), *range(own)):
             images = sum(len(blocks[n]) for n in found)
             if number not in found and (block := look(number, images)) is not None:
-                found[number] = block
+                found[number], since = block, time.monotonic()
                 seen(images + len(blocks[number]))
         if len(found) < len(blocks):
+            if time.monotonic() - since >= NOTICE_S:
+                first = next(number for number in range(len(blocks)) if number not in found)
+                job = (folder / f"{first:06d}.lock").read_text("utf-8")
+                waiting(f"{job}, which checks {len(blocks[first])} images from {blocks[first][0].id} on")
             time.sleep(WAIT_S)
     all_found = Checked.joined(found[number] for number in range(len(blocks)))
     try:
@@ -108,7 +121,9 @@ def shared_check(build: Build, directory: Path, workers: Workers, *, share: floa
 
 
 @contextmanager
-def joined(directory: Path, build: Build, extend: Path | None = None) -> Iterator[tuple[BuildState, Job]]:
+def joined(
+    directory: Path, build: Build, extend: Path | None, *, waiting: Callable[[str], object]
+) -> Iterator[tuple[BuildState, Job]]:
     """Begin a build, or join the array jobs that work on it.
 
     The build's lock must be held, together with theirs.
@@ -120,7 +135,8 @@ def joined(directory: Path, build: Build, extend: Path | None = None) -> Iterato
     """
     deadline = time.monotonic() + WORKERS_WAIT_S
     with ExitStack() as held:
-        with locked(directory / BEGIN_LOCK, "", wait_s=math.inf):
+        on_wait = partial(waiting, "another job of the array, which begins the build")
+        with locked(directory / BEGIN_LOCK, "", wait_s=math.inf, on_wait=on_wait):
             while True:
                 state = read_state(directory, extend)
                 job = state.job(build)

@@ -20,10 +20,6 @@ def load_base(extend: Path) -> Manifest:
     manifest = load_manifest(extend)
     if (extend / PARTIAL).exists():
         raise BuildError(f"{extend} is a part of a dataset. Unpack its other archives there, then extend it.")
-    if any(file.path.endswith(".npy") for file in manifest.files):
-        raise BuildError(
-            f"{extend} stores several sets in one array, so it cannot be extended. Build a new dataset with all sets."
-        )
     return manifest
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -31,6 +31,7 @@ def locked(
     shared: bool = False,
     busy_shared: str | None = None,
     remove: bool = False,
+    on_wait: Callable[[], object] = lambda: None,
 ) -> Iterator[None]:
     """Hold the lock of a file for the duration of the block, alone or with others who share it.
 
@@ -52,6 +53,8 @@ def locked(
     remove : bool
         Whether to delete the file at the end, unless other processes share the lock. A process that waits for the lock
         notices that its file is gone, and takes the lock of a new file.
+    on_wait : callable
+        Called again and again while the lock is awaited.
 
     Raises
     ------
@@ -68,6 +71,7 @@ def locked(
                 os.close(other)
                 busy = busy_shared
             raise Busy(busy)
+        on_wait()
         time.sleep(POLL_S)
     try:
         yield

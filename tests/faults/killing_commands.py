@@ -3,9 +3,9 @@ stopped.
 
     python tests/faults/killing_commands.py --moments 12        of each, counts printed
 
-Half of the moments are at a time, drawn from the whole length of the command; the others are just before a file takes
-its place (`os.replace`) or a work folder goes, for that is where what is on the disk changes its meaning; the last two
-of these are always tried.
+Half of the moments are at a time, drawn from the whole length of the command. The others are just before a file or
+folder is renamed (`os.replace`, `os.rename`) or a work folder is removed, because what is on the disk changes its
+meaning there. The last two of these are always tried.
 """
 
 from __future__ import annotations
@@ -83,7 +83,8 @@ class Commands(Builds):
 
                 return called
 
-            os.replace, shutil.rmtree = deadly(os.replace), deadly(shutil.rmtree)  # type: ignore[assignment]
+            os.replace, os.rename = deadly(os.replace), deadly(os.rename)
+            shutil.rmtree = deadly(shutil.rmtree)  # type: ignore[assignment]
             sys.argv = ["corruptset", *arguments]
             main()
 

@@ -13,6 +13,7 @@ import killing_arrays
 import killing_clusters
 import killing_commands
 import killing_extensions
+import meeting
 import pytest
 from children import run_script
 
@@ -29,7 +30,9 @@ CI, LONG = pytest.mark.ci, pytest.mark.long
         pytest.param(killing_arrays, "--moments 1", "\n1 arrays, 0 wrong", marks=CI),
         pytest.param(killing_arrays, "--moments 30", "\n30 arrays, 0 wrong", marks=LONG),
         pytest.param(killing_extensions, "--moments 5 --seed 8", "\n5 extensions stopped, 0 wrong", marks=CI),
-        pytest.param(killing_extensions, "--moments 200", "\n200 extensions stopped, 0 wrong", marks=LONG),
+        pytest.param(killing_extensions, "--moments 60", "\n60 extensions stopped, 0 wrong", marks=LONG),
+        (meeting, "--moments 4", "\n4 meetings, 0 wrong"),
+        pytest.param(meeting, "--moments 200", "\n200 meetings, 0 wrong", marks=LONG),
         pytest.param(killing_clusters, "--moments 4", "\n4 moments, 0 wrong", marks=CI),
         pytest.param(killing_clusters, "--moments 30", "\n30 moments, 0 wrong", marks=LONG),
         pytest.param(killing_commands, "--moments 1 --seed 1", "\n4 moments, 0 wrong", marks=CI),

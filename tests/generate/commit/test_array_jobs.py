@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import fcntl
+import os
 import random
+import re
 
 import layouts
 import pytest
 from layouts import files_of
 
 import corruptset
-from corruptset.errors import BuildError, IncompleteBuild, MissingParts, SourceError
+from corruptset.errors import BuildError, IncompleteBuild, Interrupted, MissingParts, SourceError
 from corruptset.generate.commit import array_jobs
-from corruptset.generate.work import worker
+from corruptset.generate.work import environment, worker
 
 SETS = ["contrast/*", "brightness/*"]
 
@@ -173,3 +175,39 @@ def test_an_array_checks_the_source_once_and_notices_what_changes_afterwards(rec
     with pytest.raises(SourceError, match=r"02_class/im\.3\.png has changed since the source was checked"):
         make("out", part=(1, 2))
     assert not looked_at
+
+
+def test_a_job_says_which_process_it_waits_for(make, monkeypatch):
+    """A job that hangs while it checks a block would otherwise block the others without a word."""
+    real, waited = array_jobs.check, list[str]()
+
+    def look(event):
+        if event.phase == "waiting":
+            waited.append(event.waiting_for)
+            raise KeyboardInterrupt
+
+    def check(*given, **options):
+        if not waited:
+            with pytest.raises(Interrupted):
+                make(part=(1, 2), progress=look)
+        return real(*given, **options)
+
+    monkeypatch.setattr(array_jobs, "check", check)
+    monkeypatch.setattr(array_jobs, "NOTICE_S", 0.0)
+    make(part=(0, 2))
+    assert re.fullmatch(rf"process {os.getpid()} on .+, which checks 10 images from 00_class/im\.\d on", waited[0])
+
+
+def test_library_versions_of_all_parts_are_recorded(make, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(environment, "version", lambda name: "0.1")
+        environment.environment.cache_clear()
+        make(part=(0, 2))
+    environment.environment.cache_clear()
+    make(part=(1, 2))
+    finished = make(finish=True)
+    present = environment.environment()
+    assert finished.manifest.environment == {name: f"0.1, {release}" for name, release in present.items()}
+    (note,) = (one for one in finished.notes if "library versions" in one)
+    assert f"pillow 0.1, {present['pillow']}" in note
+    assert not any("library versions" in one for one in make(out="one").notes)

@@ -3,6 +3,8 @@
 Real kills are those of tests/faults.
 """
 
+import errno
+import os
 import shutil
 import signal
 from concurrent.futures import ThreadPoolExecutor
@@ -149,3 +151,21 @@ def test_links_in_the_place_of_files_are_replaced(make, stopped, tmp_path, whole
     assert files_of(finished) == whole()
     assert outside.read_bytes() == b"mine"
     assert not any(path.is_symlink() for path in finished.rglob("*"))
+
+
+@pytest.mark.parametrize("phase", ["building", "finishing"])
+def test_an_interruption_does_not_hide_that_the_disk_is_full(make, monkeypatch, phase):
+    """Ctrl-C comes while the error is handled, for example while workers are stopped."""
+    real = os.replace
+
+    def full(part, target):
+        if ("/parts/" if phase == "building" else "samples.jsonl") in os.fspath(target):
+            try:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), os.fspath(target))
+            finally:
+                signal.raise_signal(signal.SIGINT)
+        real(part, target)
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(MachineError, match=r"Stopped: No space left on device .*run the same command again to resume"):
+        make()

@@ -1,0 +1,89 @@
+"""Let two commands meet at the end of a build, and compare every byte with a build that one command made.
+
+    python tests/faults/meeting.py --moments 200
+
+All parts of the build are committed, and its bookkeeping has many files, so that removing it takes a while. One command
+finishes the build. At a random moment of that, another command begins: the same build, `--finish`, a job of an array,
+or a build with another seed. The first must succeed, and the second must succeed or be refused with a sentence. At the
+end the folder contains the finished dataset alone.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from children import Builds, memory_folder, parsed
+from layouts import files_of
+
+FIRST: dict[str, dict[str, Any]] = {"build": {}, "finish": {"finish": True}}
+SECOND: dict[str, dict[str, Any]] = {**FIRST, "job": {"part": (0, 2)}, "other seed": {"seed": 1}}
+REFUSED = ("Another build or repair is writing", "asked for 1", "holds no parts", "Jobs of an array")
+FILES = 3000
+"""Additional files of the bookkeeping."""
+
+
+class Meetings(Builds):
+    """A build whose parts are all committed, and that two commands finish."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, each=2)
+        self.whole["both"] = files_of(self.make("both", folder / "whole").parent)
+        for job in range(2):
+            self.make_part(job)
+        check = next((folder / "begun").glob("*.partial")) / ".corruptset/check/other"
+        check.mkdir(parents=True)
+        for number in range(FILES):
+            (check / f"{number}.json").touch()
+        shutil.copytree(self.folder / "begun", self.out)
+        child = self.child("both")
+        child.wait(lambda: self.phase() == "finishing")
+        started = time.monotonic()
+        assert child.wait() == 0, child.said()
+        self.length = time.monotonic() - started
+        """The seconds that the end of the build takes."""
+
+    def make_part(self, job: int) -> None:
+        """Make half of the parts, in a process of its own."""
+        child = self.start(lambda: self.make("both", self.folder / "begun", part=(job, 2)))
+        assert child.wait() == 0, child.said()
+
+    def meet(self, first: str, second: str, later: float) -> None:
+        """Start one command, and another one when the first finishes the build."""
+        shutil.rmtree(self.out, ignore_errors=True)
+        shutil.copytree(self.folder / "begun", self.out)
+        self.notes.unlink(missing_ok=True)
+        one = self.child("both", **FIRST[first])
+        one.wait(lambda: self.phase() == "finishing")
+        time.sleep(max(0.0, later))
+        other = self.child("both", progress=False, **SECOND[second])
+        codes = one.wait(), other.wait()
+        where = f"{first} and {second}, {later:.3f} s later: exit codes {codes}"
+        self.counts[f"{second}: exit code {codes[1]}"] += 1
+        for child, code in zip((one, other), codes, strict=True):
+            if code != 0 and not (code in (1, 2) and any(text in child.said() for text in REFUSED)):
+                self.wrong.append(f"{where}: {child.said()}")
+        if codes[0] != 0:
+            self.wrong.append(f"{where}: the first command failed: {one.said()}")
+        self.compare(where, self.whole["both"])
+
+
+def main() -> int:
+    given = parsed(__doc__, 200)
+    rng = random.Random(given.seed)
+    with memory_folder() as folder:
+        meetings = Meetings(folder)
+        for number in range(given.moments):
+            second = list(SECOND)[number % len(SECOND)]
+            meetings.meet(rng.choice(list(FIRST)), second, rng.random() * 1.1 * meetings.length)
+        return meetings.report("meetings", given.moments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
