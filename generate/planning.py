@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from ..corruptions.registry import get_corruption
-from ..errors import first_few
+from ..errors import first_few, require_build
 from ..manifests.disk.remote import local_folder
 from ..quantities import folders_and_files, size
 from .estimate import LOOKED_AT, estimate
@@ -157,6 +157,7 @@ def plan(
     >>> planned.images, planned.stages_applied, planned.storage
     (20, 5, 'folder')
     """
+    require_build()
     if out is not None:
         local_folder(out, "builds are written to")
     return plan_of(prepare(recipe, source, BuildOptions(**options)))
