@@ -442,5 +442,5 @@ class _Making:
                 inspector.part(sidecar_path(self.folder, record.name))
 
         tell(0)
-        run(job, left, self.workers, client=self.client, done=done, made=tell)
+        run(job, left, self.workers, client=self.client, on_part=done, on_progress=tell)
         return images

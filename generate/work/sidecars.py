@@ -1,6 +1,6 @@
-"""Sidecars: a file for every committed part, with what records will say of it.
+"""Sidecars, which are files that record the images of committed parts.
 
-A sidecar that is damaged, or of another build, is as if it were not there.
+A sidecar that is damaged or that belongs to another build does not count.
 """
 
 from __future__ import annotations
@@ -20,31 +20,31 @@ class PartSet(Record):
     """One set of a part."""
 
     pixels: str
-    """The BLAKE3 of each image's pixels, hexadecimal, one after the other: 64 digits each."""
+    """The concatenated BLAKE3 digests of all images' pixels, each with 64 hexadecimal digits."""
     lines: bytes
     """Rows of ``sets/<set id>.jsonl``."""
     files: int
-    """How many files and rows of arrays there are of its images."""
+    """The number of image files and rows of shards."""
     bytes: int
-    """Of those, together."""
+    """The total size of these files and rows."""
     shard: FileRecord | None
-    """Its HDF5 shard."""
+    """The HDF5 shard, or None."""
     metrics: list[list[Any]]
-    """[sample, PSNR, SSIM, fraction changed, MS-SSIM] of some images."""
+    """Rows of sample, PSNR, SSIM, fraction of changed pixels and MS-SSIM for some images."""
 
     @property
     def count(self) -> int:
-        """How many images."""
+        """The number of images."""
         return len(self.pixels) // 64
 
 
 class Sidecar(Record):
-    """What a part has made."""
+    """The record of a committed part."""
 
     build: str
     """`Origin.build`."""
     resources: dict[str, str]
-    """`Origin.resources` of those that go into pixels of the part."""
+    """The entries of `Origin.resources` that affect the pixels of the part."""
     run: int
     first: int
     """The first sample."""
@@ -61,35 +61,35 @@ class Sidecar(Record):
 
 
 def sidecar_path(directory: Path, name: str) -> Path:
-    """Return where a part is committed."""
+    """Return the path of a part's sidecar."""
     return directory / PARTS_FOLDER / f"{name}.json"
 
 
 def write_sidecar(directory: Path, name: str, sidecar: Sidecar) -> None:
-    """Commit a part: from here on it exists."""
+    """Write a sidecar, which commits the part."""
     write_hashed(sidecar_path(directory, name), sidecar.model_dump_json().encode())
 
 
 def read_sidecar(path: Path) -> Sidecar:
-    """Return a sidecar; `MachineError` where it was whole, and is not any more."""
+    """Read a sidecar. Raise `MachineError` if it is damaged."""
     sidecar = _whole(path)
     if sidecar is None:
         raise MachineError(
-            f"{path} was damaged after it was written. Run the same command again: its part is made again. "
-            "If that happens twice, look at the disk."
+            f"{path} was damaged after it was written. Run the same command again to repeat its part. "
+            "If that happens twice, check the disk."
         )
     return sidecar
 
 
 def sidecars(directory: Path, runs: Container[int] | None = None) -> Iterator[tuple[Path, Sidecar | None]]:
-    """Yield the sidecars of a directory, or of some runs; None for a damaged one."""
+    """Yield the path and the content of each sidecar, of all runs or of some. The content is None if it is damaged."""
     for path in sorted((directory / PARTS_FOLDER).glob("*.json")):
         if runs is None or int(path.name.partition("-")[0]) in runs:
             yield path, _whole(path)
 
 
 def is_committed(directory: Path, name: str, origin: Origin) -> bool:
-    """Return whether a part of a build exists."""
+    """Return whether a part of a build is committed."""
     sidecar = _whole(sidecar_path(directory, name))
     return sidecar is not None and sidecar.of(origin)
 
