@@ -1,6 +1,6 @@
-"""Sidecars: a file for every committed part, with what records will say of it.
+"""Sidecars: a file for every committed part, from which the records of its images are written.
 
-A sidecar that is damaged, or of another build, is as if it were not there.
+A sidecar that is damaged, or that belongs to another build, is ignored.
 """
 
 from __future__ import annotations
@@ -17,40 +17,40 @@ from ..plan.job import Origin
 
 
 class PartSet(Record):
-    """One set of a part."""
+    """The images of one set in a part."""
 
     pixels: str
-    """The BLAKE3 of each image's pixels, hexadecimal, one after the other: 64 digits each."""
+    """The BLAKE3 hashes of the pixels of all images, with 64 hexadecimal digits each, without separators."""
     lines: bytes
-    """Rows of ``sets/<set id>.jsonl``."""
+    """The rows of ``sets/<set id>.jsonl``."""
     files: int
-    """How many files and rows of arrays there are of its images."""
+    """The number of files and rows that store the images."""
     bytes: int
-    """Of those, together."""
+    """The total size of the stored images."""
     shard: FileRecord | None
-    """Its HDF5 shard."""
+    """The HDF5 shard."""
     metrics: list[list[Any]]
-    """[sample, PSNR, SSIM, fraction changed, MS-SSIM] of some images."""
+    """[sample, PSNR, SSIM, fraction changed, MS-SSIM] for some of the images."""
 
     @property
     def count(self) -> int:
-        """How many images."""
+        """The number of images."""
         return len(self.pixels) // 64
 
 
 class Sidecar(Record):
-    """What a part has made."""
+    """The record of a committed part."""
 
     build: str
     """`Origin.build`."""
     resources: dict[str, str]
-    """`Origin.resources` of those that go into pixels of the part."""
+    """`Origin.resources` that the pixels of the part depend on."""
     run: int
     first: int
     """The first sample."""
     stop: int
     clean: list[str]
-    """Pixel digests of the clean images."""
+    """The pixel digests of the clean images."""
     sets: dict[str, PartSet]
     environment: dict[str, str]
     """The library versions that made the part."""
@@ -61,35 +61,35 @@ class Sidecar(Record):
 
 
 def sidecar_path(directory: Path, name: str) -> Path:
-    """Return where a part is committed."""
+    """Return the path of the sidecar of a part."""
     return directory / PARTS_FOLDER / f"{name}.json"
 
 
 def write_sidecar(directory: Path, name: str, sidecar: Sidecar) -> None:
-    """Commit a part: from here on it exists."""
+    """Write the sidecar of a part, which commits it."""
     write_hashed(sidecar_path(directory, name), sidecar.model_dump_json().encode())
 
 
 def read_sidecar(path: Path) -> Sidecar:
-    """Return a sidecar; `MachineError` where it was whole, and is not any more."""
+    """Return a sidecar, or raise `MachineError` if it was damaged after it was written."""
     sidecar = _whole(path)
     if sidecar is None:
         raise MachineError(
-            f"{path} was damaged after it was written. Run the same command again: its part is made again. "
-            "If that happens twice, look at the disk."
+            f"{path} was damaged after it was written. Run the same command again to replace it. If that happens "
+            "twice, check the disk."
         )
     return sidecar
 
 
 def sidecars(directory: Path, runs: Container[int] | None = None) -> Iterator[tuple[Path, Sidecar | None]]:
-    """Yield the sidecars of a directory, or of some runs; None for a damaged one."""
+    """Yield the paths and records of all sidecars, or of those of some runs. The record of a damaged one is None."""
     for path in sorted((directory / PARTS_FOLDER).glob("*.json")):
         if runs is None or int(path.name.partition("-")[0]) in runs:
             yield path, _whole(path)
 
 
 def is_committed(directory: Path, name: str, origin: Origin) -> bool:
-    """Return whether a part of a build exists."""
+    """Return whether a part of a build is committed."""
     sidecar = _whole(sidecar_path(directory, name))
     return sidecar is not None and sidecar.of(origin)
 
