@@ -1,11 +1,11 @@
 """corruptset: static corrupted image benchmarks.
 
 `names`, `recipes` and `show` say what there is. `corrupt` corrupts an image or a batch, and `Corrupt` is the same as a
-callable for data loaders. `load_plugin` and `check_corruption` are for corruptions of your own, `load_surrogate` is for
-models of your own. `preview` shows an image under every set.
+callable for data loaders. `load_plugin` and `check_corruption` are for your corruptions, `load_surrogate` is for
+your models. `preview` shows an image under every set.
 
 `plan` and `build` apply a recipe to a source, and `pairs` makes a recipe of two-factor sets. `open` reads a dataset,
-`verify` checks it, `rebuild` makes it again from its records and its source, `page` writes its page, and `export`
+`verify` checks it, `rebuild` restores it from its records and its source, `page` writes its page, and `export`
 writes it in the layout of a loader. `pack` and `unpack` are for archives, `publish` and `fetch` for releases on the
 network.
 

@@ -25,7 +25,7 @@ def as_list(given: Any, *kinds: type) -> list[Any]:
 
 
 def set_patterns(sets: Any) -> list[str]:
-    """Return the patterns that choose sets, and raise `ParameterError` if there are none."""
+    """Return the patterns that choose sets, or raise `ParameterError` for an empty list."""
     patterns = as_list(sets)
     if not patterns or not all(isinstance(pattern, str) for pattern in patterns):
         raise ParameterError(f"sets is {quoted(sets)}; name some, such as 'fog/*', or leave it out.")

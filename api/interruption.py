@@ -16,7 +16,7 @@ SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if 
 def handle_signals() -> None:
     """Let these signals raise KeyboardInterrupt in the main thread, and ignore repeated ones during clean-up.
 
-    A signal that is ignored stays ignored, as it is under nohup and in background jobs.
+    Signals that are already ignored stay ignored, for example under nohup and in background jobs.
     """
     interrupted = False
 

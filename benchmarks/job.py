@@ -1,7 +1,7 @@
 """One job, measured: ``python -m benchmarks.job '{"what": "build", "recipe": ..., ...}'`` prints JSON.
 
-The other benchmarks run it in a process of its own. `what` is build (the default) or export. Start and imports are left
-out.
+The other benchmarks run it in a process of its own. `what` is build (the default), plan or export. The time to start
+and to import is not included.
 """
 
 from __future__ import annotations
@@ -14,7 +14,11 @@ from typing import Any
 
 from .timing import memory, processor_seconds
 
-JOBS = {"build": "corruptset.generate.build", "export": "corruptset.generate.exports.export"}
+JOBS = {
+    "build": "corruptset.generate.build",
+    "plan": "corruptset.generate.planning",
+    "export": "corruptset.generate.exports.export",
+}
 """Job -> the module of the function of that name."""
 
 
@@ -24,7 +28,10 @@ def main() -> None:
     run = getattr(importlib.import_module(JOBS[what]), what)
     used, start = processor_seconds(), time.perf_counter()
     done = run(**task)
-    figures: dict[str, Any] = {"seconds": time.perf_counter() - start, "images": done.images, "digest": done.digest}
+    figures: dict[str, Any] = {"seconds": time.perf_counter() - start, "images": done.images}
+    if what == "plan":
+        figures |= {"planned_seconds": done.seconds, "bytes": done.bytes}
+        figures |= {"looked_at": done.looked_at, "deviation": done.deviation}
     if what == "build":
         # joblib would keep the workers of the source's check for five minutes, and their time counts when they have
         # ended
@@ -32,6 +39,7 @@ def main() -> None:
 
         get_reusable_executor().shutdown(wait=True)
         figures |= {
+            "digest": done.digest,
             "sets": len(done.manifest.sets),
             "directory": str(done.directory),
             "corruptions": sorted(done.manifest.revisions),

@@ -34,7 +34,7 @@ class Case:
     recipe: str
     source: Callable[[Path, int], str]
     images: int
-    format: str
+    storage: str
     options: dict[str, Any] = field(default_factory=dict)
     layout: str | None = None
     """Which export is measured too, and with it a build by two processes."""
@@ -67,7 +67,7 @@ def measure(case: Case, source: str, work: Path, repeats: int) -> dict[str, Any]
         task = {
             "recipe": case.recipe,
             "source": source,
-            "format": case.format,
+            "storage": case.storage,
             **case.options,
             "out": str(out),
             "jobs": 1,
@@ -78,7 +78,7 @@ def measure(case: Case, source: str, work: Path, repeats: int) -> dict[str, Any]
         )
         if case.layout is not None and repeat == 0:
             seen = also(case, task, builds[-1], work)
-        if case.format != "folder":  # a few large files, which fill the disk
+        if case.storage != "folder":  # a few large files, which fill the disk
             shutil.rmtree(out)
             shutil.rmtree(floor_out, ignore_errors=True)
     middle = sorted(builds, key=lambda b: b["seconds"])[len(builds) // 2]
@@ -161,7 +161,12 @@ def main() -> None:
             case = replace(case, images=arguments.images or case.images)
             source = case.source(work / f"source{number}", case.images)
             # the first build compiles kernels and makes tables, once on a machine
-            warm = {"recipe": case.recipe, "source": source, "format": case.format, "out": str(work / f"warm {number}")}
+            warm = {
+                "recipe": case.recipe,
+                "source": source,
+                "storage": case.storage,
+                "out": str(work / f"warm {number}"),
+            }
             child("job", {**warm, "jobs": 2, "first": 8})
             results[case.name] = measure(case, source, work, arguments.repeats)
             print(f"{case.name}: {results[case.name]['ratio']:.2f} times its floor", file=sys.stderr)

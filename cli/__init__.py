@@ -1,4 +1,4 @@
-"""The command line: thin, over the other rooms."""
+"""The command line, a thin layer over the other packages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The application: its commands, and what `corruptset` alone does."""
+"""The application with all its commands, and the options of `corruptset` itself."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .verify import rebuild, verify
 
 ABOUT = "Make static corrupted image benchmark sets (ImageNet-C and its relatives), and check them."
 EPILOG = (
-    "Exit codes: 0 done; 1 verification failed or incomplete; 2 a mistake in what was asked; 3 the machine "
+    "Exit codes: 0 done; 1 verification failed or incomplete; 2 a mistake in the command or its input; 3 the machine "
     "failed; 130 interrupted."
 )
 COMMANDS: list[Callable[..., None]] = [
@@ -60,12 +60,12 @@ def corruptset(
         typer.Option("--version", callback=_version, is_eager=True, help="Print the version of corruptset and stop."),
     ] = False,
 ) -> None:
-    """Take the options that stand before a command."""
+    """Handle the options before a command."""
 
 
 def add(name: str, command: Callable[..., None]) -> None:
-    """Add a function as a command of this name; its docstring is the help."""
-    # one line a paragraph: typer keeps line ends, and terminals wrap by themselves
+    """Add a function as a command. Its docstring is the help."""
+    # Each paragraph becomes one line, because typer keeps line ends.
     paragraphs = [" ".join(paragraph.split()) for paragraph in (command.__doc__ or "").split("\n\n")]
     app.command(name, cls=HintedCommand, help="\n\n".join(paragraphs))(guarded(command))
 
@@ -76,9 +76,9 @@ for name, command in OWN.items():
 
 
 def add_installed(arguments: list[str]) -> None:
-    """Add the installed add-on's command that is asked for; for help and an unknown word, all.
+    """Add the command of an installed add-on that the arguments name, or all of them for help or an unknown word.
 
-    Each is imported for it. One that cannot be is a warning in help.
+    Adding a command imports its package. In help, a package that cannot be imported is only a warning.
     """
     asked = next((word for word in arguments if not word.startswith("-")), None)
     if asked in OWN:
@@ -92,7 +92,7 @@ def add_installed(arguments: list[str]) -> None:
         try:
             with Foreign():
                 add(name, entry.load())
-        except Exception as e:  # whatever somebody else's package raises
+        except Exception as e:  # A foreign package can raise anything.
             if name == asked:
                 raise cannot_load(entry, e) from None
             say(str(cannot_load(entry, e)), style="yellow")
@@ -111,8 +111,8 @@ def run() -> None:
     except BrokenPipeError:
         silence(sys.stdout)
     except SystemExit as e:
-        # click leaves with 1 where the reader of a pipe has left; help has no other way to fail
+        # Typer exits with 1 if the reader of a pipe is gone. Help cannot fail in another way.
         if e.code != 1 or "--help" not in sys.argv:
             raise
-    except OSError as e:  # of what typer itself prints: help, the version
+    except OSError as e:  # typer prints help and the version itself
         sys.exit(fail(unwritable(e)))

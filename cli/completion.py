@@ -1,6 +1,6 @@
-"""What a shell completes: names of corruptions, recipes, calibrations, sources, layouts and sets.
+"""The names that a shell completes: corruptions, recipes, calibrations, sources, layouts and sets.
 
-A mistake in a command that is still being typed completes to nothing.
+Typer completes commands, options, their choices and files. A mistake in an unfinished command completes nothing.
 """
 
 from __future__ import annotations
@@ -9,26 +9,23 @@ import json
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import typer
 
 from ..errors import CorruptsetError
 
 MOST = 2000
-"""Names that are offered."""
+"""The number of names that are offered."""
 
 
 def corruptions(incomplete: str) -> list[str]:
-    """Complete a corruption, and behind ``fog/`` its severities; in a list the last one."""
+    """Complete a corruption or, after ``fog/``, its severities. In a list the last item is completed."""
     from ..corruptions.registry import corruption_names
 
     names = corruption_names()
-    behind = incomplete.rpartition(",")[2].partition("/")
-    return _last(
-        incomplete,
-        [f"{behind[0]}/{severity}" for severity in range(1, 6)] if behind[1] and behind[0] in names else names,
-    )
+    name, slash, _ = incomplete.rpartition(",")[2].partition("/")
+    severities = [f"{name}/{severity}" for severity in range(1, 6)]
+    return _last(incomplete, severities if slash and name in names else names)
 
 
 def recipes(incomplete: str) -> list[str]:
@@ -51,47 +48,40 @@ def shown(incomplete: str) -> list[str]:
 
 
 def sources(incomplete: str) -> list[str]:
-    """Complete a kind of source."""
+    """Complete the scheme of a source."""
     from ..generate.sources.source import SCHEMES
 
     return _beginning(incomplete, [name if name == "sample" else f"{name}:" for name in SCHEMES])
 
 
 def layouts(incomplete: str) -> list[str]:
-    """Complete the name of a layout."""
+    """Complete a layout of an export."""
     from ..generate.exports.layouts import LAYOUTS
 
     return _beginning(incomplete, LAYOUTS)
 
 
 def sets(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Complete a set of the command's data set or recipe.
+    """Complete a set of the dataset or the recipe of the command. In a list the last item is completed."""
+    from ..generate.recipes.recipe import load_recipe
+    from ..manifests.paths import MANIFEST
 
-    In a list the last one is completed.
-    """
+    place = ctx.params.get("directory") or ctx.params.get("manifest")
     with suppress(CorruptsetError, OSError, ValueError, KeyError, TypeError):
-        return _last(incomplete, _sets(ctx.params))
+        if place is None:
+            recipe = load_recipe(ctx.params.get("recipe") or "imagenet-c-all")
+            return _last(incomplete, [spec.id for spec in recipe.resolve().sets])
+        path = Path(place) / MANIFEST if Path(place).is_dir() else Path(place)
+        return _last(incomplete, [entry["id"] for entry in json.loads(path.read_bytes())["sets"]])
     return []
 
 
-def _sets(given: dict[str, Any]) -> list[str]:
-    from ..manifests.paths import MANIFEST
-
-    place = given.get("directory") or given.get("manifest")
-    if place is not None:
-        path = Path(place) / MANIFEST if Path(place).is_dir() else Path(place)
-        return [entry["id"] for entry in json.loads(path.read_bytes())["sets"]]
-    from ..generate.recipes.recipe import load_recipe
-
-    resolved = load_recipe(given.get("recipe") or "imagenet-c-all").resolve()
-    return [spec.id for spec in resolved.sets]
-
-
 def _beginning(incomplete: str, names: Iterable[str]) -> list[str]:
+    """Return the names that begin as the incomplete one does."""
     return sorted(name for name in names if name.startswith(incomplete))[:MOST]
 
 
 def _last(incomplete: str, names: Iterable[str]) -> list[str]:
-    """Complete the last name of a list whose names are separated by commas."""
+    """Complete the last item of a list that is separated by commas."""
     before, comma, last = incomplete.rpartition(",")
     return [f"{before}{comma}{name}" for name in _beginning(last, names)]

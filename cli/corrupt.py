@@ -1,4 +1,4 @@
-"""`corruptset corrupt`, `preview` and `check-corruption`: one picture, and the contract of one corruption."""
+"""`corruptset corrupt`, `preview` and `check-corruption`: one image, and the contract of one corruption."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ def _refuse_textures(name: str) -> None:
 
 
 def default_name(image: str, name: str, severity: float | None) -> Path:
-    """Return the file that a corrupted picture goes to where none was named.
+    """Return the file name of a corrupted image if none was given.
 
     Examples
     --------
@@ -236,7 +236,7 @@ def parse_parameters(given: Sequence[str]) -> dict[str, Any]:
         if not name.isidentifier() or not value:
             raise ParameterError(f"--param {text!r} is not of the form NAME=VALUE, such as sigma=0.1.")
         if name in _RESERVED:
-            raise ParameterError(f"--param {text!r}: {name!r} is not a parameter; it has an option of its own.")
+            raise ParameterError(f"--param {text!r}: {name!r} is not a parameter. It has a separate option.")
         if name in values:
             raise ParameterError(f"--param {name} is given twice.")
         values[name] = _value(name, value)

@@ -29,7 +29,7 @@ from ..interruption import cause_of
 from .output import put_json, say, silence
 
 MACHINE_FAILED = 3
-# What a person can mend in the command itself. Every other OSError is the fault of the machine.
+# Errors that the user can correct in the command. Every other OSError is a failure of the machine.
 _MISTAKES = {errno.ENOENT, errno.EACCES, errno.EPERM, errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ENAMETOOLONG}
 
 
@@ -99,7 +99,7 @@ def describe(error: BaseException) -> tuple[str, int]:
         return error.with_call(shlex.join(["corruptset", *_without_out(sys.argv[1:]), *given])), error.exit_code
     if isinstance(error, CorruptsetError):
         return f"{error}{resume if isinstance(error, Interrupted) else ''}", error.exit_code
-    next_step = f"the same command goes on where it stopped:{resume}" if resume else "run the same command again."
+    next_step = f"run the same command again to resume:{resume}" if resume else "run the same command again."
     if isinstance(error, MemoryError):
         remedy = "Use fewer --jobs" if resume else "Free some of it"
         return f"The machine ran out of memory ({error or 'no details'}). {remedy}; {next_step}", MACHINE_FAILED
@@ -112,13 +112,13 @@ def describe(error: BaseException) -> tuple[str, int]:
         reason = f"{error.strerror or error}{f' ({error.filename})' if error.filename else ''}"
         if error.errno in _MISTAKES:
             return f"{reason}. Check the path and its permissions.", 2
-        state = "What was finished stands" if resume else "Nothing half-written was left there"
+        state = "Finished work is kept" if resume else "No incomplete file was left there"
         from ..manifests.disk.space import write_advice
 
         advice = write_advice(error, Path(os.fsdecode(error.filename or ".")))
         return f"The machine failed: {reason}. {state}; {advice}, and {next_step}", MACHINE_FAILED
     return (
-        f"corruptset failed with an error of its own, please report it: {type(error).__name__}: {error} "
+        f"corruptset has a bug, please report it: {type(error).__name__}: {error} "
         f"(in: {shlex.join(['corruptset', *sys.argv[1:]])}; CORRUPTSET_DEBUG=1 shows where)",
         MACHINE_FAILED,
     )
@@ -137,7 +137,7 @@ def _without_out(arguments: list[str]) -> list[str]:
 
 
 def _resume() -> str:
-    """Return the command that resumes, on a line of its own, where there is one."""
+    """Return the command that resumes, on a separate line, or an empty string."""
     return (
         f"\n  {shlex.join(['corruptset', *sys.argv[1:]])}"
         if sys.argv[1:2] in (["build"], ["rebuild"], ["pack"], ["unpack"], ["publish"], ["fetch"])

@@ -17,7 +17,7 @@ OPTIONS = {
     "--threads": "Worker processes are --jobs N.",
     "--num-workers": "Worker processes are --jobs N.",
     "-n": "Worker processes are --jobs N, fewer samples --samples N or --first N.",
-    "--output": "Where it goes is --out.",
+    "--output": "The output is --out.",
     "--recipe": "The recipe is the first argument: corruptset build imagenet-c.",
     "--data": "Images come from --source, such as --source folder:PATH.",
     "--input": "Images come from --source, such as --source folder:PATH.",
@@ -57,7 +57,7 @@ class HintedCommand(TyperCommand):
 
 
 def is_source(word: str) -> bool:
-    """Return whether an argument looks like a source of images: ``folder:PATH``, or a path that is no recipe file."""
+    """Return whether an argument looks like a source: ``folder:PATH``, or a path that is not a recipe file."""
     from ..generate.sources.source import SCHEMES
 
     if word.startswith("-") or word.endswith(".toml"):

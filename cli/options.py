@@ -72,11 +72,11 @@ Plugins = Annotated[
         "--plugin",
         metavar="MODULE",
         rich_help_panel=SETS,
-        help="A Python module with corruptions of your own, or its file (.py). Its code is run. Can be repeated.",
+        help="A Python module that defines corruptions, or its file (.py). Its code is run. Can be repeated.",
     ),
 ]
 
-# Where images come from.
+# The source of images.
 
 Source = Annotated[
     str | None,
@@ -85,7 +85,7 @@ Source = Annotated[
         rich_help_panel=SOURCE,
         show_default="sample, eight photographs",
         autocompletion=completion.sources,
-        help="Where images come from: folder:PATH, imagenet:PATH, cifar10:PATH and others (`corruptset list sources`).",
+        help="The source of images: folder:PATH, imagenet:PATH, cifar10:PATH and others (`corruptset list sources`).",
     ),
 ]
 OriginalSource = Annotated[
@@ -138,7 +138,7 @@ AnyShape = Annotated[
     ),
 ]
 
-# Which images are taken.
+# The selection of images.
 
 Samples = Annotated[
     int | None,
@@ -202,7 +202,7 @@ DisjointFrom = Annotated[
     ),
 ]
 
-# Which sets are made, and how.
+# The sets.
 
 Sets = Annotated[
     list[str] | None,
@@ -289,11 +289,11 @@ Scale = Annotated[
 ]
 FrostTextures = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", rich_help_panel=SETS, help="A folder with frost textures of your own."),
+    typer.Option(metavar="DIR", rich_help_panel=SETS, help="A folder with your frost textures."),
 ]
 Seed = Annotated[int, typer.Option(metavar="N", rich_help_panel=SETS, help="The random seed, from 0 to 2**53 - 1.")]
 
-# How the dataset is written.
+# The output.
 
 Storage = Annotated[
     Literal["folder", "hdf5", "both"] | None,
@@ -356,7 +356,7 @@ Surrogate = Annotated[
 ]
 Device = Annotated[
     str | None,
-    typer.Option(metavar="DEVICE", rich_help_panel=MODEL, help="Where the model runs: cpu (default), cuda, cuda:1."),
+    typer.Option(metavar="DEVICE", rich_help_panel=MODEL, help="The device of the model: cpu (default), cuda, cuda:1."),
 ]
 SurrogateBatch = Annotated[
     int | None,

@@ -1,4 +1,4 @@
-"""Where the command line writes: results to standard output, everything else to standard error."""
+"""Output of the command line: results go to standard output, everything else to standard error."""
 
 from __future__ import annotations
 
@@ -25,10 +25,7 @@ PLAIN_WIDTH = 160
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Return a rich console that takes text as it is.
-
-    It does not mind a reader that leaves; control characters become escapes.
-    """
+    """Return a rich console without markup, which escapes control characters and ignores a closed pipe."""
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
@@ -49,7 +46,7 @@ _INSIDE = r"(?:(?!\1)[^\\\n]|\\.)"
 _QUOTED = re.compile(rf"""(?<!\w)(['"])(?=\S)({_INSIDE}{{{LONGEST_VALUE}}}){_INSIDE}+\1(?!\w)""")
 """A value in quotation marks that is longer than a person reads."""
 _UNBROKEN = re.compile(rf"(\S{{{LONGEST_VALUE}}})\S{{{2 * LONGEST_VALUE},}}")
-"""A word of at least three times as many characters, such as a name from somebody's file; paths are shorter."""
+"""A word of at least three times this length, such as a name in a file. Paths are shorter."""
 
 
 def shortened(text: str) -> str:

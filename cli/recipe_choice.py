@@ -1,4 +1,4 @@
-"""The recipe that `plan` and `build` are asked for: one by name or file, with other severities, or one of pairs."""
+"""The recipe of `plan` and `build`: a name or a file, with other severities if given, or pairs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RecipeName = Annotated[
     typer.Argument(
         metavar="RECIPE",
         autocompletion=completion.recipes,
-        help="A recipe (`corruptset list recipes`), a recipe file of your own (.toml), or pairs.",
+        help="A recipe (`corruptset list recipes`), a recipe file (.toml), or pairs.",
     ),
 ]
 PAIRS = "pairs"
@@ -68,7 +68,9 @@ def chosen_recipe(
         from ..generate.catalogue import catalogue
 
         rows = [f"  {row['name']:28}{row['title']}" for row in catalogue("recipes")]
-        text = "No recipe was named. One of these, `pairs`, or the path of your own (.toml), comes after the command:"
+        text = (
+            "No recipe was named. Give one of these, `pairs`, or the path of a recipe file (.toml) after the command:"
+        )
         raise RecipeError("\n".join([text, *rows]))
     if recipe == PAIRS:
         if not first_stages or not second_stages:

@@ -1,4 +1,4 @@
-"""Records for people: facts, tables and notes, as every command prints what it did."""
+"""Tables, facts and notes: how every command prints its result as text."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def put_rows(
 ) -> None:
     """Write a table to standard output; columns named in `right` are aligned to the right.
 
-    Where the table is too wide, cells of the columns in `wrapped` (by default the last) take several lines, then the
+    If the table is too wide, cells of the columns in `wrapped` (by default the last) take several lines, then the
     columns in `spare` are left out one after the other; nothing is cut.
     """
     from rich.table import Table
@@ -73,7 +73,7 @@ WORDS = {
 }
 """Field of a record -> what people call it, where its name does not say it."""
 PARAGRAPHS = ("title", "description", "documentation")
-"""Fields that are texts of their own."""
+"""Fields that are printed as paragraphs."""
 SPARE = (
     "revision",
     "options",
@@ -89,11 +89,11 @@ SPARE = (
 """Columns that a narrow table leaves out, one after the other."""
 MOST_IN_A_LINE = 7
 LONG = 40
-"""Characters of an item that has a line of its own."""
+"""The length from which an item is printed on a separate line."""
 
 
 def put_record(record: Mapping[str, Any], hidden: Collection[str] = ()) -> None:
-    """Write a record for people: facts, texts, tables and notes, without what is `hidden`."""
+    """Write a record as text: facts, paragraphs, tables and notes, without the `hidden` fields."""
     shown = {key: of for key, of in record.items() if key not in (*hidden, *PARAGRAPHS, "ok", "notes")}
     tables = {key: of for key, of in shown.items() if _is_table(of)}
     put_facts({_words(key): _cell(key, of) for key, of in shown.items() if key not in tables})
@@ -115,7 +115,7 @@ def fields_of(result: Any) -> dict[str, Any]:
 
 
 def put_result(record: Mapping[str, Any], *, as_json: bool) -> None:
-    """Write the record of a command as JSON, or for people."""
+    """Write the record of a command as JSON or as text."""
     if as_json:
         put_json(record)
     else:
@@ -149,7 +149,7 @@ def _words(key: str) -> str:
 
 
 def _cell(key: str, of: Any) -> str:
-    """Return a value of a record for people, on one line."""
+    """Return a value of a record as text, on one line."""
     if of is None:
         return ""
     if isinstance(of, bool):
@@ -169,7 +169,7 @@ def _cell(key: str, of: Any) -> str:
 
 
 def value(number: Any) -> str:
-    """Return a parameter's value as it stands in tables and ids: no trailing zeros.
+    """Return a parameter's value as text without trailing zeros, as in tables and ids.
 
     Examples
     --------
@@ -191,7 +191,7 @@ def settings(values: Mapping[str, Any]) -> str:
 
 
 def chain(stages: Iterable[Mapping[str, Any]]) -> str:
-    """Return a manifest's stages for people: each with its parameters, one after the other.
+    """Return the stages of a manifest as text, with their parameters.
 
     Examples
     --------

@@ -47,14 +47,14 @@ def predict(
     ],
     sets: Sets = None,
     device: Annotated[
-        str, typer.Option(metavar="NAME", rich_help_panel=MODEL, help="Where the model runs: cpu, cuda, cuda:1.")
+        str, typer.Option(metavar="NAME", rich_help_panel=MODEL, help="The device of the model: cpu, cuda, cuda:1.")
     ] = "cpu",
     batch: Annotated[int, typer.Option(metavar="N", min=1, rich_help_panel=MODEL, help="The batch size.")] = 64,
     kind: Annotated[
         Literal["logits", "probs", "top", "rank"],
         typer.Option(
             rich_help_panel=OUTPUT,
-            help="What is stored for an image: logits or probabilities of all classes, the top 5, or the rank and "
+            help="The values to store for an image: logits or probabilities of all classes, the top 5, or the rank and "
             "probability of the true class.",
         ),
     ] = "logits",

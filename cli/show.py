@@ -23,7 +23,7 @@ METRICS = ("psnr", "ssim", "ms_ssim", "changed")
 def list_(
     what: Annotated[
         Literal["corruptions", "recipes", "sources", "calibrations"],
-        typer.Argument(metavar="WHAT", help="What to list: corruptions, recipes, sources or calibrations."),
+        typer.Argument(metavar="WHAT", help="The kind of things: corruptions, recipes, sources or calibrations."),
     ] = "corruptions",
     plugins: Plugins = None,
     as_json: AsJson = False,

@@ -73,7 +73,7 @@ def verify(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="With --rederive: the severity table of your own that a dataset with --scale side was built with.",
+            help="With --rederive: the table file that a dataset with --scale side was built with.",
         ),
     ] = None,
     surrogate: Surrogate = None,
@@ -125,7 +125,7 @@ def _put_report(report: VerificationReport, checked: Path) -> None:
     counts = report.checked
     parts = [f"{n} {what}" for what, n in counts.items() if n and what not in ("bytes", "rederived")]
     parts += [f"{size(counts['bytes'])} on disk"] * bool(counts["bytes"])
-    parts += [f"{counts['rederived']} samples made again from the source"] * bool(counts["rederived"])
+    parts += [f"{counts['rederived']} samples rederived from the source"] * bool(counts["rederived"])
     put(f"{checked}: verified ({', '.join(parts)})", style="green")
     if len(report.containers) > 1:
         put("Every image is stored in a folder and in a shard: both are checked, and images are counted in both.")

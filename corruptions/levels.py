@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -35,4 +34,6 @@ def half(rounding: str) -> float:
 
 def look_up(images: Images, table: NDArray[np.uint8]) -> Images:
     """Return ``table[images]`` for a table of shape (256,) and dtype uint8."""
+    import cv2  # so that the declaration is known without it
+
     return np.asarray(cv2.LUT(images.reshape(len(images), -1), table), np.uint8).reshape(images.shape)

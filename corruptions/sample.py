@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .border import CONSTANT, border_index
-from .kernels import inlined, inner
-from .vectors import mix
+from .kernels import inlined, inner, mix
 
 _POINTS = 512
 """The approximate number of points that are sampled together.

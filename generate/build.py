@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, Unpack, overload
 
-from ..errors import BuildError, FinishedDataset, IncompleteBuild
+from ..errors import BuildError, FinishedDataset, IncompleteBuild, require_build
 from ..manifests.disk.lock import refuse_without_locks
 from ..manifests.disk.remote import local_folder
 from ..manifests.disk.space import check_space, same_disk
@@ -209,6 +209,7 @@ def build(
     Interrupted
         Ctrl-C. To resume, make the same call again.
     """
+    require_build()
     out = local_folder(out, "builds are written to")
     with resumable(out) as place, connected(options.get("scheduler")) as client:
         share = None if part is None else check_share(part)
@@ -441,5 +442,5 @@ class _Making:
                 inspector.part(sidecar_path(self.folder, record.name))
 
         tell(0)
-        run(job, left, self.workers, client=self.client, done=done, made=tell)
+        run(job, left, self.workers, client=self.client, on_part=done, on_progress=tell)
         return images

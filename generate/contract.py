@@ -24,7 +24,7 @@ from ..corruptions.keys import sample_keys
 from ..corruptions.plugins import fault_of, load_plugins, plugins_of
 from ..corruptions.registry import PLUGIN, Corruption, Images, Parameter, get_corruption
 from ..corruptions.stages import Stage, apply_stage, chain_keys, check_images, resolve_stage
-from ..errors import ParameterError
+from ..errors import ParameterError, require_build
 from ..pixels import pixel_digest
 from ..workers import Workers
 from .plan.tree import SetMaker
@@ -111,6 +111,7 @@ def check_corruption(
     UnknownCorruption, PluginError, ParameterError
         There is no such corruption, or it cannot be called at all.
     """
+    require_build()
     load_plugins(plugins or ())
     declared = get_corruption(name)
     resources = {"surrogate": _StandIn()} if declared.needs_model else {}

@@ -1,134 +1,306 @@
-"""What a build takes, counted on a small one in a temporary folder."""
+"""Estimate the size and the duration of a build from a few images that are made in memory."""
 
 from __future__ import annotations
 
-import copy
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from math import inf, sqrt
+from math import sqrt
 from pathlib import Path
 from statistics import fmean, stdev
-from tempfile import TemporaryDirectory
 
-from ..manifests.paths import (
-    CONTACT,
-    IMAGES,
-    LICENSE,
-    MANIFEST,
-    PAGE,
-    README,
-    REGIONS,
-    SAMPLES,
-    SETS,
-    SHA256SUMS,
-    SHARDS,
-    WORK_FOLDER,
-)
-from .commit.finish import MOST_SHOWN, finish
-from .commit.state import BuildState, committed
-from .page.page_of_build import page_of
+import numpy as np
+from numpy.typing import NDArray
+
+from ..manifests.disk.jsonl import json_line
+from ..workers import Workers
+from .commit.finish import MOST_SHOWN, sample_record
+from .pixels.metrics import measure
+from .pixels.ms_ssim import ms_ssim
 from .plan.builds import Build
 from .plan.final_samples import refuse_several_shapes
-from .plan.job import CheckedSample
-from .plan.parts import parts, runs_of
-from .recipes.set_spec import SetSpec
-from .sources.check import Checked, check
+from .plan.job import CheckedSample, Job, load_clean
+from .plan.parts import BATCH_BYTES, Part
+from .sinks.sink import Run
+from .sources.check import check
 from .sources.selection import spread
 from .sources.source import Note
-from .work.worker import forget, process
+from .work.warm_up import warm_up
+from .work.worker import make_part
 
-MOST_PIXELS = 24_000_000
-"""Of all images that are made: five photographs at 224x224 under a hundred sets, a second or two."""
-MOST_SAMPLES = 64
-MOST_SECONDS = 30
-"""Of samples after the first: a model or a plugin may be slow."""
+LOOKED_AT = 16
+"""The largest number of images that are made."""
+SECONDS = 10.0
+"""No image is begun after this time."""
+LEAST_TURNS = 4
+"""Each group of sets is made this often, if there is time, so that short times are measured reliably."""
+SHARD_ROW_BYTES = 48
+"""The label, the index and the digest of an image in a shard."""
+
+# Costs that do not depend on the number of images, as measured on builds of the shipped recipes.
+TEXT_BYTES, SET_BYTES, FILE_BYTES = 5_000, 1_000, 320
+"""README.md and LICENSE, the record of a set, and the records of a file in manifest.json and SHA256SUMS."""
+SHEET_SIDE, SHEET_BYTES, PAGE_BYTES = 128, 3_000_000, 2_400_000
+"""The side of an image on the contact sheet, and the largest sizes of the sheet and of the page."""
+START_SECONDS = 2.0
+"""Processor time to start a worker."""
+SHOWN_SECONDS = 0.02
+"""Processor time to show a set on the contact sheet and on the page."""
+IMAGE_FILE_SECONDS = 0.0001
+"""Time to create an image file."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a build takes."""
+    """The estimated cost of a build."""
 
     seconds: float
-    """Of one sample in all sets, the least that was seen."""
+    """The duration with the workers of the build, if the machine stays as busy as it is."""
     bytes: int = 0
-    """On the disk: the sum of the sizes of its files."""
+    """The sum of the sizes of all files."""
     alone: Mapping[str, int] = field(default_factory=dict)
-    """``folder`` and ``hdf5`` -> what the build takes in that form alone, where every image is stored in both."""
+    """The bytes with the storage ``folder`` or ``hdf5`` alone, if images are stored in both."""
     looked_at: int = 0
-    """Images of the source that were made under the sets."""
+    """The number of images of the source that were made."""
     deviation: float = 0.0
-    """How far off the bytes may be as the others were not: two standard errors, as a fraction."""
+    """The possible relative error of the bytes, as two standard errors."""
     bad: Sequence[Note] = ()
-    """What cannot be used, among the images that were checked for it."""
+    """The images that cannot be used, among those that were looked at."""
 
 
-def estimate(spec: Build, sets: Sequence[SetSpec], few: Sequence[CheckedSample], length: int) -> Estimate:
-    """Return what a build of sets takes, in runs of a `length`.
+def estimate(
+    spec: Build, few: Sequence[CheckedSample], all_runs: Sequence[Run], groups: Sequence[tuple[str, ...]]
+) -> Estimate:
+    """Return the estimated cost of a build.
 
-    Of regions, the time alone. `few` are samples that can be read.
+    The function that workers run makes up to `LOOKED_AT` images, spread over the source, in memory. Each group of sets
+    is made from different images in turn. Kernels are compiled and loaded before the time is taken.
+
+    Parameters
+    ----------
+    spec : Build
+    few : sequence of CheckedSample
+        Samples that can be read. They are used for regions, and if no other image can be read.
+    all_runs : sequence of Run
+    groups : sequence of tuples of str
+        The ids of the sets that are made together.
     """
-    pixels = spec.image_size[0] * spec.image_size[1]
-    chosen = spread(sets, max(1, MOST_PIXELS // (2 * pixels)))
-    most = min(MOST_SAMPLES, max(1, MOST_PIXELS // (pixels * len(chosen))))
-    samples, checked = spread(few, most), Checked()
+    samples, bad, check_seconds = list(spread(few, LOOKED_AT)), list[Note](), 0.0
     if spec.region_table is None:
-        checked = check(spec.source, spread(spec.selected, most))
-        samples = [CheckedSample(*entry) for entry in checked.good] or samples
+        chosen = spread(spec.selected, LOOKED_AT)
+        began = time.perf_counter()
+        checked = check(spec.source, chosen)
+        check_seconds = (time.perf_counter() - began) / len(chosen)
+        samples, bad = [CheckedSample(*entry) for entry in checked.good] or samples, list(checked.bad)
     refuse_several_shapes(spec, [*few, *samples])
-    source = copy.copy(spec.source)
-    source.other_files = {}  # which are only copied
-    small = replace(spec, source=source, asked=tuple(one.id for one in chosen), metrics=1)
-    seconds = inf
-    with TemporaryDirectory(prefix="corruptset-plan-") as folder:
-        # the first time kernels are loaded, so it is the longest and seldom counts
-        for number, count in enumerate((1, 1, len(samples))):
-            if number == 2 and (count == 1 or count * seconds > MOST_SECONDS):
+    with Workers(spec.workers) as workers, _threads_of_a_worker(spec):
+        warm_up(spec.chosen(spec.asked), spec.maker, workers)
+        made = _Images(spec, samples, all_runs, groups)
+    if spec.regions is not None:
+        return Estimate(made.seconds(check_seconds))
+    return replace(made.size(), seconds=made.seconds(check_seconds), bad=bad)
+
+
+@contextmanager
+def _threads_of_a_worker(spec: Build) -> Iterator[None]:
+    """Let OpenCV use one thread, as in a worker, if the build uses several workers."""
+    import cv2
+
+    before = cv2.getNumThreads()
+    if spec.workers > 1:
+        cv2.setNumThreads(1)
+    try:
+        yield
+    finally:
+        cv2.setNumThreads(before)
+
+
+@dataclass
+class _Group:
+    """The images that were made of a group of sets."""
+
+    seconds: list[float] = field(default_factory=list)
+    """The time per sample of each call."""
+    bytes: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+    """The bytes of each sample in a container, in all sets together: ``folder`` and ``hdf5``."""
+    records: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+    """The bytes of the records of the stored images of each sample in a container."""
+    rows: list[float] = field(default_factory=list)
+    """The bytes of the rows of a sample, without the records of stored images."""
+    shards: list[int] = field(default_factory=list)
+    """The bytes of the shards of each call, without their rows."""
+
+
+class _Images:
+    """The images that were made to estimate a build."""
+
+    def __init__(
+        self,
+        spec: Build,
+        samples: Sequence[CheckedSample],
+        all_runs: Sequence[Run],
+        groups: Sequence[tuple[str, ...]],
+    ) -> None:
+        self.spec, self.samples, self.all_runs, self.groups = spec, samples, all_runs, groups
+        self.total = sum(run.count for run in all_runs)
+        self.sets = sum(map(len, groups))
+        began = time.perf_counter()
+        self.clean = [load_clean(spec.loader, sample, spec.preprocessing) for sample in samples]
+        self.load_seconds = (time.perf_counter() - began) / len(samples)
+        # images of a small size are made in batches, as in a build
+        batch = max(1, BATCH_BYTES // max(image.nbytes for image in self.clean) // 8)
+        self.count = min(batch, all_runs[0].count)
+        job = self._job()
+        began = time.perf_counter()
+        firsts = {tuple(t.corruption for t in one.stages): one.id for one in reversed(spec.chosen(spec.asked))}
+        self._make(job, tuple(reversed(firsts.values())), 0, 1)
+        self.load_kernels = time.perf_counter() - began
+        self.made = [_Group() for _ in groups]
+        self.looked_at: set[int] = set()
+        self._measure(job)
+
+    def _job(self) -> Job:
+        repeated = [self.samples[i % len(self.samples)] for i in range(len(self.samples) + self.count)]
+        job = replace(self.spec, samples=repeated).job(Path(), self.spec.asked)
+        return replace(job, in_memory=True, measured=frozenset(), multiscale=frozenset())
+
+    def _make(self, job: Job, sets: tuple[str, ...], first: int, count: int) -> tuple[float, list[bytes], int]:
+        """Make some samples of some sets, and return the time, the rows of each set, and the bytes of the shards."""
+        images = [self.clean[i % len(self.clean)] for i in range(first, first + count)]
+        began = time.perf_counter()
+        sidecar = make_part(job, Part(Run(0, first, first + count), sets), clean=(images, [""] * count))
+        seconds = time.perf_counter() - began
+        shards = sum(one.shard.bytes for one in sidecar.sets.values() if one.shard is not None)
+        return seconds, [one.lines for one in sidecar.sets.values()], shards
+
+    def _measure(self, job: Job) -> None:
+        """Make groups of sets in turn, each from other images, while there is time."""
+        began, cpu = time.perf_counter(), time.process_time()
+        turns = max(LEAST_TURNS, -(-len(self.samples) // self.count))
+        for number in range(turns * len(self.groups)):
+            if number and time.perf_counter() - began > SECONDS:
                 break
-            small, state = replace(small, samples=samples[:count]), BuildState(Path(folder, str(number)), None)
-            digest = {"source": {**spec.identity["source"], "digest": small.source_digest}}
-            small = replace(small, identity={**spec.identity, **digest})
-            job, all_runs = state.job(small), runs_of(len(small.samples), length)
-            state = state.begin(job)
-            began = time.perf_counter()
-            for part in parts(all_runs, small.groups(small.asked, all_runs)):
-                process(job, part)
-            seconds = min(seconds, (time.perf_counter() - began) / count * len(sets) / len(chosen))
-        forget()
-        if spec.regions is not None:
-            return Estimate(seconds)
-        finish(job, replace(state, sidecars=committed(state.directory, job.origin, small.asked)), page_of(small))
-        return replace(_counted(spec, small, state.directory, seconds, len(sets)), bad=checked.bad)
+            group, first = number % len(self.groups), number * self.count % len(self.samples)
+            if number >= len(self.groups):  # the next turn begins with another image
+                first = (first + number // len(self.groups)) % len(self.samples)
+            seconds, lines, shards = self._make(job, self.groups[group], first, self.count)
+            self.looked_at |= {i % len(self.samples) for i in range(first, first + self.count)}
+            self._add(self.made[group], seconds, lines, shards)
+        wall, used = time.perf_counter() - began, time.process_time() - cpu
+        self.slowdown = max(1.0, wall / max(used, 1e-3))
+        """How much longer than its processor time a task takes, because other processes use the processor too."""
+
+    def _add(self, made: _Group, seconds: float, lines: Sequence[bytes], shards: int) -> None:
+        made.seconds.append(seconds / self.count)
+        rows = [[json.loads(line) for line in text.splitlines()] for text in lines]
+        stored = 0
+        for of_sample in zip(*rows, strict=True):
+            sizes, records = dict.fromkeys(("folder", "hdf5"), 0), dict.fromkeys(("folder", "hdf5"), 0)
+            for file in (file for row in of_sample for file in row["files"]):
+                container = "folder" if file["row"] is None else "hdf5"
+                sizes[container] += file["bytes"]
+                records[container] += len(json.dumps(file, ensure_ascii=False).encode()) + 2
+            stored += sizes["hdf5"]
+            for container in sizes:
+                made.bytes[container].append(sizes[container])
+                made.records[container].append(records[container])
+        records = sum(map(sum, made.records.values())) / len(made.records["folder"])
+        made.rows.append(sum(map(len, lines)) / self.count - records)
+        made.shards.append(max(0, shards - stored - SHARD_ROW_BYTES * self.count * len(lines)) if shards else 0)
+
+    def _sum(self, values: Sequence[float | None]) -> float:
+        """Return the sum over all groups of sets. Groups that were not made count like the others, per set."""
+        known = [(value, len(group)) for value, group in zip(values, self.groups, strict=True) if value is not None]
+        return sum(value for value, _ in known) * self.sets / sum(count for _, count in known)
+
+    def seconds(self, check_seconds: float) -> float:
+        """Return the duration of the build."""
+        spec, total = self.spec, self.total
+        jobs = max(1, min(spec.workers, len(self.groups) * len(self.all_runs)))
+        per_sample = self._sum([fmean(made.seconds) if made.seconds else None for made in self.made])
+        if any(sink.kind == "files" for sink in spec.sinks):
+            per_sample += self.sets * IMAGE_FILE_SECONDS
+        fixed = self.load_kernels + START_SECONDS * self.slowdown * (jobs > 1)
+        fixed += min(self.sets, MOST_SHOWN) * SHOWN_SECONDS * self.slowdown
+        # each worker loads the images that it works on
+        loaded = total * self.load_seconds * min(jobs, len(self.groups)) + len(spec.selected) * check_seconds
+        return fixed + (total * per_sample + loaded + self._metrics_seconds()) / jobs
+
+    def _metrics_seconds(self) -> float:
+        """Return the time to measure the metrics of all sets."""
+        images, image = self.spec.metrics_images(self.total), self.clean[0]
+        if not images:
+            return 0.0
+        other = np.ascontiguousarray(image[::-1])
+        measured, multiscale = (_seconds_of(function, image, other) for function in (measure, ms_ssim))
+        return self.sets * (images * measured + min(images, 16) * multiscale)
+
+    def size(self) -> Estimate:
+        """Return the bytes of the build."""
+        spec, total, groups = self.spec, self.total, self.made
+        images, records = (
+            {
+                container: total * self._sum([fmean(of[container]) if of[container] else None for of in values])
+                for container in ("folder", "hdf5")
+            }
+            for values in ([made.bytes for made in groups], [made.records for made in groups])
+        )
+        rows = total * self._sum([fmean(made.rows) if made.rows else None for made in groups])
+        shards = 0
+        if "hdf5" in (sink.container for sink in spec.sinks):
+            shards = self.sets * len(self.all_runs)
+            overhead = self._sum([fmean(made.shards) if made.shards else None for made in groups]) / self.sets
+            images["hdf5"] += shards * (overhead + FILE_BYTES) + total * self.sets * SHARD_ROW_BYTES
+        lines = [json_line(sample_record(spec.classes, i, s, "blake3:" + "0" * 64)) for i, s in enumerate(self.samples)]
+        other = rows + total * fmean(map(len, lines)) + self._fixed_bytes() + spec.source.other_bytes()
+        whole = {container: other + images[container] + records[container] for container in images}
+        both = len(spec.sinks) == 2
+        return Estimate(
+            0.0,
+            round(sum(whole.values()) - other * (len(whole) - 1)),
+            {container: round(size) for container, size in whole.items()} if both else {},
+            len(self.looked_at),
+            self._deviation(),
+        )
+
+    def _fixed_bytes(self) -> float:
+        """Return the bytes of files whose size does not depend on the number of images."""
+        height, width, _ = self.clean[0].shape
+        shown = 1_500 + 2.2 * min(height, SHEET_SIDE) * min(width, SHEET_SIDE)
+        sheet = min(SHEET_BYTES, 30_000 + (min(self.sets, MOST_SHOWN) + 1) * shown)
+        page = min(PAGE_BYTES, 60_000 + 1.1 * sheet) if self.spec.page else 0
+        records = len(json.dumps(self.spec.identity, indent=2)) + self.sets * (SET_BYTES + FILE_BYTES)
+        return TEXT_BYTES + records + sheet + page
+
+    def _deviation(self) -> float:
+        """Return the possible relative error of the bytes, from the sizes of the clean images.
+
+        Stored pixels have the same number of bytes in every image.
+        """
+        encoded = [sink for sink in self.spec.sinks if sink.encodes]
+        looked_at = len(self.looked_at)
+        if not encoded or looked_at >= self.total:
+            return 0.0
+        if len(self.clean) < 2:
+            return 1.0
+        sizes = [
+            len(self.spec.encoding_of(sample.sample).encode(image))
+            for sample, image in zip(self.samples, self.clean, strict=True)
+        ]
+        return 2 * stdev(sizes) / fmean(sizes) * sqrt((1 - looked_at / self.total) / looked_at)
 
 
-def _counted(spec: Build, small: Build, root: Path, seconds: float, sets: int) -> Estimate:
-    """Return what a build takes, from the files of a small one."""
-    count, total = len(small.samples), len(spec.selected)
-    more, shown = sets / len(small.asked), min(sets, MOST_SHOWN) / min(len(small.asked), MOST_SHOWN)
-    times = {SAMPLES: total / count, REGIONS: total / count, README: 1.0, LICENSE: 1.0}
-    times |= {CONTACT: shown, PAGE: shown, MANIFEST: more, SHA256SUMS: more}
-    of_images = more * total / count
-    files = {}
-    for path in (path for path in root.rglob("*") if path.is_file()):
-        name = path.relative_to(root).as_posix()
-        if not name.startswith(WORK_FOLDER):
-            files[name] = path.stat().st_size * times.get(name, of_images)
-    by_sample = [0.0] * count
-    records = {"folder": 0, "hdf5": 0}
-    for path in root.glob(f"{SETS}**/*.jsonl"):
-        for row in map(json.loads, path.read_text("utf-8").splitlines()):
-            for file in row["files"]:
-                record = len(json.dumps(file, ensure_ascii=False).encode()) + len(", ")
-                by_sample[row["index"]] += file["bytes"] + record
-                records["folder" if file["row"] is None else "hdf5"] += record
-    whole = sum(files.values()) + spec.source.other_bytes()
-    alone = {}
-    if len(small.sinks) > 1:
-        for form, folder, other in (("folder", SHARDS, "hdf5"), ("hdf5", IMAGES, "folder")):
-            less = sum(size for path, size in files.items() if path.startswith(folder))
-            alone[form] = round(whole - less - records[other] * of_images)
-    deviation = 0.0
-    if 1 < count < total:
-        deviation = 2 * stdev(by_sample) / fmean(by_sample) * sqrt((1 - count / total) / count)
-    return Estimate(seconds, round(whole), alone, count, deviation)
+def _seconds_of(
+    function: Callable[[NDArray[np.uint8], NDArray[np.uint8]], object],
+    image: NDArray[np.uint8],
+    other: NDArray[np.uint8],
+) -> float:
+    """Return the mean time of three calls, after a call that loads the kernels."""
+    function(image, other)
+    began = time.perf_counter()
+    for _ in range(3):
+        function(image, other)
+    return (time.perf_counter() - began) / 3

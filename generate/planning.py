@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from ..corruptions.registry import get_corruption
-from ..errors import first_few
+from ..errors import first_few, require_build
 from ..manifests.disk.remote import local_folder
 from ..quantities import folders_and_files, size
-from .estimate import MOST_SAMPLES, estimate
+from .estimate import LOOKED_AT, estimate
 from .plan.builds import Build
 from .plan.job import CheckedSample
 from .plan.options import BuildKeywords, BuildOptions
@@ -48,9 +48,9 @@ class Plan:
     sets: tuple[SetSpec, ...]
     images: int
     bytes: int
-    """On the disk, of all files: an estimate from `looked_at` images. Of regions, from constants."""
+    """The sum of the sizes of all files, estimated from `looked_at` images. For regions, estimated from constants."""
     seconds: float
-    """Estimate for `jobs`, from a few images made now; to check the source and to write are not in it."""
+    """The duration of the build with `jobs` workers, estimated from a few images, if the machine stays as busy."""
     jobs: int
     memory_per_worker: int
     """Bytes: what a worker stays below (estimate)."""
@@ -72,9 +72,9 @@ class Plan:
     alone: Mapping[str, int] = field(default_factory=dict)
     """``folder`` and ``hdf5`` -> bytes in that form alone, where every image is stored in both."""
     looked_at: int = 0
-    """Images of the source that were made under the sets to estimate bytes."""
+    """The number of images of the source that were made to estimate `bytes` and `seconds`."""
     deviation: float = 0.0
-    """How far off `bytes` may be as the others were not: two standard errors, as a fraction."""
+    """The possible relative error of `bytes`, as two standard errors."""
     moves_content: tuple[str, ...] = ()
     """The corruptions that move content by more than a blur does: boxes and masks would have to move with it."""
     notes: tuple[str, ...] = ()
@@ -157,6 +157,7 @@ def plan(
     >>> planned.images, planned.stages_applied, planned.storage
     (20, 5, 'folder')
     """
+    require_build()
     if out is not None:
         local_folder(out, "builds are written to")
     return plan_of(prepare(recipe, source, BuildOptions(**options)))
@@ -175,14 +176,13 @@ def plan_of(spec: Build) -> Plan:
     clean = width * height * 3
     all_runs = runs(count, clean)
     few = spec.samples_of(tuple(CheckedSample(*entry) for entry in probed.good))
-    taken = estimate(spec, sets, few[:MOST_SAMPLES], all_runs[0].count)
     groups = spec.groups(spec.asked, all_runs)
+    taken = estimate(spec, few[:LOOKED_AT], all_runs, groups)
     # A group is walked by itself: what sets of two groups have in common is made twice.
     applied = sum(stages_applied(spec.maker.tree(spec.chosen(group))) for group in groups)
     rows = max(len(g) for g in groups) * all_runs[0].count * spec.held_bytes
     batches = (buffers(spec.maker.tree(sets)) + 6) * max(BATCH_BYTES, clean)
     decoding = DECODED_COPIES * 3 * max(w * h for _, _, w, h, _ in probed.good)
-    jobs = min(spec.workers, len(groups) * len(all_runs))
     notes, unfit = (*spec.notes(), *probed.orientation_notes), sorted({path for path, _ in (*bad, *taken.bad)})
     if unfit:
         notes += (
@@ -205,7 +205,7 @@ def plan_of(spec: Build) -> Plan:
         sets=sets,
         images=images,
         bytes=taken.bytes if store is None else stores[store.store],
-        seconds=count * taken.seconds / jobs,
+        seconds=taken.seconds,
         jobs=spec.workers,
         memory_per_worker=memory + all_runs[0].count * clean + min(rows, 2 * ROWS_BYTES) + batches + decoding,
         storage=spec.storage,

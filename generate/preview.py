@@ -17,6 +17,7 @@ from ..corruptions.plugins import load_plugins
 from ..corruptions.registry import Images
 from ..corruptions.stages import Coupling, Scale, check_images
 from ..corruptions.weather.textures import load_textures
+from ..errors import require_build
 from ..manifests.disk.atomic import write_atomic
 from ..pages.contact_sheet import LARGEST
 from ..pixels import pixel_digest
@@ -138,6 +139,7 @@ def preview(
     BuildError
         If `out` exists, or cannot be written.
     """
+    require_build()
     load_plugins(plugins or ())
     path = None if out is None else Path(out)
     if path is not None:

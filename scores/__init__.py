@@ -1,1 +1,1 @@
-"""Predictions and a data set to the papers' numbers."""
+"""Compute the scores of the papers from the predictions of models."""

@@ -1,4 +1,4 @@
-"""`compare`: models side by side, as the papers' tables and plots."""
+"""`compare`: write the papers' tables and plots for several models."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ PAGE, TABLES, PLOTS = "comparison.md", "tables", "plots"
 
 @dataclass(frozen=True)
 class Comparison:
-    """Models side by side."""
+    """A comparison of several models."""
 
     models: tuple[str, ...]
-    """What they are called in tables and plots, in the order given."""
+    """The names of the models in tables and plots, in the given order."""
     scores: tuple[Scores, ...]
-    """Theirs."""
+    """The scores of each model."""
     tables: tuple[Table, ...]
     differences: tuple[Difference, ...]
-    """Of every two models in every score that both have."""
+    """The differences between every two models in every score that both have."""
     notes: tuple[str, ...]
-    """What to know of the comparison, and of each model's scores."""
+    """Notes on the comparison and on the scores of each model."""
     files: tuple[Path, ...] = field(default=())
-    """What was written."""
+    """The written files."""
 
     def __repr__(self) -> str:
         made = (
@@ -48,14 +48,14 @@ class Comparison:
         return self.tables[0]._repr_html_()
 
     def table(self, name: str) -> Table:
-        """Return a table by name, or raise KeyError."""
+        """Return the table with a name, or raise KeyError."""
         for table in self.tables:
             if table.name == name:
                 return table
         raise KeyError(f"there is no table {name!r}; there are {', '.join(table.name for table in self.tables)}")
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON values: cells are fractions, a missing score is None."""
+        """Return the comparison as JSON values, in which cells are fractions and a missing score is None."""
         parts = {table.name: asdict(table) for table in self.tables}
         tables = {name: {key: part[key] for key in ("title", "columns", "rows")} for name, part in parts.items()}
         return {
@@ -76,24 +76,24 @@ def compare(
     plots: bool = True,
     reference: str | Sequence[str] | tuple[float, float] | None = None,
 ) -> Comparison:
-    """Put models side by side: tables, differences with intervals, and plots.
+    """Compare models in tables, differences with confidence intervals, and plots.
 
     Parameters
     ----------
     scores : sequence of path or Scores
-        Scores files (or the folders that hold one), or what `corruptset.score` returned; one model each. Or a paper's
-        table of two-factor scores: a CSV with the columns model, cv, mean and clean, in per cent, a line a model.
+        Scores files, folders with a scores file, or results of `corruptset.score`, one per model. A table of two-factor
+        scores from a paper is a CSV file with the columns model, cv, mean and clean, in percent, and a line per model.
     out : path, optional
-        A folder that gets ``comparison.md``, ``tables/<name>.csv``, ``.md`` and ``.tex``, and ``plots/<name>.svg``.
+        A folder for ``comparison.md``, ``tables/<name>.csv``, ``.md`` and ``.tex``, and ``plots/<name>.svg``.
     any_data : bool
-        Take scores of different data sets too: models are named with their data set, and their differences have no
-        intervals.
+        Accept scores of different datasets. Each model is then named together with its dataset, and differences have
+        no confidence intervals.
     plots : bool
-        Whether plots are drawn.
+        Whether to draw plots.
     reference : str, sequence of str or (float, float), optional
-        The point that splits the plot of mean accuracy against its variation in four: models, whose mean it is, or a CV
-        and a mean accuracy in per cent (Dai & Berleant 2021 have 2.94 and 88.31, of the three models that were trained
-        on clean images). By default the mean of all models.
+        The reference point of the quadrants, which is the mean of the named models, or a CV and a mean accuracy in
+        percent. By default it is the mean of all models. Dai & Berleant 2021 use (2.94, 88.31), the mean of three
+        models that were trained on clean images.
 
     Returns
     -------
@@ -102,8 +102,8 @@ def compare(
     Raises
     ------
     ScoreError
-        Lists every file that is no scores file, models that are there twice, and scores of other data sets; or no model
-        is called as `reference` says.
+        If files are not scores files, if a model occurs twice, if scores are of different datasets, or if `reference`
+        names an unknown model. The message lists all problems.
     """
     entries = gather(scores, any_data=any_data)
     point = reference_point(entries, reference)
@@ -111,7 +111,7 @@ def compare(
     made = tables(entries, point, found)
     notes, files = [*unpaired, *_notes(entries)], list[Path]()
     if reference is not None and point is None:
-        notes.insert(0, "The reference point is not used: no model has two-factor scores.")
+        notes.insert(0, "The reference point is not used, because no model has two-factor scores.")
     if out is not None:
         folder = result_path(out)
         drawn = write_plots(entries, point, make_folder(folder, PLOTS)) if plots else []
@@ -129,7 +129,7 @@ def compare(
 
 
 def _notes(entries: Sequence[Entry]) -> list[str]:
-    """Return the notes of all scores, with whose they are where not all have them."""
+    """Return the notes of all scores, with the names of the models unless all models have the note."""
     of_note: dict[str, list[str]] = {}
     for entry in entries:
         for note in entry.scores.notes:
@@ -138,10 +138,10 @@ def _notes(entries: Sequence[Entry]) -> list[str]:
 
 
 def _page(entries: Sequence[Entry], made: Sequence[Table], notes: Sequence[str], plots: Sequence[Path]) -> str:
-    """Return all tables and plots as one page in Markdown."""
+    """Return all tables and plots as a page in Markdown."""
     own = [e.scores for e in entries if e.scores.digest != PRINTED]
     blocks = ["# " + ", ".join(markdown_text(e.label) for e in entries)]
-    blocks += dict.fromkeys(f"Data set: {markdown_text(s.name)}, {s.samples:,} samples, `{s.digest}`" for s in own)
+    blocks += dict.fromkeys(f"Dataset: {markdown_text(s.name)}, {s.samples:,} samples, `{s.digest}`" for s in own)
     if notes:
         blocks.append("\n".join(f"* {markdown_text(note)}" for note in notes))
     blocks += [f"## {markdown_text(table.title)}\n\n{table.markdown().rstrip()}" for table in made]

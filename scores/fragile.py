@@ -1,7 +1,7 @@
-"""Fragile recognition: how often a small change of a region flips a model.
+"""Fragile recognition: how often a small change of a region makes a correct model wrong, or the reverse.
 
-Srivastava, Ben-Yosef & Boix (ICLR 2019), "Minimal Images in Deep Neural Networks: Fragile Object Recognition in Natural
-Images".
+The rates are defined by Srivastava, Ben-Yosef & Boix 2019, "Minimal Images in Deep Neural Networks: Fragile Object
+Recognition in Natural Images" (ICLR).
 """
 
 from __future__ import annotations
@@ -23,26 +23,22 @@ from .score_values import Measured, score_value, without_resamples
 from .tables import Cell, Table, columns
 
 TOP5_CLASSES = 1_000
-"""From so many classes on a region is right where the true class is among the five most likely: the paper's measure on
-ImageNet.
-"""
+"""The smallest number of classes for which top-5 accuracy decides whether a region is correct, as in the paper."""
 
 Counts = dict[tuple[str, str], NDArray[np.int64]]
-"""(group, rate) -> (4, images): the anchors that count, the fragile ones of them, and of these those that are right,
-and wrong.
-"""
+"""Counts per image, (4, images), by size and rate. They are all, fragile, correct fragile and wrong fragile anchors."""
 
 
 @dataclass(frozen=True)
 class Flips:
-    """How regions near each anchor differ from it."""
+    """The differences between anchors and the regions near them."""
 
     some: NDArray[np.bool_]
-    """Whether one of them differs."""
+    """Whether at least one region differs."""
     every: NDArray[np.bool_]
-    """Whether all do, also where there are none."""
+    """Whether all regions differ, which is also true without any region."""
     count: NDArray[np.int64]
-    """How many of them there are."""
+    """The number of regions."""
 
 
 NO_IMAGES = Table(
@@ -73,23 +69,23 @@ class FragileScores:
 
 
 def measure_fragile(data: DataSet, outcomes: Mapping[str, Outcome], seed: int = 0) -> FragileScores:
-    """Score what a model made of the regions of the set ``clean``.
+    """Compute the fragile rates of a model from its outcomes for the set ``clean``.
 
-    An anchor is fragile where regions near it differ from it in being right: one of them (loose), or all (strict).
-    *Shift*: its eight neighbours, as far as they lie in the image. *Shrink*: the nine regions inside it that are two
-    pixels smaller. A rate is the number of fragile anchors over the number of anchors of an image, averaged over
-    images. Anchors that are right (positive) and wrong (negative) are counted apart. Label change: the predicted class
-    of a neighbour is another one. From 1,000 classes on, where the predictions say it, right means that the true class
-    is among the five most likely: the paper's measure on ImageNet.
+    An anchor is fragile to a change if regions near it are correct where it is wrong, or the reverse. One such region
+    is enough for a loose rate, and all must differ for a strict rate. The regions near an anchor are its eight
+    neighbours within the image for a *shift*, and the nine regions inside it that are two pixels smaller for a
+    *shrink*. A rate is the fraction of fragile anchors in an image, averaged over images. In a label change, the
+    predicted class differs.
+    With at least 1,000 classes, top-5 accuracy decides whether a region is correct, if the predictions contain it.
 
     Parameters
     ----------
     data : DataSet
-        Its samples are regions; of any other, nothing is returned but, where regions are stored as a table, a note.
+        A dataset whose samples are regions. Other datasets have no rates.
     outcomes : mapping of str to Outcome
-        By set id, a row a sample.
+        The outcomes by set id, with a row per sample.
     seed : int
-        Of the resamples for intervals, which draw source images: all regions of an image together.
+        The random seed of the bootstrap, which draws source images with all of their regions.
 
     Returns
     -------
@@ -98,9 +94,9 @@ def measure_fragile(data: DataSet, outcomes: Mapping[str, Outcome], seed: int = 
     Raises
     ------
     PredictionError
-        Other rows than samples.
+        If the number of outcomes differs from that of the samples.
     VerificationError
-        A shrunk region of an anchor is missing.
+        If a shrunk region of an anchor is missing.
 
     References
     ----------
@@ -116,22 +112,22 @@ def measure_fragile(data: DataSet, outcomes: Mapping[str, Outcome], seed: int = 
     if not len(regions) == len(data.samples) == len(outcome):
         raise PredictionError(
             f"There are {len(outcome):,} predictions of {len(data.samples):,} samples, {len(regions):,} of them "
-            "regions; fragile rates need one of every region."
+            "regions. Fragile rates need one prediction per region."
         )
     return _scored(data, [(Places.of(regions), outcome)], seed, counts_top5(data, [outcome]))
 
 
 def crop_scores(data: DataSet, outcome_of: Mapping[str, Outcome], seed: int = 0) -> FragileScores:
-    """Score predictions of ``data.crops(id)``: of regions that are stored as a table.
+    """Compute the fragile rates from predictions of ``data.crops(id)``, for regions that are stored as a table.
 
     Parameters
     ----------
     data : DataSet
     outcome_of : mapping of str to Outcome
-        By the id of a source image; a row a crop, in the order of ``data.crops(id)``. Images that are not in it do not
-        count.
-    seed
-        As in `measure_fragile`.
+        The outcomes by the id of a source image, with a row per crop in the order of ``data.crops(id)``. Other images
+        are excluded.
+    seed : int
+        The random seed of the bootstrap.
 
     Returns
     -------
@@ -140,22 +136,20 @@ def crop_scores(data: DataSet, outcome_of: Mapping[str, Outcome], seed: int = 0)
     Raises
     ------
     PredictionError
-        No image, or other rows than crops.
+        If there are no images, or if the number of outcomes differs from that of the crops.
     UnknownCorruption
-        The data set has no crops of such an image.
+        If the dataset has no crops of an image.
     VerificationError
-        A shrunk region of an anchor is missing.
+        If a shrunk region of an anchor is missing.
     """
     if not outcome_of:
-        raise PredictionError(
-            "There are no predictions of any image. crop_scores takes those of data.crops(id) for each id."
-        )
+        raise PredictionError("There are no predictions. Pass those of data.crops(id) for each id.")
     parts = ((crop_places(data, name, outcome), outcome) for name, outcome in outcome_of.items())
     return _scored(data, parts, seed, counts_top5(data, outcome_of.values()))
 
 
 def crop_places(data: DataSet, sample_id: str, outcome: Outcome) -> Places:
-    """Return where an image's crops lie; PredictionError: an outcome has other rows."""
+    """Return the positions of the crops of an image, or raise PredictionError if the outcome has other rows."""
     places = Places.of(data.crops(sample_id).regions())
     if len(places) != len(outcome):
         raise PredictionError(
@@ -165,7 +159,7 @@ def crop_places(data: DataSet, sample_id: str, outcome: Outcome) -> Places:
 
 
 def _counts(places: Places, outcome: Outcome, *, shrunk: bool, top5: bool) -> Counts:
-    """Count the flips of all anchors; `shrunk`: they have shrunk regions."""
+    """Count the fragile anchors of each size and rate."""
     right = is_right(outcome, top5)
     anchors = np.flatnonzero(places.anchor)
     neighbours = Neighbours(places)
@@ -173,9 +167,7 @@ def _counts(places: Places, outcome: Outcome, *, shrunk: bool, top5: bool) -> Co
     if shrunk:
         found["shrink"] = flips(neighbours, anchors, right, SHRINKS)
         if (missing := int((found["shrink"].count < len(SHRINKS)).sum())) > 0:
-            raise VerificationError(
-                f"{missing:,} anchors lack shrunk regions. Run `corruptset verify` on the data set."
-            )
+            raise VerificationError(f"{missing:,} anchors lack shrunk regions. Run `corruptset verify` on the dataset.")
     fragile = {f"loose_{kind}": (own.some, own.count > 0) for kind, own in found.items()}
     fragile |= {f"strict_{kind}": (own.every, own.count > 0) for kind, own in found.items()}
     if outcome.predicted is not None:
@@ -197,7 +189,7 @@ def _counts(places: Places, outcome: Outcome, *, shrunk: bool, top5: bool) -> Co
 
 
 def flips(neighbours: Neighbours, anchors: NDArray[np.int64], values: NDArray[Any], steps: Iterable[Step]) -> Flips:
-    """Compare each anchor's value with those of the regions that lie some steps from it."""
+    """Compare the value of each anchor with those of the regions at some steps from it."""
     some, every, count = np.zeros(len(anchors), bool), np.ones(len(anchors), bool), np.zeros(len(anchors), np.int64)
     for step in steps:
         found = neighbours.at(anchors, step)
@@ -262,21 +254,21 @@ def _notes(data: DataSet, top5: bool) -> list[str]:
 
 
 def counts_top5(data: DataSet, outcomes: Iterable[Outcome]) -> bool:
-    """Return whether the five most likely classes count."""
+    """Return whether top-5 accuracy decides whether a region is correct."""
     return len(data.classes) >= TOP5_CLASSES and all(outcome.top5 is not None for outcome in outcomes)
 
 
 def _recipe(data: DataSet) -> dict[str, Any]:
-    """Return what the recipe says of regions."""
+    """Return the recipe's record of regions."""
     record = data.manifest.recipe.get("regions")
     return record if isinstance(record, dict) else {}
 
 
 def is_right(outcome: Outcome, top5: bool) -> NDArray[np.bool_]:
-    """Return whether the true class is the most likely, or among the first five."""
+    """Return whether each region is correct."""
     return outcome.top5 if top5 and outcome.top5 is not None else outcome.correct
 
 
 def has_shrunk(data: DataSet) -> bool:
-    """Return whether anchors have shrunk regions, which embedded images have not."""
+    """Return whether anchors have shrunk regions, which embedded images do not have."""
     return _recipe(data).get("kind") != "embed"

@@ -1,4 +1,4 @@
-"""Maps of how a model takes every region of an image, as arrays and pictures."""
+"""Maps of the correct and fragile regions of an image, as arrays and as images."""
 
 from __future__ import annotations
 
@@ -24,66 +24,66 @@ from .tables import Cell, Table, columns
 
 OUTSIDE = (205, 205, 205)
 PANEL = 160
-"""Pixels of a panel's longer side at least."""
+"""The smallest longer side of a panel in pixels."""
 COLOURS = {
     "right": (255, 255, 255),
     "wrong": (96, 96, 96),
     "right, and fragile": (0, 114, 178),
     "wrong, and fragile": (230, 159, 0),
 }
-"""The colours of wrong + 2 * fragile; Okabe and Ito's blue and orange differ to the colour-blind, and in lightness."""
+"""The colours by wrong + 2 * fragile. Colour-blind people can distinguish this blue and orange (Okabe & Ito)."""
 OF_BOTH = {
     "fragile to both": (0, 158, 115),
     "to this model alone": (86, 180, 233),
     "to the other alone": (213, 94, 0),
     "fragile to neither": (255, 255, 255),
 }
-"""The colours of 2 * not fragile to a model + not fragile to another."""
+"""The colours by 2 * (not fragile to the model) + (not fragile to the other)."""
 CHANGES = ("shift", "shrink")
 NAMES = ("right", *CHANGES, "probability", *(f"{change}, both models" for change in CHANGES))
 
 
 @dataclass(frozen=True)
 class FragileMaps:
-    """What a model makes of every region of one side: arrays (rows, columns)."""
+    """The outcomes of a model for every region of one size, as arrays (rows, columns)."""
 
     source: str
     side: int
     right: NDArray[np.bool_]
-    """Whether the model is right."""
+    """Whether the model is correct."""
     shift: NDArray[np.bool_]
-    """Whether a neighbour differs from it in that."""
+    """Whether a neighbour differs in correctness."""
     shrink: NDArray[np.bool_] | None
-    """Whether a shrunk region differs; None where there are none (embedded images)."""
+    """Whether a shrunk region differs, or None for embedded images, which have no shrunk regions."""
     probability: NDArray[np.float32] | None
-    """Of the true class; None where the predictions do not say."""
+    """The probability of the true class, or None if the predictions do not contain it."""
 
 
 def fragile_maps(data: DataSet, outcomes: Mapping[str, Outcome], sample_id: str, side: int) -> FragileMaps:
-    """Return the maps of an image's regions of one side; `measure_fragile` says what fragile is.
+    """Return the maps of the regions of one size in an image. `measure_fragile` defines fragile regions.
 
     Parameters
     ----------
     data : DataSet
-        With a region at every position, as ``mode = "exhaustive"`` makes them.
+        A dataset with a region at every position, from a recipe with ``mode = "exhaustive"``.
     outcomes : mapping of str to Outcome
-        By set id, a row a sample; those of ``clean`` count.
+        The outcomes by set id, with a row per sample. Only those of ``clean`` are used.
     sample_id : str
-        Of the source image.
+        The id of the source image.
     side : int
-        Of the regions.
+        The side of the regions in pixels.
 
     Raises
     ------
     ParameterError
-        There are no such regions, or not at every position.
+        If there are no such regions, or not at every position.
     PredictionError
-        There are no predictions of ``clean``, or of other rows than samples.
+        If there are no predictions of ``clean``, or if their number differs from that of the samples.
     """
     chosen = [s.index for s in data.samples if s.region is not None and s.region.source == sample_id]
     if not chosen:
         raise ParameterError(
-            f"The data set has no regions of an image {sample_id!r}; they are named by the image's id in the source."
+            f"The dataset has no regions of an image {sample_id!r}. Use the id of an image in the source."
         )
     return _maps(data, *_regions(data, outcomes, chosen), [side])[0]
 
@@ -91,7 +91,7 @@ def fragile_maps(data: DataSet, outcomes: Mapping[str, Outcome], sample_id: str,
 def crop_maps(data: DataSet, outcome: Outcome, sample_id: str, side: int) -> FragileMaps:
     """Return the maps of an image whose regions are stored as a table.
 
-    `outcome` has a row for each of ``data.crops(sample_id)``; the rest is as in `fragile_maps`.
+    `outcome` has a row for each of ``data.crops(sample_id)``. The other parameters are those of `fragile_maps`.
     """
     return _maps(data, crop_places(data, sample_id, outcome), outcome, [side])[0]
 
@@ -99,8 +99,8 @@ def crop_maps(data: DataSet, outcome: Outcome, sample_id: str, side: int) -> Fra
 def overlap(first: FragileMaps, second: FragileMaps) -> dict[str, float | None]:
     """Return the intersection over union of two models' fragile positions, by change.
 
-    The second may be a person, whose answers are predictions too. None where no position is fragile to either, or
-    nothing is shrunk.
+    The second model may be a person, because answers are predictions too. A value is None if no position is fragile to
+    either of them, or if there are no shrunk regions.
 
     Examples
     --------
@@ -123,30 +123,28 @@ def write_maps(
     images: int,
     others: Mapping[str, Outcome] | None = None,
 ) -> list[Path]:
-    """Write the maps of the first images as pictures.
-
-    They are ``<image id>.png`` in a folder: a row a side, a column a map.
+    """Write the maps of the first images as ``<image id>.png``, with a row per size and a column per map.
 
     Parameters
     ----------
     data, outcomes
-        As in `fragile_maps`.
+        The dataset and the outcomes, as for `fragile_maps`.
     folder : path
     images : int
-        How many, in the data set's order; of fewer, all.
+        The number of images, in the order of the dataset.
     others : mapping of str to Outcome, optional
-        Another model's, or a person's: pictures then show where both are fragile, and ``overlap.csv`` has the
-        `overlap` of each image and side, and its means over images.
+        The outcomes of another model or of a person. The maps then show where both are fragile, and ``overlap.csv``
+        contains the `overlap` for each image and size, and its means over images.
 
     Returns
     -------
     list of Path
-        The pictures.
+        The written images.
 
     Raises
     ------
     ParameterError, PredictionError
-        As in `fragile_maps`.
+        As for `fragile_maps`.
     """
     rows: dict[str, list[int]] = {}
     for s in data.samples:
@@ -154,8 +152,8 @@ def write_maps(
             rows.setdefault(s.region.source, []).append(s.index)
     if not rows:
         raise ParameterError(
-            f"{data.path} has no regions among its samples, of which maps could be drawn. Build a recipe with regions "
-            "with --store images."
+            f"{data.path} has no regions among its samples, so there are no maps. Build a recipe with regions with "
+            "--store images."
         )
     folder, files, found = result_path(folder), [], list[list[Any]]()
     for source in list(rows)[:images]:
@@ -175,7 +173,7 @@ def write_maps(
 
 
 def _overlaps(rows: list[list[Any]]) -> Table:
-    """Return the overlaps of images and sides, and their means over images."""
+    """Return the overlap of each image and size, and the means over images."""
     means = list[list[Cell]]()
     for side in dict.fromkeys(row[1] for row in rows):
         known = [[row[at] for row in rows if row[1] == side and row[at] is not None] for at in (2, 3)]
@@ -185,15 +183,15 @@ def _overlaps(rows: list[list[Any]]) -> Table:
 
 
 def _regions(data: DataSet, outcomes: Mapping[str, Outcome], chosen: Sequence[int]) -> tuple[Places, Outcome]:
-    """Return where some of the samples lie, and what the model made of them."""
+    """Return the positions and the outcomes of some samples."""
     if CLEAN not in outcomes or len(outcomes[CLEAN]) != len(data.samples):
-        raise PredictionError(f"Maps need predictions of every region of the set {CLEAN!r}.")
+        raise PredictionError(f"Maps need predictions of every region in the set {CLEAN!r}.")
     records = (data.samples[index].region for index in chosen)
     return Places.of(record for record in records if record is not None), outcomes[CLEAN].rows(np.array(chosen))
 
 
 def _maps(data: DataSet, places: Places, outcome: Outcome, sides: Sequence[int]) -> list[FragileMaps]:
-    """Return the maps of the regions of one image."""
+    """Return the maps of the regions of one image, one per size."""
     right = is_right(outcome, counts_top5(data, [outcome]))
     neighbours = Neighbours(places)
     maps = []
@@ -203,8 +201,8 @@ def _maps(data: DataSet, places: Places, outcome: Outcome, sides: Sequence[int])
         shape = int(y.max(initial=0)) + 1, int(x.max(initial=0)) + 1
         if len(anchors) != shape[0] * shape[1]:
             raise ParameterError(
-                "Maps need an anchor at every position, as an exhaustive recipe makes them; the image "
-                f"{places.sources[0]!r} has {len(anchors):,} of side {side}."
+                "Maps need an anchor at every position, as in an exhaustive recipe, but the image "
+                f"{places.sources[0]!r} has only {len(anchors):,} of side {side}."
             )
         order = np.lexsort((x, y))
         values = {
@@ -219,13 +217,11 @@ def _maps(data: DataSet, places: Places, outcome: Outcome, sides: Sequence[int])
 
 
 def picture(maps: Sequence[FragileMaps], others: Sequence[FragileMaps] = ()) -> bytes:
-    """Return the maps of one image as PNG, a row a side.
+    """Return the maps of one image as a PNG file, with a row per size.
 
-    Each position stands where the region's middle lies in the image.
-
-    Right is white and wrong is dark; a fragile position is blue where the model is right there, and orange where it is
-    wrong. Of the probability of the true class, black is 0 and white 1. Beside another model's maps, what is fragile to
-    both is green.
+    Each position is drawn at the middle of its region. Correct regions are white and wrong ones are dark. Fragile
+    positions are blue if the model is correct there, and orange if it is wrong. The probability of the true class is
+    drawn from black (0) to white (1). If there is another model, positions that are fragile to both are green.
     """
     height, width = (max(m.right.shape[axis] + m.side - 1 for m in maps) for axis in (0, 1))
     scale, lines = max(1, -(-PANEL // max(height, width))), []
@@ -239,7 +235,7 @@ def picture(maps: Sequence[FragileMaps], others: Sequence[FragileMaps] = ()) -> 
             panels += [None if a is None or b is None else of_both[2 * (1 - a) + (1 - b)] for a, b in pairs]
         cells = []
         for name, panel in zip(NAMES, panels, strict=False):
-            # each position at the middle of its region, in a frame of the image's size
+            # The frame has the size of the image, and each position is the middle of its region.
             frame, margin = np.full((height, width, 3), OUTSIDE, np.uint8), (m.side - 1) // 2
             if panel is not None:
                 frame[margin : margin + panel.shape[0], margin : margin + panel.shape[1]] = panel

@@ -1,4 +1,4 @@
-"""Where the regions of a data set lie, and which lie beside or inside which."""
+"""The positions of the regions of a dataset, and their neighbours."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ Ints = NDArray[np.int64]
 
 
 class Step(NamedTuple):
-    """From a region to another of the same image."""
+    """The step from a region to another region of the same image."""
 
     side: int
-    """Pixels that the side grows by."""
+    """The change of the side in pixels."""
     y: int
     x: int
 
 
 SHIFTS = tuple(Step(0, y, x) for y in (-1, 0, 1) for x in (-1, 0, 1) if (y, x) != (0, 0))
-"""To the eight neighbours."""
+"""The steps to the eight neighbours."""
 SHRINKS = tuple(Step(-2, y, x) for y in range(3) for x in range(3))
-"""To the nine regions inside that are two pixels smaller."""
+"""The steps to the nine regions inside that are two pixels smaller."""
 
 
 @dataclass(frozen=True)
 class Places:
-    """Regions of some images: arrays of one length, a value a region, in any order."""
+    """The positions of regions in some images, as arrays with one value per region, in any order."""
 
     sources: tuple[str, ...]
     """The ids of the images."""
     source: Ints
-    """Which of them."""
+    """The number of the image of each region."""
     groups: tuple[str, ...]
-    """Their names, smallest regions first."""
+    """The names of the sizes, from the smallest regions."""
     group: Ints
     side: Ints
     y: Ints
@@ -48,7 +48,7 @@ class Places:
 
     @classmethod
     def of(cls, records: Iterable[RegionRecord]) -> Places:
-        """Return the places of regions as their records have them."""
+        """Return the positions in the records of regions."""
         sources: dict[str, int] = {}
         groups: dict[str, int] = {}
         rows = (
@@ -72,33 +72,33 @@ class Places:
 
 
 class Neighbours:
-    """Finds regions by their place: sorts once, then looks up by bisection.
-
-    Memory: 24 bytes a region, and 16 bytes for each place that is looked up at once.
+    """An index of regions by their position, which is sorted once and then searched by bisection.
 
     Raises
     ------
     VerificationError
-        Two regions have one place.
+        If two regions have the same position.
     """
 
     def __init__(self, places: Places) -> None:
         self._places = places
         self._sides = np.unique(places.side)
-        # one number of 63 bits a place: positions are counted from -1, so that steps out of the image meet no other
-        # row's regions
+        # Each position becomes a number of 63 bits. Positions are counted from -1, so that a step out of the image
+        # does not lead to a region of another row.
         self._width = int(places.x.max(initial=0)) + 4
         self._height = int(places.y.max(initial=0)) + 4
         if len(places.sources) * len(self._sides) * self._width * self._height >= 2**63:
-            raise VerificationError("Regions lie beyond any image. Run `corruptset verify` on the data set.")
+            raise VerificationError(
+                "Regions are outside the largest possible image. Run `corruptset verify` on the dataset."
+            )
         keys = self._keys(places.source, np.searchsorted(self._sides, places.side), places.y, places.x)
         self._order = np.argsort(keys, kind="stable")
         self._keys_in_order = keys[self._order]
         if (self._keys_in_order[1:] == self._keys_in_order[:-1]).any():
-            raise VerificationError("A region is a sample twice. Run `corruptset verify` on the data set.")
+            raise VerificationError("A region occurs twice in the samples. Run `corruptset verify` on the dataset.")
 
     def at(self, regions: Ints, step: Step) -> Ints:
-        """Return for each region which one lies a step from it, -1 where none does."""
+        """Return the number of the region at a step from each region, or -1 if it does not exist."""
         places = self._places
         side = places.side[regions] + step.side
         code = np.minimum(np.searchsorted(self._sides, side), len(self._sides) - 1)

@@ -1,4 +1,4 @@
-"""Predictions made here: what a model says of every image of a data set."""
+"""`predict`: run a model on every image of a dataset and write its predictions."""
 
 from __future__ import annotations
 
@@ -31,27 +31,27 @@ if TYPE_CHECKING:
     from ..corruptions.models.surrogate import Surrogate
 
 TOP = 5
-"""Classes that ``top`` keeps."""
+"""The number of classes that ``top`` stores."""
 SHOWN_CLEAN = 256
-"""Clean images that a model is shown before it begins, for its `least_accuracy`."""
+"""The number of clean images on which the `least_accuracy` of a model is checked first."""
 
 Arrays = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
 class Predicted:
-    """What `predict` did."""
+    """The result of `predict`."""
 
     directory: Path
     model: str
     digest: str
-    """Of the data set."""
+    """The digest of the dataset."""
     accuracy: dict[str, float]
-    """Of each set, 0..1."""
+    """The accuracy on each set, from 0 to 1."""
     kept: tuple[str, ...]
-    """Sets whose files were there already."""
+    """The sets whose files existed before."""
     images: int
-    """Predicted now."""
+    """The number of images that were predicted now."""
     seconds: float
 
     def __repr__(self) -> str:
@@ -72,34 +72,33 @@ def predict(
     kind: Kind = "logits",
     progress: Callable[[str, int, int], None] | bool | None = None,
 ) -> Predicted:
-    """Write a model's predictions of every image of a data set, a file a set.
+    """Run a model on every image of a dataset and write its predictions as ``<set id>.npz`` for each set.
 
-    Beside ``<set id>.npz`` stands ``predictions.json``.
-
-    The same call goes on where it was stopped: files that are there and fit are kept.
+    The model and the dataset are written to ``predictions.json``. To resume after an interruption, call the function
+    again with the same arguments. Existing files that fit are kept.
 
     Parameters
     ----------
     directory : str, Path or DataSet
-        A finished data set.
+        A finished dataset.
     model : str, Path or Surrogate
-        A model file, or a loaded one, which keeps its own device, batch and threads. Images are given to it as they are
-        stored: they must have its size and channels.
+        A model file, or a loaded model, which keeps its own device, batch size and threads. The stored images must have
+        the size and the channels that the model expects.
     out : str or Path
         The folder of the predictions.
     sets : sequence of str, optional
-        Ids, aliases or patterns of them; by default all.
+        Ids, aliases or patterns of the sets to predict. By default all sets are predicted.
     device : str
         ``cpu`` or ``cuda``.
     batch : int
-        Images that go through the network at once.
+        The batch size.
     kind : {"logits", "probs", "top", "rank"}
-        What is kept of each image. ``logits`` and ``probs``: (N, classes) float32. ``top``: (N, 5) int64, the classes
-        from the most likely down. ``rank``: `rank_true` (N,) int64, how many classes are above the true one, and
-        `p_true` (N,) float32, its probability.
+        The stored values. ``logits`` and ``probs`` are (N, classes) float32. ``top`` is (N, 5) int64 with classes from
+        the most likely down. ``rank`` is `rank_true` (N,) int64, the number of classes above the true one, and `p_true`
+        (N,) float32, the probability of the true class.
     progress : callable or bool, optional
-        Told (phase, images done, images in all). By default a bar is shown in a terminal and in a notebook; False shows
-        none.
+        A function that is called with (phase, images done, total number of images). By default a progress bar is shown
+        in terminals and notebooks, and False disables it.
 
     Returns
     -------
@@ -108,13 +107,13 @@ def predict(
     Raises
     ------
     ModelError
-        The model cannot be loaded, knows too few of the clean images, or does not fit the images or classes.
+        If the model cannot be loaded, recognises too few of the clean images, or does not fit the images or classes.
     PredictionError
-        The folder holds predictions of something else.
+        If the folder contains other predictions.
     ParameterError
-        It lies in a data set; or no kind is called so.
+        If the folder is inside a dataset, or if `kind` is unknown.
     UnknownCorruption, IncompleteBuild, VerificationError
-        No set fits `sets`; the data set is not finished, or damaged.
+        If no set matches `sets`, or if the dataset is unfinished or damaged.
     """
     if kind not in KINDS:
         raise ParameterError(f"kind is {kind!r}; expected one of {', '.join(KINDS)}.")
@@ -159,8 +158,8 @@ def _loaded(model: str | Path | Surrogate, device: str, batch: int) -> Surrogate
     if not isinstance(model, (str, Path)):
         if not hasattr(model, "record"):
             raise ModelError(
-                f"The model is a {type(model).__name__}; expected a model file (docs/models.md says how it is "
-                "written), or what load_surrogate returns."
+                f"The model is a {type(model).__name__}; expected a model file (docs/models.md) or the result of "
+                "load_surrogate."
             )
         return model
     from ..corruptions.models.surrogate import load_surrogate
@@ -170,34 +169,32 @@ def _loaded(model: str | Path | Surrogate, device: str, batch: int) -> Surrogate
 
 
 def _begin(folder: Path, model: Surrogate, data: DataSet, kind: str) -> None:
-    """Write predictions.json, or find that the one that is there says the same."""
+    """Write predictions.json, or check that an existing one has the same content."""
     record = model.record()
     made_by = {key: record[key] for key in ("factory", "arguments") if key in record}
     head = {"model": model.name, "digest": data.digest, "kind": kind}
     head |= made_by | {key: record[key] for key in ("weights", "input", "outputs", "classes")}
     path = folder / HEAD
     if path.exists():
-        there = made_by | read_head(path)  # older releases did not write these
-        if there == head:
+        existing = read_head(path)
+        if existing == head:
             return
-        other = [
-            f"{key} {there.get(key)!r} in place of {value!r}" for key, value in head.items() if there.get(key) != value
-        ]
+        other = [f"{k} {existing.get(k)!r} instead of {v!r}" for k, v in head.items() if existing.get(k) != v]
         raise PredictionError(
-            f"{folder} holds other predictions: {'; '.join(other)}. Give another folder, or delete this one."
+            f"{folder} contains other predictions: {'; '.join(other)}. Choose another folder, or delete this one."
         )
     if next(folder.rglob("[!.]*.npz"), None) is not None:
         raise PredictionError(
-            f"{folder} holds .npz files and no {HEAD}, so that nobody knows whose they are. Give another folder."
+            f"{folder} contains .npz files but no {HEAD}, so their model is unknown. Choose another folder."
         )
     folder.mkdir(parents=True, exist_ok=True)
     write_atomic(path, (json.dumps(head, indent=1) + "\n").encode())
 
 
 def _finished(file: Path, kind: str, count: int, classes: int) -> Arrays | None:
-    """Return the arrays of a finished file; None where it does not fit."""
+    """Return the arrays of an existing file, or None if it does not fit."""
     try:
-        # numpy leaves a damaged file open that it opened itself
+        # If NumPy opened a damaged file itself, the file would stay open.
         with open_regular(file) as opened, np.load(opened, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
     except (OSError, ValueError, EOFError, KeyError, NotImplementedError, BadZipFile):
@@ -208,14 +205,14 @@ def _finished(file: Path, kind: str, count: int, classes: int) -> Arrays | None:
 
 
 def _logits(model: Surrogate, images: ImageSet) -> Iterator[tuple[int, NDArray[np.float32]]]:
-    """Yield the logits of a set's images by batches, with each one's first number."""
+    """Yield the logits of a set in batches, each with the number of its first image."""
     stream = images.images()
     for at in range(0, len(images), model.batch):
         logits = model.logits(_stacked(list(islice(stream, model.batch)), images.id, at, model))
         if not (finite := np.isfinite(logits).all(axis=1)).all():
             row = at + int(np.argmin(finite))
             raise ModelError(
-                f"The model {model.name} gives values that are not finite for image {row} of set {images.id!r}."
+                f"The model {model.name} returns NaN or infinite values for image {row} of the set {images.id!r}."
             )
         yield at, logits
 
@@ -225,16 +222,15 @@ def _stacked(images: Sequence[NDArray[np.uint8]], set_id: str, first: int, model
     for row, image in enumerate(images, first):
         if image.shape != (height, width, model.channels):
             raise ModelError(
-                f"The model {model.name} takes {kinds[model.channels]} images of {height}x{width} (height x width); "
-                f"image {row} of set {set_id!r} is {kinds[image.shape[2]]}, {image.shape[0]}x{image.shape[1]}. Images "
-                "are given to a model as they are stored: let its own forward() resize them, and write their size in "
-                "its file."
+                f"The model {model.name} expects {kinds[model.channels]} images of {height}x{width} (height x width), "
+                f"but image {row} of the set {set_id!r} is {kinds[image.shape[2]]}, {image.shape[0]}x{image.shape[1]}. "
+                "Write the size of the stored images in the model file and resize them in its forward()."
             )
     return np.stack(images)
 
 
 def _arrays(logits: NDArray[np.float32], labels: NDArray[np.int64], kind: str) -> Arrays:
-    """Return what is kept of logits (N, K)."""
+    """Return the arrays to store for logits (N, K)."""
     if kind == "logits":
         return {"logits": logits}
     if kind == "top":

@@ -1,6 +1,7 @@
-"""Degradation profiles: what a model still recognises at each level of a gradual degradation.
+"""Degradation profiles, which are the accuracies at each level of a gradual degradation.
 
-Swingler 2022, "A Suite of Incremental Image Degradation Operators for Testing Image Classification Algorithms".
+They are defined by Swingler 2022, "A Suite of Incremental Image Degradation Operators for Testing Image Classification
+Algorithms".
 """
 
 from __future__ import annotations
@@ -25,12 +26,11 @@ FIFTEEN_OPERATORS = (
 )  # fmt: skip
 ProfileOver = Literal["ours", "figures", "tables"]
 LEFT_OUT: Mapping[ProfileOver, str] = {"figures": "random_noise", "tables": "fade_grey"}
-"""Which of the fifteen operators of Swingler 2022 its figures, and its tables, leave out: both means are over fourteen.
-"""
+"""The operator that the figures or the tables of Swingler 2022 exclude from their means."""
 DescribeLevel = Callable[[str, int, tuple[int, int, int], Mapping[str, Any]], str]
-"""(corruption, level, (H, W, C) of an image, parameters) -> what the level does to an image, in words."""
+"""A function that describes a level, given (corruption, level, shape (H, W, C) of an image, parameters)."""
 Ladders = Mapping[str, Mapping[int, SetRecord]]
-"""Degradation -> level -> its set."""
+"""The set of each level, by degradation."""
 
 
 def degradation_profiles(
@@ -38,8 +38,8 @@ def degradation_profiles(
 ) -> tuple[dict[str, Profile], Profile | None, list[str]]:
     """Return the profile of each degradation, their mean, and notes on the mean.
 
-    The mean is at the levels that all have, over ``ours``, all that the data set has of sets to test on, or the
-    fourteen of the paper's ``figures`` or ``tables``.
+    The mean is at the levels that all degradations have. It is over all test degradations of the dataset (``ours``), or
+    over the fourteen of the paper's ``figures`` or ``tables``.
     """
     found: dict[str, dict[int, SetRecord]] = {}
     for record in evaluation.records:
@@ -53,9 +53,11 @@ def degradation_profiles(
         return profiles, _mean([profiles[name] for name in names], [ladders[name] for name in names]), []
     fourteen = [name for name in FIFTEEN_OPERATORS if name != LEFT_OUT[over]]
     if missing := [name for name in fourteen if name not in names]:
-        lacking = f"the data set has no levels of {', '.join(missing)}."
-        return profiles, None, [f"No mean profile over the fourteen of the paper's {over}: {lacking}"]
-    note = f"The mean profile is over the fourteen operators of the paper's {over}: all fifteen but {LEFT_OUT[over]}."
+        lacking = f"because the dataset has no levels of {', '.join(missing)}."
+        return profiles, None, [f"There is no mean profile over the fourteen of the paper's {over}, {lacking}"]
+    note = (
+        f"The mean profile is over the fourteen operators of the paper's {over}: all fifteen except {LEFT_OUT[over]}."
+    )
     return profiles, _mean([profiles[name] for name in fourteen], [ladders[name] for name in fourteen]), [note]
 
 
@@ -100,7 +102,7 @@ def _mean(profiles: Sequence[Profile], ladders: Sequence[Mapping[int, SetRecord]
 
 
 def _profile(levels: list[int], columns: Mapping[str, Any], below: Callable[[int], FirstBelow]) -> Profile:
-    """Return a profile of accuracy, rank and probability at levels."""
+    """Return the profile of values at levels, with the first levels below each threshold."""
     first_below: dict[str, FirstBelow | None] = {}
     for threshold in THRESHOLDS:
         level = next(
@@ -112,7 +114,7 @@ def _profile(levels: list[int], columns: Mapping[str, Any], below: Callable[[int
 
 
 def _shape(data: DataSet, set_id: str) -> tuple[int, int, int] | None:
-    """Return the shape of a set's first image; None where there is none."""
+    """Return the shape of the first image of a set, or None if it cannot be read."""
     try:
         height, width, channels = data[set_id].image(0).shape
     except (CorruptsetError, OSError):

@@ -1,4 +1,4 @@
-"""`score_table`: mean performance under corruption and robustness index of any metric."""
+"""`score_table`: compute the mean performance under corruption and the robustness index of any metric."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from ..manifests.disk.atomic import write_atomic
 from ..manifests.manifest_file import result_path
 from ..manifests.records.models import Record
 from ..manifests.records.parsing import field_mistakes
+from ..quantities import plural
 from .formulas import rb_index
 from .outcomes import CLEAN
 from .published import EXTRA, FAMILIES, FAMILY_OF, FIFTEEN, SEVERITIES
@@ -33,12 +34,12 @@ METRICS = TypeAdapter(dict[str, dict[str, FiniteFloat]])
 
 
 class Performance(Record):
-    """A mean over sets."""
+    """The mean of a metric over sets."""
 
     mean: float | None
-    """In the unit of the table: mPC, where it is over all corruptions. Null where a set has no value."""
+    """The mean in the unit of the table, or null if a set has no value."""
     relative: float | None
-    """Divided by the clean value: rPC, where it is over all corruptions. Null where that is missing or zero."""
+    """The mean divided by the clean value, or null if the clean value is missing or 0."""
 
 
 class MetricScores(Record):
@@ -46,22 +47,21 @@ class MetricScores(Record):
 
     clean: float | None
     mpc: float | None
-    """Mean performance under corruption: over the corruptions of the mean over five severities."""
+    """The mean performance under corruption, which is the mean over corruptions of the mean over five severities."""
     rpc: float | None
-    """Relative performance under corruption: mPC / clean."""
+    """The relative performance under corruption, which is mPC divided by the clean value."""
     rb_index: float | None
-    """Robustness index: the mean loss over `rb_sets` sets, as a share of the clean value. Null where one of them has no
-    value.
-    """
+    """The robustness index, which is the mean loss over `rb_sets` sets as a fraction of the clean value. It is null if
+    one of the sets has no value."""
     rb_sets: int
     families: dict[str, Performance]
     corruptions: dict[str, Performance]
     missing: list[str]
-    """The sets that mPC needs and that have no value; the clean one among them, which rPC needs."""
+    """The sets without a value that mPC or rPC needs."""
 
 
 class TableScores(Record):
-    """What `score_table` returns."""
+    """The scores of all metrics of a table."""
 
     schema_version: int
     over: list[str]
@@ -73,7 +73,7 @@ class TableScores(Record):
         return self.table()._repr_html_()
 
     def table(self) -> Table:
-        """Return a row for each metric and mean: over all, a family, a corruption."""
+        """Return a table with a row per metric and mean (over all corruptions, a family, or one corruption)."""
         rows: list[list[str | float | None]] = []
         for name, scores in self.metrics.items():
             rows += [[name, "clean", scores.clean, None], [name, "mPC, rPC", scores.mpc, scores.rpc]]
@@ -91,22 +91,23 @@ def score_table(
     lower_is_better: Sequence[str] = (),
     out: str | Path | None = None,
 ) -> TableScores:
-    """Return mPC, rPC and RB-index of every metric of a table.
+    """Compute mPC, rPC and the RB-index of every metric of a table.
 
     Parameters
     ----------
     table : path or mapping
-        Set id -> metric -> value, or a file: a CSV with a column ``set`` and one for each metric; a JSON object of that
-        form; or, as mmdetection's robustness test writes it, corruption -> severity -> metric -> value, where severity
-        0 is ``clean`` and metrics may be of kinds, ``{"bbox": {"AP": 0.31}}``.
+        The values as set id -> metric -> value, or a file. A CSV file has the column ``set`` and one column per metric.
+        A JSON file has the same form as the mapping, or that of mmdetection's robustness test. This is corruption ->
+        severity -> metric -> value, where severity 0 is ``clean`` and metrics may be grouped by kind, for example
+        ``{"bbox": {"AP": 0.31}}``.
     corruptions : sequence of str, optional
-        What the means are over; by default the fifteen of ImageNet-C. The RB-index is over the sets of these that are
-        in the table; by default over all sets but ``clean`` and those of the four extra corruptions, which are to
-        validate on.
+        The corruptions that means are over, by default the fifteen of ImageNet-C. The RB-index is over their sets in
+        the table. By default it is over all sets except ``clean`` and those of the four extra corruptions, which are
+        for validation.
     lower_is_better : sequence of str
-        Metrics whose lower values are better, such as an error: their RB-index has the other sign (Flag = -1).
+        Metrics such as errors, of which lower values are better. Their RB-index has the opposite sign (Flag = -1).
     out : path, optional
-        A folder that receives score-table.json and score-table.csv.
+        A folder for score-table.json and score-table.csv.
 
     Returns
     -------
@@ -115,12 +116,11 @@ def score_table(
     Raises
     ------
     ScoreError
-        The table cannot be read or has mistakes: all of them listed. Sets that are missing are no mistake: they are
-        named.
+        If the table cannot be read or has mistakes. The message lists all of them. Missing sets are only noted.
 
     Notes
     -----
-    A family's mean is over its corruptions. Values keep their unit, fractions or per cent.
+    The mean of a family is over its corruptions. Values keep their unit, for example fractions or percent.
 
     References
     ----------
@@ -152,17 +152,16 @@ def score_table(
         one = found[name] = _scores(value_of, over, tests, -1 if name in lower_is_better else 1)
         if one.missing:
             lacking = "mPC" if one.mpc is None else "rPC"
-            notes.append(f"{name}: no {lacking}: {len(one.missing)} sets have no value: {first_few(one.missing, 20)}.")
+            notes.append(
+                f"{name}: There is no {lacking}, because these sets have no value: {first_few(one.missing, 20)}."
+            )
         if one.clean == 0:
-            notes.append(f"{name}: the clean value is 0, so there is no rPC and no RB-index.")
+            notes.append(f"{name}: There is no rPC and no RB-index, because the clean value is 0.")
         if without := [set_id for set_id in tests if set_id not in value_of]:
-            notes.append(f"{name}: no RB-index: {first_few(without, 20)} without a value.")
+            notes.append(f"{name}: There is no RB-index, because these sets have no value: {first_few(without, 20)}.")
     known = {CLEAN, *(set_id for name in over for set_id in _severities(name))}
     if others := [set_id for set_id in values if set_id not in known]:
-        notes.append(
-            f"{len(others)} sets do not count in mPC, as they are not among the corruptions of the means: "
-            f"{first_few(others)}."
-        )
+        notes.append(f"mPC excludes {plural(len(others), 'set')} of other corruptions: {first_few(others)}.")
     scores = TableScores(schema_version=TABLE_SCORES_VERSION, over=over, metrics=found, notes=notes)
     if out is not None:
         folder = result_path(out)
@@ -187,7 +186,7 @@ def _refuse_unknown(option: str, names: Sequence[str], known: Collection[str], w
 
 
 def _scores(value_of: Mapping[str, float], over: Sequence[str], tests: Sequence[str], flag: int) -> MetricScores:
-    """Return the scores of one metric; `tests` are the sets of the RB-index."""
+    """Return the scores of one metric, where `tests` are the sets of the RB-index."""
     clean = value_of.get(CLEAN)
 
     def performance(values: Sequence[float | None]) -> Performance:
@@ -217,7 +216,7 @@ def _scores(value_of: Mapping[str, float], over: Sequence[str], tests: Sequence[
 
 
 def _read(where: str, path: Path) -> Any:
-    """Return a JSON file's object, or the rows of a CSV."""
+    """Return the object of a JSON file, or the rows of a CSV file."""
     try:
         text = read_text(path, MOST_BYTES)
     except OSError as e:
@@ -227,14 +226,14 @@ def _read(where: str, path: Path) -> Any:
             return json.loads(text)
         except (ValueError, RecursionError) as e:
             raise ScoreError(
-                f"{where} is not JSON: {e}. Give a CSV (.csv) or a JSON file; docs/detection.md says how they look."
+                f"{where} is not JSON: {e}. Expected a CSV (.csv) or JSON file as in docs/detection.md."
             ) from None
     head, *lines = [*filter(None, csv.reader(text.splitlines()))] or [[]]
     key = next((name for name in SET_COLUMNS if name in head), None)
     if key is None or len(head) < 2 or len(set(head)) < len(head):
         raise ScoreError(
-            f"{where} has the columns {', '.join(head) or 'none'}; expected set, and then one for each metric, all "
-            "different."
+            f"{where} has the columns {', '.join(head) or 'none'}; expected set and one column per metric, each with a "
+            "different name."
         )
     rows, problems = list[tuple[str, dict[str, str]]](), list[str]()
     for line, cells in enumerate(lines, 2):
@@ -249,18 +248,18 @@ def _read(where: str, path: Path) -> Any:
 
 
 def _checked(where: str, values: Any) -> Metrics:
-    """Return the metrics by set, or raise with all that is no finite number."""
+    """Return the metrics by set, or raise ScoreError with all values that are not finite numbers."""
     of_csv = isinstance(values, list) and all(isinstance(row, tuple) for row in values)
     if not values or not (of_csv or isinstance(values, Mapping)):
         raise ScoreError(
-            f"{where} names no set; expected set id -> metric -> value, such as {{'fog/3': {{'AP': 0.31}}}}."
+            f"{where} contains no sets; expected set id -> metric -> value, such as {{'fog/3': {{'AP': 0.31}}}}."
         )
     if "schema_version" in values:
-        raise ScoreError(f"{where} is no table but a record of scores: `corruptset compare` takes scores.json.")
+        raise ScoreError(f"{where} is a scores file, not a table. Pass scores.json to `corruptset compare`.")
     problems, sets = [], dict[str, Mapping[str, float]]()
     for set_id, metrics in values if of_csv else _flat(values):
         if set_id in sets and sets[set_id] != metrics:
-            problems.append(f"{set_id}: is there twice, with other values")
+            problems.append(f"{set_id}: occurs twice with different values")
         sets[set_id] = metrics
     try:
         valid = METRICS.validate_python(sets, strict=not of_csv)
@@ -272,7 +271,7 @@ def _checked(where: str, values: Any) -> Metrics:
 
 
 def _flat(values: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield set ids with their metrics; those of a kind (bbox) have its name."""
+    """Yield set ids with their metrics. The names of grouped metrics begin with the group, for example bbox."""
     for name, inner in values.items():
         nested = isinstance(inner, Mapping) and inner and all(str(key).isdecimal() for key in inner)
         for severity, metrics in inner.items() if nested else [(None, inner)]:

@@ -1,4 +1,4 @@
-"""A scores file: written, and read back as strictly as a manifest."""
+"""Write and read scores files."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from .records import Scores
 
 SCORES = "scores.json"
 SETS = "sets.csv"
-MOST_BYTES = 512 << 20
-"""Of a scores file: one of 5,250 two-factor sets and 1,000 resamples has under 3 MB."""
+MAX_BYTES = 512 << 20
 
 
 def load_scores(path: str | Path) -> Scores:
@@ -27,28 +26,28 @@ def load_scores(path: str | Path) -> Scores:
     Parameters
     ----------
     path : str or Path
-        ``scores.json``, whatever it is called, or the folder that `score` wrote it into.
+        The file ``scores.json``, which may have another name, or its folder.
 
     Raises
     ------
     ScoreError
-        It cannot be read, or is no scores file; with every field that is wrong.
+        If the file cannot be read or is not a valid scores file. The message lists all invalid fields.
     """
     file = Path(path) / SCORES if os.path.isdir(path) else Path(path)
     try:
-        data = read_regular(file, MOST_BYTES)
+        data = read_regular(file, MAX_BYTES)
     except OSError as e:
         raise ScoreError(
-            f"The scores {file} cannot be read: {reason(e)}. Expected what `corruptset score --out FOLDER` writes."
+            f"The scores {file} cannot be read: {reason(e)}. Expected a file from `corruptset score --out FOLDER`."
         ) from None
     scores, mistakes = record_or_mistakes(Scores, data)
     if scores is None:
-        raise ScoreError(f"{file} is no scores file that this release reads:\n{listed(mistakes)}")
+        raise ScoreError(f"{file} is not a scores file of this release:\n{listed(mistakes)}")
     return scores
 
 
 def write_scores(scores: Scores, folder: Path) -> None:
-    """Write ``scores.json`` and ``sets.csv`` into a folder, which is made where it is not there."""
+    """Write ``scores.json`` and ``sets.csv`` to a folder, which is created if necessary."""
     result_path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     write_atomic(folder / SCORES, scores_bytes(scores))
@@ -61,12 +60,12 @@ def write_scores(scores: Scores, folder: Path) -> None:
 
 
 def scores_bytes(scores: Scores) -> bytes:
-    """Return scores.json: fields in the model's order, a score's resamples on one line."""
+    """Return the content of scores.json, with the resamples of a score on one line."""
     value = scores.as_json()
     resamples = value.pop("resamples")
     text = json.dumps(value | {"resamples": None}, ensure_ascii=False, indent=1, allow_nan=False)
     if resamples is not None:
-        # a line a number would be half of the file
+        # One line per number would double the number of lines.
         lines = ",\n".join(f"   {json.dumps(name)}: {json.dumps(rows)}" for name, rows in resamples["values"].items())
         head = json.dumps({key: one for key, one in resamples.items() if key != "values"})[1:-1]
         before, _, after = text.rpartition('"resamples": null')

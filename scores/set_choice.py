@@ -1,4 +1,4 @@
-"""Which sets of a data set are meant: ids, aliases, and patterns of them."""
+"""Select sets of a dataset by ids, aliases and patterns."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from .outcomes import CLEAN
 
 
 def choose(data: DataSet, globs: Sequence[str] | None) -> list[str]:
-    """Return the sets that patterns of ids and aliases fit; all without patterns.
+    """Return the sets whose id or alias matches a pattern, or all sets without patterns.
 
     Raises
     ------
     UnknownSet
-        A pattern fits no set.
+        If a pattern matches no set.
     """
     if globs is None:
         return data.set_ids
@@ -26,7 +26,7 @@ def choose(data: DataSet, globs: Sequence[str] | None) -> list[str]:
 
 
 def choose_predicted(data: DataSet, globs: Sequence[str] | None) -> list[str]:
-    """Return the sets that patterns fit; ``clean`` need not be in the data set."""
+    """Return the sets that match patterns, where ``clean`` need not be in the dataset."""
     globs = [globs] if isinstance(globs, str) else globs
     if globs is None or CLEAN in data or CLEAN not in globs:
         return choose(data, globs)

@@ -1,4 +1,4 @@
-"""Tables, and how they are written: CSV for programs, Markdown, LaTeX and HTML for people."""
+"""Tables that are written as CSV, Markdown, LaTeX and HTML."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from ..manifests.records.report import printable
 
 Kind = Literal["text", "whole", "percent", "points", "number"]
 Cell = str | int | float | None
-"""None is a score that cannot be had."""
+"""The content of a cell, where None is a missing score."""
 
 MISSING = "-"
 MOST_CELLS, MOST_IN_A_NOTEBOOK = 20_000, 400
-"""Cells of a table on a page, and of one in a notebook."""
+"""The largest number of cells of a table on a page and in a notebook."""
 FORMATS = {"percent": (100, ".2f"), "points": (100, "+.2f"), "number": (1, ".3f")}
-"""Kind of a number -> what it is multiplied by, and its format for people; a CSV has twelve significant digits."""
+"""The factor and the format of each kind of number. CSV files have twelve significant digits instead."""
 UNITS = {"percent": " %", "points": ", points"}
 
 
@@ -32,11 +32,10 @@ class Column:
 
     title: str
     kind: Kind = "percent"
-    """``percent``: a fraction, which is shown times 100. ``points``: a difference of fractions, times 100, with its
-    sign.
-    """
+    """The kind of the cells. ``percent`` is for fractions that are shown as percentages, and ``points`` is for
+    differences of fractions that are shown in percentage points with a sign."""
     end: Literal["low", "high"] | None = None
-    """Which end of the interval of the column before it, where it is one: the low end comes first."""
+    """The end of the interval of the column before, if it is one. The low end comes first."""
 
     @property
     def heading(self) -> str:
@@ -44,7 +43,7 @@ class Column:
         return self.title + UNITS.get(self.kind, "")
 
     def shown(self, cell: Cell) -> str:
-        """Return a cell for people."""
+        """Return the rounded text of a cell."""
         if cell is None or isinstance(cell, str) or self.kind not in FORMATS:
             return MISSING if cell is None else str(cell)
         factor, digits = FORMATS[self.kind]
@@ -52,13 +51,13 @@ class Column:
         return text.lstrip("+-") if float(text) == 0 else text
 
     def exact(self, cell: Cell) -> str:
-        """Return a cell for programs: empty where there is no value."""
+        """Return the exact text of a cell, which is empty for a missing value."""
         if cell is None or isinstance(cell, str) or self.kind not in FORMATS:
             return "" if cell is None else str(cell)
         return f"{FORMATS[self.kind][0] * cell:.12g}"
 
     def between(self, low: Cell = None, high: Cell = None) -> str:
-        """Return an interval for people; empty where there is none."""
+        """Return the rounded text of an interval, or an empty text without an interval."""
         return "" if low is None or high is None else f"{self.shown(low)} to {self.shown(high)}"
 
 
@@ -68,7 +67,7 @@ def columns(kind: Kind, *titles: str) -> list[Column]:
 
 
 def with_ends(*columns: Column) -> list[Column]:
-    """Return columns, each with those of the ends of its interval behind it."""
+    """Return columns, each followed by columns for the ends of its interval."""
     return [
         own
         for c in columns
@@ -78,7 +77,7 @@ def with_ends(*columns: Column) -> list[Column]:
 
 @dataclass(frozen=True)
 class Table:
-    """A table with a name, which its files have too."""
+    """A table, whose name is also that of its files."""
 
     name: str
     title: str
@@ -87,21 +86,21 @@ class Table:
     notes: Sequence[str] = ()
 
     def csv(self) -> str:
-        """Return the table as CSV; a cell without a value is empty."""
+        """Return the table as CSV, where missing values are empty."""
         out = io.StringIO()
         lines = [[column.heading for column in self.columns], *self._texts(Column.exact)]
         csv.writer(out, lineterminator="\n").writerows([printable(text) for text in line] for line in lines)
         return out.getvalue()
 
     def markdown(self) -> str:
-        """Return the table for a page in Markdown (GitHub's), numbers aligned to the right."""
+        """Return the table in GitHub's Markdown, with numbers aligned to the right."""
         marks = ["---" if column.kind == "text" else "---:" for column in self.columns]
         head, *body = self._lines(markdown_text)
         notes = "".join(f"\n{markdown_text(note)}\n" for note in self.notes)
         return "".join(f"| {' | '.join(line)} |\n" for line in [head, marks, *body]) + notes
 
     def latex(self) -> str:
-        """Return the table as LaTeX's ``tabular``, which needs no package; its title is a comment."""
+        """Return the table as a LaTeX ``tabular``, with the title as a comment. It needs no package."""
         aligned = "".join("l" if column.kind == "text" else "r" for column in self.columns)
         head, *body = (" & ".join(line) + " \\\\\n" for line in self._lines(_latex_cell))
         comments = "".join(f"% {line}\n" for text in (self.title, *self.notes) for line in printable(text).splitlines())
@@ -112,12 +111,12 @@ class Table:
         return [[write(*pair) for pair in zip(self.columns, row, strict=True)] for row in self.rows]
 
     def _lines(self, escaped: Callable[[str], str]) -> list[list[str]]:
-        """Return headings and rows for people."""
+        """Return the headings and the rows with rounded numbers."""
         lines = [[column.heading for column in self.columns], *self._texts(Column.shown)]
         return [[escaped(text) for text in line] for line in lines]
 
     def on_page(self, most: int = MOST_CELLS) -> PageTable:
-        """Return the table as a page has it: few cells, no empty column."""
+        """Return the part of the table that a page shows, which has a limited number of cells and no empty columns."""
         filled = [any(row[at] is not None for row in self.rows) for at in range(len(self.columns))]
         places = [at for at, column in enumerate(self.columns) if column.end is None and (filled[at] or at == 0)]
         kept = self.rows[: max(1, most // len(places))]
@@ -125,7 +124,7 @@ class Table:
         return PageTable(self, [self.columns[at] for at in places], rows, len(self.rows) - len(kept))
 
     def _cell(self, row: Sequence[Cell], at: int) -> tuple[str, str]:
-        """Return a cell, and its interval where the two ends of one follow."""
+        """Return the text of a cell, and that of its interval if its ends follow."""
         column, ends = self.columns[at], [column.end for column in self.columns[at + 1 : at + 3]]
         return column.shown(row[at]), column.between(*row[at + 1 : at + 3]) if ends == ["low", "high"] else ""
 
@@ -138,30 +137,30 @@ class Table:
         return f"<table><caption>{escape(self.title)}</caption><tr>{heads}</tr>{body}</table>{more}"
 
     def to_pandas(self) -> Any:
-        """Return the table as a pandas DataFrame, its columns by their titles; fractions are 0..1.
+        """Return the table as a pandas DataFrame with the titles as column names and fractions from 0 to 1.
 
         Raises
         ------
         ScoreError
-            pandas is not installed.
+            If pandas is not installed.
         """
         titles = [column.title for column in self.columns]
         return data_frame([dict(zip(titles, row, strict=True)) for row in self.rows])
 
 
 class PageTable(NamedTuple):
-    """A table as a template writes it out."""
+    """The part of a table that a template shows."""
 
     table: Table
     columns: Sequence[Column]
     rows: Sequence[Sequence[tuple[str, str]]]
-    """The text of each cell, and the interval below it or nothing."""
+    """The text of each cell and that of its interval, which may be empty."""
     left_out: int
-    """Rows that are not shown."""
+    """The number of rows that are not shown."""
 
 
 def data_frame(rows: Sequence[Mapping[str, Any]]) -> Any:
-    """Return rows as a pandas DataFrame, or raise ScoreError where pandas is not installed."""
+    """Return rows as a pandas DataFrame, or raise ScoreError if pandas is not installed."""
     try:
         import pandas
     except ImportError as e:
@@ -173,7 +172,7 @@ def data_frame(rows: Sequence[Mapping[str, Any]]) -> Any:
 
 _LATEX = str.maketrans(
     {letter: f"\\{letter}" for letter in "{}&%$#_"}
-    # after the end of a row, LaTeX takes these for an argument and a variant of it
+    # LaTeX would parse these as an argument at the beginning of a row.
     | {letter: f"{{{letter}}}" for letter in "[]*"}
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
     | {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': "''"}
@@ -181,7 +180,7 @@ _LATEX = str.maketrans(
 
 
 def latex_text(text: str) -> str:
-    """Return text as LaTeX takes it.
+    """Return text with the special characters of LaTeX escaped.
 
     Examples
     --------

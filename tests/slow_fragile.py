@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from types import SimpleNamespace
 
 import numpy as np
+import plain_scores
 
 from corruptset.manifests.records.models import RegionRecord
 
@@ -62,6 +64,12 @@ def slow_flips(records, right, predicted, shrunk):
     return rows
 
 
+@functools.cache
+def all_draws(seed, units):
+    """Return the units of each of the 1,000 bootstrap resamples."""
+    return [plain_scores.drawn(seed, units, resample) for resample in range(1000)]
+
+
 def slow_rates(rows, group, score, seed):
     """Return the rates of a group, averaged over images, its anchors, and the interval; None where no anchor counts.
 
@@ -80,9 +88,7 @@ def slow_rates(rows, group, score, seed):
     means = np.mean([image for image in images if image is not None], axis=0).tolist()
     rates = dict(zip(("rate", "positive", "negative", "minimal"), means, strict=True))
     resampled = []
-    for first in range(0, 1000 if len(images) > 1 else 0, 100):
-        generator = np.random.Generator(np.random.Philox(key=[seed, first]))
-        for drawn in generator.integers(0, len(images), (100, len(images)), dtype=np.int64).tolist():
-            own = [images[i][0] for i in drawn if images[i] is not None]
-            resampled += [sum(own) / len(own)] if own else []
+    for drawn in all_draws(seed, len(images)) if len(images) > 1 else ():
+        own = [images[i][0] for i in drawn if images[i] is not None]
+        resampled += [sum(own) / len(own)] if own else []
     return {**rates, "anchors": anchors}, np.quantile(resampled, [0.025, 0.975]) if resampled else None

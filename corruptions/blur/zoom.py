@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from ...references import HENDRYCKS_2019
 from ..arithmetic import over_255
-from ..kernels import inlined, inner, kernel
+from ..kernels import RUN, inlined, inner, kernel, stretch
 from ..levels import ROUNDING, half
 from ..registry import Images, Keys, Parameter, corruption
-from ..vectors import RUN, stretch
 
 
 def zoom_factors(stop: float, step: float) -> list[float]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import cv2
 import numpy as np
 
 from ...errors import ImageError
@@ -19,6 +18,8 @@ def through_jpeg(images: Images, quality: int, *, swapped: bool = False) -> Imag
     OpenCV expects colour images as BGR. With `swapped` the image is not converted, so that the encoder takes red for
     blue.
     """
+    import cv2  # so that the declaration is known without it
+
     height, width, channels = images.shape[1:]
     if max(height, width) > _MAX_SIDE:
         raise ImageError(

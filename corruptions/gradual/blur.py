@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import cv2
 import numpy as np
 
 from ...quantities import plural
@@ -126,6 +125,8 @@ def global_blur(images: Images, keys: Keys, *, level: int, reach: int) -> Images
     The window is 2 reach + 1 pixels wide and high. As in OpenCV's ``blur``, the image has reflect padding and means are
     rounded. The published reach is 2.
     """
+    import cv2  # so that the declaration is known without it
+
     out = np.empty_like(images)
     for image, target in zip(images, out, strict=True):
         cv2.blur(image, (2 * reach + 1, 2 * reach + 1), target)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import cv2
 import numpy as np
 
 from ...quantities import plural
@@ -61,6 +60,8 @@ _LINES: Any = {
 
 
 def _drawn_over(images: Images, value: int, ends: Wholes) -> Images:
+    import cv2  # so that the declaration is known without it
+
     out = images.copy()
     for image, (start, end) in zip(out, ends.tolist(), strict=True):
         cv2.line(image, start, end, (value,) * images.shape[3], 1, cv2.LINE_AA)

@@ -145,7 +145,7 @@ def read_model_file(path: Path) -> ModelFile:
     except RecipeError as e:
         raise ModelError(str(e)) from None
     except ValidationError as e:
-        raise ModelError(mistakes(where, mistake_lines(e, ModelFile))) from None
+        raise ModelError(mistakes(where, mistake_lines(e))) from None
 
 
 def class_folders(path: Path) -> tuple[str, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 
-import cv2
 import numpy as np
 
 from ...errors import ParameterError
@@ -70,6 +69,8 @@ def _grey(texture):  # type: ignore[no-untyped-def]
 
 def _resized(texture: Texture, scale: float, channels: int) -> Texture:
     """Return a texture after resizing, converted to grey if the images have one channel."""
+    import cv2  # so that the declaration is known without it
+
     if scale != 1.0:
         texture = np.asarray(cv2.resize(texture, (0, 0), fx=scale, fy=scale), np.uint8)
     if channels == 1:

@@ -6,7 +6,6 @@ The distance is a 5x5 chamfer in whole numbers. OpenCV has one too, but its valu
 
 from __future__ import annotations
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -101,6 +100,8 @@ def deepen(liquids: NDArray[np.uint8], reach: float, opacity: float) -> NDArray[
     (N, H, W) ndarray of float32
         Zero in a layer without liquid.
     """
+    import cv2  # so that the declaration is known without it
+
     count, height, width = liquids.shape
     edges = np.stack([cv2.Canny(liquid, 50, 150) for liquid in liquids])
     distances = np.empty((count, height + 4, width + 4), np.int32)

@@ -150,7 +150,7 @@ def _options(
     try:
         return ExportOptions.model_validate(given)
     except ValidationError as e:
-        lines = mistake_lines(e, ExportOptions)
+        lines = mistake_lines(e)
         raise ParameterError(f"The options of the export cannot be used:\n{listed(lines)}") from None
 
 

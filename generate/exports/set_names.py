@@ -49,7 +49,7 @@ def read_severities(path: str | Path) -> dict[str, tuple[str, ...]]:
     except OSError as e:
         raise BuildError(f"{where} cannot be read: {reason(e)}. Expected a TOML file.") from e
     except ValidationError as e:
-        raise BuildError(mistakes(where, mistake_lines(e, SeverityFile))) from None
+        raise BuildError(mistakes(where, mistake_lines(e))) from None
     except RecipeError as e:
         raise BuildError(str(e)) from None
 

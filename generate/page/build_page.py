@@ -11,7 +11,6 @@ from ...manifests.records.models import Manifest, SetRecord, StageRecord
 from ...pages.document import render
 from ..pixels.matrix import Block, blocks_of, number_of, thinned
 from .corruption_notes import OTHER, corruption_notes
-from .loaders import fitting_loaders
 from .similarity import (
     METRICS,
     aimed_rows,
@@ -74,7 +73,7 @@ def build_page(data: DataSet, clean_of: CleanOf | None = None) -> bytes:
         "corruptions": list(dict.fromkeys(name for block in blocks for name in page.corruptions(block))),
         "severities": sorted(number for number in numbers if number is not None),
         "clean": thumbnails.clean(),
-        "loaders": fitting_loaders(manifest, thumbnails.records, thumbnails.shape),
+        "example": next((block.sets[0] for block in blocks), "clean"),
         "regions": region_thumbnails(data),
         "has_region_table": holds_region_table(manifest),
         "aimed": aimed_rows(blocks, page.records),

@@ -95,6 +95,8 @@ class Job:
     """Tells one call of `build` from another in the same process."""
     origin: Origin = NOWHERE
     """What sidecars say that their parts belong to."""
+    in_memory: bool = False
+    """Whether parts are made without writing files, to estimate a build."""
     file: Path | None = None
     """Where workers read this from. It stands for as long as they are to work; the next build removes that of one that
     was killed.

@@ -134,12 +134,12 @@ class BuildOptions:
 
     @property
     def selection(self) -> dict[str, Any]:
-        """What `select` takes."""
+        """The arguments of `select`."""
         return {name: getattr(self, name) for name in ("samples", "first", "per_class", "ids", "per_super_category")}
 
     @property
     def workers(self) -> int:
-        """How many processes."""
+        """The number of worker processes."""
         return worker_count(self.jobs)
 
 

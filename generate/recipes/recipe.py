@@ -247,7 +247,7 @@ def recipe_of(data: Mapping[str, Any], where: str, problems: Sequence[str] = ())
     try:
         recipe = Recipe.model_validate(data)
     except ValidationError as e:
-        problems += mistake_lines(e, Recipe)
+        problems += mistake_lines(e)
     try:
         problems += _problems_of_sets(data) if recipe is None else recipe._with_own_table[2]
     except CorruptsetError as e:

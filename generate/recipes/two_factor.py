@@ -150,7 +150,7 @@ def with_severities(recipe: Recipe, severities: Sequence[int]) -> Recipe:
         return Recipe.model_validate(data)
     except ValidationError as e:
         raise RecipeError(
-            f"The severities of the recipe {recipe.name} cannot be used:\n{listed(mistake_lines(e, Recipe))}"
+            f"The severities of the recipe {recipe.name} cannot be used:\n{listed(mistake_lines(e))}"
         ) from None
 
 

@@ -43,7 +43,7 @@ class RemakeOptions:
 
     @property
     def workers(self) -> int:
-        """How many processes."""
+        """The number of worker processes."""
         return worker_count(self.jobs)
 
 

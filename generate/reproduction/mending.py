@@ -146,7 +146,7 @@ class Mending:
         sinks = tuple(sink for sink in self.job.sinks if sink.kind in kinds)
         job = replace(self.job, directory=folder, sinks=sinks, token=f"{self.job.token}-{folder.name}")
         with Workers(self.options.workers) as workers:
-            run(job, parts, workers, done=done)
+            run(job, parts, workers, on_part=done)
         return folder
 
     def whole_parts(self, needed: Iterable[tuple[int, str]]) -> list[Part]:

@@ -61,7 +61,7 @@ def page(
     out : path, optional
         The file, which must be outside of datasets. The default is ``<name>-<version>.html`` next to the dataset.
     labels, images, groups : optional
-        What the build was given to read its source.
+        The options with which the build read its source.
     progress : callable or bool, optional
         Called with the step, what is done and the total. By default a bar is shown in a terminal and in a notebook;
         False shows none.

@@ -10,7 +10,7 @@ import numpy as np
 from blake3 import blake3
 
 from ...digests import digest_of
-from ...errors import BuildError, FinishedDataset, VerificationError, first_few, listed
+from ...errors import BuildError, FinishedDataset, VerificationError, first_few, listed, require_build
 from ...manifests.disk.jsonl import read_jsonl
 from ...manifests.disk.remote import local_folder
 from ...manifests.paths import CONTACT, MANIFEST, PAGE, README, set_path, unfinished_folder
@@ -95,7 +95,7 @@ def rebuild(
     sets : sequence of str, optional
         Patterns of set ids and aliases, by default all sets of the manifest.
     labels, images, groups : optional
-        What the build was given to read its source.
+        The options with which the build read its source.
     frost_textures : path, optional
         The folder of frost textures that the dataset was built with.
     plugins : sequence of str or path, optional
@@ -126,6 +126,7 @@ def rebuild(
     MachineError, Interrupted
         As of `build`; the same call resumes.
     """
+    require_build()
     out = local_folder(out, "data sets are rebuilt in")
     with resumable(out) as place:
         data = DataSet(release_folder(manifest))

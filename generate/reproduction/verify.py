@@ -64,7 +64,7 @@ def verify(
     source : str or Source, optional
         Where the samples came from; not needed for a build of ``sample``.
     labels, images, groups : optional
-        What the build was given to read its source.
+        The options with which the build read its source.
     calibration_side : int, optional
         The reference side of the calibration, in place of the one in the manifest.
     frost_textures : path, optional

@@ -30,11 +30,11 @@ from .sink import Run, file_record, json_text, row_records, rows_at
 class SetWriter:
     """The images of one set x one run, which `add` takes batch by batch.
 
-    `finish` may run in another thread, while other sets are made.
+    `finish` may run in another thread, while other sets are made. If `directory` is None, no file is written.
     """
 
     def __init__(
-        self, set_id: str, run: Run, sinks: Sequence[Sink], *, directory: Path, encoding: Encoding,
+        self, set_id: str, run: Run, sinks: Sequence[Sink], *, directory: Path | None, encoding: Encoding,
         samples: Sequence[Sample],
         measured: frozenset[int], multiscale: frozenset[int] = frozenset(),
     ) -> None:  # fmt: skip
@@ -100,13 +100,18 @@ class SetWriter:
                 path, row = shard_path(self._set_id, self._run.number), position
             else:
                 path = sink.image_path(self._set_id, self._samples[position])
-                folder = path.rpartition("/")[0]
-                if folder not in self._folders:
-                    make_folder(self._directory, folder)
-                    self._folders.add(folder)
-                write_file(f"{os.fspath(self._directory)}/{path}", data)
+                self._write_image(path, data)
             records[position] = file_record(json_text(path), row, len(data), sha256)
             self.byte_count += len(data)
+
+    def _write_image(self, path: str, data: bytes) -> None:
+        if self._directory is None:
+            return
+        folder = path.rpartition("/")[0]
+        if folder not in self._folders:
+            make_folder(self._directory, folder)
+            self._folders.add(folder)
+        write_file(f"{os.fspath(self._directory)}/{path}", data)
 
     @property
     def whole(self) -> bool:
@@ -140,9 +145,12 @@ class SetWriter:
             build=sink.title,
             encoding="raw" if sink.encoding.lossless else sink.encoding.format,
         )
-        make_folder(self._directory, path.rpartition("/")[0])
-        target = self._directory / path
-        size, sha256 = write_large(target, pieces)
+        if self._directory is None:
+            data = b"".join(map(bytes, pieces))
+            size, sha256 = len(data), sha256_bytes(data)
+        else:
+            make_folder(self._directory, path.rpartition("/")[0])
+            size, sha256 = write_large(self._directory / path, pieces)
         self.shard, self._encoded = FileRecord(path=path, bytes=size, sha256=sha256), []
 
     def lines(self) -> bytes:

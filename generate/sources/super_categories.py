@@ -97,5 +97,5 @@ def read_super_categories(given: str | Path) -> SuperCategories:
     except RecipeError as e:
         raise SourceError(str(e)) from None
     except ValidationError as e:
-        lines = listed(mistake_lines(e, SuperCategories))
+        lines = listed(mistake_lines(e))
         raise SourceError(f"{where} has mistakes:\n{lines}") from None

@@ -1,1 +1,1 @@
-"""What workers do: parts made, and committed by their sidecars."""
+"""The work on the parts of a build, in one process or in many."""

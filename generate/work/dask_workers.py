@@ -47,7 +47,7 @@ RETRIES = 3
 
 _CALL = "getattr(__import__('corruptset.generate.work.dask_workers', fromlist=['*']), function)(*arguments)"
 _START = "`dask worker ADDRESS --nworkers -1 --nthreads 1`"
-_RESUME = "What was committed is kept. Run the same command again to resume."
+_RESUME = "Committed parts are kept. Run the same command again to resume."
 
 _one_at_a_time = threading.Lock()
 """A worker may have several threads, but what it keeps between parts can be used by only one."""
@@ -57,12 +57,12 @@ _fit: set[str] = set()
 
 @contextmanager
 def connected(scheduler: str | Client | None) -> Iterator[Client | None]:
-    """Yield the client of a scheduler, or None without one.
+    """Yield the client of a scheduler, or None if no scheduler is given.
 
     Raises
     ------
     BuildError
-        There is no such scheduler, or one of its workers has another corruptset or none.
+        If the scheduler does not answer, or if a worker has no corruptset or another version of it.
     """
     if scheduler is None:
         return (yield None)

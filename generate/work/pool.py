@@ -31,8 +31,8 @@ def run(
     parts: Sequence[Part],
     workers: Workers,
     *,
-    done: Callable[[PartDone], None],
-    made: Callable[[int], None] = lambda images: None,
+    on_part: Callable[[PartDone], None],
+    on_progress: Callable[[int], None] = lambda images: None,
     client: Client | None = None,
 ) -> None:
     """Make and commit parts in this process, in `workers`, or in the workers of a Dask `client`.
@@ -43,9 +43,9 @@ def run(
     parts : sequence of Part
     workers : Workers
         They are killed if the parts cannot be finished, because the caller then releases the lock of the build.
-    done : callable
+    on_part : callable
         Called for each finished part.
-    made : callable, optional
+    on_progress : callable, optional
         Called periodically with the number of images that were made so far, including those of unfinished parts.
     client : distributed.Client, optional
 
@@ -66,20 +66,20 @@ def run(
                 def count(more: int) -> None:
                     nonlocal images
                     images += more
-                    made(images)
+                    on_progress(images)
 
                 for part in parts:
-                    done(process(job, part, count))
+                    on_part(process(job, part, count))
                 return
             write_atomic(file, pickle.dumps(replace(job, directory=directory, file=file)))
             if client is not None:
-                return run_parts(client, file, parts, done)
+                return run_parts(client, file, parts, on_part)
             counter.touch()
             workers.run(
                 partial(_work, directory, file, counter),
                 whole_runs(parts, min(workers.limit, len(parts))),
-                lambda _, records: list(map(done, records)),
-                poll=lambda: made(counter.stat().st_size),
+                lambda _, records: list(map(on_part, records)),
+                poll=lambda: on_progress(counter.stat().st_size),
                 describe=lambda some: "; ".join(part.described for part in some),
             )
     except BaseException:
@@ -116,9 +116,9 @@ def machine_error(error: OSError, directory: str | Path) -> MachineError:
 
 
 def whole_runs(parts: Sequence[Part], jobs: int) -> list[list[Part]]:
-    """Return parts as they are handed out: whole runs, then part by part.
+    """Group parts into tasks for workers. The first tasks are whole runs, and the last ones are single parts.
 
-    A whole run is decoded once; its parts alone let workers end together.
+    The images of a whole run are decoded only once, and the small tasks let all workers finish at about the same time.
     """
     runs = [list(some) for _, some in groupby(parts, lambda part: part.run.number)]
     whole = max(0, len(runs) - jobs)

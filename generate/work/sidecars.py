@@ -1,6 +1,6 @@
-"""Sidecars: a file for every committed part, from which the records of its images are written.
+"""Sidecars, which are files that record the images of committed parts.
 
-A sidecar that is damaged, or that belongs to another build, is ignored.
+A sidecar that is damaged or that belongs to another build does not count.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ class PartSet(Record):
     """The images of one set in a part."""
 
     pixels: str
-    """The BLAKE3 hashes of the pixels of all images, with 64 hexadecimal digits each, without separators."""
+    """The concatenated BLAKE3 digests of all images' pixels, each with 64 hexadecimal digits."""
     lines: bytes
     """The rows of ``sets/<set id>.jsonl``."""
     files: int
-    """The number of files and rows that store the images."""
+    """The number of image files and rows of shards."""
     bytes: int
-    """The total size of the stored images."""
+    """The total size of these files and rows."""
     shard: FileRecord | None
-    """The HDF5 shard."""
+    """The HDF5 shard, or None."""
     metrics: list[list[Any]]
-    """[sample, PSNR, SSIM, fraction changed, MS-SSIM] for some of the images."""
+    """Rows of sample, PSNR, SSIM, fraction of changed pixels and MS-SSIM for some images."""
 
     @property
     def count(self) -> int:
@@ -44,7 +44,7 @@ class Sidecar(Record):
     build: str
     """`Origin.build`."""
     resources: dict[str, str]
-    """`Origin.resources` that the pixels of the part depend on."""
+    """The entries of `Origin.resources` that affect the pixels of the part."""
     run: int
     first: int
     """The first sample."""
@@ -61,28 +61,28 @@ class Sidecar(Record):
 
 
 def sidecar_path(directory: Path, name: str) -> Path:
-    """Return the path of the sidecar of a part."""
+    """Return the path of a part's sidecar."""
     return directory / PARTS_FOLDER / f"{name}.json"
 
 
 def write_sidecar(directory: Path, name: str, sidecar: Sidecar) -> None:
-    """Write the sidecar of a part, which commits it."""
+    """Write a sidecar, which commits the part."""
     write_hashed(sidecar_path(directory, name), sidecar.model_dump_json().encode())
 
 
 def read_sidecar(path: Path) -> Sidecar:
-    """Return a sidecar, or raise `MachineError` if it was damaged after it was written."""
+    """Read a sidecar. Raise `MachineError` if it is damaged."""
     sidecar = _whole(path)
     if sidecar is None:
         raise MachineError(
-            f"{path} was damaged after it was written. Run the same command again to replace it. If that happens "
-            "twice, check the disk."
+            f"{path} was damaged after it was written. Run the same command again to repeat its part. "
+            "If that happens twice, check the disk."
         )
     return sidecar
 
 
 def sidecars(directory: Path, runs: Container[int] | None = None) -> Iterator[tuple[Path, Sidecar | None]]:
-    """Yield the paths and records of all sidecars, or of those of some runs. The record of a damaged one is None."""
+    """Yield the path and the content of each sidecar, of all runs or of some. The content is None if it is damaged."""
     for path in sorted((directory / PARTS_FOLDER).glob("*.json")):
         if runs is None or int(path.name.partition("-")[0]) in runs:
             yield path, _whole(path)

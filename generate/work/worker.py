@@ -1,6 +1,7 @@
-"""What a worker does with a part: read, preprocess, corrupt, encode, digest, write, commit.
+"""Make a part of a build: read, preprocess, corrupt, encode, hash, write and commit its images.
 
-A worker receives the job once and after that only parts (ids, never pixels); it returns one small record for each.
+A worker receives the job once, and then only parts, which contain ids and no pixels. It returns a small record for
+each part.
 """
 
 from __future__ import annotations
@@ -29,47 +30,52 @@ from .sidecars import PartSet, Sidecar, is_committed, write_sidecar
 
 
 class PartDone(NamedTuple):
-    """What a worker returns."""
+    """The record of a finished part."""
 
     name: str
     images: int
-    """Those that it made: none where the part was committed."""
+    """The number of images that were made. It is 0 if the part was already committed."""
 
 
 Clean = tuple[list[NDArray[np.uint8]], list[str]]
 _clean: dict[tuple[str, int], Clean] = {}
-"""The clean images of the run that this process looked at last: the groups of one run share them."""
+"""The clean images of the run that this process read last, because several parts of a run use them."""
 
 
-def process(job: Job, part: Part, made: Callable[[int], object] = lambda images: None) -> PartDone:
-    """Make and commit a part; `made` gets the images of each batch.
+def process(job: Job, part: Part, on_images: Callable[[int], object] = lambda images: None) -> PartDone:
+    """Make and commit a part. `on_images` is called with the number of images in each finished batch.
 
-    Two processes may make the same part: they write the same bytes, and no file is emptied or half renamed meanwhile.
+    Two processes may make the same part at once. They write the same bytes, and files are replaced in one step.
 
     Raises
     ------
     SourceError
-        A sample cannot be read any more, or is no longer the one that was checked.
+        If a sample cannot be read, or has changed since it was checked.
     BuildError
-        Images of different shapes were to go into one shard of raw pixels.
+        If images of different shapes would have to be in one shard of raw pixels.
     OSError
-        The disk is full or fails, or nobody waits for the part any more.
+        If the disk is full or fails, or if the build has ended.
     """
-    # A build that starts takes the lock alone for a moment: so it never writes beside what is left of a killed one.
+    # A new build takes this lock exclusively for a moment, so it waits for workers of a killed build.
     with shared_lock(job.directory / WORKERS_LOCK):
         check_wanted(job)
         if is_committed(job.directory, part.name, job.origin):
             return PartDone(part.name, 0)
-        sidecar = make_part(job, part, made)
+        sidecar = make_part(job, part, on_images)
         check_wanted(job)
         write_sidecar(job.directory, part.name, sidecar)
     return PartDone(part.name, part.images)
 
 
-def make_part(job: Job, part: Part, made: Callable[[int], object] = lambda images: None) -> Sidecar:
-    """Make and write the images of a part; return what its sidecar will say."""
+def make_part(
+    job: Job, part: Part, on_images: Callable[[int], object] = lambda images: None, *, clean: Clean | None = None
+) -> Sidecar:
+    """Make and write the images of a part, and return its sidecar, which is not yet written.
+
+    `clean` are the clean images of its run, if they are loaded already.
+    """
     build, run = job.build, part.run
-    images, digests = clean_images(job, run)
+    images, digests = clean or clean_images(job, run)
     samples = [checked.sample for checked in build.samples[run.first : run.stop]]
     specs = [job.sets[s] for s in part.sets]
     tree = build.maker.tree(specs)
@@ -78,7 +84,7 @@ def make_part(job: Job, part: Part, made: Callable[[int], object] = lambda image
             set_id,
             run,
             job.sinks,
-            directory=job.directory,
+            directory=None if job.in_memory else job.directory,
             encoding=build.encoding,
             samples=samples,
             measured=job.measured,
@@ -88,7 +94,7 @@ def make_part(job: Job, part: Part, made: Callable[[int], object] = lambda image
     }
     finished: dict[str, Future[PartSet]] = {}
     with ExitStack() as stack:
-        # While a set is hashed and written, the next one is made.
+        # one set is hashed and written while the next one is made
         thread = ThreadPoolExecutor(1, "writer")
         stack.callback(thread.shutdown, cancel_futures=True)
         for positions in batches(images):
@@ -96,7 +102,7 @@ def make_part(job: Job, part: Part, made: Callable[[int], object] = lambda image
             for set_id, corrupted in build.maker.images(tree, batch, [s.id for s in chosen], [s.label for s in chosen]):
                 check_wanted(job)
                 writers[set_id].add(positions, corrupted, batch)
-                made(len(positions))
+                on_images(len(positions))
                 if writers[set_id].whole:
                     finished[set_id] = thread.submit(_finish, job, writers.pop(set_id))
         sets = {set_id: finished[set_id].result() for set_id in part.sets}
@@ -114,7 +120,7 @@ def make_part(job: Job, part: Part, made: Callable[[int], object] = lambda image
 
 
 def _finish(job: Job, writer: SetWriter) -> PartSet:
-    """Finish a set and return what the sidecar says of it."""
+    """Finish a set of a part, and return its entry in the sidecar."""
     check_wanted(job)
     writer.finish()
     return PartSet(
@@ -128,24 +134,24 @@ def _finish(job: Job, writer: SetWriter) -> PartSet:
 
 
 def check_wanted(job: Job) -> None:
-    """Raise `FileNotFoundError` in a worker whose build has ended: its file is gone."""
+    """Raise `FileNotFoundError` in a worker if the build has ended, which deletes the job's file."""
     if job.file is not None:
-        # to open it asks a file server again, where its status may be an old answer
+        # a network file system may return an old status, but it opens a file only if the server has it
         os.close(os.open(job.file, os.O_RDONLY))
 
 
 @lru_cache(maxsize=1)
 def job_of(file: Path) -> Job:
-    """Return the job of a file, which this process keeps."""
+    """Read a job from its file. This process keeps the last one."""
     job: Job = pickle.loads(file.read_bytes())
     return job
 
 
 def clean_images(job: Job, run: Run) -> Clean:
-    """Return the clean images of a run and their digests, kept for its next part."""
+    """Return the clean images of a run and their digests. They are kept for the next part of the run."""
     key = job.token, run.number
     if key not in _clean:
-        forget()  # before the new ones are loaded
+        forget()  # frees the memory before other images are loaded
         build = job.build
         images = [load_clean(build.loader, c, build.preprocessing) for c in build.samples[run.first : run.stop]]
         _clean[key] = images, [pixel_digest(image) for image in images]

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
-from ...error_lines import expected
+from ...error_lines import mistake_line
 from .models import Record
 from .report import printable
 
@@ -16,25 +16,21 @@ R = TypeVar("R", bound=Record)
 
 
 def field_mistakes(error: ValidationError) -> list[str]:
-    """Return a validation error as one line a field: where, what is wrong, the value.
+    """Return a validation error as one line per field: the place, what is wrong, the value.
 
-    Another schema version is the only line.
+    If the record has another schema version, that is the only line.
     """
     mistakes = []
     for e in error.errors(include_url=False):
-        # a record without this field has no version to state
+        # A record without this field has no version to state.
         if e["loc"] == ("schema_version",) and type(e["input"]) is int and (limits := e.get("ctx")):
             (reads,) = limits.values()
             return [
                 f"schema_version is {e['input']!s:.20}, and this release reads {reads}: use the release of corruptset "
                 "that wrote it"
             ]
-        where = printable(
-            "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in e["loc"]).lstrip(".")
-        )
-        said = f"expected {expected(e)}" if e["type"] == "string_pattern_mismatch" else e["msg"]
-        given = "" if e["type"] in ("missing", "json_invalid") else f" (given: {e['input']!r:.80})"
-        mistakes.append(f"{where or 'the whole'}: {said}{given}")
+        place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in e["loc"]).lstrip(".")
+        mistakes.append(mistake_line(e, printable(place) or "the whole"))
     return mistakes
 
 

@@ -1,5 +1,5 @@
 "use strict";
-// The page contains everything without this script, which adds copy buttons, tabs, filters and a large view. It never writes HTML.
+// The page contains everything without this script, which adds copy buttons, filters and a large view. It never writes HTML.
 (() => {
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
   const status = document.querySelector(".status");
@@ -27,44 +27,6 @@
         say("Selected: copy it with Ctrl+C");
       }
     });
-  }
-
-  for (const [n, tabs] of all(".tabs").entries()) {
-    const panels = all(":scope > .panel", tabs);
-    if (panels.length < 2) continue;
-    const list = make("div");
-    list.setAttribute("role", "tablist");
-    list.setAttribute("aria-label", tabs.dataset.name);
-    const buttons = panels.map((panel, i) => {
-      const button = make("button", { type: "button", id: `tab-${n}-${i}`, textContent: panel.querySelector("h3").textContent });
-      button.setAttribute("role", "tab");
-      button.setAttribute("aria-controls", panel.id);
-      panel.setAttribute("role", "tabpanel");
-      panel.setAttribute("aria-labelledby", button.id);
-      return button;
-    });
-    const choose = (chosen) => {
-      buttons.forEach((button, i) => {
-        button.setAttribute("aria-selected", String(i === chosen));
-        button.tabIndex = i === chosen ? 0 : -1;
-        panels[i].hidden = i !== chosen;
-      });
-    };
-    buttons.forEach((button, i) => {
-      button.addEventListener("click", () => choose(i));
-      button.addEventListener("keydown", (event) => {
-        const last = buttons.length - 1;
-        const to = { ArrowRight: i === last ? 0 : i + 1, ArrowLeft: i === 0 ? last : i - 1, Home: 0, End: last }[event.key];
-        if (to === undefined) return;
-        event.preventDefault();
-        choose(to);
-        buttons[to].focus();
-      });
-    });
-    list.append(...buttons);
-    tabs.prepend(list);
-    tabs.classList.add("tabbed");
-    choose(0);
   }
 
   const filters = document.querySelector(".filters");

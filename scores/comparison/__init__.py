@@ -1,1 +1,1 @@
-"""Models side by side: the papers' tables and plots of several scores files."""
+"""The papers' tables and plots for the scores files of several models."""

@@ -1,4 +1,4 @@
-"""Models to compare: their scores files and printed tables, read and found to go together."""
+"""Read the scores files and printed tables of the models to compare, and check that they are comparable."""
 
 from __future__ import annotations
 
@@ -18,46 +18,46 @@ from ..score_values import Measured, score_value, without_resamples
 from ..scores_file import load_scores
 
 PRINTED = "sha256:" + "0" * 64
-"""In place of a data set's digest, of scores that were printed."""
+"""The placeholder for the digest of scores from a printed table."""
 CV, MEAN_ACCURACY = "two_factor.cv_percent", "two_factor.mean_accuracy"
 PRINTED_COLUMNS = ("model", "cv", "mean", "clean")
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A model on a data set."""
+    """The scores of one model for a comparison."""
 
     label: str
-    """What it is called in tables and plots."""
+    """The name of the model in tables and plots."""
     scores: Scores
     file: str
-    """Where its scores come from, for messages."""
+    """The origin of the scores, for messages."""
 
     @property
     def data_set(self) -> str:
-        """The data set's name, and the letters of its digest that tell data sets apart."""
+        """The name of the dataset and the first digits of its digest."""
         return f"{self.scores.name}, {self.scores.digest.removeprefix('sha256:')[:8]}"
 
 
 def gather(given: Iterable[str | Path | Scores], *, any_data: bool = False) -> list[Entry]:
-    """Return the models to compare, in the order given.
+    """Return the models to compare in the given order.
 
     Parameters
     ----------
     given : iterable of path or Scores
     any_data : bool
-        Take scores of different data sets too; then a model's label says of which it is.
+        Accept scores of different datasets, whose names are then part of the labels.
 
     Raises
     ------
     ScoreError
-        Lists every file that is not valid, models that are there twice, and scores of other data sets than the first's.
+        If a file is invalid, if a model occurs twice, or if scores are of another dataset than the first ones.
     """
     entries, problems = read_entries(given, any_data=any_data)
     own = [e for e in entries if e.scores.digest != PRINTED]
     problems += [
-        f"{e.file} has scores of another data set ({e.data_set}) than {own[0].file} ({own[0].data_set}): score both "
-        "models on one data set, or put different ones side by side with --any-data"
+        f"{e.file} has scores of another dataset ({e.data_set}) than {own[0].file} ({own[0].data_set}). Score both "
+        "models on one dataset, or compare different ones with --any-data"
         for e in own
         if e.scores.digest != own[0].scores.digest and not any_data
     ]
@@ -67,10 +67,7 @@ def gather(given: Iterable[str | Path | Scores], *, any_data: bool = False) -> l
 
 
 def read_entries(given: Iterable[str | Path | Scores], *, any_data: bool = False) -> tuple[list[Entry], list[str]]:
-    """Return the models that could be read, of whatever data sets, and what is wrong.
-
-    That is: files that are not valid, and models that are there twice.
-    """
+    """Return the models that could be read, and the problems of files and of repeated models."""
     problems, entries = list[str](), list[Entry]()
     for number, one in enumerate(as_list(given, Scores), 1):
         try:
@@ -81,7 +78,7 @@ def read_entries(given: Iterable[str | Path | Scores], *, any_data: bool = False
                 entries += [Entry(scores.model, scores, str(one)) for scores in read]
         except ScoreError as e:
             problems.append(str(e).replace("\n", "\n  "))
-    # a model is called with its data set and condition where these are not the same for all
+    # Labels contain the dataset and the condition if these differ between models.
     of_several = any_data and len({own.scores.digest for own in entries} - {PRINTED}) > 1
     conditions = len({own.scores.condition for own in entries}) > 1
     files: dict[str, list[str]] = {}
@@ -90,23 +87,23 @@ def read_entries(given: Iterable[str | Path | Scores], *, any_data: bool = False
         entries[place] = replace(own, label=f"{own.label} ({'; '.join(more)})") if more else own
         files.setdefault(entries[place].label, []).append(own.file)
     problems += [
-        f"the model {label!r} is there {len(named)} times ({', '.join(named)}): name each in its predictions.json, "
-        "and score it again"
+        f"the model {label!r} occurs {len(named)} times ({', '.join(named)}). Give each a name in its "
+        "predictions.json and score it again"
         for label, named in files.items()
         if len(named) > 1
     ]
     if not entries and not problems:
-        problems.append("no scores were given: name the files that `corruptset score --json` wrote")
+        problems.append("no scores were given. Pass the folders that `corruptset score --out` wrote")
     return entries, problems
 
 
 def read_printed(path: Path) -> list[Scores]:
-    """Return the two-factor scores of a printed table, a CSV in per cent.
+    """Return the two-factor scores of a printed table, which is a CSV file in percent.
 
     Raises
     ------
     ScoreError
-        It cannot be read, or has mistakes: all of them listed.
+        If the file cannot be read or has mistakes. The message lists all of them.
     """
     try:
         head, *lines = [*filter(None, csv.reader(read_text(path).splitlines()))] or [[]]
@@ -115,8 +112,8 @@ def read_printed(path: Path) -> list[Scores]:
     missing = [f"column {name}" for name in PRINTED_COLUMNS if name not in head]
     if missing or not lines:
         raise ScoreError(
-            f"{path} has no {' and no '.join(missing) or 'model'}; expected a line model,cv,mean,clean, and one for "
-            "each model, its values in per cent."
+            f"{path} has no {' and no '.join(missing) or 'model'}; expected a line model,cv,mean,clean, and a line "
+            "per model with its values in percent."
         )
     found, problems = list[Scores](), list[str]()
     for line, cells in enumerate(lines, 2):
@@ -126,7 +123,7 @@ def read_printed(path: Path) -> list[Scores]:
         except (KeyError, ValueError):
             values = []
         if len(cells) != len(head) or not row["model"].strip() or not values:
-            problems.append(f"line {line} is {','.join(cells)!r}; expected a name, three numbers and no more")
+            problems.append(f"line {line} is {','.join(cells)!r}; expected a name and three numbers")
         elif problem := _mistake(*values):
             problems.append(f"line {line}: {problem}")
         else:
@@ -137,11 +134,11 @@ def read_printed(path: Path) -> list[Scores]:
 
 
 def _mistake(cv_percent: float, *accuracies: float) -> str | None:
-    """Return what is wrong with a CV and accuracies in per cent; None where nothing is."""
+    """Return the problem of a CV and accuracies in percent, or None."""
     if 0 <= cv_percent < math.inf and all(0 <= one <= 100 for one in accuracies) and max(accuracies) > 1:
         return None
     given = ", ".join(f"{one:g}" for one in (cv_percent, *accuracies))
-    return f"{given}: expected a CV of 0 or more, and accuracies from 1 to 100, in per cent, not fractions"
+    return f"{given}: expected a CV of at least 0 and accuracies from 1 to 100, in percent"
 
 
 def _printed(model: str, cv_percent: float, mean: float, clean: float) -> Scores:
@@ -166,13 +163,13 @@ def _printed(model: str, cv_percent: float, mean: float, clean: float) -> Scores
 
 
 class ReferencePoint(NamedTuple):
-    """The point that splits the plot of accuracy against its variation in four."""
+    """The point that divides the plot of accuracy against its variation into quadrants."""
 
     cv_percent: float
     accuracy: float
-    """A fraction."""
+    """The mean accuracy as a fraction."""
     words: str
-    """What it is."""
+    """The description of the point."""
 
 
 def point_of(scores: Scores) -> tuple[float, float] | None:
@@ -184,14 +181,14 @@ def point_of(scores: Scores) -> tuple[float, float] | None:
 def reference_point(
     entries: Sequence[Entry], given: str | Sequence[str] | tuple[float, float] | None = None
 ) -> ReferencePoint | None:
-    """Return the reference point; None where no model has a variation over sets.
+    """Return the reference point, or None if no model has two-factor scores.
 
-    It is the mean of given models, or by default of all; or a given CV and mean accuracy, in per cent.
+    It is the mean of the given models, by default of all, or a given CV and mean accuracy in percent.
 
     Raises
     ------
     ScoreError
-        No model is called so, or it has no two-factor scores; or a CV and an accuracy that are none.
+        If a model is unknown or has no two-factor scores, or if the CV or the accuracy is out of range.
     """
     points = {e.label: point for e in entries if (point := point_of(e.scores)) is not None}
     names = [name.strip() for name in given.split(",")] if isinstance(given, str) else list(map(str, given or points))
@@ -207,8 +204,8 @@ def reference_point(
         hints = "".join(suggest(name, points) for name in unknown)
         raise ScoreError(
             f"--reference: no model with two-factor scores is called {first_few(list(map(repr, unknown)))}.{hints} "
-            f"There are: {first_few(list(points), 20) or 'none'}. Give models, or a CV and a mean accuracy in per "
-            "cent: --reference 2.94,88.31"
+            f"Known models: {first_few(list(points), 20) or 'none'}. Name models, or give a CV and a mean accuracy "
+            "in percent, for example --reference 2.94,88.31"
         )
     if not points:
         return None

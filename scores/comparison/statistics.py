@@ -1,4 +1,4 @@
-"""Statistics over models: correlations of their scores, the quadrants of accuracy and variation, and differences."""
+"""Statistics over models: correlations of scores, quadrants of accuracy and variation, and paired differences."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from ..score_values import is_compared
 from .entries import PRINTED, Entry
 
 LEAST_MODELS = 3
-"""Models that have a correlation: two always lie on a line."""
+"""The smallest number of models for a correlation. The correlation of two models is always 1 or -1."""
 
 
 def pearson(x: Sequence[float], y: Sequence[float]) -> float | None:
-    """Return the correlation of two scores over models.
+    """Return Pearson's correlation of two scores over models.
 
-    None of fewer than three models, or where one score is the same for all.
+    It is None for fewer than three models or if one score is the same for all models.
 
     Examples
     --------
@@ -38,23 +38,23 @@ def pearson(x: Sequence[float], y: Sequence[float]) -> float | None:
 
 
 def spearman(x: Sequence[float], y: Sequence[float]) -> float | None:
-    """Return the correlation of models' places; equal scores share the mean of theirs.
+    """Return Spearman's correlation of two scores over models, where tied scores receive the average rank.
 
     Examples
     --------
     >>> spearman([1, 2, 30], [5, 6, 7])
     1.0
     """
-    return pearson(_places(x), _places(y))
+    return pearson(_ranks(x), _ranks(y))
 
 
-def _places(values: Sequence[float]) -> list[float]:
+def _ranks(values: Sequence[float]) -> list[float]:
     array = np.asarray(values, np.float64)
     return [float((array < one).sum() + ((array == one).sum() + 1) / 2) for one in array]
 
 
 def quadrant(cv_percent: float, accuracy: float, reference: tuple[float, float]) -> str:
-    """Return a model's quadrant; one on a line is low in CV, high in accuracy.
+    """Return the quadrant of a model. A model on a dividing line counts as low in CV and high in accuracy.
 
     Examples
     --------
@@ -63,8 +63,8 @@ def quadrant(cv_percent: float, accuracy: float, reference: tuple[float, float])
 
     References
     ----------
-    Dai & Berleant 2021, "Benchmarking Robustness of Deep Learning Classifiers Using Two-Factor Perturbation": I is high
-    accuracy and low CV, II high and high, III low and low, IV low accuracy and high CV.
+    Dai & Berleant 2021, "Benchmarking Robustness of Deep Learning Classifiers Using Two-Factor Perturbation". Quadrant
+    I has high accuracy and low CV, II has both high, III has both low, and IV has low accuracy and high CV.
     """
     is_low_cv, is_high = cv_percent <= reference[0], accuracy >= reference[1]
     return ("I" if is_low_cv else "II") if is_high else ("III" if is_low_cv else "IV")
@@ -72,25 +72,25 @@ def quadrant(cv_percent: float, accuracy: float, reference: tuple[float, float])
 
 @dataclass(frozen=True)
 class Difference:
-    """One score of two models."""
+    """The difference between two models in one score."""
 
     score: str
     first: str
     second: str
     difference: float
-    """That of the first less that of the second."""
+    """The score of the first model minus that of the second."""
     low: float | None
-    """Where 95 % of the difference lies over paired resamples of the images; None where the two are not paired."""
+    """The lower end of the 95 % confidence interval from paired resamples, or None if the models are not paired."""
     high: float | None
     exceeds: bool | None
-    """Whether the interval is on one side of 0."""
+    """Whether the interval excludes 0."""
 
 
 def differences(entries: Sequence[Entry]) -> tuple[list[Difference], list[str]]:
-    """Return the differences of every two models in their scores, and notes on them: a reason, and the pairs.
+    """Return the differences between every two models in their scores, and notes on missing ones.
 
-    Differences have an interval where both models were scored on the same resamples of the same images. Models of a
-    printed table, which have no resamples, have none; nor have scores that are of other sets or other baselines.
+    A difference has a confidence interval if both models were scored on the same resamples of the same images. There
+    are no differences between models of printed tables, over different sets, or relative to different baselines.
     """
     found, pairs_of = list[Difference](), dict[str, list[str]]()
     for a, b in combinations([entry for entry in entries if entry.scores.digest != PRINTED], 2):
@@ -98,12 +98,12 @@ def differences(entries: Sequence[Entry]) -> tuple[list[Difference], list[str]]:
         both = [name for name in first if name in second]
         unpaired = why_not_paired(a.scores, b.scores)
         unlike = {name: why for name, why in _why_unlike(a.scores, b.scores).items() if name in both}
-        reasons = [] if unpaired is None else [f"not paired, so that differences have no intervals: {unpaired}"]
+        reasons = [] if unpaired is None else [f"their differences have no confidence intervals, because {unpaired}"]
         for reason in (*reasons, *dict.fromkeys(unlike.values())):
             pairs_of.setdefault(reason, []).append(f"{a.label} and {b.label}")
         resampled = [{} if unpaired or e.scores.resamples is None else e.scores.resamples.values for e in (a, b)]
         for name in [name for name in both if name not in unlike]:
-            unit = 100 if name.endswith("cv_percent") else 1  # of which alone the score is no fraction
+            unit = 100 if name.endswith("cv_percent") else 1  # All other scores are fractions.
             difference, ends = first[name] / unit - second[name] / unit, None
             pairs = zip((first, second), resampled, strict=True)
             values = [np.array([of[name], *own[name]]) / unit for of, own in pairs if name in own]
@@ -123,27 +123,28 @@ def _compared(scores: Scores) -> dict[str, float]:
 
 
 def _why_unlike(a: Scores, b: Scores) -> dict[str, str]:
-    """Return the scores of two models that have no difference, each with the reason."""
+    """Return the scores in which two models cannot be compared, and the reasons."""
     unlike: dict[str, str] = {}
     if a.baseline != b.baseline:
-        why = f"CEs relative to {a.baseline} and to {b.baseline} have no difference; score both with one --baseline"
+        why = f"CEs relative to {a.baseline} and to {b.baseline} are not comparable; score both with one --baseline"
         unlike |= dict.fromkeys(("mce", "relative_mce"), why)
     if a.sets.keys() != b.sets.keys():
-        why = f"means over different sets ({len(a.sets)}, {len(b.sets)}) have no difference; score both with one --sets"
+        counts = f"({len(a.sets)}, {len(b.sets)})"
+        why = f"means over different sets {counts} are not comparable; score both with the same --sets"
         two_factor = [f"two_factor.{name}" for name in a.group("two_factor")]
         unlike |= dict.fromkeys(("mean_accuracy", "rb_index", *two_factor), why)
     return unlike
 
 
 def why_not_paired(a: Scores, b: Scores) -> str | None:
-    """Return why two models do not have the same resamples; None where they have."""
+    """Return the reason why the resamples of two models are not paired, or None if they are."""
     if a.digest != b.digest:
-        return "they are of different data sets"
+        return "they are scores of different datasets"
     if a.condition != b.condition:
-        return "different images count"
+        return "different images are scored"
     if a.condition == CORRECT:
-        return f"{CORRECT} counts other images for each model; {CORRECT}=PREDICTIONS counts the same"
+        return f"{CORRECT} scores different images for each model; use {CORRECT}=PREDICTIONS"
     if a.resamples is None or b.resamples is None:
-        return "scores without resamples; `corruptset score --out FOLDER` writes them, --json alone does not"
+        return "a file has no resamples; `corruptset score --out FOLDER` writes them, but --json does not"
     drawn = [(r.seed, r.units, {len(values) for values in r.values.values()}) for r in (a.resamples, b.resamples)]
-    return None if drawn[0] == drawn[1] else "their resamples are of other seeds or of other numbers of images"
+    return None if drawn[0] == drawn[1] else "their resamples have different seeds or numbers of images"

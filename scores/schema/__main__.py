@@ -1,4 +1,4 @@
-"""``python -m corruptset.scores.schema FOLDER``: write the schema that the models now give."""
+"""Write the schema from the models: ``python -m corruptset.scores.schema FOLDER``."""
 
 import sys
 from pathlib import Path

@@ -53,9 +53,9 @@ def test_what_evaluates_works(light, built, tmp_path):
     assert there[2] == here[2] != ""
     for directory in (data, raw):
         assert "verified" in command(light, "verify", directory, "--jobs", 2)
-        view = tmp_path / f"view of {directory.name}"
-        command(light, "export", "imagefolder", directory, "--out", view)
-        command(light, "verify", directory, "--export", view)
+        exported = tmp_path / f"export of {directory.name}"
+        command(light, "export", "imagefolder", directory, "--out", exported)
+        command(light, "verify", directory, "--export", exported)
     with file_server.serving() as serve:
         command(light, "fetch", serve(built / "packed").url, "--out", tmp_path / "fetched")
     command(light, "unpack", built / "packed", "--out", tmp_path / "unpacked")
@@ -72,6 +72,13 @@ def test_what_evaluates_works(light, built, tmp_path):
 
 
 @pytest.mark.ci
+def test_what_there_is_is_listed(light):
+    for words in (["list"], ["list", "recipes"], ["list", "sources"], ["list", "calibrations"], ["show", "fog"]):
+        assert command(light, *words) == command(sys.executable, *words), words
+    assert "imagenet-c-all" in command(light, "show", "imagenet-c-all")
+
+
+@pytest.mark.ci
 def test_what_makes_images_says_what_to_install(light, built, tmp_path):
     data, out, said = built / "imagenet-c-1.1.0", tmp_path / "out", "pip install '.[build]'"
     for words in (
@@ -83,7 +90,7 @@ def test_what_makes_images_says_what_to_install(light, built, tmp_path):
         text = command(light, *words, code=2)
         assert (said in text, "Traceback" in text) == (True, False), words
     assert not out.exists()
-    done = subprocess.run([light, "-c", "import corruptset; corruptset.build"], capture_output=True, text=True)
+    done = subprocess.run([light, "-c", "import corruptset; corruptset.build()"], capture_output=True, text=True)
     assert "NotInstalled" in done.stderr
     assert said in done.stderr
 

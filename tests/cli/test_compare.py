@@ -32,5 +32,5 @@ def test_models_side_by_side(run, tmp_path):
 def test_mistakes_have_one_message(run, tmp_path):
     a, b = made_scores.write(tmp_path, made_scores.bare("a"), made_scores.bare("b", digest=made_scores.OTHER))
     run.refused("--any-data", "compare --out out", a, b)
-    run.refused("is there 2 times", "compare --out out", a, a)
+    run.refused("occurs 2 times", "compare --out out", a, a)
     run.ok("compare --any-data", a, b)

@@ -149,4 +149,4 @@ def test_corrupt_follows_a_model(run, tmp_path):
 
 def test_a_model_that_is_missing_is_told(run, picture):
     run.refused("pgd follows the gradient of a model, and surrogate is missing", "corrupt a.png pgd-3 --label 4")
-    run.refused("'label' is not a parameter; it has an option of its own", "corrupt a.png pgd-3 -p label=4")
+    run.refused("'label' is not a parameter. It has a separate option", "corrupt a.png pgd-3 -p label=4")

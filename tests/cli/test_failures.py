@@ -72,7 +72,7 @@ def test_a_full_disk_a_quota_and_missing_inodes_are_told_apart(fails, monkeypatc
         monkeypatch.setattr(os, "statvfs", lambda path, status=status: status)
         for name in (str(tmp_path / "no/such/file"), None):
             code, _, err = fails(OSError(number, os.strerror(number), name), "build imagenet-c")
-            assert (code, said in err, "the same command goes on" in err) == (3, True, True), err
+            assert (code, said in err, "run the same command again" in err) == (3, True, True), err
 
 
 def test_json_carries_the_error_too(fails):

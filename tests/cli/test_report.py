@@ -52,6 +52,6 @@ def test_a_page_is_written_and_described(run, given, tmp_path):
 def test_mistakes_have_one_message_and_write_nothing(run, given):
     directory, scores, predictions = given
     stranger = "predictions of 'nobody', which is none of the models: a=b, net"
-    run.refused("is there 2 times", "report", directory, *scores, scores[0])
+    run.refused("occurs 2 times", "report", directory, *scores, scores[0])
     run.refused(stranger, "report", directory, *scores, "--predictions", f"nobody={predictions[0]}")
     run.refused("has no sample 'nobody'", "report", directory, *scores, "--sample", "nobody")

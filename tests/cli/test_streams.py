@@ -51,7 +51,7 @@ def test_a_full_disk_is_named_with_what_was_to_be_written(run, built, tmp_path, 
     first, *rest = [one for one in done.err.splitlines() if not one.startswith("pack: ")]
     assert (done.code, len(rest)) == (3, resumes)
     assert first.startswith("The machine failed: No space left on device (new")
-    assert ("the same command goes on where it stopped" in first) == resumes
+    assert ("run the same command again to resume" in first) == resumes
     assert not list(tmp_path.rglob("*.part"))
     assert resumes or not list(tmp_path.iterdir())
 

@@ -73,12 +73,12 @@ def test_the_plan_is_what_is_built(whole, small_recipe, monkeypatch):
     notes = {scale: plan(small_recipe, jobs=1, calibration="imagenet", scale=scale).notes for scale in ("none", "side")}
     told = "pixels get the parameters of imagenet, which are for 224, as they are."
     assert ([told in note for note in notes["none"]], planned.notes, notes["side"]) == ([True], (), ())
-    assert abs(planned.bytes / real - 1) < 0.05
+    assert abs(planned.bytes / real - 1) < 0.15
     for form in ("folder", "hdf5"):
         assert planned.alone[form] == pytest.approx(plan(small_recipe, jobs=1, storage=form).bytes, rel=0.01)
-    monkeypatch.setattr("corruptset.generate.estimate.MOST_SAMPLES", 4)
+    monkeypatch.setattr("corruptset.generate.estimate.LOOKED_AT", 4)
     half = plan(small_recipe, jobs=1)
-    assert (half.looked_at, abs(half.bytes / real - 1) < 0.1) == (4, True)
+    assert (half.looked_at, abs(half.bytes / real - 1) < 0.15) == (4, True)
     # contrast/3 is shared by itself and two chains
     assert (planned.stages_applied, planned.stages_naive) == (10, 12)
     assert json.loads(json.dumps(planned.as_json()))["images"] == planned.images

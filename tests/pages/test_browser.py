@@ -103,30 +103,14 @@ def test_without_a_script_all_of_it_is_there(visit):
     row.locator("summary").click()
     assert row.locator("table").is_visible()
     page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
-    for selector in (".panel", ".block", "figure", "table", "svg.curve"):
+    for selector in (".block", "figure", "table", "svg.curve"):
         assert are_shown(page, selector) == {True}, selector
-    assert page.locator(".panel").count() > 3
     assert are_shown(page, ".filters, .copy") == {False}
     link = page.locator("#image-contrast\\/3 a")
     before = link.bounding_box()["width"]
     link.focus()
     page.keyboard.press("Enter")
     assert link.bounding_box()["width"] > 2 * before
-
-
-def test_tabs_by_keyboard(visit):
-    page = visit("plain")
-    tabs = page.get_by_role("tab")
-    tabs.first.focus()
-    names = tabs.all_text_contents()
-    last = len(names) - 1
-    for key, expected in (("ArrowRight", 1), ("End", last), ("ArrowRight", 0), ("ArrowLeft", last), ("Home", 0)):
-        page.keyboard.press(key)
-        assert page.evaluate("document.activeElement.textContent") == names[expected]
-        assert page.get_by_role("tab", selected=True).text_content() == names[expected]
-        assert page.locator(".panel:visible").count() == 1
-    page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.closest('.panel') !== null")
 
 
 def test_an_image_opens_large_by_keyboard(visit):
@@ -217,7 +201,7 @@ def test_every_control_is_reached_and_seen(visit):
 def test_print_shows_everything_and_no_buttons(visit):
     page = visit("levels")
     page.emulate_media(media="print")
-    assert (are_shown(page, ".panel"), are_shown(page, "button")) == ({True}, {False})
+    assert (are_shown(page, ".block"), are_shown(page, "button")) == ({True}, {False})
     assert all(one.bounding_box()["height"] > 100 for one in page.locator("details table").all())
     assert page.evaluate("getComputedStyle(document.querySelector('.block')).breakInside") == "auto"
 

@@ -151,7 +151,7 @@ def test_predictions_and_regions_that_do_not_fit(tmp_path):
         (records, 3, PredictionError, "3 predictions of 52 samples, 52 of them regions"),
         (left, 51, VerificationError, "2 anchors lack shrunk regions"),
         (exhaustive("a", 6, [4], shrunk=False), 9, VerificationError, "9 anchors lack shrunk regions"),
-        ([*records, records[0]], 53, VerificationError, "a sample twice"),
+        ([*records, records[0]], 53, VerificationError, "occurs twice in the samples"),
     ):
         with pytest.raises(error, match=says):
             rates_of(regions, [True] * count)
@@ -185,7 +185,7 @@ def test_a_table_of_regions_is_scored_by_its_crops(tmp_path):
     first = next(iter(outcomes))
     for outcome_of, says in (
         ({first: clean([True] * 2)["clean"]}, rf"2 predictions of the \d+ crops of the image '{first}'"),
-        ({}, "no predictions of any image"),
+        ({}, "There are no predictions"),
     ):
         with pytest.raises(PredictionError, match=says):
             crop_scores(table, outcome_of)

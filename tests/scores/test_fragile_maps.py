@@ -63,8 +63,8 @@ def test_what_has_no_maps():
     whole = {"clean": outcome_of(len(records))}
     for given, outcomes, name, side, error, says in (
         (records, whole, "b", 4, ParameterError, "no regions of an image 'b'"),
-        (records, whole, "a", 5, ParameterError, "has 0 of side 5"),
-        (records, whole, "a", 2, ParameterError, "has 0 of side 2"),
+        (records, whole, "a", 5, ParameterError, "has only 0 of side 5"),
+        (records, whole, "a", 2, ParameterError, "has only 0 of side 2"),
         (block, {"clean": outcome_of(9)}, "a", 4, ParameterError, "anchor at every position"),
         (records, {}, "a", 4, PredictionError, "every region"),
         (records, {"clean": outcome_of(3)}, "a", 4, PredictionError, "every region"),

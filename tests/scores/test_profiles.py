@@ -89,10 +89,10 @@ def test_the_means_of_the_papers_fourteen_and_of_what_is_there(tmp_path):
         assert len(scores.profiles) == 15
         # model_gradient is one of the fourteen, and what is left out would fall too
         assert scores.mean_profile.accuracy[1] == pytest.approx((13 + 1 - 20 / COUNT) / 14)
-        assert any(f"the paper's {over}: all fifteen but {left_out}." in note for note in scores.notes)
+        assert any(f"the paper's {over}: all fifteen except {left_out}." in note for note in scores.notes)
         lacking = corruptset.score(fourteen, falling(fourteen, steps), profile_over=over)
         assert lacking.mean_profile is None
-        assert any(f"{over}: the data set has no levels of model_gradient." in note for note in lacking.notes)
+        assert any(f"{over}, because the dataset has no levels of model_gradient." in note for note in lacking.notes)
     steps = {"random_noise": 1, "model_gradient": 2}
     for of, wanted in ((fourteen, (13 + 0.75) / 14), (fifteen, (13 + 0.75 + 0.5) / 15)):
         assert corruptset.score(of, falling(of, steps)).mean_profile.accuracy[1] == pytest.approx(wanted)

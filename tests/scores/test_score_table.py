@@ -42,8 +42,8 @@ def test_means_are_over_the_fifteen():
     assert one.corruptions["fog"].mean == pytest.approx(fmean(value("fog", s) for s in SEVERITIES))
     assert one.missing == []
     assert scores.notes == [
-        "20 sets do not count in mPC, as they are not among the corruptions of the means: speckle_noise/1, "
-        "speckle_noise/2, speckle_noise/3, speckle_noise/4, speckle_noise/5 and 15 more."
+        "mPC excludes 20 sets of other corruptions: speckle_noise/1, speckle_noise/2, speckle_noise/3, "
+        "speckle_noise/4, speckle_noise/5 and 15 more."
     ]
 
 
@@ -56,11 +56,13 @@ def test_missing_sets_are_named_and_no_mean_is_made_of_the_rest():
     assert one.families["noise"].mean is not None
     assert one.missing == [*(f"snow/{s}" for s in SEVERITIES), "fog/3"]
     assert scores.metrics["AP50"].missing == [*(f"snow/{s}" for s in SEVERITIES), "frost/2", "fog/3"]
-    assert scores.notes[0] == "AP: no mPC: 6 sets have no value: snow/1, snow/2, snow/3, snow/4, snow/5, fog/3."
+    assert scores.notes[0] == (
+        "AP: There is no mPC, because these sets have no value: snow/1, snow/2, snow/3, snow/4, snow/5, fog/3."
+    )
     without = score_table({k: v for k, v in WHOLE.items() if k != "clean"})
     assert without.metrics["AP"].mpc is not None
     assert without.metrics["AP"].rpc is None
-    assert without.notes[0] == "AP: no rPC: 1 sets have no value: clean."
+    assert without.notes[0] == "AP: There is no rPC, because these sets have no value: clean."
     zero = score_table({**WHOLE, "clean": {"AP": 0.0}})
     assert zero.metrics["AP"].rpc is None
     assert any("clean value is 0" in note for note in zero.notes)
@@ -104,15 +106,15 @@ def test_mistakes(tmp_path):
     twice = "set,AP\nclean,1\nclean,2\n,3\nfog/1,2,3\n"
     for name, text, said in (
         ("t.csv", "name,AP\nclean,1\n", "has the columns name, AP; expected set"),
-        ("t.csv", "set\nclean\n", "expected set, and then one for each metric"),
+        ("t.csv", "set\nclean\n", "expected set and one column per metric"),
         ("t.csv", twice, r"(?s)4: has no set id.*5: has no set id, or more cells"),
-        ("t.csv", "set,AP\nclean,1\nclean,2\n", "clean: is there twice, with other values"),
+        ("t.csv", "set,AP\nclean,1\nclean,2\n", "clean: occurs twice with different values"),
         ("t.csv", "set,AP\nclean,much\nfog/1,nan\n", r"(?s)clean\.AP: .*'much'.*fog/1\.AP: .*finite number"),
         ("t.json", "{", "is not JSON"),
-        ("t.json", "[1]", "names no set"),
-        ("t.json", '{"schema_version": 1}', "is no table but a record of scores: `corruptset compare` takes"),
+        ("t.json", "[1]", "contains no sets"),
+        ("t.json", '{"schema_version": 1}', "is a scores file, not a table. Pass scores.json to `corruptset compare`"),
         ("t.json", '{"clean": 1, "fog/1": {"AP": true}}', r"(?s)clean: .*given: 1\).*fog/1\.AP: .*given: True"),
-        ("t.json", '{"fog": {"0": {"AP": 1}}, "snow": {"0": {"AP": 2}}}', "clean: is there twice, with other values"),
+        ("t.json", '{"fog": {"0": {"AP": 1}}, "snow": {"0": {"AP": 2}}}', "clean: occurs twice with different values"),
     ):
         (tmp_path / name).write_text(text)
         with pytest.raises(ScoreError, match=said):
@@ -138,6 +140,6 @@ def test_the_rb_index_is_the_mean_loss_over_all_sets_of_the_table():
     assert (chosen.rb_index, chosen.rb_sets) == (pytest.approx(0.6 / 0.8), 1)
     lacking = score_table({**table, "snow/1": {"error": 0.5}})
     assert lacking.metrics["acc"].rb_index is None
-    assert "acc: no RB-index: snow/1 without a value." in lacking.notes
+    assert "acc: There is no RB-index, because these sets have no value: snow/1." in lacking.notes
     assert score_table({"fog/3": {"acc": 0.6}}).metrics["acc"].rb_index is None
     assert score_table({**table, "clean": {"acc": 0.0, "error": 1.0}}).metrics["acc"].rb_index is None

@@ -102,7 +102,7 @@ def test_every_mistake_is_named(folder, tmp_path):
         return {name: whole[name] | fields}
 
     for fields, says in (
-        ({"scores": "good", "more": 1, "notes": ["a", 2]}, r"(?s)changed\.json is no scores .*scores: .*more: "),
+        ({"scores": "good", "more": 1, "notes": ["a", 2]}, r"(?s)changed\.json is not a scores .*scores: .*more: "),
         ({"notes": ["a", 2]}, r"notes\[1\]: "),
         ({"model": ...}, "model: Field required"),
         ({"samples": "40"}, r"samples: .*given: '40'"),
@@ -121,7 +121,7 @@ def test_every_mistake_is_named(folder, tmp_path):
     with pytest.raises(ScoreError, match=r"No such file.*`corruptset score --out FOLDER`"):
         load_scores(tmp_path / "nothing")
     shutil.copy(folder / "sets.csv", tmp_path / "scores.json")
-    with pytest.raises(ScoreError, match="is no scores file"):
+    with pytest.raises(ScoreError, match="is not a scores file"):
         load_scores(tmp_path)
     file.write_bytes((folder / "scores.json").read_bytes().replace(b'"samples"', b'"model": "b", "samples"', 1))
     with pytest.raises(ScoreError, match="'model' stands more than once"):

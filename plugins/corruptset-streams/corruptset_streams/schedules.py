@@ -77,7 +77,9 @@ def schedule(
     delta: float | None = None,
     slots: int | None = None,
     orders: int | None = None,
-    **selection: Any,
+    samples: int | None = None,
+    per_class: int | None = None,
+    ids: str | Path | Sequence[str] | None = None,
 ) -> Schedule:
     """Return a schedule for a dataset, and write it to a file if `out` is given.
 
@@ -108,8 +110,8 @@ def schedule(
         The concentration of the Dirichlet distribution and the number of slots per set, for the kind correlated.
     orders : int, optional
         The number of orders of the sets, for the kind random-orders. The default is 10.
-    **selection : Any
-        The options samples, per_class and ids, which select samples as in `corruptset.build`.
+    samples, per_class, ids : optional
+        Which samples are taken, as for `corruptset.build`.
 
     Raises
     ------
@@ -142,7 +144,7 @@ def schedule(
     if wrong:
         raise ScheduleError(" ".join(wrong))
     settings = usual[kind] | given
-    chosen = select(data.samples, **selection)  # type: ignore[arg-type]
+    chosen = select(data.samples, samples=samples, per_class=per_class, ids=ids)
     key = stage_key(check_seed(seed), [(f"schedule@{REVISION}", {"kind": kind})])
     passes = [_sets(data, split_list(sets), severity, climbs)]
     if kind == "random-orders":

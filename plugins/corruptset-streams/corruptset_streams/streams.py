@@ -34,7 +34,6 @@ from corruptset.pixels import pixel_digest
 from corruptset.progress import progress_function, shows_progress
 from corruptset.workers import Workers
 
-from .command import STREAM
 from .crops import cropped, draw_crop
 from .walks import STREAM_VERSION, StreamTable, accuracies_of, load_stream, walk
 
@@ -73,8 +72,14 @@ def stream(
     accuracies: str | Path | None = None,
     speed: int | None = None,
     length: int | None = None,
+    *,
+    seed: int = 0,
+    jobs: int | None = None,
+    samples: int | None = None,
+    per_class: int | None = None,
+    labels: str | Path | None = None,
+    skip_bad: bool = False,
     progress: Callable[[str, int, int], None] | bool | None = None,
-    **options: Any,
 ) -> Streamed:
     """Write a stream of images whose corruptions change while a reference model keeps its accuracy near a baseline.
 
@@ -98,11 +103,11 @@ def stream(
         The number of images before the severities change. The default is that of the recipe.
     length : int, optional
         The number of images in the stream. The default is that of the recipe.
+    seed, jobs, samples, per_class, labels, skip_bad
+        As for `corruptset.build`.
     progress : callable or bool, optional
         A function that is called with the phase, the number of finished images and the total. By default, a progress
         bar is shown in terminals and notebooks. Use False to hide it.
-    **options : Any
-        The options seed, jobs, samples, per_class, labels and skip_bad of `corruptset.build`.
 
     Returns
     -------
@@ -114,13 +119,14 @@ def stream(
     VerificationError
         If files of a finished stream are missing or changed. Other errors are as for `corruptset.build`.
     """
-    if wrong := sorted(options.keys() - STREAM.keys()):
-        raise TypeError(f"stream() takes no {first_few(wrong)}")
     remote.local_folder(out, "streams are written to")
     settings, table = load_stream(recipe, speed=speed, length=length)
     used = accuracies_of(table, accuracies)
     with interruption.resumable(Path(out)) as place:
-        spec = prepare(settings, source, BuildOptions(**options))
+        options = BuildOptions(
+            seed=seed, jobs=jobs, samples=samples, per_class=per_class, labels=labels, skip_bad=skip_bad
+        )
+        spec = prepare(settings, source, options)
         seed = spec.maker.seed
         name = f"baseline_{table.baseline:g}_transition+speed_{table.speed}_seed_{seed}"
         directory = place.directory = Path(out, spec.folder, name)

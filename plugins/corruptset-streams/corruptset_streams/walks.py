@@ -77,7 +77,7 @@ def load_stream(recipe: str | Path, **changes: int | None) -> tuple[Recipe, Stre
         given = {name: value for name, value in changes.items() if value is not None}
         table = StreamTable.model_validate({**data.pop("stream", {}), **given})
     except ValidationError as e:
-        raise RecipeError(mistakes(where, mistake_lines(e, StreamTable))) from None
+        raise RecipeError(mistakes(where, mistake_lines(e))) from None
     except (OSError, TypeError) as e:
         raise RecipeError(
             f"{where} cannot be read ({e}). Choose ccc-easy, ccc-medium, ccc-hard, or a recipe file (.toml)."

@@ -92,7 +92,7 @@ MISTAKES = [
     ("speed = 5", "speed = 0", "speed is 0"),
     ('kind = "resize-crop"\nresize = 48\ncrop = 40', 'kind = "none"', "images of one size"),
     ('format = "jpeg"', 'format = "png"', "JPEG"),
-    ("tar = 12", "tars = 12", "no such key. Did you mean 'tar'"),
+    ("tar = 12", "tars = 12", "tars: Extra inputs are not permitted"),
     ("[stream]", "[streams]", "corruptions"),
     ('"imagenet"', '"own.toml"', "own.toml"),
 ]

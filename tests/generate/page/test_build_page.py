@@ -115,7 +115,6 @@ def test_regions_stand_with_their_neighbours(made: Built, table: Built) -> None:
         regions, load = page.one("section", id="regions"), page.one("section", id="load")
         assert says in regions.text
         assert "returns the crops of the image with the id ID" in load.text
-        assert ("webdataset" in load.text) == (built is made)
         alts = [n.attributes["alt"] for n in regions.all("img")]
         for words in ("eight neighbours", "nine regions inside"):
             assert any(words in alt for alt in alts)
@@ -193,11 +192,8 @@ def hostile(directory: Path, copy: Path, payload: str) -> bytes:
 
 
 def outline(tree: Node) -> list[tuple[str, list[str], str]]:
-    """Return every element with its attributes' names and its id, but for the loaders: names decide which of
-    them fit.
-    """
-    loaders = {id(n) for n in tree.one("section", id="load").all()}
-    nodes = [n for n in tree.all() if id(n) not in loaders and n.tag != "wbr"]
+    """Return every element with its attributes' names and its id."""
+    nodes = [n for n in tree.all() if n.tag != "wbr"]
     return [(n.tag, sorted(n.attributes), n.attributes.get("id", "")) for n in nodes]
 
 
@@ -208,8 +204,6 @@ def test_what_a_stranger_writes_comes_out_as_text(plain: Path, tmp_path: Path) -
         page = hostile(plain, tmp_path / str(number), payload)
         tree = read_html(page)
         assert outline(tree) == harmless
-        tags = {n.tag for n in tree.one("section", id="load").all()}
-        assert tags == {"h2", "h3", "p", "code", "div", "section", "pre", "button"}
         assert_inert(tree)
         assert not [c for c in page.decode() if not c.isprintable() and c != "\n"]
         if payload == printable:

@@ -14,8 +14,8 @@ from corruptset.generate.recipes.recipe_files import recipe_names
 def test_mistakes_in_what_a_recipe_expects():
     for expects, said in (
         ("sizes = [[32, 32]]\nleast_side = 32", "expects: has sizes and least_side; give one of them"),
-        ("sizes = [[32, 4]]", "expects, sizes, item 1, item 2 is 4; expected a number from 8 upwards"),
-        ('channels = "gray"', "expects, channels is 'gray'; expected one of 'rgb' or 'grey'"),
+        ("sizes = [[32, 4]]", "expects, sizes, item 1, item 2: Input should be greater than or equal to 8 (given: 4)"),
+        ('channels = "gray"', "expects, channels: Input should be 'rgb' or 'grey' (given: 'gray')"),
     ):
         assert mistakes(f"{HEAD}[expects]\n{expects}\n[[sets]]\nclean = true\n") == [f"  {said}"]
 

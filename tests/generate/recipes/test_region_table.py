@@ -18,13 +18,22 @@ CLEAN = "\n[[sets]]\nclean = true\n"
 
 def test_mistakes_are_named():
     for regions, line in (
-        ("sides = [2, 12]\nout = 32", "regions, sides, item 1 is 2; expected a number from 3 upwards"),
-        ("sides = [12]\nout = 0", "regions, out is 0; expected a number from 8 upwards"),
-        ("fractions = [0.2, 1.5]\nout = 32", "regions, fractions, item 2 is 1.5; expected a number up to 1"),
-        ("fractions = [0.0]\nout = 32", "regions, fractions, item 1 is 0.0; expected a number above 0"),
-        ("sides = [12]\nout = 32\nblock = 2", "regions, block is 2; expected a number from 3 upwards"),
-        ("sides = [12]\nout = 32\nblocks = 0", "regions, blocks is 0; expected a number from 1 upwards"),
-        ("sides = [12]\nout = 32\nmode = 'all'", "regions, mode is 'all'; expected one of 'sampled' or 'exhaustive'"),
+        ("sides = [2, 12]\nout = 32", "regions, sides, item 1: Input should be greater than or equal to 3 (given: 2)"),
+        ("sides = [12]\nout = 0", "regions, out: Input should be greater than or equal to 8 (given: 0)"),
+        (
+            "fractions = [0.2, 1.5]\nout = 32",
+            "regions, fractions, item 2: Input should be less than or equal to 1 (given: 1.5)",
+        ),
+        ("fractions = [0.0]\nout = 32", "regions, fractions, item 1: Input should be greater than 0 (given: 0.0)"),
+        ("sides = [12]\nout = 32\nblock = 2", "regions, block: Input should be greater than or equal to 3 (given: 2)"),
+        (
+            "sides = [12]\nout = 32\nblocks = 0",
+            "regions, blocks: Input should be greater than or equal to 1 (given: 0)",
+        ),
+        (
+            "sides = [12]\nout = 32\nmode = 'all'",
+            "regions, mode: Input should be 'sampled' or 'exhaustive' (given: 'all')",
+        ),
         ("out = 32", "regions: has neither fractions nor sides; expected exactly one of fractions and sides"),
         (
             "sides = [12]\nfractions = [0.2]\nout = 32",

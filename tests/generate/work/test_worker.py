@@ -97,7 +97,7 @@ def test_a_worker_makes_its_part_only_while_its_file_is_there(job, monkeypatch):
             worker.process(job, PART)
     assert not list(job.directory.glob(".corruptset/parts/*.json"))
     told = []
-    pool.run(replace(job, file=None), [PART], Workers(1), done=lambda record: None, made=told.append)
+    pool.run(replace(job, file=None), [PART], Workers(1), on_part=lambda record: None, on_progress=told.append)
     assert [p.stem for p in job.directory.glob(".corruptset/parts/*.json")] == [PART.name]
     assert told == [2]
 
@@ -155,7 +155,7 @@ def test_images_of_parts_that_workers_have_not_finished_are_counted(job, monkeyp
     with ThreadPoolExecutor(2) as threads, Workers(2) as workers:
         monkeypatch.setattr(workers, "submit", threads.submit)  # instead of processes, which would not share the event
         both = parts(runs_of(16, 8), [("set",)])
-        pool.run(replace(job, token="y"), both, workers, done=lambda record: None, made=told)
+        pool.run(replace(job, token="y"), both, workers, on_part=lambda record: None, on_progress=told)
     assert counts == sorted(counts)
     assert {10, 16} <= set(counts)
     assert not list(job.directory.glob(".corruptset/.*y.part"))

@@ -85,7 +85,7 @@ def test_all_problems_are_said_at_once(tmp_path):
     given += [tmp_path / f"{name}.json" for name in ("broken", "wrong", "absent")]
     with pytest.raises(ScoreError) as raised:
         compare(given, tmp_path / "out")
-    said = "broken.json wrong.json samples surplus absent.json 'a'_is_there_2_times 22222222 --any-data"
+    said = "broken.json wrong.json samples surplus absent.json 'a'_occurs_2_times 22222222 --any-data"
     assert [one for one in said.split() if one.replace("_", " ") not in str(raised.value)] == []
     assert not (tmp_path / "out").exists()
     with pytest.raises(ScoreError, match="no scores were given"):
@@ -123,18 +123,18 @@ def test_differences_are_taken_resample_by_resample():
 
 def test_unpaired_models_have_differences_without_intervals():
     for change, said in (
-        ({"seed": 1}, "other seeds"),
-        ({"units": 100}, "other numbers of images"),
-        ({"condition": "correct@clean"}, "different images count"),
-        ({"digest": made_scores.OTHER}, "different data sets"),
-        ({"resamples": None}, "scores without resamples"),
+        ({"seed": 1}, "different seeds"),
+        ({"units": 100}, "numbers of images"),
+        ({"condition": "correct@clean"}, "different images are scored"),
+        ({"digest": made_scores.OTHER}, "different datasets"),
+        ({"resamples": None}, "a file has no resamples"),
     ):
         found, (note,) = of_maude(scores("a", 0.5, DRAWS), scores("b", 0.4, DRAWS, **change), any_data=True)
         (one,) = found.values()
         assert (one.difference, one.low, one.high, one.exceeds) == (pytest.approx(0.1), None, None, None)
         assert said in note
     own = [scores(name, 0.5, DRAWS, condition="correct@clean") for name in "ab"]
-    assert "counts other images for each model" in of_maude(*own)[1][0]
+    assert "scores different images for each model" in of_maude(*own)[1][0]
     assert of_maude(*(scores(name, 0.5, DRAWS, condition="correct@clean=net") for name in "ab"))[1] == ()
 
 
@@ -153,8 +153,8 @@ def test_scores_over_other_sets_and_relative_to_other_baselines_have_no_differen
     assert scored["net-0", "net-2"] == of_all - over_sets - {"mce", "relative_mce"}
     pairs = "net-0 and net-2, net-0 and net-3, net-1 and net-2, net-1 and net-3"
     assert done.notes[:2] == (
-        f"{pairs}: CEs relative to alexnet and to vgg have no difference; score both with one --baseline.",
-        f"{pairs}: means over different sets (96, 95) have no difference; score both with one --sets.",
+        f"{pairs}: CEs relative to alexnet and to vgg are not comparable; score both with one --baseline.",
+        f"{pairs}: means over different sets (96, 95) are not comparable; score both with the same --sets.",
     )
 
 
@@ -190,13 +190,13 @@ def test_the_paper_s_models_are_compared_around_the_paper_s_point(tmp_path):
     assert (rows[-1]["quadrant"], rows[-1]["names"]) == ("I", 69)
     assert all(math.isnan(row["names"]) for row in rows[:-1])
     # printed models have nothing that a difference could be told by
-    assert (done.differences, [note for note in done.notes if "paired" in note]) == ((), [])
+    assert (done.differences, [note for note in done.notes if "intervals" in note]) == ((), [])
     page = (tmp_path / "comparison.md").read_text()
     assert f"The reference point is: mean of {', '.join(clean)}." in page
     assert "a printed table" not in page
     given = compare([printed], reference="2.94,88.31").table("two_factor")
     assert [row[-1] for row in given.rows[:-1]] == [row["quadrant"] for row in rows[:-1]]
-    says = r"--reference: no model with two-factor scores is called 'net-7'.* There are: AlexNet"
+    says = r"--reference: no model with two-factor scores is called 'net-7'.* Known models: AlexNet"
     with pytest.raises(ScoreError, match=says):
         compare([printed], reference="AlexNet (clean),net-7")
 
@@ -206,8 +206,8 @@ def test_printed_tables_with_mistakes_are_refused(tmp_path):
     for text, said in (
         ("model,cv,mean\na,1,90\n", "has no column clean; expected a line model,cv,mean,clean"),
         ("", "has no column model and no column cv and no column mean and no column clean"),
-        ("model,cv,mean,clean\n", "has no model; expected a line model,cv,mean,clean, and one for each model"),
-        ("model,cv,mean,clean\na,1,x,90\n", "line 2 is 'a,1,x,90'; expected a name, three numbers and no more"),
+        ("model,cv,mean,clean\n", "has no model; expected a line model,cv,mean,clean, and a line per model"),
+        ("model,cv,mean,clean\na,1,x,90\n", "line 2 is 'a,1,x,90'; expected a name and three numbers"),
         *((f"model,cv,mean,clean\n{row}\n", f"line 2 is {row!r}") for row in ("a,1,90", "a,1,90,90,9", ",1,90,90")),
         *(
             (f"model,cv,mean,clean\nz,1,80,90\na,{row}\n", "line 3: ")
@@ -218,9 +218,9 @@ def test_printed_tables_with_mistakes_are_refused(tmp_path):
         with pytest.raises(ScoreError, match=re.escape(said)):
             compare([path])
     for text in ("2.94,188.31", "-2.94,88.31", "0.0294,0.8831"):
-        with pytest.raises(ScoreError, match=r"--reference: .*expected a CV of 0 or more, and acc"):
+        with pytest.raises(ScoreError, match=r"--reference: .*expected a CV of at least 0 and acc"):
             compare(made_scores.valid(made_scores.full()), reference=text)
-    unused = ("The reference point is not used: no model has two-factor scores.",)
+    unused = ("The reference point is not used, because no model has two-factor scores.",)
     assert compare([scores()], reference=(2.94, 88.31)).notes == unused
 
 

@@ -135,8 +135,8 @@ def test_all_that_does_not_belong_together_is_told_at_once(data, tmp_path):
     with pytest.raises(ScoreError) as caught:
         corruptset.report(data, [*files, tmp_path / "bad.json"], tmp_path / "r.html", predictions=given)
     for part in (
-        "bad.json is no scores file",
-        f"'net-a' is there 2 times ({files[0]}, {files[3]})",
+        "bad.json is not a scores file",
+        f"'net-a' occurs 2 times ({files[0]}, {files[3]})",
         f"{files[2]} has scores of the dataset small-c 1.0.0",
         "The predictions of 'net-b' do not belong to the scores, because the accuracy differs in",
         "The predictions are of 'net-z', but the models are net-a, net-b, other, net-a. Name the model with",
