@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Iterable, Iterator
@@ -16,6 +17,7 @@ from ...digests import digest_of
 from ...errors import BuildError, VerificationError
 
 _BUFFER = 1 << 19
+_TEMPORARY = re.compile(r"\.[0-9a-f]{16}\.part")
 
 
 def inside(root: Path, path: str, known: set[str] | None = None) -> Path:
@@ -79,6 +81,11 @@ def open_unlinked(path: Path | str, flags: int) -> int:
             raise
     os.unlink(path)
     return os.open(path, flags, 0o666)
+
+
+def is_temporary(path: Path) -> bool:
+    """Return whether a path has the name of a temporary file of this module."""
+    return _TEMPORARY.fullmatch(path.name) is not None
 
 
 @contextmanager

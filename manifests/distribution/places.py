@@ -14,7 +14,7 @@ from typing import Any
 
 from ...errors import CorruptsetError, MachineError, ReleaseError, install_extra
 from ..checksums import is_file_as
-from ..disk.atomic import make_folder, write_large
+from ..disk.atomic import is_temporary, make_folder, write_large
 from ..disk.remote import Store, url_of
 from ..disk.space import check_space
 from ..records.digests import sha256_pieces
@@ -44,7 +44,7 @@ class FolderPlace:
         check_space(self.root, needed, "the release", "Free some space, or choose another --to.")
         for file in files:
             target = make_folder(self.root, file.path.rpartition("/")[0]) / file.path.rpartition("/")[2]
-            for stray in target.parent.glob(".*.part"):  # of a call that was killed
+            for stray in filter(is_temporary, target.parent.iterdir()):  # left by a call that was killed
                 stray.unlink()
             write_large(target, chunks_of(file.content))
             sent(done := done + file.bytes)

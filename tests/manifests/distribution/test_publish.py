@@ -57,10 +57,18 @@ def test_an_interrupted_one_goes_on(bag, serve, tmp_path, monkeypatch):
         with pytest.raises(ReleaseError, match="answers 404"):
             fetch(serve(out).url, tmp_path / "f")
         monkeypatch.setattr(places, "write_large", written)
-        (out / ".0123.part").write_text("of a call that was killed")
+        (out / ".0123456789abcdef.part").write_text("of a call that was killed")
         again = publish(bag.path, out, go=True)
         assert {f.path for f in again.files} - {f.path for f in again.to_send} == set(sent)
         assert tree(out) == tree(bag.path)
+
+
+def test_temporary_files_of_other_programs_stay(bag, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / ".download.zip.part").write_bytes(b"theirs")
+    publish(bag.path, out, go=True)
+    assert (out / ".download.zip.part").read_bytes() == b"theirs"
 
 
 def test_what_is_there_and_differs(bag, tmp_path):
