@@ -44,7 +44,7 @@ def test_the_card_warns_of_another_order_of_classes_and_has_no_markdown_of_stran
     named = 'title = "a <img src=x> [x](javascript:1)"\ndescription = "*b* <script>"'
     recipe.write_text(recipe.read_text("utf-8").replace('title = "Small"', named), "utf-8")
     card = (layouts.make(recipe, crops, tmp_path / "out", storage="folder") / "README.md").read_text("utf-8")
-    assert "timm numbers these classes otherwise" in card
+    assert "timm numbers these classes differently" in card
     assert r"# a \<img src=x\> \[x\](javascript:1) (" in card
     assert r"\*b\* \<script\>" in card
 
