@@ -19,6 +19,8 @@ class Unfinished(Record):
     """The ids of all sets of the build."""
     header: Header
     """What the build is, with the resources of these sets."""
+    extends: bool
+    """Whether it extends a dataset, whose manifest is then in base.json."""
 
 
 def write_unfinished(directory: Path, state: Unfinished) -> None:

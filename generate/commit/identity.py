@@ -48,10 +48,7 @@ def refuse_other_build(directory: Path, recorded: Header, build: CheckedBuild, h
 
 
 def _changed_samples(directory: Path, build: CheckedBuild) -> list[str]:
-    """Return how the source changed since the build was started, a line a sample.
-
-    Nothing where the samples were not recorded.
-    """
+    """Return one line for each sample that has changed since the build was begun, if the samples were recorded."""
     now: dict[str, object] = {id: f"label {label}, {sha256}" for id, label, sha256 in build.made_of}
     try:
         if (recorded := read_hashed(directory / SOURCE)) is not None:
