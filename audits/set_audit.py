@@ -29,7 +29,7 @@ from .preparations import Preparation
 from .records import GOOD, Content, Finding, SetAudit, Verdict
 from .set_images import Order, SetImages, order_of
 from .signatures import Signatures
-from .storage import ARRAY, Steps, likely_steps
+from .storage import ARRAY, Steps, exchanged_steps, likely_steps
 
 _SEARCHED_SMALL, _SEARCHED_LARGE = 10_000, 600
 """The number of source images that are looked through for images in another order, up to 64 pixels and above."""
@@ -142,6 +142,8 @@ class SetAuditor:
         assert read.images is not None
         published = stored if self.benchmark is None else self.benchmark.stored
         steps = likely_steps(stored, published, min(read.images.shape[1:3]))
+        if BGR in findings:
+            steps = [exchanged_steps(one) for one in steps]
         expected = self.expected(found)
         contents = self._contents(read, places, channels, steps, main, expected)
         preparation = main

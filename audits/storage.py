@@ -92,7 +92,12 @@ class Resized:
     crop: int
 
 
-Step = JpegEncoding | Resized
+@dataclass(frozen=True)
+class RedBlueExchanged:
+    """The step of a program that takes RGB for BGR."""
+
+
+Step = JpegEncoding | Resized | RedBlueExchanged
 Steps = tuple[Step, ...]
 """What happened to an image after its corruption, in order."""
 
@@ -105,11 +110,21 @@ def after(images: Images, steps: Steps) -> Images:
 
 
 def _after(image: Pixels, step: Step) -> Pixels:
+    if isinstance(step, RedBlueExchanged):
+        return np.ascontiguousarray(image[..., ::-1])
     if isinstance(step, Resized):
         spec = ResizeCrop(kind="resize-crop", resize=step.resize, crop=step.crop, channels="keep")
         return preprocess(image, spec)
     decoded = cv2.imdecode(np.frombuffer(step.encode(image), np.uint8), cv2.IMREAD_UNCHANGED)
     return decoded[:, :, None] if decoded.ndim == 2 else cv2.cvtColor(decoded, cv2.COLOR_BGR2RGB)
+
+
+def exchanged_steps(steps: Steps) -> Steps:
+    """Return the steps of images that were stored with red and blue exchanged, and whose colours were put right since.
+
+    JPEG keeps less of blue than of red, so the exchange matters to what it leaves.
+    """
+    return (RedBlueExchanged(), *steps, RedBlueExchanged()) if steps else ()
 
 
 def likely_steps(stored: StoredAs, published: StoredAs, side: int) -> list[Steps]:
@@ -141,4 +156,4 @@ def likely_steps(stored: StoredAs, published: StoredAs, side: int) -> list[Steps
 
 def steps_of(steps: Steps) -> tuple[JpegEncoding, ...]:
     """Return the encodings among storage steps."""
-    return tuple(step for step in steps if not isinstance(step, Resized))
+    return tuple(step for step in steps if isinstance(step, JpegEncoding))
