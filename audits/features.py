@@ -1,4 +1,4 @@
-"""Statistics of corrupted images beside their clean images, by which corruptions and severities are told apart."""
+"""Statistics of corrupted images and their clean images, which differ between corruptions and between severities."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ FEATURES: dict[str, float] = {
 }
 """The statistics, each with the difference that is never significant.
 
-Such differences come from other versions of libraries and from values that are within one level of the published ones.
+Differences of this size are due to versions of libraries and to values that are within one level of the published ones.
 Means are in grey levels; standard deviations are compared by their logarithms.
 """
 _TINY = 0.25
@@ -48,7 +48,7 @@ _TINY = 0.25
 
 @dataclass(frozen=True)
 class Base:
-    """What the statistics need of a clean image, computed once."""
+    """The quantities of a clean image that the statistics use, computed once."""
 
     planes: tuple[Plane, ...]
     bands: tuple[Plane, ...]
@@ -59,7 +59,7 @@ class Base:
 
 
 def base_of(clean: NDArray[np.uint8]) -> Base:
-    """Return what the statistics need of a clean image (H, W, C)."""
+    """Return the quantities of a clean image (H, W, C) that the statistics use."""
     planes = _planes(clean)
     grey = _grey(planes)
     bands = _bands(grey)
@@ -71,7 +71,7 @@ def base_of(clean: NDArray[np.uint8]) -> Base:
 
 
 def features(images: Images, bases: Sequence[Base]) -> Features:
-    """Return the statistics of corrupted images, (N, H, W, C), beside their clean images."""
+    """Return the statistics of corrupted images, (N, H, W, C), compared with their clean images."""
     return np.stack([_features(image, base) for image, base in zip(images, bases, strict=True)])
 
 

@@ -301,5 +301,5 @@ def _channel_trouble(images: NDArray[np.uint8], clean: NDArray[np.uint8]) -> Fin
 
 
 def content_of(hypothesis: Hypothesis) -> Content:
-    """Return a hypothesis as it is reported."""
+    """Return the content that a report names for a hypothesis."""
     return Content(hypothesis.corruption, hypothesis.severity, hypothesis.calibration)

@@ -26,7 +26,7 @@ class StoredAs:
     format: str
     """``jpeg``, ``png``, another format's name in small letters, or ``array`` for raw pixels."""
     quality: int | None = None
-    """The quality of libjpeg's standard tables, or None if the tables are others or the format is not JPEG."""
+    """The quality of libjpeg's standard tables, or None if the tables differ from these or the format is not JPEG."""
     subsampling: str | None = None
     """``4:2:0``, ``4:2:2``, ``4:4:4``, ``grey`` or ``other`` for JPEG."""
 
@@ -99,7 +99,7 @@ class RedBlueExchanged:
 
 Step = JpegEncoding | Resized | RedBlueExchanged
 Steps = tuple[Step, ...]
-"""What happened to an image after its corruption, in order."""
+"""The steps that an image went through after its corruption, in order."""
 
 
 def after(images: Images, steps: Steps) -> Images:
