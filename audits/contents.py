@@ -240,7 +240,7 @@ class ContentSearch:
 
 
 def _after(images: Images, steps: Steps) -> NDArray[np.float32]:
-    return after(images, steps)[0].astype(np.float32)
+    return np.asarray(after(images, steps)[0], np.float32)
 
 
 def verdict_of(found: Hypothesis, expected: Hypothesis | None) -> Verdict:

@@ -112,7 +112,7 @@ def _planes(image: NDArray[np.uint8]) -> tuple[Plane, ...]:
 def _grey(planes: Sequence[Plane]) -> Plane:
     if len(planes) == 1:
         return planes[0]
-    return np.asarray(cv2.multiply(cv2.add(cv2.add(planes[0], planes[1]), planes[2]), 1 / 3), np.float32)
+    return np.asarray(cv2.add(cv2.add(planes[0], planes[1]), planes[2]), np.float32) / np.float32(3)
 
 
 def _colour(planes: Sequence[Plane], clean: Sequence[Plane]) -> list[float]:
@@ -130,7 +130,7 @@ def _bands(grey: Plane) -> tuple[Plane, ...]:
     for _ in range(_BANDS):
         small = cv2.pyrDown(grey)
         out.append(cv2.subtract(grey, cv2.pyrUp(small, dstsize=(grey.shape[1], grey.shape[0]))))
-        grey = small
+        grey = np.asarray(small, np.float32)
     return tuple(np.asarray(band, np.float32) for band in (*out, grey - np.float32(cv2.mean(grey)[0])))
 
 
@@ -138,7 +138,7 @@ def _square(values: Plane) -> float:
     return float(cv2.norm(values, cv2.NORM_L2SQR)) / values.size
 
 
-def _deviation(values: Plane, mask: NDArray[np.uint8] | None = None) -> float:
+def _deviation(values: cv2.typing.MatLike, mask: NDArray[np.uint8] | None = None) -> float:
     return float(cv2.meanStdDev(values, mask=mask)[1][0, 0])
 
 

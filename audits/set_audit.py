@@ -113,9 +113,8 @@ class SetAuditor:
             if located is None and self.calibration != "mnist":
                 better = self._other_preparation(read)
                 if better is None or self._order(read, better).right < 0.4 * count:
-                    images = self._pictures(read, main, None)
                     result = replace(blank, verdict="other_images", checked=count, findings=tuple(trouble))
-                    return Audited(result, "", images)
+                    return Audited(result, "", self._pictures(read, main, None))
             elif located is not None:
                 places, moved = located, located != list(read.places)
         elif exchanged := self._exchanged(read, order):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import io
 from dataclasses import dataclass
+from typing import Any
 
 import cv2
 import numpy as np
@@ -115,8 +116,8 @@ def _after(image: Pixels, step: Step) -> Pixels:
     if isinstance(step, Resized):
         spec = ResizeCrop(kind="resize-crop", resize=step.resize, crop=step.crop, channels="keep")
         return preprocess(image, spec)
-    decoded = cv2.imdecode(np.frombuffer(step.encode(image), np.uint8), cv2.IMREAD_UNCHANGED)
-    return decoded[:, :, None] if decoded.ndim == 2 else cv2.cvtColor(decoded, cv2.COLOR_BGR2RGB)
+    decoded: Any = cv2.imdecode(np.frombuffer(step.encode(image), np.uint8), cv2.IMREAD_UNCHANGED)
+    return np.asarray(decoded[:, :, None] if decoded.ndim == 2 else cv2.cvtColor(decoded, cv2.COLOR_BGR2RGB), np.uint8)
 
 
 def exchanged_steps(steps: Steps) -> Steps:
