@@ -265,7 +265,7 @@ def contact_of(job: Job, data: DataSet) -> bytes:
     from ..pixels.matrix import blocks_of, contact_sheet, thinned
 
     build = job.build
-    pictured = [name for block in blocks_of(n for n in job.sets if n in data) for name in block.pictured]
+    pictured = [name for block in blocks_of(n for n in job.sets if n in data) for name in block.shown]
     pictures = {name: data[name].single(0) for name in thinned(pictured, MOST_SHOWN)}
     title = f"{build.title}, seed {build.maker.seed}: {build.samples[0].sample.id}"
     return contact_sheet(pictures, clean=build.clean(0), title=title)
