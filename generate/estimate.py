@@ -23,7 +23,7 @@ from .pixels.ms_ssim import ms_ssim
 from .plan.builds import Build
 from .plan.final_samples import refuse_several_shapes
 from .plan.job import CheckedSample, Job, load_clean
-from .plan.parts import BATCH_BYTES, Part
+from .plan.parts import BATCH_BYTES, Part, runs
 from .sinks.sink import Run
 from .sources.check import check
 from .sources.selection import spread
@@ -102,6 +102,16 @@ def estimate(
     if spec.regions is not None:
         return Estimate(made.seconds(check_seconds))
     return replace(made.size(), seconds=made.seconds(check_seconds), bad=bad)
+
+
+def image_bytes(build: Build, sets: Sequence[str]) -> float:
+    """Return the bytes of a build of some sets, divided by the number of its images."""
+    chosen = replace(build, asked=tuple(sets))
+    few = build.samples or [CheckedSample(*entry) for entry in check(build.source, build.selected[:1]).good]
+    width, height = build.image_size
+    all_runs = runs(len(build.samples) or len(build.selected), width * height * 3)
+    size = estimate(chosen, few[:LOOKED_AT], all_runs, chosen.groups(chosen.asked, all_runs)).bytes
+    return (size - build.source.other_bytes()) / (sum(run.count for run in all_runs) * len(sets))
 
 
 @contextmanager
