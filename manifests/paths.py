@@ -1,4 +1,4 @@
-"""Where everything of a data set lies."""
+"""The paths of the files of a dataset."""
 
 from __future__ import annotations
 
