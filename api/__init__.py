@@ -6,8 +6,8 @@ your models. `preview` shows an image under every set.
 
 `plan` and `build` apply a recipe to a source, and `pairs` makes a recipe of two-factor sets. `open` reads a dataset,
 `verify` checks it, `rebuild` restores it from its records and its source, `page` writes its page, and `export`
-writes it in the layout of a loader. `pack` and `unpack` are for archives, `publish` and `fetch` for releases on the
-network.
+writes it in the layout of a loader. `audit` says what any corrupted dataset contains. `pack` and `unpack` are for
+archives, `publish` and `fetch` for releases on the network.
 
 `predict` writes the predictions of a model, `score` computes the papers' scores from predictions, `score_table` does so
 from any metric, `compare` compares models, and `report` writes a page that compares them.
@@ -20,6 +20,7 @@ from __future__ import annotations
 import importlib
 
 _HOMES = {
+    "audit": "audits.audit",
     "build": "generate.build",
     "check_corruption": "generate.contract",
     "compare": "scores.compare",

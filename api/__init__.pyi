@@ -1,6 +1,7 @@
 """The public names, for type checkers and editors; `__init__.py` loads them when they are first used."""
 
 from . import errors as errors
+from .audits.audit import audit as audit
 from .corruptions.call import corrupt as corrupt
 from .corruptions.models.surrogate import load_surrogate as load_surrogate
 from .corruptions.plugins import load_plugin as load_plugin

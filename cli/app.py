@@ -11,6 +11,7 @@ import typer
 from ..corruptions.add_ons import cannot_load, installed, where_to_get
 from ..errors import ParameterError, PluginError
 from ..foreign import Foreign
+from .audit import audit
 from .build import build
 from .compare import compare, report
 from .corrupt import check_corruption, corrupt, preview
@@ -30,7 +31,7 @@ EPILOG = (
     "failed; 130 interrupted."
 )
 COMMANDS: list[Callable[..., None]] = [
-    list_, show, plan, build, verify, rebuild, export, page, pack, unpack, publish, fetch,
+    list_, show, plan, build, verify, audit, rebuild, export, page, pack, unpack, publish, fetch,
     predict, score, score_table, compare, report,
     corrupt, preview, check_corruption,
 ]  # fmt: skip

@@ -63,8 +63,10 @@ def _put_comparison(done: Comparison) -> None:
     for table in done.tables:
         if table.name in SHOWN:
             put_cells(table)
+        if table.name == "summary":
+            put_notes(table.notes)
     if paired := [d.exceeds for d in done.differences if d.exceeds is not None]:
-        put(f"{sum(paired)} of {len(paired)} differences between models exceed their intervals of 95 %.")
+        put(f"{sum(paired)} of {len(paired)} differences between models exceed their 95 % confidence intervals.")
     put_notes(done.notes)
     put_facts({"Files": "".join(f"\n  {file}" for file in done.files)})
 

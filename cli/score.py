@@ -225,7 +225,7 @@ def _put_numbers(columns: Sequence[str], rows: Mapping[str, Sequence[float | Non
 
 
 def _put_of_one(table: Table, model: str) -> None:
-    """Print a comparison's table for its one model, intervals beside their scores."""
+    """Print a comparison's table for its one model, with intervals after their scores."""
     columns = [column for column in table.columns if column.end is None and not _is_models(column)]
     lines = [_with_intervals(table, row) for row in table.rows]
     headings = [(replace(c, title="this model") if c.title == model else c).heading for c in columns]

@@ -357,7 +357,7 @@ class _Making:
             self.build = with_samples(build, found)
 
     def _finished(self) -> Manifest | None:
-        """Return the manifest of the finished dataset if it has all sets that are asked for; None if there is none.
+        """Return the manifest of the finished dataset if it has all requested sets, or None.
 
         Raise `BuildError` if it is another dataset, or if it lacks sets, because a finished dataset is not changed.
         """
@@ -444,7 +444,7 @@ class _Making:
 
         def tell(count: int) -> None:
             nonlocal shown
-            shown = max(shown, min(count, new))  # a part may be begun again
+            shown = max(shown, min(count, new))  # a part may start over
             parts_done, seconds = len(every) - len(left) + len(images), time.monotonic() - started
             self.progress(ProgressEvent("building", parts_done, len(every), total - new + shown, total, seconds))
 

@@ -1,4 +1,4 @@
-"""What `build` returns."""
+"""The results of `build`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Built:
     digest: str
     contact_sheet: Path
     images: int
-    """Images made by this call; what was committed before is not counted."""
+    """The number of images that this call made. Those that were committed before are not counted."""
     seconds: float
     manifest: Manifest
     notes: tuple[str, ...] = ()
@@ -37,20 +37,20 @@ class Built:
 
 @dataclass(frozen=True)
 class PartBuilt:
-    """What one job of an array has made: its share of the parts, committed.
+    """The result of one job of an array, whose share of the parts is committed.
 
     The build is finished with ``finish=True``.
     """
 
     directory: Path
     part: tuple[int, int]
-    """Job i of n."""
+    """The number of the job, i, and the number of jobs, n."""
     parts: int
-    """Of its share; all of them are there."""
+    """The number of parts of its share."""
     made: int
-    """Parts that this call made; others were there."""
+    """The number of parts that this call made. The others existed."""
     images: int
-    """Images made by this call."""
+    """The number of images that this call made."""
     seconds: float
     notes: tuple[str, ...] = ()
     """Notes for the user."""

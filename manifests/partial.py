@@ -1,4 +1,4 @@
-"""A part of a data set: PARTIAL.json, until all archives are unpacked."""
+"""PARTIAL.json, which a dataset has until all of its archives are unpacked."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ _CAP = 64 << 20
 
 
 class Span(Record):
-    """A run of a unit's sorted files: `count` of them, from `first` on."""
+    """A range of the sorted files of a unit: `count` files from number `first`."""
 
     first: Count
     count: Count
 
 
 class Partial(Record):
-    """PARTIAL.json."""
+    """The contents of PARTIAL.json."""
 
     schema_version: Annotated[int, Field(ge=1, le=1)]
     digest: Sha256
-    """The build's."""
+    """The digest of the dataset."""
     manifest: Sha256
-    """Of manifest.json."""
+    """The hash of manifest.json."""
     sets: list[SetId]
-    """Those that are whole, sorted."""
+    """The sorted ids of the complete sets."""
     pieces: dict[SetId, list[Span]]
-    """Set -> the runs of its files that are there; of sets in several archives of which some are missing."""
+    """Set -> the ranges of its files that exist, for sets in several archives of which some are missing."""
 
 
 def joined(spans: Iterable[Span]) -> list[Span]:
-    """Return sorted runs of which no two touch or overlap, with the same files.
+    """Return the same files as sorted ranges that neither touch nor overlap.
 
     Examples
     --------
@@ -59,9 +59,9 @@ def joined(spans: Iterable[Span]) -> list[Span]:
 
 
 def load_partial(root: Path, path: str = PARTIAL) -> Partial | None:
-    """Return what a data set's PARTIAL.json says; None if there is none.
+    """Return the contents of PARTIAL.json, or None if the dataset has no such file.
 
-    VerificationError: it is not a record of this kind.
+    Raise `VerificationError` if the file is not a record of this kind.
     """
     data = read_small(root, path, _CAP)
     if isinstance(data, Problem):

@@ -20,6 +20,8 @@ class Unfinished(Record):
     """The ids of all sets of the build."""
     identity: dict[str, Any]
     """The fields of its manifest that are known from the beginning."""
+    extends: bool
+    """Whether it extends a dataset, whose manifest is then in base.json."""
 
 
 def write_unfinished(directory: Path, state: Unfinished) -> None:

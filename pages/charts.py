@@ -8,77 +8,21 @@ sheet of the page or of the SVG file. Every chart of a page also has a table wit
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from html import escape
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from .document import visible
+from .svg import Shape, svg_element
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-COLOURS, DASHES = 8, 4
-"""The number of colours (which is also that of markers) and of dash patterns."""
 MAX_DESCRIBED = 6
 """The largest number of models whose values are part of a chart's description."""
 _MAX_MARKERS = 7
 _ROUND_STEPS = (1, 2, 2.5, 5, 10)
 _TICKS = 4
-
-
-def model_style(model: int) -> tuple[int, int, int]:
-    """Return the numbers of a model's colour, marker and dash pattern.
-
-    The first eight models differ in colour and marker, the next eight also in their dashes.
-    """
-    turned = model + model // COLOURS
-    return model % COLOURS, turned % COLOURS, turned % DASHES
-
-
-def model_classes(model: int) -> str:
-    """Return the CSS classes of a model."""
-    colour, _, dash = model_style(model)
-    return f"m{colour} d{dash}"
-
-
-class Shape(NamedTuple):
-    """A path, marker or text of a figure.
-
-    Attributes
-    ----------
-    kind : str
-        The CSS class.
-    points : sequence of (x, y)
-        The corners of a path, or the position of a marker or text.
-    model : int, optional
-        The model that gives the shape its colour.
-    text : str
-        The text, which is empty for paths and markers.
-    """
-
-    kind: str
-    points: Sequence[tuple[float, float]]
-    model: int | None = None
-    text: str = ""
-
-    def svg(self) -> str:
-        """Return the shape as an SVG element."""
-        (x, y), *_ = self.points
-        classes = self.kind if self.model is None else f"{self.kind} {model_classes(self.model)}"
-        attributes = f'class="{classes}" x="{x:.1f}" y="{y:.1f}"'
-        if self.text:
-            turn = f' transform="rotate(-90 {x:.1f} {y:.1f})"' if self.kind == "turned" else ""
-            return f"<text {attributes}{turn}>{escape(str(visible(self.text)))}</text>"
-        if self.kind == "spot":
-            return f'<use {attributes} href="#marker-{model_style(self.model or 0)[1]}"/>'
-        return f'<path class="{classes}" d="M{"L".join(f"{x:.1f} {y:.1f}" for x, y in self.points)}"/>'
-
-
-def rectangle(kind: str, left: float, top: float, right: float, bottom: float, model: int | None = None) -> Shape:
-    """Return a rectangle."""
-    return Shape(kind, ((left, top), (right, top), (right, bottom), (left, bottom)), model)
 
 
 class Point(NamedTuple):
@@ -229,16 +173,6 @@ class Chart:
             yield Shape("spot", (place,), line.model)
 
 
-def svg_element(classes: str, width: int, height: int, description: str, shapes: Iterable[Shape]) -> Markup:
-    """Return shapes as an SVG element of a page, with a description for screen readers."""
-    from markupsafe import Markup
-
-    label, drawn = escape(str(visible(description))), "\n".join(shape.svg() for shape in shapes)
-    return Markup(
-        f'<svg class="{classes}" viewBox="0 0 {width} {height}" role="img" aria-label="{label}">\n{drawn}\n</svg>'
-    )
-
-
 def axis_ticks(low: float, high: float) -> list[float]:
     """Return at most five round values for an axis.
 
@@ -254,13 +188,6 @@ def axis_ticks(low: float, high: float) -> list[float]:
     step = next(factor * power for factor in _ROUND_STEPS if factor * power >= rough * (1 - 1e-9))
     numbers = range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)
     return [round(number * step, 10) for number in numbers]
-
-
-def legend_mark(model: int) -> Markup:
-    """Return a model's line and marker as SVG elements within 44 x 14 pixels."""
-    from markupsafe import Markup
-
-    return Markup(Shape("line", ((2, 7), (42, 7)), model).svg() + Shape("spot", ((22, 7),), model).svg())
 
 
 def line_chart(

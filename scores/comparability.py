@@ -182,7 +182,7 @@ def absence_notes(
     """
     if curves.errors and curves.clean is None:
         yield "AUDE, relative CE and the RB-index need predictions of the clean images. Add clean.npz."
-    if curves.errors and no_baseline:
+    if "mce" in measures and no_baseline:
         yield (
             "There is no CE and no mCE, because AlexNet's published errors are not a baseline for this dataset: "
             f"{'; '.join(no_baseline)}. Pass predictions of another model for this dataset as --baseline."

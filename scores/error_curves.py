@@ -52,7 +52,7 @@ class ErrorCurves:
         return means | {f"{group}.{name}": one for group, own in of_each.items() for name, one in own.items()}
 
     def _mean(self, group: str, scores: Mapping[str, Measured], baseline: ErrorCurves | None) -> Measured:
-        """Return the mean of scores over the fifteen, or the reason why there is none."""
+        """Return the mean of scores over the fifteen, or the reason why it is missing."""
         missing = [name for name in FIFTEEN if name not in self.tested]
         if missing:
             return Measured(None, f"{len(missing)} of the 15 corruptions are missing")

@@ -66,7 +66,7 @@ class ScoreValue(Record):
     """The name of the score in tables, for example ``mAUDE``."""
     value: float | None
     unit: Unit
-    """``percent`` for a fraction that is printed as a percentage, ``number`` for a value that is printed as it is."""
+    """``percent`` for a fraction that is printed as a percentage, ``number`` for other values."""
     interval: Interval
     """The 95 % confidence interval."""
     reason: str | None

@@ -14,9 +14,8 @@ from ..errors import ParameterError, suggest
 from ..manifests.disk.atomic import write_atomic
 from ..manifests.manifest_file import result_path
 from ..manifests.reader import DataSet
-from ..pages.charts import legend_mark
 from ..pages.document import render
-from ..pages.svg_file import MARKERS
+from ..pages.svg import MARKERS, legend_mark
 from ..progress import progress_function, shows_progress
 from .comparison.entries import Entry
 from .comparison.statistics import differences

@@ -182,7 +182,7 @@ def _predictions(
 
 
 def _fragile(data: DataSet, evaluation: Evaluation, condition: str | None, seed: int) -> FragileScores:
-    """Return the fragile rates. They need all regions, so there are none with a condition."""
+    """Return the fragile rates, which need all regions and are therefore missing with a condition."""
     if condition is not None and any(sample.region is not None for sample in data.samples):
         return FragileScores(notes=["There are no fragile rates with a condition, because they need all regions."])
     return measure_fragile(data, evaluation.outcomes, seed)

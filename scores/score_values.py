@@ -1,4 +1,4 @@
-"""The list of score values, made from estimates or from the reasons why there are none."""
+"""Make the list of score values from estimates, or from the reasons for missing ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ UNDEFINED = "division by 0"
 
 @dataclass(frozen=True)
 class Measured:
-    """A score over all images and in each resample, or the reason why there is none."""
+    """A score over all images and in each resample, or the reason why it is missing."""
 
     estimate: Estimate | None
     reason: str | None = None

@@ -20,8 +20,9 @@ ALLOWED = {
     "corruptions": {"api"},
     "manifests": {"api", "corruptions"},
     "generate": {"api", "pages", "corruptions", "manifests"},
+    "audits": {"api", "pages", "corruptions", "manifests", "generate"},
     "scores": {"api", "corruptions", "pages", "manifests"},
-    "cli": {"api", "corruptions", "manifests", "generate", "scores"},
+    "cli": {"api", "corruptions", "manifests", "generate", "audits", "scores"},
 }
 COMPAT = "corruptions/compat"
 """Installed as `corruptset.compat`."""
@@ -81,7 +82,7 @@ def test_every_folder_with_code_is_a_package_of_the_distribution():
 WATCHED = ("corruptset", "numpy", "cv2", "numba", "scipy", "skimage", "torch")
 LOADED = f"print([m for m in sys.modules if m.partition('.')[0] in {WATCHED}])"
 NAMES = """
-    Corrupt build check_corruption compare corrupt export fetch load_plugin load_surrogate names
+    Corrupt audit build check_corruption compare corrupt export fetch load_plugin load_surrogate names
     open pack page pairs plan predict preview publish rebuild recipes report score score_table show unpack verify
 """
 

@@ -1,8 +1,7 @@
-"""Jobs of an array: they check the source together and make shares of the parts.
+"""Jobs of an array, which check the source together and make shares of the parts.
 
-All hold the build's lock together, so no other command writes there. One at a time begins or joins: the first to come,
-when no worker is left, writes down what the build is, and the others make the same one or are refused. A part has a
-lock of its own while it is made.
+All jobs share the lock of the dataset, so no other command writes to it. The first job records what the build is. The
+others join it, one at a time, and are rejected if they are given another build.
 """
 
 from __future__ import annotations
@@ -35,32 +34,31 @@ from .locks import WORKERS_WAIT_S, wait_for_workers
 from .state import BuildState, committed, read_state
 
 LOOK_AGAIN_S = 1.0
-"""A network's file system may show a file that another machine wrote some seconds later."""
+"""Time between two attempts to begin. A network file system may show files of other machines some seconds late."""
 BLOCK = 2048
-"""Images that one job checks at a time: some ten seconds of one processor."""
+"""The number of images that one job checks at a time, which takes about ten seconds of one processor."""
 NOTICE_S = 10.0
 """Time without progress after which a job says what it waits for."""
 WAIT_S = 0.2
-"""Between two looks at blocks that others are checking."""
+"""Time between two looks at the blocks that other jobs check."""
 
 
 def shared_check(
     build: Build, directory: Path, workers: Workers, *, share: float, seen: Seen, waiting: Callable[[str], object]
 ) -> Build:
-    """Check the selected samples together with other jobs; return the build with its samples.
+    """Check the selected samples together with other jobs, and return the build with its samples.
 
-    A job takes the next block that nobody has checked or is checking, and writes down what it found; a block of a job
-    that was killed is free again. A file that changes afterwards is noticed by the job that reads it, which compares
-    hashes.
+    A job takes the next block that is neither checked nor being checked, and records what it found. The block of a
+    killed job is free again. If a file changes afterwards, the job that reads it notices a different hash.
 
     Parameters
     ----------
     build : Build
     directory : Path
-        Of the build; its lock must be held, alone or with other jobs.
+        The folder of the unfinished build. The lock must be held, alone or with other jobs.
     workers : Workers
     share : float
-        In [0, 1): with which of the blocks this job begins, so that jobs do not all ask for the same one.
+        Where this job begins among the blocks, in [0, 1), so that jobs do not all try the same one.
     seen : callable
         Called with the number of images that this job or another one has checked.
     waiting : callable
@@ -74,7 +72,7 @@ def shared_check(
     found: dict[int, Checked] = {}
 
     def look(number: int, before: int) -> Checked | None:
-        """Return what was found in a block; None where another job is looking at it."""
+        """Return what was found in a block; None if another job is checking it."""
         path, samples = folder / f"{number:06d}.json", blocks[number]
         if (data := read_hashed(path)) is None:
             try:
@@ -114,7 +112,7 @@ def shared_check(
     try:
         return with_samples(build, all_found)
     except CorruptsetError:
-        if not is_begun(directory):  # what was found is for people to mend
+        if not is_begun(directory):  # the files will be corrected, and must then be checked again
             for path in folder.glob("*.json"):  # other jobs hold the locks next to them
                 path.unlink(missing_ok=True)
         raise
@@ -124,14 +122,14 @@ def shared_check(
 def joined(
     directory: Path, build: Build, extend: Path | None, *, waiting: Callable[[str], object]
 ) -> Iterator[tuple[BuildState, Job]]:
-    """Begin a build, or join the array jobs that work on it.
+    """Begin a build, or join the jobs that work on it, for the duration of the block.
 
-    The build's lock must be held, together with theirs.
+    The lock of the dataset must be shared with the other jobs.
 
     Raises
     ------
     BuildError
-        The directory has another build, other textures or another surrogate; or other jobs work on fewer sets.
+        The folder holds another build, other textures or another surrogate, or other jobs make fewer sets.
     """
     deadline = time.monotonic() + WORKERS_WAIT_S
     with ExitStack() as held:
@@ -157,9 +155,9 @@ def joined(
 
 
 def deal(job: Job, parts: Sequence[Part], number: int, jobs: int) -> tuple[list[Part], list[Part]]:
-    """Deal parts to so many jobs; return the share of one, and what is missing.
+    """Divide parts among a number of jobs, which is recorded.
 
-    How many jobs there are is written down.
+    Return the share of one job, and the parts of it that are missing.
     """
     folder = make_folder(job.directory, ARRAYS_FOLDER)
     os.close(open_unlinked(folder / str(jobs), os.O_WRONLY | os.O_CREAT))
@@ -167,21 +165,22 @@ def deal(job: Job, parts: Sequence[Part], number: int, jobs: int) -> tuple[list[
     return share, missing(share, committed(job.directory, job.origin, job.sets, {part.run.number for part in share}))
 
 
-def missing_parts(directory: Path, parts: Sequence[Part], there: Collection[tuple[str, int]]) -> MissingParts:
-    """Return the error that says which jobs, of the largest array, make what is missing.
+def missing_parts(directory: Path, parts: Sequence[Part], existing: Collection[tuple[str, int]]) -> MissingParts:
+    """Return the error that says which jobs of the largest array make the missing parts.
 
     Parameters
     ----------
     directory : Path
+        The folder of the unfinished build.
     parts : sequence of Part
         All parts of the build.
-    there : collection of (set id, run number)
-        What is committed.
+    existing : collection of (set id, run number)
+        The sets and runs of the committed parts.
     """
     folder = directory / ARRAYS_FOLDER
     jobs = max((int(p.name) for p in folder.iterdir() if p.name.isdecimal()), default=1) if folder.is_dir() else 1
-    again = [job for job, share in enumerate(shares(parts, jobs)) if missing(share, there)]
-    left = missing(parts, there)
+    again = [job for job, share in enumerate(shares(parts, jobs)) if missing(share, existing)]
+    left = missing(parts, existing)
     images = sum(p.images for p in left)
     return MissingParts(
         f"{directory} is not finished: {len(left)} of {len(parts)} parts are missing, {images:,} images.", again, jobs

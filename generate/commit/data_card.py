@@ -30,6 +30,6 @@ def data_card(manifest: Manifest, labels: Sequence[int | None]) -> str:
 
 
 def license_text(source: SourceRecord) -> str:
-    """Return the LICENSE file of a build: the terms of its source, one a line."""
+    """Return the LICENSE file of a build: one line for each of the terms of its source."""
     terms = "\n".join(part.strip() for part in (source.license or "").split("; "))
     return f"The images derive from those of the source '{source.name}', under these terms:\n\n{terms}\n"

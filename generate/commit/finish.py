@@ -40,7 +40,7 @@ from .data_card import data_card, license_text
 from .state import BuildState
 
 MOST_SHOWN = 600
-"""Sets on a contact sheet; of more, at most so many are shown, spread evenly."""
+"""The largest number of sets on a contact sheet. If there are more, some of them are shown, spread evenly."""
 
 
 class NearlyFinished(DataSet):
@@ -169,14 +169,14 @@ class _SetRows:
         self._part = self.path.with_name(f".{self.path.name}.part")
         self._pixels = blake3()
         self._counts = [0, 0, 0]
-        """Rows, files, bytes."""
+        """The numbers of rows, files and bytes."""
         self._measured: list[Sequence[float | None]] = []
         make_folder(directory, set_path(spec.id).rpartition("/")[0])
         self._part.unlink(missing_ok=True)
         self._part.open("xb").close()
 
     def add(self, entry: PartSet) -> None:
-        """Add what a part made of the set."""
+        """Add the images of a part."""
         with self._part.open("ab") as f:
             f.write(entry.lines)
         self._pixels.update(bytes.fromhex(entry.pixels))
@@ -186,7 +186,7 @@ class _SetRows:
             self.shards.append(entry.shard)
 
     def close(self) -> SetRecord:
-        """Put the rows in place; return the set's record."""
+        """Rename the file of the rows, and return the record of the set."""
         with self._part.open("rb") as f:
             os.fsync(f.fileno())
         os.replace(self._part, self.path)
@@ -222,7 +222,7 @@ def _gather(
             if sidecar.environment not in versions:
                 versions.append(sidecar.environment)
             for set_id, entry in sidecar.sets.items():
-                # A resume in which groups differ may leave a set in two sidecars of one run: one of them counts.
+                # If groups differed when a build was resumed, two sidecars of a run may have the same set. One counts.
                 if set_id in rows and sidecars[set_id, run] == path:
                     rows[set_id].add(entry)
         clean += run_clean
@@ -261,11 +261,11 @@ def sample_record(classes: Sequence[ClassRecord], index: int, chosen: CheckedSam
 
 
 def contact_of(job: Job, data: DataSet) -> bytes:
-    """Return the contact sheet: the first sample under every set, as it is stored."""
+    """Return the contact sheet, which shows the stored image of the first sample in every set."""
     from ..pixels.matrix import blocks_of, contact_sheet, thinned
 
     build = job.build
-    pictured = [name for block in blocks_of(n for n in job.sets if n in data) for name in block.pictured]
+    pictured = [name for block in blocks_of(n for n in job.sets if n in data) for name in block.shown]
     pictures = {name: data[name].single(0) for name in thinned(pictured, MOST_SHOWN)}
     title = f"{build.title}, seed {build.maker.seed}: {build.samples[0].sample.id}"
     return contact_sheet(pictures, clean=build.clean(0), title=title)

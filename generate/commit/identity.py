@@ -1,4 +1,4 @@
-"""What a build is: the manifest's fields that builds of one directory share."""
+"""The identity of a build: the fields of the manifest that must be equal when a build is resumed or extended."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from ...manifests.records.models import Manifest, SampleRecord
 from ..plan.builds import Build
 from ..recipes.set_spec import RESOURCE_FIELDS
 
-# What a build is: a manifest's fields that must be equal for two commands to mean the same build.
 IDENTITY = (
     "schema_version",
     "name",
@@ -34,12 +33,13 @@ IDENTITY = (
     "excluded",
     "selection",
 )
+"""The fields of the manifest that must be equal in two commands for the same dataset."""
 
 
 def refuse_other_build(directory: Path, recorded: Mapping[str, Any], build: Build, sets: Sequence[str]) -> None:
     """Raise `BuildError` with the difference if a directory holds another build than `build`.
 
-    Textures, models and plugins that `sets` have are compared where both have some.
+    Textures, models and plugins of `sets` are compared if both builds have some.
     """
     resources = set(RESOURCE_FIELDS.values())
     here, asked = (
@@ -61,10 +61,7 @@ def refuse_other_build(directory: Path, recorded: Mapping[str, Any], build: Buil
 
 
 def _changed_samples(directory: Path, build: Build) -> list[str]:
-    """Return how the source changed since the build was started, a line a sample.
-
-    Nothing where the samples were not recorded.
-    """
+    """Return one line for each sample that has changed since the build was begun, if the samples were recorded."""
     now: dict[str, object] = {id: f"label {label}, {sha256}" for id, label, sha256 in build.made_of}
     try:
         if (recorded := read_hashed(directory / SOURCE)) is not None:

@@ -1,4 +1,4 @@
-"""Where a dataset may be built, who may write there, and how a finished build gets its final name."""
+"""The place and the lock of a dataset, and the renaming of its folder when it is finished."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from .identity import identity_of, refuse_other_build
 
 @dataclass(frozen=True)
 class BuildState:
-    """What the folder of an unfinished build holds."""
+    """The state of the folder of an unfinished build."""
 
     directory: Path
     unfinished: Unfinished | None
@@ -45,7 +45,7 @@ class BuildState:
         return [s for s in sets if s not in base]
 
     def job(self, build: Build) -> Job:
-        """Return the job of all sets: those that are asked for, those that are begun and those that are extended.
+        """Return the job of the requested sets, the sets of the unfinished build and those of the extended dataset.
 
         Raise `BuildError` if the folder, or the dataset that is extended, holds another build.
         """
@@ -57,7 +57,7 @@ class BuildState:
         elif self.base is not None:
             refuse_other_build(self.extend or self.directory, identity_of(self.base), build, sets)
             if not self.new(sets):
-                raise BuildError(f"{self.extend} already has all sets that were asked for. Add other --sets.")
+                raise BuildError(f"{self.extend} already has all requested sets. Add other --sets.")
         return replace(build.job(self.directory, sets), origin=Origin.of(build.identity, build.resources(sets)))
 
     def begin(self, job: Job) -> BuildState:
@@ -81,7 +81,9 @@ class BuildState:
         made_of = json.dumps(build.made_of, ensure_ascii=False).encode()
         if read_hashed(directory / SOURCE) != made_of:
             write_hashed(directory / SOURCE, made_of)
-        unfinished = Unfinished(sets=sets, identity={**build.identity, **build.resources(sets)})
+        unfinished = Unfinished(
+            sets=sets, identity={**build.identity, **build.resources(sets)}, extends=self.base is not None
+        )
         write_unfinished(directory, unfinished)
         remove_strays(directory)
         return replace(self, unfinished=unfinished, sidecars=existing)
@@ -103,6 +105,8 @@ def read_state(directory: Path, extend: Path | None = None) -> BuildState:
         The build was begun with another dataset to extend, or without one; or its files were not all linked.
     """
     unfinished, recorded = read_unfinished(directory), read_hashed(directory / BASE)
+    if unfinished is not None and unfinished.extends and recorded is None:
+        raise BuildError(f"{directory / BASE} is missing or damaged. Delete that directory and build it again.")
     if extend is None:
         if recorded is not None and unfinished is None:
             raise BuildError(

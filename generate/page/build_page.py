@@ -91,7 +91,7 @@ class _Page:
         self.manifest = data.manifest
         self.records = {record.id: record for record in data.manifest.sets}
         self.blocks = blocks_of(self.records)
-        ids = [name for block in self.blocks for name in block.pictured]
+        ids = [name for block in self.blocks for name in block.shown]
         self.shown = set(thinned(ids, MAX_THUMBNAILS))
         self.without_thumbnail = len(ids) - len(self.shown)
         self.thumbnails = Thumbnails(data, clean_of, len(self.shown))

@@ -12,7 +12,7 @@ from ...pages.contact_sheet import BLANK, Cell, Pixels, SheetRow, draw_sheet
 from ..sources.selection import spread
 
 K = TypeVar("K", bound=Hashable)
-ORDER = "first (down), then (across):"
+ORDER = "first corruption in rows, second in columns:"
 ALONE = "alone"
 """Name of the column of a grid for the sets with only the first stage."""
 OTHERS_A_LINE, LEVELS_A_LINE = 6, 10
@@ -43,7 +43,7 @@ class Block:
         return self.kind in ("severities", "levels")
 
     @property
-    def pictured(self) -> Sequence[str]:
+    def shown(self) -> Sequence[str]:
         """The sets whose images are shown: all of them, or five of many levels."""
         count = len(self.sets)
         if self.kind != "levels" or count <= _FEW:
@@ -75,7 +75,7 @@ def blocks_of(sets: Iterable[str]) -> list[Block]:
     for kind in ("severities", "levels"):
         for name in sorted((n for k, n in ladders if k == kind), key=lambda n: (known.get(n, len(known)), n)):
             own = ladders[kind, name]
-            # one that begins chains and has no severity beside it has no curve: it stands in the grid
+            # A single severity that is also the first stage of chains is shown in their grid.
             if len(own) > 1 or "-".join(own[0].rsplit("/", 1)) not in columns_of:
                 blocks.append(Block(kind, name, own))
     placed = {name for block in blocks for name in block.sets}
@@ -157,32 +157,32 @@ def thinned(ids: Sequence[str], most: int) -> list[str]:
 
 
 def contact_sheet(
-    pictures: Mapping[str, Pixels], *, clean: Pixels | None = None, title: str = "", side: int = SIDE
+    images: Mapping[str, Pixels], *, clean: Pixels | None = None, title: str = "", side: int = SIDE
 ) -> bytes:
     """Return a contact sheet of sets as a PNG, with the clean image first in every row.
 
     The longer side of each image has at most `side` pixels.
     """
-    return draw_sheet(sheet_rows(pictures, clean), title=title, side=side)
+    return draw_sheet(sheet_rows(images, clean), title=title, side=side)
 
 
-def sheet_rows(pictures: Mapping[str, Pixels], clean: Pixels | None = None) -> list[SheetRow]:
-    """Return sets' images as the lines of a sheet, with columns named where they change."""
+def sheet_rows(images: Mapping[str, Pixels], clean: Pixels | None = None) -> list[SheetRow]:
+    """Return the rows of a contact sheet. Column heads are repeated only where they change."""
     first: list[Cell] = [] if clean is None else [("", clean)]
-    blocks, lines, above = blocks_of(pictures), list[SheetRow](), list[str]()
+    blocks, lines, above = blocks_of(images), list[SheetRow](), list[str]()
     if first and not any(block.is_ladder for block in blocks):
         lines.append(SheetRow("clean", first))
     for block in blocks:
         if block.kind == "grid":
             grid = [
-                [("", None if name is None else pictures[name]) for name in row.values()] for row in block.rows.values()
+                [("", None if name is None else images[name]) for name in row.values()] for row in block.rows.values()
             ]
             lines += [SheetRow(ORDER), *map(SheetRow, block.rows, grid, [block.columns, *[()] * len(grid)])]
             continue
         wide = LEVELS_A_LINE if block.is_ladder else OTHERS_A_LINE
         for at in range(0, len(block.sets), wide):
             shown = block.sets[at : at + wide]
-            cells: list[Cell] = [("", pictures[name]) for name in shown]
+            cells: list[Cell] = [("", images[name]) for name in shown]
             heads = list(shown)
             if block.is_ladder:
                 cells = [*(first if at == 0 else [("", BLANK)] * len(first)), *cells]

@@ -17,12 +17,12 @@ from ..plan.job import Origin
 
 
 class PartSet(Record):
-    """One set of a part."""
+    """The images of one set in a part."""
 
     pixels: str
     """The concatenated BLAKE3 digests of all images' pixels, each with 64 hexadecimal digits."""
     lines: bytes
-    """Rows of ``sets/<set id>.jsonl``."""
+    """The rows of ``sets/<set id>.jsonl``."""
     files: int
     """The number of image files and rows of shards."""
     bytes: int
@@ -50,7 +50,7 @@ class Sidecar(Record):
     """The first sample."""
     stop: int
     clean: list[str]
-    """Pixel digests of the clean images."""
+    """The pixel digests of the clean images."""
     sets: dict[str, PartSet]
     environment: dict[str, str]
     """The library versions that made the part."""

@@ -1,4 +1,4 @@
-"""Locks on files, each released when the process that holds it ends."""
+"""Locks on files, which the operating system releases when a process ends."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from pathlib import Path
 from ...errors import BuildError
 
 POLL_S = 0.05
-"""How often a lock that another process holds is tried again."""
+"""Time between two attempts to take a lock that another process holds."""
 
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
-"""What flock fails with on a file system that has no locks, such as Lustre without its mount option."""
+"""Errors of flock on a file system without locks, such as Lustre without its mount option."""
 
 
 class Busy(BuildError):
@@ -40,8 +40,8 @@ def locked(
     Parameters
     ----------
     path : Path
-        The file. It must not be in a folder that is deleted while the lock is held: whoever comes next would create the
-        file again and hold another lock.
+        The file. It must not be in a folder that is deleted while the lock is held, because the next process would then
+        create the file again and hold another lock.
     busy : str
         The error message if another process holds the lock alone.
     wait_s : float
@@ -83,10 +83,9 @@ def locked(
 
 @contextmanager
 def shared_lock(path: Path) -> Iterator[None]:
-    """Hold the lock of a file together with others who share it.
+    """Share the lock of a file for the duration of the block, and wait while another process holds it alone.
 
-    Wait for whoever holds it alone. Where the system has no locks, only `plan` comes here, in a folder of its own, and
-    none is held.
+    On a system without locks, only `plan` calls this, in a temporary folder, and no lock is held.
     """
     if not has_locks():
         yield
@@ -100,7 +99,7 @@ def shared_lock(path: Path) -> Iterator[None]:
 
 
 def _take(path: Path, *, shared: bool) -> int | None:
-    """Return the descriptor of a lock; None where another process holds it."""
+    """Return the descriptor of a lock, or None if another process holds it."""
     while True:
         new_folders, is_new = [folder for folder in path.parents if not folder.exists()], not path.exists()
         try:
@@ -117,7 +116,7 @@ def _take(path: Path, *, shared: bool) -> int | None:
             free = _flock(fd, path, shared=shared)
         except BaseException:
             os.close(fd)
-            if is_new:  # nothing is left where nothing can be written
+            if is_new:
                 path.unlink(missing_ok=True)
             for folder in new_folders:
                 with suppress(OSError):
@@ -139,7 +138,7 @@ def _open(path: Path) -> int:
 
 
 def has_locks() -> bool:
-    """Whether the system has locks that go with their process."""
+    """Return whether the system has locks that it releases when a process ends."""
     try:
         import fcntl  # noqa: F401
     except ImportError:
@@ -148,7 +147,7 @@ def has_locks() -> bool:
 
 
 def refuse_without_locks() -> None:
-    """Raise BuildError where the system has no locks that go with their process."""
+    """Raise `BuildError` if the system has no such locks."""
     if not has_locks():
         raise BuildError(
             "Building, repairing, packing and unpacking data sets need the file locks of Linux or macOS, which this "

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...manifests.disk.atomic import write_atomic
-from ...pages.charts import Chart, Line, Point, Shape, line_chart, quadrant_chart, rectangle
-from ...pages.svg_file import Figure, svg_file
+from ...pages.charts import Chart, Line, Point, line_chart, quadrant_chart
+from ...pages.svg import Figure, Shape, rectangle, svg_file
 from ..published import EXTRA, FIFTEEN, SEVERITIES
 from ..records import Interval, Profile, Scores
 from ..tables import Column, Kind

@@ -56,7 +56,7 @@ def test_every_command_takes_a_plugin(run, tmp_path):
         ("list", "blinds"),
         ("show blinds", "Doe 2024, Venetian Blinds"),
         ("corrupt photo.png blinds --severity 3 --out out.png", "Path:     out.png"),
-        (f"plan {pairs} --calibration cifar --any-shape", "blinds+contrast"),
+        (f"plan {pairs} --calibration cifar --any-shape --storage folder", "blinds+contrast"),
         ("preview photo.png --recipe own-png.toml --out sheet.png", "Recipe: own"),
     ):
         with without_plugins():

@@ -12,7 +12,7 @@ def test_models_side_by_side(run, tmp_path):
     for said in (
         "net-0",
         "mAUDE",
-        "3 of 3 differences between models exceed their intervals",
+        "3 of 3 differences between models exceed their 95 % confidence intervals",
         "Note: net-1: A note of 1.",
     ):
         assert said in done.out
@@ -34,3 +34,11 @@ def test_mistakes_have_one_message(run, tmp_path):
     run.refused("--any-data", "compare --out out", a, b)
     run.refused("occurs 2 times", "compare --out out", a, a)
     run.ok("compare --any-data", a, b)
+
+
+def test_reasons_for_missing_scores_are_printed(run, tmp_path):
+    reason = "the baseline makes no errors on 3 corruptions"
+    files = made_scores.write(tmp_path, made_scores.full(), made_scores.bare("b", {"mce": reason}))
+    done = run.ok("compare --no-plots", *files)
+    assert f"Note: mCE of b: {reason}." in done.out
+    assert "mCE %" in done.out

@@ -39,19 +39,19 @@ def test_a_page_is_written_and_described(run, given, tmp_path):
     said = " ".join(run.ok("report", directory, *scores).out.split())
     assert "Models: a=b, net" in said
     assert "File: report.html" in said
-    assert "give corruptset report the predictions too" in failures(tmp_path / "report.html")
+    assert "because scores files do not contain predictions" in failures(tmp_path / "report.html")
     # predictions without a model's name are named on the command line
     options = ["--predictions", f"a=b={predictions[0]}", "--predictions", f"net={predictions[1]}"]
     sample = corruptset.open(directory).samples[3].id
     told = run.ok("report --json --out r/page.html --sample", sample, directory, *scores, *options).json
     assert (told["ok"], told["file"], told["models"]) == (True, "r/page.html", ["a=b", "net"])
     assert told["bytes"] == (tmp_path / "r/page.html").stat().st_size
-    assert "Images that flip, by set" in failures(tmp_path / "r/page.html")
+    assert "A failure is an image that a model classifies correctly" in failures(tmp_path / "r/page.html")
 
 
 def test_mistakes_have_one_message_and_write_nothing(run, given):
     directory, scores, predictions = given
-    stranger = "predictions of 'nobody', which is none of the models: a=b, net"
+    stranger = "predictions of 'nobody', but the models are a=b, net"
     run.refused("occurs 2 times", "report", directory, *scores, scores[0])
     run.refused(stranger, "report", directory, *scores, "--predictions", f"nobody={predictions[0]}")
     run.refused("has no sample 'nobody'", "report", directory, *scores, "--sample", "nobody")

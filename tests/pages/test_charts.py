@@ -15,12 +15,10 @@ from corruptset.pages.charts import (
     axis_ticks,
     line_chart,
     metric_chart,
-    model_classes,
-    model_style,
     quadrant_chart,
 )
-from corruptset.pages.svg_file import MARKERS
-from corruptset.pages.svg_file import STYLE as FILE_STYLE
+from corruptset.pages.svg import MARKERS, model_classes, model_style
+from corruptset.pages.svg import STYLE as FILE_STYLE
 
 STYLE = "".join(
     resources.files(f"corruptset.{package}").joinpath(f"templates/{name}.css").read_text("utf-8")

@@ -158,7 +158,7 @@ def test_unsuitable_options_are_rejected(regions: DataSet, levels: DataSet, pred
         (regions, out, {"seed": -1}, StudyError, "--seed is -1"),
         (regions, out, {"enlargement": 0}, StudyError, "--enlarge is 0"),
         (regions, out, {"sets": ["fog/1"]}, UnknownCorruption, "'fog/1' matches no set"),
-        (regions, out, {"predictions": net}, PredictionError, "of another data set"),
+        (regions, out, {"predictions": net}, PredictionError, "belong to another dataset"),
         (levels, out, {"scores": tmp_path / "none.json"}, ScoreError, "cannot be read"),
     ]
     for data, file, options, error, said in cases:

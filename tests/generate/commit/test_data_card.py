@@ -22,7 +22,7 @@ def test_the_lines_of_the_card_read_whole_sets(shared, monkeypatch, encoding):
     data, card = corruptset.open(built)["contrast/1"], (built / "README.md").read_text("utf-8")
     shards = sorted((built / "hdf5/contrast").glob("1-*.h5"))
     assert len(shards) > 1
-    assert f"each set lies in {len(shards)} shards" in card
+    assert f"each set is stored in {len(shards)} shards" in card
     monkeypatch.chdir(built)
     blocks = re.findall(r"```python\n(.*?)```", card, re.DOTALL)
     own = {}
@@ -44,7 +44,7 @@ def test_the_card_warns_of_another_order_of_classes_and_has_no_markdown_of_stran
     named = 'title = "a <img src=x> [x](javascript:1)"\ndescription = "*b* <script>"'
     recipe.write_text(recipe.read_text("utf-8").replace('title = "Small"', named), "utf-8")
     card = (layouts.make(recipe, crops, tmp_path / "out", storage="folder") / "README.md").read_text("utf-8")
-    assert "timm numbers these classes otherwise" in card
+    assert "timm numbers these classes differently" in card
     assert r"# a \<img src=x\> \[x\](javascript:1) (" in card
     assert r"\*b\* \<script\>" in card
 

@@ -48,9 +48,9 @@ def test_ladders_stand_in_the_order_of_families_and_numbers():
 def test_of_many_levels_five_are_pictured():
     (block,) = blocks_of(reversed(LEVELS))
     assert block.sets == LEVELS
-    assert block.pictured == [f"black_lines/{level:02d}" for level in (1, 7, 15, 22, 30)]
+    assert block.shown == [f"black_lines/{level:02d}" for level in (1, 7, 15, 22, 30)]
     (few,) = blocks_of(LEVELS[:7])
-    assert few.pictured == few.sets
+    assert few.shown == few.sets
 
 
 def test_grids_have_every_chain_once_and_orders_across_the_diagonal():

@@ -222,7 +222,7 @@ FORGERIES = {
         lambda m: m["environment"].update({f"library-{i}": "1" for i in range(10_000)})
     ),
     "environment.numpy: String should have at most 1000": forge(lambda m: m["environment"].update(numpy="1" * 5000)),
-    "sets[0].id: Value error, a part between slashes has 1000": forge(lambda m: m["sets"][0].update(id="a" * 1000)),
+    "sets[0].id: a part between slashes has 1000": forge(lambda m: m["sets"][0].update(id="a" * 1000)),
     "sets[0].id: String should have at most 1024": forge(lambda m: m["sets"][0].update(id="a/" * 999 + "a")),
     "records no file 'sets/other.jsonl'": forge(lambda m: m["sets"][0].update(id="other")),
     "name: String should have at most 200": forge(lambda m: m.update(name="x" * 1000)),

@@ -1,0 +1,256 @@
+"""What a set contains: the comparison of found images with the images that hypotheses predict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..corruptions.calibrations import shipped
+from ..corruptions.registry import Images
+from .features import Features, features
+from .hypotheses import CLEAN, VARIANT, Hypothesis, alternatives
+from .records import Verdict
+from .searches import agreement, nearest_frost, nearest_motion, nearest_of_draws
+from .signatures import Distance, Signatures
+from .storage import Steps, after
+
+SIGNED = ("shear", "rotate", "translate")
+"""The corruptions whose only random draws are signs."""
+_PROBED = 2
+"""The number of images that rule a hypothesis out before all are compared."""
+_SEARCHED = 4
+"""The number of images whose draws are searched for."""
+_RANKED = 14
+"""The number of hypotheses with draws that are compared with all images."""
+_ROUNDING = 0.002
+"""The mean square difference below which images differ in too few values to be those of another severity."""
+_ACCEPTED = 1.8
+"""The largest distance at which a set can follow a hypothesis."""
+
+
+@dataclass(frozen=True)
+class SetContents:
+    """What a set contains, and how it is known."""
+
+    verdict: Verdict
+    found: Hypothesis | None = None
+    steps: Steps = ()
+    candidates: tuple[Hypothesis, ...] = ()
+    exact: bool = False
+    """Whether pixels were equal, so that nothing else can be in the set."""
+
+
+@dataclass(frozen=True)
+class Exact:
+    """How exactly found images are those of a hypothesis."""
+
+    steps: Steps
+    difference: float
+    """The mean square difference in grey levels."""
+
+
+@dataclass(frozen=True)
+class Observed:
+    """The compared images of a set, beside their clean images."""
+
+    images: Images
+    clean: Images
+    ids: Sequence[str]
+    rows: Sequence[int]
+    """The places of the clean images in the table of signatures."""
+    steps: Sequence[Steps]
+    """What can have happened to the images after their corruption, the likeliest first."""
+    own: Callable[[Images, Sequence[str]], Images] | None = None
+    """The function that computes the images of a set of corruptset."""
+
+
+class ContentSearch:
+    """Finds what sets contain, with one table of signatures for all sets of an audit."""
+
+    def __init__(self, signatures: Signatures, calibration: str, textures: Any = None) -> None:
+        self.signatures, self.calibration, self.textures = signatures, calibration, textures
+
+    def contents(self, observed: Observed, expected: Hypothesis | None) -> SetContents:
+        """Return what a set contains, the expected content first."""
+        if observed.own is not None:
+            made = observed.own(observed.clean, observed.ids)
+            for steps in observed.steps:
+                if agreement(observed.images, observed.clean, after(made, steps), steps) is not None:
+                    return SetContents("same_pixels", expected, steps, exact=True)
+        if expected is not None and (exact := self._exactly(observed, expected)) is not None:
+            nearer = self._nearer_severity(observed, expected, exact)
+            return SetContents(
+                "same_pixels" if nearer == expected else "other_severity", nearer, exact.steps, exact=True
+            )
+        if expected != CLEAN and (exact := self._exactly(observed, CLEAN)) is not None:
+            return SetContents("clean", CLEAN, exact.steps, exact=True)
+        found = features(observed.images, [self.signatures.bases[row] for row in observed.rows])
+        if expected is not None and not expected.deterministic:
+            decided = self._as_expected(observed, found, expected)
+            if decided is not None:
+                return decided
+        return self._otherwise(observed, found, expected)
+
+    def _exactly(self, observed: Observed, hypothesis: Hypothesis) -> Exact | None:
+        """Return how exactly found images are those of a hypothesis, or None if they are not."""
+        fitting = list[tuple[float, int]]()
+        for number, steps in enumerate(observed.steps):
+            compare = self._compared(hypothesis, steps)
+            if compare is None:
+                return None
+            few, most = slice(0, _PROBED), slice(0, None if hypothesis.deterministic else _SEARCHED)
+            if self._agreement(observed, compare, few, steps) is None:
+                continue
+            if (difference := self._agreement(observed, compare, most, steps)) is not None:
+                fitting.append((difference, number))
+        return Exact(observed.steps[min(fitting)[1]], min(fitting)[0]) if fitting else None
+
+    def _nearer_severity(self, observed: Observed, expected: Hypothesis, exact: Exact) -> Hypothesis:
+        """Return the severity whose images are equal to found ones, where the expected ones are so up to rounding only.
+
+        Severities 3 and 4 of motion blur at 32 pixels differ by less than a grey level.
+        """
+        if exact.difference < _ROUNDING or expected == CLEAN:
+            return expected
+        best, nearest = exact.difference / 2, expected
+        for severity in shipped(str(expected.calibration)).rows[expected.corruption]:
+            rival = replace(expected, severity=severity)
+            compare = self._compared(rival, exact.steps) if severity != expected.severity else None
+            if compare is None:
+                continue
+            difference = self._agreement(observed, compare, slice(0, _SEARCHED), exact.steps)
+            if difference is not None and difference < best:
+                best, nearest = difference, rival
+        return nearest
+
+    @staticmethod
+    def _agreement(
+        observed: Observed, compare: Callable[[Observed, slice], Images], part: slice, steps: Steps
+    ) -> float | None:
+        return agreement(observed.images[part], observed.clean[part], compare(observed, part), steps)
+
+    def _compared(self, hypothesis: Hypothesis, steps: Steps) -> Callable[[Observed, slice], Images] | None:
+        """Return the function that computes the images of a hypothesis for comparison, or None if draws are unknown."""
+
+        def plain(observed: Observed, part: slice) -> Images:
+            return after(hypothesis.images(observed.clean[part], observed.ids[part], textures=self.textures), steps)
+
+        if hypothesis.deterministic or hypothesis.calibration == VARIANT:
+            return plain if hypothesis.deterministic else None
+        if hypothesis.corruption == "motion_blur":
+            return lambda observed, part: nearest_motion(observed.images[part], observed.clean[part], hypothesis, steps)
+        if hypothesis.corruption in SIGNED:
+            return lambda observed, part: nearest_of_draws(
+                observed.images[part], observed.clean[part], observed.ids[part], hypothesis, steps
+            )
+        if hypothesis.corruption == "frost" and self.textures is not None:
+            return lambda observed, part: nearest_frost(
+                observed.images[part], observed.clean[part], hypothesis, steps, self.textures
+            )
+        return plain  # corruptset's own draws with the seed 0 and the ids of the source
+
+    def _distance(self, observed: Observed, found: Features, hypothesis: Hypothesis) -> Distance:
+        """Return the distance of a set from a hypothesis under the storage steps that fit best."""
+        # Whether lossless files went through JPEG is decided by the smaller of two distances.
+        first = 2 if () in observed.steps[:2] else 1
+
+        def nearest(steps: Sequence[Steps]) -> Distance:
+            tried = [self.signatures.distance(found, observed.rows, hypothesis, s) for s in steps]
+            return min(tried, key=lambda distance: distance.value)
+
+        best = nearest(observed.steps[:first])
+        if best.value <= _ACCEPTED or len(observed.steps) <= first:
+            return best
+        return min(best, nearest(observed.steps[first:]), key=lambda distance: distance.value)
+
+    def _rough_distance(self, observed: Observed, found: Features, hypothesis: Hypothesis) -> float:
+        return min(
+            self.signatures.rough_distance(found, observed.rows, hypothesis, steps) for steps in observed.steps[:2]
+        )
+
+    def _as_expected(self, observed: Observed, found: Features, expected: Hypothesis) -> SetContents | None:
+        """Return the decision for the expected content, or None if the set does not follow it."""
+        own = self._distance(observed, found, expected)
+        if own.value > _ACCEPTED:
+            return None
+        table = shipped(str(expected.calibration)).rows
+        rivals = [
+            self.signatures.distance(found, observed.rows, replace(expected, severity=s), own.steps)
+            for s in table[expected.corruption]
+            if s != expected.severity
+        ]
+        return self._decided(own, rivals, expected)
+
+    def _decided(self, own: Distance, rivals: Iterable[Distance], expected: Hypothesis) -> SetContents | None:
+        near = [rival for rival in rivals if not own.excludes(rival)]
+        if not near:
+            return SetContents("same_parameters", expected, own.steps)
+        if any(rival.excludes(own) for rival in near):
+            return None
+        ranked = sorted([own, *near], key=lambda distance: distance.value)
+        return SetContents("inconclusive", None, own.steps, tuple(distance.hypothesis for distance in ranked))
+
+    def _otherwise(self, observed: Observed, found: Features, expected: Hypothesis | None) -> SetContents:
+        """Return what a set contains that is not what it should be."""
+        listed = alternatives(self.calibration)
+        near = [h for h in listed if h.calibration in (None, self.calibration, VARIANT)]
+        far = [h for h in listed if h not in near]
+        for group in (near, far):
+            fixed = [h for h in group if h.deterministic and h != expected]
+            for hypothesis in self._probed(observed, fixed):
+                if (exact := self._exactly(observed, hypothesis)) is not None:
+                    return SetContents(verdict_of(hypothesis, expected), hypothesis, exact.steps, exact=True)
+            drawn = [h for h in group if not h.deterministic]
+            if not drawn:
+                continue
+            likely = sorted(drawn, key=lambda h: self._rough_distance(observed, found, h))[:_RANKED]
+            ranked = sorted((self._distance(observed, found, h) for h in likely), key=lambda d: d.value)
+            fitting = [d for d in ranked if not ranked[0].excludes(d)]
+            moved = [d for d in fitting if d.hypothesis.corruption == "motion_blur"]
+            for distance in moved:
+                if (exact := self._exactly(observed, distance.hypothesis)) is not None:
+                    return SetContents(
+                        verdict_of(distance.hypothesis, expected), distance.hypothesis, exact.steps, exact=True
+                    )
+            if ranked[0].value > _ACCEPTED:
+                continue
+            if len(fitting) == 1:
+                best = fitting[0]
+                verdict = verdict_of(best.hypothesis, expected)
+                return SetContents(verdict, best.hypothesis, best.steps)
+            # Candidates that agree in the verdict decide it, although what the set contains stays open.
+            verdicts = {verdict_of(d.hypothesis, expected) for d in fitting}
+            agreed = verdicts.pop() if len(verdicts) == 1 else "inconclusive"
+            return SetContents(agreed, None, ranked[0].steps, tuple(d.hypothesis for d in fitting[:5]))
+        return SetContents("inconclusive")
+
+    def _probed(self, observed: Observed, hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
+        """Return the hypotheses that one image does not exclude, the nearest first."""
+        image = observed.images[0].astype(np.float32)
+        errors = list[tuple[float, int]]()
+        for number, hypothesis in enumerate(hypotheses):
+            made = hypothesis.images(observed.clean[:1], observed.ids[:1])
+            error = min(float(np.square(_after(made, steps) - image).mean()) for steps in observed.steps)
+            errors.append((error, number))
+        return [hypotheses[number] for error, number in sorted(errors)[:6] if error < 400]
+
+
+def _after(images: Images, steps: Steps) -> NDArray[np.float32]:
+    return after(images, steps)[0].astype(np.float32)
+
+
+def verdict_of(found: Hypothesis, expected: Hypothesis | None) -> Verdict:
+    """Return the verdict for a set that contains a hypothesis instead of, or as, the expected one."""
+    if found == CLEAN:
+        return "same_pixels" if expected == CLEAN else "clean"
+    if expected is None or found.corruption != expected.corruption:
+        return "other_corruption"
+    if found.calibration != expected.calibration:
+        return "other_calibration"
+    if found.severity != expected.severity:
+        return "other_severity"
+    return "same_pixels" if found.deterministic else "same_parameters"

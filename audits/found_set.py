@@ -1,0 +1,136 @@
+"""Sets as they are found on disk or in a loader: names, labels and images."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..corruptions.registry import Images
+from ..errors import ImageError
+from ..generate.sources.decoding import BadSample, decode
+from .storage import ARRAY, StoredAs, stored_as
+
+Pixels = NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class FoundSet:
+    """A set of the data: one corruption at one severity."""
+
+    id: str
+    corruption: str | None
+    """The corruption that the name means, or None if no corruption has this name."""
+    severity: int | None
+    keys: Sequence[str]
+    """What each image is called, without suffix and class; the number of its row if it has no name."""
+    named: bool
+    """Whether `keys` are names. Rows are matched with the source by their number."""
+    read: Callable[[int], Pixels]
+    """Return the pixels of an image, (H, W, C)."""
+    header: Callable[[int], StoredAs]
+    """Return how an image is stored."""
+    label: Callable[[int], str | int | None]
+    """Return the label of an image, or the name of its class folder."""
+    labels_cheap: bool = True
+    """Whether `label` reads no pixels, so that all labels can be compared."""
+    file: Path | None = None
+    """The array that holds the set."""
+    row: int = 0
+    """The first row of the set in its array."""
+    own: Callable[[Images, Sequence[str]], Images] | None = None
+    """For a set of a dataset of corruptset, the function that computes its images from clean images and sample ids."""
+
+    @property
+    def count(self) -> int:
+        """The number of images."""
+        return len(self.keys)
+
+
+@dataclass(frozen=True)
+class FoundData:
+    """The data of an audit: its sets, and what reading it told."""
+
+    sets: Sequence[FoundSet]
+    layout: str
+    """The layout in words, as in "arrays of CIFAR-10-C"."""
+    name: str | None = None
+    """The name of the benchmark, where a manifest states it."""
+    preprocessing: Any = None
+    """The preprocessing that a manifest states."""
+    classes: Sequence[str] = ()
+    """The names of class folders, where there are some."""
+    textures: tuple[str, ...] = ()
+    """The hashes of the frost textures that a manifest records."""
+    remarks: Sequence[tuple[str, str]] = field(default_factory=list)
+    """Findings while listing the data: (code, text)."""
+
+
+def file_pixels(path: Path) -> Pixels:
+    """Return the pixels of an image file, or raise `ImageError` with the reason why it cannot be read."""
+    try:
+        return decode(path.read_bytes())
+    except BadSample as e:
+        raise ImageError(f"{path.name} {e}") from None
+    except OSError as e:
+        raise ImageError(f"{path.name} cannot be read ({e.strerror})") from None
+
+
+def file_header(path: Path) -> StoredAs:
+    """Return how an image file is stored, by its header."""
+    try:
+        return stored_as(path.read_bytes())
+    except OSError:
+        return StoredAs("unknown")
+
+
+def loaded_pixels(image: Any, where: str) -> Pixels:
+    """Return what a loader gives for an image as an array (H, W, C) of uint8.
+
+    It takes PIL images, and arrays and tensors with channels first or last. Floating-point values from 0 to 1 are
+    multiplied by 255.
+
+    Raises
+    ------
+    ImageError
+        It is no image, or it is normalised, so that its grey levels are lost.
+    """
+    array = np.asarray(image)
+    if array.ndim == 2:
+        array = array[:, :, None]
+    if array.ndim != 3 or array.size == 0 or array.dtype.kind not in "uif":
+        raise ImageError(f"{where} is not an image: its shape is {array.shape} and its type {array.dtype}.")
+    if array.shape[0] in (1, 3) and array.shape[2] not in (1, 3):
+        array = array.transpose(1, 2, 0)
+    if array.shape[2] == 4:
+        array = array[:, :, :3]
+    if array.shape[2] not in (1, 3):
+        raise ImageError(f"{where} has {array.shape[2]} channels; an image has 1 or 3.")
+    if array.dtype != np.uint8:
+        if not np.isfinite(array).all() or array.min() < 0 or array.max() > 255:
+            raise ImageError(
+                f"{where} has values from {array.min():g} to {array.max():g}. Audit the images before they are "
+                "normalised: values from 0 to 1, or whole numbers from 0 to 255."
+            )
+        scale = 255.0 if array.dtype.kind == "f" and array.max() <= 1 else 1.0
+        array = np.rint(array * scale).astype(np.uint8)
+    return np.ascontiguousarray(array)
+
+
+def row_reader(array: NDArray[Any]) -> Callable[[int], Pixels]:
+    """Return a function that reads a row of an array of images as (H, W, C)."""
+
+    def read(index: int) -> Pixels:
+        row = np.array(array[index])
+        return row[:, :, None] if row.ndim == 2 else row
+
+    return read
+
+
+def array_header(_: int) -> StoredAs:
+    """Return the encoding of images in arrays."""
+    return ARRAY

@@ -1,0 +1,113 @@
+"""Findings that need no source: missing and duplicate sets, counts, classes, and defects that are known."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from ..errors import first_few
+from .archives import PublishedBenchmark, md5_of, published_arrays
+from .found_set import FoundData, FoundSet
+from .records import Finding
+
+
+def missing_sets(data: FoundData, benchmark: PublishedBenchmark | None) -> list[Finding]:
+    """Return a finding that names the sets of the benchmark that the data lacks."""
+    if benchmark is None:
+        return []
+    present = {(found.corruption, found.severity) for found in data.sets}
+    names = {name for name, _ in present}
+    corruptions = [c for c in benchmark.corruptions if (c if c != "identity" else "clean") not in names]
+    out = []
+    if corruptions and len(corruptions) < len(benchmark.corruptions):
+        text = (
+            f"{len(corruptions)} of the {len(benchmark.corruptions)} corruptions of {benchmark.title} are missing: "
+            f"{first_few(corruptions, 20)}. A mean over the others is not comparable with published means."
+        )
+        out.append(Finding("missing_sets", text))
+    partial = {
+        name: absent
+        for name in sorted(str(n) for n in names if n is not None and n != "clean")
+        if (absent := [s for s in benchmark.severities if (name, s) not in present])
+        and len(absent) < len(benchmark.severities)
+    }
+    if partial:
+        listed = "; ".join(f"{name} lacks severity {', '.join(map(str, absent))}" for name, absent in partial.items())
+        out.append(Finding("missing_sets", f"{listed}. A mean over the other severities is not comparable."))
+    return out
+
+
+def unknown_set(found: FoundSet) -> list[Finding]:
+    """Return a finding on a set whose name is no corruption."""
+    if found.corruption is not None or found.own is not None:
+        return []
+    text = f"No corruption is called {found.id!r}. The set was compared with all corruptions that are known."
+    return [Finding("unknown_set", text)]
+
+
+def duplicates(digests: Mapping[str, str]) -> dict[str, Finding]:
+    """Return a finding for every set whose compared images are also those of another set, by their digests."""
+    by_digest = defaultdict[str, list[str]](list)
+    for set_id, digest in digests.items():
+        if digest:
+            by_digest[digest].append(set_id)
+    out = {}
+    for group in by_digest.values():
+        for set_id in group if len(group) > 1 else ():
+            others = [other for other in group if other != set_id]
+            text = (
+                f"The compared images are pixel by pixel those of {first_few(others, 4)}. At most one of these sets is "
+                "what its name says, unless both names mean the same."
+            )
+            out[set_id] = Finding("duplicate_set", text)
+    return out
+
+
+def classes_finding(found: FoundSet, benchmark: PublishedBenchmark | None) -> list[Finding]:
+    """Return a finding on class folders that a known defective archive has."""
+    if benchmark is None or not found.named or not found.labels_cheap:
+        return []
+    classes = {label for i in range(found.count) if isinstance(label := found.label(i), str)}
+    if benchmark.name == "tiny-imagenet-c" and found.corruption == "frost" and len(classes) > 200:
+        text = (
+            f"frost has {len(classes):,} class folders, and Tiny-ImageNet-C has 200 classes. This is the known defect "
+            "of the Tiny-ImageNet-C archive in Zenodo record 2536630: with class folders as labels, every label of "
+            "frost is wrong, and so is every mean that includes it. Use Zenodo record 8206060."
+        )
+        return [Finding("known_defect", text)]
+    return []
+
+
+def repeated_labels(sets: Sequence[FoundSet]) -> dict[str, Finding]:
+    """Return a finding for each severity of an array whose labels differ from those of the first severity."""
+    out, first = dict[str, Finding](), dict[str, list[object]]()
+    for found in sets:
+        if found.named or not found.labels_cheap or found.file is None or found.severity is None:
+            continue
+        labels: list[object] = [found.label(i) for i in range(found.count)]
+        base = first.setdefault(str(found.file), labels)
+        if labels != base and len(labels) == len(base):
+            wrong = sum(a != b for a, b in zip(labels, base, strict=True))
+            text = (
+                f"labels.npy has other labels for this severity than for the first one, in {wrong:,} of {len(base):,} "
+                "rows. The published file repeats the labels of the test set five times. Get labels.npy again."
+            )
+            out[found.id] = Finding("other_labels", text)
+    return out
+
+
+def identical_arrays(data: FoundData, benchmark: PublishedBenchmark | None) -> set[str]:
+    """Return the ids of sets in arrays that have their published checksum."""
+    if benchmark is None:
+        return set()
+    published, known = published_arrays(benchmark.name), dict[str, bool]()
+    out = set()
+    for found in data.sets:
+        if found.file is None or published.get(found.corruption or "") is None:
+            continue
+        name = str(found.file)
+        if name not in known:
+            known[name] = md5_of(found.file) == published[str(found.corruption)]
+        if known[name]:
+            out.add(found.id)
+    return out

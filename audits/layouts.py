@@ -1,0 +1,258 @@
+"""Layouts of corrupted datasets on disk, and their sets."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import SourceError
+from ..manifests.paths import MANIFEST
+from .found_set import FoundData, FoundSet, array_header, file_header, file_pixels, row_reader
+from .names import corruption_name, parsed_id
+from .own_dataset import read_dataset
+
+IMAGES = (".jpeg", ".jpg", ".png", ".bmp", ".tif", ".tiff", ".webp", ".ppm", ".gif")
+_DEEPEST = 4
+"""The largest number of folders between the folder of the data and a set: a benchmark, a group, a corruption and a
+severity."""
+
+
+def read_data(path: Path) -> FoundData:
+    """Return the sets in a folder or an array file, or raise `SourceError` if there are none."""
+    if not path.exists():
+        raise SourceError(f"{path} does not exist. Give the folder of a corrupted dataset, or one of its archives.")
+    if path.is_file():
+        if path.suffix != ".npy":
+            raise SourceError(
+                f"{path} is not a folder, and its checksum is not that of a published archive. If it is an archive, "
+                "unpack it and audit the folder."
+            )
+        return _arrays([path], path.parent)
+    if (path / MANIFEST).is_file():
+        return read_dataset(path)
+    arrays = [file for file in sorted(path.glob("*.npy")) if file.is_file() and _inside(file, path)]
+    named = [file for file in arrays if corruption_name(file.stem) is not None]
+    if named:
+        return _arrays(named, path)
+    if mnist := _mnist_folders(path):
+        return _mnist(mnist)
+    inner = [folder for folder in _folders(path) if any((folder / n).is_file() for n in ("labels.npy", MANIFEST))]
+    if len(inner) == 1 and not any(corruption_name(folder.name) for folder in _folders(path)):
+        return read_data(inner[0])
+    sets = list(_tree(path))
+    if not sets:
+        entries = sorted(entry.name for entry in os.scandir(path))
+        contents = f"It contains {', '.join(entries[:5])}{', ...' * (len(entries) > 5)}" if entries else "It is empty"
+        raise SourceError(
+            f"No corrupted dataset was recognised in {path}. {contents}. Expected arrays such as fog.npy, folders such "
+            "as fog/3/n01440764, or a dataset of corruptset."
+        )
+    classes = sorted({str(found.label(i)) for found in sets[:1] for i in range(found.count)})
+    return FoundData(sets, "folders of images", classes=classes)
+
+
+def _inside(path: Path, root: Path) -> bool:
+    """Return whether a path does not leave the folder through a symbolic link."""
+    return not path.is_symlink() or path.resolve().is_relative_to(root.resolve())
+
+
+def _folders(path: Path) -> list[Path]:
+    with os.scandir(path) as entries:
+        found = [Path(entry.path) for entry in entries if entry.is_dir() and not entry.name.startswith(".")]
+    return sorted(folder for folder in found if _inside(folder, path))
+
+
+def open_array(path: Path) -> NDArray[Any]:
+    """Return an array file without reading its values, or raise `SourceError`; pickled objects are refused."""
+    try:
+        array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, OSError, EOFError) as e:
+        raise SourceError(
+            f"{path} cannot be read as an array ({str(e).partition(chr(10))[0]}). It is truncated, or it is not a "
+            ".npy file. Copy it again from where it came."
+        ) from None
+    return array
+
+
+def _labels(folder: Path) -> NDArray[Any] | None:
+    file = folder / "labels.npy"
+    return open_array(file) if file.is_file() and _inside(file, folder) else None
+
+
+def _arrays(files: Sequence[Path], folder: Path) -> FoundData:
+    """Return the sets of arrays with five severities each, as in CIFAR-10-C."""
+    labels, sets, remarks = _labels(folder), list[FoundSet](), list[tuple[str, str]]()
+    for file in files:
+        array = open_array(file)
+        if array.dtype != np.uint8 or array.ndim not in (3, 4) or not len(array):
+            remarks.append(
+                (
+                    "unreadable_images",
+                    f"{file.name} has the shape {array.shape} and the type {array.dtype}; expected bytes of the shape "
+                    "(images, height, width, channels). It was not compared.",
+                )
+            )
+            continue
+        severities, rows = 5, len(array)
+        if rows % 5:
+            severities = 1
+            remarks.append(
+                (
+                    "missing_images",
+                    f"{file.name} has {rows:,} rows, which five severities cannot share. Its rows were compared as one "
+                    "set. Loaders that take equal parts return wrong images, so get the file again.",
+                )
+            )
+        corruption, size = corruption_name(file.stem), rows // severities
+        own_labels = labels if labels is not None and len(labels) in (rows, size) else None
+        if labels is not None and own_labels is None:
+            text = f"labels.npy has {len(labels):,} labels, and {file.name} has {rows:,} images. Get both files again."
+            remarks.append(("other_labels", text))
+        for severity in range(1, severities + 1):
+            first = (severity - 1) * size
+            shift = first if own_labels is not None and len(own_labels) == rows else 0
+            sets.append(
+                FoundSet(
+                    id=f"{file.stem}/{severity}" if severities == 5 else file.stem,
+                    corruption=corruption,
+                    severity=severity if severities == 5 else None,
+                    keys=range_keys(size),
+                    named=False,
+                    read=row_reader(array[first : first + size]),
+                    header=array_header,
+                    label=partial(_row_label, own_labels, shift),
+                    file=file,
+                    row=first,
+                )
+            )
+    return FoundData(sets, "arrays of five severities", remarks=remarks)
+
+
+def range_keys(count: int) -> list[str]:
+    """Return the keys of rows: their numbers."""
+    return list(map(str, range(count)))
+
+
+def _row_label(labels: NDArray[Any] | None, shift: int, index: int) -> int | None:
+    return None if labels is None else int(labels[shift + index])
+
+
+def _mnist_folders(path: Path) -> list[Path]:
+    candidates = [path, *_folders(path)]
+    candidates += [inner for folder in _folders(path) if folder.name == "mnist_c" for inner in _folders(folder)]
+    return [folder for folder in candidates if any(folder.glob("*_images.npy"))]
+
+
+def _mnist(folders: Sequence[Path]) -> FoundData:
+    sets = []
+    for folder in folders:
+        for split in ("test", "train"):
+            images, labels = folder / f"{split}_images.npy", folder / f"{split}_labels.npy"
+            if not (images.is_file() and _inside(images, folder)):
+                continue
+            array = open_array(images)
+            sets.append(
+                FoundSet(
+                    id=folder.name if split == "test" else f"{folder.name} (train)",
+                    corruption=corruption_name(folder.name),
+                    severity=None,
+                    keys=range_keys(len(array)),
+                    named=False,
+                    read=row_reader(array),
+                    header=array_header,
+                    label=partial(_row_label, open_array(labels) if labels.is_file() else None, 0),
+                    file=images,
+                )
+            )
+    return FoundData(sets, "arrays of MNIST-C", name="mnist-c")
+
+
+def _tree(root: Path) -> Iterator[FoundSet]:
+    """Yield the sets of a tree of folders ``<set>/<severity>/<class>/<image>``, in any group folders."""
+    shared: dict[str, str] = {}
+    for folder in sorted(_set_folders(root, 0)):
+        relative = folder.relative_to(root).as_posix() if folder != root else folder.name
+        name = relative if folder != root else f"{folder.parent.name}/{folder.name}"
+        corruption, severity = parsed_id(name)
+        shown = "/".join(name.split("/")[-2:]) if severity is not None else name.rpartition("/")[2]
+        files = list(_image_files(folder, shared))
+        if files:
+            yield _folder_set(shown, corruption, severity, folder, files)
+
+
+def _set_folders(folder: Path, depth: int) -> Iterator[Path]:
+    """Yield the folders that are sets: severities of a corruption, or corruptions without severities."""
+    inner = _folders(folder)
+    corruption, numbers = corruption_name(folder.name), [f for f in inner if re.fullmatch("[0-9]|10", f.name)]
+    parent = corruption_name(folder.parent.name)
+    if re.fullmatch("[0-9]|10", folder.name) and (parent is not None or depth > 0) and not numbers:
+        yield folder
+    elif numbers and len(numbers) == len(inner) and (corruption is not None or _has_classes(numbers[0])):
+        yield from numbers
+    elif corruption is not None and inner:
+        yield folder
+    elif depth < _DEEPEST and not _is_class(folder):
+        if depth and inner and all(_is_class(f) for f in inner[:3]) and not any(corruption_name(f.name) for f in inner):
+            yield folder
+            return
+        for next_folder in inner:
+            yield from _set_folders(next_folder, depth + 1)
+
+
+def _has_classes(folder: Path) -> bool:
+    return any(_is_class(inner) for inner in _folders(folder)[:3])
+
+
+def _is_class(folder: Path) -> bool:
+    with os.scandir(folder) as entries:
+        return any(entry.name.lower().endswith(IMAGES) for entry in entries)
+
+
+def _image_files(folder: Path, shared: dict[str, str]) -> Iterator[str]:
+    """Yield the paths of image files below a folder, sorted; equal paths in other sets share their memory."""
+    names = []
+    with os.scandir(folder) as entries:
+        listed = sorted(entries, key=lambda entry: entry.name)
+    for entry in listed:
+        if entry.name.startswith("."):
+            continue
+        if entry.is_dir() and _inside(Path(entry.path), folder):
+            with os.scandir(entry.path) as inner:
+                names += [
+                    f"{entry.name}/{file.name}"
+                    for file in sorted(inner, key=lambda file: file.name)
+                    if file.name.lower().endswith(IMAGES)
+                    and not file.name.startswith(".")
+                    and not _leaves(file, folder)
+                ]
+        elif entry.name.lower().endswith(IMAGES) and not _leaves(entry, folder):
+            names.append(entry.name)
+    for name in names:
+        yield shared.setdefault(name, name)
+
+
+def _leaves(entry: os.DirEntry[str], folder: Path) -> bool:
+    return entry.is_symlink() and not _inside(Path(entry.path), folder)
+
+
+def _folder_set(id: str, corruption: str | None, severity: int | None, folder: Path, files: Sequence[str]) -> FoundSet:
+    keys = [file.rpartition("/")[2].rpartition(".")[0] for file in files]
+    if len(set(keys)) < len(keys):
+        keys = [file.rpartition(".")[0] for file in files]
+    return FoundSet(
+        id=id,
+        corruption=corruption,
+        severity=severity,
+        keys=keys,
+        named=True,
+        read=lambda index: file_pixels(folder / files[index]),
+        header=lambda index: file_header(folder / files[index]),
+        label=lambda index: files[index].rpartition("/")[0] or None,
+    )

@@ -1,0 +1,35 @@
+"""Likeness of corrupted images to clean ones, in coarse details that corruptions leave."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+Descriptors = NDArray[np.float32]
+"""A unit vector of coarse details and one of finer details for each image, (N, 2, 256)."""
+_SIDE = 16
+
+
+def descriptors(images: Sequence[NDArray[np.uint8]]) -> Descriptors:
+    """Return the descriptors of images of any sizes."""
+    out = np.empty((len(images), 2, _SIDE * _SIDE), np.float32)
+    for i, image in enumerate(images):
+        grey = image.mean(axis=2, dtype=np.float32)
+        small = cv2.resize(grey, (_SIDE, _SIDE), interpolation=cv2.INTER_AREA)
+        smooth = cv2.GaussianBlur(small, (0, 0), 2.0, borderType=cv2.BORDER_REFLECT)
+        out[i] = _unit(small), _unit(small - smooth)
+    return out
+
+
+def _unit(values: NDArray[np.float32]) -> NDArray[np.float32]:
+    centred = values.ravel() - values.mean()
+    return np.asarray(centred / (np.linalg.norm(centred) + 1e-3), np.float32)
+
+
+def likeness(found: Descriptors, clean: Descriptors) -> NDArray[np.float32]:
+    """Return the likeness of each found image to each clean image, (N, M), from -1 to 1."""
+    coarse, fine = (found[:, k] @ clean[:, k].T for k in (0, 1))
+    return np.asarray(0.5 * (coarse + fine), np.float32)

@@ -1,0 +1,160 @@
+"""The sentences of findings: what was found, what it means for a score, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..errors import first_few
+from .archives import PublishedBenchmark
+from .records import Finding
+from .storage import Resized, Steps, StoredAs, steps_of
+
+LOSSLESS = ("array", "png", "bmp", "tiff", "ppm")
+
+
+def storage_findings(
+    stored: StoredAs, benchmark: PublishedBenchmark, steps: Steps | None, *, loader: bool
+) -> list[Finding]:
+    """Return findings on how a set is stored.
+
+    Parameters
+    ----------
+    stored : StoredAs
+        The encoding of its files.
+    benchmark : PublishedBenchmark
+        The benchmark, whose published encoding is expected.
+    steps : tuple of steps, optional
+        What happened to the images after the corruption, or None if that is not known.
+    loader : bool
+        Whether the images come from somebody's loader, which decodes them.
+    """
+    out, published = list[Finding](), benchmark.stored
+    if steps is not None and any(isinstance(step, Resized) for step in steps):
+        text = (
+            "The stored images were resized and cropped once more. Every image is enlarged by 14 % and smoothed, so "
+            "scores differ from published ones. Read the files at their own size."
+        )
+        out.append(Finding("resized", text))
+    if stored == published or stored.format == "unknown":
+        return out
+    encoded = () if steps is None else steps_of(steps)
+    went_through = published.step is not None and published.step in encoded
+    if published.step is None:
+        if stored.format not in LOSSLESS:
+            text = (
+                f"The images are stored as {stored.words}; {benchmark.title} was published as raw pixels. Compression "
+                "changes every image, so scores differ from published ones. Use the published arrays."
+            )
+            out.append(Finding("reencoded", text))
+        return out
+    if stored.format in LOSSLESS:
+        if went_through and (loader or stored.format == "array"):
+            return out
+        if went_through:
+            text = (
+                f"The files are {stored.words} copies of the decoded {published.words} images. Scores are not affected."
+            )
+            out.append(Finding("reencoded", text))
+        elif steps is not None or not loader:
+            sure = "never" if steps is not None else "perhaps never"
+            text = (
+                f"The images were {sure} stored as {published.words}, as {benchmark.title} was published. The JPEG "
+                "compression smooths noise, so scores on these images differ from published ones, mostly downwards for "
+                "noise. Store the images as published before you compare scores."
+            )
+            out.append(Finding("not_encoded", text))
+        return out
+    twice = len(encoded) > 1 and went_through
+    how = "stored once more as" if twice else "stored as"
+    text = (
+        f"The images were {how} {stored.words}; {benchmark.title} was published as {published.words}. Another "
+        "compression changes the strength of noise and fine detail, so scores differ from published ones. Get the "
+        "published files."
+    )
+    out.append(Finding("reencoded", text))
+    return out
+
+
+def preprocessing_finding(found: str, published: str) -> Finding:
+    """Return the finding that the clean images were prepared in another way."""
+    text = (
+        f"The source images were {found}; the published images were {published}. Objects have another size or shape, "
+        "so scores differ from published ones. Prepare the images as published."
+    )
+    return Finding("other_preprocessing", text)
+
+
+BGR = Finding(
+    "other_preprocessing",
+    "Red and blue are exchanged. OpenCV reads images as BGR; convert them to RGB before they are stored or classified. "
+    "Scores on these images are too low.",
+)
+GREY = Finding(
+    "other_preprocessing",
+    "The images are grey, and the source is in colour. Scores on them differ from published ones.",
+)
+
+
+def count_finding(count: int, expected: int, what: str) -> Finding | None:
+    """Return a finding on the number of images of a set, or None if it is the expected one."""
+    if count == expected:
+        return None
+    if count < expected:
+        text = (
+            f"The set has {count:,} images; {what} has {expected:,}. The score is that of a part of the images. "
+            "Compare it only with scores on the same images."
+        )
+        return Finding("missing_images", text)
+    times = count / expected
+    severities = " Perhaps all five severities are in one set." if times == 5 else ""
+    text = (
+        f"The set has {count:,} images; {what} has {expected:,}.{severities} Find out which images are too many before "
+        "you use its score."
+    )
+    return Finding("extra_images", text)
+
+
+def strangers_finding(names: Sequence[str], count: int) -> Finding:
+    """Return the finding that images have no partner in the source."""
+    text = (
+        f"{count:,} images have no source image of their name: {first_few(names, 3)}. They were not compared. If the "
+        "source is complete, they do not belong to the set."
+    )
+    return Finding("extra_images", text)
+
+
+def unreadable_finding(reasons: Sequence[str]) -> Finding:
+    """Return the finding that images cannot be read."""
+    text = (
+        f"{len(reasons)} of the images looked at cannot be read: {reasons[0]}. Copy the set again from where it came."
+    )
+    return Finding("unreadable_images", text)
+
+
+def labels_finding(wrong: int, checked: int, classes: int, shift: int | None) -> Finding:
+    """Return the finding that labels differ from those of the source."""
+    share = wrong / checked
+    moved = "" if shift is None else f" All of them are moved by {shift:+d}."
+    text = (
+        f"The labels of {classes} class{'es' * (classes != 1)} differ from those of the source.{moved} Top-1 accuracy "
+        f"is wrong for {share:.0%} of the images. Take the labels from the source."
+    )
+    return Finding("other_labels", text)
+
+
+def verdict_words(benchmark: PublishedBenchmark | None) -> dict[str, str]:
+    """Return what each verdict means, for the notes below a table."""
+    name = "the benchmark" if benchmark is None else benchmark.title
+    return {
+        "identical": "the file has its published checksum",
+        "same_pixels": "the images have the pixels that this corruption gives for the source",
+        "same_parameters": "the images have their own random draws, with the parameters that the name promises",
+        "other_severity": "another severity of this corruption",
+        "other_calibration": f"the right corruption and severity, with other parameters than {name}",
+        "other_corruption": "another corruption",
+        "clean": "not corrupted",
+        "other_images": "not made from the images of this source",
+        "other_order": "the right images in another order, or with exchanged names",
+        "inconclusive": "the statistics do not decide; the candidates are listed",
+        "not_checked": "there is nothing to compare with",
+    }

@@ -1,0 +1,175 @@
+"""The result of an audit: a verdict and findings for each set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Verdict = Literal[
+    "identical",
+    "same_pixels",
+    "same_parameters",
+    "other_severity",
+    "other_calibration",
+    "other_corruption",
+    "clean",
+    "other_images",
+    "other_order",
+    "inconclusive",
+    "not_checked",
+]
+GOOD: tuple[Verdict, ...] = ("identical", "same_pixels", "same_parameters")
+"""The verdicts of sets that are what their names say."""
+FindingCode = Literal[
+    "reencoded",
+    "not_encoded",
+    "resized",
+    "other_preprocessing",
+    "missing_images",
+    "extra_images",
+    "other_labels",
+    "missing_sets",
+    "unknown_set",
+    "known_defect",
+    "duplicate_set",
+    "unreadable_images",
+]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that a user should know, in plain sentences.
+
+    Attributes
+    ----------
+    code : str
+        A word for programs, such as ``reencoded``.
+    text : str
+        What was found, what it means for a score, and what to do.
+    """
+
+    code: FindingCode
+    text: str
+
+    def as_json(self) -> dict[str, str]:
+        """Return the finding as JSON."""
+        return {"code": self.code, "text": self.text}
+
+
+@dataclass(frozen=True)
+class Content:
+    """What a set really contains.
+
+    Attributes
+    ----------
+    corruption : str
+    severity : int or None
+    calibration : str or None
+        The name of a calibration of corruptset, or ``imagecorruptions`` for a definition that only this package has.
+    """
+
+    corruption: str
+    severity: int | None
+    calibration: str | None
+
+    @property
+    def words(self) -> str:
+        """Describe the content, as in "fog at severity 3 (calibration imagenet)"."""
+        if self.severity is None:
+            return "clean images" if self.corruption == "clean" else self.corruption
+        return f"{self.corruption} at severity {self.severity} (calibration {self.calibration})"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the content as JSON."""
+        return {"corruption": self.corruption, "severity": self.severity, "calibration": self.calibration}
+
+
+@dataclass(frozen=True)
+class SetAudit:
+    """The result for one set, which is one corruption at one severity.
+
+    Attributes
+    ----------
+    id : str
+        The name of the set in the data.
+    verdict : str
+        One word: see docs/audit.md.
+    found : Content or None
+        What the set contains, if that is known.
+    candidates : tuple of Content
+        What it can contain, where the statistics do not decide.
+    images : int
+        The number of images in the set.
+    checked : int
+        The number of images that were compared with the source.
+    encoding : str
+        How the images are stored, by the headers of the compared files.
+    findings : tuple of Finding
+    """
+
+    id: str
+    verdict: Verdict
+    found: Content | None = None
+    candidates: tuple[Content, ...] = ()
+    images: int = 0
+    checked: int = 0
+    encoding: str = ""
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def good(self) -> bool:
+        """Whether the set is what its name says, without findings."""
+        return self.verdict in GOOD and not self.findings
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the result as JSON."""
+        return {
+            "verdict": self.verdict,
+            "found": None if self.found is None else self.found.as_json(),
+            "candidates": [candidate.as_json() for candidate in self.candidates],
+            "images": self.images,
+            "checked": self.checked,
+            "encoding": self.encoding,
+            "findings": [finding.as_json() for finding in self.findings],
+        }
+
+
+@dataclass(frozen=True)
+class Audit:
+    """The result of an audit.
+
+    Attributes
+    ----------
+    benchmark : str or None
+        The benchmark that the data was compared with, such as ``imagenet-c``.
+    archive : str or None
+        The published archive that a file is, by its checksum.
+    sets : mapping of str to SetAudit
+    findings : tuple of Finding
+        Findings that concern the data as a whole.
+    source : str or None
+        The source that the data was compared with.
+    """
+
+    benchmark: str | None
+    archive: str | None = None
+    sets: Mapping[str, SetAudit] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+    source: str | None = None
+
+    @property
+    def good(self) -> bool:
+        """Whether every set is what its name says, without findings."""
+        checked = bool(self.sets) or self.archive is not None
+        return checked and not self.findings and all(audited.good for audited in self.sets.values())
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the result as JSON."""
+        return {
+            "benchmark": self.benchmark,
+            "archive": self.archive,
+            "sets": {id: audited.as_json() for id, audited in self.sets.items()},
+            "findings": [finding.as_json() for finding in self.findings],
+            "source": self.source,
+        }

@@ -1,0 +1,100 @@
+"""Searches for random draws that few numbers describe: angles of motion blur, crops of frost, signs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from ..corruptions.blur.motion import motion_filter
+from ..corruptions.registry import Images
+from .hypotheses import Hypothesis
+from .storage import Steps, after
+
+Pixels = NDArray[np.uint8]
+_GREATEST_ANGLE = 45.0
+_SIGNS = 24
+"""The number of seeds that give both signs, or all four pairs of signs, to nearly every image."""
+
+
+def mismatch(found: Images, expected: Images) -> float:
+    """Return the mean square difference of images in grey levels, or infinity if their shapes differ."""
+    if found.shape != expected.shape:
+        return float("inf")
+    return float(np.square(found.astype(np.float32) - expected).mean())
+
+
+def agreement(found: Images, clean: Images, expected: Images, steps: Steps) -> float | None:
+    """Return the mismatch of found images with expected ones if they are equal up to rounding, or None.
+
+    Kernels agree with the published generators within one grey level, which is a mean square difference of less than
+    0.1. A JPEG round trip enlarges it to at most 1.6. Neighbouring severities differ by 17 or more at 224 pixels.
+    Images that are hardly changed have to agree better than they agree with the clean images.
+    """
+    difference = mismatch(found, expected)
+    limit = 2.5 if steps else 0.3
+    if expected is not clean:
+        limit = min(limit, 0.2 * mismatch(found, clean) + 0.02)
+    return difference if difference <= limit else None
+
+
+def nearest_motion(found: Images, clean: Images, hypothesis: Hypothesis, steps: Steps) -> Images:
+    """Return the images of a motion blur whose angles fit found images best."""
+    radius, sigma = (float(hypothesis.stage.parameters[name]) for name in ("radius", "sigma"))
+    out = np.empty_like(clean)
+    for i in range(len(clean)):
+        low, high, best = -_GREATEST_ANGLE, _GREATEST_ANGLE, 0.0
+        # Each step divides the interval by about 30. The last one is finer than two neighbouring kernels.
+        for count in (61, 41, 21):
+            angles = np.linspace(low, high, count)
+            made = motion_filter(np.repeat(clean[i : i + 1], count, axis=0), radius, sigma, angles)
+            errors = np.square(made.astype(np.float32) - found[i]).mean(axis=(1, 2, 3))
+            best, step = float(angles[int(errors.argmin())]), (high - low) / (count - 1)
+            low, high = best - 1.5 * step, best + 1.5 * step
+        out[i] = motion_filter(clean[i : i + 1], radius, sigma, np.array([best]))[0]
+    return after(out, steps)
+
+
+def nearest_frost(found: Images, clean: Images, hypothesis: Hypothesis, steps: Steps, textures: Any) -> Images:
+    """Return the images of a frost whose texture and crop fit found images best.
+
+    The texture is what remains of a found image after its clean part is taken away. It is found in a whole texture by
+    masked template matching, which ignores pixels that were clipped.
+    """
+    parameters = hypothesis.stage.parameters
+    image_weight, frost_weight = float(parameters["image_weight"]), float(parameters["frost_weight"])
+    scale = float(parameters["texture_scale"])
+    height, width = clean.shape[1:3]
+    resized = [
+        t if scale == 1.0 else np.asarray(cv2.resize(t, (0, 0), fx=scale, fy=scale), np.uint8) for t in textures.arrays
+    ]
+    fitting = [t for t in resized if t.shape[0] >= height and t.shape[1] >= width]
+    out = np.empty_like(clean)
+    for i in range(len(clean)):
+        rest = (found[i].astype(np.float32) - image_weight * clean[i]) / frost_weight
+        usable = (found[i] < 250) & (found[i] > 2)
+        template = np.clip(rest, 0, 255).mean(axis=2).astype(np.float32)
+        mask = usable.all(axis=2).astype(np.float32)
+        best, crop = np.inf, np.zeros_like(clean[i])
+        for texture in fitting:
+            grey = texture.mean(axis=2).astype(np.float32)
+            scores = cv2.matchTemplate(grey, template, cv2.TM_SQDIFF, mask=mask)
+            score, _, (column, row), _ = cv2.minMaxLoc(scores)
+            if score < best:
+                best, crop = score, texture[row : row + height, column : column + width]
+        out[i] = hypothesis.images(clean[i : i + 1], [""], draws={"texture": np.ascontiguousarray(crop)})[0]
+    return after(out, steps)
+
+
+def nearest_of_draws(found: Images, clean: Images, ids: Sequence[str], hypothesis: Hypothesis, steps: Steps) -> Images:
+    """Return for each found image the nearest of several draws, for corruptions that draw nothing but signs."""
+    best, errors = np.zeros_like(found), np.full(len(found), np.inf)
+    for seed in range(_SIGNS):
+        made = after(hypothesis.images(clean, ids, seed=seed), steps)
+        error = np.square(made.astype(np.float32) - found).mean(axis=(1, 2, 3))
+        nearer = error < errors
+        best[nearer], errors[nearer] = made[nearer], error[nearer]
+    return best

@@ -1,0 +1,303 @@
+"""The audit of one set."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .archives import PublishedBenchmark
+from .clean_images import CleanImages, with_channels
+from .contents import ContentSearch, Observed, SetContents
+from .found_set import FoundSet
+from .hypotheses import Hypothesis, hypothesis_of
+from .likeness import Descriptors, descriptors, likeness
+from .messages import (
+    BGR,
+    GREY,
+    labels_finding,
+    preprocessing_finding,
+    storage_findings,
+    strangers_finding,
+    unreadable_finding,
+)
+from .preparations import Preparation
+from .records import GOOD, Content, Finding, SetAudit, Verdict
+from .set_images import Order, SetImages, order_of
+from .signatures import Signatures
+from .storage import ARRAY, Steps, likely_steps
+
+_SEARCHED_SMALL, _SEARCHED_LARGE = 10_000, 600
+"""The number of source images that are looked through for images in another order, up to 64 pixels and above."""
+_LEAD = 0.04
+"""The lead in likeness by which another preparation is tried for a set."""
+
+
+@dataclass(frozen=True)
+class Audited:
+    """The result for a set, with images for a report."""
+
+    result: SetAudit
+    digest: str = ""
+    pictures: tuple[NDArray[np.uint8] | None, ...] = ()
+    """The clean, the found and the expected image, where the set is not as it should be."""
+
+
+class SetAuditor:
+    """Audits sets against a source; what all sets share is computed once."""
+
+    def __init__(
+        self,
+        clean: CleanImages,
+        pool: Sequence[int],
+        benchmark: PublishedBenchmark | None,
+        preparations: Sequence[Preparation],
+        calibration: str,
+        textures: Any,
+        *,
+        loader: bool,
+    ) -> None:
+        self.clean, self.pool, self.benchmark = clean, list(pool), benchmark
+        self.preparations, self.calibration, self.textures, self.loader = preparations, calibration, textures, loader
+        self._rows = {place: row for row, place in enumerate(self.pool)}
+        self.cleaned = functools.cache(self._cleaned)
+        self._search = functools.cache(self._new_search)
+        self._described = functools.cache(self._new_descriptors)
+
+    def _cleaned(self, preparation: Preparation, channels: int) -> NDArray[np.uint8]:
+        return self.clean.clean(self.pool, preparation, channels)
+
+    def _new_search(self, preparation: Preparation, channels: int) -> ContentSearch:
+        ids = [self.clean.samples[place].id for place in self.pool]
+        signatures = Signatures(self.cleaned(preparation, channels), ids, textures=self.textures)
+        return ContentSearch(signatures, self.calibration, self.textures)
+
+    def _new_descriptors(self, preparation: Preparation) -> Descriptors:
+        return descriptors(list(self.cleaned(preparation, 3)))
+
+    def add(self, places: Sequence[int]) -> None:
+        """Add source images that are compared besides those that all sets share."""
+        new = [place for place in dict.fromkeys(places) if place not in self._rows]
+        if new:
+            self.pool += new
+            self._rows = {place: row for row, place in enumerate(self.pool)}
+            for cache in (self.cleaned, self._search, self._described):
+                cache.cache_clear()
+
+    def rows(self, places: Sequence[int]) -> list[int]:
+        """Return the rows of source images in the tables of this auditor."""
+        return [self._rows[place] for place in places]
+
+    def expected(self, found: FoundSet) -> Hypothesis | None:
+        """Return what the name of a set promises, or None if it promises nothing that is known."""
+        if found.corruption is None:
+            return None
+        return hypothesis_of(found.corruption, found.severity, self.calibration)
+
+    def audit(self, read: SetImages) -> Audited:
+        """Return the result for the images of a set."""
+        found, stored = read.found, read.encoding or ARRAY
+        blank = SetAudit(found.id, "not_checked", images=found.count, encoding=stored.words)
+        trouble = [unreadable_finding(read.unreadable)] if read.unreadable else []
+        if read.images is None:
+            return Audited(replace(blank, findings=tuple(trouble)))
+        main = self.preparations[0]
+        order = self._order(read, main)
+        count, places, moved = len(read.places), list(read.places), False
+        if order.right < 0.4 * count:
+            located = self._located(read, main)
+            if located is None and self.calibration != "mnist":
+                better = self._other_preparation(read)
+                if better is None or self._order(read, better).right < 0.4 * count:
+                    images = self._pictures(read, main, None)
+                    result = replace(blank, verdict="other_images", checked=count, findings=tuple(trouble))
+                    return Audited(result, "", images)
+            elif located is not None:
+                places, moved = located, located != list(read.places)
+        elif exchanged := self._exchanged(read, order):
+            for number, match in exchanged:
+                places[number] = read.places[match]
+            moved = True
+        images, findings, channels = read.images, trouble, read.images.shape[3]
+        clean = self.cleaned(main, channels)[self.rows(places)]
+        if channels == 3 and (text := _channel_trouble(images, clean)) is not None:
+            findings = [*findings, text]
+            if text is BGR:
+                images = images[..., ::-1]
+            else:
+                images = images[..., :1]
+                channels = 1
+        elif channels == 1 and self.benchmark is not None and self.calibration != "mnist":
+            findings = [*findings, GREY]
+        return self._judged(replace(read, images=np.ascontiguousarray(images)), places, moved, channels, findings)
+
+    def _judged(
+        self, read: SetImages, places: list[int], moved: bool, channels: int, findings: list[Finding]
+    ) -> Audited:
+        found, stored, main = read.found, read.encoding or ARRAY, self.preparations[0]
+        assert read.images is not None
+        published = stored if self.benchmark is None else self.benchmark.stored
+        steps = likely_steps(stored, published, min(read.images.shape[1:3]))
+        expected = self.expected(found)
+        contents = self._contents(read, places, channels, steps, main, expected)
+        preparation = main
+        unsure = contents.verdict not in GOOD and not contents.exact
+        if unsure and (better := self._other_preparation(read)) is not None:
+            second = self._contents(read, places, channels, steps, better, expected)
+            if second.verdict in GOOD or second.exact or contents.verdict == "inconclusive":
+                contents, preparation = second, better
+        verdict: Verdict = contents.verdict
+        if moved:
+            verdict = "other_order"
+        if preparation is not main:
+            findings = [*findings, preprocessing_finding(preparation.words, main.words)]
+        if self.benchmark is not None:
+            known = contents.steps if contents.found is not None else None
+            findings = [*findings, *storage_findings(stored, self.benchmark, known, loader=self.loader)]
+        findings = [*findings, *self._label_findings(read, places)]
+        content = None if contents.found is None else content_of(contents.found)
+        result = SetAudit(
+            id=found.id,
+            verdict=verdict,
+            found=content,
+            candidates=tuple(map(content_of, contents.candidates)),
+            images=found.count,
+            checked=len(places),
+            encoding=stored.words,
+            findings=tuple(findings),
+        )
+        pictures = () if result.good else self._pictures(read, preparation, expected)
+        return Audited(result, "", pictures)
+
+    def _contents(
+        self,
+        read: SetImages,
+        places: Sequence[int],
+        channels: int,
+        steps: Sequence[Steps],
+        preparation: Preparation,
+        expected: Hypothesis | None,
+    ) -> SetContents:
+        assert read.images is not None
+        rows = self.rows(places)
+        clean = self.cleaned(preparation, channels)[rows]
+        if clean.shape != read.images.shape:
+            return SetContents("inconclusive")
+        ids = [self.clean.samples[place].id for place in places]
+        observed = Observed(read.images, clean, ids, rows, steps, read.found.own)
+        return self._search(preparation, channels).contents(observed, expected)
+
+    def _other_preparation(self, read: SetImages) -> Preparation | None:
+        """Return another preparation that fits the images of a set clearly better than the main one, or None."""
+        rows = self.rows(read.places)
+
+        def fit(preparation: Preparation) -> float:
+            return float(np.diagonal(likeness(read.described, self._described(preparation)[rows])).mean())
+
+        own, others = fit(self.preparations[0]), self.preparations[1:]
+        best = max(others, key=fit, default=None)
+        return best if best is not None and fit(best) > own + _LEAD else None
+
+    def _order(self, read: SetImages, preparation: Preparation) -> Order:
+        return order_of(read.described, self._described(preparation)[self.rows(read.places)])
+
+    def _exchanged(self, read: SetImages, order: Order) -> list[tuple[int, int]]:
+        """Return the images of a set in the right order that are clearly those of another name."""
+        matrix = likeness(read.described, self._described(self.preparations[0])[self.rows(read.places)])
+        return [(i, j) for i, j in order.wrong if matrix[i, j] - matrix[i, i] > 0.6]
+
+    def _located(self, read: SetImages, preparation: Preparation) -> list[int] | None:
+        """Return the places of the source images that found images really are, or None if most match none."""
+        side = min(read.images.shape[1:3]) if read.images is not None else 0
+        most = _SEARCHED_SMALL if side <= 64 else _SEARCHED_LARGE
+        count = len(self.clean.samples)
+        if count <= most:
+            places = list(range(count))
+        else:
+            spread = np.linspace(0, count - 1, most).astype(int).tolist()
+            places = sorted({*spread, *self.pool})
+        matrix = likeness(read.described, self._source_descriptors(tuple(places), preparation))
+        best = matrix.argmax(axis=1)
+        values = matrix[np.arange(len(best)), best]
+        own = np.array([matrix[i, places.index(p)] if p in places else -1.0 for i, p in enumerate(read.places)])
+        strong = values > np.maximum(0.5, own + 0.15)
+        if strong.mean() < 0.3:
+            return None
+        located = [places[int(b)] for b in best]
+        self.add(located)
+        return located
+
+    @functools.lru_cache(maxsize=2)  # noqa: B019 - an auditor lives as long as its audit
+    def _source_descriptors(self, places: tuple[int, ...], preparation: Preparation) -> Descriptors:
+        out = np.zeros((len(places), 2, 256), np.float32)
+        for number, place in enumerate(places):
+            if (image := self.clean.raw(place)) is not None:
+                out[number] = descriptors([preparation.clean(image)])[0]
+        return out
+
+    def _label_findings(self, read: SetImages, places: Sequence[int]) -> list[Finding]:
+        found = read.found
+        if found.labels_cheap and found.named:
+            pairs = [(i, p) for i in range(found.count) if (p := self.clean.partner(found, i)) is not None]
+        elif found.labels_cheap and list(places) == list(read.places):
+            pairs = [(i, i) for i in range(min(found.count, len(self.clean.samples)))]
+        else:
+            pairs = list(zip(read.indices, places, strict=True))
+        wrong, classes, shifts, checked = 0, set[object](), set[int](), 0
+        names = {name for record in self.clean.source.classes for name in (record.name, record.folder)}
+        for index, place in pairs:
+            label, (own, name, folder) = found.label(index), self.clean.class_of(place)
+            if own is None or label is None or (isinstance(label, str) and label not in names):
+                continue
+            checked += 1
+            if label not in (own, name, folder):
+                wrong += 1
+                classes.add(label)
+                shifts.add(0 if isinstance(label, str) else (int(label) - own) % len(self.clean.source.classes))
+        if not wrong:
+            return []
+        shift = shifts.pop() if len(shifts) == 1 and wrong == checked else None
+        return [labels_finding(wrong, checked, len(classes), shift or None)]
+
+    def strangers(self, found: FoundSet) -> list[Finding]:
+        """Return a finding on images whose names the source does not have."""
+        names = [found.keys[i] for i in range(found.count) if self.clean.partner(found, i) is None]
+        return [strangers_finding(names, len(names))] if names and found.named else []
+
+    def _pictures(
+        self, read: SetImages, preparation: Preparation, expected: Hypothesis | None
+    ) -> tuple[NDArray[np.uint8] | None, ...]:
+        if read.images is None:
+            return ()
+        found = read.images[0]
+        clean = self.cleaned(preparation, 3)[self.rows(read.places[:1])]
+        made = None
+        if expected is not None:
+            own = clean if self.calibration != "mnist" else with_channels(clean[0], 1)[None]
+            made = expected.images(np.ascontiguousarray(own), [self.clean.samples[read.places[0]].id])[0]
+        return clean[0], found, made
+
+
+def _channel_trouble(images: NDArray[np.uint8], clean: NDArray[np.uint8]) -> Finding | None:
+    """Return a finding if red and blue are exchanged, or if images are grey and the source is not."""
+    if clean.shape != images.shape:
+        return None
+    own = (clean[..., 0].astype(np.int16) - clean[..., 2])[:, ::2, ::2]
+    if np.abs(own).mean() < 3:
+        return None
+    theirs = (images[..., 0].astype(np.int16) - images[..., 2])[:, ::2, ::2]
+    green = (images[..., 0].astype(np.int16) - images[..., 1])[:, ::2, ::2]
+    if not theirs.any() and not green.any():
+        return GREY
+    normal = own.ravel().astype(np.float64), theirs.ravel().astype(np.float64)
+    correlation = np.corrcoef(*normal)[0, 1]
+    return BGR if correlation < -0.5 else None
+
+
+def content_of(hypothesis: Hypothesis) -> Content:
+    """Return a hypothesis as it is reported."""
+    return Content(hypothesis.corruption, hypothesis.severity, hypothesis.calibration)

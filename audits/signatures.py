@@ -1,0 +1,101 @@
+"""Statistics of corruptset's own draws under every hypothesis, and how far found images are from them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..corruptions.registry import Images
+from .features import FEATURES, Base, Features, base_of, features
+from .hypotheses import Hypothesis
+from .storage import Steps, after
+
+_FLOOR = np.array(list(FEATURES.values()))
+_LOG_ODDS = 5.0
+"""The logarithm of the odds at which the less likely of two hypotheses is excluded."""
+_FREEDOM = 40
+"""The degrees of freedom that a covariance of draws has at least."""
+_SHRINKAGE = 0.1
+"""The share by which correlations between statistics are reduced, because few draws determine them badly."""
+_FEW = 4
+_SPREAD = 5.0
+"""The typical difference of a statistic between two draws for a few images, in multiples of its least difference."""
+_LARGEST = 100.0
+"""The limit of the square of one statistic's deviation, so that one statistic alone cannot decide."""
+
+
+@dataclass(frozen=True)
+class Distance:
+    """How far the statistics of a set are from those of a hypothesis, in standard errors."""
+
+    hypothesis: Hypothesis
+    steps: Steps
+    value: float
+    """The root mean square over the statistics. It is about 1 if the hypothesis is true."""
+
+    def excludes(self, rival: Distance) -> bool:
+        """Return whether a rival hypothesis is so much farther away that it is excluded.
+
+        Half the difference of the sums of squares is the logarithm of the odds if statistics are normal.
+        """
+        return len(FEATURES) / 2 * (rival.value**2 - self.value**2) > _LOG_ODDS
+
+
+class Signatures:
+    """Statistics of clean images under hypotheses, with several draws for those that draw, computed when needed.
+
+    The images of one audit are those that all sets share, so that one table serves all sets.
+    """
+
+    def __init__(self, clean: Images, ids: Sequence[str], *, textures: object = None) -> None:
+        self.clean, self.ids, self.textures = clean, list(ids), textures
+        # With fewer images, more draws are needed for the same certainty of the covariance.
+        self.draws = max(3, 1 + math.ceil(_FREEDOM / len(clean)))
+        self.bases: list[Base] = [base_of(image) for image in clean]
+        self._tables: dict[tuple[Hypothesis, Steps], NDArray[np.float64]] = {}
+        self._rough: dict[tuple[Hypothesis, Steps, tuple[int, ...]], Features] = {}
+
+    def table(self, hypothesis: Hypothesis, steps: Steps) -> NDArray[np.float64]:
+        """Return the statistics of all images, (draws, N, statistics)."""
+        if (hypothesis, steps) not in self._tables:
+            draws = 1 if hypothesis.deterministic else self.draws
+            # Seed 0 is left out: a dataset of corruptset itself can have it.
+            made = [
+                features(
+                    after(hypothesis.images(self.clean, self.ids, seed=7919 + k, textures=self.textures), steps),
+                    self.bases,
+                )
+                for k in range(draws)
+            ]
+            self._tables[hypothesis, steps] = np.stack(made)
+        return self._tables[hypothesis, steps]
+
+    def rough_distance(self, observed: Features, rows: Sequence[int], hypothesis: Hypothesis, steps: Steps) -> float:
+        """Return how far a few images are from one draw of a hypothesis, to choose those that are worth more draws."""
+        few = list(rows[:_FEW])
+        key = (hypothesis, steps, tuple(few))
+        if key not in self._rough:
+            ids = [self.ids[row] for row in few]
+            made = after(hypothesis.images(self.clean[few], ids, seed=7919, textures=self.textures), steps)
+            self._rough[key] = features(made, [self.bases[row] for row in few])
+        z = (observed[:_FEW] - self._rough[key]).mean(axis=0) / (_SPREAD * _FLOOR)
+        return float(np.sqrt(np.mean(np.minimum(z**2, _LARGEST))))
+
+    def distance(self, observed: Features, rows: Sequence[int], hypothesis: Hypothesis, steps: Steps) -> Distance:
+        """Return how far the statistics of found images, whose clean images are `rows`, are from a hypothesis."""
+        table = self.table(hypothesis, steps)[:, list(rows)]
+        draws, count = table.shape[:2]
+        difference = (observed - table.mean(axis=0)).mean(axis=0)
+        error = np.diag(_FLOOR**2)
+        if draws > 1:
+            rest = (table - table.mean(axis=0)).reshape(-1, table.shape[2])
+            spread = rest.T @ rest / (count * (draws - 1))
+            # Few draws determine the variances better than the correlations, which are therefore weakened.
+            spread = (1 - _SHRINKAGE) * spread + _SHRINKAGE * np.diag(np.diag(spread))
+            error += spread / count * (1 + 1 / draws)
+        z = np.linalg.solve(np.linalg.cholesky(error), difference)
+        return Distance(hypothesis, steps, float(np.sqrt(np.mean(np.minimum(z**2, _LARGEST)))))

@@ -1,0 +1,144 @@
+"""How images were stored: encodings by their headers, and the steps that an image went through after its corruption."""
+
+from __future__ import annotations
+
+import functools
+import io
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, JpegImagePlugin
+
+from ..corruptions.registry import Images
+from ..generate.pixels.encoding import JpegEncoding
+from ..generate.pixels.preprocessing import ResizeCrop, preprocess
+
+_SAMPLINGS = {0: "4:4:4", 1: "4:2:2", 2: "4:2:0"}
+Pixels = NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class StoredAs:
+    """The encoding of an image file, as its header states it."""
+
+    format: str
+    """``jpeg``, ``png``, another format's name in small letters, or ``array`` for raw pixels."""
+    quality: int | None = None
+    """The quality of libjpeg's standard tables, or None if the tables are others or the format is not JPEG."""
+    subsampling: str | None = None
+    """``4:2:0``, ``4:2:2``, ``4:4:4``, ``grey`` or ``other`` for JPEG."""
+
+    @property
+    def words(self) -> str:
+        """Describe the encoding as in "JPEG quality 85, 4:2:0"."""
+        if self.format == "array":
+            return "raw pixels"
+        if self.format != "jpeg":
+            return self.format.upper()
+        quality = "other tables" if self.quality is None else f"quality {self.quality}"
+        return f"JPEG {quality}, {self.subsampling}"
+
+    @property
+    def step(self) -> JpegEncoding | None:
+        """The encoding as a step that can be applied to pixels, or None if it changes none or cannot be applied."""
+        if self.format != "jpeg" or self.quality is None or self.subsampling == "other":
+            return None
+        sampling = "4:2:0" if self.subsampling == "grey" else self.subsampling
+        return JpegEncoding.model_validate({"quality": self.quality, "subsampling": sampling})
+
+
+ARRAY = StoredAs("array")
+PUBLISHED = StoredAs("jpeg", 85, "4:2:0")
+"""The encoding of the published sets that are stored as files."""
+
+
+@functools.cache
+def _standard_tables() -> dict[tuple[tuple[int, ...], ...], int]:
+    """Return the quality for the quantisation tables of libjpeg, for colour and for grey."""
+    found: dict[tuple[tuple[int, ...], ...], int] = {}
+    for quality in range(100, 0, -1):
+        for mode in ("RGB", "L"):
+            out = io.BytesIO()
+            Image.new(mode, (8, 8)).save(out, "JPEG", quality=quality)
+            with Image.open(io.BytesIO(out.getvalue())) as picture:
+                found[_tables(picture)] = quality
+    return found
+
+
+def _tables(picture: Image.Image) -> tuple[tuple[int, ...], ...]:
+    return tuple(tuple(table) for table in picture.quantization.values())  # type: ignore[attr-defined]
+
+
+def stored_as(data: bytes) -> StoredAs:
+    """Return the encoding that the header of an image file states; an unreadable file has the format ``unknown``."""
+    try:
+        with Image.open(io.BytesIO(data)) as picture:
+            if not isinstance(picture, JpegImagePlugin.JpegImageFile):
+                return StoredAs((picture.format or "unknown").lower())
+            sampling = JpegImagePlugin.get_sampling(picture)
+            subsampling = "grey" if picture.mode == "L" else _SAMPLINGS.get(sampling, "other")
+            return StoredAs("jpeg", _standard_tables().get(_tables(picture)), subsampling)
+    except Exception:  # Pillow's readers raise many kinds of errors; reading the pixels reports what is wrong
+        return StoredAs("unknown")
+
+
+@dataclass(frozen=True)
+class Resized:
+    """The step of a loader that resizes stored images and crops their centre."""
+
+    resize: int
+    crop: int
+
+
+Step = JpegEncoding | Resized
+Steps = tuple[Step, ...]
+"""What happened to an image after its corruption, in order."""
+
+
+def after(images: Images, steps: Steps) -> Images:
+    """Return images (N, H, W, C) after storage steps."""
+    for step in steps:
+        images = np.stack([_after(image, step) for image in images])
+    return images
+
+
+def _after(image: Pixels, step: Step) -> Pixels:
+    if isinstance(step, Resized):
+        spec = ResizeCrop(kind="resize-crop", resize=step.resize, crop=step.crop, channels="keep")
+        return preprocess(image, spec)
+    decoded = cv2.imdecode(np.frombuffer(step.encode(image), np.uint8), cv2.IMREAD_UNCHANGED)
+    return decoded[:, :, None] if decoded.ndim == 2 else cv2.cvtColor(decoded, cv2.COLOR_BGR2RGB)
+
+
+def likely_steps(stored: StoredAs, published: StoredAs, side: int) -> list[Steps]:
+    """Return the steps that can have led to files of an encoding, the likeliest first.
+
+    Parameters
+    ----------
+    stored : StoredAs
+        The encoding of the files at hand.
+    published : StoredAs
+        The encoding of the benchmark.
+    side : int
+        The short side of the images.
+    """
+    first, last = published.step, stored.step
+    first_steps: Steps = () if first is None else (first,)
+    last_steps: Steps = () if last is None else (last,)
+    resized: Steps = (Resized(side * 256 // 224, side),)
+    if stored == published:
+        out = [last_steps, (*first_steps, *last_steps)]
+    elif first is None:
+        out = [last_steps, ()]
+    else:
+        out = [last_steps, (*first_steps, *last_steps)]
+    if side >= 128:
+        out += [(*first_steps, *resized, *last_steps), (*resized, *last_steps)]
+    return list(dict.fromkeys(out))
+
+
+def steps_of(steps: Steps) -> tuple[JpegEncoding, ...]:
+    """Return the encodings among storage steps."""
+    return tuple(step for step in steps if not isinstance(step, Resized))

@@ -1,0 +1,67 @@
+"""The verdicts of an audit as a table: corruptions in rows, severities in columns."""
+
+from __future__ import annotations
+
+from .archives import BENCHMARKS
+from .messages import verdict_words
+from .names import parsed_id
+from .records import GOOD, Audit, Content, SetAudit
+
+
+def verdict_table(result: Audit) -> list[list[str]]:
+    """Return rows of cells, the first of which has the titles of the columns."""
+    names, columns = dict[str, dict[str, str]](), dict[str, None]()
+    for set_id, audited in result.sets.items():
+        _, severity = parsed_id(set_id)
+        name = set_id if severity is None else set_id.rstrip("0123456789").rstrip("/-_ ")
+        column = "verdict" if severity is None else str(severity)
+        names.setdefault(name, {})[column] = cell(audited)
+        columns[column] = None
+    titles = sorted(columns)
+    return [["set", *titles], *([name, *(cells.get(t, "") for t in titles)] for name, cells in names.items())]
+
+
+def cell(audited: SetAudit) -> str:
+    """Return the verdict of a set with a star if there are findings, as in ``same_pixels*``."""
+    return audited.verdict + "*" * bool(audited.findings)
+
+
+def sentence(set_id: str, audited: SetAudit) -> str:
+    """Say in a sentence what a set contains that is not what its name says."""
+    if audited.verdict == "other_order":
+        found = "" if audited.found is None else f" The images are {_content(audited.found)}."
+        return f"{set_id} has the images of the source in another order, or with exchanged names.{found}"
+    if audited.verdict == "other_images":
+        return f"{set_id} was not made from the images of this source that have its names."
+    if audited.verdict == "clean":
+        return f"{set_id} is not corrupted."
+    if audited.verdict == "inconclusive":
+        candidates = ", or ".join(_content(c) for c in audited.candidates)
+        return f"{set_id} is not known with certainty. " + (
+            f"It can be {candidates}." if candidates else "It matches no corruption that corruptset knows."
+        )
+    if audited.found is not None:
+        return f"{set_id} contains {_content(audited.found)}."
+    if audited.candidates:
+        return f"{set_id} contains {', '.join(_content(c) for c in audited.candidates)}."
+    return f"{set_id} was not compared."
+
+
+def _content(content: Content) -> str:
+    if content.calibration == "imagecorruptions":
+        return (
+            f"{content.corruption} at severity {content.severity} as the package imagecorruptions defines it, which is "
+            "not ImageNet-C's definition"
+        )
+    return content.words
+
+
+def meanings(result: Audit) -> list[str]:
+    """Return a line for each verdict in a table, and a sentence for each set that is not what its name says."""
+    words = verdict_words(BENCHMARKS.get(result.benchmark or ""))
+    present = dict.fromkeys(audited.verdict for audited in result.sets.values())
+    lines = [f"{verdict}: {words[verdict]}" for verdict in words if verdict in present]
+    if any(audited.findings for audited in result.sets.values()):
+        lines.append("*: with findings, see below")
+    wrong = {id: one for id, one in result.sets.items() if one.verdict not in (*GOOD, "not_checked")}
+    return lines + [""] * bool(wrong) + [sentence(set_id, audited) for set_id, audited in wrong.items()]

@@ -1,0 +1,68 @@
+"""The clean images of the audit's bench: crops of the sample photographs, and scikit-learn's digits."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from corruptset.generate.pixels.preprocessing import Resize, ResizeCrop, preprocess
+from corruptset.generate.sources.source import open_source
+
+COUNT = 20
+PARTS = (
+    ("retina", 4),
+    ("hubble_deep_field", 3),
+    ("motorcycle_left", 3),
+    ("coffee", 2),
+    ("rocket", 2),
+    ("astronaut", 3),
+    ("ihc", 2),
+    ("chelsea", 1),
+)
+"""The photographs, and how many crops of each are images of the bench."""
+
+
+@functools.cache
+def photographs(*, others: bool = False) -> tuple[NDArray[np.uint8], ...]:
+    """Return twenty photographs of different sizes and shapes, or twenty others of the same scenes."""
+    source = open_source("sample")
+    pixels = {sample.id: source.load(sample).image for sample in source.samples}
+    out = []
+    for name, count in PARTS:
+        height, width = pixels[name].shape[:2]
+        for i in range(count):
+            rows, columns = int(height * 0.75), int(width * (0.62 + 0.05 * i))
+            top, left = (height - rows) * (i % 2), (width - columns) * i // max(count - 1, 1)
+            if others:  # the same scenes turned by a half: no photograph is like one of the first twenty
+                crop = pixels[name][top : top + rows, left : left + columns][::-1, ::-1]
+            else:
+                crop = pixels[name][top : top + rows, left : left + columns]
+            image = Image.fromarray(crop)
+            if min(image.size) > 480:
+                image = image.resize((image.width * 400 // min(image.size), image.height * 400 // min(image.size)))
+            out.append(np.asarray(image))
+    return tuple(out)
+
+
+@functools.cache
+def clean(side: int, *, others: bool = False) -> NDArray[np.uint8]:
+    """Return the clean images of a benchmark of 224 or 32 pixels, (20, side, side, 3)."""
+    crop = ResizeCrop(kind="resize-crop", resize=256, crop=224)
+    images = [preprocess(photograph, crop) for photograph in photographs(others=others)]
+    if side != 224:
+        small = Resize(kind="resize", side=side, interpolation="box")
+        images = [preprocess(image, small) for image in images]
+    return np.stack(images)
+
+
+@functools.cache
+def digits() -> NDArray[np.uint8]:
+    """Return twenty grey digits, (20, 28, 28)."""
+    from sklearn.datasets import load_digits
+
+    images = load_digits().images[:COUNT]
+    scaled = [Image.fromarray((image * 255 / 16).astype(np.uint8)).resize((20, 20)) for image in images]
+    return np.stack([np.pad(np.asarray(image), 4) for image in scaled])

@@ -1,0 +1,139 @@
+"""`corruptset audit`: what a folder of corrupted images contains."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..quantities import plural
+from . import completion
+from .options import OUTPUT, SELECTION, SETS, SOURCE, AsJson, Labels, Sets
+from .output import progress_of, put, put_json
+from .records import put_facts, put_rows
+
+if TYPE_CHECKING:
+    from ..audits.records import Audit, SetAudit
+
+MOST_NAMED = 6
+"""The number of sets that are named behind a finding."""
+
+
+def audit(
+    path: Annotated[
+        Path,
+        typer.Argument(
+            metavar="PATH",
+            help="The folder of a corrupted dataset, an array of one (.npy), or a published archive.",
+            show_default=False,
+        ),
+    ],
+    source: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SOURCE",
+            rich_help_panel=SOURCE,
+            autocompletion=completion.sources,
+            help="The clean images, such as imagenet:PATH, cifar10:PATH or folder:PATH. Without them, only names, "
+            "numbers, checksums, encodings and labels are checked.",
+        ),
+    ] = None,
+    labels: Labels = None,
+    benchmark: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            rich_help_panel=SETS,
+            help="The published benchmark: imagenet-c, imagenet-c-299, tiny-imagenet-c, cifar10-c, cifar100-c, mnist-c "
+            "or imagenet-c-bar. By default it follows from names and the size of images.",
+        ),
+    ] = None,
+    sets: Sets = None,
+    samples: Annotated[
+        int,
+        typer.Option(
+            metavar="N", min=2, rich_help_panel=SELECTION, help="The number of images per set that are compared."
+        ),
+    ] = 20,
+    frost_textures: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            rich_help_panel=SETS,
+            help="The photographs that frost was made with. With them, its pixels are compared.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", rich_help_panel=OUTPUT, help="Also write the report as HTML."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say what a folder of corrupted images contains, compared with what its names promise.
+
+    Every set (one corruption at one severity) gets a verdict in one word, and findings that say what they mean for a
+    score. The exit code is 0 if every set is what its name says, and 1 otherwise.
+    """
+    with progress_of("audit") as progress:
+        from ..audits.audit import audit as run
+
+        result = run(
+            path,
+            source,
+            labels=labels,
+            benchmark=benchmark,
+            sets=sets,
+            samples=samples,
+            frost_textures=frost_textures,
+            out=out,
+            progress=progress,
+        )
+    if as_json:
+        put_json({"ok": result.good, **result.as_json()})
+    else:
+        _put_audit(result, out)
+    if not result.good:
+        raise typer.Exit(1)
+
+
+def _put_audit(result: Audit, out: Path | None) -> None:
+    """Write the verdicts as a table, followed by what they mean and the findings."""
+    from ..audits.table import meanings, verdict_table
+
+    put_facts(
+        {
+            "Benchmark": result.benchmark or "not recognised",
+            "Archive": result.archive,
+            "Source": result.source or ("none: nothing was compared pixel by pixel" if result.sets else None),
+            "Sets": len(result.sets) or None,
+            "Report": None if out is None else str(out),
+        }
+    )
+    if result.sets:
+        put()
+        table = verdict_table(result)
+        put_rows(table[0], table[1:])
+        put()
+        for line in meanings(result):
+            put(line)
+    for sets, text in _merged(result.sets).items():
+        more = f" and {plural(len(sets) - MOST_NAMED, 'more set')}" if len(sets) > MOST_NAMED else ""
+        put(f"\n{', '.join(sets[:MOST_NAMED])}{more}:")
+        put(f"  {text}")
+    for finding in result.findings:
+        put(f"\n{finding.text}")
+
+
+def _merged(sets: Mapping[str, SetAudit]) -> dict[tuple[str, ...], str]:
+    """Return the findings of sets, each once with all sets that have it."""
+    by_text = defaultdict[str, list[str]](list)
+    for set_id, audited in sets.items():
+        for finding in audited.findings:
+            by_text[finding.text].append(set_id)
+    merged = defaultdict[tuple[str, ...], list[str]](list)
+    for text, ids in by_text.items():
+        merged[tuple(ids)].append(text)
+    return {ids: "\n  ".join(texts) for ids, texts in merged.items()}

@@ -1,0 +1,275 @@
+"""Audits of copies of published benchmarks, through the function and the command."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import shutil
+
+import made_copies
+import numpy as np
+import pytest
+from PIL import Image
+
+import corruptset
+from corruptset.errors import ParameterError, SourceError
+
+NAMES = ("gaussian_noise", "motion_blur", "fog", "brightness")
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory):
+    return made_copies.write_source(tmp_path_factory.mktemp("clean"))
+
+
+@pytest.fixture(scope="module")
+def cifar(tmp_path_factory):
+    return made_copies.write_cifar(tmp_path_factory.mktemp("copy") / "CIFAR-10-C", NAMES)
+
+
+@pytest.fixture(scope="module")
+def photographs(tmp_path_factory):
+    return made_copies.write_folder_source(tmp_path_factory.mktemp("photographs"))
+
+
+def verdicts(audit):
+    return {set_id: audited.verdict for set_id, audited in audit.sets.items()}
+
+
+def codes(audited):
+    return [finding.code for finding in audited.findings]
+
+
+def test_a_copy_of_cifar_with_its_own_draws_is_what_its_names_say(cifar, source):
+    audit = corruptset.audit(cifar, source)
+    expected = {"gaussian_noise": "same_parameters", "fog": "same_parameters"}
+    for set_id, verdict in verdicts(audit).items():
+        assert verdict == expected.get(set_id.partition("/")[0], "same_pixels"), set_id
+    assert audit.benchmark == "cifar10-c"
+    assert all(audited.good for audited in audit.sets.values())
+    assert audit.sets["fog/3"].found.as_json() == {"corruption": "fog", "severity": 3, "calibration": "cifar"}
+    assert audit.sets["fog/3"].checked == made_copies.COUNT
+
+
+def test_reversed_severities_are_named(cifar, source, tmp_path):
+    copy = shutil.copytree(cifar, tmp_path / "copy")
+    rows = np.load(copy / "brightness.npy").reshape(5, made_copies.COUNT, 32, 32, 3)
+    np.save(copy / "brightness.npy", rows[::-1].reshape(-1, 32, 32, 3))
+    audit = corruptset.audit(copy, source, sets=["brightness/*"])
+    assert verdicts(audit) == {
+        "brightness/1": "other_severity",
+        "brightness/2": "other_severity",
+        "brightness/3": "same_pixels",
+        "brightness/4": "other_severity",
+        "brightness/5": "other_severity",
+    }
+    assert audit.sets["brightness/1"].found.severity == 5
+
+
+def test_interleaved_severities_are_another_order(cifar, source, tmp_path):
+    copy = shutil.copytree(cifar, tmp_path / "copy")
+    rows = np.load(copy / "brightness.npy").reshape(5, made_copies.COUNT, 32, 32, 3)
+    np.save(copy / "brightness.npy", rows.swapaxes(0, 1).reshape(-1, 32, 32, 3))
+    audit = corruptset.audit(copy, source, sets=["brightness/[345]"])
+    assert set(verdicts(audit).values()) == {"other_order"}
+
+
+def test_rotated_labels_are_counted(cifar, source, tmp_path):
+    copy = shutil.copytree(cifar, tmp_path / "copy")
+    np.save(copy / "labels.npy", (np.load(copy / "labels.npy") + 1) % 4)
+    audited = corruptset.audit(copy, source, sets=["fog/1"]).sets["fog/1"]
+    assert codes(audited) == ["other_labels"]
+    assert "moved by +1" in audited.findings[0].text
+    assert "100%" in audited.findings[0].text
+
+
+def test_labels_that_do_not_repeat_are_found_without_a_source(cifar, tmp_path):
+    copy = shutil.copytree(cifar, tmp_path / "copy")
+    labels = np.load(copy / "labels.npy")
+    labels[-3:] = 0
+    np.save(copy / "labels.npy", labels)
+    audit = corruptset.audit(copy)
+    assert "other_labels" in codes(audit.sets["fog/5"])
+    assert "other_labels" not in codes(audit.sets["fog/4"])
+    assert audit.sets["fog/1"].verdict == "not_checked"
+
+
+@pytest.mark.parametrize(
+    ("mistake", "set_id", "verdict", "code"),
+    [
+        ("always brightness 1", "fog/3", "other_corruption", "duplicate_set"),
+        ("the first severity for all", "gaussian_noise/4", "other_severity", "duplicate_set"),
+        ("sorted as text", "brightness/2", "other_order", "other_labels"),
+        ("all severities at once", "brightness", "other_severity", "extra_images"),
+    ],
+)
+def test_mistakes_of_loaders_are_found(mistake, set_id, verdict, code, tmp_path):
+    # twelve images, because "10" comes before "2" in text
+    clean = np.concatenate([made_copies.photographs(32), made_copies.photographs(48)[:4, 8:40, 8:40]])
+    labels = np.arange(12) % 4
+    np.save(tmp_path / "images.npy", clean)
+    np.save(tmp_path / "labels.npy", labels)
+
+    def corrupted(name, severity):
+        keys = [f"somebody {i}" for i in range(12)]
+        return corruptset.corrupt(clean, name, severity=severity, seed=5, key=keys)
+
+    def returned(name, severity):
+        if mistake == "always brightness 1":
+            return list(zip(corrupted("brightness", 1), labels, strict=True))
+        if mistake == "the first severity for all":
+            return list(zip(corrupted(name, 1), labels, strict=True))
+        images = corrupted(name, severity)[sorted(range(12), key=str)]
+        return list(zip(images, labels, strict=True))
+
+    if mistake == "all severities at once":
+        each = [corrupted("brightness", s) for s in range(1, 6)]
+        data = {"brightness": [pair for images in each for pair in zip(images, labels, strict=True)]}
+    else:
+        names = ("fog", "gaussian_noise", "brightness")
+        data = {f"{name}/{s}": returned(name, s) for name in names for s in (1, 2, 3, 4)}
+    audit = corruptset.audit(data, f"npy:{tmp_path / 'images.npy'},{tmp_path / 'labels.npy'}", benchmark="cifar10-c")
+    assert audit.sets[set_id].verdict == verdict
+    assert code in codes(audit.sets[set_id])
+
+
+def test_a_loader_without_mistakes_and_tensors_are_accepted(source):
+    torch = pytest.importorskip("torch")
+    data = made_copies.loader(32, ("fog", "brightness"), (1, 4))
+    data["fog/4"] = [(torch.from_numpy(i.copy()).permute(2, 0, 1).float() / 255, label) for i, label in data["fog/4"]]
+    audit = corruptset.audit(data, source)
+    assert audit.good
+
+
+def test_normalised_images_are_refused_in_one_sentence(source):
+    images = made_copies.corrupted(32, "fog", 1)
+    data = {"fog/1": [((image / 128.0 - 1.0).astype("float32"), i % 4) for i, image in enumerate(images)]}
+    audited = corruptset.audit(data, source).sets["fog/1"]
+    assert audited.verdict == "not_checked"
+    assert "before they are normalised" in audited.findings[0].text
+
+
+def test_a_tree_of_jpegs_and_what_was_done_to_it(photographs, tmp_path):
+    names = ("gaussian_noise", "defocus_blur", "contrast")
+    copy = made_copies.write_tree(tmp_path / "ImageNet-C" / "noise", names, (1, 3))
+    audit = corruptset.audit(copy.parent, photographs)
+    assert all(audited.good for audited in audit.sets.values())
+    assert {finding.code for finding in audit.findings} == {"missing_sets"}
+    for path in copy.glob("*/1/*/*"):
+        Image.open(path).save(path, quality=75)
+    for path in copy.glob("gaussian_noise/3/*/*"):
+        path.unlink() if path.name == "val_0003.JPEG" else path.rename(path.with_name(path.name))
+    for path in copy.glob("defocus_blur/3/*/*"):
+        image = Image.open(path).resize((146, 146), Image.Resampling.BILINEAR).crop((9, 9, 137, 137))
+        image.save(path.with_suffix(".png"))
+        path.unlink()
+    shutil.rmtree(copy / "contrast" / "3")
+    shutil.copytree(copy / "defocus_blur" / "3", copy / "contrast" / "3")
+    audit = corruptset.audit(copy.parent, photographs)
+    assert audit.sets["gaussian_noise/1"].verdict == "same_parameters"
+    assert codes(audit.sets["gaussian_noise/1"]) == ["reencoded"]
+    assert audit.sets["defocus_blur/1"].encoding == "JPEG quality 75, 4:2:0"
+    assert codes(audit.sets["gaussian_noise/3"]) == ["missing_images"]
+    assert audit.sets["defocus_blur/3"].verdict == "same_pixels"
+    assert set(codes(audit.sets["defocus_blur/3"])) == {"resized", "reencoded", "duplicate_set"}
+    assert audit.sets["contrast/3"].verdict == "other_corruption"
+
+
+def test_an_export_of_corruptset_has_its_own_draws(photographs, tmp_path):
+    build = corruptset.build("imagenet-c", photographs, tmp_path / "built", sets=["fog/2", "snow/5"], progress=False)
+    audit = corruptset.audit(build.directory, photographs)
+    assert verdicts(audit) == {"fog/2": "same_pixels", "snow/5": "same_pixels"}
+    assert audit.good
+
+
+def test_the_defect_of_tiny_imagenet_c_is_known(tmp_path):
+    image = Image.fromarray(made_copies.photographs(64)[0])
+    for i in range(201):
+        path = tmp_path / "Tiny-ImageNet-C" / "frost" / "1" / f"n{i:08d}" / f"test_{i}.JPEG"
+        path.parent.mkdir(parents=True)
+        image.save(path, quality=85)
+    audit = corruptset.audit(tmp_path / "Tiny-ImageNet-C")
+    assert "known_defect" in codes(audit.sets["frost/1"])
+    assert "8206060" in next(f.text for f in audit.sets["frost/1"].findings if f.code == "known_defect")
+
+
+def test_folders_that_are_no_dataset_get_one_sentence(tmp_path):
+    with pytest.raises(SourceError, match="It is empty"):
+        corruptset.audit(tmp_path)
+    (tmp_path / "letters").mkdir()
+    (tmp_path / "letters" / "a.txt").write_text("no image")
+    with pytest.raises(SourceError, match="No corrupted dataset was recognised"):
+        corruptset.audit(tmp_path)
+    with pytest.raises(SourceError, match="does not exist"):
+        corruptset.audit(tmp_path / "absent")
+
+
+def test_pickled_arrays_are_not_run(tmp_path):
+    class Runs:
+        def __reduce__(self):
+            return (open, (str(tmp_path / "ran"), "w"))
+
+    np.save(tmp_path / "fog.npy", np.array([Runs()], dtype=object), allow_pickle=True)
+    with pytest.raises(SourceError, match="cannot be read as an array"):
+        corruptset.audit(tmp_path)
+    (tmp_path / "fog.npy").write_bytes(pickle.dumps(Runs()))
+    with pytest.raises(SourceError, match="cannot be read as an array"):
+        corruptset.audit(tmp_path)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_links_out_of_the_folder_are_not_followed(photographs, tmp_path):
+    made_copies.write_tree(tmp_path / "elsewhere", ("fog",), (1,))
+    copy = made_copies.write_tree(tmp_path / "copy", ("brightness",), (1,))
+    (copy / "fog").symlink_to(tmp_path / "elsewhere" / "fog")
+    assert list(corruptset.audit(copy).sets) == ["brightness/1"]
+
+
+def test_arrays_of_other_shapes_and_unreadable_images_are_findings(cifar, source, photographs, tmp_path):
+    copy = shutil.copytree(cifar, tmp_path / "copy")
+    np.save(copy / "fog.npy", np.zeros((5, 32), np.uint8))
+    np.save(copy / "brightness.npy", np.load(copy / "brightness.npy")[:-1])
+    audit = corruptset.audit(copy, source, sets=["brightness", "motion_blur/1"])
+    assert {finding.code for finding in audit.findings} >= {"unreadable_images", "missing_images"}
+    tree = made_copies.write_tree(tmp_path / "tree", ("brightness",), (1,))
+    next(tree.rglob("val_0002.JPEG")).write_bytes(b"not an image")
+    audited = corruptset.audit(tree, photographs).sets["brightness/1"]
+    assert (audited.verdict, codes(audited)) == ("same_pixels", ["unreadable_images"])
+
+
+def test_grey_images_are_a_finding(source):
+    images = made_copies.corrupted(32, "brightness", 1)
+    grey = [(np.asarray(Image.fromarray(image).convert("L").convert("RGB")), i % 4) for i, image in enumerate(images)]
+    audited = corruptset.audit({"brightness/1": grey}, source).sets["brightness/1"]
+    assert "The images are grey" in " ".join(finding.text for finding in audited.findings)
+
+
+def test_archives_are_identified_without_unpacking(tmp_path, monkeypatch):
+    from corruptset.audits import archives
+
+    file = tmp_path / "blur.tar"
+    file.write_bytes(b"an archive")
+    audit = corruptset.audit(file)
+    assert audit.archive is None
+    assert "not that of a published archive" in audit.findings[0].text
+    known = archives.Archive("blur.tar of ImageNet-C", "imagenet-c", "a record", 10, archives.md5_of(file))
+    monkeypatch.setattr("corruptset.audits.audit.archives", lambda: [known])
+    audit = corruptset.audit(file)
+    assert (audit.archive, audit.benchmark, audit.good) == ("blur.tar of ImageNet-C (a record)", "imagenet-c", True)
+
+
+def test_arguments_that_do_not_fit_are_refused(cifar):
+    with pytest.raises(ParameterError, match="expected at least 2"):
+        corruptset.audit(cifar, samples=1)
+    with pytest.raises(ParameterError, match="no published benchmark 'imagenet'"):
+        corruptset.audit(cifar, benchmark="imagenet")
+    with pytest.raises(ParameterError, match="No set is called"):
+        corruptset.audit(cifar, sets=["snow/*"])
+
+
+def test_the_result_is_json(cifar, source):
+    told = json.loads(json.dumps(corruptset.audit(cifar, source, sets=["fog/1"]).as_json()))
+    assert set(told) == {"benchmark", "archive", "sets", "findings", "source"}
+    assert set(told["sets"]["fog/1"]) == {
+        "verdict", "found", "candidates", "images", "checked", "encoding", "findings",
+    }  # fmt: skip
