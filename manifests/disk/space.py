@@ -30,9 +30,13 @@ def check_space(directory: Path, needed: int, what: str, advice: str) -> None:
         raise MachineError(f"{directory} has {size(usage.free)} free, and {what} needs about {size(needed)}. {advice}")
 
 
-def free_bytes(directory: Path) -> int:
-    """Return the number of free bytes at a directory, which need not exist yet."""
-    return shutil.disk_usage(_existing(directory)).free
+def free_bytes(directory: Path) -> float:
+    """Return the number of free bytes at a directory, which need not exist yet.
+
+    It is infinite on file systems without a size, such as /proc.
+    """
+    usage = shutil.disk_usage(_existing(directory))
+    return usage.free if usage.total else float("inf")
 
 
 def same_disk(one: Path, other: Path) -> bool:
