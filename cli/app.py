@@ -11,6 +11,7 @@ import typer
 from ..corruptions.add_ons import cannot_load, installed, where_to_get
 from ..errors import ParameterError, PluginError
 from ..foreign import Foreign
+from . import INTERRUPTED
 from .audit import audit
 from .build import build
 from .compare import compare, report
@@ -112,6 +113,8 @@ def run() -> None:
     except BrokenPipeError:
         silence(sys.stdout)
     except SystemExit as e:
+        if isinstance(e.__context__, typer.Exit) and e.__context__.exit_code == INTERRUPTED:
+            sys.exit(stop())  # Typer prints nothing if a signal arrives while it reads the options
         # Typer exits with 1 if the reader of a pipe is gone. Help cannot fail in another way.
         if e.code != 1 or "--help" not in sys.argv:
             raise

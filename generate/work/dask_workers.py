@@ -106,7 +106,8 @@ def run_parts(client: Client, file: Path, parts: Sequence[Part], done: Callable[
     executor = client.get_executor(pure=False, retries=RETRIES)
 
     def submit(part: Part) -> Future[Any]:
-        return executor.submit(eval, _CALL, _call("make", str(file), *astuple(part.run), part.sets))
+        future: Future[Any] = executor.submit(eval, _CALL, _call("make", str(file), *astuple(part.run), part.sets))
+        return future
 
     def on_done(part: Part, future: Future[Any]) -> None:
         nonlocal left

@@ -9,7 +9,6 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 
-import llvmlite.binding
 import numpy as np
 
 from ...canonical import canonical_sha256
@@ -41,6 +40,8 @@ def warm_up(
     file in the folder of the kernels marks each stage that was prepared for this processor. `tell` is called with the
     number of corruptions that are ready and the number of all.
     """
+    import llvmlite.binding  # the light installation does not have it
+
     machine = [
         os.environ.get("NUMBA_CPU_NAME"),
         llvmlite.binding.get_host_cpu_name(),

@@ -15,7 +15,8 @@ import interrupting
 import layouts
 import pytest
 from children import run_script, workers_of
-from commands import COMMAND
+from commands import COMMAND, exit_code
+from typer.core import TyperGroup
 
 import corruptset
 
@@ -74,6 +75,11 @@ def test_a_signal_while_a_command_imports_interrupts_it(tmp_path, number):
     running.wait_until(running.listens)
     done = running.press(number, times=1)
     assert (done.code, done.err) == (130, "Interrupted.\n")
+
+
+def test_a_signal_while_options_are_read_interrupts_the_command(monkeypatch, capsys):
+    monkeypatch.setattr(TyperGroup, "make_context", lambda *_, **__: signal.raise_signal(signal.SIGTERM))
+    assert (exit_code("verify", "x"), capsys.readouterr().err) == (130, "Interrupted.\n")
 
 
 def test_the_harness_notices_more_than_a_sentence_and_other_codes(tmp_path):
