@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, Unpack, overload
 from ..errors import BuildError, FinishedDataset, IncompleteBuild, require_build
 from ..manifests.disk.lock import refuse_without_locks
 from ..manifests.disk.remote import local_folder
-from ..manifests.disk.space import check_space, same_disk
+from ..manifests.disk.space import check_space, free_bytes, same_disk
 from ..manifests.paths import CONTACT, MANIFEST, is_begun, unfinished_folder
 from ..manifests.records.models import Manifest
 from ..progress import ProgressEvent, progress_function, shows_progress
@@ -43,6 +43,8 @@ from .work.worker import PartDone
 if TYPE_CHECKING:
     from distributed import Client
 
+ROUGH = 4
+"""The bytes of a build are not measured if this many times the rough estimate is free."""
 SPACE_ADVICE = "Free some space, choose another --out, fewer --sets or --samples, or --storage hdf5."
 RENAME_WAIT_S = 120.0
 """How long a command waits while another one removes the bookkeeping of a build and renames its folder."""
@@ -272,6 +274,8 @@ class _Making:
                 f"--out, such as {FinishedDataset.other_out(directory)}."
             )
         self.build, self.progress, self.client, self.extend = build, progress, client, extend
+        self.image_bytes: float | None = None
+        """The bytes of an image, if they were measured."""
         self.workers, self.started = Workers(build.workers), time.monotonic()
 
     @property
@@ -373,8 +377,19 @@ class _Making:
                 base = load_base(self.extend)
                 sets -= {s.id for s in base.sets}
                 needed += 0 if same_disk(self.extend, self.folder) else sum(s.bytes for s in base.sets)
-            needed += len(sets) * (len(build.samples) or len(build.selected)) * build.stored_bytes
+            needed += self._bytes_of(sorted(sets), len(sets) * (len(build.samples) or len(build.selected)))
             check_space(self.folder, needed, "the build", SPACE_ADVICE)
+
+    def _bytes_of(self, sets: Sequence[str], images: int) -> int:
+        """Return the bytes of some images of sets, from constants or, if the disk is nearly full, from a few images."""
+        rough = images * self.build.stored_bytes
+        if not images or self.build.regions is not None or free_bytes(self.folder) > ROUGH * rough:
+            return rough
+        if self.image_bytes is None:
+            from .estimate import image_bytes  # only if the disk is nearly full
+
+            self.image_bytes = image_bytes(self.build, sets)
+        return round(images * self.image_bytes)
 
     def _all(self, inspector: Inspector | None, *, finish_only: bool) -> tuple[Manifest, int]:
         """Make what is missing, then the manifest; return it and the number of images made.
@@ -424,7 +439,7 @@ class _Making:
         """Make parts that are left of some; return how many images of each were made."""
         sizes = {p.name: p.images for p in left}
         total, new = sum(p.images for p in every), sum(sizes.values())
-        check_space(self.folder, new * self.build.stored_bytes, "the build", SPACE_ADVICE)
+        check_space(self.folder, self._bytes_of(list(job.sets), new), "the build", SPACE_ADVICE)
         started, images, committed, shown = time.monotonic(), list[int](), 0, 0
 
         def tell(count: int) -> None:

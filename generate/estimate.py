@@ -23,7 +23,7 @@ from .pixels.ms_ssim import ms_ssim
 from .plan.builds import Build
 from .plan.final_samples import refuse_several_shapes
 from .plan.job import CheckedSample, Job, load_clean
-from .plan.parts import BATCH_BYTES, Part
+from .plan.parts import BATCH_BYTES, Part, runs
 from .sinks.sink import Run
 from .sources.check import check
 from .sources.selection import spread
@@ -38,7 +38,7 @@ SECONDS = 10.0
 LEAST_TURNS = 4
 """Each group of sets is made this often, if there is time, so that short times are measured reliably."""
 SHARD_ROW_BYTES = 48
-"""The label, the index and the digest of an image in a shard."""
+"""The label, the index and the digest that a shard contains for each image."""
 
 # Costs that do not depend on the number of images, as measured on builds of the shipped recipes.
 TEXT_BYTES, SET_BYTES, FILE_BYTES = 5_000, 1_000, 320
@@ -58,7 +58,7 @@ class Estimate:
     """The estimated cost of a build."""
 
     seconds: float
-    """The duration with the workers of the build, if the machine stays as busy as it is."""
+    """The duration with the workers of the build, if the machine stays equally busy."""
     bytes: int = 0
     """The sum of the sizes of all files."""
     alone: Mapping[str, int] = field(default_factory=dict)
@@ -104,6 +104,16 @@ def estimate(
     return replace(made.size(), seconds=made.seconds(check_seconds), bad=bad)
 
 
+def image_bytes(build: Build, sets: Sequence[str]) -> float:
+    """Return the average number of bytes per image in a build of some sets."""
+    chosen = replace(build, asked=tuple(sets))
+    few = build.samples or [CheckedSample(*entry) for entry in check(build.source, build.selected[:1]).good]
+    width, height = build.image_size
+    all_runs = runs(len(build.samples) or len(build.selected), width * height * 3)
+    size = estimate(chosen, few[:LOOKED_AT], all_runs, chosen.groups(chosen.asked, all_runs)).bytes
+    return (size - build.source.other_bytes()) / (sum(run.count for run in all_runs) * len(sets))
+
+
 @contextmanager
 def _threads_of_a_worker(spec: Build) -> Iterator[None]:
     """Let OpenCV use one thread, as in a worker, if the build uses several workers."""
@@ -129,7 +139,7 @@ class _Group:
     records: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
     """The bytes of the records of the stored images of each sample in a container."""
     rows: list[float] = field(default_factory=list)
-    """The bytes of the rows of a sample, without the records of stored images."""
+    """The bytes of the rows for each sample, without the records of stored images."""
     shards: list[int] = field(default_factory=list)
     """The bytes of the shards of each call, without their rows."""
 
@@ -207,8 +217,8 @@ class _Images:
             for container in sizes:
                 made.bytes[container].append(sizes[container])
                 made.records[container].append(records[container])
-        records = sum(map(sum, made.records.values())) / len(made.records["folder"])
-        made.rows.append(sum(map(len, lines)) / self.count - records)
+        stored_records = sum(map(sum, made.records.values())) / len(made.records["folder"])
+        made.rows.append(sum(map(len, lines)) / self.count - stored_records)
         made.shards.append(max(0, shards - stored - SHARD_ROW_BYTES * self.count * len(lines)) if shards else 0)
 
     def _sum(self, values: Sequence[float | None]) -> float:
@@ -290,7 +300,7 @@ class _Images:
             len(self.spec.encoding_of(sample.sample).encode(image))
             for sample, image in zip(self.samples, self.clean, strict=True)
         ]
-        return 2 * stdev(sizes) / fmean(sizes) * sqrt((1 - looked_at / self.total) / looked_at)
+        return float(2 * stdev(sizes) / fmean(sizes) * sqrt((1 - looked_at / self.total) / looked_at))
 
 
 def _seconds_of(

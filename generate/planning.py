@@ -32,14 +32,12 @@ BASE_MEMORY = 300 << 20
 MODEL_MEMORY = 350 << 20
 """PyTorch, in a process that asks a model for gradients."""
 DECODED_COPIES = 3
-"""Of a source image's pixels, at most at once: as Pillow decodes it, as an array, and one on the way to the clean
-image.
-"""
+"""The number of copies of a source image in memory: as decoded by Pillow, as an array, and during preprocessing."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a build would make."""
+    """The description and the estimated cost of a build."""
 
     recipe: str
     version: str
@@ -50,7 +48,7 @@ class Plan:
     bytes: int
     """The sum of the sizes of all files, estimated from `looked_at` images. For regions, estimated from constants."""
     seconds: float
-    """The duration of the build with `jobs` workers, estimated from a few images, if the machine stays as busy."""
+    """The duration of the build with `jobs` workers, estimated from a few images, if the machine stays equally busy."""
     jobs: int
     memory_per_worker: int
     """Bytes: what a worker stays below (estimate)."""
@@ -58,10 +56,9 @@ class Plan:
     """``folder``, ``hdf5`` or ``both``."""
     encoding: dict[str, Any]
     size: tuple[int, int]
-    """Width and height of an image that is there; where they differ, of the middle one by area among those looked at.
-    """
+    """The width and height of a clean image. If sizes differ, those of the median by area of the probed images."""
     other_sizes: int
-    """How many other sizes the images looked at have, at most eight of them."""
+    """The number of other sizes among the probed images, which are at most eight."""
     calibration: str
     seed: int
     stages_applied: int
@@ -80,15 +77,15 @@ class Plan:
     notes: tuple[str, ...] = ()
     """Notes for the user."""
     store: str | None = None
-    """Of a recipe with regions: ``images`` or ``table``."""
+    """``images`` or ``table`` for a recipe with regions, otherwise None."""
     source_images: int = 0
     """Images of the source that are selected; samples are these, or their regions (an estimate, where images differ or
     blocks overlap).
     """
     stores: Mapping[Store, int] = field(default_factory=dict)
-    """What either takes, in bytes."""
+    """The estimated bytes of either way to store regions."""
     classes: int = 0
-    """How many classes the source has."""
+    """The number of classes of the source."""
     first_classes: tuple[str, ...] = ()
     """The names of the first few classes, in the order of their labels."""
 
@@ -100,7 +97,7 @@ class Plan:
     def families(self) -> dict[str, list[SetSpec]]:
         """Return the sets by the family of their corruption, in the order of the plan.
 
-        Chains are by their length, clean by itself.
+        Chains are grouped by their length, and clean images are a family.
         """
         families: dict[str, list[SetSpec]] = {}
         for one in self.sets:
@@ -138,7 +135,7 @@ def plan(
     source : str or Source
         The source of images, as of `build`.
     out : path, optional
-        Where the build would go.
+        The folder of the build.
     **options
         The other keyword arguments of `build`, such as `sets`, `samples` and `jobs`.
 
@@ -149,7 +146,7 @@ def plan(
     Raises
     ------
     RecipeError, SourceError, ParameterError, BuildError
-        What was asked for cannot be built. Only a few images are looked at: to check all is the build's first step.
+        The build is not possible. Only a few images are checked. A build checks all of them first.
 
     Examples
     --------
@@ -178,7 +175,7 @@ def plan_of(spec: Build) -> Plan:
     few = spec.samples_of(tuple(CheckedSample(*entry) for entry in probed.good))
     groups = spec.groups(spec.asked, all_runs)
     taken = estimate(spec, few[:LOOKED_AT], all_runs, groups)
-    # A group is walked by itself: what sets of two groups have in common is made twice.
+    # each group has a tree of its sets, so stages that sets of two groups share are applied twice
     applied = sum(stages_applied(spec.maker.tree(spec.chosen(group))) for group in groups)
     rows = max(len(g) for g in groups) * all_runs[0].count * spec.held_bytes
     batches = (buffers(spec.maker.tree(sets)) + 6) * max(BATCH_BYTES, clean)
