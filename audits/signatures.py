@@ -30,7 +30,7 @@ _LARGEST = 100.0
 
 @dataclass(frozen=True)
 class Distance:
-    """How far the statistics of a set are from those of a hypothesis, in standard errors."""
+    """The distance of a set's statistics from those of a hypothesis, in standard errors."""
 
     hypothesis: Hypothesis
     steps: Steps
