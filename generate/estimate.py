@@ -278,8 +278,8 @@ class _Images:
 
     def _fixed_bytes(self) -> float:
         """Return the bytes of files whose size does not depend on the number of images."""
-        height, width, _ = self.clean[0].shape
-        shown = 1_500 + 2.2 * min(height, SHEET_SIDE) * min(width, SHEET_SIDE)
+        height, width = (int(side) for side in self.clean[0].shape[:2])
+        shown: float = 1_500 + 2.2 * min(height, SHEET_SIDE) * min(width, SHEET_SIDE)
         sheet = min(SHEET_BYTES, 30_000 + (min(self.sets, MOST_SHOWN) + 1) * shown)
         page = min(PAGE_BYTES, 60_000 + 1.1 * sheet) if self.spec.page else 0
         records = len(json.dumps(self.spec.identity, indent=2)) + self.sets * (SET_BYTES + FILE_BYTES)
