@@ -292,7 +292,7 @@ class _Images:
         """
         encoded = [sink for sink in self.spec.sinks if sink.encodes]
         looked_at = len(self.looked_at)
-        if not encoded or looked_at >= self.total:
+        if not encoded:
             return 0.0
         if len(self.clean) < 2:
             return 1.0
@@ -300,7 +300,10 @@ class _Images:
             len(self.spec.encoding_of(sample.sample).encode(image))
             for sample, image in zip(self.samples, self.clean, strict=True)
         ]
-        return float(2 * stdev(sizes) / fmean(sizes) * sqrt((1 - looked_at / self.total) / looked_at))
+        # each group of sets was made from some of these images only
+        least = min(self.count * len(made.seconds) for made in self.made)
+        unseen = 1 - min(least, looked_at) / self.total
+        return float(2 * stdev(sizes) / fmean(sizes) * sqrt(unseen / looked_at))
 
 
 def _seconds_of(
