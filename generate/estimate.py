@@ -290,8 +290,8 @@ class _Images:
 
     def _fixed_bytes(self) -> float:
         """Return the bytes of files whose size does not depend on the number of images."""
-        height, width, _ = self.clean[0].shape
-        shown = 1_500 + 2.2 * min(height, SHEET_SIDE) * min(width, SHEET_SIDE)
+        height, width = (int(side) for side in self.clean[0].shape[:2])
+        shown: float = 1_500 + 2.2 * min(height, SHEET_SIDE) * min(width, SHEET_SIDE)
         sheet = min(SHEET_BYTES, 30_000 + (min(self.sets, MOST_SHOWN) + 1) * shown)
         page = min(PAGE_BYTES, 60_000 + 1.1 * sheet) if self.build.page else 0
         records = len(json.dumps(self.build.header.as_json(), indent=2)) + self.sets * (SET_BYTES + FILE_BYTES)
@@ -304,7 +304,7 @@ class _Images:
         """
         encoded = [sink for sink in self.build.sinks if sink.encodes]
         looked_at = len(self.looked_at)
-        if not encoded or looked_at >= self.total:
+        if not encoded:
             return 0.0
         if len(self.clean) < 2:
             return 1.0
@@ -312,7 +312,10 @@ class _Images:
             len(self.build.encoding_of(sample.sample).encode(image))
             for sample, image in zip(self.samples, self.clean, strict=True)
         ]
-        return float(2 * stdev(sizes) / fmean(sizes) * sqrt((1 - looked_at / self.total) / looked_at))
+        # each group of sets was made from some of these images only
+        least = min(self.count * len(made.seconds) for made in self.made)
+        unseen = 1 - min(least, looked_at) / self.total
+        return float(2 * stdev(sizes) / fmean(sizes) * sqrt(unseen / looked_at))
 
 
 def _seconds_of(

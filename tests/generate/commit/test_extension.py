@@ -79,7 +79,7 @@ def test_what_cannot_be_extended_is_refused(make, stopped, tmp_path):
     first = make(sets=["contrast/1"]).directory
     with pytest.raises(BuildError, match=r"the extended dataset needs another place\. Choose another --out, such as"):
         make(extend=first)
-    with pytest.raises(BuildError, match="already has all sets that were asked for"):
+    with pytest.raises(BuildError, match="already has all requested sets"):
         make(out="more", sets=["contrast/1"], extend=first)
     with pytest.raises(IncompleteBuild, match="does not exist"):
         make(out="more", extend=tmp_path / "nowhere")
