@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -209,8 +210,11 @@ class _Images:
             self.looked_at |= {i % len(self.samples) for i in range(first, first + self.count)}
             self._add(self.made[group], seconds, lines, shards)
         wall, used = time.perf_counter() - began, time.process_time() - cpu
-        self.slowdown = max(1.0, wall / max(used, 1e-3))
-        """How much longer than its processor time a task takes, because other processes use the processor too."""
+        self.slowdown = max(1.0, min(wall / max(used, 1e-3), _load()))
+        """How much longer than its processor time a task takes, because other processes use the processor too.
+
+        A corruption that waits, for example for a GPU, takes longer as well, so the load of the machine limits it.
+        """
 
     def _add(self, made: _Group, seconds: float, lines: Sequence[bytes], shards: int) -> None:
         made.seconds.append(seconds / self.count)
@@ -316,6 +320,14 @@ class _Images:
         least = min(self.count * len(made.seconds) for made in self.made)
         unseen = 1 - min(least, looked_at) / self.total
         return float(2 * stdev(sizes) / fmean(sizes) * sqrt(unseen / looked_at))
+
+
+def _load() -> float:
+    """Return the number of processes that want to run for each processor."""
+    try:
+        return os.getloadavg()[0] / (os.cpu_count() or 1)
+    except (AttributeError, OSError):  # Windows has no load average
+        return 1.0
 
 
 def _seconds_of(

@@ -85,7 +85,7 @@ def open(
     if source is None:
         if given := [name for name, value in remade.items() if value is not None]:
             raise ParameterError(
-                f"{', '.join(given)} describe a source, and no source is given. Add one, such as "
+                f"These arguments are only used with a source: {', '.join(given)}. Add one, such as "
                 "source='imagenet:/data'."
             )
         return DataSet(directory, prefer=prefer)

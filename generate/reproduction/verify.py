@@ -110,8 +110,8 @@ def verify(
     unused = [name for name, value in remade.items() if value is not None]
     if unused and not repair and rederive is None:
         raise ParameterError(
-            f"{', '.join(unused)}: given, and nothing is made again from the source. Add --rederive N or --repair (in "
-            "Python rederive or repair), or leave it out."
+            f"These options are only used with --rederive N or --repair (rederive or repair in Python): "
+            f"{', '.join(unused)}. Add one of the two, or leave them out."
         )
     report_progress, directory = progress_function(progress), data_folder(directory)
     if export is not None or is_export(directory):

@@ -117,7 +117,7 @@ def test_a_build_in_its_own_source_is_refused(run, tmp_path, monkeypatch):
         [f"imagenet:{tmp_path / 'data'}", "--out", ".."],  # takes the folder around `val`, too
         ["folder:.", "--out", tmp_path / "link" / WNIDS[0]],
     ):
-        run.refused("would lie in the folder of the source", build, *given)
+        run.refused("would be inside the folder of the source", build, *given)
         assert [path.name for path in val.parent.iterdir()] == ["val"]
     # the folder around the source is none of its own
     run.ok(build, "folder:.", "--out", "..")

@@ -30,7 +30,7 @@ def test_icons50_is_cut_in_two(run, tmp_path):
     icons50 = f"icons50:{icons.write_file(tmp_path / 'Icons-50.npy')}"
     source, seen = ("--source", icons50), []
     test = tmp_path / "test/icons50-subtype-1.0.0"
-    for part, name, options in (("test", icons50, ""), ("train", f"{icons50}?train", f"--disjoint-from {test}")):
+    for part, name, options in (("test", icons50, ""), ("train", icons50, f"--train --disjoint-from {test}")):
         built = run.ok(f"build icons50-subtype --source {name} {QUIET} --out {part} {options}").json
         root = Path(built["directory"])
         made, rows = records(root)

@@ -10,9 +10,9 @@ def test_a_view_is_neither_repaired_nor_made_again(run):
     run.refused("Rederive those of its dataset", "verify good --export there --rederive 2")
 
 
-def test_a_source_from_which_nothing_is_made_again_is_refused(run):
+def test_options_of_a_source_are_refused_without_rederive_and_repair(run):
     given = "--source folder:nowhere --labels no.csv --frost-textures none --surrogate no.toml --calibration cifar"
-    said = "source, calibration_side, labels, frost_textures, surrogate: given, and nothing is made again"
+    said = "(rederive or repair in Python): source, labels, frost_textures, surrogate, calibration_side. Add one"
     run.refused(said, f"verify good {given}")
 
 

@@ -203,7 +203,7 @@ def test_what_is_missing_or_too_much_is_said():
         ("fog-1+model_gradient-02", model, "labels is missing"),
         ("fog-3", {"label": 3}, "labels can be given only with a corruption that follows a model: model_gradient, pgd"),
         ("pgd-3", {"label": 3, "labels": [3]}, "label is 3 and labels is [3]; expected one of them"),
-        ("pgd-3", {"label": True}, "label is True; expected a whole number"),
+        ("pgd-3", {"label": True}, "label is True and labels is None; expected one of them: label, a whole number"),
         ("pgd-3", {"labels": [1, 2]}, "labels is [1, 2]; expected one of them: label, a whole number"),
     ):
         with pytest.raises(ParameterError, match=re.escape(says)):

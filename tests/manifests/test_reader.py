@@ -89,7 +89,7 @@ def test_names_aliases_classes_and_what_is_preferred(dataset):
     with pytest.raises(ValueError, match="prefer='zip'"):
         corruptset.open(root, prefer="zip")
     for check in ("each", "nonsense"):
-        with pytest.raises(ParameterError, match="check: of a source, and none is given"):
+        with pytest.raises(ParameterError, match="only used with a source: check"):
             corruptset.open(root, check=check)
 
 

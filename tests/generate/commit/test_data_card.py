@@ -50,7 +50,7 @@ def test_the_card_warns_of_another_order_of_classes_and_has_no_markdown_of_stran
 
 
 def test_the_card_warns_of_classes_before_others_that_have_no_image(shared):
-    lacking = "Classes have no image, hence no folder"
+    lacking = "Classes have no image and therefore no folder"
     for chosen, warned in (({"samples": 2}, True), ({"first": 2}, False)):  # of four classes: 0 and 2, 0 and 1
         built = shared.build(crops={"classes": 4, "each": 1}, recipe={"more": PLAIN}, storage="folder", **chosen)
         card = (built / "README.md").read_text("utf-8")

@@ -49,4 +49,4 @@ def test_an_image_that_jpeg_cannot_hold_is_an_error():
 
 def test_settings_round_trip_through_json():
     for encoding in (PngEncoding(), JpegEncoding(quality=90, optimize=True, subsampling="4:4:4")):
-        assert parse_encoding(encoding.as_json(("folder", "hdf5"))) == encoding
+        assert parse_encoding(encoding.model_dump()) == encoding

@@ -17,8 +17,8 @@ from corruptset.generate.regions.block_draws import grids_of
 @pytest.fixture
 def lines(monkeypatch):
     """Return a function that makes a sheet and returns its lines."""
-    kept, real = [], sheets.sheet
-    monkeypatch.setattr(sheets, "sheet", lambda lines, **more: (kept.extend(lines), real(lines, **more))[1])
+    kept, real = [], sheets.draw_sheet
+    monkeypatch.setattr(sheets, "draw_sheet", lambda lines, **more: (kept.extend(lines), real(lines, **more))[1])
 
     def make(*arguments):
         kept.clear()
@@ -57,7 +57,7 @@ def test_small_ones_are_enlarged_and_embedded_ones_have_no_shrinks(lines):
 def test_what_cannot_be_shown():
     for size, recipe, error, said in (
         (60, "imagenet-c", RecipeError, r"imagenet-c has no \[regions\]"),
-        (12, "fragile-cifar10", SourceError, "The picture a is 12x12, too small for the recipe's regions"),
+        (12, "fragile-cifar10", SourceError, "The image a is 12x12, too small for the recipe's regions"),
     ):
         with pytest.raises(error, match=said):
             sheets.region_sheet(photograph(size, size), load_recipe(recipe), 0, "a")

@@ -260,7 +260,7 @@ def test_other_records_and_options_are_refused(whole: Built, release: Callable[.
             ParameterError,
             whole.directory,
             {"labels": "x.csv", "groups": "y.csv"},
-            "labels, groups describe a source, and no",
+            "only used with a source: labels, groups",
         ),
     ]
     for error, place, options, match in cases:
