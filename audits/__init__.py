@@ -1,1 +1,1 @@
-"""What a folder of corrupted images contains, compared with what its names promise."""
+"""Audits of corrupted datasets: the contents of each set, compared with the promise of its name."""

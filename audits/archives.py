@@ -16,7 +16,7 @@ from .storage import ARRAY, PUBLISHED, StoredAs
 
 @dataclass(frozen=True)
 class PublishedBenchmark:
-    """What a published benchmark contains."""
+    """A published benchmark and its contents."""
 
     name: str
     title: str

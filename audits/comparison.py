@@ -124,7 +124,7 @@ class SourceComparison:
         if all(part.result.verdict in ("same_pixels", "same_parameters", "inconclusive") for part in parts):
             text = (
                 f"The set has {one.count:,} images, five times as many as the source: all five severities, one after "
-                "the other. A score on it is a mean over the severities. Give each severity a set of its own."
+                "the other. A score on it is a mean over the severities. Put each severity into a separate set."
             )
             finding = Finding("extra_images", text)
             result = replace(

@@ -18,7 +18,7 @@ def elastic_variant(clean: Images, severity: int, ids: Sequence[str], seed: int)
     """Return images under the elastic transform of imagecorruptions 1.1.2, with draws for ids and a seed.
 
     It displaces pixels by smoothed uniform noise whose size follows the side of the image. It has no affine part, and
-    its parameters are other than those of ImageNet-C.
+    its parameters differ from those of ImageNet-C.
 
     References
     ----------

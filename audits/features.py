@@ -1,4 +1,4 @@
-"""Statistics of corrupted images beside their clean images, by which corruptions and severities are told apart."""
+"""Statistics of corrupted images and their clean images, which differ between corruptions and between severities."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ FEATURES: dict[str, float] = {
 }
 """The statistics, each with the difference that is never significant.
 
-Such differences come from other versions of libraries and from values that are within one level of the published ones.
+Differences of this size are due to versions of libraries and to values that are within one level of the published ones.
 Means are in grey levels; standard deviations are compared by their logarithms.
 """
 _TINY = 0.25
@@ -48,7 +48,7 @@ _TINY = 0.25
 
 @dataclass(frozen=True)
 class Base:
-    """What the statistics need of a clean image, computed once."""
+    """The quantities of a clean image that the statistics use, computed once."""
 
     planes: tuple[Plane, ...]
     bands: tuple[Plane, ...]
@@ -59,7 +59,7 @@ class Base:
 
 
 def base_of(clean: NDArray[np.uint8]) -> Base:
-    """Return what the statistics need of a clean image (H, W, C)."""
+    """Return the quantities of a clean image (H, W, C) that the statistics use."""
     planes = _planes(clean)
     grey = _grey(planes)
     bands = _bands(grey)
@@ -71,7 +71,7 @@ def base_of(clean: NDArray[np.uint8]) -> Base:
 
 
 def features(images: Images, bases: Sequence[Base]) -> Features:
-    """Return the statistics of corrupted images, (N, H, W, C), beside their clean images."""
+    """Return the statistics of corrupted images, (N, H, W, C), compared with their clean images."""
     return np.stack([_features(image, base) for image, base in zip(images, bases, strict=True)])
 
 
@@ -112,7 +112,7 @@ def _planes(image: NDArray[np.uint8]) -> tuple[Plane, ...]:
 def _grey(planes: Sequence[Plane]) -> Plane:
     if len(planes) == 1:
         return planes[0]
-    return np.asarray(cv2.multiply(cv2.add(cv2.add(planes[0], planes[1]), planes[2]), 1 / 3), np.float32)
+    return np.asarray(cv2.add(cv2.add(planes[0], planes[1]), planes[2]), np.float32) / np.float32(3)
 
 
 def _colour(planes: Sequence[Plane], clean: Sequence[Plane]) -> list[float]:
@@ -130,7 +130,7 @@ def _bands(grey: Plane) -> tuple[Plane, ...]:
     for _ in range(_BANDS):
         small = cv2.pyrDown(grey)
         out.append(cv2.subtract(grey, cv2.pyrUp(small, dstsize=(grey.shape[1], grey.shape[0]))))
-        grey = small
+        grey = np.asarray(small, np.float32)
     return tuple(np.asarray(band, np.float32) for band in (*out, grey - np.float32(cv2.mean(grey)[0])))
 
 
@@ -138,7 +138,7 @@ def _square(values: Plane) -> float:
     return float(cv2.norm(values, cv2.NORM_L2SQR)) / values.size
 
 
-def _deviation(values: Plane, mask: NDArray[np.uint8] | None = None) -> float:
+def _deviation(values: cv2.typing.MatLike, mask: NDArray[np.uint8] | None = None) -> float:
     return float(cv2.meanStdDev(values, mask=mask)[1][0, 0])
 
 

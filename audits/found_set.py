@@ -1,4 +1,4 @@
-"""Sets as they are found on disk or in a loader: names, labels and images."""
+"""The sets of a folder or a loader: names, labels and images."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class FoundSet:
     """The corruption that the name means, or None if no corruption has this name."""
     severity: int | None
     keys: Sequence[str]
-    """What each image is called, without suffix and class; the number of its row if it has no name."""
+    """The name of each image without suffix and class, or the number of its row if it has no name."""
     named: bool
     """Whether `keys` are names. Rows are matched with the source by their number."""
     read: Callable[[int], Pixels]
@@ -57,7 +57,7 @@ class FoundData:
 
     sets: Sequence[FoundSet]
     layout: str
-    """The layout in words, as in "arrays of CIFAR-10-C"."""
+    """A description of the layout, such as "arrays of CIFAR-10-C"."""
     name: str | None = None
     """The name of the benchmark, where a manifest states it."""
     preprocessing: Any = None
@@ -97,7 +97,7 @@ def loaded_pixels(image: Any, where: str) -> Pixels:
     Raises
     ------
     ImageError
-        It is no image, or it is normalised, so that its grey levels are lost.
+        It cannot be an image, or it is normalised, so that its grey levels are lost.
     """
     array = np.asarray(image)
     if array.ndim == 2:

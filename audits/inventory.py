@@ -38,7 +38,7 @@ def missing_sets(data: FoundData, benchmark: PublishedBenchmark | None) -> list[
 
 
 def unknown_set(found: FoundSet) -> list[Finding]:
-    """Return a finding on a set whose name is no corruption."""
+    """Return a finding on a set whose name is not that of a corruption."""
     if found.corruption is not None or found.own is not None:
         return []
     text = f"No corruption is called {found.id!r}. The set was compared with all corruptions that are known."

@@ -25,7 +25,7 @@ severity."""
 
 
 def read_data(path: Path) -> FoundData:
-    """Return the sets in a folder or an array file, or raise `SourceError` if there are none."""
+    """Return the sets in a folder or an array file, or raise `SourceError` if no set is found."""
     if not path.exists():
         raise SourceError(f"{path} does not exist. Give the folder of a corrupted dataset, or one of its archives.")
     if path.is_file():

@@ -24,7 +24,7 @@ def storage_findings(
     benchmark : PublishedBenchmark
         The benchmark, whose published encoding is expected.
     steps : tuple of steps, optional
-        What happened to the images after the corruption, or None if that is not known.
+        The storage steps after the corruption, or None if they are not known.
     loader : bool
         Whether the images come from somebody's loader, which decodes them.
     """

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from ..corruptions.registry import Images
 from ..generate.plan.tree import SetMaker
@@ -59,7 +60,7 @@ def _image(images: ImageSet, index: int) -> Pixels:
     return images.image(index)
 
 
-def _header(path: Path, images: ImageSet, encoding: dict[str, object], index: int) -> StoredAs:
+def _header(path: Path, images: ImageSet, encoding: Mapping[str, Any], index: int) -> StoredAs:
     for file in images.rows[index].files:
         if (path / file.path).is_file() and not file.path.endswith((".h5", ".hdf5")):
             return file_header(path / file.path)

@@ -24,7 +24,7 @@ INTERPOLATIONS: tuple[Interpolation, ...] = ("bilinear", "bicubic", "lanczos", "
 
 @dataclass(frozen=True)
 class Preparation:
-    """A sequence of preprocessing steps, in words that complete the sentence "The images were ...\""""
+    """A sequence of preprocessing steps, with a description that follows "The images were" in a sentence."""
 
     words: str
     steps: tuple[AnyPreprocessing, ...]

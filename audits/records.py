@@ -46,7 +46,7 @@ class Finding:
     code : str
         A word for programs, such as ``reencoded``.
     text : str
-        What was found, what it means for a score, and what to do.
+        Sentences that say what was found, what it means for a score, and what to do.
     """
 
     code: FindingCode
@@ -59,7 +59,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Content:
-    """What a set really contains.
+    """The actual content of a set.
 
     Attributes
     ----------
@@ -96,9 +96,9 @@ class SetAudit:
     verdict : str
         One word: see docs/audit.md.
     found : Content or None
-        What the set contains, if that is known.
+        The actual content of the set, if it is known.
     candidates : tuple of Content
-        What it can contain, where the statistics do not decide.
+        The possible contents, if the statistics do not decide.
     images : int
         The number of images in the set.
     checked : int

@@ -29,7 +29,7 @@ from .preparations import Preparation
 from .records import GOOD, Content, Finding, SetAudit, Verdict
 from .set_images import Order, SetImages, order_of
 from .signatures import Signatures
-from .storage import ARRAY, Steps, likely_steps
+from .storage import ARRAY, Steps, exchanged_steps, likely_steps
 
 _SEARCHED_SMALL, _SEARCHED_LARGE = 10_000, 600
 """The number of source images that are looked through for images in another order, up to 64 pixels and above."""
@@ -113,9 +113,8 @@ class SetAuditor:
             if located is None and self.calibration != "mnist":
                 better = self._other_preparation(read)
                 if better is None or self._order(read, better).right < 0.4 * count:
-                    images = self._pictures(read, main, None)
                     result = replace(blank, verdict="other_images", checked=count, findings=tuple(trouble))
-                    return Audited(result, "", images)
+                    return Audited(result, "", self._pictures(read, main, None))
             elif located is not None:
                 places, moved = located, located != list(read.places)
         elif exchanged := self._exchanged(read, order):
@@ -142,6 +141,8 @@ class SetAuditor:
         assert read.images is not None
         published = stored if self.benchmark is None else self.benchmark.stored
         steps = likely_steps(stored, published, min(read.images.shape[1:3]))
+        if BGR in findings:
+            steps = [exchanged_steps(one) for one in steps]
         expected = self.expected(found)
         contents = self._contents(read, places, channels, steps, main, expected)
         preparation = main
@@ -299,5 +300,5 @@ def _channel_trouble(images: NDArray[np.uint8], clean: NDArray[np.uint8]) -> Fin
 
 
 def content_of(hypothesis: Hypothesis) -> Content:
-    """Return a hypothesis as it is reported."""
+    """Return the content that a report names for a hypothesis."""
     return Content(hypothesis.corruption, hypothesis.severity, hypothesis.calibration)

@@ -28,7 +28,7 @@ class SetImages:
     indices: tuple[int, ...]
     """Their places in the set."""
     images: NDArray[np.uint8] | None
-    """(N, H, W, C), or None if there are none of one shape."""
+    """(N, H, W, C), or None if no image could be read."""
     encodings: tuple[StoredAs, ...]
     described: Descriptors = field(repr=False)
     unreadable: tuple[str, ...] = ()
@@ -92,7 +92,7 @@ def choose(found: FoundSet, clean: CleanImages, preferred: Sequence[int], sample
 
 @dataclass(frozen=True)
 class Order:
-    """Whose images a set has, compared with whose it should have."""
+    """The number of images of a set that match the right source images, and the others."""
 
     right: int
     """The number of images that match their partner."""

@@ -17,6 +17,8 @@ from .storage import Steps, after
 _FLOOR = np.array(list(FEATURES.values()))
 _LOG_ODDS = 5.0
 """The logarithm of the odds at which the less likely of two hypotheses is excluded."""
+_FROST_CAUTION = 6.0
+"""The multiple of the logarithm of the odds for frost, whose default textures are drawings and not the photographs."""
 _FREEDOM = 40
 """The degrees of freedom that a covariance of draws has at least."""
 _SHRINKAGE = 0.1
@@ -30,7 +32,7 @@ _LARGEST = 100.0
 
 @dataclass(frozen=True)
 class Distance:
-    """How far the statistics of a set are from those of a hypothesis, in standard errors."""
+    """The distance of a set's statistics from those of a hypothesis, in standard errors."""
 
     hypothesis: Hypothesis
     steps: Steps
@@ -42,7 +44,8 @@ class Distance:
 
         Half the difference of the sums of squares is the logarithm of the odds if statistics are normal.
         """
-        return len(FEATURES) / 2 * (rival.value**2 - self.value**2) > _LOG_ODDS
+        odds = _LOG_ODDS * (_FROST_CAUTION if self.hypothesis.corruption == "frost" else 1)
+        return len(FEATURES) / 2 * (rival.value**2 - self.value**2) > odds
 
 
 class Signatures:

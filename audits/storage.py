@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import io
 from dataclasses import dataclass
+from typing import Any
 
 import cv2
 import numpy as np
@@ -26,7 +27,7 @@ class StoredAs:
     format: str
     """``jpeg``, ``png``, another format's name in small letters, or ``array`` for raw pixels."""
     quality: int | None = None
-    """The quality of libjpeg's standard tables, or None if the tables are others or the format is not JPEG."""
+    """The quality of libjpeg's standard tables, or None if the tables differ from these or the format is not JPEG."""
     subsampling: str | None = None
     """``4:2:0``, ``4:2:2``, ``4:4:4``, ``grey`` or ``other`` for JPEG."""
 
@@ -92,9 +93,14 @@ class Resized:
     crop: int
 
 
-Step = JpegEncoding | Resized
+@dataclass(frozen=True)
+class RedBlueExchanged:
+    """The step of a program that takes RGB for BGR."""
+
+
+Step = JpegEncoding | Resized | RedBlueExchanged
 Steps = tuple[Step, ...]
-"""What happened to an image after its corruption, in order."""
+"""The steps that an image went through after its corruption, in order."""
 
 
 def after(images: Images, steps: Steps) -> Images:
@@ -105,11 +111,21 @@ def after(images: Images, steps: Steps) -> Images:
 
 
 def _after(image: Pixels, step: Step) -> Pixels:
+    if isinstance(step, RedBlueExchanged):
+        return np.ascontiguousarray(image[..., ::-1])
     if isinstance(step, Resized):
         spec = ResizeCrop(kind="resize-crop", resize=step.resize, crop=step.crop, channels="keep")
         return preprocess(image, spec)
-    decoded = cv2.imdecode(np.frombuffer(step.encode(image), np.uint8), cv2.IMREAD_UNCHANGED)
-    return decoded[:, :, None] if decoded.ndim == 2 else cv2.cvtColor(decoded, cv2.COLOR_BGR2RGB)
+    decoded: Any = cv2.imdecode(np.frombuffer(step.encode(image), np.uint8), cv2.IMREAD_UNCHANGED)
+    return np.asarray(decoded[:, :, None] if decoded.ndim == 2 else cv2.cvtColor(decoded, cv2.COLOR_BGR2RGB), np.uint8)
+
+
+def exchanged_steps(steps: Steps) -> Steps:
+    """Return the steps of images that were stored with red and blue exchanged, and whose colours were put right since.
+
+    JPEG keeps less of blue than of red, so the exchange matters to what it leaves.
+    """
+    return (RedBlueExchanged(), *steps, RedBlueExchanged()) if steps else ()
 
 
 def likely_steps(stored: StoredAs, published: StoredAs, side: int) -> list[Steps]:
@@ -141,4 +157,4 @@ def likely_steps(stored: StoredAs, published: StoredAs, side: int) -> list[Steps
 
 def steps_of(steps: Steps) -> tuple[JpegEncoding, ...]:
     """Return the encodings among storage steps."""
-    return tuple(step for step in steps if not isinstance(step, Resized))
+    return tuple(step for step in steps if isinstance(step, JpegEncoding))

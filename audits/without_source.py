@@ -1,4 +1,4 @@
-"""What can be said of sets without clean images."""
+"""The audit of sets without clean images."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LEAST_SHARED = 5
 def without_source(
     found: FoundData, published: PublishedBenchmark | None, samples: int, *, loader: bool
 ) -> dict[str, Audited]:
-    """Return what can be said of sets without clean images."""
+    """Return the results that are possible without clean images."""
     identical, out = identical_arrays(found, published), dict[str, Audited]()
     reference: SetImages | None = None
     ordered = sorted(found.sets, key=lambda s: CLEAREST.index(s.corruption) if s.corruption in CLEAREST else 99)

@@ -45,7 +45,7 @@ class Case:
     """A set with a known answer."""
 
     change: str
-    """What was done to it, such as "JPEG quality 75"."""
+    """A description of the change, such as "JPEG quality 75"."""
     corruption: str
     severity: int | None
     images: Images

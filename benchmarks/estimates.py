@@ -57,7 +57,7 @@ def measure(case: Case, count: int, work: Path) -> dict[str, Any]:
 def main() -> None:
     parser = options(__doc__)
     parser.add_argument("--only", nargs="+", metavar="RECIPE", help=f"some of: {', '.join(c.recipe for c in CASES)}")
-    parser.add_argument("--images", type=int, help="the number of images of every source, instead of its own")
+    parser.add_argument("--images", type=int, help="the number of images of every source, instead of the default")
     parser.add_argument("--cold", action="store_true", help="begin each recipe with an empty kernel cache")
     parser.add_argument("--folder", type=Path, help="the folder for sources and builds, by default a temporary one")
     arguments = parser.parse_args()

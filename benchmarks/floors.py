@@ -29,7 +29,7 @@ def floor(source: str, like: str, out: Path) -> float:
     images = open_source(source)
     preprocessing = parse_preprocessing(manifest.preprocessing)
     encoding = parse_encoding(manifest.encoding)
-    in_shards = manifest.encoding["containers"] == ["hdf5"]
+    in_shards = manifest.storage.container == "hdf5"
     for record in manifest.sets:
         for folder in folders:
             (out / record.id / folder).mkdir(parents=True, exist_ok=True)

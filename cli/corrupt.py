@@ -331,7 +331,7 @@ def check_corruption(
         typer.Argument(
             metavar="NAME",
             autocompletion=completion.corruptions,
-            help="A corruption of your own, or one of corruptset's.",
+            help="A corruption of corruptset or of a plugin.",
         ),
     ],
     param: Annotated[

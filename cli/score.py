@@ -62,7 +62,7 @@ def predict(
 ) -> None:
     """Write a model's predictions for every image of a dataset.
 
-    This needs PyTorch (the extra torch). Images are given to the model as they are stored, so they must have its size.
+    This needs PyTorch (the extra torch). Images are not resized, so they must have the size of the model's input.
     To resume, run the same command again.
     """
     from .. import predict as run

@@ -66,7 +66,7 @@ def _recipe(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _put_shown(shown: Shown) -> None:
-    """Print a record as it is, but for what its kind says in fewer words."""
+    """Print a record, in which each kind shortens some fields."""
     record = dict(shown.record)
     if shown.kind in ("corruption", "gradual"):
         _draws_and_sources(record)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, Unpack, overload
 from ..errors import BuildError, FinishedDataset, IncompleteBuild, require_build
 from ..manifests.disk.lock import refuse_without_locks
 from ..manifests.disk.remote import local_folder
-from ..manifests.disk.space import check_space, same_disk
+from ..manifests.disk.space import check_space, free_bytes, same_disk
 from ..manifests.paths import CONTACT, MANIFEST, is_begun, unfinished_folder
 from ..manifests.records.models import Manifest
 from ..progress import ProgressEvent, progress_function, shows_progress
@@ -19,13 +19,13 @@ from ..workers import Workers
 from .built import Built, PartBuilt
 from .commit.array_jobs import deal, joined, missing_parts, shared_check
 from .commit.extension import load_base
-from .commit.identity import identity_of, refuse_other_build
+from .commit.identity import refuse_other_build
 from .commit.interruption import resumable
 from .commit.locks import finished, locked, put_in_place, refuse_place, wait_for_workers
 from .commit.state import BuildState, read_state, remove_strays
 from .page.page_of_build import page_of
-from .plan.builds import Build
-from .plan.final_samples import with_samples
+from .plan.build_plan import BuildPlan
+from .plan.builds import CheckedBuild, UncheckedBuild
 from .plan.job import Job
 from .plan.options import BuildKeywords, BuildOptions
 from .plan.parts import Part, check_share, missing, parts
@@ -43,6 +43,8 @@ from .work.worker import PartDone
 if TYPE_CHECKING:
     from distributed import Client
 
+ROUGH = 4
+"""The bytes of a build are not measured if this many times the rough estimate is free."""
 SPACE_ADVICE = "Free some space, choose another --out, fewer --sets or --samples, or --storage hdf5."
 RENAME_WAIT_S = 120.0
 """How long a command waits while another one removes the bookkeeping of a build and renames its folder."""
@@ -241,9 +243,9 @@ class Inspector(Protocol):
         ...
 
 
-def make_build(build: Build, directory: Path, progress: Progress, inspector: Inspector) -> Built:
+def make_build(plan: UncheckedBuild, directory: Path, progress: Progress, inspector: Inspector) -> Built:
     """Make or resume the dataset of a directory, and let an inspector look at its parts."""
-    return _Making(build, directory, progress).whole(inspector)
+    return _Making(plan, directory, progress).whole(inspector)
 
 
 class _Making:
@@ -252,16 +254,19 @@ class _Making:
     A build that was killed after its manifest was written is renamed first.
     """
 
+    build: CheckedBuild
+    """The build, once `_check` has checked the source."""
+
     def __init__(
         self,
-        build: Build,
+        plan: UncheckedBuild,
         directory: Path,
         progress: Progress,
         client: Client | None = None,
         extend: Path | None = None,
     ) -> None:
         refuse_without_locks()
-        refuse_place(build.source, directory)
+        refuse_place(plan.source, directory)
         self.directory, self.folder = directory, unfinished_folder(directory)
         if (self.folder / MANIFEST).exists():
             with locked(directory, wait_s=RENAME_WAIT_S):
@@ -271,8 +276,10 @@ class _Making:
                 f"{extend} is finished, so it is not changed: the extended dataset needs another place. Choose another "
                 f"--out, such as {FinishedDataset.other_out(directory)}."
             )
-        self.build, self.progress, self.client, self.extend = build, progress, client, extend
-        self.workers, self.started = Workers(build.workers), time.monotonic()
+        self.plan, self.progress, self.client, self.extend = plan, progress, client, extend
+        self.image_bytes: float | None = None
+        """The bytes of an image, if they were measured."""
+        self.workers, self.started = Workers(plan.workers), time.monotonic()
 
     @property
     def seconds(self) -> float:
@@ -294,7 +301,7 @@ class _Making:
                 manifest = self._finished()
             if manifest is None:
                 if not finish_only:
-                    self._check_space()
+                    self._check_space(len(self.build.samples))
                 with locked(self.directory):
                     put_in_place(self.directory)
                     if finish_only:  # what jobs of an array found is read under the lock, before it is removed
@@ -304,7 +311,7 @@ class _Making:
                         manifest, images = self._all(inspector, finish_only=finish_only)
                         put_in_place(self.directory)
                 self.progress(ProgressEvent("done"))
-        notes = (*self.build.notes(), *version_notes(manifest.environment))
+        notes = (*self.build.notes, *version_notes(manifest.environment))
         return Built(self.directory, manifest.digest, self.directory / CONTACT, images, self.seconds, manifest, notes)
 
     def share(self, number: int, jobs: int) -> PartBuilt:
@@ -314,7 +321,7 @@ class _Making:
         images: list[int] = []
         with self.workers:
             if finished(self.directory) is None:
-                self._check_space()
+                self._check_space(len(self.plan.selected))
                 with locked(self.directory, array=True):
                     if finished(self.directory) is None:
                         place = self.folder
@@ -327,7 +334,7 @@ class _Making:
                 self._check()
                 self._finished()
         self.progress(ProgressEvent("done"))
-        notes = self.build.notes()
+        notes = self.build.notes
         return PartBuilt(place, (number, jobs), len(share), len(images), sum(images), self.seconds, notes)
 
     def _wait(self, what: str) -> None:
@@ -339,7 +346,7 @@ class _Making:
 
         `shared` with the jobs of an array, from a `share` on.
         """
-        build, total, started = self.build, len(self.build.selected), time.monotonic()
+        plan, total, started = self.plan, len(self.plan.selected), time.monotonic()
 
         def seen(images: int) -> None:
             seconds = time.monotonic() - started
@@ -347,10 +354,10 @@ class _Making:
 
         seen(0)
         if shared:
-            self.build = shared_check(build, self.folder, self.workers, share=share, seen=seen, waiting=self._wait)
+            self.build = shared_check(plan, self.folder, self.workers, share=share, seen=seen, waiting=self._wait)
         else:
-            found = check(build.source, build.selected, workers=self.workers, judge=build.size_problem, seen=seen)
-            self.build = with_samples(build, found)
+            found = check(plan.source, plan.selected, workers=self.workers, judge=plan.size_problem, seen=seen)
+            self.build = plan.checked(found)
 
     def _finished(self) -> Manifest | None:
         """Return the manifest of the finished dataset if it has all requested sets, or None.
@@ -359,22 +366,34 @@ class _Making:
         """
         manifest = finished(self.directory)
         if manifest is not None:
-            refuse_other_build(self.directory, identity_of(manifest), self.build, self.build.asked)
+            refuse_other_build(self.directory, manifest.header, self.build, self.build.header_of(self.build.asked))
             if lacking := [s for s in self.build.asked if s not in {one.id for one in manifest.sets}]:
                 raise FinishedDataset(self.directory, lacking)
         return manifest
 
-    def _check_space(self) -> None:
-        """Raise `MachineError` if a build that has not begun needs more space than there is."""
+    def _check_space(self, samples: int) -> None:
+        """Raise `MachineError` if a build that has not begun, of so many samples, needs more space than there is."""
         if not is_begun(self.folder):
-            build, needed = self.build, self.build.source.other_bytes()
-            sets = set(build.asked)
+            needed, sets = self.plan.source.other_bytes(), set(self.plan.asked)
             if self.extend is not None:
                 base = load_base(self.extend)
                 sets -= {s.id for s in base.sets}
                 needed += 0 if same_disk(self.extend, self.folder) else sum(s.bytes for s in base.sets)
-            needed += len(sets) * (len(build.samples) or len(build.selected)) * build.stored_bytes
+            needed += self._bytes_of(sorted(sets), len(sets) * samples)
             check_space(self.folder, needed, "the build", SPACE_ADVICE)
+
+    def _bytes_of(self, sets: Sequence[str], images: int) -> int:
+        """Return the bytes of some images of sets, from constants or, if the disk is nearly full, from a few images."""
+        plan, rough = self.plan, images * self.plan.stored_bytes
+        if not images or not isinstance(plan, BuildPlan) or plan.pixels.regions is not None:
+            return rough
+        if free_bytes(self.folder) > ROUGH * rough:
+            return rough
+        if self.image_bytes is None:
+            from .estimate import image_bytes  # only if the disk is nearly full
+
+            self.image_bytes = image_bytes(plan, sets)
+        return round(images * self.image_bytes)
 
     def _all(self, inspector: Inspector | None, *, finish_only: bool) -> tuple[Manifest, int]:
         """Make what is missing, then the manifest; return it and the number of images made.
@@ -403,7 +422,7 @@ class _Making:
         from .commit.finish import finish  # a job of an array does not need the reader that it imports
 
         self.workers.close()
-        return finish(job, state, page_of(self.build)), sum(p.images for p in left)
+        return finish(self.build, job, state, page_of(self.build)), sum(p.images for p in left)
 
     def _parts(self, state: BuildState, job: Job) -> list[Part]:
         """Return all parts of a job but those of the dataset that is extended."""
@@ -424,7 +443,7 @@ class _Making:
         """Make parts that are left of some; return how many images of each were made."""
         sizes = {p.name: p.images for p in left}
         total, new = sum(p.images for p in every), sum(sizes.values())
-        check_space(self.folder, new * self.build.stored_bytes, "the build", SPACE_ADVICE)
+        check_space(self.folder, self._bytes_of(list(job.sets), new), "the build", SPACE_ADVICE)
         started, images, committed, shown = time.monotonic(), list[int](), 0, 0
 
         def tell(count: int) -> None:

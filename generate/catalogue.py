@@ -13,7 +13,6 @@ from ..corruptions.plugins import load_installed, load_plugins
 from ..corruptions.registry import Corruption, corruption_names, get_corruption
 from ..corruptions.rows import Row
 from ..errors import ParameterError, suggest
-from .plan.recipe_build import own_sizes
 from .recipes.recipe import Recipe, load_recipe
 from .recipes.recipe_files import recipe_names
 from .sinks.sink import stored_bytes
@@ -175,13 +174,7 @@ def outline(recipe: Recipe) -> Outline:
     (76, (224, 224), 50000, 3800000)
     """
     published = recipe.published
-    size = (
-        recipe.preprocessing.size(0, 0)
-        if not own_sizes(recipe.preprocessing)
-        else published.size
-        if published is not None
-        else None
-    )
+    size = recipe.preprocessing.output_size or (None if published is None else published.size)
     sets = len(recipe.resolve().sets)
     samples = None if published is None else published.images
     bytes_per_sample = None

@@ -20,10 +20,11 @@ from ..workers import Workers
 from .commit.finish import MOST_SHOWN, sample_record
 from .pixels.metrics import measure
 from .pixels.ms_ssim import ms_ssim
-from .plan.builds import Build
+from .plan.build_plan import BuildPlan
+from .plan.builds import CheckedBuild
 from .plan.final_samples import refuse_several_shapes
 from .plan.job import CheckedSample, Job, load_clean
-from .plan.parts import BATCH_BYTES, Part
+from .plan.parts import BATCH_BYTES, Part, runs
 from .sinks.sink import Run
 from .sources.check import check
 from .sources.selection import spread
@@ -38,7 +39,7 @@ SECONDS = 10.0
 LEAST_TURNS = 4
 """Each group of sets is made this often, if there is time, so that short times are measured reliably."""
 SHARD_ROW_BYTES = 48
-"""The label, the index and the digest of an image in a shard."""
+"""The label, the index and the digest that a shard contains for each image."""
 
 # Costs that do not depend on the number of images, as measured on builds of the shipped recipes.
 TEXT_BYTES, SET_BYTES, FILE_BYTES = 5_000, 1_000, 320
@@ -58,7 +59,7 @@ class Estimate:
     """The estimated cost of a build."""
 
     seconds: float
-    """The duration with the workers of the build, if the machine stays as busy as it is."""
+    """The duration with the workers of the build, if the machine stays equally busy."""
     bytes: int = 0
     """The sum of the sizes of all files."""
     alone: Mapping[str, int] = field(default_factory=dict)
@@ -72,7 +73,11 @@ class Estimate:
 
 
 def estimate(
-    spec: Build, few: Sequence[CheckedSample], all_runs: Sequence[Run], groups: Sequence[tuple[str, ...]]
+    plan: BuildPlan,
+    build: CheckedBuild,
+    few: Sequence[CheckedSample],
+    all_runs: Sequence[Run],
+    groups: Sequence[tuple[str, ...]],
 ) -> Estimate:
     """Return the estimated cost of a build.
 
@@ -81,7 +86,9 @@ def estimate(
 
     Parameters
     ----------
-    spec : Build
+    plan : BuildPlan
+    build : CheckedBuild
+        The build of a few images.
     few : sequence of CheckedSample
         Samples that can be read. They are used for regions, and if no other image can be read.
     all_runs : sequence of Run
@@ -89,28 +96,39 @@ def estimate(
         The ids of the sets that are made together.
     """
     samples, bad, check_seconds = list(spread(few, LOOKED_AT)), list[Note](), 0.0
-    if spec.region_table is None:
-        chosen = spread(spec.selected, LOOKED_AT)
+    if plan.pixels.cut_regions is None:
+        chosen = spread(plan.selected, LOOKED_AT)
         began = time.perf_counter()
-        checked = check(spec.source, chosen)
+        checked = check(plan.source, chosen)
         check_seconds = (time.perf_counter() - began) / len(chosen)
         samples, bad = [CheckedSample(*entry) for entry in checked.good] or samples, list(checked.bad)
-    refuse_several_shapes(spec, [*few, *samples])
-    with Workers(spec.workers) as workers, _threads_of_a_worker(spec):
-        warm_up(spec.chosen(spec.asked), spec.maker, workers)
-        made = _Images(spec, samples, all_runs, groups)
-    if spec.regions is not None:
+    refuse_several_shapes(build, [*few, *samples])
+    with Workers(plan.workers) as workers, _threads_of_a_worker(plan.workers):
+        warm_up(build.chosen(build.asked), build.maker, workers)
+        made = _Images(plan, build, samples, all_runs, groups)
+    if plan.pixels.regions is not None:
         return Estimate(made.seconds(check_seconds))
     return replace(made.size(), seconds=made.seconds(check_seconds), bad=bad)
 
 
+def image_bytes(plan: BuildPlan, sets: Sequence[str]) -> float:
+    """Return the average number of bytes per image in a build of some sets."""
+    few = [CheckedSample(*entry) for entry in check(plan.source, plan.selected[:1]).good]
+    build = replace(plan.build_of(few), asked=tuple(sets))
+    width, height = build.image_size
+    all_runs = runs(len(plan.selected), width * height * 3)
+    groups = build.groups(sets, all_runs)
+    size = estimate(plan, build, few, all_runs, groups).bytes
+    return (size - plan.source.other_bytes()) / (sum(run.count for run in all_runs) * len(sets))
+
+
 @contextmanager
-def _threads_of_a_worker(spec: Build) -> Iterator[None]:
+def _threads_of_a_worker(workers: int) -> Iterator[None]:
     """Let OpenCV use one thread, as in a worker, if the build uses several workers."""
     import cv2
 
     before = cv2.getNumThreads()
-    if spec.workers > 1:
+    if workers > 1:
         cv2.setNumThreads(1)
     try:
         yield
@@ -129,7 +147,7 @@ class _Group:
     records: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
     """The bytes of the records of the stored images of each sample in a container."""
     rows: list[float] = field(default_factory=list)
-    """The bytes of the rows of a sample, without the records of stored images."""
+    """The bytes of the rows for each sample, without the records of stored images."""
     shards: list[int] = field(default_factory=list)
     """The bytes of the shards of each call, without their rows."""
 
@@ -139,23 +157,24 @@ class _Images:
 
     def __init__(
         self,
-        spec: Build,
+        plan: BuildPlan,
+        build: CheckedBuild,
         samples: Sequence[CheckedSample],
         all_runs: Sequence[Run],
         groups: Sequence[tuple[str, ...]],
     ) -> None:
-        self.spec, self.samples, self.all_runs, self.groups = spec, samples, all_runs, groups
+        self.plan, self.build, self.samples, self.all_runs, self.groups = plan, build, samples, all_runs, groups
         self.total = sum(run.count for run in all_runs)
         self.sets = sum(map(len, groups))
         began = time.perf_counter()
-        self.clean = [load_clean(spec.loader, sample, spec.preprocessing) for sample in samples]
+        self.clean = [load_clean(build.source, sample, build.preprocessing) for sample in samples]
         self.load_seconds = (time.perf_counter() - began) / len(samples)
         # images of a small size are made in batches, as in a build
         batch = max(1, BATCH_BYTES // max(image.nbytes for image in self.clean) // 8)
         self.count = min(batch, all_runs[0].count)
         job = self._job()
         began = time.perf_counter()
-        firsts = {tuple(t.corruption for t in one.stages): one.id for one in reversed(spec.chosen(spec.asked))}
+        firsts = {tuple(t.corruption for t in one.stages): one.id for one in reversed(build.chosen(build.asked))}
         self._make(job, tuple(reversed(firsts.values())), 0, 1)
         self.load_kernels = time.perf_counter() - began
         self.made = [_Group() for _ in groups]
@@ -164,7 +183,7 @@ class _Images:
 
     def _job(self) -> Job:
         repeated = [self.samples[i % len(self.samples)] for i in range(len(self.samples) + self.count)]
-        job = replace(self.spec, samples=repeated).job(Path(), self.spec.asked)
+        job = self.build.with_samples(repeated).job(Path(), self.build.asked)
         return replace(job, in_memory=True, measured=frozenset(), multiscale=frozenset())
 
     def _make(self, job: Job, sets: tuple[str, ...], first: int, count: int) -> tuple[float, list[bytes], int]:
@@ -207,8 +226,8 @@ class _Images:
             for container in sizes:
                 made.bytes[container].append(sizes[container])
                 made.records[container].append(records[container])
-        records = sum(map(sum, made.records.values())) / len(made.records["folder"])
-        made.rows.append(sum(map(len, lines)) / self.count - records)
+        stored_records = sum(map(sum, made.records.values())) / len(made.records["folder"])
+        made.rows.append(sum(map(len, lines)) / self.count - stored_records)
         made.shards.append(max(0, shards - stored - SHARD_ROW_BYTES * self.count * len(lines)) if shards else 0)
 
     def _sum(self, values: Sequence[float | None]) -> float:
@@ -218,20 +237,20 @@ class _Images:
 
     def seconds(self, check_seconds: float) -> float:
         """Return the duration of the build."""
-        spec, total = self.spec, self.total
-        jobs = max(1, min(spec.workers, len(self.groups) * len(self.all_runs)))
+        plan, total = self.plan, self.total
+        jobs = max(1, min(plan.workers, len(self.groups) * len(self.all_runs)))
         per_sample = self._sum([fmean(made.seconds) if made.seconds else None for made in self.made])
-        if any(sink.kind == "files" for sink in spec.sinks):
+        if any(sink.kind == "files" for sink in plan.sinks):
             per_sample += self.sets * IMAGE_FILE_SECONDS
         fixed = self.load_kernels + START_SECONDS * self.slowdown * (jobs > 1)
         fixed += min(self.sets, MOST_SHOWN) * SHOWN_SECONDS * self.slowdown
         # each worker loads the images that it works on
-        loaded = total * self.load_seconds * min(jobs, len(self.groups)) + len(spec.selected) * check_seconds
+        loaded = total * self.load_seconds * min(jobs, len(self.groups)) + len(plan.selected) * check_seconds
         return fixed + (total * per_sample + loaded + self._metrics_seconds()) / jobs
 
     def _metrics_seconds(self) -> float:
         """Return the time to measure the metrics of all sets."""
-        images, image = self.spec.metrics_images(self.total), self.clean[0]
+        images, image = self.plan.metrics_images(self.total), self.clean[0]
         if not images:
             return 0.0
         other = np.ascontiguousarray(image[::-1])
@@ -240,7 +259,7 @@ class _Images:
 
     def size(self) -> Estimate:
         """Return the bytes of the build."""
-        spec, total, groups = self.spec, self.total, self.made
+        build, total, groups = self.build, self.total, self.made
         images, records = (
             {
                 container: total * self._sum([fmean(of[container]) if of[container] else None for of in values])
@@ -250,14 +269,17 @@ class _Images:
         )
         rows = total * self._sum([fmean(made.rows) if made.rows else None for made in groups])
         shards = 0
-        if "hdf5" in (sink.container for sink in spec.sinks):
+        if "hdf5" in (sink.container for sink in build.sinks):
             shards = self.sets * len(self.all_runs)
             overhead = self._sum([fmean(made.shards) if made.shards else None for made in groups]) / self.sets
             images["hdf5"] += shards * (overhead + FILE_BYTES) + total * self.sets * SHARD_ROW_BYTES
-        lines = [json_line(sample_record(spec.classes, i, s, "blake3:" + "0" * 64)) for i, s in enumerate(self.samples)]
-        other = rows + total * fmean(map(len, lines)) + self._fixed_bytes() + spec.source.other_bytes()
+        lines = [
+            json_line(sample_record(build.header.classes, i, s, "blake3:" + "0" * 64))
+            for i, s in enumerate(self.samples)
+        ]
+        other = rows + total * fmean(map(len, lines)) + self._fixed_bytes() + self.plan.source.other_bytes()
         whole = {container: other + images[container] + records[container] for container in images}
-        both = len(spec.sinks) == 2
+        both = len(build.sinks) == 2
         return Estimate(
             0.0,
             round(sum(whole.values()) - other * (len(whole) - 1)),
@@ -268,11 +290,11 @@ class _Images:
 
     def _fixed_bytes(self) -> float:
         """Return the bytes of files whose size does not depend on the number of images."""
-        height, width, _ = self.clean[0].shape
-        shown = 1_500 + 2.2 * min(height, SHEET_SIDE) * min(width, SHEET_SIDE)
+        height, width = (int(side) for side in self.clean[0].shape[:2])
+        shown: float = 1_500 + 2.2 * min(height, SHEET_SIDE) * min(width, SHEET_SIDE)
         sheet = min(SHEET_BYTES, 30_000 + (min(self.sets, MOST_SHOWN) + 1) * shown)
-        page = min(PAGE_BYTES, 60_000 + 1.1 * sheet) if self.spec.page else 0
-        records = len(json.dumps(self.spec.identity, indent=2)) + self.sets * (SET_BYTES + FILE_BYTES)
+        page = min(PAGE_BYTES, 60_000 + 1.1 * sheet) if self.build.page else 0
+        records = len(json.dumps(self.build.header.as_json(), indent=2)) + self.sets * (SET_BYTES + FILE_BYTES)
         return TEXT_BYTES + records + sheet + page
 
     def _deviation(self) -> float:
@@ -280,17 +302,20 @@ class _Images:
 
         Stored pixels have the same number of bytes in every image.
         """
-        encoded = [sink for sink in self.spec.sinks if sink.encodes]
+        encoded = [sink for sink in self.build.sinks if sink.encodes]
         looked_at = len(self.looked_at)
-        if not encoded or looked_at >= self.total:
+        if not encoded:
             return 0.0
         if len(self.clean) < 2:
             return 1.0
         sizes = [
-            len(self.spec.encoding_of(sample.sample).encode(image))
+            len(self.build.encoding_of(sample.sample).encode(image))
             for sample, image in zip(self.samples, self.clean, strict=True)
         ]
-        return 2 * stdev(sizes) / fmean(sizes) * sqrt((1 - looked_at / self.total) / looked_at)
+        # each group of sets was made from some of these images only
+        least = min(self.count * len(made.seconds) for made in self.made)
+        unseen = 1 - min(least, looked_at) / self.total
+        return float(2 * stdev(sizes) / fmean(sizes) * sqrt(unseen / looked_at))
 
 
 def _seconds_of(

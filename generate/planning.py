@@ -12,7 +12,8 @@ from ..errors import first_few, require_build
 from ..manifests.disk.remote import local_folder
 from ..quantities import folders_and_files, size
 from .estimate import LOOKED_AT, estimate
-from .plan.builds import Build
+from .plan.build_plan import BuildPlan
+from .plan.builds import groups_of
 from .plan.job import CheckedSample
 from .plan.options import BuildKeywords, BuildOptions
 from .plan.parts import BATCH_BYTES, ROWS_BYTES, runs
@@ -22,7 +23,6 @@ from .plan.source_fit import moving
 from .plan.tree import buffers, stages_applied, stages_naive
 from .recipes.recipe import Recipe
 from .recipes.set_spec import SetSpec
-from .sinks.containers import containers_of
 from .sources.source import Source
 
 FIRST_CLASSES = 5
@@ -32,14 +32,12 @@ BASE_MEMORY = 300 << 20
 MODEL_MEMORY = 350 << 20
 """PyTorch, in a process that asks a model for gradients."""
 DECODED_COPIES = 3
-"""Of a source image's pixels, at most at once: as Pillow decodes it, as an array, and one on the way to the clean
-image.
-"""
+"""The number of copies of a source image in memory: as decoded by Pillow, as an array, and during preprocessing."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a build would make."""
+    """The description and the estimated cost of a build."""
 
     recipe: str
     version: str
@@ -50,7 +48,7 @@ class Plan:
     bytes: int
     """The sum of the sizes of all files, estimated from `looked_at` images. For regions, estimated from constants."""
     seconds: float
-    """The duration of the build with `jobs` workers, estimated from a few images, if the machine stays as busy."""
+    """The duration of the build with `jobs` workers, estimated from a few images, if the machine stays equally busy."""
     jobs: int
     memory_per_worker: int
     """Bytes: what a worker stays below (estimate)."""
@@ -58,10 +56,9 @@ class Plan:
     """``folder``, ``hdf5`` or ``both``."""
     encoding: dict[str, Any]
     size: tuple[int, int]
-    """Width and height of an image that is there; where they differ, of the middle one by area among those looked at.
-    """
+    """The width and height of a clean image. If sizes differ, those of the median by area of the probed images."""
     other_sizes: int
-    """How many other sizes the images looked at have, at most eight of them."""
+    """The number of other sizes among the probed images, which are at most eight."""
     calibration: str
     seed: int
     stages_applied: int
@@ -80,15 +77,15 @@ class Plan:
     notes: tuple[str, ...] = ()
     """Notes for the user."""
     store: str | None = None
-    """Of a recipe with regions: ``images`` or ``table``."""
+    """``images`` or ``table`` for a recipe with regions, otherwise None."""
     source_images: int = 0
     """Images of the source that are selected; samples are these, or their regions (an estimate, where images differ or
     blocks overlap).
     """
     stores: Mapping[Store, int] = field(default_factory=dict)
-    """What either takes, in bytes."""
+    """The estimated bytes of either way to store regions."""
     classes: int = 0
-    """How many classes the source has."""
+    """The number of classes of the source."""
     first_classes: tuple[str, ...] = ()
     """The names of the first few classes, in the order of their labels."""
 
@@ -100,7 +97,7 @@ class Plan:
     def families(self) -> dict[str, list[SetSpec]]:
         """Return the sets by the family of their corruption, in the order of the plan.
 
-        Chains are by their length, clean by itself.
+        Chains are grouped by their length, and clean images are a family.
         """
         families: dict[str, list[SetSpec]] = {}
         for one in self.sets:
@@ -138,7 +135,7 @@ def plan(
     source : str or Source
         The source of images, as of `build`.
     out : path, optional
-        Where the build would go.
+        The folder of the build.
     **options
         The other keyword arguments of `build`, such as `sets`, `samples` and `jobs`.
 
@@ -149,7 +146,7 @@ def plan(
     Raises
     ------
     RecipeError, SourceError, ParameterError, BuildError
-        What was asked for cannot be built. Only a few images are looked at: to check all is the build's first step.
+        The build is not possible. Only a few images are checked. A build checks all of them first.
 
     Examples
     --------
@@ -163,43 +160,43 @@ def plan(
     return plan_of(prepare(recipe, source, BuildOptions(**options)))
 
 
-def plan_of(spec: Build) -> Plan:
-    """Return the plan of what was prepared."""
-    sets = tuple(spec.chosen(spec.asked))
-    total = len(spec.selected)
-    count = total if spec.regions is None else spec.regions.samples(total)
+def plan_of(spec: BuildPlan) -> Plan:
+    """Return what a planned build would make."""
+    sets, total, pixels = spec.sets.chosen, len(spec.selected), spec.pixels
+    maker, store = pixels.maker, pixels.regions
+    count = total if store is None else store.samples(total)
     images = count * len(sets)
-    probed = probe(spec.source, spec.selected, None if spec.regions is None else spec.size_problem)
-    bad, _ = spec.accept(probed, True)
-    sizes = sorted(clean_sizes(spec.preprocessing, probed), key=lambda size: (size[0] * size[1], size))
-    width, height = spec.image_size
+    probed = probe(spec.source, spec.selected, None if store is None else spec.size_problem)
+    bad, _ = spec.accepted(probed, few=True)
+    sizes = sorted(clean_sizes(pixels.preprocessing, probed), key=lambda size: (size[0] * size[1], size))
+    width, height = pixels.image_size
     clean = width * height * 3
     all_runs = runs(count, clean)
-    few = spec.samples_of(tuple(CheckedSample(*entry) for entry in probed.good))
-    groups = spec.groups(spec.asked, all_runs)
-    taken = estimate(spec, few[:LOOKED_AT], all_runs, groups)
-    # A group is walked by itself: what sets of two groups have in common is made twice.
-    applied = sum(stages_applied(spec.maker.tree(spec.chosen(group))) for group in groups)
+    few = spec.build_of(tuple(CheckedSample(*entry) for entry in probed.good))
+    groups = groups_of(maker, sets, all_runs, spec.held_bytes)
+    taken = estimate(spec, few, few.samples[:LOOKED_AT], all_runs, groups)
+    # each group has a tree of its sets, so stages that sets of two groups share are applied twice
+    applied = sum(stages_applied(maker.tree(few.chosen(group))) for group in groups)
     rows = max(len(g) for g in groups) * all_runs[0].count * spec.held_bytes
-    batches = (buffers(spec.maker.tree(sets)) + 6) * max(BATCH_BYTES, clean)
+    batches = (buffers(maker.tree(sets)) + 6) * max(BATCH_BYTES, clean)
     decoding = DECODED_COPIES * 3 * max(w * h for _, _, w, h, _ in probed.good)
-    notes, unfit = (*spec.notes(), *probed.orientation_notes), sorted({path for path, _ in (*bad, *taken.bad)})
+    notes, unfit = (*spec.notes, *probed.orientation_notes), sorted({path for path, _ in (*bad, *taken.bad)})
     if unfit:
         notes += (
             f"{folders_and_files(unfit, 'file')} of the source cannot be used, of those looked at: {first_few(unfit)}. "
             "A build stops at such files; --skip-bad leaves them out.",
         )
     memory = BASE_MEMORY + spec.source.held_bytes
-    if spec.surrogate is not None and any(one.needs_surrogate for one in sets):
-        memory += MODEL_MEMORY + spec.surrogate.memory
+    if few.surrogate is not None and any(one.needs_surrogate for one in sets):
+        memory += MODEL_MEMORY + few.surrogate.memory
     stores: dict[Store, int] = {}
-    if (store := spec.regions) is not None:
+    if store is not None:
         one = store.region_bytes if store.store == "table" else spec.stored_bytes
         as_images = store.per_image * len(spec.asked) * one
         stores = {"images": round(as_images * total), "table": round(store.table_bytes * total)}
     return Plan(
-        recipe=spec.name,
-        version=spec.version,
+        recipe=spec.sets.recipe.name,
+        version=spec.sets.recipe.version,
         source=spec.source.scheme,
         samples=count,
         sets=sets,
@@ -208,12 +205,12 @@ def plan_of(spec: Build) -> Plan:
         seconds=taken.seconds,
         jobs=spec.workers,
         memory_per_worker=memory + all_runs[0].count * clean + min(rows, 2 * ROWS_BYTES) + batches + decoding,
-        storage=spec.storage,
-        encoding=spec.encoding.as_json(containers_of(spec.sinks)),
+        storage=spec.storage.container,
+        encoding=spec.storage.encoding.model_dump(),
         size=sizes[len(sizes) // 2],
         other_sizes=len(set(sizes)) - 1,
-        calibration=spec.identity["recipe"]["calibration"],
-        seed=spec.maker.seed,
+        calibration=spec.sets.resolved.table.name,
+        seed=maker.seed,
         stages_applied=applied,
         stages_naive=stages_naive(sets),
         parts=len(all_runs) * len(groups),
@@ -225,6 +222,6 @@ def plan_of(spec: Build) -> Plan:
         source_images=len(spec.selected),
         store=None if store is None else store.store,
         stores=stores,
-        classes=len(spec.classes),
-        first_classes=tuple(c.name for c in spec.classes[:FIRST_CLASSES]),
+        classes=len(spec.source.classes),
+        first_classes=tuple(c.name for c in spec.source.classes[:FIRST_CLASSES]),
     )

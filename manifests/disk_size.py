@@ -25,14 +25,14 @@ class DiskSize:
 
 def disk_size(root: Path, manifest: Manifest) -> DiskSize:
     """Return how much a whole data set takes, from its records alone."""
-    containers, files = manifest.encoding["containers"], manifest.files
+    container, files = manifest.storage.container, manifest.files
     listed = sum(f.bytes for f in files) + len(manifest_bytes(manifest))
     listed += sum(len(f"{path}\n".encode()) + 66 for path in [MANIFEST, *(f.path for f in files)])  # SHA256SUMS
     shards = sum(f.bytes for f in files if f.path.startswith(SHARDS))
     images = sum(s.bytes for s in manifest.sets)
-    if containers == ["hdf5"]:
+    if container == "hdf5":
         return DiskSize(listed)
-    if "hdf5" not in containers:
+    if container == "folder":
         return DiskSize(listed + images)
     total = listed + images - sum(_in_shards(root, one) for one in manifest.sets)
     return DiskSize(total, {"folder": total - shards, "hdf5": listed})

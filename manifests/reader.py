@@ -51,7 +51,7 @@ class DataSet(Mapping[str, ImageSet]):
     ) -> None:
         self.path = data_folder(directory)
         self.manifest = self._load_manifest()
-        containers = self.manifest.encoding["containers"]
+        containers = self.manifest.storage.containers
         if prefer is not None and prefer not in containers:
             raise ParameterError(
                 f"{self.path} is stored as {' and '.join(containers)}; prefer={quoted(prefer)} is not among them."

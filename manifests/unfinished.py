@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from .disk.hashed import read_hashed, write_hashed
 from .manifest_file import MANIFEST_CAP
 from .paths import BUILD
 from .records.fields import SetId
-from .records.models import Record
+from .records.models import Header, Record
 from .records.parsing import record_or_mistakes
 
 
@@ -18,8 +17,8 @@ class Unfinished(Record):
 
     sets: list[SetId]
     """The ids of all sets of the build."""
-    identity: dict[str, Any]
-    """The fields of its manifest that are known from the beginning."""
+    header: Header
+    """What the build is, with the resources of these sets."""
     extends: bool
     """Whether it extends a dataset, whose manifest is then in base.json."""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import corruptset
 
-ROOMS = ("corruptions", "pages", "manifests", "generate", "scores", "cli")
+ROOMS = ("corruptions", "pages", "manifests", "generate", "audits", "scores", "cli")
 
 
 def copy_package(site: Path, rooms: tuple[str, ...] = ROOMS) -> None:

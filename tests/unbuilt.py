@@ -50,7 +50,7 @@ def write_data_set(
             | stored
             | {"metrics": None if share is None else {"images": 2, "psnr": None, "ssim": None, "changed": share}}
         )
-    encoding = resolved.recipe.encoding.model_dump() | {"containers": ["folder"]}
+    encoding = resolved.recipe.encoding.model_dump()
     manifest = {
         "schema_version": 3,
         "name": resolved.recipe.name,
@@ -63,6 +63,7 @@ def write_data_set(
         "source": {"name": "folder", "digest": SHA256, "license": None},
         "preprocessing": resolved.recipe.preprocessing.as_json(),
         "encoding": encoding,
+        "storage": {"container": "folder"},
         "textures": [],
         "revisions": {},
         "classes": [{"index": i, "name": f"c{i}", "folder": f"c{i}"} for i in range(classes)],
@@ -70,6 +71,7 @@ def write_data_set(
         "files": [],
         "excluded": [],
         "selection": {"chosen": count, "total": count},
+        "metrics_images": 0,
         "environment": {},
     }
     folder.mkdir(parents=True, exist_ok=True)

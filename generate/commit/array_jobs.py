@@ -24,8 +24,7 @@ from ...manifests.disk.hashed import read_hashed, write_hashed
 from ...manifests.disk.lock import Busy, locked, shared_lock
 from ...manifests.paths import ARRAYS_FOLDER, BEGIN_LOCK, CHECK_FOLDER, WORK_FOLDER, WORKERS_LOCK, is_begun
 from ...workers import Workers
-from ..plan.builds import Build
-from ..plan.final_samples import with_samples
+from ..plan.builds import CheckedBuild, UncheckedBuild
 from ..plan.job import Job
 from ..plan.parts import Part, missing, shares
 from ..sources.check import Checked, Seen, check
@@ -44,8 +43,14 @@ WAIT_S = 0.2
 
 
 def shared_check(
-    build: Build, directory: Path, workers: Workers, *, share: float, seen: Seen, waiting: Callable[[str], object]
-) -> Build:
+    build: UncheckedBuild,
+    directory: Path,
+    workers: Workers,
+    *,
+    share: float,
+    seen: Seen,
+    waiting: Callable[[str], object],
+) -> CheckedBuild:
     """Check the selected samples together with other jobs, and return the build with its samples.
 
     A job takes the next block that is neither checked nor being checked, and records what it found. The block of a
@@ -53,7 +58,7 @@ def shared_check(
 
     Parameters
     ----------
-    build : Build
+    build : UncheckedBuild
     directory : Path
         The folder of the unfinished build. The lock must be held, alone or with other jobs.
     workers : Workers
@@ -65,7 +70,7 @@ def shared_check(
         Called, while the job waits, with what it waits for.
     """
     make_folder(directory, WORK_FOLDER)
-    key = sha256(canonical(build.identity))
+    key = sha256(canonical(build.header.as_json()))
     key.update(json.dumps([build.source.notes, [[s.id, s.label, s.path] for s in build.selected]]).encode())
     folder = directory / CHECK_FOLDER / key.hexdigest()[:32]
     blocks = [build.selected[start : start + BLOCK] for start in range(0, len(build.selected), BLOCK)]
@@ -110,7 +115,7 @@ def shared_check(
             time.sleep(WAIT_S)
     all_found = Checked.joined(found[number] for number in range(len(blocks)))
     try:
-        return with_samples(build, all_found)
+        return build.checked(all_found)
     except CorruptsetError:
         if not is_begun(directory):  # the files will be corrected, and must then be checked again
             for path in folder.glob("*.json"):  # other jobs hold the locks next to them
@@ -120,7 +125,7 @@ def shared_check(
 
 @contextmanager
 def joined(
-    directory: Path, build: Build, extend: Path | None, *, waiting: Callable[[str], object]
+    directory: Path, build: CheckedBuild, extend: Path | None, *, waiting: Callable[[str], object]
 ) -> Iterator[tuple[BuildState, Job]]:
     """Begin a build, or join the jobs that work on it, for the duration of the block.
 
@@ -139,7 +144,7 @@ def joined(
                 state = read_state(directory, extend)
                 job = state.job(build)
                 if state.unfinished is not None and set(job.sets) == set(state.unfinished.sets):
-                    refuse_other_build(directory, state.unfinished.identity, build, list(job.sets))
+                    refuse_other_build(directory, state.unfinished.header, build, job.header)
                     break
                 with suppress(Busy):
                     wait_for_workers(directory, wait_s=LOOK_AGAIN_S)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from blake3 import blake3
 
@@ -32,6 +31,7 @@ from ...manifests.reader import DataSet
 from ...manifests.records.digests import build_digest, sha256_bytes, sha256_file
 from ...manifests.records.models import ClassRecord, FileRecord, Manifest, SampleRecord, SetRecord
 from ..pixels.metrics import mean_metrics
+from ..plan.builds import CheckedBuild, sample_rows
 from ..plan.job import CheckedSample, Job
 from ..recipes.set_spec import SetSpec
 from ..work.environment import environment, joined_versions
@@ -55,11 +55,14 @@ class NearlyFinished(DataSet):
         return self._manifest
 
 
-def finish(job: Job, state: BuildState, page_of: Callable[[DataSet], bytes] | None = None) -> Manifest:
+def finish(
+    build: CheckedBuild, job: Job, state: BuildState, page_of: Callable[[DataSet], bytes] | None = None
+) -> Manifest:
     """Write everything but images and shards, with manifest.json at the end, and return the manifest.
 
     Parameters
     ----------
+    build : CheckedBuild
     job : Job
         The job of all sets of the build.
     state : BuildState
@@ -72,11 +75,11 @@ def finish(job: Job, state: BuildState, page_of: Callable[[DataSet], bytes] | No
     BuildError
         Parts have different clean pixels, because the libraries changed between them.
     """
-    folder, build, base = job.directory, job.build, state.base
+    folder, base = job.directory, state.base
     rows = {set_id: _SetRows(folder, job.sets[set_id]) for set_id in sorted(state.new(job.sets))}
     clean, versions = _gather(folder, rows, state.sidecars)
     samples = b"".join(
-        json_line(sample_record(build.classes, i, chosen, pixels))
+        json_line(sample_record(build.header.classes, i, chosen, pixels))
         for i, (chosen, pixels) in enumerate(zip(build.samples, clean, strict=True))
     )
     sets, files = [one.close() for one in rows.values()], list[FileRecord]()
@@ -101,9 +104,8 @@ def finish(job: Job, state: BuildState, page_of: Callable[[DataSet], bytes] | No
     write(SAMPLES, samples)
     if build.region_rows is not None:
         write(REGIONS, build.region_rows)
-    assert state.unfinished is not None
     made_by = joined_versions([environment(), *versions])
-    manifest = _with_files(_manifest(job, state.unfinished.identity, sorted(sets, key=lambda s: s.id), made_by), files)
+    manifest = _with_files(_manifest(job, sorted(sets, key=lambda s: s.id), made_by), files)
     data = NearlyFinished(folder, manifest)
     write(CONTACT, contact_of(job, data))
     write(README, data_card(manifest, [s.sample.label for s in build.samples]).encode())
@@ -136,17 +138,18 @@ def _record(directory: Path, path: str) -> FileRecord:
     return FileRecord(path=path, bytes=file.stat().st_size, sha256=sha256_file(file))
 
 
-def _manifest(job: Job, identity: Mapping[str, Any], sets: Sequence[SetRecord], made_by: Mapping[str, str]) -> Manifest:
+def _manifest(job: Job, sets: Sequence[SetRecord], made_by: Mapping[str, str]) -> Manifest:
+    header = job.header
     digest = build_digest(
-        seed=identity["seed"],
-        preprocessing=identity["preprocessing"],
-        classes=job.build.classes,
-        samples=job.build.made_of,
+        seed=header.seed,
+        preprocessing=header.preprocessing,
+        classes=header.classes,
+        samples=sample_rows(job.samples),
         sets=[(s.id, [t.as_json() for t in s.stages], s.count, s.pixel_digest) for s in sets],
     )
     return Manifest.model_validate(
         {
-            **{key: value for key, value in identity.items() if key != "metrics"},
+            **header.as_json(),
             "digest": digest,
             "revisions": dict(sorted({t.corruption: t.revision for s in sets for t in s.stages}.items())),
             "sets": [s.as_json() for s in sets],
@@ -264,8 +267,7 @@ def contact_of(job: Job, data: DataSet) -> bytes:
     """Return the contact sheet, which shows the stored image of the first sample in every set."""
     from ..pixels.matrix import blocks_of, contact_sheet, thinned
 
-    build = job.build
     pictured = [name for block in blocks_of(n for n in job.sets if n in data) for name in block.shown]
     pictures = {name: data[name].single(0) for name in thinned(pictured, MOST_SHOWN)}
-    title = f"{build.title}, seed {build.maker.seed}: {build.samples[0].sample.id}"
-    return contact_sheet(pictures, clean=build.clean(0), title=title)
+    title = f"{job.header.title}, seed {job.header.seed}: {job.samples[0].sample.id}"
+    return contact_sheet(pictures, clean=job.clean(0), title=title)

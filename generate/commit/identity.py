@@ -1,9 +1,9 @@
-"""The identity of a build: the fields of the manifest that must be equal when a build is resumed or extended."""
+"""Comparison of the headers of builds: whether two commands mean the same build."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,47 +11,34 @@ from ...errors import BuildError, VerificationError, listed
 from ...manifests.disk.hashed import read_hashed
 from ...manifests.disk.jsonl import read_jsonl
 from ...manifests.paths import SAMPLES, SOURCE
-from ...manifests.records.models import Manifest, SampleRecord
-from ..plan.builds import Build
+from ...manifests.records.models import Header, SampleRecord
+from ..plan.builds import CheckedBuild
 from ..recipes.set_spec import RESOURCE_FIELDS
 
-IDENTITY = (
-    "schema_version",
-    "name",
-    "version",
-    "seed",
-    "coupling",
-    "scale",
-    "recipe",
-    "source",
-    "preprocessing",
-    "encoding",
-    "textures",
-    "surrogates",
-    "plugins",
-    "classes",
-    "excluded",
-    "selection",
-)
-"""The fields of the manifest that must be equal in two commands for the same dataset."""
 
+def refuse_other_build(directory: Path, recorded: Header, build: CheckedBuild, header: Header) -> None:
+    """Raise `BuildError` with the differences if a folder holds another build.
 
-def refuse_other_build(directory: Path, recorded: Mapping[str, Any], build: Build, sets: Sequence[str]) -> None:
-    """Raise `BuildError` with the difference if a directory holds another build than `build`.
-
-    Textures, models and plugins of `sets` are compared if both builds have some.
+    Parameters
+    ----------
+    directory : Path
+        The folder, which errors name.
+    recorded : Header
+        The header of the build that the folder holds.
+    build : CheckedBuild
+        The build that is asked for.
+    header : Header
+        Its header, with the resources of the sets that are asked for. Resources are compared if both have some.
     """
     resources = set(RESOURCE_FIELDS.values())
-    here, asked = (
-        {key: value for key, value in identity.items() if key not in resources}
-        for identity in (recorded, json.loads(json.dumps(dict(build.identity))))
-    )
-    problems = list(differences(here, asked))
+    present, asked = recorded.as_json(), header.as_json()
+    here, wanted = ({key: one[key] for key in one.keys() - resources} for one in (present, asked))
+    problems = sorted(differences(here, wanted))
     if any(p.startswith("source.digest:") for p in problems):
         problems += _changed_samples(directory, build)
-    for field, records in () if problems else build.resources(sets).items():
-        if (present := recorded.get(field)) and records:
-            problems += differences({field: present}, {field: records})
+    for field in () if problems else resources:
+        if present.get(field) and asked.get(field):
+            problems += differences({field: present[field]}, {field: asked[field]})
     if problems:
         raise BuildError(
             f"{directory} holds another build than the one asked for. What differs:\n"
@@ -60,7 +47,7 @@ def refuse_other_build(directory: Path, recorded: Mapping[str, Any], build: Buil
         )
 
 
-def _changed_samples(directory: Path, build: Build) -> list[str]:
+def _changed_samples(directory: Path, build: CheckedBuild) -> list[str]:
     """Return one line for each sample that has changed since the build was begun, if the samples were recorded."""
     now: dict[str, object] = {id: f"label {label}, {sha256}" for id, label, sha256 in build.made_of}
     try:
@@ -76,13 +63,6 @@ def _changed_samples(directory: Path, build: Build) -> list[str]:
         for id in sorted(before.keys() | now.keys())
         if before.get(id) != now.get(id)
     ]
-
-
-def identity_of(manifest: Manifest) -> dict[str, Any]:
-    """Return what the build of a manifest is."""
-    record = manifest.as_json()
-    images = {s.metrics.images if s.metrics is not None else 0 for s in manifest.sets}
-    return {key: record.get(key, []) for key in IDENTITY} | {"metrics": max(images, default=0)}
 
 
 def differences(present: Any, asked: Any, where: str = "") -> Iterator[str]:

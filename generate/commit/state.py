@@ -18,11 +18,11 @@ from ...manifests.manifest_file import parse_manifest
 from ...manifests.paths import BASE, MANIFEST, PARTS_FOLDER, SETS, SHARDS, SOURCE, WORK_FOLDER
 from ...manifests.records.models import Manifest
 from ...manifests.unfinished import Unfinished, read_unfinished, write_unfinished
-from ..plan.builds import Build
+from ..plan.builds import CheckedBuild, sample_rows
 from ..plan.job import Job, Origin
 from ..work.sidecars import sidecars
 from .extension import link_sets, load_base
-from .identity import identity_of, refuse_other_build
+from .identity import refuse_other_build
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class BuildState:
         base = {s.id for s in self.base.sets} if self.base is not None else set()
         return [s for s in sets if s not in base]
 
-    def job(self, build: Build) -> Job:
+    def job(self, build: CheckedBuild) -> Job:
         """Return the job of the requested sets, the sets of the unfinished build and those of the extended dataset.
 
         Raise `BuildError` if the folder, or the dataset that is extended, holds another build.
@@ -52,20 +52,21 @@ class BuildState:
         begun = self.unfinished.sets if self.unfinished is not None else []
         extended = [s.id for s in self.base.sets] if self.base is not None else []
         sets = list(dict.fromkeys([*build.asked, *begun, *extended]))
+        job = build.job(self.directory, sets)
         if self.unfinished is not None:
-            refuse_other_build(self.directory, self.unfinished.identity, build, sets)
+            refuse_other_build(self.directory, self.unfinished.header, build, job.header)
         elif self.base is not None:
-            refuse_other_build(self.extend or self.directory, identity_of(self.base), build, sets)
+            refuse_other_build(self.extend or self.directory, self.base.header, build, job.header)
             if not self.new(sets):
                 raise BuildError(f"{self.extend} already has all requested sets. Add other --sets.")
-        return replace(build.job(self.directory, sets), origin=Origin.of(build.identity, build.resources(sets)))
+        return job
 
     def begin(self, job: Job) -> BuildState:
         """Begin or resume a build with the sets of a job, and return its state with the sidecars.
 
         The lock must be held.
         """
-        directory, build, sets = self.directory, job.build, list(job.sets)
+        directory, sets = self.directory, list(job.sets)
         if self.unfinished is None and any(
             sidecar is not None and not (sidecar.of(job.origin) and sidecar.sets.keys() <= set(sets))
             for _, sidecar in sidecars(directory)
@@ -78,12 +79,10 @@ class BuildState:
         make_folder(directory, PARTS_FOLDER)
         if self.unfinished is None and self.extend is not None:
             link_sets(self.extend, directory)
-        made_of = json.dumps(build.made_of, ensure_ascii=False).encode()
+        made_of = json.dumps(sample_rows(job.samples), ensure_ascii=False).encode()
         if read_hashed(directory / SOURCE) != made_of:
             write_hashed(directory / SOURCE, made_of)
-        unfinished = Unfinished(
-            sets=sets, identity={**build.identity, **build.resources(sets)}, extends=self.base is not None
-        )
+        unfinished = Unfinished(sets=sets, header=job.header, extends=self.base is not None)
         write_unfinished(directory, unfinished)
         remove_strays(directory)
         return replace(self, unfinished=unfinished, sidecars=existing)

@@ -129,7 +129,7 @@ def with_every_class(layout: str, contents: ExportContents, names: Sequence[str]
     Raises
     ------
     BuildError
-        No list is given, or a name on it belongs to no sample or to several.
+        No list is given, or a name on it does not belong to exactly one sample.
     """
     if not names:
         raise BuildError(

@@ -48,7 +48,7 @@ class ExportSet:
         """Return the properties of a recorded set.
 
         A severity or level counts only if the id or an alias contains it (``fog/3``, ``black_lines/07``). Another set
-        with that severity or level has parameters of its own.
+        with that severity or level has other parameters.
         """
         names = (one.id, *one.aliases)
         if len(one.stages) != 1:

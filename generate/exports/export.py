@@ -155,7 +155,7 @@ def _options(
 
 
 def _chosen_sets(layout: Layout, data: DataSet, sets: Sequence[str] | None, options: ExportOptions) -> ExportContents:
-    """Return the sets that were asked for, without the clean images if the layout has no place for them."""
+    """Return the chosen sets, without the clean images if the layout has no place for them."""
     contents = ExportContents.of(data.manifest, data.samples)
     patterns = [] if sets is None else set_patterns(sets)
     refs, problems = matching_sets(contents.sets, patterns or ["*"])

@@ -131,7 +131,7 @@ def _folder_problem(root: Path, record: FolderRecord, sizes: Mapping[str, int]) 
 
 
 def _format_problem(root: Path, path: str) -> str | None:
-    """Return why the bytes of an image file do not match its suffix, or None."""
+    """Return why the contents of an image file do not match its suffix, or None."""
     with suppress(OSError), (root / path).open("rb") as file:
         return format_problem(path, file.read(HEAD))
     return None
@@ -193,7 +193,7 @@ def check_export(directory: str | Path, export: str | Path, *, progress: Progres
     hashes = {
         p: sha256_file(root / p) for p in placement.slices_at if placement.layout.container == "tars" and p in present
     }
-    # the padding of an archive belongs to no image
+    # the padding of an archive is not part of an image
     for file in record.files:
         if hashes.get(file.path, file.sha256) != file.sha256:
             report.add(

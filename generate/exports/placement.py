@@ -196,7 +196,7 @@ class Placement:
         yield from self.texts
 
     def path(self, images: SetSlice, index: int) -> str:
-        """Return the path of the file of an image."""
+        """Return the path of an image file."""
         return f"{images.path}/{self.image_name(images, index)}"
 
     def image_name(self, images: SetSlice, index: int) -> str:
@@ -265,8 +265,8 @@ def marked(set_id: str) -> str:
 def _archives_id(manifest: Manifest) -> str:
     """Return twelve digits that differ where an archive has other images, labels or names.
 
-    mlcroissant extracts an archive once for each name. The pixels of lossless images follow from the digest, whichever
-    library encoded them. Those of JPEGs do not, so the hashes of the rows count for them.
+    mlcroissant extracts an archive once for each name. The pixels of lossless images follow from the digest, even if
+    another library encoded them. Those of JPEGs do not, so the hashes of the rows count for them.
     """
     rows = {set_path(s.id) for s in manifest.sets} if manifest.encoding["format"] == "jpeg" else set()
     stored = [f.sha256 for f in manifest.files if f.path in rows]

@@ -72,7 +72,7 @@ def named_sets(layout: Layout, contents: ExportContents, options: ExportOptions)
 
 
 def _misfit(layout: Layout, one: ExportSet) -> str | None:
-    """Return why a set has no severity or letter of its own, or None."""
+    """Return why a set has no severity or no letter, or None."""
     what = "letter" if layout.letters else "severity"
     if not one.stages:
         return "the clean images have no severity" if layout.names == "severities" else None

@@ -76,7 +76,7 @@ class Writer:
             )
 
     def _image(self, path: str, images: ImageSet, index: int) -> tuple[str, str, int]:
-        """Link or copy the file of an image, and return (path, sha256, bytes)."""
+        """Link or copy an image file, and return (path, sha256, bytes)."""
         target = self._target(path)
         record, stored = images.stored(index, prefer="folder")
         stored = _as_named(path, record, stored, images)
@@ -173,7 +173,7 @@ def tar_pieces(files: Iterable[tuple[str, bytes]]) -> Iterator[bytes]:
 
 
 def _encoded(stored: Path | NDArray[np.uint8]) -> bytes:
-    """Return the bytes of an image file: the stored bytes, or a PNG of the pixels."""
+    """Return the contents of an image file: the stored bytes, or a PNG of the pixels."""
     if isinstance(stored, Path):
         return stored.read_bytes()
     if stored.ndim == 1:
@@ -198,8 +198,7 @@ def finished_at_once(target: Path) -> Iterator[Path]:
         raise BuildError(f"{target} exists and is not a folder. Choose another --out.")
     if target.is_dir() and (names := sorted(os.listdir(target))):
         raise BuildError(
-            f"{target} is not empty ({first_few(names)}), and an export needs a folder of its own. Choose another "
-            "--out."
+            f"{target} is not empty ({first_few(names)}), and an export needs an empty folder. Choose another --out."
         )
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ..plan.builds import Build
+from ..plan.builds import CheckedBuild
 
 if TYPE_CHECKING:
     from ...manifests.reader import DataSet
 
 
-def page_of(build: Build) -> Callable[[DataSet], bytes] | None:
+def page_of(build: CheckedBuild) -> Callable[[DataSet], bytes] | None:
     """Return the function that makes index.html of a build; None if there is to be no page."""
 
     def page(data: DataSet) -> bytes:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from ...errors import BuildError, MachineError
 from ...manifests.images.pictures import FORMATS, stored_format
+from ...manifests.records.fields import Jpeg, Png
 
 
 class ImageEncoding(BaseModel):
@@ -26,10 +27,6 @@ class ImageEncoding(BaseModel):
     def suffix(self) -> str:
         """The suffix of file names, without the dot."""
         return FORMATS[self.format][1]
-
-    def as_json(self, containers: Sequence[str]) -> dict[str, Any]:
-        """Return the record of the encoding in a manifest."""
-        return {**self.model_dump(), "containers": list(containers)}
 
     def encode(self, image: NDArray[np.uint8]) -> bytes:
         """Return the encoded bytes of an (H, W, C) image of uint8, RGB or grey.
@@ -121,8 +118,12 @@ def named_encoding(text: str, default: JpegEncoding | PngEncoding) -> JpegEncodi
     return jpeg if match[1] is None else jpeg.model_copy(update={"quality": int(match[1])})
 
 
+def encoding_record(encoding: JpegEncoding | PngEncoding) -> Jpeg | Png:
+    """Return the encoding as a manifest records it."""
+    return cast("Jpeg | Png", encoding.model_dump())
+
+
 def parse_encoding(record: Mapping[str, Any]) -> JpegEncoding | PngEncoding:
     """Return the encoding of a manifest, which is known to have one (`manifests.records.models.check_encoding`)."""
-    settings = {key: value for key, value in record.items() if key != "containers"}
-    encoding: JpegEncoding | PngEncoding = TypeAdapter(Encoding).validate_python(settings)
+    encoding: JpegEncoding | PngEncoding = TypeAdapter(Encoding).validate_python(record)
     return encoding

@@ -28,6 +28,11 @@ class _Preprocessing(BaseModel):
     channels: Literal["rgb", "keep"] = "rgb"
     """With ``rgb`` a grey image becomes R = G = B, as with ``convert("RGB")``. With ``keep`` it keeps one channel."""
 
+    @property
+    def output_size(self) -> tuple[int, int] | None:
+        """The (width, height) of every clean image, or None if it depends on the image."""
+        raise NotImplementedError
+
     def problem(self, width: int, height: int) -> str | None:
         """Return why an image of this size cannot be preprocessed, or None."""
         resized = self.resized(width, height)
@@ -44,7 +49,7 @@ class _Preprocessing(BaseModel):
 
     def size(self, width: int, height: int) -> tuple[int, int]:
         """Return the (width, height) of the clean image of an image of this size."""
-        raise NotImplementedError
+        return self.output_size or (width, height)
 
     def as_json(self) -> dict[str, Any]:
         """Return the record in a manifest, with all settings, the kind first."""
@@ -66,7 +71,8 @@ class ResizeCrop(_Preprocessing):
             return self.resize, int(self.resize * height / width)
         return int(self.resize * width / height), self.resize
 
-    def size(self, width: int, height: int) -> tuple[int, int]:
+    @property
+    def output_size(self) -> tuple[int, int]:
         return self.crop, self.crop
 
 
@@ -78,7 +84,8 @@ class CentralResize(_Preprocessing):
     side: Side
     interpolation: Interpolation = "bilinear"
 
-    def size(self, width: int, height: int) -> tuple[int, int]:
+    @property
+    def output_size(self) -> tuple[int, int]:
         return self.side, self.side
 
 
@@ -89,7 +96,8 @@ class Resize(_Preprocessing):
     side: Side
     interpolation: Interpolation = "bilinear"
 
-    def size(self, width: int, height: int) -> tuple[int, int]:
+    @property
+    def output_size(self) -> tuple[int, int]:
         return self.side, self.side
 
 
@@ -113,9 +121,10 @@ class SurrogateInput(_Preprocessing):
             update={"width": width, "height": height, "channels": "grey" if surrogate.channels == 1 else "rgb"}
         )
 
-    def size(self, width: int, height: int) -> tuple[int, int]:
+    @property
+    def output_size(self) -> tuple[int, int] | None:
         # Before the model is known, in a recipe, there is no size of its own.
-        return self.width or width, self.height or height
+        return None if self.width is None or self.height is None else (self.width, self.height)
 
     def resized(self, width: int, height: int) -> tuple[int, int]:
         # the longer side is rounded down, as torchvision does
@@ -145,7 +154,8 @@ class Pad(_Preprocessing):
     def resized(self, width: int, height: int) -> tuple[int, int]:
         return width, height
 
-    def size(self, width: int, height: int) -> tuple[int, int]:
+    @property
+    def output_size(self) -> tuple[int, int]:
         return self.side, self.side
 
 
@@ -154,8 +164,9 @@ class Unchanged(_Preprocessing):
 
     kind: Literal["none"]
 
-    def size(self, width: int, height: int) -> tuple[int, int]:
-        return width, height
+    @property
+    def output_size(self) -> None:
+        return None
 
 
 AnyPreprocessing = ResizeCrop | CentralResize | Resize | Pad | SurrogateInput | Unchanged

@@ -1,9 +1,8 @@
-"""The samples of a build, final once its source is checked; what they forbid."""
+"""Checks of the samples of a build, once its source is checked."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +14,8 @@ from ...errors import BuildError, first_few, listed
 from ...manifests.disk.jsonl import read_jsonl
 from ...manifests.manifest_file import load_manifest
 from ...manifests.records.models import SampleRecord
-from ..sources.check import Checked
 from ..sources.selection import spread
-from .builds import Build
+from .builds import CheckedBuild
 from .job import CheckedSample
 from .resources import refuse_small_textures
 
@@ -25,30 +23,17 @@ SHOWN_TO_SURROGATE = 64
 """Clean images, spread evenly, that a surrogate's accuracy is measured on before anything is written."""
 
 
-def with_samples(build: Build, found: Checked) -> Build:
-    """Return a build with its samples, or refuse what a check found."""
-    excluded, unexpected = build.accept(found, False)
-    images = tuple(CheckedSample(*entry) for entry in found.good)
-    _refuse_overlap(build, images)
-    build = replace(build, samples=build.samples_of(images))
-    told = {"recipe": {**build.identity["recipe"], "unexpected": unexpected}} if unexpected else {}
-    checked = {
-        "source": {**build.identity["source"], "digest": build.source_digest},
-        "excluded": [{"path": path, "reason": reason} for path, reason in excluded],
-        "metrics": build.metrics_images(len(build.samples)),
-    }
-    remarks = (*build.remarks, *found.orientation_notes)
-    build = replace(build, identity={**build.identity, **told, **checked}, remarks=remarks)
+def refuse_unusable(build: CheckedBuild) -> None:
+    """Raise if textures, shapes, the model or a plugin do not fit the samples of a build. Nothing was written."""
     refuse_small_textures(build.maker, build.chosen(build.asked), build.shapes)
     refuse_several_shapes(build, build.samples)
     if build.surrogate is not None:
         _refuse_poor_surrogate(build, build.surrogate)
     if build.maker.plugins:
         _try_plugins(build)
-    return build
 
 
-def refuse_several_shapes(build: Build, samples: Iterable[CheckedSample]) -> None:
+def refuse_several_shapes(build: CheckedBuild, samples: Iterable[CheckedSample]) -> None:
     """Raise `BuildError` if clean images have several shapes and are stored in arrays, which need a single one."""
     if all(sink.encodes for sink in build.sinks):
         return
@@ -63,13 +48,10 @@ def refuse_several_shapes(build: Build, samples: Iterable[CheckedSample]) -> Non
     )
 
 
-def _refuse_overlap(build: Build, images: Sequence[CheckedSample]) -> None:
-    """Raise if a sample's bytes are also in a build that must not overlap.
-
-    What is trained on is not tested on.
-    """
-    mine = {c.sha256: c.sample.id for c in images} if build.disjoint_from else {}
-    for other in map(Path, as_list(build.disjoint_from)):
+def refuse_overlap(images: Sequence[CheckedSample], disjoint_from: str | Path | Sequence[str | Path]) -> None:
+    """Raise `BuildError` if the bytes of a sample are also in a dataset that must not overlap with this one."""
+    mine = {c.sha256: c.sample.id for c in images} if disjoint_from else {}
+    for other in map(Path, as_list(disjoint_from)):
         name = load_manifest(other).name
         common: dict[str, tuple[str, str]] = {}
         for s in read_jsonl(other / "samples.jsonl", SampleRecord):
@@ -85,7 +67,7 @@ def _refuse_overlap(build: Build, images: Sequence[CheckedSample]) -> None:
             )
 
 
-def _try_plugins(build: Build) -> None:
+def _try_plugins(build: CheckedBuild) -> None:
     """Make one sample in the sets of plugins, before anything is written.
 
     A mended plugin is another build.
@@ -100,7 +82,7 @@ def _try_plugins(build: Build) -> None:
         pass
 
 
-def _refuse_poor_surrogate(build: Build, surrogate: Surrogate) -> None:
+def _refuse_poor_surrogate(build: CheckedBuild, surrogate: Surrogate) -> None:
     """Raise for images of another size than the surrogate's, and for too many wrong answers.
 
     What its file says of its input or its classes is then not what its weights were trained with.

@@ -1,46 +1,40 @@
-"""What a build's workers get: the checked samples, which they load, and the job."""
+"""What the workers of a build get: checked samples, which they load, and the job."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...canonical import canonical_sha256
 from ...errors import SourceError
+from ...manifests.records.models import Header
+from ..pixels.encoding import Encoding
 from ..pixels.preprocessing import Preprocessing, preprocess
 from ..recipes.set_spec import RESOURCE_FIELDS, SetSpec
 from ..sinks.containers import Sink
 from ..sources.source import BadSample, Sample, Source
-
-if TYPE_CHECKING:
-    from .builds import Build
+from .tree import SetMaker
 
 
 class Origin(NamedTuple):
     """Which build a part belongs to."""
 
     build: str
-    """Hash of what the build is, whatever its sets."""
+    """The hash of the header, except its fields of resources."""
     resources: Mapping[str, str]
-    """Field of the manifest (`RESOURCE_FIELDS`) -> hash of what it says: it counts for parts whose pixels depend on it.
-    """
+    """Field of the header (`RESOURCE_FIELDS`) -> its hash, which counts for parts whose pixels depend on it."""
 
     @classmethod
-    def of(cls, identity: Mapping[str, Any], resources: Mapping[str, Sequence[Mapping[str, Any]]]) -> Origin:
-        """Return the origin of parts, of a build's identity and its records of resources."""
-        build = {key: value for key, value in identity.items() if key not in RESOURCE_FIELDS.values()}
-        return cls(
-            canonical_sha256(build), {field: canonical_sha256(list(records)) for field, records in resources.items()}
-        )
-
-
-NOWHERE = Origin("", {})
-"""Of parts that are made aside, and are no build's."""
+    def of(cls, header: Header) -> Origin:
+        """Return the origin of the parts of a build."""
+        record, fields = header.as_json(), RESOURCE_FIELDS.values()
+        build = {key: value for key, value in record.items() if key not in fields}
+        return cls(canonical_sha256(build), {field: canonical_sha256(record.get(field, [])) for field in fields})
 
 
 @dataclass(frozen=True)
@@ -78,26 +72,36 @@ def load_clean(source: Source, chosen: CheckedSample, preprocessing: Preprocessi
     return preprocess(loaded.image, preprocessing)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Job:
-    """Sets of a build that workers make; parts refer to it by ids."""
+    """Sets of a build that workers make. Parts refer to it by ids."""
 
-    build: Build
+    header: Header
+    """What the build is, with the resources of these sets."""
+    origin: Origin
+    """What sidecars say of the build that their parts belong to."""
     directory: Path
+    source: Source
+    samples: Sequence[CheckedSample]
+    preprocessing: Preprocessing
+    encoding: Encoding
+    maker: SetMaker
     sets: Mapping[str, SetSpec]
     """In the order of the recipe."""
     sinks: tuple[Sink, ...]
     measured: frozenset[int]
-    """The samples that metrics are over."""
+    """The samples that metrics are measured on."""
     multiscale: frozenset[int]
-    """Those of them that MS-SSIM is over."""
+    """Those of them that MS-SSIM is measured on."""
     token: str
     """Tells one call of `build` from another in the same process."""
-    origin: Origin = NOWHERE
-    """What sidecars say that their parts belong to."""
     in_memory: bool = False
     """Whether parts are made without writing files, to estimate a build."""
     file: Path | None = None
-    """Where workers read this from. It stands for as long as they are to work; the next build removes that of one that
-    was killed.
+    """The file that workers read the job from. It exists while they are to work. The next build removes the file of a
+    build that was killed.
     """
+
+    def clean(self, index: int) -> NDArray[np.uint8]:
+        """Return the clean image of a sample, (H, W, C)."""
+        return load_clean(self.source, self.samples[index], self.preprocessing)

@@ -10,8 +10,7 @@ from typing import Any, Literal, overload
 
 from ...errors import BuildError
 from ...manifests.regions.grids import Regions, regions_of
-from ..pixels.encoding import Encoding, PngEncoding
-from ..pixels.preprocessing import Preprocessing, Unchanged
+from ..pixels.encoding import PngEncoding
 from ..recipes.recipe import Recipe
 from ..recipes.region_table import RegionTable
 from ..recipes.set_spec import SetSpec
@@ -59,12 +58,6 @@ class RegionStore:
         An estimate, where they are of several sizes or blocks overlap.
         """
         return round(self.per_image * images) if self.store == "images" else images
-
-    def settings(self, recipe: Recipe, encoding: Encoding) -> tuple[Preprocessing, Encoding]:
-        """Return how images are prepared and stored: whole images as they are, without loss."""
-        if self.store == "images":
-            return recipe.preprocessing, encoding
-        return Unchanged(kind="none", channels="keep"), PngEncoding()
 
 
 def region_store(

@@ -1,4 +1,4 @@
-"""What a user gives to corruptions beside images: frost's textures, and a model."""
+"""The resources that corruptions need in addition to images: textures of frost, and a model."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def load_resources(
         if not followers and not sized:
             if device is not None:
                 raise BuildError(
-                    f"device is {device!r}, where a model computes, and there is none here. Leave --device out."
+                    f"device is {device!r}, but no set needs a model, which would compute there. Leave --device out."
                 )
             return resources
         use = "Images have a model's size"
@@ -91,7 +91,7 @@ def refuse_small_textures(maker: SetMaker, sets: Iterable[SetSpec], shapes: Iter
     if problems:
         raise BuildError(
             f"These frost textures of {textures.origin[1]} are too small (height x width):\n{listed(list(problems))}\n"
-            "Give larger pictures of frost, or leave --frost-textures out for corruptset's own. Nothing was written."
+            "Give larger images of frost, or leave --frost-textures out for corruptset's own. Nothing was written."
         )
 
 

@@ -18,8 +18,7 @@ from ..sources.check import Checked
 from ..sources.decoding import UNREAD_SUFFIXES
 from ..sources.image_listing import IMAGE_SUFFIXES
 from ..sources.mask_images import folder_counts
-from ..sources.source import Source
-from .builds import Build
+from ..sources.source import Sample, Source
 from .options import BuildOptions
 
 _FOR_ANNOTATED = "detection-c"
@@ -113,9 +112,11 @@ def moving(sets: Iterable[SetSpec]) -> list[str]:
     return sorted({t.corruption for s in sets for t in s.stages if not get_corruption(t.corruption).preserves_geometry})
 
 
-def notes_on_annotations(spec: Build) -> tuple[str, ...]:
-    """Return what a user of boxes and masks should know of a build."""
-    notes, source = [], spec.source
+def notes_on_annotations(
+    source: Source, selected: Sequence[Sample], sets: Sequence[SetSpec], *, recipe: Recipe, kind: str
+) -> list[str]:
+    """Return what a user of boxes and masks should know of a build, whose preprocessing is of some kind."""
+    notes = []
     if source.scheme == "tree":
         suffixes = {path: path.lower().rpartition(".")[2] for path in source.other_files}
         names = [sample.path or sample.id for sample in source.samples]
@@ -133,21 +134,21 @@ def notes_on_annotations(spec: Build) -> tuple[str, ...]:
                 f"Images in formats that are not read ({formats}): {len(unread):,}, in {folder_counts(unread)}. They "
                 "are copied unchanged; to corrupt them, convert them to PNG or JPEG first."
             )
-    if moved := moving(spec.chosen(spec.asked)):
+    if moved := moving(sets):
         notes.append(f"{', '.join(moved)}: content moves, and boxes and masks are not moved with it.")
     if source.other_files:
         notes.append(
             f"{len(source.other_files):,} other files of the source, {size(source.other_bytes())}, are copied as they "
             "are."
         )
-        if len(spec.selected) < len(source.samples):
-            named = f"They may name {len(source.samples)} images, of which {len(spec.selected)} are built"
+        if len(selected) < len(source.samples):
+            named = f"They may name {len(source.samples)} images, of which {len(selected)} are built"
             notes.append(f"{named}: give tools the ids of those that are there.")
-        if spec.preprocessing.kind != "none":
+        if kind != "none":
             notes.append(
-                f"The recipe {spec.name} makes images of another size ({spec.preprocessing.kind}); boxes and masks in "
+                f"The recipe {recipe.name} makes images of another size ({kind}); boxes and masks in "
                 "those files are in pixels of the images as they were. detection-c keeps sizes."
             )
     if source.left_out:
         notes.append(f"{first_few(source.left_out)}: not copied, because the data set has files of its own there.")
-    return tuple(notes)
+    return notes

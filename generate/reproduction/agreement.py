@@ -20,7 +20,7 @@ from ...manifests.records.models import ImageRecord, Manifest
 from ...manifests.records.report import Progress
 from ...pixels import pixel_digest
 from ..pixels.encoding import Encoding, encoding_of
-from ..plan.builds import Build
+from ..plan.builds import CheckedBuild
 from ..sources.source import BadSample, Sample, Source
 
 PIXEL_LIBRARIES = ("numba", "numpy", "opencv-python-headless")
@@ -132,19 +132,19 @@ def _revision_problems(manifest: Manifest) -> Iterator[str]:
         yield from sorted(problems)
 
 
-def refuse_unrecorded_resources(data: DataSet, build: Build) -> None:
+def refuse_unrecorded_resources(data: DataSet, build: CheckedBuild) -> None:
     """Raise `VerificationError` if frost's textures or the model are not those of the data set.
 
     Torch, device and batch may be others.
     """
-    manifest, here = data.manifest, build.resources(build.asked)
+    manifest, here = data.manifest, build.header_of(build.asked)
     # which texture an image gets follows from how many there are and from their order, too
-    if here["textures"] and [t["sha256"] for t in here["textures"]] != [t.sha256 for t in manifest.textures]:
+    if here.textures and [t.sha256 for t in here.textures] != [t.sha256 for t in manifest.textures]:
         raise VerificationError(
             f"{data.name} was made with other frost textures than these. Give the directory of textures that it was "
             "built with (frost_textures), or install the release of corruptset that made it."
         )
-    for recorded, given in zip(manifest.surrogates, here["surrogates"], strict=False):
+    for recorded, given in zip(manifest.surrogates, here.surrogates, strict=False):
         if problems := [
             f"{k}: recorded {recorded.get(k)!r}, given {given.get(k)!r}"
             for k in sorted((recorded.keys() | given.keys()) - {"torch", "device", "batch"})

@@ -20,7 +20,7 @@ from ...manifests.records.digests import sha256_file
 from ...manifests.records.models import Manifest
 from ...manifests.records.report import Problem, Progress, printable
 from ...workers import Workers
-from ..plan.builds import Build
+from ..plan.builds import CheckedBuild
 from ..plan.job import Job
 from ..plan.parts import Part
 from ..sinks.containers import Kind
@@ -69,7 +69,7 @@ class Mending:
         return opened_source(self.data, self.options)
 
     @cached_property
-    def build(self) -> Build:
+    def build(self) -> CheckedBuild:
         """The build, with all its sets, and the samples as they are recorded."""
         held_to_records(self.data, self.source, self.source.fingerprint)
         return recorded_build(self.data, self.options, source=self.source)

@@ -39,7 +39,7 @@ def open(
         files.
     source : str or Source, optional
         The source that the dataset was built from, such as ``"imagenet:/data"`` (docs/sources.md). Each image is made
-        from it when it is asked for, and no stored image is read. The pixels are equal to the stored ones.
+        from it when you access it, and no stored image is read. The pixels are equal to the stored ones.
     check : {"first", "each", "never"}
         With `source`, which images are compared with their digests: the first of every set and every thousandth, all,
         or none. With ``"never"``, an image of the source is compared when it is read, and not before.

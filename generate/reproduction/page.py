@@ -81,7 +81,7 @@ def page(
     StoreError
         A URL is given for a local folder.
     ParameterError
-        `out` lies in a data set, or does not end in .html.
+        `out` is inside a dataset, or does not end in .html.
     BuildError
         The dataset is a part of one.
     MachineError
@@ -109,7 +109,7 @@ def clean_images(data: DataSet, options: RemakeOptions) -> CleanOf | None:
     Raises
     ------
     SourceError
-        The source cannot be read, or is another one; also later, when an image is asked for.
+        The source cannot be read, or is another one; also later, when an image is read.
     """
     if "clean" in data or (options.source is None and data.manifest.source.name != "sample"):
         return None

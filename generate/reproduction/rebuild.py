@@ -26,7 +26,7 @@ from ..sources.source import Source
 from ..work.sidecars import read_sidecar
 from .agreement import PIXEL_LIBRARIES, library_advice
 from .inputs import RemakeOptions, release_folder
-from .recorded_build import recorded_build, specs_of
+from .recorded_build import RecordedPlan, recorded_build, specs_of
 
 ENOUGH = 1000
 """After so many images that differ, the rest is not made."""
@@ -149,7 +149,7 @@ def rebuild(
             jobs=jobs,
         )
         release = read_release(data, [s.id for s in choose_sets(specs_of(data.manifest), sets)])
-        build = recorded_build(data, remake, sets=sets)
+        build = RecordedPlan(data, recorded_build(data, remake, sets=sets))
         try:
             built = make_build(
                 build, directory, progress_function(progress), ReleaseComparison(release, place.directory)

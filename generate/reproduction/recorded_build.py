@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from ...corruptions.plugins import plugins_of
@@ -11,13 +12,13 @@ from ...corruptions.stages import Stage
 from ...errors import SourceError, VerificationError, listed
 from ...manifests.paths import PAGE
 from ...manifests.reader import DataSet
-from ...manifests.records.models import Manifest
-from ..commit.identity import identity_of
+from ...manifests.records.models import Header, Manifest
 from ..pixels.encoding import parse_encoding
 from ..pixels.preprocessing import parse_preprocessing
-from ..plan.builds import Build
+from ..plan.build_plan import mean_size
+from ..plan.builds import CheckedBuild, judge_of
+from ..plan.final_samples import refuse_unusable
 from ..plan.job import CheckedSample
-from ..plan.recipe_build import mean_size
 from ..plan.regions import RegionSamples, RegionStore
 from ..plan.resources import load_resources
 from ..plan.tree import SetMaker
@@ -25,8 +26,7 @@ from ..recipes.choice import choose_sets
 from ..recipes.region_table import RegionTable, parse_region_table
 from ..recipes.set_spec import SetSpec
 from ..regions.region_source import Region, RegionSource
-from ..sinks.containers import storage_of
-from ..sources.check import Checked, check
+from ..sources.check import Checked, Judge, check
 from ..sources.selection import recorded_hold_out, select, spread
 from ..sources.source import GROUPED_SOURCES, SPLIT_SOURCES, BadSample, Sample, Source, named_source, open_source
 from .agreement import (
@@ -50,7 +50,7 @@ def recorded_build(
     source: Source | None = None,
     side: int | None = None,
     named_alike: bool = True,
-) -> Build:
+) -> CheckedBuild:
     """Return the build of a data set's records, once the source, code and resources agree.
 
     Parameters
@@ -103,47 +103,92 @@ def recorded_build(
     selected = tuple(
         s if s.group is not None else replace(s, group=r.group) for s, r in zip(found, data.samples, strict=True)
     )
-    table, identity, containers = _regions(manifest, "table"), identity_of(manifest), manifest.encoding["containers"]
-    build = Build(
-        name=manifest.name,
-        version=manifest.version,
+    samples = [CheckedSample(s, r.sha256, r.width, r.height) for s, r in zip(selected, data.samples, strict=True)]
+    build = CheckedBuild(
+        header=manifest.header,  # a source in another form may have other folders
         source=source,
-        classes=tuple(manifest.classes),  # a source in another form may have other folders
-        selected=selected,
-        samples=[CheckedSample(s, r.sha256, r.width, r.height) for s, r in zip(selected, data.samples, strict=True)],
+        samples=samples,
         sets=tuple(specs),
         asked=tuple(s.id for s in asked),
         preprocessing=preprocessing,
         encoding=parse_encoding(manifest.encoding),
-        storage=storage_of(containers),
         maker=SetMaker(side, manifest.seed, manifest.coupling, manifest.scale, resources, plugins),
-        plugins=[record.as_json() for record in manifest.plugins],
-        metrics=identity["metrics"],
+        plugins=manifest.plugins,
         image_size=mean_size([preprocessing.size(r.width, r.height) for r in data.samples]),
         workers=options.workers,
-        accept=lambda found, _: _accept(data, build, found),
-        identity=identity,
-        regions=None if table is None else RegionStore(table, "table"),
+        stored_table=_regions(manifest, "table"),
         page=any(file.path == PAGE for file in manifest.files),
     )
     refuse_unrecorded_resources(data, build)
     return build
 
 
-def _accept(data: DataSet, build: Build, found: Checked) -> tuple[list[tuple[str, str]], list[str]]:
-    """Hold the checked samples, then a few clean images, against the records."""
-    bad, good = dict(found.bad), {sample.id: sha256 for sample, sha256, *_ in found.good}
+@dataclass(frozen=True)
+class RecordedPlan:
+    """The build of a manifest, before the images of its source are checked."""
 
-    def seen(sample: Sample) -> str:
-        if sample.id not in good:
-            raise BadSample(bad.get(sample.path or sample.id, "cannot be used"))
-        return good[sample.id]
+    data: DataSet
+    build: CheckedBuild
+    """The build of the samples as they are recorded."""
 
-    held_to_records(data, build.source, seen)
-    for index in spread(range(len(build.samples)), PROBED):
-        if difference := clean_difference(data, index, build.clean(index)):
-            raise VerificationError(f"{data.name}: {difference} Nothing was written.")
-    return [(e.path, e.reason) for e in data.manifest.excluded], []
+    @property
+    def folder(self) -> str:
+        """The name of the dataset's folder, ``<name>-<version>``."""
+        return self.build.header.folder
+
+    @property
+    def source(self) -> Source:
+        """The source of the images."""
+        return self.build.source
+
+    @cached_property
+    def selected(self) -> tuple[Sample, ...]:
+        """The samples that are to be checked."""
+        return tuple(c.sample for c in self.build.samples)
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """The ids of the sets that are asked for."""
+        return self.build.asked
+
+    @property
+    def workers(self) -> int:
+        """The number of worker processes."""
+        return self.build.workers
+
+    @property
+    def size_problem(self) -> Judge:
+        """The function that returns the reason to reject an image size."""
+        table = self.build.stored_table
+        return judge_of(self.build.preprocessing, None if table is None else RegionStore(table, "table"))
+
+    @property
+    def stored_bytes(self) -> int:
+        """The estimated bytes of one image in all containers together."""
+        return self.build.stored_bytes
+
+    @property
+    def header(self) -> Header:
+        """The header of the build."""
+        return self.build.header
+
+    def checked(self, found: Checked) -> CheckedBuild:
+        """Return the build, once the checked samples and a few clean images agree with the records."""
+        data = self.data
+        bad, good = dict(found.bad), {sample.id: sha256 for sample, sha256, *_ in found.good}
+
+        def seen(sample: Sample) -> str:
+            if sample.id not in good:
+                raise BadSample(bad.get(sample.path or sample.id, "cannot be used"))
+            return good[sample.id]
+
+        held_to_records(data, self.source, seen)
+        for index in spread(range(len(self.selected)), PROBED):
+            if difference := clean_difference(data, index, self.build.clean(index)):
+                raise VerificationError(f"{data.name}: {difference} Nothing was written.")
+        build = self.build.with_samples(tuple(CheckedSample(*entry) for entry in found.good))
+        refuse_unusable(build)
+        return build
 
 
 def specs_of(manifest: Manifest) -> list[SetSpec]:

@@ -23,7 +23,7 @@ from ...manifests.records.report import Progress
 from ...manifests.release.release import has_rows, read_release
 from ...pixels import pixel_digest
 from ...progress import progress_function, shows_progress
-from ..plan.builds import Build
+from ..plan.builds import CheckedBuild
 from ..plan.parts import batches
 from ..plan.tree import Node
 from ..sources.source import Source
@@ -108,7 +108,7 @@ class VirtualImages:
         return DataSet(self.path)
 
     @cached_property
-    def build(self) -> Build:
+    def build(self) -> CheckedBuild:
         """The build that the records are of, with the sets that can be made."""
         refuse_unrecorded_code(self.data)
         makeable = [s.id for s in specs_of(self.data.manifest) if not s.needs_surrogate]
@@ -141,7 +141,7 @@ class VirtualImages:
             if self.check == "each" or (self.check == "first" and (index % EVERY == 0 or record.id not in self._begun)):
                 self._begun.add(record.id)
                 self._compare(record.id, index, image)
-            encoding = self.build.encoding_of(self.build.selected[index])
+            encoding = self.build.encoding_of(self.build.samples[index].sample)
             yield image if encoding.lossless else decode(encoding.encode(image), encoding.format)
 
     def _compare(self, set_id: str, index: int, image: Pixels) -> None:

@@ -69,14 +69,3 @@ _KINDS: Mapping[Storage, Sequence[Kind]] = {"folder": ["files"], "hdf5": ["shard
 def make_sinks(storage: Storage, *, encoding: Encoding, classes: Sequence[ClassRecord], title: str) -> tuple[Sink, ...]:
     """Return the containers of a storage."""
     return tuple(Sink(kind, encoding, tuple(c.folder for c in classes), title) for kind in _KINDS[storage])
-
-
-def containers_of(sinks: Sequence[Sink]) -> tuple[str, ...]:
-    """Return the ``containers`` of a manifest."""
-    return tuple(sink.container for sink in sinks)
-
-
-def storage_of(containers: Sequence[str]) -> Storage:
-    """Return the storage that a manifest's ``containers`` describe."""
-    known: dict[tuple[str, ...], Storage] = {("folder",): "folder", ("hdf5",): "hdf5", ("folder", "hdf5"): "both"}
-    return known[tuple(containers)]

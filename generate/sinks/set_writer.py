@@ -45,7 +45,7 @@ class SetWriter:
         self.shard: FileRecord | None = None
         """The set's shard."""
         self.byte_count = 0
-        """Of the images, as they are stored."""
+        """The bytes of the stored images."""
         self.file_count = len(sinks) * run.count
         """The number of files and rows of shards."""
         self._set_id, self._run, self._directory, self._samples = set_id, run, directory, samples
@@ -58,7 +58,7 @@ class SetWriter:
         self._rows: NDArray[np.uint8] | None = None
         """All images of the run, (N, H, W, C), where a sink keeps pixels until `finish`."""
         self._folders: set[str] = set()
-        """Those of image files that are there."""
+        """The folders of image files that exist."""
         self._measured, self._multiscale = measured, multiscale
         self._missing = run.count
 
@@ -115,7 +115,7 @@ class SetWriter:
 
     @property
     def whole(self) -> bool:
-        """Say whether all images are there."""
+        """Return whether all images were added."""
         return not self._missing
 
     def finish(self) -> None:
@@ -165,7 +165,7 @@ class SetWriter:
 def write_file(path: str, data: bytes) -> None:
     """Write one image in a few system calls.
 
-    What is there is not emptied first: where two workers make one part, as after one was thought dead, no reader ever
+    An existing file is not emptied first. If two workers make the same part, because one was thought dead, no reader
     sees half an image.
     """
     fd = open_unlinked(path, os.O_WRONLY | os.O_CREAT)

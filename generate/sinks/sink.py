@@ -1,4 +1,4 @@
-"""What sinks share: runs of samples, records of images, and estimates of their bytes."""
+"""Runs of samples, records of stored images, and rough estimates of their bytes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Run:
 
     @property
     def count(self) -> int:
-        """How many samples."""
+        """The number of samples."""
         return self.stop - self.first
 
 

@@ -228,7 +228,7 @@ def problems(wanted: Mapping[str, str], file: str | None) -> list[str]:
     except BuildError as e:
         found.append(str(e))
     try:
-        job.build.clean(0)
+        job.clean(0)
     except (OSError, CorruptsetError) as e:
         found.append(
             f"it does not see the source as this machine does ({e}): the source must have the same path on all machines"
@@ -255,7 +255,7 @@ def make(wanted: Mapping[str, str], file: str, run: int, first: int, stop: int, 
                 )
                 with locked(kernel_folder() / f"compiling-{host}", busy, wait_s=COMPILE_S):
                     job = job_of(Path(file))
-                    warm_up(job.sets.values(), job.build.maker)
+                    warm_up(job.sets.values(), job.maker)
                 cv2.setNumThreads(1)  # each worker has one core
                 _fit.add(file)
             process(job_of(Path(file)), Part(Run(run, first, stop), tuple(sets)))

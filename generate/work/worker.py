@@ -74,18 +74,18 @@ def make_part(
 
     `clean` are the clean images of its run, if they are loaded already.
     """
-    build, run = job.build, part.run
+    run = part.run
     images, digests = clean or clean_images(job, run)
-    samples = [checked.sample for checked in build.samples[run.first : run.stop]]
+    samples = [checked.sample for checked in job.samples[run.first : run.stop]]
     specs = [job.sets[s] for s in part.sets]
-    tree = build.maker.tree(specs)
+    tree = job.maker.tree(specs)
     writers = {
         set_id: SetWriter(
             set_id,
             run,
             job.sinks,
             directory=None if job.in_memory else job.directory,
-            encoding=build.encoding,
+            encoding=job.encoding,
             samples=samples,
             measured=job.measured,
             multiscale=job.multiscale,
@@ -99,7 +99,7 @@ def make_part(
         stack.callback(thread.shutdown, cancel_futures=True)
         for positions in batches(images):
             batch, chosen = np.stack([images[p] for p in positions]), [samples[p] for p in positions]
-            for set_id, corrupted in build.maker.images(tree, batch, [s.id for s in chosen], [s.label for s in chosen]):
+            for set_id, corrupted in job.maker.images(tree, batch, [s.id for s in chosen], [s.label for s in chosen]):
                 check_wanted(job)
                 writers[set_id].add(positions, corrupted, batch)
                 on_images(len(positions))
@@ -152,8 +152,7 @@ def clean_images(job: Job, run: Run) -> Clean:
     key = job.token, run.number
     if key not in _clean:
         forget()  # frees the memory before other images are loaded
-        build = job.build
-        images = [load_clean(build.loader, c, build.preprocessing) for c in build.samples[run.first : run.stop]]
+        images = [load_clean(job.source, c, job.preprocessing) for c in job.samples[run.first : run.stop]]
         _clean[key] = images, [pixel_digest(image) for image in images]
     return _clean[key]
 

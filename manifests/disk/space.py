@@ -30,6 +30,15 @@ def check_space(directory: Path, needed: int, what: str, advice: str) -> None:
         raise MachineError(f"{directory} has {size(usage.free)} free, and {what} needs about {size(needed)}. {advice}")
 
 
+def free_bytes(directory: Path) -> float:
+    """Return the number of free bytes at a directory, which need not exist yet.
+
+    It is infinite on file systems without a size, such as /proc.
+    """
+    usage = shutil.disk_usage(_existing(directory))
+    return usage.free if usage.total else float("inf")
+
+
 def same_disk(one: Path, other: Path) -> bool:
     """Return whether files of one place can be linked into another place, which need not exist yet."""
     return _existing(one).stat().st_dev == _existing(other).stat().st_dev

@@ -1,4 +1,4 @@
-"""Files of a release on the network, read from any byte on."""
+"""Addresses of releases, and reading their files from web servers."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from ..release.archives import CHUNK
 from ..release.bag import INDEX
 
 SILENCE_S = 60.0
-"""How long a server may say nothing before the connection counts as cut."""
+"""Seconds without data after which a connection is closed."""
 HUB = "hf://"
 _AGAIN = (408, 416, 425, 429, 500, 502, 503, 504)
 
 
 class Unreachable(MachineError):
-    """A server that does not answer or fails; after `wait` seconds another try may succeed."""
+    """A server does not answer or fails. Another attempt may succeed after `wait` seconds."""
 
     def __init__(self, message: str, *, wait: float = 0.0) -> None:
         super().__init__(message)
@@ -38,11 +38,11 @@ HOST = re.compile(
     r"(?P<port>:\d+)?(?:[/?].*)?)",
     re.IGNORECASE,
 )
-"""An address on the web whose scheme is missing or cut."""
+"""A web address whose scheme is missing or misspelt."""
 
 
 def hub_address(url: str) -> tuple[str, str]:
-    """Return the repository and revision of ``hf://datasets/USER/NAME[@REVISION]``, or raise ReleaseError.
+    """Return the repository and revision of ``hf://datasets/USER/NAME[@REVISION]``, or raise `ReleaseError`.
 
     Examples
     --------
@@ -56,14 +56,14 @@ def hub_address(url: str) -> tuple[str, str]:
 
 
 def hub_files(url: str) -> str:
-    """Return the URL that the files of a data set on the hub lie below."""
+    """Return the URL of the folder with the files of a dataset on the Hub."""
     repository, revision = hub_address(url)
     endpoint = os.environ.get("HF_ENDPOINT", "https://huggingface.co").rstrip("/")
     return f"{endpoint}/datasets/{repository}/resolve/{quote(revision, safe='')}"
 
 
 def remote_of(address: str) -> HttpRemote | Store:
-    """Return the release at a URL, that of its folder or of its archives.json."""
+    """Return the release at a URL, which is that of its folder or of its archives.json."""
     if "://" not in address:
         local = f"For a release on this machine, name its folder: corruptset unpack {address} --out DIR"
         web = HOST.fullmatch(address)
@@ -86,7 +86,7 @@ def remote_of(address: str) -> HttpRemote | Store:
 
 
 class HttpRemote:
-    """A release on a web server; `name` has neither password nor query."""
+    """A release on a web server. Its `name` contains neither a password nor a query."""
 
     def __init__(self, url: str, *, token: str | None = None, name: str | None = None) -> None:
         parts = urlsplit(url)
@@ -101,12 +101,17 @@ class HttpRemote:
 
     @contextmanager
     def open(self, path: str, start: int = 0) -> Iterator[Reply]:
-        """Open a file at a byte.
+        """Open a file at a byte offset.
 
-        Unreachable: another try may succeed. ReleaseError: it is not there, or may not be read.
+        Raises
+        ------
+        Unreachable
+            The request failed, but another attempt may succeed.
+        ReleaseError
+            The file does not exist, or access is denied.
         """
         where = f"{self.name}/{path}"
-        # compressed on the way, a file would have other bytes and no ranges
+        # a server that compresses files would send other bytes, and no ranges
         headers = {"Accept-Encoding": "identity", "User-Agent": "corruptset"}
         url = urlunsplit(self._parts._replace(path=f"{self._parts.path}/{quote(path)}"))
         request = Request(url, headers={**headers, "Range": f"bytes={start}-"} if start else headers)
@@ -119,13 +124,13 @@ class HttpRemote:
                 r"bytes ([0-9]{1,18})-[0-9]{1,18}/([0-9]{1,18})", response.headers.get("Content-Range", "")
             )
             if response.status == 206 and span is None:
-                raise Unreachable(f"{where}: the server answers with a part and does not say which")
+                raise Unreachable(f"{where}: the server answers with a part without stating its position")
             first, total = (int(span[1]), int(span[2])) if span else (0, _number(response, "Content-Length"))
             yield Reply(first, total, _chunks(response, where))
 
 
 def _number(response: Any, header: str) -> int | None:
-    """Return the number in a header; None for anything else, and for a number that no file size or wait has."""
+    """Return the number in a header, or None if it is missing or too large."""
     text = response.headers.get(header, "")
     return int(text) if re.fullmatch("[0-9]{1,18}", text) else None
 
@@ -138,7 +143,7 @@ def _chunks(response: Any, where: str) -> Iterator[bytes]:
 
 @contextmanager
 def _named(where: str) -> Iterator[None]:
-    """Turn the standard library's errors into ours, which say where and whether to try again."""
+    """Convert errors of the standard library into `Unreachable` or `ReleaseError`, with the address."""
     try:
         yield
     except HTTPError as e:
@@ -148,26 +153,26 @@ def _named(where: str) -> Iterator[None]:
             raise Unreachable(f"{where}: the server answers {e.code}", wait=wait) from None
         raise ReleaseError(
             f"{where} cannot be read: the server answers {e.code} ({e.reason}). Check the address, that of the folder "
-            f"with {INDEX}; a private data set of the hub needs a token in HF_TOKEN."
+            f"with {INDEX}. A private dataset on the Hub needs a token in HF_TOKEN."
         ) from None
     except (URLError, OSError, http.client.HTTPException) as e:
         reason = e.reason if isinstance(e, URLError) else e
         if isinstance(reason, ssl.SSLCertVerificationError):
             raise ReleaseError(
-                f"{where}: the server's certificate is not trusted ({reason.verify_message}). Nothing was taken."
+                f"{where}: the server's certificate is not trusted ({reason.verify_message}). Nothing was downloaded."
             ) from None
         raise Unreachable(f"{where}: {str(reason) or type(reason).__name__}") from None
-    except ValueError as e:  # of an address that a server redirects to
-        raise ReleaseError(f"{where} is redirected to what is no web address ({e}). Check the address.") from None
+    except ValueError as e:  # the server redirects to an invalid address
+        raise ReleaseError(f"{where} is redirected to an invalid web address ({e}). Check the address.") from None
 
 
 class _Redirects(HTTPRedirectHandler):
-    """Redirects that are followed: https to https, credentials to the same host only."""
+    """Follow redirects, but not from https to http, and send credentials only to the same host."""
 
     def redirect_request(
         self, req: Request, fp: IO[bytes], code: int, msg: str, headers: http.client.HTTPMessage, newurl: str
     ) -> Request | None:
-        fp.close()  # else its body is read to the end, which may never come
+        fp.close()  # otherwise its body would be read to the end, which may never come
         before, after = urlsplit(req.full_url), urlsplit(newurl)
         if before.scheme == "https" and after.scheme != "https":
             raise ReleaseError(

@@ -1,4 +1,4 @@
-"""Downloads of a release's files, several at once, each from where an earlier call stopped."""
+"""Download files of a release, several at the same time, and resume interrupted downloads."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ from ..release.bag import INDEX_CAP, IndexedFile
 from .addresses import HttpRemote, Unreachable
 
 ATTEMPTS = 6
-"""In a row that bring less than `CHUNK` bytes more than were ever here; then the server counts as gone."""
+"""Number of consecutive attempts without progress (at least `CHUNK` new bytes) after which a download fails."""
 FIRST_WAIT_S = 0.5
 LONGEST_WAIT_S = 30.0
 STALLED_S = 900.0
-"""Without a byte of any file for so long, the server counts as gone: one that sends a header for ever never falls
-silent.
+"""Seconds without a byte of any file after which downloads fail. A server that sends headers forever would otherwise
+never time out.
 """
 T = TypeVar("T")
 Remote = HttpRemote | Store
 Counted = Callable[[int], None]
-"""Told how many bytes more (or, where a file begins again, fewer) are here."""
+"""Callback that takes the number of new bytes, which is negative if a download starts from the beginning again."""
 
 
 class WrongBytes(VerificationError):
-    """A server has other bytes of a file than recorded."""
+    """A file on a server has other bytes than recorded."""
 
 
 class Unrecorded(NamedTuple):
-    """A small file that no record names, as the index is: each try begins again."""
+    """A small file without a record, such as the index. Each attempt downloads it from the beginning."""
 
     path: str
     bytes: None = None
@@ -52,10 +52,16 @@ class Unrecorded(NamedTuple):
 def download(
     remote: Remote, file: IndexedFile | Unrecorded, out: IO[bytes], counted: Counted, stop: threading.Event
 ) -> None:
-    """Bring a file to the end of an open one, which may have its beginning.
+    """Download a file to an open file, which may already contain its beginning.
 
-    WrongBytes: the server has other bytes than recorded; they are removed. Unreachable: it failed `ATTEMPTS` times in a
-    row; what is here stays for the next call. ReleaseError: it refuses.
+    Raises
+    ------
+    WrongBytes
+        The server has other bytes than recorded. They are removed.
+    Unreachable
+        `ATTEMPTS` consecutive attempts failed. The downloaded bytes are kept for the next call.
+    ReleaseError
+        The server denies access, or the file does not exist.
     """
     have = out.seek(0, os.SEEK_END)
     counted(have)
@@ -65,13 +71,12 @@ def download(
             if file.bytes is None or out.tell() < file.bytes:
                 joined = _receive(remote, file, out, counted, stop) > 0
         except Unreachable as e:
-            # what is thrown away and fetched again is no progress: a server that never gets to the end would be asked
-            # for ever
+            # bytes that are downloaded again do not count as progress, so that the number of attempts is limited
             have = out.tell()
             failures, best = 1 if have - best >= CHUNK else failures + 1, max(best, have)
             if failures >= ATTEMPTS:
                 raise Unreachable(
-                    f"{e}; {failures} tries in a row failed. What was fetched stands: the same command goes on."
+                    f"{e}; {failures} attempts failed. To resume the download, run the same command again."
                 ) from None
             wait = FIRST_WAIT_S * 2 ** (failures - 1) * random.uniform(0.5, 1)
             stop.wait(min(LONGEST_WAIT_S, max(e.wait, wait)))
@@ -85,7 +90,7 @@ def download(
         _empty(out, counted)
         if begun_again or not joined:
             raise WrongBytes(
-                f"{remote.name}/{file.path} has {sha256}, recorded is {file.sha256}. Its bytes were not kept."
+                f"{remote.name}/{file.path} has {sha256}, but {file.sha256} is recorded. Its bytes were not kept."
             )
         begun_again = True  # pieces of two versions of the file
 
@@ -93,15 +98,15 @@ def download(
 def _receive(
     remote: Remote, file: IndexedFile | Unrecorded, out: IO[bytes], counted: Counted, stop: threading.Event
 ) -> int:
-    """Take what one reply has of the rest; return at which byte it began."""
+    """Append the bytes of one reply, and return the offset of its first byte."""
     where, most = f"{remote.name}/{file.path}", INDEX_CAP if file.bytes is None else file.bytes
     if file.bytes is None:
         _empty(out, counted)
     with remote.open(file.path, out.tell()) as reply:
-        if reply.start != out.tell():  # no ranges here
+        if reply.start != out.tell():  # the server does not support ranges
             _empty(out, counted)
         if reply.start != out.tell():
-            raise Unreachable(f"{where}: the server answers with another part than was asked for")
+            raise Unreachable(f"{where}: the server answers with another part than requested")
         has = reply.total if None not in (reply.total, file.bytes) and reply.total != file.bytes else None
         for chunk in reply.chunks if has is None else ():
             if stop.is_set():
@@ -125,7 +130,7 @@ def _empty(out: IO[bytes], counted: Counted) -> None:
 
 
 def small_file(remote: Remote, path: str) -> bytes:
-    """Return a file that no record names; errors are those of `download`."""
+    """Return the content of a small file without a record. The errors are those of `download`."""
 
     def bring(out: BytesIO, counted: Counted, stop: threading.Event) -> None:
         download(remote, Unrecorded(path), out, counted, stop)
@@ -137,7 +142,7 @@ def small_file(remote: Remote, path: str) -> bytes:
 def download_all(
     remote: Remote, files: Sequence[tuple[IndexedFile, Path]], connections: int, told: Counted
 ) -> Generator[tuple[IndexedFile, Path], None, None]:
-    """Bring files to their places, several at once; yield each as it is whole."""
+    """Download several files at the same time, and yield each when it is complete."""
 
     def bring(task: tuple[IndexedFile, Path], counted: Counted, stop: threading.Event) -> None:
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
@@ -150,9 +155,9 @@ def download_all(
 def in_threads(
     tasks: Sequence[T], do: Callable[[T, Counted, threading.Event], None], at_once: int, told: Counted
 ) -> Generator[T, None, None]:
-    """Do tasks, several at once; yield each as it is done.
+    """Run tasks in threads, and yield each when it is done.
 
-    The first error stops all. While the caller has one of them, at most `at_once` others come, or wait for it.
+    The first error stops all tasks. While the caller handles one, at most `at_once` others run or wait.
     """
     stop, counting, heard = threading.Event(), threading.Lock(), time.monotonic()
     finished: SimpleQueue[tuple[T, BaseException | None]] = SimpleQueue()

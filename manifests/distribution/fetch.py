@@ -1,4 +1,4 @@
-"""A published release fetched: downloaded, checked, unpacked and verified, then put in place."""
+"""Fetch a published release: download, check, unpack and verify it, and move it to its place."""
 
 from __future__ import annotations
 
@@ -31,29 +31,29 @@ from .addresses import remote_of
 from .download import Remote, WrongBytes, download_all, small_file
 
 CONNECTIONS = 4
-"""Files that are fetched at the same time."""
+"""Number of files that are downloaded at the same time."""
 
 
 @dataclass(frozen=True)
 class Fetched:
-    """What `fetch` brought.
+    """The result of `fetch`.
 
     Attributes
     ----------
     path : Path
-        The data set; with `packed`, the folder of archives.
+        The dataset, or with `packed` the folder of archives.
     digest : str
-        The data set's.
+        The digest of the dataset.
     sets : list of str
-        Ids of the sets that are there; with `packed`, of those in the archives.
+        Ids of the fetched sets, or with `packed` of the sets in the archives.
     absent : list of str
-        Ids of the others.
+        Ids of the other sets of the release.
     archives : list of str
-        Names of the archives that were needed.
+        Names of the archives that contain the sets.
     bytes : int
-        The sizes of those archives, summed.
+        Total size of those archives.
     notes : tuple of str
-        What else a user should know, such as the sets that were fetched without being requested.
+        Notes for the user, for example on sets that were fetched without being requested.
     """
 
     path: Path
@@ -84,31 +84,32 @@ def fetch(
 ) -> Fetched:
     """Fetch a published release: download, check, unpack and verify it.
 
-    The same call resumes an interrupted one. A new data set appears in `out` when it is whole and verified; until then
-    everything lies in a hidden folder there, ``.fetch-<name>``.
+    To resume an interrupted call, make the same call again. A new dataset appears in `out` when it is complete and
+    verified. Until then its files are in the hidden folder ``.fetch-<name>`` in `out`.
 
     Parameters
     ----------
     address : str
-        Of the folder that has archives.json: ``https://...``, ``hf://datasets/USER/NAME[@REVISION]``, ``s3://...``.
+        The address of the folder with archives.json: ``https://...``, ``hf://datasets/USER/NAME[@REVISION]``,
+        ``s3://...``.
     out : path
-        Receives the data set's folder, ``<name>-<version>``. Sets that are there already are kept, and not fetched
-        again.
+        The folder that receives the folder of the dataset, ``<name>-<version>``. Existing sets are kept and not
+        downloaded again.
     sets : sequence of str, optional
-        Patterns of ids and aliases; by default all. Other sets of the same archives come with them.
+        Patterns of ids and aliases. By default all sets are fetched. Other sets in the same archives are fetched too.
     digest : str, optional
-        The expected digest of the data set: any other is refused.
+        The expected digest of the dataset. A release with another digest is refused.
     packed : bool
-        Keep the archives and what is beside them, as `pack` wrote them, and unpack nothing.
+        Keep the archives and their index as `pack` wrote them, without unpacking.
     connections : int
-        Archives that are fetched at the same time.
+        The number of archives that are downloaded at the same time.
     level : {"structure", "sizes", "hashes", "pixels"}
-        How far the data set is verified. Every byte was compared with a hash before.
+        How thoroughly the unpacked dataset is verified. The hash of every archive is always compared.
     jobs : int
-        Processes that verify.
+        The number of processes for verifying.
     progress : callable or bool, optional
-        Called with the step, bytes done and the total. By default a bar is shown in a terminal and in a notebook; False
-        shows none.
+        Called with the step, the number of bytes and their total. By default a progress bar is shown in terminals and
+        notebooks; False disables it.
 
     Returns
     -------
@@ -117,15 +118,15 @@ def fetch(
     Raises
     ------
     ReleaseError
-        There is no release at that address, it may not be read, or something else is where it goes.
+        There is no release at the address, access is denied, or `out` contains something else under its name.
     StoreError
-        The store is not there, or refuses.
+        The object store does not exist or denies access.
     UnknownSet
-        A pattern fits no set.
+        A pattern matches no set.
     VerificationError
-        The digest is another one, or a file has other bytes than recorded; says which. Nothing of it is kept.
+        The digest differs, or a file has other bytes than recorded. The message names the file, which is not kept.
     MachineError
-        The server cannot be reached, or there is too little space; the same call goes on.
+        The server cannot be reached, or there is too little space. The same call resumes.
     """
     check_word("level", level, LEVELS)
     connections, jobs = whole_number("connections", connections), whole_number("jobs", jobs)
@@ -133,13 +134,13 @@ def fetch(
     index = parse_index(small_file(remote, INDEX), f"{remote.name}/{INDEX}")
     if digest is not None and index.digest != digest:
         raise VerificationError(
-            f"{remote.name} has the digest {index.digest}, expected is {digest}. Nothing was fetched."
+            f"{remote.name} has the digest {index.digest}, but {digest} is expected. Nothing was fetched."
         )
     names = {s: [s, *index.aliases.get(s, [])] for archive in index.archives for s in archive.sets}
     if sets is not None and not names:
         raise ReleaseError(
-            f"{remote.name} is a release without images, so --sets can choose none. Leave it out, then `corruptset "
-            "rebuild`."
+            f"{remote.name} is a release without images, so --sets cannot be used. Leave it out, and regenerate the "
+            "images with `corruptset rebuild`."
         )
     chosen = set(names) if sets is None else set(matching_sets(names, sets, remote.name))
     release = _Release(remote, index, out, connections, progress_function(progress))
@@ -156,7 +157,7 @@ def fetch(
 
 @dataclass(frozen=True)
 class _Release:
-    """A release on its way into a folder."""
+    """A release that is being fetched into a folder."""
 
     remote: Remote
     index: ReleaseIndex
@@ -166,16 +167,17 @@ class _Release:
 
     @property
     def work(self) -> Path:
-        """The hidden folder."""
+        """The hidden folder for downloads."""
         return self.out / f".fetch-{self.index.folder}"
 
     @contextmanager
     def downloading(
         self, files: Sequence[IndexedFile], waiting: int = 0
     ) -> Iterator[Generator[tuple[IndexedFile, Path], None, None]]:
-        """Hold the hidden folder, and give files that are whole in it, as they come.
+        """Lock the hidden folder, and yield an iterator of the downloaded files.
 
-        It goes when all went well. `waiting` of them lie there at once, until they are unpacked beside it.
+        The folder is removed at the end if there was no error. Up to `waiting` downloaded files wait there to be
+        unpacked, so space is needed for both the archives and their content.
         """
         busy = f"Another process is at work in {self.work} (`corruptset fetch`). Wait for it to end, or choose "
         with locked(lock_file(self.work), f"{busy}another --out.", remove=True):
@@ -199,9 +201,9 @@ class _Release:
 
 
 def _remove_foreign(path: Path) -> None:
-    """Remove what stands in the place of a file that is being fetched and was not written by an earlier call.
+    """Remove a file at the place of a download if an earlier call cannot have written it.
 
-    A hard link is removed as well, because the file has another name somewhere, and is written to.
+    Hard links are removed as well, because writing to them would change a file elsewhere.
     """
     with suppress(FileNotFoundError):
         found = path.lstat()
@@ -210,11 +212,11 @@ def _remove_foreign(path: Path) -> None:
 
 
 _Found = tuple[Path, list[IndexedArchive], set[str], set[str]]
-"""What is there now: its folder, the archives that were needed, its sets, and all sets of the release."""
+"""The folder of the result, the archives that were needed, the sets in the folder, and all sets of the release."""
 
 
 def _fetch_packed(release: _Release, whole: bool, chosen: set[str]) -> _Found:
-    """Fetch archives and what lies beside them, the index last."""
+    """Fetch archives and the other files of the release, the index last."""
     index, out = release.index, release.out
     archives = [a for a in index.archives if whole or set(a.sets) & chosen]
     missing = [f for f in (*archives, *index.files) if not is_file_as(out / f.path, f.bytes, f.sha256)]
@@ -230,7 +232,7 @@ def _fetch_packed(release: _Release, whole: bool, chosen: set[str]) -> _Found:
 
 
 def _fetch_data_set(release: _Release, whole: bool, chosen: set[str], level: Level, jobs: int) -> _Found:
-    """Fetch, unpack and verify; a new data set comes into place in one step."""
+    """Fetch, unpack and verify a dataset. A new dataset is renamed to its place when it is complete."""
     index, target = release.index, release.out / release.index.folder
     new = not os.path.lexists(target) or (target.is_dir() and not any(target.iterdir()))
     place = release.work / "data" if new else release.out
@@ -254,11 +256,11 @@ def _fetch_data_set(release: _Release, whole: bool, chosen: set[str], level: Lev
         except WrongBytes:
             raise
         except (VerificationError, BuildError) as e:
-            if isinstance(e, BuildError) and not new:  # what stands in the folder, not what is in the archives
+            if isinstance(e, BuildError) and not new:  # the problem is in the existing folder, not in the archives
                 raise
             arriving.close()
             shutil.rmtree(release.work)
-            kept = f"What was checked before stands in {target}; `corruptset verify` says what is wrong."
+            kept = f"Files that were checked before are still in {target}; `corruptset verify` lists the problems."
             raise VerificationError(
                 f"{release.remote.name} was refused: {e}. {'Nothing was kept.' if new else kept}"
             ) from None
@@ -268,16 +270,16 @@ def _fetch_data_set(release: _Release, whole: bool, chosen: set[str], level: Lev
 
 
 def _present(root: Path, release: _Release) -> tuple[set[str], bool]:
-    """Return the sets that earlier calls brought, and whether others are missing."""
+    """Return the sets that are already in a folder, and whether others are missing."""
     noted = load_partial(root, UNPACK_STATE) or load_partial(root)
     if noted is None and not (root / MANIFEST).is_file():
         if root.exists() and {*root.iterdir()} - {root / WORK_FOLDER}:
-            raise ReleaseError(f"{root} exists, and is no data set. Choose another --out.")
+            raise ReleaseError(f"{root} exists and is not a dataset. Choose another --out.")
         return set(), True
     known = noted or load_manifest(root)
     if known.digest != release.index.digest:
         raise ReleaseError(
-            f"{root} holds another data set ({known.digest}) than {release.remote.name}. Remove it, or choose another "
-            "--out."
+            f"{root} contains another dataset ({known.digest}) than {release.remote.name}. Remove it, or choose "
+            "another --out."
         )
     return {s if isinstance(s, str) else s.id for s in known.sets}, noted is not None

@@ -1,4 +1,4 @@
-"""A packed data set published: into a folder, an object store, or onto the hub."""
+"""Publish a packed dataset in a folder, in an object store or on the Hugging Face Hub."""
 
 from __future__ import annotations
 
@@ -21,23 +21,24 @@ from .published_files import LAYOUTS, LayoutName, PublishedFile, limit_notes, op
 
 @dataclass(frozen=True)
 class Publication:
-    """What `publish` sent, or would send.
+    """The result of `publish`.
 
     Attributes
     ----------
     place : str
-        Where to.
+        The destination.
     digest : str
-        The data set's.
+        The digest of the dataset.
     layout : str
+        The layout of the files at the destination.
     done : bool
         False for a dry run.
     files : list of PublishedFile
-        All files of the release at its place, in the order in which they are sent.
+        All files of the release at the destination, in the order in which they are sent.
     there : dict
-        Path -> ``"same"`` or ``"differs"``, of those that were there before.
+        Path -> ``"same"`` or ``"differs"`` for the files that existed before.
     notes : list of str
-        What a person should know of the place's limits.
+        Notes on limits of the destination.
     """
 
     place: str
@@ -50,7 +51,7 @@ class Publication:
 
     @property
     def to_send(self) -> list[PublishedFile]:
-        """The files that were not there as they are."""
+        """The files that did not exist at the destination, or differ there."""
         return [f for f in self.files if self.there.get(f.path) != "same"]
 
     def __repr__(self) -> str:
@@ -77,38 +78,38 @@ def publish(
     date: str | None = None,
     progress: Progress | bool | None = None,
 ) -> Publication:
-    """Publish what `pack` wrote. By default a dry run, which sends nothing.
+    """Publish a folder that `pack` wrote. The default is a dry run, which sends nothing.
 
-    Files that are there with the right size and sha256 are not sent again, so the same call resumes an interrupted one.
-    The index (archives.json) is sent last: without it there is no release at that place.
+    Files that exist at the destination with the right size and sha256 are not sent again. To resume an interrupted
+    call, make the same call again. The index (archives.json) is sent last, and a release is complete only with it.
 
     Parameters
     ----------
     directory : path
         A folder that `pack` wrote.
     to : path or str
-        A folder (``file://`` may stand before it), ``hf://datasets/USER/NAME``, or a URL that fsspec opens, such as
+        A folder (with or without ``file://``), ``hf://datasets/USER/NAME``, or a URL that fsspec opens, such as
         ``s3://bucket/prefix``.
     layout : {"plain", "huggingface", "zenodo"}, optional
-        By default that of the place: "huggingface" for ``hf://``, else "plain". "zenodo" takes a folder: ``files/`` is
-        what to upload, ``zenodo.json`` the metadata of the record.
+        The layout of the files. The default is "huggingface" for ``hf://`` and "plain" for other destinations. "zenodo"
+        writes a folder in which ``files/`` has the files to upload, and ``zenodo.json`` the metadata of the record.
     go : bool
         Send the files.
     replace : bool
-        Overwrite files that are there and differ. Objects of a store are read to be compared.
+        Overwrite files that exist and differ. Objects of a store are read to compare them.
     private : bool
-        Of a data set that is made on the hub.
+        Create the dataset on the Hub as a private one.
     creators : sequence of str
-        ``Family, Given`` or ``Family, Given; Affiliation``; Zenodo needs them.
+        ``Family, Given`` or ``Family, Given; Affiliation``. Zenodo requires them.
     license : str, optional
-        An SPDX id for the record page, such as ``cc-by-4.0``; Zenodo needs it. In croissant.json too.
+        An SPDX id for the record page and croissant.json, such as ``cc-by-4.0``. Zenodo requires it.
     url : str, optional
-        Of the folder that people will read the files from, for croissant.json; on the hub it is known.
+        The URL of the folder from which people will download the files, for croissant.json. On the Hub it is known.
     date : str, optional
-        When it is published, ``YYYY-MM-DD``, for croissant.json.
+        The date of publication, ``YYYY-MM-DD``, for croissant.json.
     progress : callable or bool, optional
-        Called with the step, bytes done and the total. By default a bar is shown in a terminal and in a notebook; False
-        shows none.
+        Called with the step, the number of bytes and their total. By default a progress bar is shown in terminals and
+        notebooks; False disables it.
 
     Returns
     -------
@@ -117,16 +118,16 @@ def publish(
     Raises
     ------
     ReleaseError
-        `directory` was not packed, the layout needs more or has no use for an option, or files at the place differ from
-        those of the release.
+        `directory` was not packed, an option is missing or does not apply to the layout, or files at the destination
+        differ from those of the release.
     IncompleteBuild
-        The pack was interrupted, or archives were not fetched.
+        Packing was interrupted, or not all archives were fetched.
     VerificationError
-        Files of the release are missing or damaged; names all of them.
+        Files of the release are missing or damaged. The message names all of them.
     StoreError
-        The store is not there, or refuses.
+        The object store does not exist or denies access.
     MachineError
-        The place cannot be reached, or has too little space.
+        The destination cannot be reached, or has too little space.
     """
     if layout is not None:
         check_word("layout", layout, LAYOUTS)
@@ -135,7 +136,7 @@ def publish(
     layout = layout or ("huggingface" if target.startswith(HUB) else "plain")
     if layout == "zenodo" and "://" in target.removeprefix("file://"):
         raise ReleaseError(
-            f"A Zenodo record is made from a folder, and {target} is none. Give a folder, then upload what is in it."
+            f"A Zenodo record is prepared in a folder, but {target} is a URL. Give a folder, and upload its files."
         )
     if private and not target.startswith(HUB):
         raise ReleaseError("--private is for hf://; a folder or store has its own permissions. Leave it out.")
@@ -171,7 +172,7 @@ def publish(
 
 
 def _check_archives(release: Path, files: Sequence[PublishedFile], progress: Progress) -> None:
-    """Refuse archives that were damaged since they were packed: nobody could use them."""
+    """Raise `VerificationError` for archives that were damaged after packing."""
     large = [(f, f.content) for f in files if isinstance(f.content, Path)]
     total, done, problems = sum(f.bytes for f, _ in large), 0, []
     for file, path in large:

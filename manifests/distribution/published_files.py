@@ -1,4 +1,4 @@
-"""A packed release, and its files at a place: plain, the hub, a Zenodo record."""
+"""The files of a packed release, and their form at a destination: a folder or store, the Hub, or Zenodo."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ from ..release.parquet import PARQUET, configurations, parquet_files
 LayoutName = Literal["plain", "huggingface", "zenodo"]
 LAYOUTS: tuple[LayoutName, ...] = get_args(LayoutName)
 ZENODO_BYTES = 50_000_000_000
-"""What a Zenodo record takes without a raised quota."""
+"""Size limit of a Zenodo record in bytes, unless the quota is raised."""
 ZENODO_COUNT = 100
-"""Files that it takes."""
+"""Limit on the number of files in a Zenodo record."""
 KEYWORDS = ("corruptset", "robustness", "benchmark", "image corruptions", "image classification")
 SIZES = (
     *("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M"),
     *("10M<n<100M", "100M<n<1B", "1B<n<10B", "10B<n<100B", "100B<n<1T"),
 )
-"""The hub's words for how many images there are: by the digits of the number, up to three first."""
+"""The Hub's categories for the number of images, by its number of digits. The first is for up to three digits."""
 _TEXT_CAP = 1 << 30
-"""Bytes of a small file; the table of a million samples has some 400 MB."""
+"""Limit on the size of a text file in bytes. The table of a million samples has about 400 MB."""
 
 
 Content = bytes | Path
@@ -58,7 +58,7 @@ Content = bytes | Path
 
 @dataclass(frozen=True)
 class PublishedFile:
-    """A file at its place, and its bytes or the file that has them."""
+    """A file at the destination, with its content or the local file that has it."""
 
     path: str
     bytes: int
@@ -74,16 +74,18 @@ def chunks_of(content: Content) -> Iterator[bytes]:
 
 @dataclass(frozen=True)
 class ReleaseFolder:
-    """A release on this disk.
+    """A release in a local folder.
 
     Attributes
     ----------
     path : Path
+        The folder.
     index : ReleaseIndex
+        The content of archives.json.
     manifest : Manifest
-        That of the data set.
+        The manifest of the dataset.
     texts : dict
-        Path -> bytes of all files but archives and the index; with the data set's page, where it is in an archive.
+        Path -> bytes of all files except archives and the index, and of the dataset's page if an archive contains it.
     """
 
     path: Path
@@ -93,15 +95,12 @@ class ReleaseFolder:
 
 
 def open_release_folder(directory: Path | str) -> ReleaseFolder:
-    """Read a folder that `pack` wrote, or raise what `publish` does.
-
-    The archives' sizes are compared, their bytes are not read.
-    """
+    """Read a folder that `pack` wrote, and compare the sizes of its archives. The errors are those of `publish`."""
     root = Path(directory)
     if (root / MANIFEST).exists():
         packed = f"{str(root).rstrip('/')}-release"
         raise ReleaseError(
-            f"{root} is a data set that was not packed. Pack it first:\n  corruptset pack {root} --out {packed}"
+            f"{root} is a dataset that was not packed. Pack it first:\n  corruptset pack {root} --out {packed}"
         )
     if (root / WORK_FOLDER).exists() or ((root / INDEX).exists() and not (root / SHA256SUMS).exists()):
         raise IncompleteBuild(f"{root} holds an interrupted pack. Finish it with the same `corruptset pack` command.")
@@ -150,7 +149,10 @@ def published_files(
 ) -> list[PublishedFile]:
     """Return the files of a layout in the order in which they are sent.
 
-    ReleaseError: it needs creators or a licence.
+    Raises
+    ------
+    ReleaseError
+        The layout needs creators or a licence.
     """
     flat = layout == "zenodo"  # a record has no folders
     paths = {a.name: a.name if flat else a.path for a in release.index.archives}
@@ -194,7 +196,7 @@ def _filled(template: str, release: ReleaseFolder, **words: Any) -> str:
 
 
 def _hub_texts(release: ReleaseFolder, license: str | None, parquet: Sequence[PublishedFile]) -> dict[str, bytes]:
-    """Return README.md with the hub's metadata, and the table of samples as lines."""
+    """Return README.md with the metadata of the Hub, and the table of samples as JSON lines."""
     images, card = sum(s.count for s in release.manifest.sets), release.texts[README].decode()
     readme = _filled(
         "hub.jinja",
@@ -203,7 +205,7 @@ def _hub_texts(release: ReleaseFolder, license: str | None, parquet: Sequence[Pu
         tags=[k.replace(" ", "-") for k in KEYWORDS],
         size=SIZES[max(0, len(str(images)) - 3)],
         configs=configurations(release.manifest, [f.path for f in parquet]) if parquet else [],
-        # a release from the hub has such a head already
+        # a release from the Hub already has this header
         card=re.sub(r"\A---\n.*?^---\n\n", "", card, flags=re.DOTALL | re.MULTILINE),
     )
     table: dict[str, list[Any]] = json.loads(release.texts[TABLE])
@@ -213,7 +215,7 @@ def _hub_texts(release: ReleaseFolder, license: str | None, parquet: Sequence[Pu
 
 
 def _without_folders(release: ReleaseFolder, texts: dict[str, bytes]) -> dict[str, bytes]:
-    """Return texts that are no bag's, and that name archives without a folder."""
+    """Return the texts without those of a BagIt bag, with the names of archives without folders."""
     texts = {path: data for path, data in texts.items() if not re.match("bag|(tag)?manifest-", path)}
     card = texts[README].replace(b"The folder is a BagIt bag; ", b"")
     for start in (f"{release.index.folder}-", "*."):
@@ -222,12 +224,12 @@ def _without_folders(release: ReleaseFolder, texts: dict[str, bytes]) -> dict[st
 
 
 def _zenodo(release: ReleaseFolder, creators: Sequence[str], license: str | None) -> bytes:
-    """Return the metadata of a record, as Zenodo's interface takes it."""
+    """Return the metadata of a record for Zenodo's API."""
     if not creators or license is None:
         raise ReleaseError(
-            "A Zenodo record names its creators and a licence, which a data set does not know: give --creator "
-            "'Family, Given; Affiliation' (once for each) and --license with an SPDX id such as cc-by-4.0. The "
-            f"licence recorded of the source is: {release.manifest.source.license or 'none'}."
+            "A Zenodo record needs creators and a licence, which a dataset does not contain. Give --creator 'Family, "
+            "Given; Affiliation' (once for each) and --license with an SPDX id such as cc-by-4.0. The recorded "
+            f"licence of the source is: {release.manifest.source.license or 'none'}."
         )
     manifest = release.manifest
     named = [[part.strip() for part in f"{given};".split(";")[:2]] for given in creators]
@@ -253,19 +255,19 @@ def _zenodo(release: ReleaseFolder, creators: Sequence[str], license: str | None
 
 
 def limit_notes(files: Sequence[PublishedFile], layout: LayoutName) -> list[str]:
-    """Return what a person should know of a place's limits."""
+    """Return notes on limits of the destination."""
     count, total, notes = len(files) - 1, sum(f.bytes for f in files[1:]), []
     if layout == "huggingface" and not any(f.path.startswith(PARQUET) for f in files):
         notes.append(
-            "load_dataset gives no images of this release, only the table of samples: pack with --parquet for them."
+            "load_dataset returns only the table of samples of this release. Pack with --parquet to include images."
         )
     if layout == "zenodo" and total > ZENODO_BYTES:
         notes.append(
-            f"{total:,} bytes are more than the {ZENODO_BYTES:,} that Zenodo takes in a record: ask it for a higher "
-            "quota first."
+            f"{total:,} bytes are more than the {ZENODO_BYTES:,} that Zenodo accepts in a record. Ask Zenodo for a "
+            "higher quota first."
         )
     if layout == "zenodo" and count > ZENODO_COUNT:
         notes.append(
-            f"{count} files are more than the {ZENODO_COUNT} that Zenodo takes in a record: pack with --by family."
+            f"{count} files are more than the {ZENODO_COUNT} that Zenodo accepts in a record. Pack with --by family."
         )
     return notes

@@ -100,11 +100,11 @@ class Shard:
         self._file.close()
 
     def block(self, start: int, stop: int) -> NDArray[np.uint8]:
-        """Return consecutive rows as they are stored, as pixels or as arrays of encoded bytes."""
+        """Return consecutive stored rows: pixels, or arrays of encoded bytes."""
         return np.array(self.images[start:stop])
 
     def stream(self, start: int, stop: int) -> Iterator[NDArray[np.uint8]]:
-        """Yield rows as they are stored, read in blocks of 16 MB or one row."""
+        """Yield stored rows, which are read in blocks of 16 MB or one row."""
         step = 64
         if not self.encoded:
             step = max(1, min(512, _STREAMED // max(1, int(np.prod(self.images.shape[1:])))))
@@ -114,7 +114,8 @@ class Shard:
     def column(self, name: str) -> NDArray[Any]:
         """Return a column, or raise `NotAShard` if it does not have one entry per row."""
         dataset = _dataset(self._file, name)
-        shape, dtype = (self.rows,), np.dtype(np.int64)
+        shape: tuple[int, ...] = (self.rows,)
+        dtype: np.dtype[Any] = np.dtype(np.int64)
         if name == PIXEL_DIGEST:
             shape, dtype = (self.rows, 32), np.dtype(np.uint8)
         if (dataset.shape, dataset.dtype) != (shape, dtype):

@@ -6,7 +6,7 @@ import math
 import re
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import AfterValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import AfterValidator, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from ...errors import ParameterError
@@ -59,16 +59,6 @@ else:  # null is no value of theirs: what a sample does not have is left out
 
 Storage = Literal["folder", "hdf5", "both"]
 """How the images of a dataset are stored: as image files in folders, in HDF5 shards, or twice, in both."""
-CONTAINERS = [["folder"], ["hdf5"], ["folder", "hdf5"]]
-
-
-def _known(containers: list[str]) -> list[str]:
-    if containers not in CONTAINERS:
-        raise ValueError(f"expected one of {CONTAINERS}")
-    return containers
-
-
-Containers = Annotated[list[str], AfterValidator(_known), WithJsonSchema({"enum": CONTAINERS})]
 STRICT = ConfigDict(extra="forbid", strict=True)
 
 
@@ -77,7 +67,6 @@ class Png(TypedDict):
 
     __pydantic_config__ = STRICT  # type: ignore[misc]
     format: Literal["png"]
-    containers: Containers
 
 
 class Jpeg(TypedDict):
@@ -88,7 +77,6 @@ class Jpeg(TypedDict):
     quality: Annotated[int, Field(ge=1, le=100)]
     optimize: bool
     subsampling: Literal["4:4:4", "4:2:2", "4:2:0"]
-    containers: Containers
 
 
 def check_finite(value: Any) -> Any:
@@ -101,7 +89,7 @@ def check_finite(value: Any) -> Any:
 
 
 Encoding = Annotated[Jpeg | Png, Field(discriminator="format")]
-"""How images are stored; docs/format.md describes it."""
+"""How images are encoded; docs/format.md describes it."""
 Free = Annotated[dict[str, Any], AfterValidator(check_finite)]
 """A part of the manifest that has no model of its own."""
 

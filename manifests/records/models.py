@@ -25,6 +25,7 @@ from .fields import (
     SetId,
     Sha256,
     Short,
+    Storage,
     Text,
 )
 
@@ -156,13 +157,24 @@ class ExcludedRecord(Record):
     reason: str
 
 
-class Manifest(Record):
-    """manifest.json: everything about the whole."""
+class StorageRecord(Record):
+    """Where the images are stored."""
+
+    container: Storage
+    """`folder` for image files, `hdf5` for shards, `both` if every image is stored twice."""
+
+    @property
+    def containers(self) -> tuple[Literal["folder", "hdf5"], ...]:
+        """Each container that has every image."""
+        return ("folder", "hdf5") if self.container == "both" else (self.container,)
+
+
+class Header(Record):
+    """What a build is: the fields of a manifest that are known before the first image is made."""
 
     schema_version: Annotated[int, Field(ge=SCHEMA_VERSION, le=SCHEMA_VERSION)]
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$", max_length=LONGEST_NAME)]
     version: Annotated[str, Field(pattern=r"^[0-9A-Za-z][0-9A-Za-z._+-]*$", max_length=LONGEST_NAME)]
-    digest: Sha256
     seed: Annotated[int, Field(ge=0, le=2**53 - 1)]
     coupling: Literal["independent", "severity"]
     scale: Literal["none", "side"]
@@ -171,26 +183,50 @@ class Manifest(Record):
     source: SourceRecord
     preprocessing: Free
     encoding: Encoding
+    storage: StorageRecord
     textures: list[TextureRecord]
     surrogates: list[Free] = Field(default=[], exclude_if=not_)
     """The model whose gradients some sets follow. Left out where there is none."""
     plugins: list[PluginRecord] = Field(default=[], exclude_if=not_)
     """Where corruptions come from that are not corruptset's. Left out where there are none."""
-    revisions: dict[str, int]
-    """corruption -> revision, of every corruption that a set uses."""
     classes: list[ClassRecord]
-    sets: list[SetRecord]
-    files: list[FileRecord]
     excluded: list[ExcludedRecord]
     selection: Free
-    environment: Annotated[dict[str, Short], Field(max_length=1000)]
-    """Versions of the libraries that made it; no time, host or path."""
+    metrics_images: Count
+    """The number of images, the first by id, that the metrics of each set are measured on."""
+
+    @property
+    def title(self) -> str:
+        """``<name> <version>``."""
+        return f"{self.name} {self.version}"
+
+    @property
+    def folder(self) -> str:
+        """The name of the dataset's folder, ``<name>-<version>``."""
+        return f"{self.name}-{self.version}"
 
     @model_validator(mode="after")
-    def _names_a_folder(self) -> Manifest:
+    def _names_a_folder(self) -> Header:
         if len(self.name) + len(self.version) >= LONGEST_NAME:
             raise ValueError(f"name and version have more than {LONGEST_NAME - 1} characters, too many for a folder")
         return self
+
+
+class Manifest(Header):
+    """manifest.json: everything about the whole."""
+
+    digest: Sha256
+    revisions: dict[str, int]
+    """corruption -> revision, of every corruption that a set uses."""
+    sets: list[SetRecord]
+    files: list[FileRecord]
+    environment: Annotated[dict[str, Short], Field(max_length=1000)]
+    """Versions of the libraries that made it; no time, host or path."""
+
+    @property
+    def header(self) -> Header:
+        """What the build of the dataset is."""
+        return Header.model_construct(**{name: getattr(self, name) for name in Header.model_fields})
 
     def __repr__(self) -> str:
         return (

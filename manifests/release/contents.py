@@ -80,8 +80,8 @@ class Contents:
         self.manifest = manifest
         self.sets = {s.id: s for s in manifest.sets}
         self._known = {f.path: f for f in manifest.files}
-        self.image_files = "folder" in manifest.encoding["containers"]
-        """Whether images are stored as files of their own."""
+        self.image_files = "folder" in manifest.storage.containers
+        """Whether images are stored as single files."""
         self.shards: dict[str, list[FileRecord]] = {set_id: [] for set_id in sorted(self.sets)}
         """The shards of each set."""
         for file in manifest.files:

@@ -191,7 +191,7 @@ def _present(root: Path, manifest: Manifest, data: bytes) -> Partial:
 
 
 def _grown(present: Partial, packed: PackedSet) -> Partial:
-    """Return what is present after some files of a set were unpacked."""
+    """Return the updated record after some files of a set were unpacked."""
     sets, pieces = {*present.sets}, dict(present.pieces)
     spans = joined([*pieces.pop(packed.set, []), Span(first=packed.first, count=packed.count)])
     if sum(span.count for span in spans) == packed.total:

@@ -94,7 +94,7 @@ class _Ladder:
 
     def __init__(self, root: Path, manifest: Manifest, sha256: str, level: Level, report: VerificationReport) -> None:
         self.root, self.manifest, self.sha256, self.level, self.report = root, manifest, sha256, level, report
-        report.digest, report.containers = manifest.digest, tuple(manifest.encoding["containers"])
+        report.digest, report.containers = manifest.digest, manifest.storage.containers
         self.folders = frozenset(image_folder(s.id) for s in manifest.sets)
         """Folders of images, with listings of their own."""
         self.samples: list[SampleRecord] | None = None

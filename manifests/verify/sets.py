@@ -153,7 +153,7 @@ class SetCheck:
         """
         listing = list_files(self.directory, self.folder, self.prune - {self.folder})
         self.problems += listing.problems
-        containers = self.manifest.encoding["containers"]
+        containers = self.manifest.storage.containers
         files: dict[str, int] = {}
         taken: dict[str, set[int]] = {path: set() for path in self.shards}
         for row in rows:

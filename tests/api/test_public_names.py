@@ -26,6 +26,7 @@ corruptset.build("imagenet-c", part=(0, 2)).images
 corruptset.plan("imagenet-c", jobs=2, metrics="all").images
 corruptset.open("d", prefer="hdf5").digest
 corruptset.verify("d", rederive="all", source="sample", jobs=2).ok
+corruptset.audit("d", "sample", samples=3, benchmark="cifar10-c").good
 corruptset.rebuild("d", "sample", "out", sets=["fog/*"], jobs=2).identical
 corruptset.page("d", out="page.html", labels="x.csv").bytes
 corruptset.export("imagefolder", "d", "out", sets=["fog/*"], any_shape=True).images
@@ -62,7 +63,7 @@ WRONG = [
 @pytest.mark.ci
 def test_a_type_checker_knows_every_name_and_keyword(tmp_path):
     """mypy reads the package as it installs: in an editable installation it finds nothing."""
-    for room in ("corruptions", "manifests", "pages", "generate", "scores", "cli"):
+    for room in ("corruptions", "manifests", "pages", "generate", "scores", "audits", "cli"):
         (tmp_path / "corruptset" / room).parent.mkdir(exist_ok=True)
         (tmp_path / "corruptset" / room).symlink_to(ROOT / room)
     for path in (ROOT / "api").iterdir():

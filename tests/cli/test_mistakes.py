@@ -45,7 +45,7 @@ MISTAKES = {
     "build imagenet-c --sets ''": "'--sets': '' names nothing.",
     "export '' data --out o": "'' is not a layout. Known layouts:",
     "build imagenet-c --scheduler ''": "scheduler is ''; expected an address such as tcp://host:8786",
-    "plan imagenet-c --device cuda": "device is 'cuda', where a model computes, and there is none here.",
+    "plan imagenet-c --device cuda": "device is 'cuda', but no set needs a model",
     "build imagenet-c --out /proc/x": "/proc/x cannot be made: No such file or directory. Nothing was written;",
     "build imagenet-c --sets contrast/1 --out ftp://h/x": "ftp://h/x: builds are written to a local folder.",
     "pack data --out s3://bucket/x": "s3://bucket/x: archives are written to a local folder.",

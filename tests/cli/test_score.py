@@ -47,6 +47,12 @@ def test_tables_notes_and_files(run, directory, predictions, tmp_path):
     assert clean.split("%", 1)[1].strip() == f"{shown[0]} ({shown[1]} to {shown[2]})"
     assert "mAUDE %           - (13 of the 15 corruptions are missing)" in done.out
     assert "small-c 1.0.0 is not a published benchmark" in done.out
+    assert "confidence interval from the bootstrap" in done.out
+    worst = lines.index("Worst case: images classified correctly on every set of a group")
+    assert lines[worst + 1].startswith("correct on every set of")
+    names = [line.split(" (")[0] for line in lines[worst + 2 : worst + 7]]
+    assert names == [lines[worst + 2], "weather", "digital", "brightness", "contrast"]
+    assert lines[worst + 2].startswith("all 11 test sets")
     assert "score: resampling" in done.err
     written = json.loads((tmp_path / "scores/scores.json").read_text("utf-8"))
     assert written["resamples"]["seed"] == 3

@@ -184,7 +184,7 @@ def test_images_of_several_shapes(photos, tmp_path, monkeypatch):
     monkeypatch.setattr("corruptset.generate.plan.recipe_build._PROBED", 1)  # so the others are seen later
     assert plan(recipe, source, jobs=1).storage == "folder"
     built = build(recipe, source, tmp_path / "out", jobs=1, page=False)
-    assert built.manifest.encoding["containers"] == ["folder"]
+    assert built.manifest.storage.container == "folder"
     assert corruptset.verify(built.directory, rederive="all", source=source, jobs=1).ok
     data = corruptset.open(built.directory)
     noisy, clean = data["gaussian_noise/2"], data["clean"]

@@ -222,7 +222,7 @@ def test_pngs_alone_are_a_lossless_data_set(recipe, tmp_path):
     root = write_cityscapes(tmp_path / "cityscapes")
     out = made(recipe, root, tmp_path, images="leftImg8bit/val/*", sets=["contrast/3"]).directory
     data = corruptset.open(out)
-    assert data.manifest.encoding == {"format": "png", "containers": ["folder"]}
+    assert (data.manifest.encoding, data.manifest.storage.container) == ({"format": "png"}, "folder")
     assert data["contrast/3"].verify() == data["contrast/3"].record.pixel_digest
     labels = layouts.files_of(root / "gtFine")  # label images among them
     assert (len(labels), layouts.files_of(out / "gtFine")) == (6, labels)

@@ -56,7 +56,7 @@ def test_a_region_is_a_sample(made, photos):
 
 def test_whole_images_and_a_table_give_the_same_crops(made, table):
     images, whole = corruptset.open(made.directory), corruptset.open(table.directory)
-    assert whole.manifest.encoding["containers"] == ["folder"]
+    assert whole.manifest.storage.container == "folder"
     assert [(s.region, (s.width, s.height)) for s in whole.samples] == [(None, size) for size in SIZES.values()]
     assert whole["clean"].image(2).shape == (47, 61, 1)
     for name in SIZES:

@@ -137,7 +137,8 @@ def write_dataset(
         recipe={"name": "tiny-c", "version": "1.0.0", "sets": [{"clean": True}]},
         source={"name": "folder", "digest": source_digest(rows_of_samples), "license": "CC0-1.0"},
         preprocessing=preprocessing,
-        encoding={"format": encoding_format, **jpeg, "containers": list(containers)},
+        encoding={"format": encoding_format, **jpeg},
+        storage={"container": "both" if len(containers) == 2 else containers[0]},
         textures=[],
         revisions={"fog": 1, "gaussian_noise": 2},
         classes=CLASSES,
@@ -145,6 +146,7 @@ def write_dataset(
         files=sorted(whole, key=lambda f: f.path),
         excluded=[{"path": "0_käfer/broken.jpg", "reason": "truncated"}],
         selection={"total": 6},
+        metrics_images=0,
         environment={"numpy": "2.0.0"},
     )
     write("manifest.json", manifest_bytes(manifest))

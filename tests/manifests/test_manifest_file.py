@@ -16,8 +16,8 @@ from corruptset.manifests.records import models
 from corruptset.manifests.records.models import Manifest
 
 FIELDS = """
-schema_version name version digest seed coupling scale recipe source preprocessing encoding textures revisions classes
-sets files excluded selection environment
+schema_version name version seed coupling scale recipe source preprocessing encoding storage textures classes excluded
+selection metrics_images digest revisions sets files environment
 """
 
 

@@ -34,11 +34,11 @@ def test_the_definition_is_of_parameters_scale_preprocessing_and_encoding(tmp_pa
         manifest = unbuilt.data_set(tmp_path / name, name).manifest
         assert (definition(manifest) == IMAGENET_C) == (name in ("imagenet-c", "imagenet-c-all")), name
     smaller = {**manifest.preprocessing, "crop": 96}
-    png = {"format": "png", "containers": ["folder"]}
+    png = {"format": "png"}
     recipe = {**manifest.recipe, "sets": manifest.recipe["sets"][:-1]}
     for change in ({"scale": "side"}, {"preprocessing": smaller}, {"encoding": png}, {"recipe": recipe}):
         assert definition(manifest.model_copy(update=change)) != IMAGENET_C
-    optimized = {**manifest.encoding, "optimize": True, "containers": ["hdf5"]}
+    optimized = {**manifest.encoding, "optimize": True}
     for change in ({"seed": 7}, {"encoding": optimized}, {"sets": manifest.sets[:3]}):
         assert definition(manifest.model_copy(update=change)) == IMAGENET_C
 

@@ -18,8 +18,7 @@ from corruptset.errors import BuildError, VerificationError, first_few
 from corruptset.generate.commit import interruption, locks
 from corruptset.generate.exports.writer import tar_pieces
 from corruptset.generate.pixels.preprocessing import Unchanged
-from corruptset.generate.plan.builds import Build
-from corruptset.generate.plan.final_samples import with_samples
+from corruptset.generate.plan.builds import CheckedBuild
 from corruptset.generate.plan.job import load_clean
 from corruptset.generate.plan.options import BuildOptions
 from corruptset.generate.plan.recipe_build import prepare
@@ -127,23 +126,22 @@ def stream(
             seed=seed, jobs=jobs, samples=samples, per_class=per_class, labels=labels, skip_bad=skip_bad
         )
         spec = prepare(settings, source, options)
-        seed = spec.maker.seed
+        seed = spec.pixels.maker.seed
         name = f"baseline_{table.baseline:g}_transition+speed_{table.speed}_seed_{seed}"
         directory = place.directory = Path(out, spec.folder, name)
         with Workers(spec.workers) as workers:
             found = check(spec.source, spec.selected, workers=workers, judge=spec.size_problem)
-            build = with_samples(spec, found)
+            build = spec.checked(found)
             places = range(table.length)
             steps = places[:: table.speed]
             sets = list(islice(walk(table, used, seed), len(steps)))
             known = {
-                **build.identity,
+                **build.header_of(spec.asked).as_json(),
                 "schema_version": 1,
                 "calibration": settings.table().name,
-                "preprocessing": build.identity["preprocessing"] | {"crops": table.crops},
-                "encoding": settings.encoding.as_json(["webdataset"]),
+                "preprocessing": build.header.preprocessing | {"crops": table.crops},
+                "encoding": {**settings.encoding.model_dump(), "containers": ["webdataset"]},
                 "stream": table.model_dump(mode="json"),
-                "textures": build.resources(spec.asked)["textures"],
                 "stages": {
                     one: [stage.as_json() for stage in parse_chain(one, settings.table())] for one in sorted({*sets})
                 },
@@ -212,7 +210,7 @@ def _finished(directory: Path, record: Mapping[str, Any]) -> str | None:
 
 
 def make_tar(
-    build: Build, recipe: Recipe, table: StreamTable, sets: list[str], tars: Mapping[Path, range], tar: Path
+    build: CheckedBuild, recipe: Recipe, table: StreamTable, sets: list[str], tars: Mapping[Path, range], tar: Path
 ) -> int:
     """Write one tar of the stream and return the number of its images."""
     places = tars[tar]
@@ -236,7 +234,7 @@ def make_tar(
             id, label = chosen.sample.id, chosen.sample.label
             key = f"{id}@{place}"
             info = {"id": id, "place": place, "step": step, "set": sets[step], "key": key}
-            image = load_clean(build.loader, chosen, whole)
+            image = load_clean(build.source, chosen, whole)
             if random:
                 size = image.shape[1], image.shape[0]
                 crop, flipped = draw_crop(*size, ["stream", STREAM_VERSION, seed, "crop", key])
@@ -257,7 +255,7 @@ def make_tar(
     return len(made)
 
 
-def _finish(directory: Path, tars: Mapping[Path, range], build: Build, record: dict[str, Any]) -> str:
+def _finish(directory: Path, tars: Mapping[Path, range], build: CheckedBuild, record: dict[str, Any]) -> str:
     """Write samples.jsonl, stream.json and finally SHA256SUMS, and return the digest of the stream."""
     made = [json.loads(tar.with_suffix(".part").read_bytes()) for tar in tars]
     rows = "".join(
@@ -271,7 +269,7 @@ def _finish(directory: Path, tars: Mapping[Path, range], build: Build, record: d
     files = [models.FileRecord(**file) for file, _ in made] + [write("samples.jsonl", rows.encode())]
     images = record["stream"]["length"]
     record |= {"images": images, "pixel_digest": digests.set_digest(one for _, pixels in made for one in pixels)}
-    classes = [[one.index, one.name, one.folder] for one in build.classes]
+    classes = [[one.index, one.name, one.folder] for one in build.header.classes]
     named = {key: record[key] for key in NAMED} | {"classes": classes, "samples": build.made_of, "count": images}
     record |= {"digest": canonical_sha256(named), "files": [file.model_dump() for file in files]}
     record["environment"] = dict(environment.environment())

@@ -107,7 +107,7 @@ scale = "{recipe.scale}"
 {settings}
 [encoding]
 format = "jpeg"
-quality = {recipe.encoding.as_json([])["quality"]}
+quality = {recipe.encoding.model_dump()["quality"]}
 [[sets]]
 corruptions = {names}
 severities = {severities}

@@ -77,8 +77,8 @@ def test_what_is_no_job_of_the_same_build_is_refused_by_name(make, tmp_path):
     for other, text in (
         ({"seed": 1}, "seed: here 0, asked for 1"),
         ({"first": 8}, "selection.first: here None, asked for 8"),
-        ({"metrics": 4}, "metrics: here 0, asked for 4"),
-        ({"storage": "hdf5"}, "encoding.containers"),
+        ({"metrics": 4}, "metrics_images: here 0, asked for 4"),
+        ({"storage": "hdf5"}, "storage.container"),
     ):
         with pytest.raises(BuildError, match=text):
             make(part=(1, 2), **other)

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from damage import edit_manifest
 from layouts import files_of
 from PIL import Image
 
 import corruptset
 from corruptset.errors import BuildError, FinishedDataset, IncompleteBuild, Interrupted
 from corruptset.generate.build import build
-from corruptset.generate.commit import state as committing
 from corruptset.generate.plan import job as jobs
 
 CONTRAST = [f"contrast/{s}" for s in range(1, 6)]
@@ -54,9 +54,9 @@ DIFFERENCES: list[tuple[dict[str, Any], str]] = [
     ({"coupling": "severity"}, "coupling: here 'independent', asked for 'severity'"),
     ({"scale": "side"}, "scale: here 'none', asked for 'side'"),
     ({"samples": 3}, r"source\.digest: here 'sha256:"),
-    ({"storage": "folder"}, r"encoding\.containers"),
+    ({"storage": "folder"}, r"storage\.container"),
     ({"optimize": True}, r"encoding\.optimize: here False, asked for True"),
-    ({"metrics": 2}, "metrics: here 0, asked for 2"),
+    ({"metrics": 2}, "metrics_images: here 0, asked for 2"),
     ({"calibration": "tiny"}, r"recipe\.calibration: here 'cifar', asked for 'tiny'"),
 ]
 
@@ -79,7 +79,7 @@ def test_what_cannot_be_extended_is_refused(make, stopped, tmp_path):
     first = make(sets=["contrast/1"]).directory
     with pytest.raises(BuildError, match=r"the extended dataset needs another place\. Choose another --out, such as"):
         make(extend=first)
-    with pytest.raises(BuildError, match="already has all sets that were asked for"):
+    with pytest.raises(BuildError, match="already has all requested sets"):
         make(out="more", sets=["contrast/1"], extend=first)
     with pytest.raises(IncompleteBuild, match="does not exist"):
         make(out="more", extend=tmp_path / "nowhere")
@@ -179,16 +179,13 @@ def test_an_unfinished_build_is_named_where_the_dataset_is_asked_for(make, stopp
     assert [p.name for p in (tmp_path / "out").iterdir()] == [directory.name]
 
 
-def test_another_revision_of_a_corruption_is_another_build(make, monkeypatch, tmp_path):
+def test_another_revision_of_a_corruption_is_another_build(make):
     first = make(sets=["contrast/1"]).directory
-    real = committing.identity_of
 
-    def older(manifest):
-        record = real(manifest)
-        record["recipe"]["sets"][0]["stages"][0]["revision"] = 99
-        return record
+    def change(manifest):
+        manifest["recipe"]["sets"][0]["stages"][0]["revision"] = 99
 
-    monkeypatch.setattr(committing, "identity_of", older)
+    edit_manifest(first, change, reseal=True)
     with pytest.raises(BuildError, match=r"recipe\.sets\[contrast/1\]\.stages\[0\]\.revision: here 99, asked for 1"):
         make(sets=["contrast/3"], extend=first, out="more")
 

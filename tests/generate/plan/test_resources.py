@@ -136,11 +136,12 @@ def test_sets_that_follow_no_model_need_none(source: str, tmp_path: Path) -> Non
     with pytest.raises(BuildError, match=r"Images have a model's size; and no model is given"):
         build(source, tmp_path / "sized", SIZED, surrogate=None, sets=["contrast/2"])
     assert not (tmp_path / "sized").exists()
-    assert build(source, tmp_path / "out").digest == build(source, tmp_path / "at-once").digest
+    extended = build(source, tmp_path / "more", extend=alone.directory)
+    assert extended.digest == build(source, tmp_path / "at-once").digest
 
 
 def test_another_model_is_another_build(source: str, tmp_path: Path) -> None:
-    build(source, tmp_path / "out", sets=["pgd/2"])
+    first = build(source, tmp_path / "out", sets=["pgd/2"]).directory
     weights = r"surrogates\[0\]\.weights: here 'sha256:0', asked for 'sha256:1'"
     for options, match in (
         ({"surrogate": "other.toml"}, weights),
@@ -149,8 +150,8 @@ def test_another_model_is_another_build(source: str, tmp_path: Path) -> None:
         ({"surrogate": None, "sets": ["contrast/2"]}, "Sets of led-astray-1 that are there follow the gradients of a"),
     ):
         with pytest.raises(BuildError, match=match):
-            build(source, tmp_path / "out", **options)
-    added = build(source, tmp_path / "out", sets=["contrast/2"])
+            build(source, tmp_path / "more", extend=first, **options)
+    added = build(source, tmp_path / "more", sets=["contrast/2"], extend=first)
     assert {s.id for s in added.manifest.sets} == {"pgd/2", "contrast/2"}
 
 

@@ -107,15 +107,11 @@ def test_a_manifest_that_was_edited_is_said(root: Path) -> None:
     (root / image).unlink()
     report = mended(root)
     assert report.mended == [image]
-    assert kinds(report) == {("manifest.json", "hash"), ("manifest.json", "unmended")}
+    assert kinds(report) == {("manifest.json", "hash"), ("manifest.json", "unmended"), ("SHA256SUMS", "records")}
 
 
-def test_nothing_is_made_from_a_manifest_that_contradicts_itself(whole: Built, root: Path, files: Files) -> None:
-    path, sums = root / "manifest.json", (root / "SHA256SUMS").read_text()
-    # a digit of its hash in the checksums is told from that, and mended
-    at = sums.index("  manifest.json") - 5
-    (root / "SHA256SUMS").write_text(sums[:at] + ("0" if sums[at] != "0" else "1") + sums[at + 1 :])
-    repaired(root, whole.directory, files, {"SHA256SUMS"})
+def test_nothing_is_made_from_a_manifest_that_contradicts_itself(root: Path) -> None:
+    path = root / "manifest.json"
     (root / some_of(root, ".JPEG")[4]).unlink()
     text = path.read_text("utf-8")
     for old, new in (
@@ -216,7 +212,7 @@ def test_what_was_mended_before_a_stop_stays(
         return real(*arguments)
 
     monkeypatch.setattr(running, "process", process)
-    with pytest.raises(Interrupted, match="run the same command again"):
+    with pytest.raises(Interrupted, match="Run the same command again"):
         mended(root)
     left = set(files(whole.directory)) - set(files(root))
     assert (len(left), left <= {*lost}, (root / ".corruptset").exists()) == (1, True, False)

@@ -102,7 +102,7 @@ def same(virtual_data: DataSet, stored_data: DataSet) -> None:
         assert (made.encoding, made.ids, len(made)) == (kept.encoding, kept.ids, len(kept))
 
 
-@pytest.mark.parametrize("kind", ["jpeg", "shards", "array", *SHIPPED, "regions", "table"])
+@pytest.mark.parametrize("kind", ["jpeg", "shards", *SHIPPED, "regions", "table"])
 def test_it_is_the_stored_one(stored: Callable[[str], Stored], release: Callable[..., Path], kind: str) -> None:
     directory, source = stored(kind)
     kept = corruptset.open(directory)
@@ -255,12 +255,12 @@ def test_other_records_and_options_are_refused(whole: Built, release: Callable[.
     cases: list[tuple[type[Exception], Path, dict[str, Any], str]] = [
         (VerificationError, tmp_path, {"source": "sample"}, r"samples\.jsonl: hash: has sha256:\w+, recorded is"),
         (ParameterError, whole.directory, {"source": "sample", "check": "all"}, "check is 'all'; expected one of fir"),
-        (ParameterError, whole.directory, {"source": "sample", "prefer": "folder"}, "leave `prefer` out"),
+        (ParameterError, whole.directory, {"source": "sample", "prefer": "folder"}, "Leave `prefer` out"),
         (
             ParameterError,
             whole.directory,
             {"labels": "x.csv", "groups": "y.csv"},
-            "labels, groups: of a source, and no",
+            "labels, groups describe a source, and no",
         ),
     ]
     for error, place, options, match in cases:

@@ -54,8 +54,8 @@ def test_a_dask_worker_says_what_differs_and_what_it_does_not_see(job):
     assert "locks on files in" in unlocked
     with locked(job.directory):
         assert problems() == []
-        other = replace(job.build.samples[0], sha256="sha256:0")
-        job.file.write_bytes(pickle.dumps(replace(job, build=replace(job.build, samples=[other]))))
+        other = replace(job.samples[0], sha256="sha256:0")
+        job.file.write_bytes(pickle.dumps(replace(job, samples=[other])))
         (blind,) = problems()
         assert "does not see the source" in blind
     job.file.unlink()

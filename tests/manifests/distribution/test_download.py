@@ -48,5 +48,5 @@ def test_two_mirrors_with_other_bytes_are_no_progress(bag, fetched, serve, monke
     """Behind a balancer that asks them in turn; each connection is cut after more than counts as progress."""
     monkeypatch.setattr(download, "CHUNK", 100)
     data = (bag.path / bag.archives[0].path).read_bytes()
-    with pytest.raises(Unreachable, match="6 tries in a row failed"):
+    with pytest.raises(Unreachable, match="6 attempts failed"):
         fetched(content=(data, data[::-1]) * 30, cut=(5000,) * 60, ranges=False)

@@ -113,7 +113,7 @@ def test_what_is_no_sound_release(root, bag, tmp_path, monkeypatch):
         (bag.path, bag.path / "data/p", {}, ReleaseError, "is inside the release"),
         (bag.path, tmp_path / "p", {}, MachineError, "the release needs about"),
         (bag.path, tmp_path / "p", {"layout": "zenodo"}, ReleaseError, r"--creator .* and --license"),
-        (bag.path, "s3://bucket/x", {"layout": "zenodo"}, ReleaseError, "made from a folder"),
+        (bag.path, "s3://bucket/x", {"layout": "zenodo"}, ReleaseError, "prepared in a folder"),
         (bag.path, "s3://bucket/x", {"private": True}, ReleaseError, "--private is for hf://"),
         (bag.path, tmp_path / "p", {"creators": ["Doe, Jane"]}, ReleaseError, "--creator is for a Zenodo record"),
     ]

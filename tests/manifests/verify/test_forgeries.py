@@ -83,7 +83,7 @@ MANIFEST_EDITS = {
     "file invented": lambda m: m["files"].append({"path": "zzz", "bytes": 0, "sha256": ZERO}),
     "image among files": lambda m: m["files"].insert(2, {"path": PNG_IMAGE, "bytes": 0, "sha256": ZERO}),
     "encoding": lambda m: m["encoding"].update(JPEG),
-    "containers": lambda m: m["encoding"].update(containers=["folder", "hdf5"]),
+    "containers": lambda m: m["storage"].update(container="both"),
 }
 
 

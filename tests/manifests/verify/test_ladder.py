@@ -100,7 +100,7 @@ def test_names_in_another_unicode_form_are_one_problem(dataset):
     assert "--nfc" in problem.detail
     (root / "images/fog/3/1 a dog/deep/rex.png").unlink()  # other problems are told too
     assert named(root) == {(".", "unicode"), ("images/fog/3/1 a dog/deep/rex.png", "missing")}
-    with pytest.raises(VerificationError, match=r"is there under a name in another Unicode form.*convmv"):
+    with pytest.raises(VerificationError, match=r"exists under a name in another Unicode form.*convmv"):
         _ = corruptset.open(root)["fog/3"][0]
     with pytest.raises(VerificationError, match=r"rex\.png is missing"):
         _ = corruptset.open(root)["fog/3"][2]

@@ -1,0 +1,261 @@
+"""A recipe applied to a source, before the images of the source are checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from ...manifests.records.digests import source_digest
+from ...manifests.records.fields import Storage
+from ...manifests.records.models import SCHEMA_VERSION, ExcludedRecord, Header, SourceRecord, StorageRecord
+from ..pixels.encoding import Encoding, encoding_record
+from ..pixels.metrics import DEFAULT_IMAGES
+from ..pixels.preprocessing import Preprocessing
+from ..recipes.recipe import Recipe, ResolvedRecipe
+from ..recipes.set_spec import SetSpec
+from ..regions.region_source import RegionSource
+from ..sinks.containers import Sink, make_sinks
+from ..sources.check import Checked, Judge
+from ..sources.source import Note, Sample, Source
+from .builds import CheckedBuild, judge_of, plugin_records, sample_rows
+from .final_samples import refuse_overlap, refuse_unusable
+from .job import CheckedSample
+from .options import BuildOptions
+from .regions import RegionSamples, RegionStore
+from .source_fit import moving, refuse_other_source
+from .tree import SetMaker
+
+
+@dataclass(frozen=True)
+class PlannedSets:
+    """The sets of a build."""
+
+    resolved: ResolvedRecipe
+    """The recipe with the parameters of every set."""
+    sets: tuple[SetSpec, ...]
+    """All sets that can be built, in the order of the recipe."""
+    chosen: tuple[SetSpec, ...]
+    """The sets that are asked for."""
+
+    @property
+    def recipe(self) -> Recipe:
+        """The recipe as its file has it."""
+        return self.resolved.recipe
+
+
+@dataclass(frozen=True)
+class PlannedSamples:
+    """The samples of a build, before they are checked."""
+
+    source: Source
+    selected: tuple[Sample, ...]
+    record: dict[str, Any]
+    """The record of the selection in a manifest."""
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PlannedPixels:
+    """What the pixels of a build follow from."""
+
+    preprocessing: Preprocessing
+    regions: RegionStore | None
+    """The regions of images that a recipe asks for."""
+    maker: SetMaker
+    probed: Checked
+    """A few images that were looked at. There are none if all clean images have one size."""
+    sizes: tuple[tuple[int, int], ...]
+    """(width, height) of clean images of those that were looked at; of all, if there is one size."""
+
+    @property
+    def image_size(self) -> tuple[int, int]:
+        """The mean (width, height) of clean images."""
+        return mean_size(self.sizes)
+
+    @property
+    def cut_regions(self) -> RegionStore | None:
+        """The regions that are stored as images, which are then the samples."""
+        return self.regions if self.regions is not None and self.regions.store == "images" else None
+
+
+@dataclass(frozen=True)
+class PlannedStorage:
+    """How the images of a build are stored."""
+
+    encoding: Encoding
+    container: Storage
+
+
+@dataclass(frozen=True)
+class BuildPlan:
+    """A recipe applied to a source: everything that is known of a build before its source is checked."""
+
+    sets: PlannedSets
+    samples: PlannedSamples
+    pixels: PlannedPixels
+    storage: PlannedStorage
+    options: BuildOptions
+    notes: tuple[str, ...]
+    """What a user should know of the build."""
+
+    @property
+    def source(self) -> Source:
+        """The source of the images."""
+        return self.samples.source
+
+    @property
+    def selected(self) -> tuple[Sample, ...]:
+        """The samples of the source that are to be checked."""
+        return self.samples.selected
+
+    @cached_property
+    def asked(self) -> tuple[str, ...]:
+        """The ids of the sets that are asked for."""
+        return tuple(s.id for s in self.sets.chosen)
+
+    @property
+    def folder(self) -> str:
+        """The name of the dataset's folder, ``<name>-<version>``."""
+        return f"{self.sets.recipe.name}-{self.sets.recipe.version}"
+
+    @property
+    def workers(self) -> int:
+        """The number of worker processes."""
+        return self.options.workers
+
+    @property
+    def size_problem(self) -> Judge:
+        """The function that returns the reason to reject an image size. Workers get only this function."""
+        return judge_of(self.pixels.preprocessing, self.pixels.regions)
+
+    @property
+    def header(self) -> Header:
+        """The header of the build, as if the source had no samples."""
+        return self._header((), (), ())
+
+    @property
+    def sinks(self) -> tuple[Sink, ...]:
+        """The containers of the images."""
+        recipe, storage = self.sets.recipe, self.storage
+        title = f"{recipe.name} {recipe.version}"
+        return make_sinks(storage.container, encoding=storage.encoding, classes=self.source.classes, title=title)
+
+    @property
+    def stored_bytes(self) -> int:
+        """The estimated bytes of one image in all containers together."""
+        return sum(sink.stored_bytes(self.pixels.image_size) for sink in self.sinks)
+
+    @property
+    def held_bytes(self) -> int:
+        """The estimated bytes of one image in memory until its part is written."""
+        return max(sink.held_bytes(self.pixels.image_size) for sink in self.sinks)
+
+    def metrics_images(self, count: int) -> int:
+        """Return the number of images, of `count` samples, that metrics are measured on."""
+        wanted = DEFAULT_IMAGES if self.options.metrics is None else self.options.metrics
+        return count if wanted == "all" else min(wanted, count)
+
+    def checked(self, found: Checked) -> CheckedBuild:
+        """Return the build of the images that were checked.
+
+        Raises
+        ------
+        SourceError, BuildError, PluginError, ModelError
+            It cannot be built from these images. Nothing was written.
+        """
+        excluded, unexpected = self.accepted(found)
+        images = tuple(CheckedSample(*entry) for entry in found.good)
+        refuse_overlap(images, self.options.disjoint_from)
+        build = self.build_of(images, excluded=excluded, unexpected=unexpected, notes=found.orientation_notes)
+        refuse_unusable(build)
+        return build
+
+    def accepted(self, found: Checked, *, few: bool = False) -> tuple[list[Note], list[str]]:
+        """Return the files that are left out, with reasons, and what the recipe did not expect of the others.
+
+        Parameters
+        ----------
+        found : Checked
+            What a check found.
+        few : bool
+            Whether only a few images were checked. Bad ones among them are then no reason to refuse.
+        """
+        recipe, source = self.sets.recipe, self.source
+        if not found.good or not (few or self.options.skip_bad):
+            found.raise_for_bad(source.notes)
+        if not self.options.any_shape:
+            refuse_other_source(recipe, found, source=source, all_seen=True)
+        named = [(s.id, (w, h, c)) for s, _, w, h, c in found.good]
+        unexpected = [] if recipe.expects is None else recipe.expects.problems(named)
+        return sorted([*source.notes, *found.bad]), unexpected
+
+    def build_of(
+        self,
+        images: Sequence[CheckedSample],
+        *,
+        excluded: Sequence[Note] = (),
+        unexpected: Sequence[str] = (),
+        notes: Sequence[str] = (),
+    ) -> CheckedBuild:
+        """Return the build of images, or of their regions, without any check."""
+        pixels = self.pixels
+        source, samples, cut = self.source, images, pixels.cut_regions
+        if cut is not None:
+            source = RegionSource(self.source, cut.table)
+            samples = RegionSamples(images, cut.table, pixels.maker.seed)
+        stored = pixels.regions.table if pixels.regions is not None and cut is None else None
+        return CheckedBuild(
+            header=self._header(samples, excluded, unexpected),
+            source=source,
+            samples=samples,
+            sets=self.sets.sets,
+            asked=self.asked,
+            preprocessing=pixels.preprocessing,
+            encoding=self.storage.encoding,
+            maker=pixels.maker,
+            plugins=plugin_records(self.sets.resolved.sets),
+            image_size=pixels.image_size,
+            workers=self.workers,
+            stored_table=stored,
+            notes=(*self.notes, *notes),
+            page=self.options.page,
+        )
+
+    def _header(self, samples: Sequence[CheckedSample], excluded: Sequence[Note], unexpected: Sequence[str]) -> Header:
+        recipe, pixels, options = self.sets.recipe, self.pixels, self.options
+        preprocessing = pixels.preprocessing.as_json()
+        resolved = {**self.sets.resolved.record, "preprocessing": preprocessing}
+        if not self.source.classes:  # images keep their names for annotations, which may locate content
+            resolved["moves_content"] = moving(self.sets.sets)
+        if pixels.regions is not None:
+            resolved["regions"] = pixels.regions.record
+        if unexpected:
+            resolved["unexpected"] = list(unexpected)
+        return Header(
+            schema_version=SCHEMA_VERSION,
+            name=recipe.name,
+            version=recipe.version,
+            seed=options.seed,
+            coupling=options.coupling,
+            scale=pixels.maker.scale,
+            recipe=resolved,
+            source=SourceRecord(
+                name=self.source.scheme, digest=source_digest(sample_rows(samples)), license=self.source.license
+            ),
+            preprocessing=preprocessing,
+            encoding=encoding_record(self.storage.encoding),
+            storage=StorageRecord(container=self.storage.container),
+            textures=[],
+            classes=list(self.source.classes),
+            excluded=[ExcludedRecord(path=path, reason=reason) for path, reason in excluded],
+            selection=self.samples.record,
+            metrics_images=self.metrics_images(len(samples)),
+        )
+
+
+def mean_size(sizes: Iterable[tuple[int, int]]) -> tuple[int, int]:
+    """Return the mean (width, height)."""
+    widths, heights = zip(*sizes, strict=True)
+    return round(sum(widths) / len(widths)), round(sum(heights) / len(heights))
