@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, Unpack, overload
 
 from ..errors import BuildError, FinishedDataset, IncompleteBuild, require_build
-from ..manifests.disk.lock import refuse_without_locks
+from ..manifests.disk.lock import Busy, refuse_without_locks
 from ..manifests.disk.remote import local_folder
 from ..manifests.disk.space import check_space, free_bytes, same_disk
 from ..manifests.paths import CONTACT, MANIFEST, is_begun, unfinished_folder
@@ -21,7 +22,7 @@ from .commit.array_jobs import deal, joined, missing_parts, shared_check
 from .commit.extension import load_base
 from .commit.identity import refuse_other_build
 from .commit.interruption import resumable
-from .commit.locks import finished, locked, put_in_place, refuse_place, wait_for_workers
+from .commit.locks import LAST_WAIT_S, finished, locked, put_in_place, refuse_place, wait_for_workers
 from .commit.state import BuildState, read_state, remove_strays
 from .page.page_of_build import page_of
 from .plan.build_plan import BuildPlan
@@ -415,7 +416,8 @@ class _Making:
             made = {(s, p.run.number): sidecar_path(self.folder, p.name) for p in left for s in p.sets}
             state = replace(state, sidecars={**state.sidecars, **made})
         self.progress(ProgressEvent("finishing"))
-        wait_for_workers(self.folder)  # a worker of a cluster that was taken for dead may still write
+        with suppress(Busy):  # A worker of a cluster that hangs for longer is ignored. It can only repeat equal bytes.
+            wait_for_workers(self.folder, wait_s=LAST_WAIT_S)
         remove_strays(self.folder)  # of workers that were killed while they wrote, and whose parts others made
         if inspector is not None:
             inspector.parts(sorted(set(state.sidecars.values())))

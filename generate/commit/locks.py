@@ -24,6 +24,8 @@ from ...manifests.paths import (
 from ...manifests.records.models import Manifest
 from ..sources.source import Source
 
+LAST_WAIT_S = 10.0
+"""How long a finished build waits for workers that were taken for dead and may still write."""
 WORKERS_WAIT_S = 120.0
 """How long a command waits for workers of a killed build. A worker notices within one batch that its build has ended.
 """

@@ -12,20 +12,7 @@ from pathlib import Path
 import pytest
 from commands import COMMAND
 
-import corruptset
-
 FULL = Path("/dev/full")
-BUILD = "build cifar10-c --samples 2 --sets contrast/* --jobs 2 --any-shape --json --no-page --out".split()
-
-
-@pytest.mark.ci
-@pytest.mark.parametrize(("closed", "said"), [("2>&-", True), ("<&- >&- 2>&-", False)])
-def test_a_build_with_workers_whose_streams_are_closed(tmp_path, closed, said):
-    line = ["sh", "-c", f'exec "$0" "$@" {closed}', COMMAND, *BUILD, tmp_path / "out"]
-    done = subprocess.run(line, capture_output=True, text=True)
-    assert (done.returncode, done.stderr, '"ok": true' in done.stdout, bool(done.stdout)) == (0, "", said, said)
-    (built,) = (tmp_path / "out").iterdir()
-    assert corruptset.verify(built, jobs=1).ok
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="no such device on this system")

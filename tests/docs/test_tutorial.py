@@ -27,7 +27,7 @@ def test_the_page_runs_from_its_first_line_to_its_last(tmp_path):
     (ending,) = [out.splitlines()[-4:] for line, out in printed if line.startswith("corruptset build")]
     assert [line.partition(":")[0] for line in ending] == ["Directory", "Contact sheet", "Page", "Digest"]
     assert "colours" in printed[-1][1]
-    assert int(re.search(r"Pictures: +(\d+)", printed[-1][1])[1]) > 20
+    assert int(re.search(r"Images: +(\d+)", printed[-1][1])[1]) > 20
     page = (DOCS / "tutorial.md").read_text("utf-8")
     columns = re.search(r"^\| \| (.*) \|$", page, re.MULTILINE)[1].split(" | ")
     for model in ("thumbnail", "colours"):

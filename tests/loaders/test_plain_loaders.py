@@ -102,12 +102,6 @@ def test_arrays_and_lists(inside):
     np.testing.assert_array_equal(names["clean"], digits["clean"].array()[test])
     np.testing.assert_array_equal(names["labels"], digits["clean"].labels[test])
     run(snippets("lists/contrast")[0])
-    straight = corruptset.open("built/cifar10-c-1.1.0")  # without the clean images, which the layout has no place for
-    assert {s.id: s.pixel_digest for s in straight.manifest.sets} == {
-        s.id: s.pixel_digest for s in data.manifest.sets if s.stages
-    }
-    assert corruptset.open("built/mnist-c-1.0.0").digest == digits.digest
-    for top in (Path("data-mnist/mnist_c"), Path("built/mnist-c-1.0.0/mnist_c")):
-        found = {p: len(np.load(p)) for p in top.rglob("*.npy")}
-        assert len(found) == 16 * 4
-        assert all(rows == {"test": 12, "train": 8}[path.name.partition("_")[0]] for path, rows in found.items())
+    found = {p: len(np.load(p)) for p in Path("data-mnist/mnist_c").rglob("*.npy")}
+    assert len(found) == 16 * 4
+    assert all(rows == {"test": 12, "train": 8}[path.name.partition("_")[0]] for path, rows in found.items())

@@ -159,7 +159,7 @@ def test_croissant_gives_the_images_of_the_data_set_that_is_read(built, shared, 
     }
     pairs = []
     for name, directory in {**built, **same}.items():
-        corruptset_runs(f"corruptset export croissant {directory} --out {tmp_path / name}-view")
+        corruptset_runs(f"corruptset export croissant {directory} --out {tmp_path / name}-export")
         pairs.append((directory, tmp_path / f"{name}-export" / directory.name / "croissant.json"))
         # one after the other: in one archive a corruption, in two
         for kind, options in (("whole", "--by corruption"), ("split", "--by corruption --max-bytes {0}")):

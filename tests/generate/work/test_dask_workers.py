@@ -143,7 +143,7 @@ def test_unfit_workers_are_refused_by_name(make, cluster, two, script, tmp_path,
     cluster.add("import fcntl\nfcntl.flock = lambda *given: None", name="lockless")
     script.write_text(f"fail {two[1]}")
     lockless, blind = sorted(line.strip() for line in refusal().splitlines()[1:3])
-    assert f"locks on files in {tmp_path}/out/small-c-1.0.0 do not reach it" in lockless
+    assert f"locks on files in {tmp_path}/out/small-c-1.0.0.partial do not reach it" in lockless
     assert blind.startswith("two (")
     assert "does not see the source as this machine does ([Errno 2] No such file" in blind
     assert not committed(tmp_path / "out")
