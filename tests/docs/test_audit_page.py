@@ -16,7 +16,11 @@ PAGE = (Path(__file__).parents[2] / "docs/audit.md").read_text("utf-8")
 @pytest.mark.ci
 def test_the_example_finds_what_was_stored_once_more(tmp_path):
     (commands,) = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "COLUMNS": "120",
+    }
     *earlier, audit = commands.splitlines()
     for line in earlier:
         subprocess.run(["bash", "-c", line], cwd=tmp_path, env=environment, check=True)

@@ -104,6 +104,7 @@ def test_each_flipped_byte_is_found_and_its_file_named(copy, name, count):
         ((path,), _) = damage("flip", root, [path for path in good if kind_of(path) == kind], rng)
         problems = verify_directory(root).problems
         named = {p.path.partition("#")[0] for p in problems}
+        named -= {"manifest.json"} if path == "SHA256SUMS" else set()  # one of the two was changed
         assert named >= {path} if kind in ALONE_NOT else named == {path}, problems[:3]
         (root / path).write_bytes(good[path])
         tried[kind] += 1
@@ -133,10 +134,14 @@ def test_damage_is_named_and_mended(copy, shared, way, name, times):
         named = {p.path.partition("#")[0] for p in verify_directory(root).problems}
         assert named >= damaged | strange
         report = corruptset.verify(root, repair=True, source=f"folder:{shared.crops(each=1)}", jobs=1)
-        assert set(report.mended or ()) == damaged
-        assert {p.path for p in report.problems} == strange
+        # if SHA256SUMS does not state the hash of manifest.json, either may have been changed, and a repair changes neither
+        unclear = {p.path for p in report.problems} & damaged & {"SHA256SUMS"}
+        assert set(report.mended or ()) == damaged - unclear
+        assert {p.path for p in report.problems} == strange | unclear
         for path in strange:
             (root / path).unlink()
+        for path in unclear:
+            (root / path).write_bytes(good[path])
         assert layouts.files_of(root) == good
 
 
