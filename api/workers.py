@@ -6,7 +6,6 @@ import atexit
 import gc
 import os
 import signal
-import sys
 import threading
 import time
 import warnings
@@ -219,7 +218,7 @@ def _starting_processes() -> Iterator[None]:
     A terminal sends them to all processes, but the main process stops the others itself. Processes inherit blocked
     signals.
     """
-    posix = sys.platform != "win32"
+    posix = hasattr(signal, "pthread_sigmask")
     if posix:
         from multiprocessing import resource_tracker
 
