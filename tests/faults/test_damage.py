@@ -134,7 +134,7 @@ def test_damage_is_named_and_mended(copy, shared, way, name, times):
         named = {p.path.partition("#")[0] for p in verify_directory(root).problems}
         assert named >= damaged | strange
         report = corruptset.verify(root, repair=True, source=f"folder:{shared.crops(each=1)}", jobs=1)
-        # if SHA256SUMS does not state the hash of manifest.json, either may have been changed, and a repair changes neither
+        # if SHA256SUMS and manifest.json disagree, either may have been changed, and a repair changes neither
         unclear = {p.path for p in report.problems} & damaged & {"SHA256SUMS"}
         assert set(report.mended or ()) == damaged - unclear
         assert {p.path for p in report.problems} == strange | unclear
