@@ -1,4 +1,4 @@
-"""Progress for a person who watches: a line on a terminal or in a notebook."""
+"""Show the progress of a command in a terminal or a notebook."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ CELL_EVERY = 0.2
 ENOUGH = 0.03
 """The share of the work after which its time says what the rest takes."""
 NARROWEST_BAR = 70
-"""Columns of a terminal in which there is room for a bar beside the counts."""
+"""Width of a terminal, in columns, from which a bar is shown next to the counts."""
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 @dataclass(frozen=True)
 class ProgressEvent:
-    """How far a build is."""
+    """The progress of a build."""
 
     phase: str
     """``checking``, ``waiting``, ``preparing``, ``compiling`` (if kernels are not in the cache), ``building``,
     ``finishing`` or ``done``.
     """
     parts_done: int = 0
-    """Of ``compiling``: corruptions whose kernels are ready."""
+    """The number of finished parts, or of corruptions with compiled kernels in the phase ``compiling``."""
     parts_total: int = 0
     images_done: int = 0
-    """Of ``building``: those of unfinished parts too."""
+    """The number of finished images, including those of unfinished parts."""
     images_total: int = 0
     seconds: float = 0.0
-    """Since the phase began."""
+    """Seconds since the phase began."""
     waiting_for: str = ""
-    """What the build waits for in the phase ``waiting``, such as the process of another job of an array."""
+    """The process of another array job for which the build waits, in the phase ``waiting``."""
 
 
 def in_notebook() -> bool:
-    """Whether this is a notebook's kernel, watched although its standard error is no terminal."""
+    """Return whether this process is the kernel of a notebook."""
     if "IPython" not in sys.modules:
         return False
     from rich.console import Console
@@ -58,14 +58,14 @@ def in_notebook() -> bool:
 
 
 def watched() -> bool:
-    """Say whether a person sees standard error now."""
+    """Return whether standard error is a terminal or a notebook."""
     return (sys.stderr is not None and sys.stderr.isatty()) or in_notebook()
 
 
 def shows_progress(command: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Have a function that takes `progress` show a person how far it is.
+    """Decorate a function with a parameter `progress` so that it shows a progress bar by default.
 
-    A caller that gives a callable or False shows it otherwise, or not.
+    A callable or False in place of the default replaces or disables the bar.
 
     The function gets a callable, or None where nothing is shown.
     """
@@ -85,10 +85,7 @@ def shows_progress(command: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 
 def progress_function(progress: Callable[..., None] | bool | None) -> Callable[..., None]:
-    """Return what a function calls to say how far it is.
-
-    It does nothing where nobody watches.
-    """
+    """Return the callback of a progress argument, which does nothing if progress is not shown."""
     return progress if callable(progress) else lambda *_: None
 
 
@@ -111,7 +108,7 @@ class ProgressDisplay:
     """
 
     shown = 0
-    """How many are on the screen now."""
+    """The number of displays that are on the screen."""
 
     def __init__(
         self,

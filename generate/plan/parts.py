@@ -1,7 +1,7 @@
-"""Parts: the unit of work, commit and resume; and their shares for arrays.
+"""Divide a build into parts, which are the units of work and of resuming, and into shares for the jobs of an array.
 
-A part is a group of sets x a run of consecutive samples. Where a run begins follows from the image size and the number
-of samples alone, so shards are the same whichever sets are built, on whatever machine.
+A part is a group of sets for one run (chunk) of consecutive samples. Runs depend only on the image size and the number
+of samples, so shards are the same for any choice of sets and on any machine.
 """
 
 from __future__ import annotations
@@ -20,45 +20,45 @@ from ...errors import BuildError
 from ..sinks.sink import Run
 
 RUN_BYTES = 64 << 20
-"""Most clean pixels of a run: a worker keeps them while it works on the groups of one run, and a raw shard is as large.
-"""
+"""Limit on the bytes of the clean pixels of a run. A worker keeps them in memory, and a raw shard has the same size."""
 MOST_SAMPLES = 2048
 LEAST_SAMPLES = 8
 RUNS_WANTED = 8
 PARTS_WANTED = 32
-"""A small build still has this many parts (if it has as many sets), for workers to share."""
+"""Number of parts of a small build, if it has enough sets, so that several workers are used."""
 ROWS_BYTES = 72 << 20
-"""Most bytes of images that a part collects before it writes its shards."""
+"""Limit on the bytes of encoded images that a part collects before it writes its shards."""
 BATCH_BYTES = 2 << 20
-"""Clean pixels of one batch: at 224x224 thirteen images, at 32x32 hundreds, so that its buffers stay near the caches.
+"""Bytes of the clean pixels of one batch: thirteen images at 224x224, hundreds at 32x32. Larger batches do not fit into
+the caches of the processor.
 """
 MOST_JOBS = 1_000_000
-"""Of an array."""
+"""Limit on the number of jobs of an array."""
 WHOLE_RUNS = 8
-"""Runs of a share, from where no run is cut."""
+"""Number of runs per share from which runs are not divided between shares."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A group of sets x a run of samples."""
+    """A group of sets for one run of samples."""
 
     run: Run
     sets: tuple[str, ...]
-    """Set ids, in the order of the walk."""
+    """Ids of the sets, in the order in which they are made."""
 
     @property
     def name(self) -> str:
-        """``<run>-<hash of the set ids>``: what the part's sidecar is called."""
+        """The name of the part's sidecar, ``<run>-<hash of the set ids>``."""
         return f"{self.run.number:05d}-{hashlib.sha256(' '.join(self.sets).encode()).hexdigest()[:16]}"
 
     @property
     def described(self) -> str:
-        """What a message calls the part."""
+        """A description of the part for messages."""
         return f"{self.name}: samples {self.run.first} to {self.run.stop - 1} of {', '.join(self.sets[:6])}"
 
     @property
     def images(self) -> int:
-        """How many images the part makes."""
+        """The number of images of the part."""
         return self.run.count * len(self.sets)
 
 
@@ -68,9 +68,9 @@ def runs(count: int, image_bytes: int) -> list[Run]:
     Parameters
     ----------
     count : int
-        Samples.
+        Number of samples.
     image_bytes : int
-        Pixels of one clean image, H * W * C (the largest, where they differ).
+        Size of one clean image, H * W * C, or of the largest one if they differ.
 
     Examples
     --------
@@ -82,32 +82,32 @@ def runs(count: int, image_bytes: int) -> list[Run]:
 
 
 def runs_of(count: int, length: int) -> list[Run]:
-    """Return runs of a length that cover so many samples."""
+    """Return runs of a length that cover `count` samples."""
     return [Run(i, first, min(first + length, count)) for i, first in enumerate(range(0, count, length))]
 
 
 def groups(
     sets: Sequence[str], *, run_count: int, run_length: int, stored_bytes: int, branches: Collection[int] = ()
 ) -> list[tuple[str, ...]]:
-    """Return sets cut into groups whose images of one run fit into memory.
+    """Divide sets into groups whose images of one run fit into memory.
 
     Parameters
     ----------
     sets : sequence of str
-        Set ids in the order of the walk; neighbours share beginnings.
+        Ids of the sets in the order in which they are made. Neighbours share their first stages.
     run_count, run_length : int
-        How many runs there are, and the samples of the longest.
+        The number of runs, and the number of samples of the longest run.
     stored_bytes : int
-        Estimated bytes of one stored image.
+        Estimated size of one stored image in bytes.
     branches : collection of int
-        Positions in `sets` where sets begin that share nothing with those before: cuts move to the nearest, so that
-        what sets share is made once.
+        Positions in `sets` at which sets begin that share no stage with those before. Groups begin at the nearest of
+        them, so that shared stages are computed once.
     """
     by_memory = max(1, ROWS_BYTES // max(1, run_length * stored_bytes))
-    # To share work out among workers a branch is not cut, for memory it is.
+    # Branches are divided to limit memory, but not to distribute work among workers.
     for_workers = min(-(-PARTS_WANTED // max(1, run_count)), len(branches) or len(sets))
     count = min(len(sets), max(-(-len(sets) // by_memory), for_workers))
-    # Equal shares, the longer ones first.
+    # groups of equal size, the longer ones first
     size, longer = divmod(len(sets), max(1, count))
     cuts = [0]
     for i in range(1, count):
@@ -115,7 +115,7 @@ def groups(
         near = [b for b in branches if cuts[-1] < b]
         cuts.append(min(near, key=lambda b: (abs(b - equal), b), default=max(equal, cuts[-1])))
     cuts.append(len(sets))
-    # A share that grew beyond the memory is cut once more.
+    # divide groups that became too large for the memory
     return [
         tuple(sets[start : min(start + by_memory, stop)])
         for first, stop in pairwise(cuts)
@@ -126,18 +126,18 @@ def groups(
 def parts(
     all_runs: Sequence[Run], set_groups: Sequence[tuple[str, ...]], committed: Collection[tuple[str, int]] = ()
 ) -> list[Part]:
-    """Return the parts that are still to be made, run by run.
+    """Return the missing parts of a build, ordered by run.
 
     Parameters
     ----------
     committed : collection of (set id, run number)
-        What stands already.
+        Sets and runs that are finished.
     """
     return missing([Part(run, group) for run in all_runs for group in set_groups], committed)
 
 
 def missing(some: Iterable[Part], committed: Collection[tuple[str, int]]) -> list[Part]:
-    """Return what is still to be made of some parts."""
+    """Return the unfinished sets of some parts."""
     left = (Part(p.run, tuple(s for s in p.sets if (s, p.run.number) not in committed)) for p in some)
     return [part for part in left if part.sets]
 

@@ -1,4 +1,4 @@
-"""A recorded build under repair: parts made aside, files put in place."""
+"""The state of a repair: parts are made in a temporary folder, and files are moved to their places."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ from .recorded_build import opened_source, recorded_build
 
 ENCODERS = ("opencv-python-headless", "pillow")
 Wanted = Mapping[tuple[str, int], tuple[str, str]]
-"""(set, sample) -> the file that its image is, or is in, and that file's sha256."""
+"""(set, sample) -> the file that contains the image, and the sha256 of the file."""
 
 
 class Mending:
-    """A data set under repair, and its source, which is opened when needed."""
+    """A dataset that is being repaired, and its source, which is opened when it is needed."""
 
     manifest: Manifest
-    """The one that all other files are compared with."""
+    """The manifest, with which all other files are compared."""
 
     def __init__(self, root: Path, options: RemakeOptions, progress: Progress) -> None:
         self.root, self.options, self.progress = root, options, progress
@@ -49,52 +49,52 @@ class Mending:
         """Files of archives that were not unpacked."""
         self.mended: list[str] = []
         self.unmended: list[Problem] = []
-        """What cannot be mended, each with the reason."""
-        # a folder of its own, so that a worker left by a killed repair writes somewhere else
+        """Files that cannot be repaired, each with the reason."""
+        # each repair has its folder, so that a worker left by a killed repair writes somewhere else
         self.scratch = root / SCRATCH / secrets.token_hex(4)
 
     @cached_property
     def sha256s(self) -> dict[str, str]:
-        """Path -> the sha256 that the manifest lists."""
+        """Path -> sha256 in the manifest."""
         return {f.path: f.sha256 for f in self.manifest.files}
 
     @cached_property
     def data(self) -> DataSet:
-        """The data set."""
+        """The dataset."""
         return DataSet(self.root)
 
     @cached_property
     def source(self) -> Source:
-        """What it was made from."""
+        """The source of the dataset."""
         return opened_source(self.data, self.options)
 
     @cached_property
     def build(self) -> CheckedBuild:
-        """The build, with all its sets, and the samples as they are recorded."""
+        """The build with all its sets and the recorded samples."""
         held_to_records(self.data, self.source, self.source.fingerprint)
         return recorded_build(self.data, self.options, source=self.source)
 
     @cached_property
     def job(self) -> Job:
-        """What workers need to know; nothing is measured."""
+        """The job for workers, without metrics."""
         return replace(self.build.job(self.root, self.build.asked), measured=frozenset())
 
     def leave(self, path: str, reason: str) -> None:
-        """Say why something cannot be mended."""
+        """Record the reason why a file cannot be repaired."""
         self.unmended.append(Problem(path, "unmended", reason))
 
     def sound(self, path: str) -> bool:
-        """Whether a file has the bytes that the manifest lists."""
+        """Return whether a file has the bytes that the manifest records."""
         return plain_file(self.root, path) and sha256_file(self.root / path) == self.sha256s[path]
 
     def wrong(self, path: str) -> bool:
-        """Whether a file is not sound, and not of an archive that was not unpacked."""
+        """Return whether a file is damaged or missing, and not in an archive that was not unpacked."""
         return path not in self.absent and not self.sound(path)
 
     def put(self, path: str, made: Path | bytes, *libraries: str, sha256: str | None = None) -> None:
-        """Put what was made aside in its place, if it is what is recorded.
+        """Move a regenerated file to its place if it has the recorded bytes.
 
-        Else say so, and which `libraries` may be why, if any.
+        Otherwise record the problem, and the `libraries` whose versions may be the cause.
         """
         aside = made if isinstance(made, Path) else self.scratch / "text"
         if isinstance(made, bytes):

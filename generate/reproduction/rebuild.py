@@ -1,4 +1,4 @@
-"""`rebuild`: a data set made again from its source and its records."""
+"""Regenerate a dataset from its source and its records."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ from .inputs import RemakeOptions, release_folder
 from .recorded_build import RecordedPlan, recorded_build, specs_of
 
 ENOUGH = 1000
-"""After so many images that differ, the rest is not made."""
+"""Number of differing images after which a rebuild stops."""
 
 
 @dataclass(frozen=True)
 class Rebuilt:
-    """A data set that was made again, with the pixels of the manifest."""
+    """A regenerated dataset, which has the pixels that the manifest records."""
 
     built: Built
     whole: bool
-    """Whether it has all sets of the manifest, and so its digest."""
+    """True if it has all sets of the manifest and therefore its digest."""
     other_files: tuple[str, ...]
-    """Records, shards, texts with other bytes than the manifest lists: other releases of libraries wrote them."""
+    """Records, shards and texts whose bytes differ from the manifest, because of other library versions."""
     other_images: int
-    """Images of the same pixels that are stored in other bytes: another release of OpenCV encoded them."""
+    """Number of images with equal pixels and different bytes, because of another version of OpenCV."""
     advice: str
-    """What the manifest says of the libraries, where bytes differ."""
+    """The library versions that the manifest records, if bytes differ."""
 
     @property
     def identical(self) -> bool:
-        """Whether every file has the bytes that the manifest lists."""
+        """True if every file has the recorded bytes."""
         return not self.other_files and not self.other_images
 
     def __repr__(self) -> str:
@@ -79,19 +79,20 @@ def rebuild(
     jobs: int | None = None,
     progress: Progress | bool | None = None,
 ) -> Rebuilt:
-    """Make a data set again from its source and its records, checking every image.
+    """Regenerate a dataset from its source and its records, and check every image.
 
-    Recipe, selection, seed, encoding and containers are the manifest's. The same call resumes one that was stopped.
+    Recipe, selection, seed, encoding and storage are those of the manifest. To resume an interrupted call, make the
+    same call again.
 
     Parameters
     ----------
     manifest : path
-        manifest.json, or its folder, where samples.jsonl stands and, unless it was packed with one digest a set, sets/;
-        or what `pack` wrote.
+        manifest.json or its folder, which also contains samples.jsonl and, unless it was packed with one digest per
+        set, sets/. Or a folder that `pack` wrote.
     source : str or Source, optional
-        Where the samples came from; not needed for a build of ``sample``.
+        The source of the samples. It is not needed for a build of ``sample``.
     out : path
-        The data set goes to ``<out>/<name>-<version>``.
+        The dataset is written to ``<out>/<name>-<version>``.
     sets : sequence of str, optional
         Patterns of set ids and aliases, by default all sets of the manifest.
     labels, images, groups : optional

@@ -1,8 +1,8 @@
-"""`verify --repair`: what is wrong or missing is made again, file by file.
+"""Repair a dataset (`verify --repair`): regenerate damaged and missing files.
 
-Everything is made aside, in `.corruptset/repair`, and takes the place of what is wrong only where its bytes are those
-that the records list. manifest.json is never rewritten: all other files are compared with it. Files that no record
-names are left for their owner.
+Files are regenerated in `.corruptset/repair`, and replace damaged ones only if their bytes are the recorded ones.
+manifest.json is never rewritten, because all other files are compared with it. Files that no record names are not
+touched.
 """
 
 from __future__ import annotations
@@ -60,27 +60,29 @@ from .recorded_build import selected_again
 
 
 def repair(directory: Path, before: VerificationReport, options: RemakeOptions, progress: Progress) -> Mending:
-    """Make again what a verification found wrong or missing, as far as it can be.
+    """Regenerate the files that a verification found damaged or missing, as far as possible.
 
     Parameters
     ----------
     directory : Path
+        Directory of the dataset.
     before : VerificationReport
-        What is wrong, as `verify_directory` says it at its highest level.
+        The report of `verify_directory` at its highest level.
     options : RemakeOptions
+        The source and its options.
     progress : callable
-        Called with the step, what is done and the total.
+        Called with the step, the amount done and the total.
 
     Raises
     ------
     SourceError
-        Images have to be made again, and the source is missing, cannot be read, or is another one.
+        Images must be regenerated, but the source is missing, cannot be read, or differs from the recorded one.
     VerificationError
-        Images have to be made again, and corruptions or textures have other revisions here.
+        Images must be regenerated, but corruptions or textures have other revisions here.
     BuildError
-        A build, or another repair, works in this directory.
+        A build or another repair uses this directory.
     MachineError, Interrupted
-        What was mended stands; the same call goes on.
+        Repaired files are kept, and the same call resumes.
     """
     m = Mending(directory, options, progress)
     if not _trusted(m):
@@ -90,9 +92,9 @@ def repair(directory: Path, before: VerificationReport, options: RemakeOptions, 
         return m
     with resumable(m.root), locked(m.root), _clean_work_folder(m):
         sets = [s.id for s in m.manifest.sets if m.wrong(set_path(s.id))]
-        # Samples first: all that follows names samples by these records.
+        # samples first, because everything else refers to these records
         if m.sound(SAMPLES) or _samples(m):
-            if sets:  # whole sets are made for their rows
+            if sets:  # the rows of a set need all of its images
                 folder = m.make(["files", "shards"], m.whole_parts(product(range(len(m.build.runs)), sets)), {})
                 parts = [part for _, part in sidecars(folder) if part is not None]
                 for set_id in sets:

@@ -1,4 +1,4 @@
-"""`verify`: a data set against its manifest, and samples made again against the stored ones."""
+"""Verify a dataset: compare it with its manifest, and compare regenerated samples with the stored ones."""
 
 from __future__ import annotations
 
@@ -46,23 +46,23 @@ def verify(
     export: str | Path | None = None,
     progress: Progress | bool | None = None,
 ) -> VerificationReport:
-    """Check a data set: structure, files, sizes, hashes, pixels; and samples made again.
+    """Verify the structure, files, sizes, hashes and pixels of a dataset, and compare regenerated samples.
 
     Parameters
     ----------
     directory : path
-        The one that holds manifest.json; or that of an export, with VIEW.json.
+        The directory of a dataset, with manifest.json, or of an export, with VIEW.json.
     level : {"structure", "sizes", "hashes", "pixels"}
-        How far to climb.
+        The last check to perform, in this order.
     rederive : int or "all", optional
-        So many samples, spread evenly, are made again from the source under every set: their pixel digests and, encoded
-        again, their stored bytes must be equal. So lossy files are checked too. Of a set that follows a model's
-        gradients, up to 1 % of its values may differ; the report notes how many do.
+        The number of samples, spread evenly, that are regenerated from the source in every set. Their pixel digests and
+        their encoded bytes must equal the stored ones, which also checks JPEG files. In sets that follow a model's
+        gradients, up to 1 % of the values may differ; the report notes how many do.
     repair : bool
-        Make again, from the records and the source, what is wrong or missing, leave the rest untouched, and verify
-        again. The report says what was mended; what could not be is a problem of kind ``unmended``.
+        Regenerate damaged and missing files from the records and the source, leave all others unchanged, and verify
+        again. The report lists the repaired files. Others are problems of the kind ``unmended``.
     source : str or Source, optional
-        Where the samples came from; not needed for a build of ``sample``.
+        The source of the samples. It is not needed for a build of ``sample``.
     labels, images, groups : optional
         The options with which the build read its source.
     calibration_side : int, optional
@@ -80,23 +80,23 @@ def verify(
     export : path, optional
         Check the export in this folder, which was made from this dataset, image by image against the dataset.
     progress : callable or bool, optional
-        Called with the step, what is done and the total. By default a bar is shown in a terminal and in a notebook;
-        False shows none.
+        Called with the step, the amount done and the total. By default a progress bar is shown in terminals and
+        notebooks; False disables it.
 
     Returns
     -------
     VerificationReport
-        With everything that is wrong; ``report.raise_for_problems()`` raises for it.
+        All problems that were found. ``report.raise_for_problems()`` raises an error if there are any.
 
     Raises
     ------
     SourceError
-        The source for `rederive` or `repair` is missing, cannot be read, or is another one.
+        The source for `rederive` or `repair` is missing, cannot be read, or differs from the recorded one.
     VerificationError
-        Corruptions have other revisions here than in the data set.
+        Corruptions have other revisions here than in the dataset.
     ParameterError
-        `rederive` is neither a whole number above 0 nor "all", `repair` is asked for below the highest level, one of
-        them for an export, or a source for neither.
+        `rederive` is neither a whole number above 0 nor "all", `repair` is used with a lower level, one of the two is
+        used with an export, or a source is given without them.
     MachineError, Interrupted, BuildError
         Of `repair`: the disk fails, it is stopped, or a build works in the directory.
     """
