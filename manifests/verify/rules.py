@@ -61,8 +61,6 @@ def _names(manifest: Manifest) -> Iterator[str]:
         yield "sets are not sorted by id"
     for name in _repeated(ids + [a for s in manifest.sets for a in s.aliases]):
         yield f"{name!r} names more than one set, or one twice"
-    if any(s.metrics is not None and s.metrics.images != manifest.metrics_images for s in manifest.sets):
-        yield f"metrics_images is {manifest.metrics_images}, and the metrics of sets are over other numbers of images"
 
 
 def _classes(manifest: Manifest) -> Iterator[str]:

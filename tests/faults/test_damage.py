@@ -30,7 +30,7 @@ ALONE_NOT = ("manifest.json", "samples.jsonl", "rows")
 UNDERIVABLE = {
     "environment", "excluded", "selection", "textures", "source.name", "source.license", "coupling", "scale",
     "encoding.quality",
-    "encoding.optimize", "encoding.subsampling", "sets.metrics", "recipe",
+    "encoding.optimize", "encoding.subsampling", "sets.metrics", "metrics_images", "recipe",
 }  # fmt: skip
 """What follows from no other record: SHA256SUMS speaks for it, and for what shapes pixels, samples made again."""
 
