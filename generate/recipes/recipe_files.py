@@ -111,7 +111,7 @@ def extend(base: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
     --------
     >>> base = {"name": "a", "title": "A", "encoding": {"format": "jpeg", "quality": 85}, "sets": [{"clean": True}]}
     >>> extend(base, {"name": "b", "encoding": {"format": "png"}})
-    {'encoding': {'format': 'png'}, 'sets': [{'clean': True}], 'name': 'b'}
+    {'sets': [{'clean': True}], 'name': 'b', 'encoding': {'format': 'png'}}
     """
     replaced = {*data, "name", "version", "title", "description", "aliases", "published"}
     for group in ({"sets", "pairs"}, {"preprocessing", "regions"}):
