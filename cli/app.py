@@ -37,14 +37,8 @@ COMMANDS: list[Callable[..., None]] = [
     corrupt, preview, check_corruption,
 ]  # fmt: skip
 
-app = typer.Typer(
-    name="corruptset",
-    no_args_is_help=True,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    epilog=EPILOG,
-)
+OWN = {command.__name__.rstrip("_").replace("_", "-"): command for command in COMMANDS}
+"""The commands of corruptset itself, by name."""
 
 
 def _version(wanted: bool) -> None:
@@ -55,7 +49,6 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(help=ABOUT)
 def corruptset(
     version: Annotated[
         bool,
@@ -65,47 +58,58 @@ def corruptset(
     """Handle the options before a command."""
 
 
-def add(name: str, command: Callable[..., None]) -> None:
-    """Add a function as a command. Its docstring is the help."""
-    # Each paragraph becomes one line, because typer keeps line ends.
-    paragraphs = [" ".join(paragraph.split()) for paragraph in (command.__doc__ or "").split("\n\n")]
-    app.command(name, cls=HintedCommand, help="\n\n".join(paragraphs))(guarded(command))
+def application(commands: dict[str, Callable[..., None]]) -> typer.Typer:
+    """Return an application with some commands. The docstring of a command is its help."""
+    result = typer.Typer(
+        name="corruptset",
+        no_args_is_help=True,
+        rich_markup_mode="rich",
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        epilog=EPILOG,
+    )
+    result.callback(help=ABOUT)(corruptset)
+    for name, command in commands.items():
+        # Each paragraph becomes one line, because typer keeps line ends.
+        paragraphs = [" ".join(paragraph.split()) for paragraph in (command.__doc__ or "").split("\n\n")]
+        result.command(name, cls=HintedCommand, help="\n\n".join(paragraphs))(guarded(command))
+    return result
 
 
-OWN = {command.__name__.rstrip("_").replace("_", "-"): command for command in COMMANDS}
-for name, command in OWN.items():
-    add(name, command)
+app = application(OWN)
 
 
-def add_installed(arguments: list[str]) -> None:
-    """Add the command of an installed add-on that the arguments name, or all of them for help or an unknown word.
+def needed(arguments: list[str]) -> dict[str, Callable[..., None]]:
+    """Return the command that the arguments name, or all commands for help or an unknown word.
 
-    Adding a command imports its package. In help, a package that cannot be imported is only a warning.
+    Typer reads the signature of every command that it is given, which takes longer than most commands. The command of
+    an add-on imports its package. In help, a package that cannot be imported is only a warning.
     """
     asked = next((word for word in arguments if not word.startswith("-")), None)
     if asked in OWN:
-        return
-    commands = installed("commands")
-    if asked is not None and asked not in commands and where_to_get(asked):
+        return {asked: OWN[asked]}
+    entries = {name: entry for name, entry in installed("commands").items() if name not in OWN}
+    if asked is not None and asked not in entries and where_to_get(asked):
         raise ParameterError(f"There is no command {asked!r}.{where_to_get(asked)}")
-    for name, entry in commands.items():
-        if name in OWN or (asked in commands and name != asked):
+    result = dict(OWN)
+    for name, entry in entries.items():
+        if asked in entries and name != asked:
             continue
         try:
             with Foreign():
-                add(name, entry.load())
+                result[name] = entry.load()
         except Exception as e:  # A foreign package can raise anything.
             if name == asked:
                 raise cannot_load(entry, e) from None
             say(str(cannot_load(entry, e)), style="yellow")
+    return result
 
 
 def run() -> None:
     """Run the command line and leave with its exit code."""
     prepare_streams()
     try:
-        add_installed(sys.argv[1:])
-        app(prog_name="corruptset")
+        application(needed(sys.argv[1:]))(prog_name="corruptset")
     except (ParameterError, PluginError) as e:
         sys.exit(fail(e))
     except KeyboardInterrupt:
