@@ -11,7 +11,7 @@ from ..corruptions.registry import Images
 from ..generate.plan.tree import SetMaker
 from ..generate.recipes.set_spec import SetSpec
 from ..generate.reproduction.recorded_build import specs_of
-from ..manifests.reader import DataSet
+from ..manifests.reader import Dataset
 from ..manifests.reading.image_set import ImageSet
 from .archives import BENCHMARKS
 from .found_set import FoundData, FoundSet, Pixels, file_header
@@ -20,7 +20,7 @@ from .storage import StoredAs
 
 def read_dataset(path: Path) -> FoundData:
     """Return the sets of a dataset of corruptset, without its clean set."""
-    data = DataSet(path)
+    data = Dataset(path)
     manifest = data.manifest
     side = manifest.recipe.get("calibration_side")
     specs = {spec.id: spec for spec in specs_of(manifest)}
@@ -69,7 +69,7 @@ def _header(path: Path, images: ImageSet, encoding: Mapping[str, Any], index: in
     return StoredAs(str(encoding["format"]))
 
 
-def _label(data: DataSet, index: int) -> int | None:
+def _label(data: Dataset, index: int) -> int | None:
     return data.samples[index].label
 
 

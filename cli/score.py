@@ -159,11 +159,11 @@ def score(
 
 def _write_maps(directory: Path, predictions: Path, baseline: str | None, folder: Path, images: int) -> int:
     """Draw the maps of the first images, also of a baseline, and count them."""
-    from ..manifests.reader import DataSet
+    from ..manifests.reader import Dataset
     from ..scores.fragile_maps import write_maps
     from ..scores.prediction_files import read_predictions
 
-    data = DataSet(directory)
+    data = Dataset(directory)
     outcomes = read_predictions(predictions, data, sets=["clean"]).outcomes
     has_other = baseline not in (None, "alexnet")
     others = read_predictions(str(baseline), data, sets=["clean"]).outcomes if has_other else None

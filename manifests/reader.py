@@ -26,7 +26,7 @@ from .records.models import ClassRecord, Manifest, SampleRecord, SetRecord
 from .regions.crops import Crops, RegionIndex
 
 
-class DataSet(Mapping[str, ImageSet]):
+class Dataset(Mapping[str, ImageSet]):
     """A data set on disk: a mapping from set ids to sets.
 
     Its keys are the ids; it also knows the sets by their aliases, and ``data["fog"]`` is what `severities` returns of a
@@ -256,7 +256,7 @@ class DataSet(Mapping[str, ImageSet]):
     __hash__ = object.__hash__
 
     def __repr__(self) -> str:
-        return f"<DataSet {self.name}: {len(self)} sets, {self.digest}>"
+        return f"<Dataset {self.name}: {len(self)} sets, {self.digest}>"
 
     def _repr_html_(self) -> str:
         return figure(repr(self), lambda: contact_sheet(self.path))

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
 from ..errors import first_few
-from ..manifests.reader import DataSet
+from ..manifests.reader import Dataset
 from ..manifests.records.models import Manifest
 from ..published_frost import PUBLISHED_FROST
 from ..quantities import folders_and_files
@@ -32,7 +32,7 @@ VALIDATION_IMAGE = re.compile(r"(.*/)?ILSVRC2012_val_\d{8}")
 """The form of the ids of ImageNet's validation images."""
 
 
-def why_not_alexnet(data: DataSet, condition: str | None) -> list[str]:
+def why_not_alexnet(data: Dataset, condition: str | None) -> list[str]:
     """Return the reasons why AlexNet's published errors are not a baseline for a dataset, if there are any."""
     reasons = []
     if definition(data.manifest) != IMAGENET_C:
@@ -51,13 +51,13 @@ def why_not_alexnet(data: DataSet, condition: str | None) -> list[str]:
 
 
 def comparability_notes(
-    data: DataSet, scored: Collection[str], condition: str | None, baseline: str | None
+    data: Dataset, scored: Collection[str], condition: str | None, baseline: str | None
 ) -> list[str]:
     """Return the reasons why scores are not comparable with published ones.
 
     Parameters
     ----------
-    data : DataSet
+    data : Dataset
     scored : collection of str
         The ids of the scored sets.
     condition : str, optional
@@ -76,7 +76,7 @@ def comparability_notes(
     return notes
 
 
-def _notes(data: DataSet, scored: Collection[str]) -> Iterator[str]:
+def _notes(data: Dataset, scored: Collection[str]) -> Iterator[str]:
     """Yield the reasons that follow from the recipe, the images and the sets."""
     manifest = data.manifest
     published = benchmark(manifest.name)

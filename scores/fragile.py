@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import PredictionError, VerificationError
-from ..manifests.reader import DataSet
+from ..manifests.reader import Dataset
 from .bootstrap import Bootstrap
 from .outcomes import CLEAN, Outcome
 from .places import SHIFTS, SHRINKS, Neighbours, Places, Step
@@ -68,7 +68,7 @@ class FragileScores:
         return {name: score_value(name, one, self.units) for name, one in self.measures.items()}
 
 
-def measure_fragile(data: DataSet, outcomes: Mapping[str, Outcome], seed: int = 0) -> FragileScores:
+def measure_fragile(data: Dataset, outcomes: Mapping[str, Outcome], seed: int = 0) -> FragileScores:
     """Compute the fragile rates of a model from its outcomes for the set ``clean``.
 
     An anchor is fragile to a change if regions near it are correct where it is wrong, or the reverse. One such region
@@ -80,7 +80,7 @@ def measure_fragile(data: DataSet, outcomes: Mapping[str, Outcome], seed: int = 
 
     Parameters
     ----------
-    data : DataSet
+    data : Dataset
         A dataset whose samples are regions. Other datasets have no rates.
     outcomes : mapping of str to Outcome
         The outcomes by set id, with a row per sample.
@@ -117,12 +117,12 @@ def measure_fragile(data: DataSet, outcomes: Mapping[str, Outcome], seed: int = 
     return _scored(data, [(Places.of(regions), outcome)], seed, counts_top5(data, [outcome]))
 
 
-def crop_scores(data: DataSet, outcome_of: Mapping[str, Outcome], seed: int = 0) -> FragileScores:
+def crop_scores(data: Dataset, outcome_of: Mapping[str, Outcome], seed: int = 0) -> FragileScores:
     """Compute the fragile rates from predictions of ``data.crops(id)``, for regions that are stored as a table.
 
     Parameters
     ----------
-    data : DataSet
+    data : Dataset
     outcome_of : mapping of str to Outcome
         The outcomes by the id of a source image, with a row per crop in the order of ``data.crops(id)``. Other images
         are excluded.
@@ -148,7 +148,7 @@ def crop_scores(data: DataSet, outcome_of: Mapping[str, Outcome], seed: int = 0)
     return _scored(data, parts, seed, counts_top5(data, outcome_of.values()))
 
 
-def crop_places(data: DataSet, sample_id: str, outcome: Outcome) -> Places:
+def crop_places(data: Dataset, sample_id: str, outcome: Outcome) -> Places:
     """Return the positions of the crops of an image, or raise PredictionError if the outcome has other rows."""
     places = Places.of(data.crops(sample_id).regions())
     if len(places) != len(outcome):
@@ -201,7 +201,7 @@ def flips(neighbours: Neighbours, anchors: NDArray[np.int64], values: NDArray[An
     return Flips(some, every, count)
 
 
-def _scored(data: DataSet, parts: Iterable[tuple[Places, Outcome]], seed: int, top5: bool) -> FragileScores:
+def _scored(data: Dataset, parts: Iterable[tuple[Places, Outcome]], seed: int, top5: bool) -> FragileScores:
     """Return the means over the images of all parts, with resamples of the images."""
     shrunk = has_shrunk(data)
     counts = [(places.sources, _counts(places, outcome, shrunk=shrunk, top5=top5)) for places, outcome in parts]
@@ -239,7 +239,7 @@ TABLE_NOTE = (
 )
 
 
-def _notes(data: DataSet, top5: bool) -> list[str]:
+def _notes(data: Dataset, top5: bool) -> list[str]:
     measure = (
         "the true class is among the five most likely ones, as in the paper's measure on ImageNet"
         if top5
@@ -253,12 +253,12 @@ def _notes(data: DataSet, top5: bool) -> list[str]:
     return notes
 
 
-def counts_top5(data: DataSet, outcomes: Iterable[Outcome]) -> bool:
+def counts_top5(data: Dataset, outcomes: Iterable[Outcome]) -> bool:
     """Return whether top-5 accuracy decides whether a region is correct."""
     return len(data.classes) >= TOP5_CLASSES and all(outcome.top5 is not None for outcome in outcomes)
 
 
-def _recipe(data: DataSet) -> dict[str, Any]:
+def _recipe(data: Dataset) -> dict[str, Any]:
     """Return the recipe's record of regions."""
     record = data.manifest.recipe.get("regions")
     return record if isinstance(record, dict) else {}
@@ -269,6 +269,6 @@ def is_right(outcome: Outcome, top5: bool) -> NDArray[np.bool_]:
     return outcome.top5 if top5 and outcome.top5 is not None else outcome.correct
 
 
-def has_shrunk(data: DataSet) -> bool:
+def has_shrunk(data: Dataset) -> bool:
     """Return whether anchors have shrunk regions, which embedded images do not have."""
     return _recipe(data).get("kind") != "embed"

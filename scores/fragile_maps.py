@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..errors import ParameterError, PredictionError
 from ..manifests.disk.atomic import make_folder, write_atomic
 from ..manifests.manifest_file import result_path
-from ..manifests.reader import DataSet
+from ..manifests.reader import Dataset
 from ..pages.contact_sheet import SheetRow, draw_sheet
 from .fragile import counts_top5, crop_places, flips, has_shrunk, is_right
 from .outcomes import CLEAN, Outcome
@@ -59,12 +59,12 @@ class FragileMaps:
     """The probability of the true class, or None if the predictions do not contain it."""
 
 
-def fragile_maps(data: DataSet, outcomes: Mapping[str, Outcome], sample_id: str, side: int) -> FragileMaps:
+def fragile_maps(data: Dataset, outcomes: Mapping[str, Outcome], sample_id: str, side: int) -> FragileMaps:
     """Return the maps of the regions of one size in an image. `measure_fragile` defines fragile regions.
 
     Parameters
     ----------
-    data : DataSet
+    data : Dataset
         A dataset with a region at every position, from a recipe with ``mode = "exhaustive"``.
     outcomes : mapping of str to Outcome
         The outcomes by set id, with a row per sample. Only those of ``clean`` are used.
@@ -88,7 +88,7 @@ def fragile_maps(data: DataSet, outcomes: Mapping[str, Outcome], sample_id: str,
     return _maps(data, *_regions(data, outcomes, chosen), [side])[0]
 
 
-def crop_maps(data: DataSet, outcome: Outcome, sample_id: str, side: int) -> FragileMaps:
+def crop_maps(data: Dataset, outcome: Outcome, sample_id: str, side: int) -> FragileMaps:
     """Return the maps of an image whose regions are stored as a table.
 
     `outcome` has a row for each of ``data.crops(sample_id)``. The other parameters are those of `fragile_maps`.
@@ -117,7 +117,7 @@ def overlap(first: FragileMaps, second: FragileMaps) -> dict[str, float | None]:
 
 
 def write_maps(
-    data: DataSet,
+    data: Dataset,
     outcomes: Mapping[str, Outcome],
     folder: str | Path,
     images: int,
@@ -182,7 +182,7 @@ def _overlaps(rows: list[list[Any]]) -> Table:
     return Table("overlap", "Overlap of fragile positions", heads, [*rows, *means])
 
 
-def _regions(data: DataSet, outcomes: Mapping[str, Outcome], chosen: Sequence[int]) -> tuple[Places, Outcome]:
+def _regions(data: Dataset, outcomes: Mapping[str, Outcome], chosen: Sequence[int]) -> tuple[Places, Outcome]:
     """Return the positions and the outcomes of some samples."""
     if CLEAN not in outcomes or len(outcomes[CLEAN]) != len(data.samples):
         raise PredictionError(f"Maps need predictions of every region in the set {CLEAN!r}.")
@@ -190,7 +190,7 @@ def _regions(data: DataSet, outcomes: Mapping[str, Outcome], chosen: Sequence[in
     return Places.of(record for record in records if record is not None), outcomes[CLEAN].rows(np.array(chosen))
 
 
-def _maps(data: DataSet, places: Places, outcome: Outcome, sides: Sequence[int]) -> list[FragileMaps]:
+def _maps(data: Dataset, places: Places, outcome: Outcome, sides: Sequence[int]) -> list[FragileMaps]:
     """Return the maps of the regions of one image, one per size."""
     right = is_right(outcome, counts_top5(data, [outcome]))
     neighbours = Neighbours(places)

@@ -20,7 +20,7 @@ from ..errors import ModelError, ParameterError, PredictionError
 from ..files import open_regular
 from ..manifests.disk.atomic import make_folder, write_atomic
 from ..manifests.manifest_file import result_path
-from ..manifests.reader import DataSet
+from ..manifests.reader import Dataset
 from ..manifests.reading.image_set import ImageSet
 from ..progress import progress_function, shows_progress
 from .prediction_files.reading import HEAD, read_head
@@ -62,7 +62,7 @@ class Predicted:
 
 @shows_progress("predict")
 def predict(
-    directory: str | Path | DataSet,
+    directory: str | Path | Dataset,
     model: str | Path | Surrogate,
     out: str | Path,
     *,
@@ -79,7 +79,7 @@ def predict(
 
     Parameters
     ----------
-    directory : str, Path or DataSet
+    directory : str, Path or Dataset
         A finished dataset.
     model : str, Path or Surrogate
         A model file, or a loaded model, which keeps its own device, batch size and threads. The stored images must have
@@ -120,7 +120,7 @@ def predict(
     started = time.monotonic()
     tell = progress_function(progress)
     folder = result_path(out)
-    data = directory if isinstance(directory, DataSet) else DataSet(directory)
+    data = directory if isinstance(directory, Dataset) else Dataset(directory)
     chosen = choose(data, sets)
     tell("loading the model", 0, 0)
     loaded = _loaded(model, device, batch).for_classes([c.folder for c in data.classes])
@@ -168,7 +168,7 @@ def _loaded(model: str | Path | Surrogate, device: str, batch: int) -> Surrogate
     return replace(load_surrogate(model, device=device, batch=batch), threads=processors)
 
 
-def _begin(folder: Path, model: Surrogate, data: DataSet, kind: str) -> None:
+def _begin(folder: Path, model: Surrogate, data: Dataset, kind: str) -> None:
     """Write predictions.json, or check that an existing one has the same content."""
     record = model.record()
     made_by = {key: record[key] for key in ("factory", "arguments") if key in record}

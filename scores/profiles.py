@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..errors import CorruptsetError
-from ..manifests.reader import DataSet
+from ..manifests.reader import Dataset
 from ..manifests.records.models import SetRecord
 from .evaluation import Evaluation, mean
 from .outcomes import CLEAN
@@ -34,7 +34,7 @@ Ladders = Mapping[str, Mapping[int, SetRecord]]
 
 
 def degradation_profiles(
-    data: DataSet, evaluation: Evaluation, describe: DescribeLevel | None, over: ProfileOver
+    data: Dataset, evaluation: Evaluation, describe: DescribeLevel | None, over: ProfileOver
 ) -> tuple[dict[str, Profile], Profile | None, list[str]]:
     """Return the profile of each degradation, their mean, and notes on the mean.
 
@@ -113,7 +113,7 @@ def _profile(levels: list[int], columns: Mapping[str, Any], below: Callable[[int
     return Profile(levels=levels, first_below=first_below, **columns)
 
 
-def _shape(data: DataSet, set_id: str) -> tuple[int, int, int] | None:
+def _shape(data: Dataset, set_id: str) -> tuple[int, int, int] | None:
     """Return the shape of the first image of a set, or None if it cannot be read."""
     try:
         height, width, channels = data[set_id].image(0).shape

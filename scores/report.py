@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import ParameterError, suggest
 from ..manifests.disk.atomic import write_atomic
 from ..manifests.manifest_file import result_path
-from ..manifests.reader import DataSet
+from ..manifests.reader import Dataset
 from ..pages.document import render
 from ..pages.svg import MARKERS, legend_mark
 from ..progress import progress_function, shows_progress
@@ -60,7 +60,7 @@ class Report:
 
 @shows_progress("report")
 def report(
-    directory: str | Path | DataSet,
+    directory: str | Path | Dataset,
     scores: Sequence[str | Path | Scores],
     out: str | Path,
     *,
@@ -72,7 +72,7 @@ def report(
 
     Parameters
     ----------
-    directory : str, Path or DataSet
+    directory : str, Path or Dataset
         The dataset that the scores belong to. The page shows some of its images.
     scores : sequence of path or Scores
         Scores files, the folders that contain them, or values of `corruptset.score`, one per model.
@@ -108,7 +108,7 @@ def report(
     Equal inputs give equal bytes with the same releases of corruptset and Pillow.
     """
     file, tell = result_path(out, is_page=True), progress_function(progress)
-    data = directory if isinstance(directory, DataSet) else DataSet(directory)
+    data = directory if isinstance(directory, Dataset) else Dataset(directory)
     entries, predicted = checked_inputs(data, scores, predictions, tell)
     found, unpaired = differences(entries)
     failures = Failures({label: one for label, one in predicted.items() if CLEAN in one.outcomes}, data)
@@ -148,7 +148,7 @@ def report(
     return Report(file, tuple(e.label for e in entries), data.digest, headings, len(images), len(page))
 
 
-def _index_of(data: DataSet, sample: str) -> int:
+def _index_of(data: Dataset, sample: str) -> int:
     places = {s.id: s.index for s in data.samples}
     if sample not in places:
         raise ParameterError(

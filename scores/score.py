@@ -11,7 +11,7 @@ from typing import get_args
 from ..corruptions.gradual import describe_level
 from ..errors import ParameterError, PredictionError, first_few
 from ..manifests.disk.atomic import write_atomic
-from ..manifests.reader import DataSet
+from ..manifests.reader import Dataset
 from ..progress import progress_function, shows_progress
 from .bootstrap import images_of
 from .comparability import absence_notes, comparability_notes, why_not_alexnet
@@ -34,7 +34,7 @@ Progress = Callable[[str, int, int], None]
 
 @shows_progress("score")
 def score(
-    directory: str | Path | DataSet,
+    directory: str | Path | Dataset,
     predictions: str | Path | Predictions,
     *,
     baseline: str | Path | Predictions | None = None,
@@ -49,7 +49,7 @@ def score(
 
     Parameters
     ----------
-    directory : str, Path or DataSet
+    directory : str, Path or Dataset
         A finished dataset.
     predictions : str, Path or Predictions
         The model's predictions, as a folder of ``<set id>.npz``, one ``.npz`` or a CSV file (docs/evaluate.md).
@@ -91,7 +91,7 @@ def score(
     if profile_over not in get_args(ProfileOver):
         raise ParameterError(f"profile_over is {profile_over!r}; expected one of {', '.join(get_args(ProfileOver))}.")
     tell = progress_function(progress)
-    data = directory if isinstance(directory, DataSet) else DataSet(directory)
+    data = directory if isinstance(directory, Dataset) else Dataset(directory)
     read = partial(_predictions, data, progress=tell)
     predicted = read(predictions, sets=sets)
     counted, condition = condition_of(condition, predicted, partial(read, sets=[CLEAN]))
@@ -162,7 +162,7 @@ def score(
 
 
 def _predictions(
-    data: DataSet, given: str | Path | Predictions, *, sets: Sequence[str] | None, progress: Progress
+    data: Dataset, given: str | Path | Predictions, *, sets: Sequence[str] | None, progress: Progress
 ) -> Predictions:
     """Return predictions of some sets and of clean, which are read unless they are in memory."""
     if not isinstance(given, Predictions):
@@ -181,14 +181,14 @@ def _predictions(
     return replace(given, outcomes=outcomes)
 
 
-def _fragile(data: DataSet, evaluation: Evaluation, condition: str | None, seed: int) -> FragileScores:
+def _fragile(data: Dataset, evaluation: Evaluation, condition: str | None, seed: int) -> FragileScores:
     """Return the fragile rates, which need all regions and are therefore missing with a condition."""
     if condition is not None and any(sample.region is not None for sample in data.samples):
         return FragileScores(notes=["There are no fragile rates with a condition, because they need all regions."])
     return measure_fragile(data, evaluation.outcomes, seed)
 
 
-def _not_applicable(data: DataSet, measures: Measures, profiles: Mapping[str, Profile]) -> Iterator[str]:
+def _not_applicable(data: Dataset, measures: Measures, profiles: Mapping[str, Profile]) -> Iterator[str]:
     """Yield a note on kinds of scores that the recipe was made for and that no scored set allows."""
     specs = [spec["stages"] for spec in recipe_sets(data.manifest)]
     absent = {

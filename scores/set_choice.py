@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..manifests.reader import DataSet
+from ..manifests.reader import Dataset
 from ..manifests.set_choice import matching_sets
 from .outcomes import CLEAN
 
 
-def choose(data: DataSet, globs: Sequence[str] | None) -> list[str]:
+def choose(data: Dataset, globs: Sequence[str] | None) -> list[str]:
     """Return the sets whose id or alias matches a pattern, or all sets without patterns.
 
     Raises
@@ -25,7 +25,7 @@ def choose(data: DataSet, globs: Sequence[str] | None) -> list[str]:
     return matching_sets(names, globs, data.path)
 
 
-def choose_predicted(data: DataSet, globs: Sequence[str] | None) -> list[str]:
+def choose_predicted(data: Dataset, globs: Sequence[str] | None) -> list[str]:
     """Return the sets that match patterns, where ``clean`` need not be in the dataset."""
     globs = [globs] if isinstance(globs, str) else globs
     if globs is None or CLEAN in data or CLEAN not in globs:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from corruptset.manifests.reader import DataSet
+from corruptset.manifests.reader import Dataset
 
 SIDE = 8
 HIDDEN = 32
@@ -26,7 +26,7 @@ def features(image: NDArray[np.uint8]) -> Weights:
     return (cells - 0.5).ravel()
 
 
-def features_of(data: DataSet, set_id: str) -> Weights:
+def features_of(data: Dataset, set_id: str) -> Weights:
     return np.stack([features(image) for image in data[set_id].images()])
 
 
@@ -42,7 +42,7 @@ class TinyNet:
         return (np.tanh(points @ self.hidden) @ self.out).astype(np.float32)
 
 
-def trained(data: DataSet, set_id: str) -> TinyNet:
+def trained(data: Dataset, set_id: str) -> TinyNet:
     """Return a network whose first layer is random, and whose last is fitted to a set by least squares."""
     points, wanted = features_of(data, set_id), np.eye(len(data.classes))[data[set_id].labels]
     hidden = np.random.default_rng(0).normal(size=(SIDE**2, HIDDEN))
@@ -51,7 +51,7 @@ def trained(data: DataSet, set_id: str) -> TinyNet:
     return TinyNet(hidden, 8 * out)
 
 
-def write_predictions(data: DataSet, folder: Path, net: TinyNet, model: str = "tiny net") -> Path:
+def write_predictions(data: Dataset, folder: Path, net: TinyNet, model: str = "tiny net") -> Path:
     """Write the logits of every set as ``<set id>.npz``, and predictions.json."""
     for name in data:
         file = folder / f"{name}.npz"

@@ -13,7 +13,7 @@ from layouts import write_recipe
 import corruptset
 from corruptset.generate.recipes.recipe import load_recipe
 from corruptset.manifests.manifest_file import manifest_bytes
-from corruptset.manifests.reader import DataSet
+from corruptset.manifests.reader import Dataset
 from corruptset.manifests.records.models import Manifest
 from corruptset.scores.outcomes import Outcome, Predictions
 
@@ -90,12 +90,12 @@ def write_data_set(
     return folder
 
 
-def data_set(folder: Path, recipe: str = "imagenet-c-all", count: int = 40, **options: Any) -> DataSet:
+def data_set(folder: Path, recipe: str = "imagenet-c-all", count: int = 40, **options: Any) -> Dataset:
     """Return the data set that `write_data_set` writes."""
     return corruptset.open(write_data_set(folder, recipe, count, **options))
 
 
-def small(folder: Path, *sets: str, more: str = "", **fields: Any) -> DataSet:
+def small(folder: Path, *sets: str, more: str = "", **fields: Any) -> Dataset:
     """Return a small recipe's data set of some sets or all, 20 images in ten classes."""
     folder.mkdir(exist_ok=True)
     rows = [{"id": f"{i // 2:02d}_class/im.{i % 2}", "label": i // 2, "class": f"c{i // 2}"} for i in range(20)]
@@ -105,7 +105,7 @@ def small(folder: Path, *sets: str, more: str = "", **fields: Any) -> DataSet:
 
 
 def made_up(
-    data: DataSet, seed: int = 0, model: str = "made up", *, clean: bool = False, best: float = 0.95
+    data: Dataset, seed: int = 0, model: str = "made up", *, clean: bool = False, best: float = 0.95
 ) -> Predictions:
     """Return predictions of every set, each with an accuracy of its own, `best` at most.
 

@@ -27,7 +27,7 @@ from ...manifests.paths import (
     SHARDS,
     set_path,
 )
-from ...manifests.reader import DataSet
+from ...manifests.reader import Dataset
 from ...manifests.records.digests import build_digest, sha256_bytes, sha256_file
 from ...manifests.records.models import ClassRecord, FileRecord, Manifest, SampleRecord, SetRecord
 from ..pixels.metrics import mean_metrics
@@ -43,7 +43,7 @@ MOST_SHOWN = 600
 """The largest number of sets on a contact sheet. If there are more, some of them are shown, spread evenly."""
 
 
-class NearlyFinished(DataSet):
+class NearlyFinished(Dataset):
     """A dataset whose manifest is in memory, so that its page and its contact sheet can be drawn."""
 
     def __init__(self, directory: Path, manifest: Manifest) -> None:
@@ -56,7 +56,7 @@ class NearlyFinished(DataSet):
 
 
 def finish(
-    build: CheckedBuild, job: Job, state: BuildState, page_of: Callable[[DataSet], bytes] | None = None
+    build: CheckedBuild, job: Job, state: BuildState, page_of: Callable[[Dataset], bytes] | None = None
 ) -> Manifest:
     """Write everything but images and shards, with manifest.json at the end, and return the manifest.
 
@@ -263,7 +263,7 @@ def sample_record(classes: Sequence[ClassRecord], index: int, chosen: CheckedSam
     )
 
 
-def contact_of(job: Job, data: DataSet) -> bytes:
+def contact_of(job: Job, data: Dataset) -> bytes:
     """Return the contact sheet, which shows the stored image of the first sample in every set."""
     from ..pixels.matrix import blocks_of, contact_sheet, thinned
 

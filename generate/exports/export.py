@@ -14,7 +14,7 @@ from ...error_lines import mistake_lines
 from ...errors import BuildError, ParameterError, listed
 from ...manifests.disk.atomic import write_large
 from ...manifests.disk.remote import local_folder
-from ...manifests.reader import DataSet
+from ...manifests.reader import Dataset
 from ...manifests.records.report import Progress
 from ...progress import progress_function, shows_progress
 from ..pixels.preprocessing import parse_preprocessing
@@ -101,7 +101,7 @@ def export(
     """
     chosen = get_layout(layout)  # an unknown layout is named before the dataset is opened
     target = local_folder(out, "exports are written to")
-    data = DataSet(directory)
+    data = Dataset(directory)
     if Path(directory).resolve() in (target.resolve(), *target.resolve().parents):
         raise BuildError(
             f"{target} is inside the dataset, which must not contain other files. Choose another --out outside of it."
@@ -154,7 +154,7 @@ def _options(
         raise ParameterError(f"The options of the export cannot be used:\n{listed(lines)}") from None
 
 
-def _chosen_sets(layout: Layout, data: DataSet, sets: Sequence[str] | None, options: ExportOptions) -> ExportContents:
+def _chosen_sets(layout: Layout, data: Dataset, sets: Sequence[str] | None, options: ExportOptions) -> ExportContents:
     """Return the chosen sets, without the clean images if the layout has no place for them."""
     contents = ExportContents.of(data.manifest, data.samples)
     patterns = [] if sets is None else set_patterns(sets)
@@ -165,7 +165,7 @@ def _chosen_sets(layout: Layout, data: DataSet, sets: Sequence[str] | None, opti
     return contents.only(ref.id for ref in placed(layout, refs, named))
 
 
-def _unexpected(layout: Layout, contents: ExportContents, data: DataSet) -> str | None:
+def _unexpected(layout: Layout, contents: ExportContents, data: Dataset) -> str | None:
     """Return why the loaders of a layout do not expect the images of a dataset, or None."""
     preprocessing = parse_preprocessing(data.manifest.preprocessing)
     # all images have the number of channels of the first one

@@ -22,7 +22,7 @@ from ...manifests.disk.listing import Listing, file_problems, list_files, read_s
 from ...manifests.images.arrays import map_images
 from ...manifests.images.pictures import NotAPicture, decode, format_problem, named_format
 from ...manifests.manifest_file import MANIFEST_CAP
-from ...manifests.reader import DataSet
+from ...manifests.reader import Dataset
 from ...manifests.reading.image_set import ImageSet
 from ...manifests.records.digests import sha256_bytes, sha256_file
 from ...manifests.records.foreign_names import form_advice, is_system_file
@@ -165,7 +165,7 @@ def check_export(directory: str | Path, export: str | Path, *, progress: Progres
     records = verify_directory(directory, level="structure")
     if not records.ok:
         return records
-    root, data, tell = Path(export), DataSet(directory), progress or (lambda *_: None)
+    root, data, tell = Path(export), Dataset(directory), progress or (lambda *_: None)
     report, record, listing = _opened(export)
     report.digest = data.digest
     if record is None:

@@ -20,7 +20,7 @@ from ...errors import BuildError, first_few
 from ...manifests.disk.atomic import fsync_folder, link_or_copy, name_target, write_large
 from ...manifests.images.arrays import npy_header
 from ...manifests.images.pictures import decode, named_format, png_bytes, stored_format
-from ...manifests.reader import DataSet
+from ...manifests.reader import Dataset
 from ...manifests.reading.image_set import ImageSet
 from ...manifests.records.digests import sha256_bytes
 from ...manifests.records.fields import safe_path
@@ -46,7 +46,7 @@ class Writer:
         self._made: set[str] = set()
         """The folders that exist."""
 
-    def write(self, placement: Placement, data: DataSet, progress: Progress) -> None:
+    def write(self, placement: Placement, data: Dataset, progress: Progress) -> None:
         """Write every file of the export of a dataset."""
         total, done = sum(len(images.samples) for images in placement.slices), 0
 
@@ -114,7 +114,7 @@ def _refuse_outside(path: str) -> None:
         ) from None
 
 
-def _array(slices: Sequence[SetSlice], data: DataSet, count: Callable[[SetSlice], None]) -> Iterator[Any]:
+def _array(slices: Sequence[SetSlice], data: Dataset, count: Callable[[SetSlice], None]) -> Iterator[Any]:
     """Yield an array of uint8 as a .npy file of version 1.0, block by block."""
     shape = data[slices[0].set_id].single(0).shape  # the rows of the other sets are read once, below
     yield npy_header((sum(len(images.samples) for images in slices), *shape), np.uint8)
@@ -132,7 +132,7 @@ def _array(slices: Sequence[SetSlice], data: DataSet, count: Callable[[SetSlice]
 
 
 def _members(
-    placement: Placement, slices: Sequence[SetSlice], data: DataSet, count: Callable[[SetSlice], None]
+    placement: Placement, slices: Sequence[SetSlice], data: Dataset, count: Callable[[SetSlice], None]
 ) -> Iterator[tuple[str, bytes]]:
     for images in slices:
         stored = data[images.set_id]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ...manifests.paths import holds_region_table, moved_content
-from ...manifests.reader import DataSet
+from ...manifests.reader import Dataset
 from ...manifests.records.models import Manifest, SetRecord, StageRecord
 from ...pages.document import render
 from ..pixels.matrix import Block, blocks_of, number_of, thinned
@@ -35,12 +35,12 @@ _SPARKLINES = ("MS-SSIM", "SSIM")
 _MAX_IDS = 100
 
 
-def build_page(data: DataSet, clean_of: CleanOf | None = None) -> bytes:
+def build_page(data: Dataset, clean_of: CleanOf | None = None) -> bytes:
     """Return the page of a dataset.
 
     Parameters
     ----------
-    data : DataSet
+    data : Dataset
         A complete dataset, with the images of all sets.
     clean_of : callable, optional
         Callback that takes a sample's index and returns its clean (H, W, C) image of uint8. It is used if the dataset
@@ -87,7 +87,7 @@ def build_page(data: DataSet, clean_of: CleanOf | None = None) -> bytes:
 class _Page:
     """The sets of a dataset as its page shows them."""
 
-    def __init__(self, data: DataSet, clean_of: CleanOf | None) -> None:
+    def __init__(self, data: Dataset, clean_of: CleanOf | None) -> None:
         self.manifest = data.manifest
         self.records = {record.id: record for record in data.manifest.sets}
         self.blocks = blocks_of(self.records)

@@ -11,7 +11,7 @@ import numpy as np
 from ...corruptions.registry import Images
 from ...manifests.disk.jsonl import read_jsonl
 from ...manifests.paths import REGIONS, SAMPLES, holds_region_table
-from ...manifests.reader import DataSet
+from ...manifests.reader import Dataset
 from ...manifests.records.models import RegionRow, SampleRecord
 from ...manifests.regions.crops import Crops, CutCrops, StoredCrops
 from ...pages.thumbnails import SMALL, data_uri, mosaic, thumbnail_side
@@ -67,14 +67,14 @@ class Thumbnails:
 
     Parameters
     ----------
-    data : DataSet
+    data : Dataset
     clean_of : callable, optional
         The clean images, for datasets without the set ``clean``.
     sets : int
         The number of sets that have a thumbnail.
     """
 
-    def __init__(self, data: DataSet, clean_of: CleanOf | None, sets: int) -> None:
+    def __init__(self, data: Dataset, clean_of: CleanOf | None, sets: int) -> None:
         self._data = data
         self.count = max((s.count for s in data.manifest.sets), default=0)
         """The number of samples in the dataset."""
@@ -144,7 +144,7 @@ class Thumbnails:
         )
 
 
-def region_thumbnails(data: DataSet) -> list[Thumbnail]:
+def region_thumbnails(data: Dataset) -> list[Thumbnail]:
     """Return two thumbnails per group of regions: the neighbours of one region, and its shrunk regions."""
     crops = _crops_of_first(data)
     if crops is None:
@@ -161,7 +161,7 @@ def region_thumbnails(data: DataSet) -> list[Thumbnail]:
     return thumbnails
 
 
-def _crops_of_first(data: DataSet) -> Crops | None:
+def _crops_of_first(data: Dataset) -> Crops | None:
     """Return the regions of the first image. The records of other images are not read."""
     if holds_region_table(data.manifest):
         rows = read_jsonl(data.record_file(REGIONS), RegionRow)

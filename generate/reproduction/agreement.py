@@ -14,7 +14,7 @@ from ...errors import ParameterError, SourceError, VerificationError, listed
 from ...manifests.disk.atomic import inside
 from ...manifests.disk.jsonl import row_at
 from ...manifests.paths import set_path
-from ...manifests.reader import DataSet
+from ...manifests.reader import Dataset
 from ...manifests.records.digests import sha256_bytes, source_digest
 from ...manifests.records.models import ImageRecord, Manifest
 from ...manifests.records.report import Progress
@@ -28,7 +28,7 @@ PIXEL_LIBRARIES = ("numba", "numpy", "opencv-python-headless")
 
 
 def held_to_records(
-    data: DataSet,
+    data: Dataset,
     source: Source,
     sha256_of: Callable[[Sample], str] | None = None,
     progress: Progress = lambda *_: None,
@@ -90,7 +90,7 @@ def differing_classes(manifest: Manifest, source: Source) -> list[str]:
     return problems
 
 
-def refuse_unrecorded_code(data: DataSet) -> None:
+def refuse_unrecorded_code(data: Dataset) -> None:
     """Raise `VerificationError` if corruptions have other revisions, plugins or parameters than the recorded ones."""
     manifest = data.manifest
     if problems := list(_plugin_problems(manifest)) or list(_revision_problems(manifest)):
@@ -132,7 +132,7 @@ def _revision_problems(manifest: Manifest) -> Iterator[str]:
         yield from sorted(problems)
 
 
-def refuse_unrecorded_resources(data: DataSet, build: CheckedBuild) -> None:
+def refuse_unrecorded_resources(data: Dataset, build: CheckedBuild) -> None:
     """Raise `VerificationError` if frost's textures or the model are not those of the data set.
 
     Torch, device and batch may be others.
@@ -156,7 +156,7 @@ def refuse_unrecorded_resources(data: DataSet, build: CheckedBuild) -> None:
             )
 
 
-def clean_difference(data: DataSet, index: int, image: NDArray[np.uint8]) -> str | None:
+def clean_difference(data: Dataset, index: int, image: NDArray[np.uint8]) -> str | None:
     """Return how a clean image differs from its recorded digest, and why, or None."""
     sample, made = data.sample(index), pixel_digest(image)
     if made == sample.pixels:
@@ -168,13 +168,13 @@ def clean_difference(data: DataSet, index: int, image: NDArray[np.uint8]) -> str
 
 
 def differences(
-    data: DataSet, set_id: str, index: int, image: NDArray[np.uint8], encoding: Encoding, *, raw: bool
+    data: Dataset, set_id: str, index: int, image: NDArray[np.uint8], encoding: Encoding, *, raw: bool
 ) -> Iterator[tuple[str, str]]:
     """Yield (path, what differs) of an image: its pixels, else its stored bytes.
 
     Parameters
     ----------
-    data : DataSet
+    data : Dataset
     set_id, index : str, int
     image : (H, W, C) ndarray of uint8
     encoding : Encoding

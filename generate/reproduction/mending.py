@@ -15,7 +15,7 @@ from pathlib import Path
 from ...manifests.disk.atomic import fsync_folder
 from ...manifests.disk.listing import plain_file
 from ...manifests.paths import PARTS_FOLDER, SCRATCH
-from ...manifests.reader import DataSet
+from ...manifests.reader import Dataset
 from ...manifests.records.digests import sha256_file
 from ...manifests.records.models import Manifest
 from ...manifests.records.report import Problem, Progress, printable
@@ -59,9 +59,9 @@ class Mending:
         return {f.path: f.sha256 for f in self.manifest.files}
 
     @cached_property
-    def data(self) -> DataSet:
+    def data(self) -> Dataset:
         """The dataset."""
-        return DataSet(self.root)
+        return Dataset(self.root)
 
     @cached_property
     def source(self) -> Source:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from ...errors import ParameterError
-from ...manifests.reader import DataSet
+from ...manifests.reader import Dataset
 from ...manifests.reading.image_store import Container
 from ...manifests.records.report import Progress
 
@@ -27,7 +27,7 @@ def open(
     frost_textures: Path | str | None = None,
     plugins: Sequence[Path | str] | None = None,
     progress: Progress | bool | None = None,
-) -> DataSet:
+) -> Dataset:
     """Open a finished dataset, or with a source, the records of a dataset without images.
 
     Parameters
@@ -55,7 +55,7 @@ def open(
 
     Returns
     -------
-    DataSet
+    Dataset
 
     Raises
     ------
@@ -88,7 +88,7 @@ def open(
                 f"These arguments are only used with a source: {', '.join(given)}. Add one, such as "
                 "source='imagenet:/data'."
             )
-        return DataSet(directory, prefer=prefer)
+        return Dataset(directory, prefer=prefer)
     if prefer is not None:
         raise ParameterError("With a source, images are made and no container is read. Leave `prefer` out.")
     from .virtual import open_virtual

@@ -11,7 +11,7 @@ from ...files import reason
 from ...manifests.disk.atomic import write_atomic
 from ...manifests.manifest_file import result_path
 from ...manifests.paths import PARTIAL, with_a_name
-from ...manifests.reader import DataSet
+from ...manifests.reader import Dataset
 from ...manifests.records.report import Progress
 from ...progress import progress_function, shows_progress
 from ..page.build_page import build_page
@@ -87,7 +87,7 @@ def page(
     MachineError
         The file cannot be written.
     """
-    data = DataSet(directory)
+    data = Dataset(directory)
     root = with_a_name(data.path)
     if (root / PARTIAL).exists():
         raise BuildError(f"{root} is a part of a dataset, and a page shows all of it. Unpack its other archives first.")
@@ -103,7 +103,7 @@ def page(
     return PageMade(file, data.digest, len(text), clean_of is not None or "clean" in data)
 
 
-def clean_images(data: DataSet, options: RemakeOptions) -> CleanOf | None:
+def clean_images(data: Dataset, options: RemakeOptions) -> CleanOf | None:
     """Return what makes clean images that are not stored; None where no source was named.
 
     Raises

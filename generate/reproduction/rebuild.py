@@ -14,7 +14,7 @@ from ...errors import BuildError, FinishedDataset, VerificationError, first_few,
 from ...manifests.disk.jsonl import read_jsonl
 from ...manifests.disk.remote import local_folder
 from ...manifests.paths import CONTACT, MANIFEST, PAGE, README, set_path, unfinished_folder
-from ...manifests.reader import DataSet
+from ...manifests.reader import Dataset
 from ...manifests.records.models import ImageRecord
 from ...manifests.release.release import Release, read_release
 from ...progress import progress_function, shows_progress
@@ -130,7 +130,7 @@ def rebuild(
     require_build()
     out = local_folder(out, "data sets are rebuilt in")
     with resumable(out) as place:
-        data = DataSet(release_folder(manifest))
+        data = Dataset(release_folder(manifest))
         directory = out / f"{data.manifest.name}-{data.manifest.version}"
         place.directory = unfinished_folder(directory)
         if directory.exists() and directory.resolve() == data.path.resolve():

@@ -11,7 +11,7 @@ from ...corruptions.plugins import plugins_of
 from ...corruptions.stages import Stage
 from ...errors import SourceError, VerificationError, listed
 from ...manifests.paths import PAGE
-from ...manifests.reader import DataSet
+from ...manifests.reader import Dataset
 from ...manifests.records.models import Header, Manifest
 from ..pixels.encoding import parse_encoding
 from ..pixels.preprocessing import parse_preprocessing
@@ -43,7 +43,7 @@ PROBED = 8
 
 
 def recorded_build(
-    data: DataSet,
+    data: Dataset,
     options: RemakeOptions,
     *,
     sets: Sequence[str] | None = None,
@@ -55,7 +55,7 @@ def recorded_build(
 
     Parameters
     ----------
-    data : DataSet
+    data : Dataset
     options : RemakeOptions
     sets : sequence of str, optional
         Globs over the sets that are to be made; by default all.
@@ -127,7 +127,7 @@ def recorded_build(
 class RecordedPlan:
     """The build of a manifest, before the images of its source are checked."""
 
-    data: DataSet
+    data: Dataset
     build: CheckedBuild
     """The build of the samples as they are recorded."""
 
@@ -208,7 +208,7 @@ def specs_of(manifest: Manifest) -> list[SetSpec]:
     return sorted(specs, key=lambda s: order.get(s.id, -1 if not s.stages else len(order)))
 
 
-def opened_source(data: DataSet, options: RemakeOptions) -> Source:
+def opened_source(data: Dataset, options: RemakeOptions) -> Source:
     """Return the source of a data set, with the recorded splits and regions.
 
     Raises

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ...digests import digest_of, digits
 from ...manifests.images.pictures import decode
 from ...manifests.paths import MANIFEST, SAMPLES, set_path
-from ...manifests.reader import DataSet
+from ...manifests.reader import Dataset
 from ...manifests.records.report import Problem, Progress
 from ...manifests.release.release import has_rows
 from ...pixels import pixel_digest
@@ -29,7 +29,7 @@ TOLERATED = 0.01
 
 
 def rederived(
-    data: DataSet,
+    data: Dataset,
     count: int | None,
     options: RemakeOptions,
     *,

@@ -12,7 +12,7 @@ from ...arguments import whole_number
 from ...errors import CorruptsetError, ParameterError, require_build
 from ...manifests.disk.remote import data_folder
 from ...manifests.manifest_file import load_manifest
-from ...manifests.reader import DataSet
+from ...manifests.reader import Dataset
 from ...manifests.records.models import Manifest
 from ...manifests.records.report import Level, Problem, Progress, VerificationReport
 from ...manifests.verify.ladder import verify_directory
@@ -159,7 +159,7 @@ def verify(
         samples = done
         report_progress(step, done, total)
 
-    def made(data: DataSet) -> Iterator[Problem]:
+    def made(data: Dataset) -> Iterator[Problem]:
         from .rederive import rederived
 
         count = None if rederive == "all" else rederive

@@ -15,7 +15,7 @@ import numpy as np
 from ...arguments import check_word
 from ...errors import VerificationError
 from ...manifests.images.pictures import decode
-from ...manifests.reader import DataSet
+from ...manifests.reader import Dataset
 from ...manifests.reading.image_store import BLOCK_BYTES, Container, Pixels, StoredImages
 from ...manifests.records.digests import set_digest
 from ...manifests.records.models import ImageRecord, SetRecord
@@ -51,7 +51,7 @@ def open_virtual(
     check: Check = "first",
     progress: Progress | bool | None = None,
     **options: Any,
-) -> DataSet:
+) -> Dataset:
     """Open the records of a release with its source; `corruptset.open` describes the parameters.
 
     Raises
@@ -66,10 +66,10 @@ def open_virtual(
     """
     check_word("check", check, CHECKS)
     images = VirtualImages(release_folder(place), RemakeOptions(source=source, **options), check)
-    return VirtualDataSet(images, progress_function(progress))
+    return VirtualDataset(images, progress_function(progress))
 
 
-class VirtualDataSet(DataSet):
+class VirtualDataset(Dataset):
     """A data set whose images are made when asked for, without sets of a model."""
 
     def __init__(self, images: VirtualImages, progress: Progress) -> None:
@@ -103,9 +103,9 @@ class VirtualImages:
         return state | {"_begun": set(), "_kept": OrderedDict(), "_kept_bytes": 0}
 
     @cached_property
-    def data(self) -> DataSet:
+    def data(self) -> Dataset:
         """The records."""
-        return DataSet(self.path)
+        return Dataset(self.path)
 
     @cached_property
     def build(self) -> CheckedBuild:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ...errors import CorruptsetError, SourceError, first_few
 from ...files import file_problem
 from ...manifests.images.shards import ENCODED, INDEX, LABELS, RAW, SCHEMA
-from ...manifests.reader import DataSet
+from ...manifests.reader import Dataset
 from .rows import ImageRows, Rows, row_source
 from .source import Sample, Source
 
@@ -187,7 +187,7 @@ def _name_as_build(source: Source, path: Path) -> None:
             "with --images images --labels labels; its rows then become data/0, data/1, ..."
         )
     try:
-        data = DataSet(build)
+        data = Dataset(build)
         rows = [data.samples[i] for i in index]
     except (CorruptsetError, IndexError) as e:
         raise SourceError(f"{path} does not belong to the build in {build}: {e}") from None

@@ -61,7 +61,7 @@ def by_corruption(records: Iterable[SetRecord]) -> dict[str, dict[float, SetReco
 
 
 def matching(records: Iterable[SetRecord], family_of: Callable[[str], str], **asked: Any) -> list[SetRecord]:
-    """Return the sets that `DataSet.select` selects, or raise `UnknownCorruption` for values that no set has."""
+    """Return the sets that `Dataset.select` selects, or raise `UnknownCorruption` for values that no set has."""
     wanted = {name: _values(value) for name, value in asked.items() if value is not None}
     table = [(record, stage) for record in records for stage in [*record.stages, *[None] * (not record.stages)]]
 

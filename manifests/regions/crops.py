@@ -178,7 +178,7 @@ class RegionIndex:
                 self._rows[row.sample].append(row)
 
     def crops(self, sample_id: str, side: int | None, images: ImageOf) -> Crops:
-        """Return the crops of one image (`DataSet.crops`).
+        """Return the crops of one image (`Dataset.crops`).
 
         `images` gives the image of a sample, by its index.
         """

@@ -27,7 +27,7 @@ from ..disk.remote import data_folder, local_folder
 from ..disk.space import check_space
 from ..manifest_file import load_manifest
 from ..paths import CONTACT, MANIFEST, PAGE, PARTIAL, README, SAMPLES, SHA256SUMS, WORK_FOLDER, lock_file, set_path
-from ..reader import DataSet
+from ..reader import Dataset
 from ..records.digests import sha256_file
 from ..records.models import FileRecord, Manifest, SampleRecord, check_label
 from ..records.report import Progress, printable
@@ -164,7 +164,7 @@ def pack(
             sets = tuple(sorted({one.set for one in record.sets}))
             archives.append(IndexedArchive(path=path, bytes=size, sha256=sha256, sets=sets))
         if parquet:
-            write_parquet(DataSet(root), out / f"{PARQUET}{identity}", show)
+            write_parquet(Dataset(root), out / f"{PARQUET}{identity}", show)
         samples = manifest.sets[0].count if manifest.sets else (root / SAMPLES).read_bytes().count(b"\n")
         card = release_card(manifest, archives, samples=samples, lacks=lacks)
         tags = tag_files(manifest, archives, {README: card, **packed_croissant(root, contents, archives)})

@@ -16,7 +16,7 @@ from ...errors import BuildError, install_extra
 from ..checksums import parse_sha256sums, sums_bytes
 from ..disk.atomic import make_folder, replacing, write_atomic
 from ..paths import SHA256SUMS
-from ..reader import DataSet
+from ..reader import Dataset
 from ..reading.hugging_face import class_names, encoded_rows
 from ..records.digests import sha256_file
 from ..records.models import FileRecord, Manifest
@@ -45,7 +45,7 @@ def check_parquet(manifest: Manifest) -> None:
         )
 
 
-def write_parquet(data: DataSet, out: Path, progress: Progress) -> None:
+def write_parquet(data: Dataset, out: Path, progress: Progress) -> None:
     """Write a file for every set, and then their hashes."""
     import pyarrow
     from pyarrow.parquet import ParquetWriter

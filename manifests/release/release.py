@@ -14,7 +14,7 @@ from ..checksums import SUMS_CAP, hash_problem
 from ..disk.jsonl import read_jsonl
 from ..disk.listing import plain_file, read_small
 from ..paths import MANIFEST, SAMPLES, SHA256SUMS, set_path
-from ..reader import DataSet
+from ..reader import Dataset
 from ..records.digests import set_digest, sha256_file
 from ..records.models import ImageRecord
 from ..records.report import Problem
@@ -27,7 +27,7 @@ class Release:
 
     Attributes
     ----------
-    data : DataSet
+    data : Dataset
         The manifest and the samples; there need not be an image.
     pixels : dict
         Set id -> (N, 32) ndarray of uint8, the pixel digests of its images in sample order; of the sets that were asked
@@ -35,11 +35,11 @@ class Release:
         digest of it.
     """
 
-    data: DataSet
+    data: Dataset
     pixels: dict[str, NDArray[np.uint8]]
 
 
-def has_rows(data: DataSet, set_id: str) -> bool:
+def has_rows(data: Dataset, set_id: str) -> bool:
     """Return whether the rows of a set are there, or should be.
 
     Only those of an absent set may be left out.
@@ -47,7 +47,7 @@ def has_rows(data: DataSet, set_id: str) -> bool:
     return set_id not in data.absent or plain_file(data.path, set_path(set_id))
 
 
-def read_release(data: DataSet, sets: Sequence[str]) -> Release:
+def read_release(data: Dataset, sets: Sequence[str]) -> Release:
     """Return the checked records of a release, with the rows of some of its sets.
 
     VerificationError says all of it: records are missing, contradict each other, or are not those that the manifest
@@ -75,7 +75,7 @@ def read_release(data: DataSet, sets: Sequence[str]) -> Release:
     return Release(data, pixels)
 
 
-def _refuse(data: DataSet, problems: Iterable[Problem]) -> None:
+def _refuse(data: Dataset, problems: Iterable[Problem]) -> None:
     if lines := [str(p) for p in problems]:
         raise VerificationError(
             f"{data.name} is not a release that images can be made from:\n{listed(lines)}\nNothing was written. Fetch "

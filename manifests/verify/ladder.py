@@ -38,7 +38,7 @@ from ..paths import (
     keeps_source_names,
     set_of_shard,
 )
-from ..reader import DataSet
+from ..reader import Dataset
 from ..records.digests import sha256_bytes
 from ..records.models import FileRecord, Manifest, RegionRow, SampleRecord
 from ..records.parsing import record_or_mistakes
@@ -46,7 +46,7 @@ from ..records.report import LEVELS, Level, Problem, Progress, VerificationRepor
 from .rules import manifest_problems, region_problems, sample_problems, sums_problems
 from .sets import Findings, SetCheck, read_rows, run_checks
 
-Rederive = Callable[[DataSet], Iterable[Problem]]
+Rederive = Callable[[Dataset], Iterable[Problem]]
 """Makes samples again from the source, and yields the differences as problems of kind ``rederive``."""
 
 
@@ -84,7 +84,7 @@ def verify_directory(
         ladder.check_files(jobs, progress or (lambda *_: None))
         ladder.check_sets(jobs, progress or (lambda *_: None))
         if rederive is not None and ladder.can_rederive():
-            report.add(rederive(DataSet(root)))
+            report.add(rederive(Dataset(root)))
     report.finish()
     return report
 

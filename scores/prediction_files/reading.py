@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ...errors import PredictionError, first_few, listed, suggest
 from ...files import file_problem, read_text, reason
 from ...manifests.paths import MANIFEST
-from ...manifests.reader import DataSet
+from ...manifests.reader import Dataset
 from ...progress import progress_function
 from ...quantities import plural
 from ..outcomes import CLEAN, Outcome, Predictions
@@ -31,7 +31,7 @@ ROWS_AT_ONCE = 4096
 
 def read_predictions(
     path: str | Path,
-    data: DataSet,
+    data: Dataset,
     *,
     sets: Sequence[str] | None = None,
     progress: Callable[[str, int, int], None] | None = None,
@@ -42,7 +42,7 @@ def read_predictions(
     ----------
     path : str or Path
         A folder of ``<set id>.npz`` or ``<alias>.npz``, or one .npz or .csv file with the column ``set_id``.
-    data : DataSet
+    data : Dataset
         The dataset, whose images are not read.
     sets : sequence of str, optional
         Ids, aliases or patterns of the sets that need predictions. By default all sets do. Predictions of the clean
@@ -136,7 +136,7 @@ def _open(path: Path) -> tuple[dict[str, Any], Arrays | None]:
     return head, arrays
 
 
-def _head_problems(head: Mapping[str, Any], data: DataSet) -> list[str]:
+def _head_problems(head: Mapping[str, Any], data: Dataset) -> list[str]:
     """Return the problems of the model's name and the digest."""
     problems = [
         f"{name} is {json.dumps(head[name])[:60]}; expected text"
@@ -182,7 +182,7 @@ def _files(
 
 
 def _split(
-    arrays: Arrays, data: DataSet, ids: Mapping[str, str], required: Sequence[str], wanted: set[str]
+    arrays: Arrays, data: Dataset, ids: Mapping[str, str], required: Sequence[str], wanted: set[str]
 ) -> tuple[dict[str, Arrays], list[str]]:
     """Return the rows of each wanted set in a single file, and the problems of the names of sets."""
     if "set_id" not in arrays:
@@ -213,7 +213,7 @@ def _absent(required: Sequence[str], found: Mapping[str, Any]) -> list[str]:
 class _Rows:
     """The rows that the predictions of a set need."""
 
-    def __init__(self, data: DataSet) -> None:
+    def __init__(self, data: Dataset) -> None:
         self._ids = [sample.id for sample in data.samples]
         self._numbers = {name: number for number, name in enumerate(self._ids)}
         self._labels = np.array([sample.class_index for sample in data.samples], np.int64)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...manifests.reader import DataSet
+from ...manifests.reader import Dataset
 from ...pages.thumbnails import SMALL, Pixels, data_uri, shrunk, thumbnail_side
 from ..comparison.entries import Entry
 from ..outcomes import CLEAN, Predictions
@@ -59,10 +59,10 @@ class Failures:
     ----------
     predictions : mapping of str to Predictions
         The predictions by the label of the model. All include the set ``clean``.
-    data : DataSet
+    data : Dataset
     """
 
-    def __init__(self, predictions: Mapping[str, Predictions], data: DataSet) -> None:
+    def __init__(self, predictions: Mapping[str, Predictions], data: Dataset) -> None:
         self._samples, self._names = data.samples, {c.index: c.name for c in data.classes}
         self._outcomes = {label: one.outcomes for label, one in predictions.items()}
         self.labels = list(predictions)
@@ -153,7 +153,7 @@ class Panel(NamedTuple):
     never: Sequence[str]
 
 
-def threshold_panels(entries: Sequence[Entry], data: DataSet, index: int) -> dict[str, list[Panel]]:
+def threshold_panels(entries: Sequence[Entry], data: Dataset, index: int) -> dict[str, list[Panel]]:
     """Return a panel per model for each threshold, with the sample at `index`."""
     ids: dict[tuple[str, int], str] = {}
     for s in data.manifest.sets:
@@ -193,7 +193,7 @@ class StoredImage:
     small: bool = False
 
 
-def stored_images(data: DataSet, places: Sequence[ImagePlace], max_bytes: float) -> dict[ImagePlace, StoredImage]:
+def stored_images(data: Dataset, places: Sequence[ImagePlace], max_bytes: float) -> dict[ImagePlace, StoredImage]:
     """Return images of a dataset, reduced so that all together have about `max_bytes` bytes."""
     found: dict[ImagePlace, StoredImage] = {}
     for place in dict.fromkeys(places):

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...arguments import as_list
 from ...errors import CorruptsetError, ParameterError, PredictionError, ScoreError, listed, quoted
-from ...manifests.reader import DataSet
+from ...manifests.reader import Dataset
 from ..comparison.entries import Entry, read_entries
 from ..outcomes import Predictions
 from ..prediction_files.reading import HEAD, read_predictions
@@ -24,7 +24,7 @@ TOLERANCE = 1e-6
 
 
 def checked_inputs(
-    data: DataSet, scores: Sequence[str | Path | Scores], predictions: GivenPredictions, tell: Callable[..., None]
+    data: Dataset, scores: Sequence[str | Path | Scores], predictions: GivenPredictions, tell: Callable[..., None]
 ) -> tuple[list[Entry], dict[str, Predictions]]:
     """Return the models with their scores, and the predictions by the label of the model.
 
@@ -86,7 +86,7 @@ def _named(given: Given, entries: Sequence[Entry]) -> tuple[str | None, Given]:
 
 
 def _predictions_of(
-    data: DataSet, entries: Sequence[Entry], name: str | None, given: Given, tell: Callable[..., None]
+    data: Dataset, entries: Sequence[Entry], name: str | None, given: Given, tell: Callable[..., None]
 ) -> tuple[Entry, Predictions]:
     """Return predictions with the model that they belong to."""
     by_name = {e.scores.model: e for e in reversed(entries)} | {e.label: e for e in entries}

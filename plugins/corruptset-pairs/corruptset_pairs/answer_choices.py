@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from corruptset.errors import StudyError, listed
-from corruptset.manifests.reader import DataSet
+from corruptset.manifests.reader import Dataset
 
 MOST = 10
 """The maximum number of answers, because each answer has a digit key."""
 
 
-def answer_choices(data: DataSet, categories: Mapping[str, str] | None) -> dict[int, str]:
+def answer_choices(data: Dataset, categories: Mapping[str, str] | None) -> dict[int, str]:
     """Return a mapping from class index to answer, in the order of the answers.
 
     A study does not show images whose class is missing from the mapping.
 
     Parameters
     ----------
-    data : DataSet
+    data : Dataset
         The dataset, which defines the classes.
     categories : mapping, optional
         The category of each class folder or class name. By default, each class is an answer.

@@ -14,7 +14,7 @@ from corruptset.cli.records import put_table
 from corruptset.quantities import size
 
 if TYPE_CHECKING:
-    from corruptset.manifests.reader import DataSet
+    from corruptset.manifests.reader import Dataset
 
     from .study_records import PeopleScores, Rate
 
@@ -121,11 +121,11 @@ def pairs_sheet(
     answers. Run pairs-score with the key to score these files.
     """
     with progress_of("pairs-sheet") as progress:
-        from corruptset.manifests.reader import DataSet
+        from corruptset.manifests.reader import Dataset
 
         from .sheet import pairs_sheet as run
 
-        data = DataSet(directory)
+        data = Dataset(directory)
         sheet = run(
             data,
             out=out,
@@ -156,7 +156,7 @@ def pairs_sheet(
     put(f"Key:       {sheet.key_file}. Keep it private, because it contains the right answers.")
 
 
-def answer_categories(data: DataSet, given: str | None) -> Mapping[str, str] | None:
+def answer_categories(data: Dataset, given: str | None) -> Mapping[str, str] | None:
     """Return the category of each class from a file, or from the categories that selected the images of the dataset.
 
     Without a file, the result is None unless those categories are included in corruptset.

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from corruptset.errors import StudyError, suggest
 from corruptset.manifests.paths import REGIONS
-from corruptset.manifests.reader import DataSet
+from corruptset.manifests.reader import Dataset
 from corruptset.manifests.records.models import RegionRecord
 from corruptset.manifests.regions.crops import Crops, RegionIndex
 from corruptset.manifests.regions.grids import region_id
@@ -94,7 +94,7 @@ class Draw:
 
 
 def region_pairs(
-    data: DataSet,
+    data: Dataset,
     draw: Draw,
     count: int,
     sets: Sequence[str] | None,
@@ -218,7 +218,7 @@ def candidates(
 
 
 def level_pictures(
-    data: DataSet,
+    data: Dataset,
     draw: Draw,
     count: int,
     sets: Sequence[str] | None,

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from corruptset.canonical import canonical_sha256
 from corruptset.errors import StudyError
 from corruptset.manifests.disk.atomic import write_atomic
-from corruptset.manifests.reader import DataSet
+from corruptset.manifests.reader import Dataset
 from corruptset.pixels import pixel_digest
 from corruptset.progress import progress_function, shows_progress
 from corruptset.scores.records import Scores
@@ -39,7 +39,7 @@ class Sheet:
 
 @shows_progress("pairs-sheet")
 def pairs_sheet(
-    directory: str | Path | DataSet,
+    directory: str | Path | Dataset,
     out: str | Path = "pairs.html",
     *,
     n: int = 40,
@@ -65,7 +65,7 @@ def pairs_sheet(
 
     Parameters
     ----------
-    directory : str, Path or DataSet
+    directory : str, Path or Dataset
         A finished dataset of regions or of gradual degradations.
     out : str or Path
         The page, with the suffix ``.html``. The key is written next to it, as ``pairs-key.json`` for ``pairs.html``.
@@ -124,7 +124,7 @@ def pairs_sheet(
     Algorithms".
     """
     page = Path(out)
-    data = directory if isinstance(directory, DataSet) else DataSet(directory)
+    data = directory if isinstance(directory, Dataset) else Dataset(directory)
     for option, value, in_range, expected in (
         ("--n", n, n >= 1, "of at least 1"),
         ("--seed", seed, 0 <= seed < 2**53, "from 0 to 2**53 - 1"),

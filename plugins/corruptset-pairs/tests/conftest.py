@@ -12,13 +12,13 @@ from slow_regions import small_images, write_recipe, write_rows
 
 import corruptset
 from corruptset.generate.build import build
-from corruptset.manifests.reader import DataSet
+from corruptset.manifests.reader import Dataset
 
 LEVELS = '[[sets]]\ncorruptions = ["black_lines", "posterize"]\nlevels = [1, 2, 4]\n\n[[sets]]\nclean = true\n'
 
 
 @pytest.fixture(scope="session")
-def regions(tmp_path_factory: pytest.TempPathFactory) -> DataSet:
+def regions(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     """Build regions of twenty images from ten classes, with two sides and one block per side."""
     folder = tmp_path_factory.mktemp("regions")
     recipe = write_recipe(folder / "recipe", "sides = [12, 16]\nblocks = 1\nout = 16")
@@ -29,7 +29,7 @@ def regions(tmp_path_factory: pytest.TempPathFactory) -> DataSet:
 
 
 @pytest.fixture(scope="session")
-def predictions(regions: DataSet, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def predictions(regions: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write predictions with about two thirds correct, in which the true class is always among the top five."""
     folder = tmp_path_factory.mktemp("net")
     labels = regions["clean"].labels
@@ -41,18 +41,18 @@ def predictions(regions: DataSet, tmp_path_factory: pytest.TempPathFactory) -> P
 
 
 @pytest.fixture(scope="session")
-def levels(shared: layouts.Shared) -> DataSet:
+def levels(shared: layouts.Shared) -> Dataset:
     """Build twenty crops from ten classes, clean and at three levels of two gradual degradations."""
     return corruptset.open(shared.build(recipe={"name": "levels", "more": LEVELS}, storage="folder"))
 
 
 @pytest.fixture(scope="session")
-def pairs_of_model(regions: DataSet, predictions: Path, tmp_path_factory: pytest.TempPathFactory) -> Sheet:
+def pairs_of_model(regions: Dataset, predictions: Path, tmp_path_factory: pytest.TempPathFactory) -> Sheet:
     """Write a sheet of ten pairs that are fragile for the model."""
     return pairs_sheet(regions, tmp_path_factory.mktemp("sheet") / "pairs.html", n=10, predictions=predictions)
 
 
 @pytest.fixture(scope="session")
-def levels_sheet(levels: DataSet, tmp_path_factory: pytest.TempPathFactory) -> Sheet:
+def levels_sheet(levels: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Sheet:
     """Write a sheet of twenty images at four levels."""
     return pairs_sheet(levels, tmp_path_factory.mktemp("sheet") / "levels.html", n=20)

@@ -16,7 +16,7 @@ from studies import save, sheet_of
 
 from corruptset.errors import StudyError
 from corruptset.generate.sources.super_categories import read_super_categories
-from corruptset.manifests.reader import DataSet
+from corruptset.manifests.reader import Dataset
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ def test_damaged_files_and_files_of_another_study_are_excluded(
     assert why["none.json"] == "cannot be read: No such file or directory"
 
 
-def test_from_a_data_set_to_the_gap(run: Any, regions: DataSet, tmp_path: Path) -> None:
+def test_from_a_data_set_to_the_gap(run: Any, regions: Dataset, tmp_path: Path) -> None:
     chosen = run(
         "pairs-sheet", regions.path, *"--n 4 --seed 5 --change shrink --sizes s12,s16 --enlarge 9 --smooth".split()
     )
@@ -134,7 +134,7 @@ def test_from_a_data_set_to_the_gap(run: Any, regions: DataSet, tmp_path: Path) 
     assert [one["file"] for one in scored["refused"]] == ["answers/broken.json"]
 
 
-def test_errors_are_reported_without_a_traceback(run: Any, regions: DataSet, built: Path, tmp_path: Path) -> None:
+def test_errors_are_reported_without_a_traceback(run: Any, regions: Dataset, built: Path, tmp_path: Path) -> None:
     for arguments, said in (
         (
             ["pairs-sheet", regions.path, "--n", 21],

@@ -13,7 +13,7 @@ from browsers import axe_violations, opened_browser, visits
 from corruptset_pairs.sheet import Sheet, pairs_sheet
 from studies import HOSTILE, data_of
 
-from corruptset.manifests.reader import DataSet
+from corruptset.manifests.reader import Dataset
 
 pytestmark = pytest.mark.ci
 Open = Callable[..., Any]
@@ -121,7 +121,7 @@ def test_a_mouse_a_stop_and_no_keys(open_page: Open, levels_sheet: Sheet, tmp_pa
     assert (scored.answers, scored.unfinished) == (2, 1)
 
 
-def test_text_of_strangers_runs_nothing(open_page: Open, regions: DataSet, tmp_path: Path) -> None:
+def test_text_of_strangers_runs_nothing(open_page: Open, regions: Dataset, tmp_path: Path) -> None:
     text = tmp_path / "text.txt"
     text.write_text("\n\n".join(HOSTILE) + "\n---\n" + "\n\n".join(HOSTILE), encoding="utf-8")
     names = {c.folder: name for c, name in zip(regions.classes, HOSTILE, strict=True)}

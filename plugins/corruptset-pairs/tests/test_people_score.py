@@ -15,7 +15,7 @@ from corruptset_pairs.study_records import AnswerSheet, StudyKey, Trial
 from studies import save, sheet_of
 
 from corruptset.errors import StudyError
-from corruptset.manifests.reader import DataSet
+from corruptset.manifests.reader import Dataset
 from corruptset.scores.bootstrap import Bootstrap
 from corruptset.scores.profiles import THRESHOLDS
 from corruptset.scores.records import SCORES_VERSION, Scores
@@ -135,7 +135,7 @@ def test_people_gaps_and_refusals_of_a_whole_study(pairs_of_model: Sheet, tmp_pa
         corruptset_pairs.pairs_score(key, [])
 
 
-def test_without_a_model_the_gap_is_of_anchors_and_their_partners(regions: DataSet, tmp_path: Path) -> None:
+def test_without_a_model_the_gap_is_of_anchors_and_their_partners(regions: Dataset, tmp_path: Path) -> None:
     key = pairs_sheet(regions, tmp_path / "p.html", n=6).key
     says = lambda t: t.category if t.member == "anchor" else None  # noqa: E731
     files = [save(tmp_path, sheet_of(key, group, group, says)) for group in "AB"]
@@ -150,7 +150,7 @@ def test_without_a_model_the_gap_is_of_anchors_and_their_partners(regions: DataS
     assert alone.notes[1].startswith("Group B has no answers. The gap cannot be computed")
 
 
-def scores_of(levels: DataSet, accuracy: dict[str, float], **changed: Any) -> Scores:
+def scores_of(levels: Dataset, accuracy: dict[str, float], **changed: Any) -> Scores:
     """Return scores that contain only the accuracies of sets."""
     kinds = {name: str(field.annotation) for name, field in Scores.model_fields.items()}
     empty = {
@@ -169,7 +169,7 @@ def scores_of(levels: DataSet, accuracy: dict[str, float], **changed: Any) -> Sc
     return Scores.model_validate(empty | given | changed)
 
 
-def test_the_profile_of_participants_includes_that_of_the_model(levels: DataSet, tmp_path: Path) -> None:
+def test_the_profile_of_participants_includes_that_of_the_model(levels: Dataset, tmp_path: Path) -> None:
     accuracy = {"clean": 0.95, "black_lines/01": 0.8, "posterize/01": 0.9, "black_lines/02": 0.3, "posterize/02": 0.6}
     accuracy |= {"black_lines/04": 0.05, "posterize/04": 0.1}
     key = pairs_sheet(levels, tmp_path / "p.html", n=20, scores=scores_of(levels, accuracy)).key
@@ -196,7 +196,7 @@ def test_the_profile_of_participants_includes_that_of_the_model(levels: DataSet,
         pairs_sheet(levels, tmp_path / "q.html", n=20, scores=scores_of(levels, accuracy, digest="sha256:" + "0" * 64))
 
 
-def test_the_model_s_confidence_gap_is_of_the_pairs_that_people_answered(regions: DataSet, tmp_path: Path) -> None:
+def test_the_model_s_confidence_gap_is_of_the_pairs_that_people_answered(regions: Dataset, tmp_path: Path) -> None:
     draw, count = np.random.default_rng(8), len(regions.samples)
     probability = np.where(draw.random(count) < 0.6, draw.uniform(0.5, 1, count), draw.uniform(0, 0.3, count))
     (tmp_path / "net").mkdir()

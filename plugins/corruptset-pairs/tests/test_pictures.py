@@ -16,7 +16,7 @@ from slow_regions import small_images, write_recipe, write_rows
 import corruptset
 from corruptset.errors import StudyError
 from corruptset.generate.build import build
-from corruptset.manifests.reader import DataSet
+from corruptset.manifests.reader import Dataset
 
 
 def pairs_of(key: StudyKey) -> list[tuple[Trial, Trial]]:
@@ -36,7 +36,7 @@ def place(sample: str) -> tuple[int, int, int]:
 
 
 def test_pairs_are_neighbours_of_which_the_model_has_one_right(
-    pairs_of_model: Sheet, regions: DataSet, predictions: Path
+    pairs_of_model: Sheet, regions: Dataset, predictions: Path
 ) -> None:
     key = pairs_of_model.key
     top = np.load(predictions / "clean.npz")["top"]
@@ -67,7 +67,7 @@ def test_pairs_are_neighbours_of_which_the_model_has_one_right(
     assert {place(anchor.sample)[0] for anchor, _ in pairs_of(key)} == {12, 16}
 
 
-def test_all_neighbours_are_candidates(regions: DataSet, predictions: Path) -> None:
+def test_all_neighbours_are_candidates(regions: Dataset, predictions: Path) -> None:
     rows = [s for s in regions.samples if s.region is not None and s.region.source == regions.samples[0].region.source]  # type: ignore[union-attr]
     records = [s.region for s in rows if s.region is not None]
     right = np.load(predictions / "clean.npz")["top"][[s.index for s in rows], 0] == rows[0].label
@@ -91,7 +91,7 @@ def test_all_neighbours_are_candidates(regions: DataSet, predictions: Path) -> N
         assert len(expected) == 2 * 17 if model is None else 0 < len(expected) < 2 * 17
 
 
-def test_pairs_without_a_model_and_of_chosen_changes_and_sizes(regions: DataSet, tmp_path: Path) -> None:
+def test_pairs_without_a_model_and_of_chosen_changes_and_sizes(regions: Dataset, tmp_path: Path) -> None:
     key = pairs_sheet(regions, tmp_path / "any.html", n=7).key
     assert ({trial.right for trial in key.trials}, key.model) == ({None}, None)
     assert Counter((trial.group, trial.member) for trial in key.trials)["A", "anchor"] == 4
@@ -99,7 +99,7 @@ def test_pairs_without_a_model_and_of_chosen_changes_and_sizes(regions: DataSet,
     assert {(place(a.sample)[0], place(b.sample)[0]) for a, b in pairs_of(only)} == {(16, 14)}
 
 
-def test_unavailable_pairs_are_rejected(regions: DataSet, predictions: Path, tmp_path: Path) -> None:
+def test_unavailable_pairs_are_rejected(regions: Dataset, predictions: Path, tmp_path: Path) -> None:
     cases = {
         r"no regions of the group 's61'.*Its groups are s12, s16": {"n": 6, "sizes": ["s61"]},
         # The true class is always among the top five, so no pair is fragile.
@@ -151,7 +151,7 @@ def test_a_group_sees_each_image_at_one_level_and_all_levels_equally_often(level
     assert all(t.set == ("clean" if t.level == 0 else f"{t.corruption}/{t.level:02d}") for t in trials)
 
 
-def test_levels_and_sets_are_chosen(levels: DataSet, predictions: Path, tmp_path: Path) -> None:
+def test_levels_and_sets_are_chosen(levels: Dataset, predictions: Path, tmp_path: Path) -> None:
     key = pairs_sheet(levels, tmp_path / "p.html", n=10, sets=["posterize/*", "clean"], levels=[0, 4]).key
     assert {trial.set for trial in key.trials} == {"clean", "posterize/04"}
     cases = {

@@ -20,7 +20,7 @@ from PIL import Image
 from studies import HOSTILE, data_of
 
 from corruptset.errors import PredictionError, ScoreError, StudyError, UnknownCorruption
-from corruptset.manifests.reader import DataSet
+from corruptset.manifests.reader import Dataset
 from corruptset.manifests.records.models import ClassRecord
 from corruptset.pages.document import text_file
 
@@ -30,7 +30,7 @@ def test_the_page_has_the_pictures_to_the_last_bit_and_no_right_answer(
     sheet: str, data: str, request: pytest.FixtureRequest
 ) -> None:
     made: Sheet = request.getfixturevalue(sheet)
-    images: DataSet = request.getfixturevalue(data)
+    images: Dataset = request.getfixturevalue(data)
     page = made.page.read_text("utf-8")
     study = data_of(page)
     assert set(study) == {"schema_version", "study", "enlargement", "categories", "labels", "trials"}
@@ -74,7 +74,7 @@ def test_only_the_page_s_own_script_and_style_may_run(pairs_of_model: Sheet) -> 
     assert not re.search(r"https?:|src=\"(?!data:)|\sstyle=|\son\w+=", markup)
 
 
-def test_custom_instructions_are_escaped(regions: DataSet, tmp_path: Path) -> None:
+def test_custom_instructions_are_escaped(regions: Dataset, tmp_path: Path) -> None:
     text = tmp_path / "text.txt"
     text.write_text("\n\n".join(HOSTILE) + "\n---\n" + HOSTILE[1], encoding="utf-8")
     names = {c.folder: name for c, name in zip(regions.classes, HOSTILE, strict=True)}
@@ -97,7 +97,7 @@ def test_custom_instructions_are_escaped(regions: DataSet, tmp_path: Path) -> No
             pairs_sheet(regions, tmp_path / "r.html", n=3, text=file)
 
 
-def test_the_page_states_the_size_of_images(regions: DataSet, tmp_path: Path) -> None:
+def test_the_page_states_the_size_of_images(regions: Dataset, tmp_path: Path) -> None:
     cases: list[tuple[dict[str, Any], str, str]] = [
         ({}, "are shown 16 times as large, with each pixel as a square.", "pixels"),
         ({"enlargement": 1}, "are shown at that size.", "pixels"),
@@ -111,7 +111,7 @@ def test_the_page_states_the_size_of_images(regions: DataSet, tmp_path: Path) ->
 
 
 def test_a_seed_gives_the_same_bytes_and_the_study_id_covers_what_people_see(
-    regions: DataSet, levels: DataSet, tmp_path: Path
+    regions: Dataset, levels: Dataset, tmp_path: Path
 ) -> None:
     for data in (regions, levels):
         first = pairs_sheet(data, tmp_path / "a/pairs.html", n=6)
@@ -135,7 +135,7 @@ def test_a_seed_gives_the_same_bytes_and_the_study_id_covers_what_people_see(
     assert key.categories == [c.name for c in regions.classes]
 
 
-def test_a_sheet_that_people_may_have_answered_is_not_overwritten(regions: DataSet, tmp_path: Path) -> None:
+def test_a_sheet_that_people_may_have_answered_is_not_overwritten(regions: Dataset, tmp_path: Path) -> None:
     out = tmp_path / "deep" / "pairs.html"
     pairs_sheet(regions, out, n=3)
     pairs_sheet(regions, out, n=3)
@@ -145,13 +145,13 @@ def test_a_sheet_that_people_may_have_answered_is_not_overwritten(regions: DataS
     assert {path: path.read_bytes() for path in out.parent.iterdir()} == before
 
 
-def test_unsuitable_options_are_rejected(regions: DataSet, levels: DataSet, predictions: Path, tmp_path: Path) -> None:
+def test_unsuitable_options_are_rejected(regions: Dataset, levels: Dataset, predictions: Path, tmp_path: Path) -> None:
     net = tmp_path / "net"
     net.mkdir()
     (net / "clean.npz").write_bytes((predictions / "clean.npz").read_bytes())
     (net / "predictions.json").write_text('{"model": "net", "digest": "sha256:' + "0" * 64 + '"}')
     out = tmp_path / "p.html"
-    cases: list[tuple[DataSet, Path, dict[str, Any], type[Exception], str]] = [
+    cases: list[tuple[Dataset, Path, dict[str, Any], type[Exception], str]] = [
         (regions, regions.path / "p.html", {}, StudyError, "inside the dataset, where `corruptset verify` would"),
         (regions, tmp_path / "p.pdf", {}, StudyError, "does not end in .html"),
         (regions, out, {"n": 0}, StudyError, "--n is 0"),

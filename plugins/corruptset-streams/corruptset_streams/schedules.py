@@ -22,7 +22,7 @@ from corruptset.generate.recipes.choice import matching_sets
 from corruptset.generate.reproduction.recorded_build import specs_of
 from corruptset.generate.sources.selection import select
 from corruptset.manifests.disk.atomic import write_atomic
-from corruptset.manifests.reader import DataSet
+from corruptset.manifests.reader import Dataset
 from corruptset.manifests.reading.image_set import MapStyle
 from corruptset.manifests.records.digests import sha256_bytes
 
@@ -120,7 +120,7 @@ def schedule(
     """
     if out is not None:
         check_output(Path(out), force=force, formats=(Path(out).suffix,))
-    data = DataSet(directory)
+    data = Dataset(directory)
     classes, climbs = len(data.classes), kind == "gradual"
     usual: dict[str, dict[str, Any]] = {
         "continual": {},
@@ -180,7 +180,7 @@ def schedule(
     return Schedule(head, shifts)
 
 
-def _sets(data: DataSet, globs: Any, severity: int | None, climbs: bool) -> list[str]:
+def _sets(data: Dataset, globs: Any, severity: int | None, climbs: bool) -> list[str]:
     """Return the ids of the sets in the order of the recipe, or up and down the severities of each corruption.
 
     Without `globs`, the test sets with a single corruption are selected, at severity 5 by default.
@@ -271,7 +271,7 @@ class Stream(MapStyle[StreamItem]):
 
     Parameters
     ----------
-    data : DataSet
+    data : Dataset
         The dataset that the schedule was written for.
     schedule : Schedule, str or Path
         The schedule, or its file.
@@ -284,7 +284,7 @@ class Stream(MapStyle[StreamItem]):
         If the schedule cannot be read or belongs to another dataset.
     """
 
-    def __init__(self, data: DataSet, schedule: Schedule | str | Path, transform: Any = None) -> None:
+    def __init__(self, data: Dataset, schedule: Schedule | str | Path, transform: Any = None) -> None:
         self.schedule = schedule if isinstance(schedule, Schedule) else read_schedule(schedule)
         head, shifts = self.schedule
         of = head.get("data_set")

@@ -16,18 +16,18 @@ import corruptset
 from corruptset.canonical import canonical
 from corruptset.errors import CorruptsetError
 from corruptset.generate.reproduction import inputs
-from corruptset.manifests.reader import DataSet
+from corruptset.manifests.reader import Dataset
 from corruptset.manifests.records.digests import sha256_bytes
 
 
 @pytest.fixture(scope="module")
-def stored(shared: layouts.Shared) -> DataSet:
+def stored(shared: layouts.Shared) -> Dataset:
     sets = ["contrast/*", "brightness/*", "clean"]
     return corruptset.open(shared.build(crops={"classes": 2}, sets=sets, storage="folder"))
 
 
 @pytest.fixture(scope="module")
-def mixed(stored: DataSet) -> Schedule:
+def mixed(stored: Dataset) -> Schedule:
     return schedule(stored.path, "mixed", sets=["contrast/*", "brightness/2"], seed=1)
 
 
@@ -35,7 +35,7 @@ def equal(one: StreamItem, other: StreamItem) -> bool:
     return bool((one.image == other.image).all()) and one[1:] == other[1:]
 
 
-def test_items_are_those_of_the_sets_with_marks_and_shifts(stored: DataSet, mixed: Schedule, tmp_path: Path) -> None:
+def test_items_are_those_of_the_sets_with_marks_and_shifts(stored: Dataset, mixed: Schedule, tmp_path: Path) -> None:
     stream = stored.stream(mixed)
     assert len(stream) == mixed.head["length"] == 24
     (shift,) = mixed.shifts
@@ -51,7 +51,7 @@ def test_items_are_those_of_the_sets_with_marks_and_shifts(stored: DataSet, mixe
     assert [item.shift for item in items] == [n for n in range(18) for _ in range(2)]
 
 
-def test_slices_batches_copies_and_single_items_agree(stored: DataSet, mixed: Schedule) -> None:
+def test_slices_batches_copies_and_single_items_agree(stored: Dataset, mixed: Schedule) -> None:
     stream = stored.stream(mixed)
     items = list(stream)
     assert all(equal(stream[i], items[i]) for i in (0, 5, -1, -24))
@@ -69,7 +69,7 @@ def test_slices_batches_copies_and_single_items_agree(stored: DataSet, mixed: Sc
 
 
 def test_files_of_another_form_or_of_another_data_set_are_refused(
-    stored: DataSet, mixed: Schedule, tmp_path: Path
+    stored: Dataset, mixed: Schedule, tmp_path: Path
 ) -> None:
     """Their digests fit: whoever wrote them made them so."""
     made = schedule(stored.path, sets=["contrast/1"], samples=2)
@@ -92,7 +92,7 @@ def test_files_of_another_form_or_of_another_data_set_are_refused(
 
 
 def test_a_virtual_data_set_streams_too(
-    stored: DataSet, mixed: Schedule, shared: layouts.Shared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    stored: Dataset, mixed: Schedule, shared: layouts.Shared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(inputs, "cache_root", lambda: tmp_path)
     release = packed(stored.path, tmp_path, manifest_only=True).path
@@ -102,7 +102,7 @@ def test_a_virtual_data_set_streams_too(
 
 @pytest.mark.ci
 @pytest.mark.parametrize("workers", [0, 2])
-def test_a_loader_keeps_the_order(workers: int, stored: DataSet, mixed: Schedule) -> None:
+def test_a_loader_keeps_the_order(workers: int, stored: Dataset, mixed: Schedule) -> None:
     from torch.utils.data import DataLoader
 
     stream = stored.stream(mixed)

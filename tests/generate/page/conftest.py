@@ -7,7 +7,7 @@ from pathlib import Path
 import layouts
 import pytest
 
-from corruptset.manifests.reader import DataSet
+from corruptset.manifests.reader import Dataset
 
 TWO_ORDERS = """
 [[sets]]
@@ -51,6 +51,6 @@ def levels(shared: layouts.Shared) -> Path:
 
 
 @pytest.fixture
-def opened(plain: Path) -> DataSet:
+def opened(plain: Path) -> Dataset:
     """The plain build, opened anew: a test changes its manifest."""
-    return DataSet(plain)
+    return Dataset(plain)

@@ -20,7 +20,7 @@ from corruptset.generate.build import Built
 from corruptset.generate.page import thumbnails
 from corruptset.generate.page.build_page import build_page
 from corruptset.manifests.paths import PAGE
-from corruptset.manifests.reader import DataSet
+from corruptset.manifests.reader import Dataset
 
 JPEG = re.compile(r"data:image/jpeg;base64,")
 
@@ -53,7 +53,7 @@ def assert_inert(tree: Node) -> None:
 @pytest.mark.parametrize("name", ["plain", "two_orders", "levels"])
 def test_every_set_and_what_one_needs_to_know_is_there(name: str, request: pytest.FixtureRequest) -> None:
     directory: Path = request.getfixturevalue(name)
-    tree, data = page_of(directory), DataSet(directory)
+    tree, data = page_of(directory), Dataset(directory)
     manifest = data.manifest
     assert set(figures(tree)) == {
         s.id for s in manifest.sets if s.stages and s.stages[0].level in (None, 1, 7, 15, 22, 30)
@@ -78,7 +78,7 @@ def test_every_set_and_what_one_needs_to_know_is_there(name: str, request: pytes
 
 
 def test_pictures_are_of_samples_of_all_classes_and_curves_of_psnr_share_their_axis(plain: Path, levels: Path) -> None:
-    data = DataSet(plain)
+    data = Dataset(plain)
     picture = np.array(pixels(figures(page_of(plain))["contrast/3"])).astype(int)
     assert picture.shape == (4 * 32, 32, 3)
     for number in range(4):
@@ -123,7 +123,7 @@ def test_regions_stand_with_their_neighbours(made: Built, table: Built) -> None:
     assert "Corruptions" not in page.one("section", id="made").text
 
 
-def test_what_is_odd_is_said(opened: DataSet, shared: layouts.Shared) -> None:
+def test_what_is_odd_is_said(opened: Dataset, shared: layouts.Shared) -> None:
     """Images left out, textures, sets that follow a model and how they differ, and that clean images are missing."""
     record = opened.manifest.as_json()
     record["excluded"] = [{"path": "broken.png", "reason": "is cut off"}]
@@ -141,7 +141,7 @@ def test_what_is_odd_is_said(opened: DataSet, shared: layouts.Shared) -> None:
     shown = np.array(pixels(difference)).astype(int)[: len(first)]
     assert np.abs(shown - np.clip(128 + factor * (first - clean), 0, 255)).mean() < 6
     directory = shared.build(crops={"classes": 2}, sets=["contrast/*"], storage="folder", page=True)
-    alone = read_html(build_page(DataSet(directory)))  # its own was made with the source
+    alone = read_html(build_page(Dataset(directory)))  # its own was made with the source
     shown = [[n for n in t.all("figure") if n.attributes.get("class") == "clean"] for t in (page_of(directory), alone)]
     assert list(map(bool, shown)) == [True, False]
     assert "It has no clean images" in alone.text
@@ -166,7 +166,7 @@ PAYLOADS = [
 def hostile(directory: Path, copy: Path, payload: str) -> bytes:
     """Return the page of a build with a payload wherever a manifest and its samples take free text."""
     shutil.copytree(directory, copy, ignore=shutil.ignore_patterns("images", PAGE))
-    data = DataSet(copy)
+    data = Dataset(copy)
     record = data.manifest.as_json()
     record["recipe"] |= {"title": payload, "description": payload}
     record["source"] |= {"name": payload, "license": payload}
@@ -210,7 +210,7 @@ def test_what_a_stranger_writes_comes_out_as_text(plain: Path, tmp_path: Path) -
             assert tree.one("h1").text == " ".join(payload.split())
 
 
-def test_a_page_of_many_sets_has_fewer_and_smaller_images(opened: DataSet, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_of_many_sets_has_fewer_and_smaller_images(opened: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = figures(read_html(build_page(opened)))
     monkeypatch.setattr(thumbnails, "thumbnail_side", lambda images, *, small: 16)
     smaller = figures(read_html(build_page(opened)))

@@ -18,7 +18,7 @@ from corruptset.generate.page.similarity import (
     rises_sentence,
 )
 from corruptset.generate.pixels.matrix import blocks_of
-from corruptset.manifests.reader import DataSet
+from corruptset.manifests.reader import Dataset
 from corruptset.manifests.records.models import Manifest, Metrics, Spread
 from corruptset.pages.charts import metric_chart
 
@@ -28,7 +28,7 @@ MULTISCALE: dict[str, Any] = {"ms_ssim": 1.0, "ms_ssim_images": 16, "spread": SP
 
 def manifest_with(directory: Path, **metrics: Any) -> Manifest:
     """Return a build's manifest with the same metrics for all sets, MS-SSIM falling with severity."""
-    manifest = DataSet(directory).manifest
+    manifest = Dataset(directory).manifest
     sets = []
     for s in manifest.sets:
         values = {"images": 64, "psnr": 20.0, "ssim": 0.5, "changed": 0.25, **metrics}
@@ -69,7 +69,7 @@ def test_a_curve_that_rises_and_why_metrics_are_missing_is_told(plain: Path, two
     assert "MS-SSIM was measured on the first 16 of them" in measurement_notes(manifest_with(plain, **MULTISCALE))[1]
     small = measurement_notes(manifest_with(plain, spread=SPREAD))[1]
     assert "MS-SSIM needs images whose sides have at least 176 pixels" in small
-    assert measurement_notes(DataSet(two_orders).manifest) == ["No metrics were measured (--metrics 0)."]
+    assert measurement_notes(Dataset(two_orders).manifest) == ["No metrics were measured (--metrics 0)."]
 
 
 def test_what_is_known_of_every_corruption() -> None:
@@ -85,7 +85,7 @@ def test_what_is_known_of_every_corruption() -> None:
 
 def test_the_page_says_which_severities_of_elastic_transform_are_strong(plain: Path) -> None:
     """The published tables are not in the order of strength."""
-    record = DataSet(plain).manifest.sets[1]
+    record = Dataset(plain).manifest.sets[1]
     notes = {}
     for calibration in ("imagenet", "inception", "tiny", "cifar"):
         parameters = dict(get_calibration(calibration).row("elastic_transform", 1).parameters)

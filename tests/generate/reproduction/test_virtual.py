@@ -23,7 +23,7 @@ from corruptset.generate.build import Built, build
 from corruptset.generate.pixels.encoding import ImageEncoding
 from corruptset.generate.plan import builds, parts, tree
 from corruptset.generate.reproduction import inputs, virtual
-from corruptset.manifests.reader import DataSet
+from corruptset.manifests.reader import Dataset
 
 Stored = tuple[Path, str]
 """A build and the source that it was made of."""
@@ -84,7 +84,7 @@ def stored(
     return made
 
 
-def same(virtual_data: DataSet, stored_data: DataSet) -> None:
+def same(virtual_data: Dataset, stored_data: Dataset) -> None:
     """Compare images in a random order over sets and samples, then all, set by set, and whatever else a set says."""
     assert list(virtual_data) == list(stored_data)
     assert (virtual_data.aliases, virtual_data.absent) == (stored_data.aliases, [])

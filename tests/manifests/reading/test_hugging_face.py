@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import corruptset
-from corruptset.manifests.reader import DataSet
+from corruptset.manifests.reader import Dataset
 from corruptset.manifests.reading.hugging_face import class_names, encoded_rows
 
 
@@ -59,5 +59,5 @@ def test_images_labels_and_ids(templates, tmp_path, monkeypatch):
             np.testing.assert_array_equal(pixels if pixels.ndim == 3 else pixels[..., None], image)
         encoded = made.cast_column("image", datasets.Image(decode=False))
         assert [bool(row["image"]["path"]) for row in encoded] == [container == "folder"] * 5
-    of_none = DataSet(templates(), store_of=lambda record: Made())
+    of_none = Dataset(templates(), store_of=lambda record: Made())
     assert [np.unique(row["image"]).tolist() for row in of_none["fog/3"].to_hf()] == [[20 * i] for i in range(5)]

@@ -10,7 +10,7 @@ import unbuilt
 import corruptset
 from corruptset.corruptions.registry import corruption_names, family_of, get_corruption
 from corruptset.errors import UnknownCorruption, UnknownSet
-from corruptset.manifests.reader import DataSet
+from corruptset.manifests.reader import Dataset
 from corruptset.manifests.reading.image_set import ImageSet
 from corruptset.manifests.reading.set_group import by_corruption
 
@@ -108,4 +108,4 @@ def test_families_are_those_of_the_registry_and_travel(singles):
     copy = pickle.loads(pickle.dumps(singles))
     assert list(copy.select(family="blur", severity=1)) == list(singles.select(family="blur", severity=1)) != []
     assert list(pickle.loads(pickle.dumps(singles["fog"]))) == [1, 2, 3, 4, 5]
-    assert list(DataSet(singles.path).select(family="blur", severity=1)) == list(copy.select(family="blur", severity=1))
+    assert list(Dataset(singles.path).select(family="blur", severity=1)) == list(copy.select(family="blur", severity=1))

@@ -11,7 +11,7 @@ from packs import IMAGE, TOP, archive_paths, killed, packed, tree, usage_of, wri
 
 from corruptset.errors import BuildError, CorruptsetError, MachineError, UnknownCorruption, VerificationError
 from corruptset.manifests.partial import PARTIAL
-from corruptset.manifests.reader import DataSet as open_data
+from corruptset.manifests.reader import Dataset as open_data
 from corruptset.manifests.release.unpack import unpack
 from corruptset.manifests.verify.ladder import verify_directory
 
