@@ -30,6 +30,11 @@ _RANKED = 14
 """The number of hypotheses with draws that are compared with all images."""
 _ROUNDING = 0.002
 """The mean square difference below which images differ in too few values to be those of another severity."""
+_OWN_SEED = 104_729
+"""A seed that no dataset is likely to have."""
+_ELASTIC_DRAWS = 6
+_ELASTIC_SHARE = 0.25
+"""The weight of the other statistics in decisions between elastic transforms."""
 _THOROUGH = 4
 """The number of hypotheses that are compared under all storage steps."""
 _FITS = 1.3
@@ -83,6 +88,7 @@ class ContentSearch:
 
     def __init__(self, signatures: Signatures, calibration: str, textures: Any = None) -> None:
         self.signatures, self.calibration, self.textures = signatures, calibration, textures
+        self._fits: dict[tuple[Hypothesis, tuple[int, ...]], AffineFit] = {}
 
     def contents(self, observed: Observed, expected: Hypothesis | None) -> SetContents:
         """Return what a set contains, the expected content first."""
@@ -219,15 +225,25 @@ class ContentSearch:
         fit = affine_fit(observed.images, observed.clean)
 
         def score(distance: Distance) -> float:
-            made = [distance.hypothesis.images(observed.clean, observed.ids, seed=104_729 + k) for k in range(3)]
-            fits = [affine_fit(images, observed.clean) for images in made]
-            own = AffineFit(np.concatenate([f.moves for f in fits]), np.concatenate([f.rest for f in fits]))
-            return log_likelihood(fit, own, distance.hypothesis) - distance.log_odds
+            likelihood = log_likelihood(fit, self._own_fit(observed, distance.hypothesis), distance.hypothesis)
+            return likelihood - _ELASTIC_SHARE * distance.log_odds
 
         scores = {distance.hypothesis: score(distance) for distance in near}
         best = max(scores.values())
         near = [distance for distance in near if scores[distance.hypothesis] > best - LOG_ODDS]
         return sorted(near, key=lambda distance: -scores[distance.hypothesis])
+
+    def _own_fit(self, observed: Observed, hypothesis: Hypothesis) -> AffineFit:
+        """Return the affine fits to corruptset's own draws of an elastic transform."""
+        key = (hypothesis, tuple(observed.rows))
+        if key not in self._fits:
+            seeds = range(_OWN_SEED, _OWN_SEED + _ELASTIC_DRAWS)
+            made = [hypothesis.images(observed.clean, observed.ids, seed=seed) for seed in seeds]
+            fits = [affine_fit(images, observed.clean) for images in made]
+            self._fits[key] = AffineFit(
+                np.concatenate([own.moves for own in fits]), np.concatenate([own.rest for own in fits])
+            )
+        return self._fits[key]
 
     def _frost(
         self, observed: Observed, found: Features, expected: Hypothesis | None, near: Distance
@@ -243,7 +259,7 @@ class ContentSearch:
             return None
 
         def predicted(distance: Distance) -> float:
-            made = after(distance.hypothesis.images(observed.clean, observed.ids, seed=104_729), near.steps)
+            made = after(distance.hypothesis.images(observed.clean, observed.ids, seed=_OWN_SEED), near.steps)
             own = image_weight(made, observed.clean)
             nominal = float(distance.hypothesis.stage.parameters["image_weight"])
             return nominal if own is None else own.value

@@ -17,8 +17,9 @@ _SMOOTHING = ((9, 5, 1), (5, 3, 1), (3, 1))
 _GOOD = 0.99
 """The correlation at which no further attempt is made."""
 _FAILED = 0.05
-"""The share of fits that fail and give any displacement."""
-_LARGEST_LOG_ODDS = 10.0
+"""The share of fits that fail and give any displacement up to `_FAR` pixels."""
+_FAR = 4.0
+_LARGEST_LOG_ODDS = 8.0
 """The limit of what the quality of the fits contributes, because its distribution is only roughly normal."""
 
 
@@ -95,8 +96,9 @@ def log_likelihood(fit: AffineFit, own: AffineFit, hypothesis: Hypothesis) -> fl
     error = 0.07 + 0.03 * alpha
     moves = fit.moves[~np.isnan(fit.moves)]
     density = (ndtr((moves + limit) / error) - ndtr((moves - limit) / error)) / (2 * limit)
-    likelihood = float(np.log((1 - _FAILED) * density + _FAILED / (4 * limit)).sum())
+    likelihood = float(np.log((1 - _FAILED) * density + _FAILED / (2 * max(_FAR, limit))).sum())
     expected = own.rest.reshape(-1, len(fit.rest))
     difference = fit.rest - expected.mean(axis=0)
-    spread = float(np.square(difference - np.median(difference)).mean() / len(difference)) + 0.02**2
+    # The variance of a median is larger than that of a mean by this factor.
+    spread = np.pi / 2 * float(np.square(difference - np.median(difference)).mean()) / len(difference) + 0.02**2
     return likelihood - min(float(np.median(difference)) ** 2 / spread / 2, _LARGEST_LOG_ODDS)

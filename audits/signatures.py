@@ -17,8 +17,12 @@ from .storage import Steps, after
 _FLOOR = np.array(list(FEATURES.values()))
 LOG_ODDS = 5.0
 """The logarithm of the odds at which the less likely of two hypotheses is excluded."""
-_FROST_CAUTION = 6.0
-"""The multiple of the logarithm of the odds for frost, whose default textures are drawings and not the photographs."""
+_CAUTION = {"frost": 6.0, "elastic_transform": 3.0}
+"""The multiples of the logarithm of the odds for some corruptions.
+
+The default textures of frost are drawings and not the photographs. The statistics of elastic transforms depend on few
+large displacements, so they are far from normal.
+"""
 _FREEDOM = 40
 """The degrees of freedom that a covariance of draws has at least."""
 _SHRINKAGE = 0.1
@@ -46,7 +50,7 @@ class Distance:
 
     def excludes(self, rival: Distance) -> bool:
         """Return whether a rival hypothesis is so much farther away that it is excluded."""
-        caution = _FROST_CAUTION if self.hypothesis.corruption == "frost" else 1
+        caution = _CAUTION.get(self.hypothesis.corruption, 1.0)
         return rival.log_odds - self.log_odds > LOG_ODDS * caution
 
 
