@@ -1,4 +1,4 @@
-"""The affine part of elastic transforms, whose size tells severities apart that look alike otherwise."""
+"""The affine part of elastic transforms, whose size distinguishes severities that look alike otherwise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The weight of the clean image in frost, which tells severities apart whatever photograph of frost was used."""
+"""The weight of the clean image in frost, which distinguishes severities without the photographs of frost."""
 
 from __future__ import annotations
 
