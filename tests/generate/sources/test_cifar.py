@@ -73,7 +73,9 @@ def test_cifar100_fine_and_coarse(tmp_path):
         assert all([c.name for c in source.classes] == names for source in sources)
     assert a.facts(open_source(f"cifar100:{paths[0]}")) == a.facts(open_source(f"cifar100:{paths[1]}", labels="fine"))
     a.refuses(f"cifar100:{paths[0]}", "--labels is 'rough'; expected one of fine, coarse", labels="rough")
-    a.refuses(f"cifar10:{paths[0]}", r"no batches.meta.txt \(or batches.meta\), which .* it holds .*meta, test, train")
+    a.refuses(
+        f"cifar10:{paths[0]}", r"no batches.meta.txt \(or batches.meta\), which .* it contains .*meta, test, train"
+    )
 
 
 def test_batches_that_are_not_as_published(tmp_path):
@@ -99,7 +101,7 @@ def test_batches_that_are_not_as_published(tmp_path):
     binary = [
         ({"test_batch.bin": a.binary(images, labels[:, None])[:-1]}, "not a multiple of the row size 3073"),
         ({"batches.meta.txt": b""}, "it has none"),
-        ({"data_batch_5.bin": None}, r"has no data_batch_5\.bin of the split train; it holds .*data_batch_1\.bin"),
+        ({"data_batch_5.bin": None}, r"has no data_batch_5\.bin of the split train; it contains .*data_batch_1\.bin"),
     ]
     for i, (change, said) in enumerate(python + binary):
         whole = a.ten_python(TEST) if i < len(python) else a.ten_binary(TEST, TRAIN)
