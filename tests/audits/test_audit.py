@@ -66,6 +66,7 @@ def test_reversed_severities_are_named(cifar, source, tmp_path):
     assert audit.sets["brightness/1"].found.severity == 5
 
 
+@pytest.mark.ci
 def test_interleaved_severities_are_another_order(cifar, source, tmp_path):
     copy = shutil.copytree(cifar, tmp_path / "copy")
     rows = np.load(copy / "brightness.npy").reshape(5, made_copies.COUNT, 32, 32, 3)
@@ -99,7 +100,7 @@ def test_labels_that_do_not_repeat_are_found_without_a_source(cifar, tmp_path):
     [
         ("always brightness 1", "fog/3", "other_corruption", "duplicate_set"),
         ("the first severity for all", "gaussian_noise/4", "other_severity", "duplicate_set"),
-        ("sorted as text", "brightness/2", "other_order", "other_labels"),
+        pytest.param("sorted as text", "brightness/2", "other_order", "other_labels", marks=pytest.mark.ci),
         ("all severities at once", "brightness", "other_severity", "extra_images"),
     ],
 )
@@ -126,8 +127,8 @@ def test_mistakes_of_loaders_are_found(mistake, set_id, verdict, code, tmp_path)
         each = [corrupted("brightness", s) for s in range(1, 6)]
         data = {"brightness": [pair for images in each for pair in zip(images, labels, strict=True)]}
     else:
-        names = ("fog", "gaussian_noise", "brightness")
-        data = {f"{name}/{s}": returned(name, s) for name in names for s in (1, 2, 3, 4)}
+        names = {set_id.partition("/")[0], "brightness"}
+        data = {f"{name}/{s}": returned(name, s) for name in sorted(names) for s in (1, int(set_id[-1]))}
     audit = corruptset.audit(data, f"npy:{tmp_path / 'images.npy'},{tmp_path / 'labels.npy'}", benchmark="cifar10-c")
     assert audit.sets[set_id].verdict == verdict
     assert code in codes(audit.sets[set_id])
@@ -135,8 +136,10 @@ def test_mistakes_of_loaders_are_found(mistake, set_id, verdict, code, tmp_path)
 
 def test_a_loader_without_mistakes_and_tensors_are_accepted(source):
     torch = pytest.importorskip("torch")
-    data = made_copies.loader(32, ("fog", "brightness"), (1, 4))
-    data["fog/4"] = [(torch.from_numpy(i.copy()).permute(2, 0, 1).float() / 255, label) for i, label in data["fog/4"]]
+    data = made_copies.loader(32, ("brightness",), (1, 4))
+    data["brightness/4"] = [
+        (torch.from_numpy(image.copy()).permute(2, 0, 1).float() / 255, label) for image, label in data["brightness/4"]
+    ]
     audit = corruptset.audit(data, source)
     assert audit.good
 
@@ -176,9 +179,9 @@ def test_a_tree_of_jpegs_and_what_was_done_to_it(photographs, tmp_path):
 
 
 def test_an_export_of_corruptset_has_its_own_draws(photographs, tmp_path):
-    build = corruptset.build("imagenet-c", photographs, tmp_path / "built", sets=["fog/2", "snow/5"], progress=False)
+    build = corruptset.build("imagenet-c", photographs, tmp_path / "built", sets=["fog/2"], progress=False)
     audit = corruptset.audit(build.directory, photographs)
-    assert verdicts(audit) == {"fog/2": "same_pixels", "snow/5": "same_pixels"}
+    assert verdicts(audit) == {"fog/2": "same_pixels"}
     assert audit.good
 
 
