@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import pickle
 import shutil
 
 import made_copies
@@ -12,7 +11,6 @@ import pytest
 from PIL import Image
 
 import corruptset
-from corruptset.errors import ParameterError, SourceError
 
 NAMES = ("gaussian_noise", "motion_blur", "fog", "brightness")
 
@@ -196,57 +194,6 @@ def test_the_defect_of_tiny_imagenet_c_is_known(tmp_path):
     assert "8206060" in next(f.text for f in audit.sets["frost/1"].findings if f.code == "known_defect")
 
 
-def test_folders_that_are_no_dataset_get_one_sentence(tmp_path):
-    with pytest.raises(SourceError, match="It is empty"):
-        corruptset.audit(tmp_path)
-    (tmp_path / "letters").mkdir()
-    (tmp_path / "letters" / "a.txt").write_text("no image")
-    with pytest.raises(SourceError, match="No corrupted dataset was recognised"):
-        corruptset.audit(tmp_path)
-    with pytest.raises(SourceError, match="does not exist"):
-        corruptset.audit(tmp_path / "absent")
-
-
-def test_pickled_arrays_are_not_run(tmp_path):
-    class Runs:
-        def __reduce__(self):
-            return (open, (str(tmp_path / "ran"), "w"))
-
-    np.save(tmp_path / "fog.npy", np.array([Runs()], dtype=object), allow_pickle=True)
-    with pytest.raises(SourceError, match="cannot be read as an array"):
-        corruptset.audit(tmp_path)
-    (tmp_path / "fog.npy").write_bytes(pickle.dumps(Runs()))
-    with pytest.raises(SourceError, match="cannot be read as an array"):
-        corruptset.audit(tmp_path)
-    assert not (tmp_path / "ran").exists()
-
-
-def test_links_out_of_the_folder_are_not_followed(photographs, tmp_path):
-    made_copies.write_tree(tmp_path / "elsewhere", ("fog",), (1,))
-    copy = made_copies.write_tree(tmp_path / "copy", ("brightness",), (1,))
-    (copy / "fog").symlink_to(tmp_path / "elsewhere" / "fog")
-    assert list(corruptset.audit(copy).sets) == ["brightness/1"]
-
-
-def test_arrays_of_other_shapes_and_unreadable_images_are_findings(cifar, source, photographs, tmp_path):
-    copy = shutil.copytree(cifar, tmp_path / "copy")
-    np.save(copy / "fog.npy", np.zeros((5, 32), np.uint8))
-    np.save(copy / "brightness.npy", np.load(copy / "brightness.npy")[:-1])
-    audit = corruptset.audit(copy, source, sets=["brightness", "motion_blur/1"])
-    assert {finding.code for finding in audit.findings} >= {"unreadable_images", "missing_images"}
-    tree = made_copies.write_tree(tmp_path / "tree", ("brightness",), (1,))
-    next(tree.rglob("val_0002.JPEG")).write_bytes(b"not an image")
-    audited = corruptset.audit(tree, photographs).sets["brightness/1"]
-    assert (audited.verdict, codes(audited)) == ("same_pixels", ["unreadable_images"])
-
-
-def test_grey_images_are_a_finding(source):
-    images = made_copies.corrupted(32, "brightness", 1)
-    grey = [(np.asarray(Image.fromarray(image).convert("L").convert("RGB")), i % 4) for i, image in enumerate(images)]
-    audited = corruptset.audit({"brightness/1": grey}, source).sets["brightness/1"]
-    assert "The images are grey" in " ".join(finding.text for finding in audited.findings)
-
-
 def test_archives_are_identified_without_unpacking(tmp_path, monkeypatch):
     from corruptset.audits import archives
 
@@ -261,13 +208,37 @@ def test_archives_are_identified_without_unpacking(tmp_path, monkeypatch):
     assert (audit.archive, audit.benchmark, audit.good) == ("blur.tar of ImageNet-C (a record)", "imagenet-c", True)
 
 
-def test_arguments_that_do_not_fit_are_refused(cifar):
-    with pytest.raises(ParameterError, match="expected at least 2"):
-        corruptset.audit(cifar, samples=1)
-    with pytest.raises(ParameterError, match="no published benchmark 'imagenet'"):
-        corruptset.audit(cifar, benchmark="imagenet")
-    with pytest.raises(ParameterError, match="No set is called"):
-        corruptset.audit(cifar, sets=["snow/*"])
+@pytest.mark.parametrize("layout", ["arrays", "JPEG files"])
+def test_uncorrupted_sets_are_found_without_a_source(layout, cifar, tmp_path):
+    if layout == "arrays":
+        copy = shutil.copytree(cifar, tmp_path / "copy")
+        rows = np.load(copy / "fog.npy")
+        rows[: made_copies.COUNT] = made_copies.photographs(32)
+        np.save(copy / "fog.npy", rows)
+    else:
+        copy = made_copies.write_tree(tmp_path / "copy", ("brightness", "spatter"), (1, 2))
+        for i, image in enumerate(made_copies.photographs(made_copies.LARGE)):
+            path = copy / "fog" / "1" / f"n0000000{i % 4}" / f"val_{i:04d}.JPEG"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            Image.fromarray(image).save(path, quality=85)
+    found = verdicts(corruptset.audit(copy))
+    assert found.pop("fog/1") == "clean"
+    assert set(found.values()) == {"not_checked"}
+
+
+def test_a_set_that_equals_the_clean_set_is_found_without_a_source(tmp_path):
+    data = made_copies.loader(32, ("fog", "snow"), (3,))
+    data["clean"] = [(image, i % 4) for i, image in enumerate(made_copies.photographs(32))]
+    data["snow/3"] = data["clean"]
+    audit = corruptset.audit(data)
+    assert verdicts(audit) == {"fog/3": "not_checked", "snow/3": "clean", "clean": "not_checked"}
+    assert codes(audit.sets["snow/3"]) == ["missing_images", "duplicate_set"]
+
+
+@pytest.mark.ci
+def test_workers_give_the_same_result(cifar, source):
+    alone = corruptset.audit(cifar, source)
+    assert corruptset.audit(cifar, source, jobs=2).as_json() == alone.as_json()
 
 
 def test_the_result_is_json(cifar, source):
