@@ -6,7 +6,7 @@ import json
 import pickle
 import shutil
 
-import made_copies
+import corrupted_copies
 import numpy as np
 import pytest
 from PIL import Image
@@ -19,17 +19,17 @@ NAMES = ("gaussian_noise", "motion_blur", "fog", "brightness")
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory):
-    return made_copies.write_source(tmp_path_factory.mktemp("clean"))
+    return corrupted_copies.write_source(tmp_path_factory.mktemp("clean"))
 
 
 @pytest.fixture(scope="module")
 def cifar(tmp_path_factory):
-    return made_copies.write_cifar(tmp_path_factory.mktemp("copy") / "CIFAR-10-C", NAMES)
+    return corrupted_copies.write_cifar(tmp_path_factory.mktemp("copy") / "CIFAR-10-C", NAMES)
 
 
 @pytest.fixture(scope="module")
 def photographs(tmp_path_factory):
-    return made_copies.write_folder_source(tmp_path_factory.mktemp("photographs"))
+    return corrupted_copies.write_folder_source(tmp_path_factory.mktemp("photographs"))
 
 
 def verdicts(audit):
@@ -48,12 +48,12 @@ def test_a_copy_of_cifar_with_its_own_draws_is_what_its_names_say(cifar, source)
     assert audit.benchmark == "cifar10-c"
     assert all(audited.good for audited in audit.sets.values())
     assert audit.sets["fog/3"].found.as_json() == {"corruption": "fog", "severity": 3, "calibration": "cifar"}
-    assert audit.sets["fog/3"].checked == made_copies.COUNT
+    assert audit.sets["fog/3"].checked == corrupted_copies.COUNT
 
 
 def test_reversed_severities_are_named(cifar, source, tmp_path):
     copy = shutil.copytree(cifar, tmp_path / "copy")
-    rows = np.load(copy / "brightness.npy").reshape(5, made_copies.COUNT, 32, 32, 3)
+    rows = np.load(copy / "brightness.npy").reshape(5, corrupted_copies.COUNT, 32, 32, 3)
     np.save(copy / "brightness.npy", rows[::-1].reshape(-1, 32, 32, 3))
     audit = corruptset.audit(copy, source, sets=["brightness/*"])
     assert verdicts(audit) == {
@@ -68,7 +68,7 @@ def test_reversed_severities_are_named(cifar, source, tmp_path):
 
 def test_interleaved_severities_are_another_order(cifar, source, tmp_path):
     copy = shutil.copytree(cifar, tmp_path / "copy")
-    rows = np.load(copy / "brightness.npy").reshape(5, made_copies.COUNT, 32, 32, 3)
+    rows = np.load(copy / "brightness.npy").reshape(5, corrupted_copies.COUNT, 32, 32, 3)
     np.save(copy / "brightness.npy", rows.swapaxes(0, 1).reshape(-1, 32, 32, 3))
     audit = corruptset.audit(copy, source, sets=["brightness/[345]"])
     assert set(verdicts(audit).values()) == {"other_order"}
@@ -105,7 +105,7 @@ def test_labels_that_do_not_repeat_are_found_without_a_source(cifar, tmp_path):
 )
 def test_mistakes_of_loaders_are_found(mistake, set_id, verdict, code, tmp_path):
     # twelve images, because "10" comes before "2" in text
-    clean = np.concatenate([made_copies.photographs(32), made_copies.photographs(48)[:4, 8:40, 8:40]])
+    clean = np.concatenate([corrupted_copies.photographs(32), corrupted_copies.photographs(48)[:4, 8:40, 8:40]])
     labels = np.arange(12) % 4
     np.save(tmp_path / "images.npy", clean)
     np.save(tmp_path / "labels.npy", labels)
@@ -135,14 +135,14 @@ def test_mistakes_of_loaders_are_found(mistake, set_id, verdict, code, tmp_path)
 
 def test_a_loader_without_mistakes_and_tensors_are_accepted(source):
     torch = pytest.importorskip("torch")
-    data = made_copies.loader(32, ("fog", "brightness"), (1, 4))
+    data = corrupted_copies.loader(32, ("fog", "brightness"), (1, 4))
     data["fog/4"] = [(torch.from_numpy(i.copy()).permute(2, 0, 1).float() / 255, label) for i, label in data["fog/4"]]
     audit = corruptset.audit(data, source)
     assert audit.good
 
 
 def test_normalised_images_are_refused_in_one_sentence(source):
-    images = made_copies.corrupted(32, "fog", 1)
+    images = corrupted_copies.corrupted(32, "fog", 1)
     data = {"fog/1": [((image / 128.0 - 1.0).astype("float32"), i % 4) for i, image in enumerate(images)]}
     audited = corruptset.audit(data, source).sets["fog/1"]
     assert audited.verdict == "not_checked"
@@ -151,7 +151,7 @@ def test_normalised_images_are_refused_in_one_sentence(source):
 
 def test_a_tree_of_jpegs_and_what_was_done_to_it(photographs, tmp_path):
     names = ("gaussian_noise", "defocus_blur", "contrast")
-    copy = made_copies.write_tree(tmp_path / "ImageNet-C" / "noise", names, (1, 3))
+    copy = corrupted_copies.write_tree(tmp_path / "ImageNet-C" / "noise", names, (1, 3))
     audit = corruptset.audit(copy.parent, photographs)
     assert all(audited.good for audited in audit.sets.values())
     assert {finding.code for finding in audit.findings} == {"missing_sets"}
@@ -183,7 +183,7 @@ def test_an_export_of_corruptset_has_its_own_draws(photographs, tmp_path):
 
 
 def test_the_defect_of_tiny_imagenet_c_is_known(tmp_path):
-    image = Image.fromarray(made_copies.photographs(64)[0])
+    image = Image.fromarray(corrupted_copies.photographs(64)[0])
     for i in range(201):
         path = tmp_path / "Tiny-ImageNet-C" / "frost" / "1" / f"n{i:08d}" / f"test_{i}.JPEG"
         path.parent.mkdir(parents=True)
@@ -219,8 +219,8 @@ def test_pickled_arrays_are_not_run(tmp_path):
 
 
 def test_links_out_of_the_folder_are_not_followed(photographs, tmp_path):
-    made_copies.write_tree(tmp_path / "elsewhere", ("fog",), (1,))
-    copy = made_copies.write_tree(tmp_path / "copy", ("brightness",), (1,))
+    corrupted_copies.write_tree(tmp_path / "elsewhere", ("fog",), (1,))
+    copy = corrupted_copies.write_tree(tmp_path / "copy", ("brightness",), (1,))
     (copy / "fog").symlink_to(tmp_path / "elsewhere" / "fog")
     assert list(corruptset.audit(copy).sets) == ["brightness/1"]
 
@@ -231,14 +231,14 @@ def test_arrays_of_other_shapes_and_unreadable_images_are_findings(cifar, source
     np.save(copy / "brightness.npy", np.load(copy / "brightness.npy")[:-1])
     audit = corruptset.audit(copy, source, sets=["brightness", "motion_blur/1"])
     assert {finding.code for finding in audit.findings} >= {"unreadable_images", "missing_images"}
-    tree = made_copies.write_tree(tmp_path / "tree", ("brightness",), (1,))
+    tree = corrupted_copies.write_tree(tmp_path / "tree", ("brightness",), (1,))
     next(tree.rglob("val_0002.JPEG")).write_bytes(b"not an image")
     audited = corruptset.audit(tree, photographs).sets["brightness/1"]
     assert (audited.verdict, codes(audited)) == ("same_pixels", ["unreadable_images"])
 
 
 def test_grey_images_are_a_finding(source):
-    images = made_copies.corrupted(32, "brightness", 1)
+    images = corrupted_copies.corrupted(32, "brightness", 1)
     grey = [(np.asarray(Image.fromarray(image).convert("L").convert("RGB")), i % 4) for i, image in enumerate(images)]
     audited = corruptset.audit({"brightness/1": grey}, source).sets["brightness/1"]
     assert "The images are grey" in " ".join(finding.text for finding in audited.findings)
