@@ -28,10 +28,10 @@ PLOTS = {
 DRAW = """
 import sys
 sys.path.insert(0, {tests!r})
-import made_scores
+import example_scores
 from pathlib import Path
 import corruptset
-made = made_scores.valid(*(made_scores.small(i, {name!r} + str(i)) for i in range(2)))
+made = example_scores.validated(*(example_scores.small_scores(i, {name!r} + str(i)) for i in range(2)))
 corruptset.compare(made, Path({folder!r}))
 """
 NAME = "<script>\u202e & \u0007é"
