@@ -27,11 +27,11 @@ from ..recipes.region_table import RegionTable
 from ..recipes.set_spec import SetSpec
 from ..regions.block_draws import region_rows
 from ..sinks.containers import Sink, make_sinks
-from ..sinks.sink import Run
+from ..sinks.sink import Chunk
 from ..sources.check import Checked, Judge
 from ..sources.source import Sample, Source
 from .job import CheckedSample, Job, Origin, load_clean
-from .parts import groups, runs
+from .parts import chunks, groups
 from .regions import RegionStore
 from .tree import SetMaker, walk_order
 
@@ -128,9 +128,9 @@ class CheckedBuild:
         return sorted({self.preprocessing.size(c.width, c.height)[::-1] for c in self.samples})
 
     @cached_property
-    def runs(self) -> list[Run]:
+    def chunks(self) -> list[Chunk]:
         """The runs of consecutive samples that parts and shards are made of."""
-        return runs(len(self.samples), max(h * w for h, w in self.shapes) * 3)
+        return chunks(len(self.samples), max(h * w for h, w in self.shapes) * 3)
 
     @cached_property
     def region_rows(self) -> bytes | None:
@@ -160,9 +160,9 @@ class CheckedBuild:
         """The estimated bytes of one image in memory until its part is written."""
         return max(sink.held_bytes(self.image_size) for sink in self.sinks)
 
-    def groups(self, sets: Sequence[str], all_runs: Sequence[Run]) -> list[tuple[str, ...]]:
+    def groups(self, sets: Sequence[str], all_chunks: Sequence[Chunk]) -> list[tuple[str, ...]]:
         """Return sets in groups whose images of one run fit into memory together."""
-        return groups_of(self.maker, self.chosen(sets), all_runs, self.held_bytes)
+        return groups_of(self.maker, self.chosen(sets), all_chunks, self.held_bytes)
 
     @property
     def own_textures(self) -> TextureSet | None:
@@ -238,7 +238,7 @@ def sample_rows(samples: Iterable[CheckedSample]) -> list[tuple[str, int | None,
 
 
 def groups_of(
-    maker: SetMaker, sets: Iterable[SetSpec], all_runs: Sequence[Run], held_bytes: int
+    maker: SetMaker, sets: Iterable[SetSpec], all_chunks: Sequence[Chunk], held_bytes: int
 ) -> list[tuple[str, ...]]:
     """Return sets in groups whose images of one run, of `held_bytes` each, fit into memory together."""
     order: list[str] = []
@@ -246,8 +246,8 @@ def groups_of(
     for branch in maker.tree(sets).branches():
         branches.add(len(order))
         order += list(walk_order(branch))
-    length = max(r.count for r in all_runs)
-    return groups(order, run_count=len(all_runs), run_length=length, stored_bytes=held_bytes, branches=branches)
+    length = max(r.count for r in all_chunks)
+    return groups(order, chunk_count=len(all_chunks), chunk_length=length, stored_bytes=held_bytes, branches=branches)
 
 
 def judge_of(preprocessing: Preprocessing, regions: RegionStore | None) -> Judge:

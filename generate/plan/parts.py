@@ -1,6 +1,6 @@
 """Divide a build into parts, which are the units of work and of resuming, and into shares for the jobs of an array.
 
-A part is a group of sets for one run (chunk) of consecutive samples. Runs depend only on the image size and the number
+A part is a group of sets for one chunk of consecutive samples. Chunks depend only on the image size and the number
 of samples, so shards are the same for any choice of sets and on any machine.
 """
 
@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import BuildError
-from ..sinks.sink import Run
+from ..sinks.sink import Chunk
 
-RUN_BYTES = 64 << 20
-"""Limit on the bytes of the clean pixels of a run. A worker keeps them in memory, and a raw shard has the same size."""
+CHUNK_BYTES = 64 << 20
+"""Limit on the bytes of the clean pixels of a chunk, which a worker keeps in memory. A raw shard has the same size."""
 MOST_SAMPLES = 2048
 LEAST_SAMPLES = 8
-RUNS_WANTED = 8
+CHUNKS_WANTED = 8
 PARTS_WANTED = 32
 """Number of parts of a small build, if it has enough sets, so that several workers are used."""
 ROWS_BYTES = 72 << 20
@@ -34,36 +34,36 @@ the caches of the processor.
 """
 MOST_JOBS = 1_000_000
 """Limit on the number of jobs of an array."""
-WHOLE_RUNS = 8
-"""Number of runs per share from which runs are not divided between shares."""
+WHOLE_CHUNKS = 8
+"""Number of chunks per share from which chunks are not divided between shares."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A group of sets for one run of samples."""
+    """A group of sets for one chunk of samples."""
 
-    run: Run
+    chunk: Chunk
     sets: tuple[str, ...]
     """Ids of the sets, in the order in which they are made."""
 
     @property
     def name(self) -> str:
-        """The name of the part's sidecar, ``<run>-<hash of the set ids>``."""
-        return f"{self.run.number:05d}-{hashlib.sha256(' '.join(self.sets).encode()).hexdigest()[:16]}"
+        """The name of the part's sidecar, ``<chunk>-<hash of the set ids>``."""
+        return f"{self.chunk.number:05d}-{hashlib.sha256(' '.join(self.sets).encode()).hexdigest()[:16]}"
 
     @property
     def described(self) -> str:
         """A description of the part for messages."""
-        return f"{self.name}: samples {self.run.first} to {self.run.stop - 1} of {', '.join(self.sets[:6])}"
+        return f"{self.name}: samples {self.chunk.first} to {self.chunk.stop - 1} of {', '.join(self.sets[:6])}"
 
     @property
     def images(self) -> int:
         """The number of images of the part."""
-        return self.run.count * len(self.sets)
+        return self.chunk.count * len(self.sets)
 
 
-def runs(count: int, image_bytes: int) -> list[Run]:
-    """Return the runs of a build.
+def chunks(count: int, image_bytes: int) -> list[Chunk]:
+    """Return the chunks of a build.
 
     Parameters
     ----------
@@ -74,38 +74,38 @@ def runs(count: int, image_bytes: int) -> list[Run]:
 
     Examples
     --------
-    >>> [len(runs(n, 224 * 224 * 3)) for n in (8, 64, 1000, 50000)], len(runs(10000, 32 * 32 * 3))
+    >>> [len(chunks(n, 224 * 224 * 3)) for n in (8, 64, 1000, 50000)], len(chunks(10000, 32 * 32 * 3))
     ([1, 8, 8, 113], 8)
     """
-    length = min(RUN_BYTES // max(1, image_bytes), MOST_SAMPLES, max(LEAST_SAMPLES, -(-count // RUNS_WANTED)))
-    return runs_of(count, max(1, length))
+    length = min(CHUNK_BYTES // max(1, image_bytes), MOST_SAMPLES, max(LEAST_SAMPLES, -(-count // CHUNKS_WANTED)))
+    return chunks_of(count, max(1, length))
 
 
-def runs_of(count: int, length: int) -> list[Run]:
-    """Return runs of a length that cover `count` samples."""
-    return [Run(i, first, min(first + length, count)) for i, first in enumerate(range(0, count, length))]
+def chunks_of(count: int, length: int) -> list[Chunk]:
+    """Return chunks of a length that cover `count` samples."""
+    return [Chunk(i, first, min(first + length, count)) for i, first in enumerate(range(0, count, length))]
 
 
 def groups(
-    sets: Sequence[str], *, run_count: int, run_length: int, stored_bytes: int, branches: Collection[int] = ()
+    sets: Sequence[str], *, chunk_count: int, chunk_length: int, stored_bytes: int, branches: Collection[int] = ()
 ) -> list[tuple[str, ...]]:
-    """Divide sets into groups whose images of one run fit into memory.
+    """Divide sets into groups whose images of one chunk fit into memory.
 
     Parameters
     ----------
     sets : sequence of str
         Ids of the sets in the order in which they are made. Neighbours share their first stages.
-    run_count, run_length : int
-        The number of runs, and the number of samples of the longest run.
+    chunk_count, chunk_length : int
+        The number of chunks, and the number of samples of the longest chunk.
     stored_bytes : int
         Estimated size of one stored image in bytes.
     branches : collection of int
         Positions in `sets` at which sets begin that share no stage with those before. Groups begin at the nearest of
         them, so that shared stages are computed once.
     """
-    by_memory = max(1, ROWS_BYTES // max(1, run_length * stored_bytes))
+    by_memory = max(1, ROWS_BYTES // max(1, chunk_length * stored_bytes))
     # Branches are divided to limit memory, but not to distribute work among workers.
-    for_workers = min(-(-PARTS_WANTED // max(1, run_count)), len(branches) or len(sets))
+    for_workers = min(-(-PARTS_WANTED // max(1, chunk_count)), len(branches) or len(sets))
     count = min(len(sets), max(-(-len(sets) // by_memory), for_workers))
     # groups of equal size, the longer ones first
     size, longer = divmod(len(sets), max(1, count))
@@ -124,21 +124,21 @@ def groups(
 
 
 def parts(
-    all_runs: Sequence[Run], set_groups: Sequence[tuple[str, ...]], committed: Collection[tuple[str, int]] = ()
+    all_chunks: Sequence[Chunk], set_groups: Sequence[tuple[str, ...]], committed: Collection[tuple[str, int]] = ()
 ) -> list[Part]:
-    """Return the missing parts of a build, ordered by run.
+    """Return the missing parts of a build, ordered by chunk.
 
     Parameters
     ----------
-    committed : collection of (set id, run number)
-        Sets and runs that are finished.
+    committed : collection of (set id, chunk number)
+        Sets and chunks that are finished.
     """
-    return missing([Part(run, group) for run in all_runs for group in set_groups], committed)
+    return missing([Part(chunk, group) for chunk in all_chunks for group in set_groups], committed)
 
 
 def missing(some: Iterable[Part], committed: Collection[tuple[str, int]]) -> list[Part]:
     """Return the unfinished sets of some parts."""
-    left = (Part(p.run, tuple(s for s in p.sets if (s, p.run.number) not in committed)) for p in some)
+    left = (Part(p.chunk, tuple(s for s in p.sets if (s, p.chunk.number) not in committed)) for p in some)
     return [part for part in left if part.sets]
 
 
@@ -156,25 +156,25 @@ def check_share(part: Any) -> tuple[int, int]:
 def shares(all_parts: Sequence[Part], jobs: int) -> list[list[Part]]:
     """Return the share of each of `jobs` jobs: neighbours in the order of `all_parts`.
 
-    They are whole runs, which are decoded by one job each, where a share has `WHOLE_RUNS` or more; fewer would make
+    They are whole chunks, which are decoded by one job each, where a share has `WHOLE_CHUNKS` or more; fewer would make
     shares unequal.
 
     Parameters
     ----------
     all_parts : sequence of Part
-        All parts of a build, run by run, whether they are committed or not.
+        All parts of a build, chunk by chunk, whether they are committed or not.
     jobs : int
 
     Examples
     --------
-    >>> [len(share) for share in shares(parts(runs(64, 150528), [("a",), ("b",)]), 3)]
+    >>> [len(share) for share in shares(parts(chunks(64, 150528), [("a",), ("b",)]), 3)]
     [6, 5, 5]
     """
     dealt: list[list[Part]] = [[] for _ in range(jobs)]
-    count = len({part.run.number for part in all_parts})
+    count = len({part.chunk.number for part in all_parts})
     for number, part in enumerate(all_parts):
         dealt[
-            part.run.number * jobs // count if count >= WHOLE_RUNS * jobs else number * jobs // len(all_parts)
+            part.chunk.number * jobs // count if count >= WHOLE_CHUNKS * jobs else number * jobs // len(all_parts)
         ].append(part)
     return dealt
 

@@ -21,8 +21,9 @@ from clusters import LedSource
 from layouts import files_of
 
 from corruptset.errors import BuildError, MachineError
-from corruptset.generate.build import ProgressEvent, build
+from corruptset.generate.build import build
 from corruptset.generate.sinks import set_writer
+from corruptset.progress import ProgressEvent
 
 SETS = ["contrast/*", "brightness/*"]
 RESUME = "run the same command again to resume"
