@@ -181,9 +181,13 @@ class Builder:
 
         report(0)
         if shared:
-            self.build = shared_check(plan, self.folder, self.workers, share=share, seen=report, waiting=self._wait)
+            self.build = shared_check(
+                plan, self.folder, self.workers, share=share, on_checked=report, waiting=self._wait
+            )
         else:
-            checked = check(plan.source, plan.selected, workers=self.workers, judge=plan.size_problem, seen=report)
+            checked = check(
+                plan.source, plan.selected, workers=self.workers, check_size=plan.size_problem, on_checked=report
+            )
             self.build = plan.checked(checked)
 
     def _finished(self) -> Manifest | None:

@@ -186,7 +186,7 @@ def plan_of(spec: BuildPlan) -> Plan:
             f"Among the checked images, {folders_and_files(unfit, 'file')} of the source cannot be used: "
             f"{first_few(unfit)}. A build stops if there are such files. Use --skip-bad to leave them out.",
         )
-    memory = BASE_MEMORY + spec.source.held_bytes
+    memory = BASE_MEMORY + spec.source.memory_bytes
     if few.surrogate is not None and any(s.needs_surrogate for s in sets):
         memory += MODEL_MEMORY + few.surrogate.memory
     stores: dict[Store, int] = {}

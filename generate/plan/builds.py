@@ -28,7 +28,7 @@ from ..recipes.set_spec import SetSpec
 from ..regions.block_draws import region_rows
 from ..sinks.containers import Sink, make_sinks
 from ..sinks.sink import Chunk
-from ..sources.check import Checked, Judge
+from ..sources.check import Checked, SizeCheck
 from ..sources.source import Sample, Source
 from .job import CheckedSample, Job, Origin, load_clean
 from .parts import chunks, groups
@@ -60,7 +60,7 @@ class UncheckedBuild(Protocol):
         """The number of worker processes."""
 
     @property
-    def size_problem(self) -> Judge:
+    def size_problem(self) -> SizeCheck:
         """The function that returns the reason to reject an image size."""
 
     @property
@@ -129,7 +129,7 @@ class CheckedBuild:
 
     @cached_property
     def chunks(self) -> list[Chunk]:
-        """The runs of consecutive samples that parts and shards are made of."""
+        """The chunks of consecutive samples that parts and shards are made of."""
         return chunks(len(self.samples), max(h * w for h, w in self.shapes) * 3)
 
     @cached_property
@@ -161,7 +161,7 @@ class CheckedBuild:
         return max(sink.held_bytes(self.image_size) for sink in self.sinks)
 
     def groups(self, sets: Sequence[str], all_chunks: Sequence[Chunk]) -> list[tuple[str, ...]]:
-        """Return sets in groups whose images of one run fit into memory together."""
+        """Return sets in groups whose images of one chunk fit into memory together."""
         return groups_of(self.maker, self.chosen(sets), all_chunks, self.held_bytes)
 
     @property
@@ -240,7 +240,7 @@ def sample_rows(samples: Iterable[CheckedSample]) -> list[tuple[str, int | None,
 def groups_of(
     maker: SetMaker, sets: Iterable[SetSpec], all_chunks: Sequence[Chunk], held_bytes: int
 ) -> list[tuple[str, ...]]:
-    """Return sets in groups whose images of one run, of `held_bytes` each, fit into memory together."""
+    """Return sets in groups whose images of one chunk, of `held_bytes` each, fit into memory together."""
     order: list[str] = []
     branches: set[int] = set()
     for branch in maker.tree(sets).branches():
@@ -250,7 +250,7 @@ def groups_of(
     return groups(order, chunk_count=len(all_chunks), chunk_length=length, stored_bytes=held_bytes, branches=branches)
 
 
-def judge_of(preprocessing: Preprocessing, regions: RegionStore | None) -> Judge:
+def size_check(preprocessing: Preprocessing, regions: RegionStore | None) -> SizeCheck:
     """Return the function that returns the reason to reject an image size."""
     return partial(size_problem, preprocessing, regions)
 
