@@ -139,8 +139,8 @@ def corrupt(
     """Corrupt one image and write the result.
 
     A photo is turned upright first, as its EXIF orientation says. The same image, key, seed and settings give the same
-    pixels on every machine. By default the calibration depends on the short side of the image: up to 28 px and grey
-    mnist, up to 48 cifar, up to 96 tiny, else imagenet.
+    pixels on every machine. By default the calibration depends on the short side of the image: mnist up to 28 pixels if
+    the image is grey, cifar up to 48, tiny up to 96, and otherwise imagenet.
     """
     from ..generate.pixels.picture_file import FORMATS, check_output, load
 
@@ -298,8 +298,9 @@ def preview(
 ) -> None:
     """Write a contact sheet: one image under every corruption at every severity.
 
-    Without --recipe, the short side of the image decides: up to 28 px and grey mnist-c, up to 48 cifar10-c, up to 96
-    tiny-imagenet-c, else imagenet-c-all. Without --sets, gradual degradations are shown at levels 1, 5, 10 and so on.
+    Without --recipe, the recipe depends on the short side of the image: mnist-c up to 28 pixels if the image is grey,
+    cifar10-c up to 48, tiny-imagenet-c up to 96, and otherwise imagenet-c-all. Without --sets, gradual degradations are
+    shown at levels 1, 5, 10 and so on.
     """
     from .. import preview as run
 
@@ -348,9 +349,11 @@ def check_corruption(
     plugins: Plugins = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check that a corruption keeps its contract: pure, the same in any batch, any size, uint8.
+    """Check that a corruption does what builds rely on.
 
-    Random draws depend only on the keys. One sentence is printed for each failure, and the exit code is then 1.
+    It must not change its input, must give the same result in any batch, must accept any size, and must return uint8.
+    Its random draws must depend only on the keys. One sentence is printed for each failure, and the exit code is then
+    1.
     """
     from .. import check_corruption as run
 

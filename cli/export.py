@@ -100,7 +100,7 @@ def page(
             "-o",
             metavar="FILE",
             rich_help_panel=OUTPUT,
-            help="The file of the page, outside of datasets. The default is <dataset>.html next to the dataset.",
+            help="The HTML file, which must be outside of datasets. The default is <dataset>.html next to the dataset.",
         ),
     ] = None,
     as_json: AsJson = False,

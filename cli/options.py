@@ -289,7 +289,7 @@ Scale = Annotated[
 ]
 FrostTextures = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", rich_help_panel=SETS, help="A folder with your frost textures."),
+    typer.Option(metavar="DIR", rich_help_panel=SETS, help="A folder with your own textures for frost."),
 ]
 Seed = Annotated[int, typer.Option(metavar="N", rich_help_panel=SETS, help="The random seed, from 0 to 2**53 - 1.")]
 

@@ -62,7 +62,7 @@ def pack(
     out: Annotated[
         Path,
         typer.Option(
-            "--out", "-o", metavar="DIR2", rich_help_panel=OUTPUT, help="A new or empty folder for the archives."
+            "--out", "-o", metavar="FOLDER", rich_help_panel=OUTPUT, help="A new or empty folder for the archives."
         ),
     ],
     by: Annotated[
@@ -170,7 +170,7 @@ def publish(
     go: Annotated[bool, typer.Option("--go", help="Send the files. Without it, only show what would be sent.")] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Overwrite files at the place that differ.")] = False,
     private: Annotated[
-        bool, typer.Option("--private", help="If the dataset is created on the hub, only you can see it.")
+        bool, typer.Option("--private", help="Make the dataset private if this command creates it on the hub.")
     ] = False,
     creators: Annotated[
         list[str] | None,
@@ -246,11 +246,18 @@ def fetch(
     connections: Annotated[
         int,
         typer.Option(
-            metavar="N", min=1, max=64, rich_help_panel=MACHINE, help="Number of archives to fetch at the same time."
+            metavar="N",
+            min=1,
+            max=64,
+            rich_help_panel=MACHINE,
+            help="The number of archives to fetch at the same time.",
         ),
     ] = 4,
     jobs: Annotated[
-        int, typer.Option("--jobs", "-j", metavar="N", min=1, rich_help_panel=MACHINE, help="Processes that verify.")
+        int,
+        typer.Option(
+            "--jobs", "-j", metavar="N", min=1, rich_help_panel=MACHINE, help="The number of processes that verify."
+        ),
     ] = 1,
     as_json: AsJson = False,
 ) -> None:

@@ -101,8 +101,8 @@ def score(
     profile_over: Annotated[
         Literal["ours", "figures", "tables"],
         typer.Option(
-            help="The gradual degradations that the mean profile is over: all of the dataset, or the fourteen of the "
-            "paper's figures or tables."
+            help="The gradual degradations of which the mean profile is taken: all of the dataset (ours), or the "
+            "fourteen of the paper's figures or tables."
         ),
     ] = "ours",
     seed: Annotated[int, typer.Option(metavar="N", help="The random seed of the bootstrap.")] = 0,
@@ -284,7 +284,7 @@ def score_table(
             metavar="LIST",
             rich_help_panel=SETS,
             callback=split_list,
-            help="The corruptions that the means are over, by default the fifteen of ImageNet-C. Repeat the option, or "
+            help="The corruptions to average over. The default is the fifteen of ImageNet-C. Repeat the option, or "
             "separate names by commas.",
         ),
     ] = None,

@@ -54,7 +54,7 @@ def verify(
         typer.Option(
             metavar="N|all",
             parser=count_or_all,
-            help="Also make N samples again from the source under every set, and compare them.",
+            help="Also compute N samples of every set again from the source, and compare them.",
         ),
     ] = None,
     repair: Annotated[
