@@ -15,7 +15,7 @@ def test_build_pack_unpack_verify(run, shared):
     part = run.ok("verify --json", one["path"]).json
     assert set(one["absent"]) == set(part["absent"]) == set().union(*others) - first
     assert part["partial"] is True
-    assert "a part of the data set" in run.ok("verify", one["path"]).out
+    assert "This is a part of the dataset." in run.ok("verify", one["path"]).out
     whole = run.ok("unpack --json --out u p").json
     assert (whole["digest"], whole["absent"]) == (packed["digest"], [])
     assert layouts.files_of(Path(whole["path"])) == layouts.files_of(root)
