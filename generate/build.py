@@ -355,9 +355,11 @@ class _Making:
 
         seen(0)
         if shared:
-            self.build = shared_check(plan, self.folder, self.workers, share=share, seen=seen, waiting=self._wait)
+            self.build = shared_check(plan, self.folder, self.workers, share=share, on_checked=seen, waiting=self._wait)
         else:
-            found = check(plan.source, plan.selected, workers=self.workers, judge=plan.size_problem, seen=seen)
+            found = check(
+                plan.source, plan.selected, workers=self.workers, check_size=plan.size_problem, on_checked=seen
+            )
             self.build = plan.checked(found)
 
     def _finished(self) -> Manifest | None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from ...errors import SourceError, first_few
 from ...quantities import plural
 from .image_listing import ImageListing
-from .labels import normal, shown
+from .labels import nfc, printable_path
 
 SPLIT = re.compile(
     r"(train|training|val|valid|validation|test|testing|dev|development|eval|evaluation|holdout)"
@@ -83,7 +83,7 @@ def notes_on_one_class(listing: ImageListing) -> Iterator[str]:
         return
     (name,) = listing.folders
     below = {image.split("/")[1] for image in listing.images if image.count("/") >= 2}
-    text = f"The source has one class folder, {shown(normal(name))}, so every image has the label 0."
+    text = f"The source has one class folder, {printable_path(nfc(name))}, so every image has the label 0."
     if len(below) > 1 and all(image.count("/") >= 2 for image in listing.images):
         yield f"{text} It has {plural(len(below), 'folder')}. If these are the classes, give that folder as the source."
     else:

@@ -23,9 +23,9 @@ from corruptset.workers import Workers
 
 
 @pytest.fixture(scope="module")
-def built(shared):
+def built(shared_data):
     """A small dataset."""
-    return shared.build(crops={"classes": 2}, sets=["contrast/*"], storage="folder")
+    return shared_data.build(crops={"classes": 2}, sets=["contrast/*"], storage="folder")
 
 
 def alive(process):
@@ -143,13 +143,14 @@ def build_in_a_pool(arguments):
     return built.digest, [str(warning.message) for warning in caught]
 
 
-def test_a_build_in_a_daemonic_process_uses_one_process(shared, tmp_path):
-    source = f"folder:{shared.crops(classes=2)}"
+def test_a_build_in_a_daemonic_process_uses_one_process(shared_data, tmp_path):
+    source = f"folder:{shared_data.crops(classes=2)}"
     with multiprocessing.get_context("spawn").Pool(1) as pool:
-        digest, messages = pool.apply(build_in_a_pool, [(str(shared.recipe()), source, str(tmp_path / "a"))])
+        digest, messages = pool.apply(build_in_a_pool, [(str(shared_data.recipe()), source, str(tmp_path / "a"))])
     assert any("daemonic worker" in message and "does the work of 2" in message for message in messages)
     assert (
-        digest == corruptset.build(shared.recipe(), source, tmp_path / "b", any_shape=True, sets=["contrast/1"]).digest
+        digest
+        == corruptset.build(shared_data.recipe(), source, tmp_path / "b", any_shape=True, sets=["contrast/1"]).digest
     )
 
 

@@ -162,7 +162,7 @@ FILES = tuple(f"sets/{i}.jsonl" for i in range(7))
         (
             "predict d --model m.toml --out p",
             vars(Predicted(Path("p"), "net", "sha256:1", {"clean": 0.987, "fog/3": 0.5}, ("clean",), 7, 1.25)),
-            ["clean=0.987, fog/3=0.5", "Images: 7", "Time: 1 s", "There already: clean", "net", "sha256:1"],
+            ["clean=0.987, fog/3=0.5", "Images: 7", "Time: 1 s", "Kept from before: clean", "net", "sha256:1"],
             {"accuracy": {"clean": 0.987, "fog/3": 0.5}, "kept": ["clean"], "directory": "p"},
         ),
     ],

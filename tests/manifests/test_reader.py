@@ -15,7 +15,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-import unbuilt
+import record_datasets
 from damage import edit_lines
 
 import corruptset
@@ -25,7 +25,7 @@ from corruptset.pixels import pixel_digest
 
 def test_what_came_with_schedules_names_the_package(tmp_path):
     with pytest.raises(PluginError, match=r"pip install \./plugins/corruptset-streams"):
-        unbuilt.data_set(tmp_path, "imagenet-c", 2).stream("schedule.jsonl")
+        record_datasets.records_dataset(tmp_path, "imagenet-c", 2).stream("schedule.jsonl")
     with pytest.raises(AttributeError, match=r"pip install \./plugins/corruptset-streams"):
         corruptset.schedule  # noqa: B018
 
