@@ -31,7 +31,7 @@ MISTAKES = {
     "corrupt sample:astronaut fog -s 1 --calibration imagnet": "imagenet",
     "corrupt sample:astronaut fog -s 1 --seed -1": "seed",
     "corrupt sample:astronat fog -s 1": "astronaut",
-    "build": "after the command: cifar10-c CIFAR-10-C cifar100-c",
+    "build": "or the path of a recipe file (.toml): cifar10-c CIFAR-10-C cifar100-c",
     "build imagenet-d2": "imagenet",
     "build imagenet-c --source sampel": "sample",
     "build imagenet-c --sets foq/3": "fog/3",
