@@ -217,10 +217,10 @@ def _share(text: str) -> tuple[int, int]:
             f"{text!r} is not I/N. Give the job I, counted from 0, and the number of jobs N, such as 0/16.",
             param_hint="'--part'",
         )
-    from ..generate.plan.parts import check_share
+    from ..generate.plan.parts import parse_job
 
     job, jobs = text.split("/")
-    return check_share((int(job), int(jobs)))
+    return parse_job((int(job), int(jobs)))
 
 
 def _put_build(built: Built, notes: Sequence[str], *, as_json: bool) -> None:

@@ -91,6 +91,7 @@ def deadly_at_three(number):
         os.kill(os.getpid(), signal.SIGKILL)
 
 
+@pytest.mark.ci
 def test_a_task_that_kills_its_worker_three_times_is_named_after_most_others_are_done():
     done = []
     said = r"killed 3 times while it worked on number 3\. .*memory.*--jobs.*resume"
@@ -114,6 +115,7 @@ def test_an_error_stops_the_workers_at_once():
     wait_until_gone(processes)
 
 
+@pytest.mark.ci
 def test_a_script_on_standard_input_needs_no_main_guard(built):
     script = f"import corruptset\nprint(corruptset.verify({str(built)!r}, jobs=2, progress=False).ok)"
     done = subprocess.run([sys.executable, "-"], input=script, capture_output=True, text=True)
@@ -143,6 +145,7 @@ def build_in_a_pool(arguments):
     return built.digest, [str(warning.message) for warning in caught]
 
 
+@pytest.mark.ci
 def test_a_build_in_a_daemonic_process_uses_one_process(shared_data, tmp_path):
     source = f"folder:{shared_data.crops(classes=2)}"
     with multiprocessing.get_context("spawn").Pool(1) as pool:

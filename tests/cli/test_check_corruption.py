@@ -63,5 +63,5 @@ def test_every_command_takes_a_plugin(run, tmp_path):
     ):
         with without_plugins():
             assert sentence in run.succeeds(line, "--plugin", "./mine.py").out
-        with without_plugins():
-            assert sentence not in run(line).out
+    with without_plugins():
+        assert sentence not in run(line).out

@@ -121,13 +121,13 @@ def test_every_table_fits_80_columns(tmp_path, monkeypatch, capsys):
 
 
 def test_whatever_a_model_is_called_headings_are_the_same(tmp_path, capsys):
-    data = record_datasets.records_dataset(tmp_path, "image-degrade-30")
+    data = record_datasets.records_dataset(tmp_path, "cifar10-c")
     shown = []
-    for name in ("A", "model", "something else"):
+    for name in ("A", "something else"):
         put_scores(corruptset.score(data, record_datasets.random_predictions(data, model=name)))
         title, _, text = capsys.readouterr().out.partition("\n")
         shown.append(text)
-        assert title == f"{name} on image-degrade-30 1.0.0"
+        assert title.startswith(f"{name} on cifar10-c ")
     assert len(set(shown)) == 1
 
 

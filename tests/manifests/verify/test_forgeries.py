@@ -6,6 +6,7 @@ import shutil
 
 import h5py
 import numpy as np
+import pytest
 from damage import (
     JPEG_IMAGE,
     OTHER_PNG,
@@ -315,6 +316,7 @@ def test_rows_in_strange_places_of_shards(dataset):
     assert verify_problems(root) == sorted(Problem(name, "unexpected", said) for name, said in strays.items())
 
 
+@pytest.mark.ci
 def test_several_processes_find_what_one_finds(dataset, monkeypatch):
     """Twice, named from another directory each time, as a notebook does: workers of the first call are there still. Of
     fifteen rows, which two slices share, none is left out.
