@@ -139,15 +139,9 @@ def corrupt(
 ) -> None:
     """Corrupt one image and write the result.
 
-<<<<<<< HEAD
-    A photo is turned upright first, as its EXIF orientation says. The same image, key, seed and settings give the same
-    pixels on every machine. By default the calibration depends on the short side of the image: mnist up to 28 pixels if
-    the image is grey, cifar up to 48, tiny up to 96, and otherwise imagenet.
-=======
     A photograph is first rotated according to its EXIF orientation. The same image, key, seed and settings give the
     same pixels on every machine. By default, the calibration depends on the short side of the image. It is mnist for
     grey images of up to 28 pixels, cifar up to 48, tiny up to 96, and imagenet for larger images.
->>>>>>> m
     """
     from ..generate.pixels.picture_file import FORMATS, check_output, load
 
@@ -310,15 +304,9 @@ def preview(
 ) -> None:
     """Write a contact sheet that shows one image under every corruption at every severity.
 
-<<<<<<< HEAD
-    Without --recipe, the recipe depends on the short side of the image: mnist-c up to 28 pixels if the image is grey,
-    cifar10-c up to 48, tiny-imagenet-c up to 96, and otherwise imagenet-c-all. Without --sets, gradual degradations are
-    shown at levels 1, 5, 10 and so on.
-=======
     By default, the recipe depends on the short side of the image. It is mnist-c for grey images of up to 28 pixels,
     cifar10-c up to 48, tiny-imagenet-c up to 96, and imagenet-c-all for larger images. Without --sets, gradual
     degradations are shown at levels 1, 5, 10 and so on.
->>>>>>> m
     """
     from .. import preview as run
 
@@ -367,18 +355,10 @@ def check_corruption(
     plugins: Plugins = None,
     as_json: AsJson = False,
 ) -> None:
-<<<<<<< HEAD
-    """Check that a corruption does what builds rely on.
-
-    It must not change its input, must give the same result in any batch, must accept any size, and must return uint8.
-    Its random draws must depend only on the keys. One sentence is printed for each failure, and the exit code is then
-    1.
-=======
     """Check that a corruption meets its contract.
 
     A corruption is deterministic, independent of batching, and accepts images of any size. It returns uint8 images,
     and its random draws depend only on the keys. One sentence is printed for each failure, and the exit code is then 1.
->>>>>>> m
     """
     from .. import check_corruption as run
 

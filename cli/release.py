@@ -170,11 +170,7 @@ def publish(
     go: Annotated[bool, typer.Option("--go", help="Send the files. Without it, only show what would be sent.")] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Overwrite files at the place that differ.")] = False,
     private: Annotated[
-<<<<<<< HEAD
-        bool, typer.Option("--private", help="Make the dataset private if this command creates it on the hub.")
-=======
         bool, typer.Option("--private", help="If the dataset does not exist on the Hub, create it as private.")
->>>>>>> m
     ] = False,
     creators: Annotated[
         list[str] | None,
@@ -250,31 +246,17 @@ def fetch(
     ] = "pixels",
     connections: Annotated[
         int,
-<<<<<<< HEAD
-        typer.Option(
-            metavar="N",
-            min=1,
-            max=64,
-            rich_help_panel=MACHINE,
-            help="The number of archives to fetch at the same time.",
-        ),
-=======
         typer.Option(metavar="N", min=1, max=64, rich_help_panel=MACHINE, help="The number of parallel downloads."),
->>>>>>> m
     ] = 4,
     jobs: Annotated[
         int,
         typer.Option(
-<<<<<<< HEAD
-            "--jobs", "-j", metavar="N", min=1, rich_help_panel=MACHINE, help="The number of processes that verify."
-=======
             "--jobs",
             "-j",
             metavar="N",
             min=1,
             rich_help_panel=MACHINE,
             help="The number of worker processes that verify the dataset.",
->>>>>>> m
         ),
     ] = 1,
     as_json: AsJson = False,

@@ -100,13 +100,8 @@ def score(
     profile_over: Annotated[
         Literal["ours", "figures", "tables"],
         typer.Option(
-<<<<<<< HEAD
-            help="The gradual degradations of which the mean profile is taken: all of the dataset (ours), or the "
-            "fourteen of the paper's figures or tables."
-=======
             help="The gradual degradations in the mean profile: all of the dataset (ours), or the fourteen of the "
             "paper's figures or tables."
->>>>>>> m
         ),
     ] = "ours",
     seed: Annotated[int, typer.Option(metavar="N", help="The random seed of the bootstrap.")] = 0,
@@ -283,13 +278,8 @@ def score_table(
             metavar="LIST",
             rich_help_panel=SETS,
             callback=split_list,
-<<<<<<< HEAD
-            help="The corruptions to average over. The default is the fifteen of ImageNet-C. Repeat the option, or "
-            "separate names by commas.",
-=======
             help="The corruptions in the means, by default the fifteen of ImageNet-C. Repeat the option, or separate "
             "names by commas.",
->>>>>>> m
         ),
     ] = None,
     lower_is_better: Annotated[
