@@ -13,7 +13,7 @@ from .builder import Builder, BuildProgress
 from .built import Built, PartBuilt
 from .commit.interruption import resumable
 from .plan.options import BuildKeywords, BuildOptions
-from .plan.parts import check_share
+from .plan.parts import parse_job
 from .plan.recipe_build import prepare
 from .recipes.recipe import Recipe
 from .sources.source import Source
@@ -170,7 +170,7 @@ def build(
     Raises
     ------
     RecipeError, SourceError, ParameterError, BuildError
-        The build is not possible as asked, or the directory contains a different build. Nothing was written.
+        The requested build is not possible, or the directory contains a different build. Nothing was written.
     MissingParts
         With `finish`, parts are missing. The message says which jobs make them.
     MachineError
@@ -181,7 +181,7 @@ def build(
     require_build()
     out = local_folder(out, "builds are written to")
     with resumable(out) as place, connected(options.get("scheduler")) as client:
-        share = None if part is None else check_share(part)
+        share = None if part is None else parse_job(part)
         prepared = prepare(recipe, source, BuildOptions(**options))
         directory = out / prepared.folder
         place.directory = unfinished_folder(directory)

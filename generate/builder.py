@@ -26,7 +26,7 @@ from .page.page_of_build import page_of
 from .plan.build_plan import BuildPlan
 from .plan.builds import CheckedBuild, UncheckedBuild
 from .plan.job import Job
-from .plan.parts import Part, missing, parts
+from .plan.parts import Part, parts, uncommitted
 from .sources.check import check
 from .work.environment import version_notes
 from .work.pool import make_parts
@@ -197,16 +197,16 @@ class Builder:
         """
         manifest = finished(self.directory)
         if manifest is not None:
-            refuse_other_build(self.directory, manifest.header, self.build, self.build.header_of(self.build.asked))
+            refuse_other_build(self.directory, manifest.header, self.build, self.build.header_of(self.build.requested))
             existing = {record.id for record in manifest.sets}
-            if lacking := [set_id for set_id in self.build.asked if set_id not in existing]:
+            if lacking := [set_id for set_id in self.build.requested if set_id not in existing]:
                 raise FinishedDataset(self.directory, lacking)
         return manifest
 
     def _check_space(self, samples: int) -> None:
         """Raise `MachineError` if a new build of this many samples needs more space than is free."""
         if not is_begun(self.folder):
-            needed, sets = self.plan.source.other_bytes(), set(self.plan.asked)
+            needed, sets = self.plan.source.other_bytes(), set(self.plan.requested)
             if self.extend is not None:
                 base = load_base(self.extend)
                 sets -= {s.id for s in base.sets}
@@ -242,7 +242,7 @@ class Builder:
             self._compile(job)
         state = state.begin(job)
         all_parts = self._parts(state, job)
-        remaining = missing(all_parts, state.sidecars)
+        remaining = uncommitted(all_parts, state.sidecars)
         if remaining and finish_only:
             raise missing_parts(self.folder, all_parts, state.sidecars)
         if remaining:

@@ -23,9 +23,9 @@ from .pixels.metrics import measure
 from .pixels.ms_ssim import ms_ssim
 from .plan.build_plan import BuildPlan
 from .plan.builds import CheckedBuild
-from .plan.final_samples import refuse_several_shapes
 from .plan.job import CheckedSample, Job, load_clean
 from .plan.parts import BATCH_BYTES, Part, chunks
+from .plan.sample_checks import refuse_several_shapes
 from .sinks.sink import Chunk
 from .sources.check import check
 from .sources.selection import spread
@@ -108,7 +108,7 @@ def estimate(
         samples, bad = [CheckedSample(*entry) for entry in checked.good] or samples, list(checked.bad)
     refuse_several_shapes(build, [*few, *samples])
     with Workers(plan.workers) as workers, _threads_of_a_worker(plan.workers):
-        warm_up(build.chosen(build.asked), build.maker, workers)
+        warm_up(build.chosen(build.requested), build.maker, workers)
         made = _Images(plan, build, samples, all_chunks, groups)
     if plan.pixels.regions is not None:
         return Estimate(made.seconds(check_seconds))
@@ -118,7 +118,7 @@ def estimate(
 def image_bytes(plan: BuildPlan, sets: Sequence[str]) -> float:
     """Return the average number of bytes per image in a build of some sets."""
     few = [CheckedSample(*entry) for entry in check(plan.source, plan.selected[:1]).good]
-    build = replace(plan.build_of(few), asked=tuple(sets))
+    build = replace(plan.build_of(few), requested=tuple(sets))
     width, height = build.image_size
     all_chunks = chunks(len(plan.selected), width * height * 3)
     groups = build.groups(sets, all_chunks)
@@ -179,7 +179,7 @@ class _Images:
         job = self._job()
         began = time.perf_counter()
         # one set of each combination of corruptions is enough to load all kernels
-        firsts = {tuple(t.corruption for t in spec.stages): spec.id for spec in reversed(build.chosen(build.asked))}
+        firsts = {tuple(t.corruption for t in spec.stages): spec.id for spec in reversed(build.chosen(build.requested))}
         self._make(job, tuple(reversed(firsts.values())), 0, 1)
         self.load_kernels = time.perf_counter() - began
         self.made = [_Group() for _ in groups]
@@ -188,7 +188,7 @@ class _Images:
 
     def _job(self) -> Job:
         repeated = [self.samples[i % len(self.samples)] for i in range(len(self.samples) + self.count)]
-        job = self.build.with_samples(repeated).job(Path(), self.build.asked)
+        job = self.build.with_samples(repeated).job(Path(), self.build.requested)
         return replace(job, in_memory=True, measured=frozenset(), multiscale=frozenset())
 
     def _make(self, job: Job, sets: tuple[str, ...], first: int, count: int) -> tuple[float, list[bytes], int]:

@@ -16,11 +16,11 @@ from .plan.build_plan import BuildPlan
 from .plan.builds import groups_of
 from .plan.job import CheckedSample
 from .plan.options import BuildKeywords, BuildOptions
-from .plan.parts import BATCH_BYTES, ROWS_BYTES, chunks
+from .plan.parts import BATCH_BYTES, PART_BYTES, chunks
 from .plan.recipe_build import clean_sizes, prepare, probe
-from .plan.regions import Store
-from .plan.source_fit import moving
-from .plan.tree import buffers, stages_applied, stages_naive
+from .plan.region_storage import Store
+from .plan.source_fit import moving_corruptions
+from .plan.tree import max_buffers, stages_applied, stages_naive
 from .recipes.recipe import Recipe
 from .recipes.set_spec import SetSpec
 from .sources.source import Source
@@ -167,7 +167,7 @@ def plan_of(spec: BuildPlan) -> Plan:
     count = total if store is None else store.samples(total)
     images = count * len(sets)
     probed = probe(spec.source, spec.selected, None if store is None else spec.size_problem)
-    bad, _ = spec.accepted(probed, few=True)
+    bad, _ = spec.accept(probed, is_sample=True)
     sizes = sorted(clean_sizes(pixels.preprocessing, probed), key=lambda size: (size[0] * size[1], size))
     width, height = pixels.image_size
     clean = width * height * 3
@@ -178,7 +178,7 @@ def plan_of(spec: BuildPlan) -> Plan:
     # each group has a tree of its sets, so stages that sets of two groups share are applied twice
     applied = sum(stages_applied(maker.tree(few.chosen(group))) for group in groups)
     rows = max(len(g) for g in groups) * all_chunks[0].count * spec.held_bytes
-    batches = (buffers(maker.tree(sets)) + 6) * max(BATCH_BYTES, clean)
+    batches = (max_buffers(maker.tree(sets)) + 6) * max(BATCH_BYTES, clean)
     decoding = DECODED_COPIES * 3 * max(w * h for _, _, w, h, _ in probed.good)
     notes, unfit = (*spec.notes, *probed.orientation_notes), sorted({path for path, _ in (*bad, *cost.bad)})
     if unfit:
@@ -192,7 +192,7 @@ def plan_of(spec: BuildPlan) -> Plan:
     stores: dict[Store, int] = {}
     if store is not None:
         bytes_per_image = store.region_bytes if store.store == "table" else spec.stored_bytes
-        as_images = store.per_image * len(spec.asked) * bytes_per_image
+        as_images = store.regions_per_image * len(spec.requested) * bytes_per_image
         stores = {"images": round(as_images * total), "table": round(store.table_bytes * total)}
     return Plan(
         recipe=spec.sets.recipe.name,
@@ -204,7 +204,7 @@ def plan_of(spec: BuildPlan) -> Plan:
         bytes=cost.bytes if store is None else stores[store.store],
         seconds=cost.seconds,
         jobs=spec.workers,
-        memory_per_worker=memory + all_chunks[0].count * clean + min(rows, 2 * ROWS_BYTES) + batches + decoding,
+        memory_per_worker=memory + all_chunks[0].count * clean + min(rows, 2 * PART_BYTES) + batches + decoding,
         storage=spec.storage.container,
         encoding=spec.storage.encoding.model_dump(),
         size=sizes[len(sizes) // 2],
@@ -217,7 +217,7 @@ def plan_of(spec: BuildPlan) -> Plan:
         alone=cost.alone,
         looked_at=cost.looked_at,
         deviation=cost.deviation,
-        moves_content=tuple(moving(sets)),
+        moves_content=tuple(moving_corruptions(sets)),
         notes=notes,
         source_images=len(spec.selected),
         store=None if store is None else store.store,

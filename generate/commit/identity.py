@@ -33,8 +33,8 @@ def refuse_other_build(directory: Path, recorded: Header, build: CheckedBuild, h
     """
     resources = set(RESOURCE_FIELDS.values())
     existing, requested = recorded.as_json(), header.as_json()
-    fields = [{key: values[key] for key in values.keys() - resources} for values in (existing, requested)]
-    problems = sorted(differences(*fields))
+    before, after = ({key: values[key] for key in values.keys() - resources} for values in (existing, requested))
+    problems = sorted(differences(before, after))
     if any(p.startswith("source.digest:") for p in problems):
         problems += _changed_samples(directory, build)
     for field in () if problems else resources:
@@ -50,7 +50,7 @@ def refuse_other_build(directory: Path, recorded: Header, build: CheckedBuild, h
 
 def _changed_samples(directory: Path, build: CheckedBuild) -> list[str]:
     """Return one line for each sample that has changed since the build began, if the samples were recorded."""
-    now: dict[str, object] = {id: f"label {label}, {sha256}" for id, label, sha256 in build.made_of}
+    now: dict[str, object] = {id: f"label {label}, {sha256}" for id, label, sha256 in build.source_rows}
     try:
         if (recorded := read_hashed(directory / SOURCE)) is not None:
             rows = json.loads(recorded)

@@ -51,7 +51,7 @@ class BuildState:
         """
         begun = self.unfinished.sets if self.unfinished is not None else []
         extended = [s.id for s in self.base.sets] if self.base is not None else []
-        sets = list(dict.fromkeys([*build.asked, *begun, *extended]))
+        sets = list(dict.fromkeys([*build.requested, *begun, *extended]))
         job = build.job(self.directory, sets)
         if self.unfinished is not None:
             refuse_other_build(self.directory, self.unfinished.header, build, job.header)

@@ -151,7 +151,7 @@ def refuse_unrecorded_resources(data: Dataset, build: CheckedBuild) -> None:
 
     The version of PyTorch, the device and the batch size are not compared.
     """
-    manifest, header = data.manifest, build.header_of(build.asked)
+    manifest, header = data.manifest, build.header_of(build.requested)
     # the number and the order of the textures also decide which one an image gets
     if header.textures and [t.sha256 for t in header.textures] != [t.sha256 for t in manifest.textures]:
         raise VerificationError(

@@ -75,7 +75,7 @@ def rederived(
     match_records(data, build.source, build.source.fingerprint)
     for difference in class_differences(data.manifest, build.source)[:MAX_CLASSES]:
         yield Problem(MANIFEST, "rederive", f"the classes of the source differ: {difference}")
-    chosen = build.chosen(build.asked)
+    chosen = build.chosen(build.requested)
     tree, followers = build.maker.tree(chosen), {s.id: [(0, 0, 0)] for s in chosen if s.needs_surrogate}
     hashes = {set_id: blake3() for set_id in alone}
     stored_sets = {set_id: data[set_id] for set_id in followers}  # each reads its rows once

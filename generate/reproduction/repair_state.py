@@ -78,7 +78,7 @@ class RepairState:
     @cached_property
     def job(self) -> Job:
         """The job for workers, without metrics."""
-        return replace(self.build.job(self.root, self.build.asked), measured=frozenset())
+        return replace(self.build.job(self.root, self.build.requested), measured=frozenset())
 
     def record_failure(self, path: str, reason: str) -> None:
         """Record the reason why a file cannot be repaired."""

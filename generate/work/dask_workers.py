@@ -183,7 +183,7 @@ def _raise_failure(part: Part, future: Future[Any]) -> None:
         future.result()
     except (MemoryError, KilledWorker) as e:
         raise MachineError(
-            f"Workers did not survive the part {part.described}, often because of too little memory: {e}\n"
+            f"Workers did not survive the part {part.description}, often because of too little memory: {e}\n"
             f"Check those samples, or give the workers more memory. {_RESUME}"
         ) from None
     except (ImportError, AttributeError) as e:

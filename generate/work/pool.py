@@ -80,7 +80,7 @@ def make_parts(
                 tasks_of(parts, min(workers.limit, len(parts))),
                 lambda _, records: list(map(on_part, records)),
                 poll=lambda: on_progress(counter.stat().st_size),
-                describe=lambda some: "; ".join(part.described for part in some),
+                describe=lambda some: "; ".join(part.description for part in some),
             )
     except BaseException:
         workers.stop()

@@ -12,14 +12,14 @@ import pytest
 from corruptset.errors import BuildError
 from corruptset.generate.plan.parts import (
     CHUNK_BYTES,
-    ROWS_BYTES,
-    WHOLE_CHUNKS,
+    PART_BYTES,
+    WHOLE_CHUNK_THRESHOLD,
     Part,
-    check_share,
     chunks,
     groups,
+    job_shares,
+    parse_job,
     parts,
-    shares,
 )
 from corruptset.generate.sinks.sink import Chunk
 
@@ -44,13 +44,13 @@ def test_groups_keep_order_fit_into_memory_and_begin_where_a_branch_does() -> No
     def cut(chunk_numbers: int, length: int, stored: int, branches: Sequence[int] = ()) -> list[int]:
         found = groups(names, chunk_count=chunk_numbers, chunk_length=length, stored_bytes=stored, branches=branches)
         assert [name for group in found for name in group] == names
-        assert all(len(group) * length * stored <= ROWS_BYTES or len(group) == 1 for group in found)
+        assert all(len(group) * length * stored <= PART_BYTES or len(group) == 1 for group in found)
         return [*map(len, found)]
 
     for sizes in (cut(1, 8, 15000), cut(113, 445, 30000), cut(113, 445, PHOTO), cut(8, 1250, SMALL)):
         assert max(sizes) - min(sizes) <= 1
     assert cut(8, 10, 1000, [0, 30, 60, 90]) == [30, 30, 30, 10]
-    assert max(cut(8, 10, ROWS_BYTES // 10 // 25, [0, 30, 60, 90])) <= 25
+    assert max(cut(8, 10, PART_BYTES // 10 // 25, [0, 30, 60, 90])) <= 25
     # for the sake of workers alone no branch is cut
     assert cut(1, 10, 1000, [0, 2]) == [2, 98]
 
@@ -65,8 +65,8 @@ def dealt_plainly(all_parts: list[Part], jobs: int) -> list[list[Part]]:
     """Deal as the documentation has it: neighbouring runs, or neighbouring parts where a share has few runs."""
     units = [[p] for p in all_parts]
     chunk_numbers = sorted({p.chunk.number for p in all_parts})
-    if len(chunk_numbers) >= WHOLE_CHUNKS * jobs:
-        units = [[p for p in all_parts if p.chunk.number == run] for run in chunk_numbers]
+    if len(chunk_numbers) >= WHOLE_CHUNK_THRESHOLD * jobs:
+        units = [[p for p in all_parts if p.chunk.number == chunk] for chunk in chunk_numbers]
     owners = [int(Fraction(k * jobs, len(units))) for k in range(len(units))]
     return [[p for owner, unit in zip(owners, units, strict=True) if owner == job for p in unit] for job in range(jobs)]
 
@@ -77,13 +77,13 @@ def test_every_part_is_in_one_share_and_shares_are_equal() -> None:
         sets = [("a", "b", "c"), ("d",), ("e", "f")][: rng.randrange(1, 4)]
         all_parts = parts(chunks(rng.choice([rng.randrange(1, 900), 50_000]), rng.choice([SMALL, PHOTO])), sets)
         jobs = rng.choice([1, 2, 3, 7, 16, 100])
-        dealt = shares(all_parts, jobs)
-        assert [part for share in dealt for part in share] == all_parts
-        assert dealt == dealt_plainly(all_parts, jobs)
-        sizes = [sum(p.images for p in share) for share in dealt]
+        assigned = job_shares(all_parts, jobs)
+        assert [part for share in assigned for part in share] == all_parts
+        assert assigned == dealt_plainly(all_parts, jobs)
+        sizes = [sum(p.images for p in share) for share in assigned]
         assert max(sizes) - min(sizes) <= max(2 * max(p.images for p in all_parts), sum(sizes) / jobs / 4)
-    assert shares([], 3) == [[], [], []]
-    assert check_share([0, 1]) == (0, 1)
+    assert job_shares([], 3) == [[], [], []]
+    assert parse_job([0, 1]) == (0, 1)
     for wrong in ((7, 7), (-1, 3), (0, 0), (0, 10**7), "2/7", (True, 2), (1,), 3):
         with pytest.raises(BuildError, match="expected job i of n"):
-            check_share(wrong)
+            parse_job(wrong)

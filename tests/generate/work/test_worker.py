@@ -129,11 +129,11 @@ def test_a_scheduler_that_cannot_be_used_is_named(monkeypatch, tmp_path):
 
 
 def test_whole_runs_come_first_and_as_many_runs_as_workers_come_part_by_part():
-    for runs, jobs, whole in [(10, 2, 8), (3, 2, 1), (2, 2, 0), (1, 4, 0), (30, 3, 27)]:
-        every = parts(chunks_of(8 * runs, 8), [(f"set/{g}",) for g in range(4)])
+    for chunks, jobs, whole in [(10, 2, 8), (3, 2, 1), (2, 2, 0), (1, 4, 0), (30, 3, 27)]:
+        every = parts(chunks_of(8 * chunks, 8), [(f"set/{g}",) for g in range(4)])
         tasks = pool.tasks_of(every, jobs)
         assert sorted((p for task in tasks for p in task), key=every.index) == every
-        assert [len(task) for task in tasks] == [4] * whole + [1] * (4 * (runs - whole))
+        assert [len(task) for task in tasks] == [4] * whole + [1] * (4 * (chunks - whole))
         assert all(len({p.chunk.number for p in task}) == 1 for task in tasks)
 
 
