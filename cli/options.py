@@ -104,7 +104,7 @@ Labels = Annotated[
         metavar="LABELS",
         rich_help_panel=SOURCE,
         help="The labels: for folder a CSV (file,label), for imagenet the devkit or a list, for cifar100 fine or "
-        "coarse, for hdf5 the name of a dataset.",
+        "coarse, for hdf5 the name of a dataset, for parquet the name of a column, for webdataset a key of the .json.",
     ),
 ]
 ImageNames = Annotated[
@@ -113,8 +113,9 @@ ImageNames = Annotated[
         "--images",
         metavar="NAME",
         rich_help_panel=SOURCE,
-        help="For hdf5, the name of the dataset of images. For tree, a pattern such as 'val2017/*.jpg' that says which "
-        "files are images; all other files are copied.",
+        help="For hdf5, the name of the dataset of images, for parquet of the column. For webdataset, which image of "
+        "a key to use, such as left.jpg. For tree, a pattern such as 'val2017/*.jpg' that says which files are images; "
+        "all other files are copied.",
     ),
 ]
 Groups = Annotated[
@@ -126,8 +127,12 @@ Groups = Annotated[
     ),
 ]
 Split = Annotated[
-    Literal["test", "train", "all"] | None,
-    typer.Option(rich_help_panel=SOURCE, help="The split of cifar10, cifar100 or mnist. The default is test."),
+    Literal["test", "train", "val", "all"] | None,
+    typer.Option(
+        rich_help_panel=SOURCE,
+        help="The split of cifar10, cifar100 or mnist (test by default), of tiny-imagenet (val by default), or of a "
+        "folder of Parquet files.",
+    ),
 ]
 AnyShape = Annotated[
     bool,

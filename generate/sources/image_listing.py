@@ -71,8 +71,8 @@ class ImageListing:
     notes: list[Note] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
     """All files: images, documents, and files with a note about their name."""
-    places: dict[str, MemberPlace] = field(default_factory=dict)
-    """Path -> offset and size of the file in the tar."""
+    places: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    """Path -> location of the file in an archive, for example `MemberPlace`."""
     groups: Groups | None = None
     remarks: list[str] = field(default_factory=list)
     """Notes for users about the listing."""
@@ -297,7 +297,7 @@ def read_image(path: Path, sample: Sample) -> bytes:
     """Return the bytes of an image file in a folder or a tar, or raise `BadSample`."""
     try:
         if sample.place is not None:
-            return read_place(path, sample.place)
+            return read_place(path, MemberPlace(*sample.place))
         with open_regular(path / str(sample.path)) as file:  # the file may have been replaced by a pipe
             if os.fstat(file.fileno()).st_size > MAX_FILE_BYTES:
                 raise BadSample(TOO_LARGE)
