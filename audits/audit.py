@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from ..corruptions.weather.textures import load_textures
-from ..errors import ImageError, ParameterError, suggest
-from ..generate.sources.source import Source, named_source, open_source
+from ..errors import ParameterError, suggest
+from ..generate.sources.source import Source, named_source
 from ..manifests.records.report import Progress
 from ..progress import progress_function, shows_progress
-from .archives import BENCHMARKS, PublishedBenchmark, archives, benchmark_of, md5_of
-from .comparison import SourceComparison
+from ..workers import workers_at_most
+from .archives import BENCHMARKS, PublishedBenchmark, archives, md5_of
 from .found_set import FoundData
 from .inventory import duplicates, missing_sets, repeated_labels
-from .layouts import read_data
-from .loaded_sets import loaded
 from .page import write_page
 from .records import Audit, Finding
+from .request import Request, compared
 from .set_audit import Audited
-from .without_source import without_source
+from .without_source import SetsComparison
 
 LEAST_SAMPLES = 2
 """The smallest number of images per set that an audit compares."""
@@ -39,6 +36,7 @@ def audit(
     samples: int = 20,
     frost_textures: Path | str | None = None,
     out: Path | str | None = None,
+    jobs: int = 1,
     progress: Progress | bool | None = None,
 ) -> Audit:
     """Say what a corrupted dataset contains, compared with what its names promise.
@@ -64,6 +62,9 @@ def audit(
         The folder of the photographs that frost was made with. With them, frost is compared pixel by pixel.
     out : path, optional
         An HTML file that receives the report.
+    jobs : int
+        The number of worker processes. With more than one, `data` has to be a path and `source` a text. No result
+        depends on it.
     progress : callable or bool, optional
         Called with the step, the number of audited sets and the total. By default a bar is shown in a terminal and in a
         notebook; False shows none.
@@ -93,28 +94,29 @@ def audit(
             f"There is no published benchmark {benchmark!r}.{suggest(benchmark, BENCHMARKS)} Known: "
             f"{', '.join(BENCHMARKS)}."
         )
-    loader = isinstance(data, Mapping)
-    if not loader:
-        path = Path(data).expanduser()
-        if path.is_file() and path.suffix != ".npy":
-            return _archive(path)
-    found = loaded(data) if loader else read_data(path)
-    chosen = [s for s in found.sets if sets is None or any(fnmatchcase(s.id, pattern) for pattern in sets)]
-    if not chosen:
-        raise ParameterError(f"No set is called {', '.join(map(repr, sets or ['']))}. {_known_sets(found)}")
-    found = replace(found, sets=chosen)
-    published = BENCHMARKS[benchmark] if benchmark is not None else _guessed(found)
-    textures = None if frost_textures is None else load_textures(frost_textures)
-    given = named_source(source) if source is not None else None
-    opened = open_source(given, labels=labels) if isinstance(given, str) else given
-    tell = progress_function(progress)
-    if opened is None:
-        audited = without_source(found, published, samples, loader=loader)
-    else:
-        audited = SourceComparison(found, published, opened, samples, textures, loader=loader).run(tell)
-    result = _finished(
-        found, published, audited, given, complete=sets is None and not loader and found.preprocessing is None
+    if frost_textures is not None and source is None:
+        raise ParameterError("The frost textures are compared with a source. Give both, or none of them.")
+    if not isinstance(data, Mapping):
+        data = Path(data).expanduser()
+        if data.is_file() and data.suffix != ".npy":
+            return _archive(data)
+    request = Request(
+        data,
+        named_source(source) if source is not None else None,
+        None if labels is None else str(labels),
+        benchmark,
+        None if sets is None else tuple(sets),
+        samples,
+        None if frost_textures is None else str(frost_textures),
     )
+    found = request.found()
+    if request.source is None:
+        audited = SetsComparison(found, request.published(found), samples, loader=request.loader).run()
+    else:
+        audited = compared(request, found, workers_at_most(jobs), progress_function(progress))
+    complete = sets is None and not request.loader and len(found.sets) > 1 and found.preprocessing is None
+    complete = complete and data.is_dir()
+    result = _finished(found, request.published(found), audited, request.source, complete=complete)
     if out is not None:
         write_page(Path(out), result, {id: one.pictures for id, one in audited.items()})
     return result
@@ -135,27 +137,6 @@ def _archive(path: Path) -> Audit:
     return Audit(
         None, None, findings=(Finding("known_defect", text),) if same_size else (Finding("unknown_set", text),)
     )
-
-
-def _known_sets(found: FoundData) -> str:
-    return f"The data has {', '.join(s.id for s in found.sets[:8])}{', ...' * (len(found.sets) > 8)}."
-
-
-def _guessed(found: FoundData) -> PublishedBenchmark | None:
-    """Return the benchmark of which the data looks like a copy."""
-    if found.name is not None:
-        return BENCHMARKS[found.name]
-    names = {s.corruption for s in found.sets if s.corruption is not None} - {"clean"}
-    for one in found.sets:
-        try:
-            shape = one.read(0).shape
-        except (ImageError, IndexError):
-            continue
-        classes = len(found.classes)
-        if not classes and one.labels_cheap and not one.named:
-            classes = max((int(label) for i in range(one.count) if (label := one.label(i)) is not None), default=0) + 1
-        return benchmark_of(names, (shape[0], shape[1], shape[2]), classes)
-    return None
 
 
 def _finished(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -46,13 +47,11 @@ class SourceComparison:
         self.textures, self.loader = textures, loader
         self.clean = CleanImages(source)
 
-    def run(self, tell: Callable[[str, int, int], None]) -> dict[str, Audited]:
-        """Return the results of all sets."""
-        sets, out = self.found.sets, dict[str, Audited]()
-        identical = identical_arrays(self.found, self.published)
-        preferred = self._preferred()
-        auditor = self._auditor(preferred)
-        tell("sets", 0, len(sets))
+    def run(self, sets: Sequence[FoundSet], tell: Callable[[str, int, int], None]) -> dict[str, Audited]:
+        """Return the results of some sets of the data."""
+        out = dict[str, Audited]()
+        identical = identical_arrays(sets, self.published)
+        preferred, auditor = self.preferred, self.auditor
         for number, one in enumerate(sets, 1):
             if one.id in identical:
                 expected = self._expected(one)
@@ -133,8 +132,9 @@ class SourceComparison:
             return Audited(replace(result, findings=(finding,)), parts[0].digest)
         return replace(parts[0], result=replace(parts[0].result, images=one.count))
 
-    def _preferred(self) -> list[int]:
-        """Return the places of the source images on which all sets are compared."""
+    @functools.cached_property
+    def preferred(self) -> list[int]:
+        """The places of the source images on which all sets are compared."""
         largest = max(self.found.sets, key=lambda s: s.count)
         small = [s for s in self.found.sets if s.count < largest.count]
         shared: set[int] | None = None
@@ -146,8 +146,10 @@ class SourceComparison:
         picks = [ordered[i] for i in np.unique(np.linspace(0, len(ordered) - 1, self.samples).astype(int))]
         return [place for place in picks if self.clean.raw(place) is not None] if ordered else []
 
-    def _auditor(self, preferred: Sequence[int]) -> SetAuditor | None:
-        probes = self._probes(preferred)
+    @functools.cached_property
+    def auditor(self) -> SetAuditor | None:
+        """The auditor of single sets, or None if no image of the data can be compared."""
+        probes = self._probes(self.preferred)
         if not probes:
             return None
         preparations = self._preparations(probes)
@@ -155,7 +157,7 @@ class SourceComparison:
             return None
         return SetAuditor(
             self.clean,
-            preferred,
+            self.preferred,
             self.published,
             preparations,
             self.calibration,

@@ -96,13 +96,13 @@ def repeated_labels(sets: Sequence[FoundSet]) -> dict[str, Finding]:
     return out
 
 
-def identical_arrays(data: FoundData, benchmark: PublishedBenchmark | None) -> set[str]:
-    """Return the ids of sets in arrays that have their published checksum."""
+def identical_arrays(sets: Sequence[FoundSet], benchmark: PublishedBenchmark | None) -> set[str]:
+    """Return the ids of those sets whose arrays have their published checksum."""
     if benchmark is None:
         return set()
     published, known = published_arrays(benchmark.name), dict[str, bool]()
     out = set()
-    for found in data.sets:
+    for found in sets:
         if found.file is None or published.get(found.corruption or "") is None:
             continue
         name = str(found.file)

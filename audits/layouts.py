@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import SourceError
+from ..errors import SourceError, first_few
 from ..manifests.paths import MANIFEST
 from .found_set import FoundData, FoundSet, array_header, file_header, file_pixels, row_reader
 from .names import corruption_name, parsed_id
@@ -46,16 +46,27 @@ def read_data(path: Path) -> FoundData:
     inner = [folder for folder in _folders(path) if any((folder / n).is_file() for n in ("labels.npy", MANIFEST))]
     if len(inner) == 1 and not any(corruption_name(folder.name) for folder in _folders(path)):
         return read_data(inner[0])
-    sets = list(_tree(path))
+    sets, links = list(_tree(path)), _links_out(path)
     if not sets:
         entries = sorted(entry.name for entry in os.scandir(path))
-        contents = f"It contains {', '.join(entries[:5])}{', ...' * (len(entries) > 5)}" if entries else "It is empty"
+        contents = f"It contains {first_few(entries)}" if entries else "It is empty"
         raise SourceError(
-            f"No corrupted dataset was recognised in {path}. {contents}. Expected arrays such as fog.npy, folders such "
-            "as fog/3/n01440764, or a dataset of corruptset."
+            f"No corrupted dataset was recognised in {path}. {contents}.{links} Expected arrays such as fog.npy, "
+            "folders such as fog/3/n01440764, or a dataset of corruptset."
         )
     classes = sorted({str(found.label(i)) for found in sets[:1] for i in range(found.count)})
-    return FoundData(sets, "folders of images", classes=classes)
+    remarks = [("missing_sets", links.strip())] if links else []
+    return FoundData(sets, "folders of images", classes=classes, remarks=remarks)
+
+
+def _links_out(path: Path) -> str:
+    """Return a sentence on links that lead out of a folder, or an empty text if there are none."""
+    names = sorted(entry.name for entry in os.scandir(path) if not _inside(Path(entry.path), path))
+    return (
+        f" Links that lead out of the folder are not followed: {first_few(names)}. Audit what they lead to."
+        if names
+        else ""
+    )
 
 
 def _inside(path: Path, root: Path) -> bool:
@@ -74,23 +85,40 @@ def open_array(path: Path) -> NDArray[Any]:
     try:
         array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, OSError, EOFError) as e:
+        if "Python objects" in str(e) or "allow_pickle" in str(e):
+            raise SourceError(
+                f"{path.name} contains pickled Python objects. They are not read, because unpickling can run code. "
+                "Save the file as an array of bytes."
+            ) from None
         raise SourceError(
-            f"{path} cannot be read as an array ({str(e).partition(chr(10))[0]}). It is truncated, or it is not a "
+            f"{path.name} cannot be read as an array ({str(e).partition(chr(10))[0]}). It is truncated, or it is not a "
             ".npy file. Copy it again from where it came."
         ) from None
     return array
 
 
-def _labels(folder: Path) -> NDArray[Any] | None:
+def _labels(folder: Path, remarks: list[tuple[str, str]]) -> NDArray[Any] | None:
+    """Return the labels of arrays, or None, with a remark if they cannot be read."""
     file = folder / "labels.npy"
-    return open_array(file) if file.is_file() and _inside(file, folder) else None
+    if not file.is_file() or not _inside(file, folder):
+        return None
+    try:
+        return open_array(file)
+    except SourceError as e:
+        remarks.append(("other_labels", f"{e} Labels were not compared."))
+        return None
 
 
 def _arrays(files: Sequence[Path], folder: Path) -> FoundData:
     """Return the sets of arrays with five severities each, as in CIFAR-10-C."""
-    labels, sets, remarks = _labels(folder), list[FoundSet](), list[tuple[str, str]]()
+    sets, remarks = list[FoundSet](), list[tuple[str, str]]()
+    labels = _labels(folder, remarks)
     for file in files:
-        array = open_array(file)
+        try:
+            array = open_array(file)
+        except SourceError as e:
+            remarks.append(("unreadable_images", str(e)))
+            continue
         if array.dtype != np.uint8 or array.ndim not in (3, 4) or not len(array):
             remarks.append(
                 (
@@ -132,6 +160,8 @@ def _arrays(files: Sequence[Path], folder: Path) -> FoundData:
                     row=first,
                 )
             )
+    if not sets:
+        raise SourceError("\n".join(text for _, text in remarks))
     return FoundData(sets, "arrays of five severities", remarks=remarks)
 
 
@@ -184,7 +214,7 @@ def _tree(root: Path) -> Iterator[FoundSet]:
         shown = "/".join(name.split("/")[-2:]) if severity is not None else name.rpartition("/")[2]
         files = list(_image_files(folder, shared))
         if files:
-            yield _folder_set(shown, corruption, severity, folder, files)
+            yield _folder_set(shown, corruption, severity, folder, files, shared)
 
 
 def _set_folders(folder: Path, depth: int) -> Iterator[Path]:
@@ -242,10 +272,18 @@ def _leaves(entry: os.DirEntry[str], folder: Path) -> bool:
     return entry.is_symlink() and not _inside(Path(entry.path), folder)
 
 
-def _folder_set(id: str, corruption: str | None, severity: int | None, folder: Path, files: Sequence[str]) -> FoundSet:
+def _folder_set(
+    id: str,
+    corruption: str | None,
+    severity: int | None,
+    folder: Path,
+    files: Sequence[str],
+    shared: dict[str, str],
+) -> FoundSet:
     keys = [file.rpartition("/")[2].rpartition(".")[0] for file in files]
     if len(set(keys)) < len(keys):
         keys = [file.rpartition(".")[0] for file in files]
+    keys = [shared.setdefault(key, key) for key in keys]
     return FoundSet(
         id=id,
         corruption=corruption,

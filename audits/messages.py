@@ -35,7 +35,8 @@ def storage_findings(
             "scores differ from published ones. Read the files at their own size."
         )
         out.append(Finding("resized", text))
-    if stored == published or stored.format == "unknown":
+    grey = stored.subsampling == "grey" and stored.quality == published.quality  # another finding says so
+    if stored == published or stored.format == "unknown" or grey:
         return out
     encoded = () if steps is None else steps_of(steps)
     went_through = published.step is not None and published.step in encoded
@@ -93,6 +94,15 @@ GREY = Finding(
     "other_preprocessing",
     "The images are grey, and the source is in colour. Scores on them differ from published ones.",
 )
+
+
+def size_finding(size: tuple[int, int], expected: tuple[int, int]) -> Finding:
+    """Return the finding that images have another size than those that the data was recognised by."""
+    text = (
+        f"The images have {size[1]}x{size[0]} pixels; {expected[1]}x{expected[0]} are expected. They were not "
+        "compared. They were resized, or they belong to another benchmark. Get the set again from where it came."
+    )
+    return Finding("resized", text)
 
 
 def count_finding(count: int, expected: int, what: str) -> Finding | None:

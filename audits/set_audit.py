@@ -21,6 +21,7 @@ from .messages import (
     GREY,
     labels_finding,
     preprocessing_finding,
+    size_finding,
     storage_findings,
     strangers_finding,
     unreadable_finding,
@@ -29,7 +30,7 @@ from .preparations import Preparation
 from .records import GOOD, Content, Finding, SetAudit, Verdict
 from .set_images import Order, SetImages, order_of
 from .signatures import Signatures
-from .storage import ARRAY, Steps, exchanged_steps, likely_steps
+from .storage import ARRAY, ConvertedToGrey, Steps, exchanged_steps, likely_steps
 
 _SEARCHED_SMALL, _SEARCHED_LARGE = 10_000, 600
 """The number of source images that are looked through for images in another order, up to 64 pixels and above."""
@@ -106,6 +107,9 @@ class SetAuditor:
         if read.images is None:
             return Audited(replace(blank, findings=tuple(trouble)))
         main = self.preparations[0]
+        size, expected_size = read.images.shape[1:3], self.cleaned(main, 3).shape[1:3]
+        if size != expected_size:
+            return Audited(replace(blank, findings=(*trouble, size_finding(size, expected_size))))
         order = self._order(read, main)
         count, places, moved = len(read.places), list(read.places), False
         if order.right < 0.4 * count:
@@ -122,16 +126,12 @@ class SetAuditor:
                 places[number] = read.places[match]
             moved = True
         images, findings, channels = read.images, trouble, read.images.shape[3]
+        if channels == 1 and self.benchmark is not None and self.calibration != "mnist":
+            images, channels = np.repeat(images, 3, axis=3), 3
         clean = self.cleaned(main, channels)[self.rows(places)]
         if channels == 3 and (text := _channel_trouble(images, clean)) is not None:
             findings = [*findings, text]
-            if text is BGR:
-                images = images[..., ::-1]
-            else:
-                images = images[..., :1]
-                channels = 1
-        elif channels == 1 and self.benchmark is not None and self.calibration != "mnist":
-            findings = [*findings, GREY]
+            images = images[..., ::-1] if text is BGR else images
         return self._judged(replace(read, images=np.ascontiguousarray(images)), places, moved, channels, findings)
 
     def _judged(
@@ -143,6 +143,8 @@ class SetAuditor:
         steps = likely_steps(stored, published, min(read.images.shape[1:3]))
         if BGR in findings:
             steps = [exchanged_steps(one) for one in steps]
+        if GREY in findings:
+            steps = [(ConvertedToGrey(), *one) for one in steps]
         expected = self.expected(found)
         contents = self._contents(read, places, channels, steps, main, expected)
         preparation = main

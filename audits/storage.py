@@ -98,7 +98,12 @@ class RedBlueExchanged:
     """The step of a program that takes RGB for BGR."""
 
 
-Step = JpegEncoding | Resized | RedBlueExchanged
+@dataclass(frozen=True)
+class ConvertedToGrey:
+    """The step of a program that stores colour images as grey ones."""
+
+
+Step = JpegEncoding | Resized | RedBlueExchanged | ConvertedToGrey
 Steps = tuple[Step, ...]
 """The steps that an image went through after its corruption, in order."""
 
@@ -113,6 +118,8 @@ def after(images: Images, steps: Steps) -> Images:
 def _after(image: Pixels, step: Step) -> Pixels:
     if isinstance(step, RedBlueExchanged):
         return np.ascontiguousarray(image[..., ::-1])
+    if isinstance(step, ConvertedToGrey):
+        return np.repeat(np.asarray(Image.fromarray(image).convert("L"))[:, :, None], 3, axis=2)
     if isinstance(step, Resized):
         spec = ResizeCrop(kind="resize-crop", resize=step.resize, crop=step.crop, channels="keep")
         return preprocess(image, spec)

@@ -6,66 +6,82 @@ import numpy as np
 
 from .archives import PublishedBenchmark
 from .comparison import CLEAREST
-from .found_set import FoundData
+from .found_set import FoundData, FoundSet
 from .inventory import classes_finding, identical_arrays, unknown_set
 from .messages import count_finding, storage_findings, unreadable_finding
-from .records import SetAudit, Verdict
+from .records import Content, SetAudit, Verdict
 from .set_audit import Audited
 from .set_images import SetImages, order_of, read_images
 from .storage import ARRAY
+from .uncorrupted import REFERENCES, uncorrupted
 
 _LEAST_SHARED = 5
-"""The number of images of the same name from which two sets are compared with each other."""
+"""The number of images of the same name from which the order of two sets is compared."""
 
 
-def without_source(
-    found: FoundData, published: PublishedBenchmark | None, samples: int, *, loader: bool
-) -> dict[str, Audited]:
-    """Return the results that are possible without clean images."""
-    identical, out = identical_arrays(found, published), dict[str, Audited]()
-    reference: SetImages | None = None
-    ordered = sorted(found.sets, key=lambda s: CLEAREST.index(s.corruption) if s.corruption in CLEAREST else 99)
-    for one in ordered:
-        picks = np.unique(np.linspace(0, max(one.count - 1, 0), samples).astype(int)).tolist() if one.count else []
-        if reference is not None and one.named:
+class SetsComparison:
+    """The comparison of sets with each other, where there is no source."""
+
+    def __init__(self, found: FoundData, published: PublishedBenchmark | None, samples: int, *, loader: bool) -> None:
+        self.found, self.published, self.samples, self.loader = found, published, samples, loader
+        self.calibration = "imagenet" if published is None else published.calibration
+        self.first: SetImages | None = None
+        """The images of the first set that could be read. The others are compared on the same images."""
+
+    def run(self) -> dict[str, Audited]:
+        """Return the results that are possible without clean images."""
+        identical, out = identical_arrays(self.found.sets, self.published), dict[str, Audited]()
+        ordered = sorted(
+            self.found.sets, key=lambda s: CLEAREST.index(s.corruption) if s.corruption in CLEAREST else len(CLEAREST)
+        )
+        known = {(s.corruption, s.severity): s for s in ordered}
+        references = [self._read(known[name]) for name in REFERENCES if name in known]
+        clean = next((self._read(s) for s in ordered if s.corruption == "clean"), None)
+        for one in ordered:
+            read = self._read(one)
+            verdict: Verdict = "identical" if one.id in identical else "not_checked"
+            if verdict == "not_checked" and read.images is not None:
+                if one.corruption != "clean" and uncorrupted(read, clean, references, self.calibration):
+                    verdict = "clean"
+                elif self.first is not None and self.first.found is not one:
+                    verdict = _order_verdict(read, self.first)
+            out[one.id] = self._result(read, verdict)
+        return {one.id: out[one.id] for one in self.found.sets}
+
+    def _read(self, one: FoundSet) -> SetImages:
+        picks = np.unique(np.linspace(0, max(one.count - 1, 0), self.samples).astype(int)).tolist() if one.count else []
+        if self.first is not None and one.named:
             places = {key: i for i, key in enumerate(one.keys)}
-            wanted = [reference.found.keys[i] for i in reference.indices]
+            wanted = [self.first.found.keys[i] for i in self.first.indices]
             picks = [places[key] for key in wanted if key in places] or picks
         read = read_images(one, [(i, i) for i in picks])
-        stored = read.encoding or ARRAY
-        verdict: Verdict = "identical" if one.id in identical else "not_checked"
-        findings = [*unknown_set(one), *classes_finding(one, published)]
+        if self.first is None and read.images is not None:
+            self.first = read
+        return read
+
+    def _result(self, read: SetImages, verdict: Verdict) -> Audited:
+        one, stored = read.found, read.encoding or ARRAY
+        findings = [*unknown_set(one), *classes_finding(one, self.published)]
         if read.unreadable:
             findings.append(unreadable_finding(read.unreadable))
-        if published is not None:
-            findings += storage_findings(stored, published, None, loader=loader)
-            counted = count_finding(one.count, published.images, published.title)
+        if self.published is not None and read.images is not None:
+            findings += storage_findings(stored, self.published, None, loader=self.loader)
+        if self.published is not None:
+            counted = count_finding(one.count, self.published.images, self.published.title)
             findings += [counted] if counted else []
-        if reference is not None and read.images is not None and verdict == "not_checked":
-            verdict = _beside(read, reference)
-        elif reference is None and read.images is not None:
-            reference = read
-        out[one.id] = Audited(
-            SetAudit(
-                one.id,
-                verdict,
-                images=one.count,
-                checked=0,
-                encoding=stored.words,
-                findings=tuple(findings),
-            ),
-            read.digest,
-        )
-    return {one.id: out[one.id] for one in found.sets}
+        content = Content("clean", None, None) if verdict == "clean" else None
+        result = SetAudit(one.id, verdict, content, images=one.count, encoding=stored.words, findings=tuple(findings))
+        pictures = () if read.images is None or verdict != "clean" else (None, read.images[0], None)
+        return Audited(result, read.digest, pictures)
 
 
-def _beside(read: SetImages, reference: SetImages) -> Verdict:
+def _order_verdict(read: SetImages, first: SetImages) -> Verdict:
     """Return whether a set shows other images, or another order of images, than a set that shows them clearly."""
-    keys = [reference.found.keys[i] for i in reference.indices]
+    keys = [first.found.keys[i] for i in first.indices]
     both = [(n, keys.index(key)) for n, i in enumerate(read.indices) if (key := read.found.keys[i]) in keys]
     if len(both) < _LEAST_SHARED:
         return "not_checked"
-    order = order_of(read.described[[n for n, _ in both]], reference.described[[m for _, m in both]])
+    order = order_of(read.described[[n for n, _ in both]], first.described[[m for _, m in both]])
     if order.right >= 0.25 * len(both):
         return "not_checked"
     return "other_order" if len(order.wrong) > 0.3 * len(both) else "other_images"

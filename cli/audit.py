@@ -11,7 +11,7 @@ import typer
 
 from ..quantities import plural
 from . import completion
-from .options import OUTPUT, SELECTION, SETS, SOURCE, AsJson, Labels, Sets
+from .options import MACHINE, OUTPUT, SELECTION, SETS, SOURCE, AsJson, Labels, Sets
 from .output import progress_of, put, put_json
 from .records import put_facts, put_rows
 
@@ -70,6 +70,12 @@ def audit(
         Path | None,
         typer.Option("--out", "-o", metavar="FILE", rich_help_panel=OUTPUT, help="Also write the report as HTML."),
     ] = None,
+    jobs: Annotated[
+        int,
+        typer.Option(
+            "--jobs", "-j", metavar="N", min=1, rich_help_panel=MACHINE, help="The number of worker processes."
+        ),
+    ] = 1,
     as_json: AsJson = False,
 ) -> None:
     """Say what a folder of corrupted images contains, compared with what its names promise.
@@ -89,6 +95,7 @@ def audit(
             samples=samples,
             frost_textures=frost_textures,
             out=out,
+            jobs=jobs,
             progress=progress,
         )
     if as_json:

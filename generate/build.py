@@ -169,9 +169,11 @@ def build(
         The batch size of the model. Only 1, the default, gives the same bytes in any order.
     labels : path, optional
         The labels: for a flat folder a CSV (file,label), for ``imagenet`` the devkit or a list, for ``cifar100``
-        ``fine`` or ``coarse``, for ``hdf5`` the name of a dataset.
-    split : {"test", "train", "all"}, optional
-        The split of ``cifar10``, ``cifar100`` or ``mnist``. The default is ``test``.
+        ``fine`` or ``coarse``, for ``hdf5`` the name of a dataset, for ``parquet`` the name of a column, for
+        ``webdataset`` a key of the .json files.
+    split : {"test", "train", "val", "all"}, optional
+        The split of ``cifar10``, ``cifar100`` or ``mnist`` (``test`` by default), of ``tiny-imagenet`` (``val`` by
+        default), or of a folder of Parquet files.
     groups : path, optional
         The groups of images: for ``folder`` and ``imagenet`` a CSV (file,group), for ``icons50`` ``style`` (the
         default) or ``subtype``.
@@ -181,8 +183,9 @@ def build(
     train : bool
         Take the images of all groups that are not held out. The role of the sets is then ``train``.
     images : str, optional
-        For ``hdf5``, the name of the dataset of images, by default ``images``. For ``tree``, a pattern such as
-        ``val2017/*.jpg`` that says which files are images; all other files are copied.
+        For ``hdf5``, the name of the dataset of images, by default ``images``. For ``parquet``, the name of the
+        column of images. For ``webdataset``, which of several images of a key to use, such as ``left.jpg``. For
+        ``tree``, a pattern such as ``val2017/*.jpg`` that says which files are images; all other files are copied.
     any_shape : bool
         Accept images of any size and number of channels, even if the recipe is made for others.
     store : {"images", "table"}, optional
@@ -355,9 +358,11 @@ class _Making:
 
         seen(0)
         if shared:
-            self.build = shared_check(plan, self.folder, self.workers, share=share, seen=seen, waiting=self._wait)
+            self.build = shared_check(plan, self.folder, self.workers, share=share, on_checked=seen, waiting=self._wait)
         else:
-            found = check(plan.source, plan.selected, workers=self.workers, judge=plan.size_problem, seen=seen)
+            found = check(
+                plan.source, plan.selected, workers=self.workers, check_size=plan.size_problem, on_checked=seen
+            )
             self.build = plan.checked(found)
 
     def _finished(self) -> Manifest | None:

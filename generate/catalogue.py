@@ -126,7 +126,7 @@ def catalogue(what: Kind, *, plugins: Sequence[str | Path] | None = None) -> lis
         tables = [get_calibration(name).rows for name in SHIPPED]
         return [_corruption(get_corruption(name), tables) for name in corruption_names()]
     if what == "sources":
-        return [{"source": name, "about": scheme.about} for name, scheme in SCHEMES.items()]
+        return [{"source": name, "about": scheme.help} for name, scheme in SCHEMES.items()]
     if what == "calibrations":
         return [_calibration(table) for table in readable(get_calibration, calibration_names())]
     return [one.as_json() for one in recipes()]

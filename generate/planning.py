@@ -186,7 +186,7 @@ def plan_of(spec: BuildPlan) -> Plan:
             f"{folders_and_files(unfit, 'file')} of the source cannot be used, of those looked at: {first_few(unfit)}. "
             "A build stops at such files; --skip-bad leaves them out.",
         )
-    memory = BASE_MEMORY + spec.source.held_bytes
+    memory = BASE_MEMORY + spec.source.memory_bytes
     if few.surrogate is not None and any(one.needs_surrogate for one in sets):
         memory += MODEL_MEMORY + few.surrogate.memory
     stores: dict[Store, int] = {}

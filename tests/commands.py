@@ -17,7 +17,9 @@ COMMAND = Path(sys.executable).with_name("corruptset")
 
 SERVER = """
 import json, os, sys
+import numpy as np
 import corruptset.cli.app, corruptset.generate.reproduction.verify, corruptset.generate.build
+corruptset.corrupt(np.zeros((8, 8, 3), np.uint8), "gaussian_noise", severity=1)
 for line in sys.stdin:
     call = json.loads(line)
     process = os.fork()
@@ -85,8 +87,8 @@ class Calls:
 
 
 class Server(Calls):
-    """Forks a process for each command. It has imported what commands import, so that a command takes a fraction of a
-    second.
+    """Forks a process for each command. It has imported modules and loaded a kernel, so that a command takes a fraction
+    of a second.
     """
 
     def __init__(self, folder):

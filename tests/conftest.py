@@ -43,6 +43,14 @@ def no_power_cuts():
 
 
 @pytest.fixture(scope="session", autouse=True)
+def one_process_by_default():
+    """Use one process where a test requests no number of jobs, because starting workers takes a second or more."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def photographs_decoded_once():
     """Decode each photograph of the source `sample` once a process: a small build decodes all eight three times, most
     of its time.

@@ -27,7 +27,7 @@ from ...workers import Workers
 from ..plan.builds import CheckedBuild, UncheckedBuild
 from ..plan.job import Job
 from ..plan.parts import Part, missing, shares
-from ..sources.check import Checked, Seen, check
+from ..sources.check import Checked, OnChecked, check
 from .identity import refuse_other_build
 from .locks import WORKERS_WAIT_S, wait_for_workers
 from .state import BuildState, committed, read_state
@@ -48,7 +48,7 @@ def shared_check(
     workers: Workers,
     *,
     share: float,
-    seen: Seen,
+    on_checked: OnChecked,
     waiting: Callable[[str], object],
 ) -> CheckedBuild:
     """Check the selected samples together with other jobs, and return the build with its samples.
@@ -88,17 +88,19 @@ def shared_check(
                             build.source,
                             samples,
                             workers=workers,
-                            judge=build.size_problem,
-                            seen=lambda images: seen(before + images),
+                            check_size=build.size_problem,
+                            on_checked=lambda images: on_checked(before + images),
                         )
                         index = {sample.id: k for k, sample in enumerate(samples)}
                         rows = [[index[sample.id], *rest] for sample, *rest in checked.good]
-                        data = json.dumps([rows, checked.bad, checked.turned], ensure_ascii=False).encode()
+                        data = json.dumps([rows, checked.bad, checked.with_orientation], ensure_ascii=False).encode()
                         write_hashed(path, data)
             except Busy:
                 return None
-        good, bad, turned = json.loads(data)
-        return Checked([(samples[k], *rest) for k, *rest in good], [(name, reason) for name, reason in bad], turned)
+        good, bad, with_orientation = json.loads(data)
+        return Checked(
+            [(samples[k], *rest) for k, *rest in good], [(name, reason) for name, reason in bad], with_orientation
+        )
 
     own, since = int(share * len(blocks)), time.monotonic()
     while len(found) < len(blocks):
@@ -106,14 +108,14 @@ def shared_check(
             images = sum(len(blocks[n]) for n in found)
             if number not in found and (block := look(number, images)) is not None:
                 found[number], since = block, time.monotonic()
-                seen(images + len(blocks[number]))
+                on_checked(images + len(blocks[number]))
         if len(found) < len(blocks):
             if time.monotonic() - since >= NOTICE_S:
                 first = next(number for number in range(len(blocks)) if number not in found)
                 job = (folder / f"{first:06d}.lock").read_text("utf-8")
                 waiting(f"{job}, which checks {len(blocks[first])} images from {blocks[first][0].id} on")
             time.sleep(WAIT_S)
-    all_found = Checked.joined(found[number] for number in range(len(blocks)))
+    all_found = Checked.concatenated(found[number] for number in range(len(blocks)))
     try:
         return build.checked(all_found)
     except CorruptsetError:

@@ -17,9 +17,9 @@ from ..recipes.recipe import Recipe, ResolvedRecipe
 from ..recipes.set_spec import SetSpec
 from ..regions.region_source import RegionSource
 from ..sinks.containers import Sink, make_sinks
-from ..sources.check import Checked, Judge
+from ..sources.check import Checked, SizeCheck
 from ..sources.source import Note, Sample, Source
-from .builds import CheckedBuild, judge_of, plugin_records, sample_rows
+from .builds import CheckedBuild, plugin_records, sample_rows, size_check
 from .final_samples import refuse_overlap, refuse_unusable
 from .job import CheckedSample
 from .options import BuildOptions
@@ -126,9 +126,9 @@ class BuildPlan:
         return self.options.workers
 
     @property
-    def size_problem(self) -> Judge:
+    def size_problem(self) -> SizeCheck:
         """The function that returns the reason to reject an image size. Workers get only this function."""
-        return judge_of(self.pixels.preprocessing, self.pixels.regions)
+        return size_check(self.pixels.preprocessing, self.pixels.regions)
 
     @property
     def header(self) -> Header:

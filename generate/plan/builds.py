@@ -28,7 +28,7 @@ from ..recipes.set_spec import SetSpec
 from ..regions.block_draws import region_rows
 from ..sinks.containers import Sink, make_sinks
 from ..sinks.sink import Run
-from ..sources.check import Checked, Judge
+from ..sources.check import Checked, SizeCheck
 from ..sources.source import Sample, Source
 from .job import CheckedSample, Job, Origin, load_clean
 from .parts import groups, runs
@@ -60,7 +60,7 @@ class UncheckedBuild(Protocol):
         """The number of worker processes."""
 
     @property
-    def size_problem(self) -> Judge:
+    def size_problem(self) -> SizeCheck:
         """The function that returns the reason to reject an image size."""
 
     @property
@@ -250,7 +250,7 @@ def groups_of(
     return groups(order, run_count=len(all_runs), run_length=length, stored_bytes=held_bytes, branches=branches)
 
 
-def judge_of(preprocessing: Preprocessing, regions: RegionStore | None) -> Judge:
+def size_check(preprocessing: Preprocessing, regions: RegionStore | None) -> SizeCheck:
     """Return the function that returns the reason to reject an image size."""
     return partial(size_problem, preprocessing, regions)
 

@@ -13,7 +13,7 @@ from ..pixels.preprocessing import Preprocessing, SurrogateInput, Unchanged
 from ..recipes.choice import CLEAN, choose_sets
 from ..recipes.recipe import Recipe, load_recipe
 from ..recipes.two_factor import validation_notes
-from ..sources.check import Checked, Judge, check
+from ..sources.check import Checked, SizeCheck, check
 from ..sources.kept_names import equal_names, renamed_note, suffix_problems
 from ..sources.selection import HoldOut, held_groups, select, selection_record
 from ..sources.source import GROUPED_SOURCES, Sample, Source, named_source, open_source
@@ -200,10 +200,10 @@ def _encoding(recipe: Recipe, options: BuildOptions, samples: PlannedSamples) ->
     return encoding
 
 
-def probe(source: Source, selected: Sequence[Sample], judge: Judge | None = None) -> Checked:
+def probe(source: Source, selected: Sequence[Sample], check_size: SizeCheck | None = None) -> Checked:
     """Check up to eight images, spread evenly; where none is good, all."""
-    checked = check(source, select(selected, samples=_PROBED), judge=judge)
-    return checked if checked.good else check(source, selected, judge=judge)
+    checked = check(source, select(selected, samples=_PROBED), check_size=check_size)
+    return checked if checked.good else check(source, selected, check_size=check_size)
 
 
 def clean_sizes(preprocessing: Preprocessing, checked: Checked) -> tuple[tuple[int, int], ...]:

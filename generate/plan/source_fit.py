@@ -149,6 +149,8 @@ def notes_on_annotations(
                 f"The recipe {recipe.name} makes images of another size ({kind}); boxes and masks in "
                 "those files are in pixels of the images as they were. detection-c keeps sizes."
             )
-    if source.left_out:
-        notes.append(f"{first_few(source.left_out)}: not copied, because the data set has files of its own there.")
+    if source.uncopied_files:
+        notes.append(
+            f"{first_few(source.uncopied_files)}: not copied, because the data set has files of its own there."
+        )
     return notes

@@ -16,7 +16,7 @@ from ...manifests.records.models import Header, Manifest
 from ..pixels.encoding import parse_encoding
 from ..pixels.preprocessing import parse_preprocessing
 from ..plan.build_plan import mean_size
-from ..plan.builds import CheckedBuild, judge_of
+from ..plan.builds import CheckedBuild, size_check
 from ..plan.final_samples import refuse_unusable
 from ..plan.job import CheckedSample
 from ..plan.regions import RegionSamples, RegionStore
@@ -26,7 +26,7 @@ from ..recipes.choice import choose_sets
 from ..recipes.region_table import RegionTable, parse_region_table
 from ..recipes.set_spec import SetSpec
 from ..regions.region_source import Region, RegionSource
-from ..sources.check import Checked, Judge, check
+from ..sources.check import Checked, SizeCheck, check
 from ..sources.selection import recorded_hold_out, select, spread
 from ..sources.source import GROUPED_SOURCES, SPLIT_SOURCES, BadSample, Sample, Source, named_source, open_source
 from .agreement import (
@@ -157,10 +157,10 @@ class RecordedPlan:
         return self.build.workers
 
     @property
-    def size_problem(self) -> Judge:
+    def size_problem(self) -> SizeCheck:
         """The function that returns the reason to reject an image size."""
         table = self.build.stored_table
-        return judge_of(self.build.preprocessing, None if table is None else RegionStore(table, "table"))
+        return size_check(self.build.preprocessing, None if table is None else RegionStore(table, "table"))
 
     @property
     def stored_bytes(self) -> int:
@@ -224,7 +224,7 @@ def opened_source(data: Dataset, options: RemakeOptions) -> Source:
     try:
         rows = [(r.index, r.region) for r in data.samples if r.region is not None and r.region.source in originals]
     except VerificationError:  # samples.jsonl is damaged: a repair goes on with the images that were selected
-        checked = check(source, selected_again(manifest, source), judge=table.problem)
+        checked = check(source, selected_again(manifest, source), check_size=table.problem)
         originals_checked = tuple(CheckedSample(*entry) for entry in checked.good)
         drawn = RegionSamples(originals_checked, table, manifest.seed)
         return RegionSource(source, table, [c.sample for c in drawn if isinstance(c.sample, Region)])

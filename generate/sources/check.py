@@ -15,15 +15,15 @@ from .source import BadSample, Note, Sample, Source
 
 BATCH = 64
 """Images per task. Decoding them takes about 100 ms, which is much longer than sending the task to a worker."""
-TIMED = 2
+TIMED_BATCHES = 2
 """Batches that are checked in this process, to measure how long one takes."""
-WORTH_WORKERS_S = 4.0
+MIN_SECONDS_FOR_WORKERS = 4.0
 """Seconds of remaining work above which workers are started. Starting them takes a second or two."""
 
-Judge = Callable[[int, int], str | None]
+SizeCheck = Callable[[int, int], str | None]
 """Callback that takes a width and a height and returns why an image of that size cannot be used, or None."""
 
-Seen = Callable[[int], None]
+OnChecked = Callable[[int], None]
 
 
 @dataclass(frozen=True)
@@ -34,28 +34,29 @@ class Checked:
     """(sample, sha256, width, height, channels)"""
     bad: list[Note] = field(default_factory=list)
     """(path or id, reason)"""
-    turned: list[str] = field(default_factory=list)
+    with_orientation: list[str] = field(default_factory=list)
     """Path or id of usable images with an EXIF orientation tag."""
 
     @classmethod
-    def joined(cls, parts: Iterable[Checked]) -> Checked:
+    def concatenated(cls, parts: Iterable[Checked]) -> Checked:
         """Return the results of several checks as one."""
         checked = cls()
         for part in parts:
             checked.good.extend(part.good)
             checked.bad.extend(part.bad)
-            checked.turned.extend(part.turned)
+            checked.with_orientation.extend(part.with_orientation)
         return checked
 
     @property
     def orientation_notes(self) -> list[str]:
         """Notes for users about images with an EXIF orientation tag."""
-        if not self.turned:
+        if not self.with_orientation:
             return []
+        count, examples = len(self.with_orientation), first_few(self.with_orientation, 3)
         return [
-            f"Images with an EXIF orientation: {len(self.turned):,} of {len(self.good):,} that were checked "
-            f"({first_few(self.turned, 3)}). Builds ignore the orientation and do not keep the tag. OpenCV and many "
-            "labelling tools rotate such images, so their boxes and masks may not fit."
+            f"{count:,} of {len(self.good):,} checked images have an EXIF orientation ({examples}). Builds ignore the "
+            "orientation and do not keep the tag. OpenCV and many labelling tools rotate such images, so their boxes "
+            "and masks may not fit."
         ]
 
     def raise_for_bad(self, notes: Sequence[Note] = ()) -> None:
@@ -78,9 +79,9 @@ def check(
     chosen: Sequence[Sample],
     *,
     workers: Workers | None = None,
-    judge: Judge | None = None,
-    worth_workers_s: float = WORTH_WORKERS_S,
-    seen: Seen = lambda images: None,
+    check_size: SizeCheck | None = None,
+    min_seconds_for_workers: float = MIN_SECONDS_FOR_WORKERS,
+    on_checked: OnChecked = lambda images: None,
 ) -> Checked:
     """Decode every chosen sample once, without keeping the pixels.
 
@@ -106,36 +107,36 @@ def check(
     found: dict[int, Checked] = {}
     lean = copy.copy(source)  # without its list of samples, which would be sent with every batch
     lean.samples, lean.notes, lean.other_files = (), (), {}
-    look = functools.partial(_check_batch, lean, judge)
+    look = functools.partial(_check_batch, lean, check_size)
 
     def add(batch: tuple[int, Sequence[Sample]], checked: Checked) -> None:
         found[batch[0]] = checked
-        seen(min(len(found) * BATCH, len(chosen)))
+        on_checked(min(len(found) * BATCH, len(chosen)))
 
-    for batch in batches[:TIMED]:  # the first may have to unpack an archive, so the last one is timed
+    for batch in batches[:TIMED_BATCHES]:  # the first may have to unpack an archive, so the last one is timed
         started = time.perf_counter()
         add(batch, look(batch))
         seconds = time.perf_counter() - started
-    if left := batches[TIMED:]:
-        worth = workers is not None and seconds * len(left) > worth_workers_s
+    if left := batches[TIMED_BATCHES:]:
+        worth = workers is not None and seconds * len(left) > min_seconds_for_workers
         (workers if workers is not None and worth else Workers(1)).run(look, left, add, describe=_described)
-    return Checked.joined(found[number] for number in range(len(batches)))
+    return Checked.concatenated(found[number] for number in range(len(batches)))
 
 
 def _described(batch: tuple[int, Sequence[Sample]]) -> str:
     return f"the images {batch[1][0].id} to {batch[1][-1].id} of the source"
 
 
-def _check_batch(source: Source, judge: Judge | None, batch: tuple[int, Sequence[Sample]]) -> Checked:
+def _check_batch(source: Source, check_size: SizeCheck | None, batch: tuple[int, Sequence[Sample]]) -> Checked:
     checked = Checked()
     for sample in batch[1]:
         try:
             probe = source.probe(sample)
-            if judge is not None and (problem := judge(probe.width, probe.height)) is not None:
+            if check_size is not None and (problem := check_size(probe.width, probe.height)) is not None:
                 raise BadSample(problem)
         except BadSample as e:
             checked.bad.append((sample.path or sample.id, str(e)))
         else:
             checked.good.append((sample, *probe[:4]))
-            checked.turned.extend([sample.path or sample.id] if probe.turned else [])
+            checked.with_orientation.extend([sample.path or sample.id] if probe.has_orientation else [])
     return checked

@@ -16,7 +16,7 @@ from itertools import pairwise
 from urllib.parse import quote
 
 from ...manifests.records.models import ClassRecord
-from .labels import find_equal, find_unfit, name_problem, normal
+from .labels import find_collisions, find_invalid_names, name_problem, nfc
 
 NUMBER = re.compile(r"[0-9]+")
 SAME_NUMBER = "is the same number as {}: rename one"
@@ -31,7 +31,7 @@ class ClassList:
     classes: tuple[ClassRecord, ...]
     label_of: Mapping[str, int]
     """Folder on disk -> label, for all folders."""
-    unfit: Mapping[str, str]
+    invalid: Mapping[str, str]
     """Folder on disk -> why its images cannot be stored under its name."""
     remarks: tuple[str, ...]
     """Notes for users about the order of the labels."""
@@ -56,31 +56,31 @@ def number_folders(folders: Sequence[str]) -> ClassList:
     >>> [(c.name, c.folder) for c in number_folders(["cat", "a\\tb"]).classes]
     [('a%09b', '.class-0'), ('cat', 'cat')]
     """
-    unfit = find_unfit(folders)
-    by_text = sorted(folders, key=lambda folder: (normal(folder), folder))
+    invalid = find_invalid_names(folders)
+    by_text = sorted(folders, key=lambda folder: (nfc(folder), folder))
     numeric = bool(folders) and all(map(NUMBER.fullmatch, folders))
     ordered = by_text
     if numeric:
         ordered = sorted(folders, key=lambda folder: (int(folder), folder))
-        unfit = find_equal({folder: str(int(folder)) for folder in folders}, SAME_NUMBER) | unfit
-    width = max((len(folder) for folder in folders if folder not in unfit), default=0) if numeric else 0
+        invalid = find_collisions({folder: str(int(folder)) for folder in folders}, SAME_NUMBER) | invalid
+    width = max((len(folder) for folder in folders if folder not in invalid), default=0) if numeric else 0
     names = _names(ordered)
     classes = tuple(
         # no class folder has a name with a dot in front, so the folder of a class without images is its own
-        ClassRecord(index=i, name=name, folder=f".class-{i}" if folder in unfit else name.rjust(width, "0"))
+        ClassRecord(index=i, name=name, folder=f".class-{i}" if folder in invalid else name.rjust(width, "0"))
         for i, (folder, name) in enumerate(zip(ordered, names, strict=True))
     )
     label_of = {folder: i for i, folder in enumerate(ordered)}
-    remarks = _of_numbers(ordered, by_text, classes) if numeric else _of_some_numbers(by_text)
-    return ClassList(classes, label_of, unfit, tuple(remarks))
+    remarks = _numeric_folder_notes(ordered, by_text, classes) if numeric else _mixed_folder_notes(by_text)
+    return ClassList(classes, label_of, invalid, tuple(remarks))
 
 
 def _names(folders: Sequence[str]) -> list[str]:
     """Return names that can be stored and printed, each of one folder."""
-    counts = Counter(map(normal, folders))
+    counts = Counter(map(nfc, folders))
     names = []
     for folder in folders:
-        name = normal(folder)
+        name = nfc(folder)
         if name_problem(folder) is not None or (counts[name] > 1 and folder != name):
             name = quote(os.fsencode(folder), safe=" ")
             if len(name) > MAX_ESCAPED:
@@ -89,7 +89,7 @@ def _names(folders: Sequence[str]) -> list[str]:
     return names
 
 
-def _of_numbers(ordered: Sequence[str], by_text: Sequence[str], classes: Sequence[ClassRecord]) -> list[str]:
+def _numeric_folder_notes(ordered: Sequence[str], by_text: Sequence[str], classes: Sequence[ClassRecord]) -> list[str]:
     """Return the note on folders sorted as numbers, or none where names, numbers and labels all agree."""
     moved = [folder for folder, other in zip(ordered, by_text, strict=True) if folder != other]
     shifted = [folder for i, folder in enumerate(ordered) if int(folder) != i]
@@ -98,20 +98,20 @@ def _of_numbers(ordered: Sequence[str], by_text: Sequence[str], classes: Sequenc
     label_of = {folder: i for i, folder in enumerate(ordered)}
     example = (shifted or moved)[-1]
     label = label_of[example]
-    said = [f"The class folders are numbers, so they are sorted as numbers: folder {example} has label {label}."]
+    sentences = [f"The class folders are numbers, so they are sorted as numbers: folder {example} has label {label}."]
     if shifted:
-        said.append("The numbers are not 0, 1, 2, ... without gaps, so labels are positions in that order.")
+        sentences.append("The numbers are not 0, 1, 2, ... without gaps, so labels are positions in that order.")
     if moved:
         padded = next((c.folder for c in classes if c.folder != c.name and NUMBER.fullmatch(c.folder)), "01")
-        said.append(
+        sentences.append(
             f"torchvision's ImageFolder sorts the names of the source as text and gives {example} the label "
             f"{by_text.index(example)}. Images are stored in folders with zero-padded names ({padded}), for which both "
             "orders are the same."
         )
-    return [" ".join(said)]
+    return [" ".join(sentences)]
 
 
-def _of_some_numbers(by_text: Sequence[str]) -> list[str]:
+def _mixed_folder_notes(by_text: Sequence[str]) -> list[str]:
     """Return the note on folders that are not all numbers and sort as text, where numbers then change places."""
     numbers = [folder for folder in by_text if NUMBER.fullmatch(folder)]
     if numbers == sorted(numbers, key=int):
@@ -120,7 +120,7 @@ def _of_some_numbers(by_text: Sequence[str]) -> list[str]:
     late = numbers[numbers.index(early) + 1]
     other = next(folder for folder in by_text if not NUMBER.fullmatch(folder))
     return [
-        f"Not all class folders are numbers ({normal(other)!r} is not), so all are sorted as text, as torchvision's "
+        f"Not all class folders are numbers ({nfc(other)!r} is not), so all are sorted as text, as torchvision's "
         f"ImageFolder does: folder {early} has label {by_text.index(early)}, and folder {late} has label "
         f"{by_text.index(late)}."
     ]

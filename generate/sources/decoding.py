@@ -46,7 +46,7 @@ from ...corruptions.stages import LEAST_SIDE
 MAX_PIXELS = 89_478_485
 """Pixels that one image may have: Pillow's own limit, above which it warns of a decompression bomb."""
 MAX_FILE_BYTES = 512 * 2**20
-FORMATS = ("JPEG", "PNG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
+PILLOW_FORMATS = ("JPEG", "PNG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
 """Names of the formats in Pillow. Others are not read, because some run programs (EPS) and some are containers."""
 
 _CONVERTED = {"1": "L", "RGBA": "RGB", "RGBX": "RGB", "CMYK": "RGB", "YCbCr": "RGB"}
@@ -74,7 +74,7 @@ class Decoded(NamedTuple):
     """The pixels of an image file, and whether its EXIF orientation tag asks viewers to turn them."""
 
     pixels: NDArray[np.uint8]
-    turned: bool
+    has_orientation: bool
 
 
 def decode(data: bytes, *, upright: bool = False) -> NDArray[np.uint8]:
@@ -108,11 +108,11 @@ def decode_with_orientation(data: bytes, *, upright: bool = False) -> Decoded:
         warnings.simplefilter("error", Image.DecompressionBombWarning)
         truncated, ImageFile.LOAD_TRUNCATED_IMAGES = ImageFile.LOAD_TRUNCATED_IMAGES, False
         try:
-            picture = _opened(data)
-            kind = picture.format or kind
-            picture.load()
-            turned = _has_orientation(picture)  # after loading: a PNG may state it behind its pixels
-            array = np.array(_eight_bit(ImageOps.exif_transpose(picture) if turned and upright else picture))
+            image = _opened(data)
+            kind = image.format or kind
+            image.load()
+            has_orientation = _has_orientation(image)  # after loading: a PNG may state it behind its pixels
+            array = np.array(_eight_bit(ImageOps.exif_transpose(image) if has_orientation and upright else image))
         except BadSample:
             raise
         except Exception as e:  # Pillow's readers raise many kinds, struct.error and MemoryError among them
@@ -122,17 +122,15 @@ def decode_with_orientation(data: bytes, *, upright: bool = False) -> Decoded:
             raise BadSample(f"cannot be decoded as {kind} ({message}): {advice}") from None
         finally:
             ImageFile.LOAD_TRUNCATED_IMAGES = truncated
-    return Decoded(array[:, :, None] if array.ndim == 2 else array, turned)
+    return Decoded(array[:, :, None] if array.ndim == 2 else array, has_orientation)
 
 
-def _has_orientation(picture: Image.Image) -> bool:
+def _has_orientation(image: Image.Image) -> bool:
     """Return whether a loaded image has an EXIF orientation other than upright; Pillow has applied that of a TIFF."""
-    if picture.format == "TIFF" or not {"exif", "xmp", "XML:com.adobe.xmp", "Raw profile type exif"} & set(
-        picture.info
-    ):
+    if image.format == "TIFF" or not {"exif", "xmp", "XML:com.adobe.xmp", "Raw profile type exif"} & set(image.info):
         return False
     try:
-        return picture.getexif().get(ExifTags.Base.Orientation, 1) in range(2, 9)
+        return image.getexif().get(ExifTags.Base.Orientation, 1) in range(2, 9)
     except Exception:  # Pillow's reader of EXIF raises many kinds of errors on damaged tags, which are ignored
         return False
 
@@ -144,31 +142,31 @@ def _opened(data: bytes) -> Image.Image:
     if len(data) > MAX_FILE_BYTES:
         raise BadSample(TOO_LARGE)
     try:
-        picture = Image.open(io.BytesIO(data), formats=FORMATS)
+        image = Image.open(io.BytesIO(data), formats=PILLOW_FORMATS)
     except (Image.DecompressionBombWarning, Image.DecompressionBombError):
         raise BadSample(_TOO_MANY) from None
     except UnidentifiedImageError:
         if (name := _unread_format(data)) is not None:
             raise BadSample(CONVERT.format(name)) from None
         raise BadSample(
-            f"does not have the content of an image; expected {', '.join(FORMATS)}: replace it or remove it"
+            f"does not have the content of an image; expected {', '.join(PILLOW_FORMATS)}: replace it or remove it"
         ) from None
-    width, height = picture.size
+    width, height = image.size
     if width * height > MAX_PIXELS:  # Pillow's own limit may have been changed by others
         raise BadSample(_TOO_MANY)
     if min(width, height) < LEAST_SIDE:
         raise BadSample(f"is {width}x{height}; both sides must have at least {LEAST_SIDE} pixels: leave it out")
-    if picture.format in ("JPEG", "MPO") and not _has_end(data):
+    if image.format in ("JPEG", "MPO") and not _has_end(data):
         raise BadSample(
             "is truncated, or lacks nothing but the marker that ends a JPEG (FF D9): copy it again from where it came, "
             "or, if the image is whole, save it again"
         )
-    frames = 1 if picture.format == "MPO" else getattr(picture, "n_frames", 1)
+    frames = 1 if image.format == "MPO" else getattr(image, "n_frames", 1)
     if frames != 1:
         raise BadSample(
             f"contains {frames} images (an animation or several pages): save the one you want as a separate file"
         )
-    return picture
+    return image
 
 
 def _has_end(data: bytes) -> bool:
@@ -202,26 +200,26 @@ def _unread_format(data: bytes) -> str | None:
     return "JPEG 2000" if data.startswith((b"\xff\x4f\xff\x51", b"\0\0\0\x0cjP  \r\n\x87\n")) else None
 
 
-def _eight_bit(picture: Image.Image) -> Image.Image:
+def _eight_bit(image: Image.Image) -> Image.Image:
     """Convert a decoded image to L or RGB, by the rules of this module."""
-    mode = picture.mode
+    mode = image.mode
     if mode in ("L", "RGB"):
-        return picture
+        return image
     if mode in ("LA", "La"):
-        return picture.convert("LA").getchannel("L")
-    if mode.startswith("I;16") or (mode == "I" and picture.format == "PPM"):
-        tags = getattr(picture, "tag_v2", {})  # of a TIFF: 258 is its bits, 262 its photometric interpretation
+        return image.convert("LA").getchannel("L")
+    if mode.startswith("I;16") or (mode == "I" and image.format == "PPM"):
+        tags = getattr(image, "tag_v2", {})  # of a TIFF: 258 is its bits, 262 its photometric interpretation
         if tags.get(258, (16,)) != (16,) or tags.get(262) == 0:
             raise BadSample(
                 "is a TIFF of other than 16 bits or with white as 0, whose range is not known: save it as 8-bit or "
                 "16-bit grey with black as 0"
             )
-        values = np.asarray(picture).astype(np.uint32)
+        values = np.asarray(image).astype(np.uint32)
         return Image.fromarray(((values + 128) // 257).astype(np.uint8))
     if mode in ("P", "PA", "RGBa"):
-        return picture.convert("RGBA").convert("RGB")
+        return image.convert("RGBA").convert("RGB")
     if mode in _CONVERTED:
-        return picture.convert(_CONVERTED[mode])
+        return image.convert(_CONVERTED[mode])
     raise BadSample(
         f"has pixels of Pillow's mode {mode}, whose range is not known: save it as 8-bit RGB or grey, or 16-bit grey"
     )

@@ -18,18 +18,18 @@ from ...manifests.paths import is_own
 from ...quantities import plural
 from .class_list import number_folders
 from .folder_layouts import notes_on_one_class, refuse_other_layouts
-from .image_listing import KEPT_SUFFIXES, ImageListing, kept_suffix, list_images
+from .image_listing import KEPT_SUFFIXES, ImageListing, has_kept_suffix, list_images
 from .labels import (
-    find_unfit,
-    no_row,
-    normal,
+    find_invalid_names,
+    missing_row_message,
+    nfc,
     read_groups,
     read_labels,
     sample_id,
 )
-from .mask_images import matches, refuse_masks
+from .mask_images import matches_pattern, refuse_masks
 from .source import Source
-from .tarred import tarfile_like
+from .tar_archives import looks_like_tar
 
 OTHER_FORMAT = (
     f"has none of the suffixes {', '.join(KEPT_SUFFIXES)}, but images keep their names and are stored as JPEG or PNG. "
@@ -54,7 +54,7 @@ def open(path: Path, *, labels: str | None = None, groups: str | None = None) ->
     SourceError
         The path holds no images or no class folders, or a CSV has mistakes (all of them listed).
     """
-    if not path.is_dir() and not tarfile_like(path):
+    if not path.is_dir() and not looks_like_tar(path):
         raise SourceError(
             f"The source folder: {path} is a file, not a folder. Expected a folder with one sub-folder per class."
         )
@@ -65,32 +65,32 @@ def open(path: Path, *, labels: str | None = None, groups: str | None = None) ->
     if groups is not None:
         listing.groups = read_groups(Path(groups), listing.images)
     if csv is None:
-        source = by_class(listing)
+        source = class_source(listing)
         source.remarks += tuple(notes_on_one_class(listing))
         return source
     label_of, remarks = read_labels(csv, listing.images)
     listing.remarks += remarks
-    listing.notes += [(image, no_row(csv)) for image in listing.images if image not in label_of]
+    listing.notes += [(image, missing_row_message(csv)) for image in listing.images if image not in label_of]
     return listing.source("folder", label_of, sample_id)
 
 
 def list_classes(path: Path) -> ImageListing:
     """List class folders, or a tar of them, which may have one folder around all of them."""
-    return list_images(path, around=lambda image: image.count("/") >= 2)
+    return list_images(path, is_wrapper=lambda image: image.count("/") >= 2)
 
 
-def by_class(listing: ImageListing) -> Source:
+def class_source(listing: ImageListing) -> Source:
     """Return the source of listed class folders."""
     folder_of = {image: image.partition("/")[0] for image in listing.images if "/" in image}
     loose = [image for image in listing.images if image not in folder_of]
     if not listing.folders and loose:
-        raise listing.refuse(
+        raise listing.error(
             f"has no class folders; its {len(loose)} images are all in one folder: give their labels with --labels CSV "
             "(columns file,label), or sort them into class folders"
         )
     if not folder_of:
         where = f" in its {len(listing.folders)} class folders" if listing.folders else ""
-        raise listing.refuse(f"contains no image{where}: expected one folder per class, with images in it")
+        raise listing.error(f"contains no image{where}: expected one folder per class, with images in it")
     listing.notes += [
         (image, "is outside the class folders: move it into one, or give labels for all images with --labels CSV")
         for image in loose
@@ -99,10 +99,10 @@ def by_class(listing: ImageListing) -> Source:
     images_in = Counter(folder_of.values())
     listing.notes += [
         (f"{folder}/", f"{problem} ({plural(images_in[folder], 'image')} in it left out)")
-        for folder, problem in known.unfit.items()
+        for folder, problem in known.invalid.items()
     ]
     listing.remarks += known.remarks
-    label_of = {image: known.label_of[folder] for image, folder in folder_of.items() if folder not in known.unfit}
+    label_of = {image: known.label_of[folder] for image, folder in folder_of.items() if folder not in known.invalid}
     source = listing.source("folder", label_of, sample_id, classes=known.classes)
     return listing.with_empty_folders(source)
 
@@ -130,22 +130,22 @@ def open_tree(path: Path, *, images: str | None = None) -> Source:
     listing = list_images(path)
     files = set(listing.files)
     listing.notes = [(file, reason) for file, reason in listing.notes if file not in files]
-    chosen = listing.images if images is None else [file for file in listing.files if matches(file, images)]
+    chosen = listing.images if images is None else [file for file in listing.files if matches_pattern(file, images)]
     if not chosen:
         there = f" The images there: {first_few(listing.images)}" if listing.images else ""
         named = "" if images is None else f" that --images {images!r} names.{there}"
-        raise listing.refuse(f"contains no image{named}")
-    kept = [file for file in chosen if kept_suffix(file)]
+        raise listing.error(f"contains no image{named}")
+    kept = [file for file in chosen if has_kept_suffix(file)]
     remarks = refuse_masks(path, kept, listing.files) if images is None else ()
-    listing.notes += [(file, OTHER_FORMAT) for file in chosen if not kept_suffix(file)]
+    listing.notes += [(file, OTHER_FORMAT) for file in chosen if not has_kept_suffix(file)]
     others = sorted(files.difference(chosen))
-    unfit = find_unfit(others)
+    invalid = find_invalid_names(others)
     for file in others:
         if ":" in file.partition("/")[0]:
-            unfit.setdefault(file, "has a colon in its first name, as a drive has elsewhere: rename it")
-    listing.notes += unfit.items()
-    source = listing.source("tree", dict.fromkeys(kept), normal)
+            invalid.setdefault(file, "has a colon in its first name, as a drive has elsewhere: rename it")
+    listing.notes += invalid.items()
+    source = listing.source("tree", dict.fromkeys(kept), nfc)
     source.pattern, source.remarks = images, remarks
-    source.left_out = tuple(filter(is_own, others))
-    source.other_files = {file: path / file for file in others if file not in unfit and not is_own(file)}
+    source.uncopied_files = tuple(filter(is_own, others))
+    source.other_files = {file: path / file for file in others if file not in invalid and not is_own(file)}
     return source

@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
+from pathlib import Path
 
 from ...errors import SourceError, first_few
 from ...quantities import plural
 from .image_listing import ImageListing
-from .labels import normal, shown
+from .labels import nfc, printable_path
 
 SPLIT = re.compile(
     r"(train|training|val|valid|validation|test|testing|dev|development|eval|evaluation|holdout)"
@@ -30,9 +31,9 @@ def refuse_other_layouts(listing: ImageListing) -> None:
     path = listing.path
     filled = sorted({image.partition("/")[0] for image in listing.images if "/" in image})
     if filled == ["images"] and TINY in listing.files:
-        raise SourceError(f"{path} has the layout of Tiny ImageNet's folder val: {_tiny(listing, 'images/')}")
+        raise SourceError(f"{path} has the layout of Tiny ImageNet's folder val: {_tiny_imagenet_advice(path)}")
     if path.is_dir() and not filled and (path.parent / TINY).is_file():
-        raise SourceError(f"{path} has the images of Tiny ImageNet's folder val: {_tiny(listing, '')}")
+        raise SourceError(f"{path} has the images of Tiny ImageNet's folder val: {_tiny_imagenet_advice(path)}")
     above, splits = "", _splits([image for image in listing.images if "/" in image])
     if len(splits) == 1 and len(listing.folders) > 1:
         splits = []  # a class that is called test, among others without images
@@ -60,20 +61,14 @@ def _splits(images: list[str]) -> list[str]:
     return sorted(names) if names and all(map(SPLIT.fullmatch, names)) else []
 
 
-def _tiny(listing: ImageListing, folder: str) -> str:
-    """Return how to make a CSV of labels from Tiny ImageNet's annotations, as the end of a message."""
-    path = listing.path
+def _tiny_imagenet_advice(path: Path) -> str:
+    """Return how to read Tiny ImageNet's validation images, as the end of a message."""
     if path.is_file():
-        return (
-            f"its images are in one folder, and {TINY} says their classes. Extract the archive and give the extracted "
-            "folder: the message then says how to give the labels."
-        )
-    annotations = shlex.quote(str((path if folder else path.parent) / TINY))
-    source = shlex.quote(f"folder:{path}")
+        return f"its images are in one folder, and {TINY} has their classes. Use tiny-imagenet:PATH with the published zip."
+    dataset = path.parent if (path / TINY).is_file() else path.parent.parent
     return (
-        f"its images are in one folder, and {TINY} says their classes. Write these as a CSV of labels, and give it:\n"
-        f'  (echo file,label; awk \'{{print "{folder}" $1 "," $2}}\' {annotations}) > labels.csv\n'
-        f"  corruptset build tiny-imagenet-c --source {source} --labels labels.csv"
+        f"its images are in one folder, and {TINY} has their classes. Use the source tiny-imagenet with the folder of "
+        f"the dataset, which contains wnids.txt: {shlex.quote(f'tiny-imagenet:{dataset}')}."
     )
 
 
@@ -83,7 +78,7 @@ def notes_on_one_class(listing: ImageListing) -> Iterator[str]:
         return
     (name,) = listing.folders
     below = {image.split("/")[1] for image in listing.images if image.count("/") >= 2}
-    text = f"The source has one class folder, {shown(normal(name))}, so every image has the label 0."
+    text = f"The source has one class folder, {printable_path(nfc(name))}, so every image has the label 0."
     if len(below) > 1 and all(image.count("/") >= 2 for image in listing.images):
         yield f"{text} It has {plural(len(below), 'folder')}. If these are the classes, give that folder as the source."
     else:

@@ -21,16 +21,16 @@ from ...errors import CorruptsetError, SourceError, first_few
 from ...files import file_problem
 from ...manifests.images.shards import ENCODED, INDEX, LABELS, RAW, SCHEMA
 from ...manifests.reader import Dataset
-from .rows import ImageRows, Rows, row_source
+from .rows import ImageRows, ReadResult, row_source
 from .source import Sample, Source
 
-MOST_RATIO = 1100
+MAX_RATIO = 1100
 """Limit of the ratio of a dataset's size to its file's size. Deflate reaches 1032, and chunks that were never written
 take no space at all.
 """
-MOST_AHEAD = 64
+MAX_ROWS_AHEAD = 64
 """Largest number of rows that are read at once, so that opening the file takes a small share of the time."""
-AHEAD_BYTES = 4 << 20
+READ_AHEAD_BYTES = 4 << 20
 CHUNK_CACHE = 64 << 20
 """Bytes of HDF5's chunk cache, so that a compressed chunk is not decompressed for each of its rows."""
 FILTERS = {
@@ -62,10 +62,10 @@ def open(path: Path, *, labels: str | None = None, images: str | None = None) ->
             f"The source hdf5: {path} {problem}. Expected hdf5:FILE, one HDF5 file with datasets of images and labels."
         )
     with _opened(path) as file:
-        own = SCHEMA in file.attrs and labels is None and images is None
-        default = ENCODED if own and ENCODED in file else RAW
+        is_shard = SCHEMA in file.attrs and labels is None and images is None
+        default = ENCODED if is_shard and ENCODED in file else RAW
     source = row_source("hdf5", [path], _read, path, images or default, labels or LABELS, width=1)
-    if own:
+    if is_shard:
         _name_as_build(source, path)
     return source
 
@@ -89,32 +89,32 @@ def _opened(path: Path) -> Iterator[Any]:
         raise SourceError(f"{path} is not an HDF5 file, or a damaged one ({reason}). Copy it again.") from None
 
 
-class Stored:
+class DatasetImages:
     """The images of an HDF5 dataset, which are read in groups of neighbouring rows."""
 
     def __init__(self, path: Path, dataset: Any, encoded: bool) -> None:
         self.path, self.name, self.shape, self.dtype = path, dataset.name, dataset.shape or (), dataset.dtype
         size = path.stat().st_size // max(1, len(self)) if encoded else math.prod(self.shape[1:])
-        self.ahead = max(1, min(MOST_AHEAD, AHEAD_BYTES // max(size, 1)))
-        self.kept: tuple[int, Any] = (-1, ())
+        self.ahead = max(1, min(MAX_ROWS_AHEAD, READ_AHEAD_BYTES // max(size, 1)))
+        self.cached: tuple[int, Any] = (-1, ())
 
     def __len__(self) -> int:
         return int(self.shape[0]) if self.shape else 0
 
     def __getitem__(self, row: int) -> NDArray[np.uint8]:
         first = row // self.ahead * self.ahead
-        if self.kept[0] != first:
+        if self.cached[0] != first:
             with _opened(self.path) as file:
                 try:
-                    self.kept = first, file[self.name][first : first + self.ahead]
+                    self.cached = first, file[self.name][first : first + self.ahead]
                 except DAMAGED:  # neighbours of a damaged row are still readable
                     alone: NDArray[np.uint8] = file[self.name][row]
                     return alone
-        image: NDArray[np.uint8] = self.kept[1][row - first]
+        image: NDArray[np.uint8] = self.cached[1][row - first]
         return image
 
 
-def _read(path: Path, images: str, labels: str) -> Rows:
+def _read(path: Path, images: str, labels: str) -> ReadResult:
     import h5py
 
     with _opened(path) as file:
@@ -122,7 +122,9 @@ def _read(path: Path, images: str, labels: str) -> Rows:
         encoded = stored.ndim == 1 and h5py.check_vlen_dtype(stored.dtype) == np.uint8
         given = _dataset(file, path, labels, "--labels")
         where = f"{path}: {stored.name[1:]}", f"{path}: {given.name[1:]}"
-        return None, [ImageRows(None, Stored(path, stored, encoded), np.asarray(given[()]), where, encoded=encoded)]
+        return None, [
+            ImageRows(None, DatasetImages(path, stored, encoded), np.asarray(given[()]), where, encoded=encoded)
+        ]
 
 
 def _dataset(file: Any, path: Path, name: str, option: str) -> Any:
@@ -140,7 +142,7 @@ def _dataset(file: Any, path: Path, name: str, option: str) -> Any:
     _require_filters(dataset, path, name)
     if dataset.external or dataset.is_virtual:
         raise SourceError(f"{path}: {name} is stored in other files. Give one file that holds its own data.")
-    if dataset.nbytes > MOST_RATIO * path.stat().st_size:
+    if dataset.nbytes > MAX_RATIO * path.stat().st_size:
         raise SourceError(
             f"{path}: {name} claims {dataset.nbytes:,} bytes, more than its file can hold. Copy it again."
         )

@@ -20,14 +20,14 @@ from ...manifests.records.models import ClassRecord
 from .decoding import CONVERT, MAX_FILE_BYTES, TOO_LARGE, UNREAD_SUFFIXES, BadSample
 from .labels import (
     Groups,
-    find_equal,
+    find_collisions,
     folder_classes,
     name_problem,
     numbered_classes,
-    shown,
+    printable_path,
 )
-from .source import MemberPlace, Note, Sample, Source, stored_path
-from .tarred import leads_out, list_tar, read_place
+from .source import MemberLocation, Note, Sample, Source, stored_path
+from .tar_archives import escapes_archive, list_tar, read_member
 
 KEPT_SUFFIXES = ("jpg", "jpeg", "jpe", "jfif", "png")
 """Suffixes that images can keep in a dataset, which stores JPEG and PNG."""
@@ -47,13 +47,17 @@ DOCUMENT_NAMES = (
 """Names of text files that come with images and are ignored."""
 SYSTEM_NAMES = ("thumbs.db", "ehthumbs.db", "desktop.ini", "__macosx", "$recycle.bin", "@eadir", "lost+found")
 """Files that operating systems create. They are ignored, as are names that begin with a dot."""
-NO_IMAGE = f"has no suffix of an image ({', '.join(IMAGE_SUFFIXES)}): rename it or move it away"
-EMPTY = "is a class folder without an image: put its images in, or remove it (torchvision's ImageFolder refuses it too)"
-SAME = "has the same id as {} (without suffix, and on disks that ignore case or Unicode forms): rename all but one"
+NOT_AN_IMAGE = f"has no suffix of an image ({', '.join(IMAGE_SUFFIXES)}): rename it or move it away"
+EMPTY_CLASS = (
+    "is a class folder without an image: put its images in, or remove it (torchvision's ImageFolder refuses it too)"
+)
+ID_COLLISION = (
+    "has the same id as {} (without suffix, and on disks that ignore case or Unicode forms): rename all but one"
+)
 NO_USABLE = "is a class folder in which no image can be used: see the messages about its files"
-LOOP = "is a link to a folder that contains it, so it has no end: remove it"
-LOST = "is a broken link: restore its target, or remove it"
-NO_FILE = "is a pipe, a device or a socket: remove it"
+LINK_LOOP = "is a link to a folder that contains it, so it has no end: remove it"
+BROKEN_LINK = "is a broken link: restore its target, or remove it"
+SPECIAL_FILE = "is a pipe, a device or a socket: remove it"
 MAX_VISITS = 100
 """Limit on how often one folder is listed. Links between a few folders can make millions of paths."""
 TOO_MANY = f"is one of more than {MAX_VISITS} paths to one folder: remove the links that are not needed"
@@ -71,8 +75,8 @@ class ImageListing:
     notes: list[Note] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
     """All files: images, documents, and files with a note about their name."""
-    places: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    """Path -> location of the file in an archive, for example `MemberPlace`."""
+    locations: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    """Path -> location of the file in an archive, for example `MemberLocation`."""
     groups: Groups | None = None
     remarks: list[str] = field(default_factory=list)
     """Notes for users about the listing."""
@@ -87,21 +91,23 @@ class ImageListing:
         elif stem and suffix in UNREAD_SUFFIXES:
             self.notes.append((path, CONVERT.format(UNREAD_SUFFIXES[suffix])))
         elif not (stem and suffix in DOCUMENT_SUFFIXES) and name.split(".")[0] not in DOCUMENT_NAMES:
-            self.notes.append((path, NO_IMAGE))
+            self.notes.append((path, NOT_AN_IMAGE))
 
     def with_empty_folders(self, source: Source) -> Source:
         """Return the source with a note for each class folder that has no sample and no note."""
         noted = {path for path, _ in source.notes}
         touched = {path.partition("/")[0] for path in noted if not path.endswith("/")}
         filled = {path.partition("/")[0] for sample in source.samples if "/" in (path := sample.path or "")}
-        empty = [shown(folder) for folder in self.folders if folder not in filled]
-        notes = [(f"{name}/", NO_USABLE if name in touched else EMPTY) for name in empty if f"{name}/" not in noted]
+        empty = [printable_path(folder) for folder in self.folders if folder not in filled]
+        notes = [
+            (f"{name}/", NO_USABLE if name in touched else EMPTY_CLASS) for name in empty if f"{name}/" not in noted
+        ]
         source.notes = tuple(sorted((*source.notes, *notes)))
         return source
 
-    def refuse(self, why: str) -> SourceError:
+    def error(self, why: str) -> SourceError:
         """Return the error for a listing without samples, with all notes."""
-        lines = listed([f"{shown(path)}: {problem}" for path, problem in sorted(self.notes)])
+        lines = listed([f"{printable_path(path)}: {problem}" for path, problem in sorted(self.notes)])
         return SourceError(f"{self.path} {why}." + (f" Problems:\n{lines}" if lines else ""))
 
     def source(
@@ -138,22 +144,22 @@ class ImageListing:
         index_of = {c.name: c.index for c in classes}
         label_of = {path: index_of[label] if isinstance(label, str) else label for path, label in labels.items()}
         group_of = {} if self.groups is None else self.groups.of
-        unfit, ids, places = {}, {}, {}
+        invalid, ids, locations = {}, {}, {}
         for path, label in label_of.items():
             if (problem := name_problem(path)) is not None:
-                unfit[path] = problem
+                invalid[path] = problem
             elif self.groups is not None and path not in group_of:
-                unfit[path] = self.groups.missing
+                invalid[path] = self.groups.missing
             else:
                 ids[path] = identify(path)
-                places[path] = stored_path(ids[path], "" if label is None else classes[label].folder)
-        unfit |= find_equal(places, SAME) | find_equal(ids, SAME)
-        self.notes += unfit.items()
-        kept = sorted((identity, path) for path, identity in ids.items() if path not in unfit)
+                locations[path] = stored_path(ids[path], "" if label is None else classes[label].folder)
+        invalid |= find_collisions(locations, ID_COLLISION) | find_collisions(ids, ID_COLLISION)
+        self.notes += invalid.items()
+        kept = sorted((identity, path) for path, identity in ids.items() if path not in invalid)
         if not kept:
-            raise self.refuse("holds no image that can be used")
+            raise self.error("holds no image that can be used")
         samples = [
-            Sample(index, identity, label_of[path], path, group=group_of.get(path), place=self.places.get(path))
+            Sample(index, identity, label_of[path], path, group=group_of.get(path), location=self.locations.get(path))
             for index, (identity, path) in enumerate(kept)
         ]
         return Source(
@@ -161,31 +167,31 @@ class ImageListing:
             tuple(samples),
             tuple(classes),
             partial(read_image, self.path),
-            tuple(sorted((shown(path), problem) for path, problem in self.notes)),
-            root=None if self.places else self.path,
+            tuple(sorted((printable_path(path), problem) for path, problem in self.notes)),
+            root=None if self.locations else self.path,
             grouping=self.groups and self.groups.kind,
             remarks=tuple(self.remarks),
         )
 
 
-def ignored(name: str) -> bool:
+def is_ignored(name: str) -> bool:
     """Return whether a file with this name is hidden, or was created by an operating system.
 
     Examples
     --------
-    >>> [ignored(name) for name in (".DS_Store", "._cat.jpg", "Thumbs.db", "cat.jpg")]
+    >>> [is_ignored(name) for name in (".DS_Store", "._cat.jpg", "Thumbs.db", "cat.jpg")]
     [True, True, True, False]
     """
     return name.startswith(".") or name.lower() in SYSTEM_NAMES
 
 
-def kept_suffix(path: str) -> bool:
+def has_kept_suffix(path: str) -> bool:
     """Return whether an image can keep this name in a dataset."""
     return path.lower().rpartition(".")[2] in KEPT_SUFFIXES
 
 
 def list_images(
-    path: Path, skip: Callable[[str], bool] = lambda path: False, around: Callable[[str], bool] = lambda path: False
+    path: Path, skip: Callable[[str], bool] = lambda path: False, is_wrapper: Callable[[str], bool] = lambda path: False
 ) -> ImageListing:
     """List the images of a folder or a plain tar without reading them.
 
@@ -203,17 +209,17 @@ def list_images(
     if path.is_dir():
         _walk(listing, skip)
     else:
-        _list_members(listing, skip, around)
+        _list_members(listing, skip, is_wrapper)
     listing.folders.sort()
     listing.images.sort()
     return listing
 
 
-def _list_members(listing: ImageListing, skip: Callable[[str], bool], around: Callable[[str], bool]) -> None:
+def _list_members(listing: ImageListing, skip: Callable[[str], bool], is_wrapper: Callable[[str], bool]) -> None:
     """Add the members of a tar. The class folders are those that unpacking it would create."""
 
     def counts(name: str) -> bool:
-        return leads_out(name) or not (any(map(ignored, name.split("/"))) or skip(name))
+        return escapes_archive(name) or not (any(map(is_ignored, name.split("/"))) or skip(name))
 
     found = list_tar(listing.path)
     names = sorted(filter(counts, found.files))
@@ -221,12 +227,12 @@ def _list_members(listing: ImageListing, skip: Callable[[str], bool], around: Ca
     linked = {name for name in found.links if counts(name) and _may_be_folder(name)}
     folders = set(filter(counts, found.folders)) | linked
     tops = {folder.partition("/")[0] for folder in folders}
-    inside = [*names, *(name for name, _ in notes if not leads_out(name))]
+    inside = [*names, *(name for name, _ in notes if not escapes_archive(name))]
     images = [name for name in inside if _named_as(name, IMAGE_SUFFIXES)]
-    root = f"{tops.pop()}/" if len(tops) == 1 and images and all(map(around, images)) else ""
+    root = f"{tops.pop()}/" if len(tops) == 1 and images and all(map(is_wrapper, images)) else ""
     for name in names:
         if name.startswith(root):
-            listing.places[name.removeprefix(root)] = found.files[name]
+            listing.locations[name.removeprefix(root)] = found.files[name]
             listing.add(name.removeprefix(root))
     listing.notes += [(name.removeprefix(root) + "/" * (name in linked), problem) for name, problem in notes]
     below = (folder.removeprefix(root) for folder in folders if folder.startswith(root))
@@ -253,7 +259,7 @@ def _walk(listing: ImageListing, skip: Callable[[str], bool]) -> None:
     visits: Counter[tuple[int, int]] = Counter()
     waiting = [("", frozenset(_identity(folder.stat()) for folder in (root, *root.parents)))]
     while waiting:
-        folder, above = waiting.pop()
+        folder, ancestors = waiting.pop()
         try:
             names = sorted(os.listdir(listing.path / folder))
         except OSError as e:
@@ -261,14 +267,14 @@ def _walk(listing: ImageListing, skip: Callable[[str], bool]) -> None:
             continue
         for name in names:
             path = folder + name
-            if ignored(name) or skip(path):
+            if is_ignored(name) or skip(path):
                 continue
             try:
                 status = os.stat(os.path.join(listing.path, path))
             except OSError as e:
                 is_class = not folder and _may_be_folder(name)
                 listing.folders += [path] * is_class
-                listing.notes.append((path + "/" * is_class, _why_lost(e)))
+                listing.notes.append((path + "/" * is_class, _link_problem(e)))
                 continue
             if stat.S_ISREG(status.st_mode):
                 listing.add(path)
@@ -276,18 +282,18 @@ def _walk(listing: ImageListing, skip: Callable[[str], bool]) -> None:
                 listing.folders += [] if folder else [path]
                 identity = _identity(status)
                 visits[identity] += 1
-                if identity in above or visits[identity] > MAX_VISITS:
-                    listing.notes.append((f"{path}/", LOOP if identity in above else TOO_MANY))
+                if identity in ancestors or visits[identity] > MAX_VISITS:
+                    listing.notes.append((f"{path}/", LINK_LOOP if identity in ancestors else TOO_MANY))
                 else:
-                    waiting.append((f"{path}/", above | {identity}))
+                    waiting.append((f"{path}/", ancestors | {identity}))
             else:
-                listing.notes.append((path, NO_FILE))
+                listing.notes.append((path, SPECIAL_FILE))
 
 
-def _why_lost(error: OSError) -> str:
+def _link_problem(error: OSError) -> str:
     """Return why the target of a link cannot be used."""
     if error.errno in (errno.ENOENT, errno.ENOTDIR):
-        return LOST
+        return BROKEN_LINK
     if error.errno == errno.ELOOP:
         return "is a link that leads back to itself: remove it"
     return f"cannot be accessed ({reason(error)}): change its permissions"
@@ -296,8 +302,8 @@ def _why_lost(error: OSError) -> str:
 def read_image(path: Path, sample: Sample) -> bytes:
     """Return the bytes of an image file in a folder or a tar, or raise `BadSample`."""
     try:
-        if sample.place is not None:
-            return read_place(path, MemberPlace(*sample.place))
+        if sample.location is not None:
+            return read_member(path, MemberLocation(*sample.location))
         with open_regular(path / str(sample.path)) as file:  # the file may have been replaced by a pipe
             if os.fstat(file.fileno()).st_size > MAX_FILE_BYTES:
                 raise BadSample(TOO_LARGE)

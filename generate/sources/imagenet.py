@@ -29,9 +29,9 @@ import numpy as np
 
 from ...errors import SourceError, listed
 from .image_listing import ImageListing, list_images
-from .labels import read_groups, read_rows, shown
+from .labels import printable_path, read_groups, read_rows
 from .source import Source
-from .tarred import named_files, tarfile_like
+from .tar_archives import looks_like_tar, read_named_files
 
 ARCHIVE = "ILSVRC2012_img_val.tar"
 WNID = re.compile(r"n[0-9]{8}")
@@ -69,7 +69,7 @@ def open(path: Path, *, labels: str | None = None, groups: str | None = None) ->
     # `tar cf x.tar val` adds a folder that is not a class
     listing = list_images(path, beside, lambda image: "/" in image and not WNID.fullmatch(image.partition("/")[0]))
     if not listing.images:
-        raise listing.refuse("contains no image")
+        raise listing.error("contains no image")
     flat = any("/" not in image for image in listing.images)
     if flat and kit is None and (kit := find_devkit(path, path.parent)) is None:
         raise SourceError(
@@ -98,14 +98,16 @@ def _stem(path: str) -> str:
 def _classes_of(listing: ImageListing, truth: Mapping[str, str] | None, kit: Path | None) -> dict[str, str]:
     """Return the wnid of every image path, or raise `SourceError` if folders and labels disagree."""
     problems = [
-        f"{shown(f)}/: is not named by a wnid such as n01440764" for f in listing.folders if not WNID.fullmatch(f)
+        f"{printable_path(f)}/: is not named by a wnid such as n01440764"
+        for f in listing.folders
+        if not WNID.fullmatch(f)
     ]
     wnid_of: dict[str, str] = {}
     for image in [] if problems else listing.images:
         folder = image.rpartition("/")[0].partition("/")[0]
         wnid_of[image] = wnid = folder if truth is None else truth.get(_stem(image), "")
         if not wnid or folder not in ("", wnid):
-            problems.append(f"{shown(image)}: {kit} {f'says {wnid}' if wnid else 'has no line for it'}")
+            problems.append(f"{printable_path(image)}: {kit} {f'says {wnid}' if wnid else 'has no line for it'}")
     if problems:
         raise SourceError(
             f"The source imagenet: {listing.path} contains {len(listing.images)} images, and these cannot be "
@@ -139,9 +141,9 @@ def read_truth(path: Path) -> tuple[Mapping[str, str], bool]:
     """
     if not path.exists():
         raise SourceError(f"{path} does not exist. Expected the devkit {NAMES[0]}, its folder, or a file of labels.")
-    if not path.is_dir() and not tarfile_like(path):
+    if not path.is_dir() and not looks_like_tar(path):
         return _read_labels(path), False
-    _, files = named_files(path, (META, TRUTH), "data/*", "*/data/*")
+    _, files = read_named_files(path, (META, TRUTH), "data/*", "*/data/*")
     if missing := [f"data/{wanted}" for wanted in (META, TRUTH) if wanted not in files]:
         raise SourceError(f"{path} has no {missing[0]}; is it the devkit of another year? {EXPECTED}")
     known = _wnids(files[META], path)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ...errors import first_few
 from ...manifests.images.pictures import named_format, own_path
-from .image_listing import kept_suffix
+from .image_listing import has_kept_suffix
 
 
 def suffix_problems(paths: Iterable[str]) -> list[str]:
@@ -14,7 +14,7 @@ def suffix_problems(paths: Iterable[str]) -> list[str]:
     return [
         f"{path}: its suffix is neither that of a JPEG nor .png, and images keep their names there"
         for path in paths
-        if not kept_suffix(path)
+        if not has_kept_suffix(path)
     ]
 
 

@@ -24,10 +24,10 @@ CONTROLS = ("Cc", "Zl", "Zp")
 MAX_NAME_BYTES = 240
 """Limit for one component of a path in UTF-8. File systems allow 255, and a suffix is added while a file is written."""
 MAX_ID_BYTES = 1024
-EQUAL = "has the same name as {} on disks that ignore case or Unicode forms: rename one"
+NAME_COLLISION = "has the same name as {} on disks that ignore case or Unicode forms: rename one"
 
 
-def normal(text: str) -> str:
+def nfc(text: str) -> str:
     """Return a text in Unicode normal form C."""
     return unicodedata.normalize("NFC", text)
 
@@ -42,15 +42,15 @@ def sample_id(path: str) -> str:
     >>> sample_id("cafe\\u0301/1.png") == "caf\\xe9/1"
     True
     """
-    return normal(path.rpartition(".")[0])
+    return nfc(path.rpartition(".")[0])
 
 
-def shown(path: str) -> str:
+def printable_path(path: str) -> str:
     """Return a path as printable text. Bytes that are not UTF-8 and control characters are escaped.
 
     Examples
     --------
-    >>> shown("a/tab\\there.png")
+    >>> printable_path("a/tab\\there.png")
     'a/tab\\\\there.png'
     """
     text = os.fsencode(path).decode("utf-8", "backslashreplace")
@@ -68,7 +68,7 @@ def name_problem(path: str) -> str | None:
     ('begins with c:, which is a drive elsewhere: rename it', None)
     """
     try:
-        parts = [part.encode() for part in normal(path).split("/")]
+        parts = [part.encode() for part in nfc(path).split("/")]
     except UnicodeEncodeError:
         return "has a name that is not UTF-8: rename it"
     if odd := sorted({c for c in path if unicodedata.category(c) in CONTROLS}):
@@ -82,24 +82,24 @@ def name_problem(path: str) -> str | None:
     return None
 
 
-def find_equal(named: Mapping[str, str], reason: str = EQUAL) -> dict[str, str]:
+def find_collisions(named: Mapping[str, str], reason: str = NAME_COLLISION) -> dict[str, str]:
     """Return path -> reason for the paths whose names are equal under case folding."""
     groups: dict[str, list[str]] = defaultdict(list)
     for path, name in named.items():
-        groups[normal(normal(name).casefold())].append(path)
+        groups[nfc(nfc(name).casefold())].append(path)
     shared = [group for group in groups.values() if len(group) > 1]
     return {path: reason.format(", ".join(p for p in group if p != path)) for group in shared for path in group}
 
 
-def find_unfit(names: Iterable[str]) -> dict[str, str]:
+def find_invalid_names(names: Iterable[str]) -> dict[str, str]:
     """Return name -> reason for the names that cannot be stored, or cannot be stored together."""
     problems = {name: name_problem(name) for name in names}
-    return find_equal({name: name for name in problems}) | {name: why for name, why in problems.items() if why}
+    return find_collisions({name: name for name in problems}) | {name: why for name, why in problems.items() if why}
 
 
 def class_problems(names: Sequence[str]) -> list[str]:
     """Return the problems of class names, which are also names of folders."""
-    wrong = find_unfit(names)
+    wrong = find_invalid_names(names)
     for name in names:
         if not name or "/" in name or name.startswith(".") or len(name.encode("utf-8", "replace")) > 200:
             wrong[name] = "cannot be a folder's name; use letters, digits, spaces, - and _"
@@ -169,23 +169,23 @@ def _read_column(
     path: Path,
     column: str,
     images: Sequence[str],
-    judge: Callable[[Mapping[str, int]], Sequence[str]],
+    validate: Callable[[Mapping[str, int]], Sequence[str]],
     expected: str,
 ) -> dict[str, str]:
     """Read a CSV with the columns ``file,<column>`` as a mapping from paths of images.
 
-    Paths are compared in Unicode normal form C, and values are returned in it. `judge` takes the sorted values, each
+    Paths are compared in Unicode normal form C, and values are returned in it. `validate` takes the sorted values, each
     with the first line that has it, and returns their problems.
     """
-    (_, head), *rows = read_rows(path, f"{column}s", f"a CSV with the columns file,{column}") or [(1, ["nothing"])]
-    if head != ["file", column]:
+    (_, header), *rows = read_rows(path, f"{column}s", f"a CSV with the columns file,{column}") or [(1, ["nothing"])]
+    if header != ["file", column]:
         raise SourceError(
-            f"The {column}s {path} begin with {','.join(head)!r}; expected the header line 'file,{column}'."
+            f"The {column}s {path} begin with {','.join(header)!r}; expected the header line 'file,{column}'."
         )
     if not rows:
         raise SourceError(f"The {column}s {path} have a header and no rows.")
-    on_disk = {normal(image): image for image in images}
-    said: dict[str, str] = {}
+    on_disk = {nfc(image): image for image in images}
+    value_of: dict[str, str] = {}
     problems: list[str] = []
     seen: dict[str, int] = {}
     first_line: dict[str, int] = {}
@@ -193,7 +193,7 @@ def _read_column(
         if len(row) != 2:
             problems.append(f"line {line}: has {len(row)} columns; expected file,{column}")
             continue
-        name, value = normal(row[0].replace("\\", "/").removeprefix("./")), normal(row[1])
+        name, value = nfc(row[0].replace("\\", "/").removeprefix("./")), nfc(row[1])
         if name not in on_disk:
             near = suggest(name, on_disk) if len(on_disk) < 5000 else ""
             problems.append(f"line {line}: there is no image {row[0]!r} in the folder.{near}")
@@ -202,15 +202,15 @@ def _read_column(
         elif not value:
             problems.append(f"line {line}: {row[0]!r} has no {column}")
         else:
-            said[on_disk[name]] = value
+            value_of[on_disk[name]] = value
             first_line.setdefault(value, line)
-    problems += judge(dict(sorted(first_line.items())))
+    problems += validate(dict(sorted(first_line.items())))
     if problems:
         raise SourceError(
             f"The {column}s {path} have {len(problems)} mistake{'s' * (len(problems) > 1)}:\n{listed(problems)}\n"
             f"Expected one line 'file,{column}' per image: the file as a path below the folder, {expected}."
         )
-    return said
+    return value_of
 
 
 def read_labels(path: Path, images: Sequence[str]) -> tuple[dict[str, str | int], list[str]]:
@@ -232,12 +232,12 @@ def read_labels(path: Path, images: Sequence[str]) -> tuple[dict[str, str | int]
     """
     expected = f"the label a whole number from 0 to {MAX_LABEL} (3.0 is read as 3) or a class name"
     label_of = _read_column(path, "label", images, _label_problems, expected)
-    pointed = next((label for label in label_of.values() if WHOLE.fullmatch(label) and not label.isdigit()), None)
+    pointed = next((label for label in label_of.values() if INTEGER.fullmatch(label) and not label.isdigit()), None)
     remarks = [f"Labels in {path} have a decimal point ({pointed}) and are read as whole numbers."] * bool(pointed)
-    return {file: _whole(label) if WHOLE.fullmatch(label) else label for file, label in label_of.items()}, remarks
+    return {file: _integer(label) if INTEGER.fullmatch(label) else label for file, label in label_of.items()}, remarks
 
 
-WHOLE = re.compile(r"[0-9]+(\.0*)?")
+INTEGER = re.compile(r"[0-9]+(\.0*)?")
 """Labels that are read as numbers."""
 _ANY_NUMBER = re.compile(
     r"[-+\u2212]?(\d+([.,]\d*)?|[.,]\d+)(e[-+\u2212]?\d+)?|0x[0-9a-f]+|[-+]?(nan|inf|infinity)", re.IGNORECASE
@@ -245,19 +245,19 @@ _ANY_NUMBER = re.compile(
 """Texts that are meant as numbers. Sorted as text, they would get labels in an unintended order."""
 
 
-def _whole(label: str) -> int:
+def _integer(label: str) -> int:
     return int(label.partition(".")[0])
 
 
 def _label_problems(lines: Mapping[str, int]) -> list[str]:
-    whole = [label for label in lines if WHOLE.fullmatch(label)]
-    odd = [label for label in lines if _ANY_NUMBER.fullmatch(label) and not WHOLE.fullmatch(label)]
+    whole = [label for label in lines if INTEGER.fullmatch(label)]
+    odd = [label for label in lines if _ANY_NUMBER.fullmatch(label) and not INTEGER.fullmatch(label)]
     names = [label for label in lines if not _ANY_NUMBER.fullmatch(label)]
     problems = [f"line {lines[label]}: the label {label[:40]!r} is {_kind(label)}" for label in odd]
     problems += [
         f"line {lines[label]}: the label {label[:40]} is above {MAX_LABEL}"
         for label in whole
-        if len(label) > 40 or _whole(label) > MAX_LABEL
+        if len(label) > 40 or _integer(label) > MAX_LABEL
     ]
     if names and (numbers := [*whole, *odd]):
         first, other = min(numbers, key=lines.__getitem__), min(names, key=lines.__getitem__)
@@ -298,19 +298,19 @@ class Groups(NamedTuple):
 def read_groups(path: Path, images: Sequence[str]) -> Groups:
     """Read the groups of a CSV, or raise `SourceError` with all its mistakes."""
 
-    def judge(groups: Iterable[str]) -> list[str]:
+    def validate(groups: Iterable[str]) -> list[str]:
         return [f"the group {group!r} {problem}" for group in groups if (problem := group_problem(group)) is not None]
 
-    group_of = _read_column(path.expanduser(), "group", images, judge, "the group a name")
-    return Groups("csv", group_of, no_row(path))
+    group_of = _read_column(path.expanduser(), "group", images, validate, "the group a name")
+    return Groups("csv", group_of, missing_row_message(path))
 
 
-def no_row(path: Path) -> str:
+def missing_row_message(path: Path) -> str:
     """Return the message for an image that a CSV does not name."""
     return f"has no row in {path.name}: add one, or leave the image out"
 
 
-def whole_labels(given: NDArray[Any], count: int, where: str, high: int = MAX_LABEL) -> NDArray[np.int64]:
+def integer_labels(given: NDArray[Any], count: int, where: str, high: int = MAX_LABEL) -> NDArray[np.int64]:
     """Return labels from 0 to ``high``, or raise `SourceError`.
 
     Floats are accepted if they are whole numbers, as in a CSV.

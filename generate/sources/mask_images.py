@@ -12,7 +12,7 @@ from PIL import Image
 
 from ...errors import SourceError, first_few
 from ...files import open_regular
-from .decoding import FORMATS
+from .decoding import PILLOW_FORMATS
 
 LABEL_MODES = ("P", "PA", "1")
 """Pillow's modes of images whose values are indices, as in the masks of Pascal VOC, and of images of one bit."""
@@ -31,7 +31,7 @@ def header_mode(file: Path) -> str | None:
             if data.read(len(JPEG)) == JPEG:
                 return "RGB"
             data.seek(0)
-            with Image.open(data, formats=FORMATS) as image:
+            with Image.open(data, formats=PILLOW_FORMATS) as image:
                 return image.mode
     except Exception:  # Pillow raises many kinds of errors; the check of the source reports the file
         return None
@@ -97,18 +97,18 @@ def pattern_for(wanted: Sequence[str], files: Iterable[str]) -> str | None:
     inside = [f"{folder}/" for folder in folders] if len(folders) == 1 else []
     all_files = list(files)
     for pattern in [*(f"{folder}*" for folder in inside), *endings, *(f"{f}{e}" for f in inside for e in endings)]:
-        if {path for path in all_files if matches(path, pattern)} == set(wanted):
+        if {path for path in all_files if matches_pattern(path, pattern)} == set(wanted):
             return pattern
     return None
 
 
-def matches(path: str, pattern: str) -> bool:
+def matches_pattern(path: str, pattern: str) -> bool:
     """Return whether a path matches a shell pattern; the suffix matches in upper and lower case.
 
     Examples
     --------
-    >>> matches("val/IMG_1.JPG", "val/*.jpg"), matches("val/a.jpg", "*.JPG"), matches("VAL/a.jpg", "val/*.jpg")
-    (True, True, False)
+    >>> matches_pattern("val/IMG_1.JPG", "val/*.jpg"), matches_pattern("VAL/a.jpg", "val/*.jpg")
+    (True, False)
     """
     return fnmatchcase(path, pattern) or fnmatchcase(_lower_suffix(path), _lower_suffix(pattern))
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,13 +25,13 @@ from .image_listing import IMAGE_SUFFIXES
 from .labels import (
     MAX_LABEL,
     class_problems,
-    find_equal,
+    find_collisions,
     folder_classes,
     name_problem,
     named_classes,
-    normal,
+    nfc,
     numbered_classes,
-    shown,
+    printable_path,
 )
 from .parquet_columns import Columns, find_columns, opened
 from .parquet_rows import KEPT_BYTES, image_rows
@@ -44,7 +44,7 @@ LABEL_ROWS = 1 << 16
 EMPTY = "contains no rows: download it again, or remove it"
 
 
-class RowPlace(NamedTuple):
+class RowLocation(NamedTuple):
     """Location of an image in one of several files."""
 
     file: int
@@ -53,7 +53,7 @@ class RowPlace(NamedTuple):
 
 class _Row(NamedTuple):
     split: str | None
-    place: RowPlace
+    location: RowLocation
     label: int | str | None
     name: str | None
     """The path of the image's struct."""
@@ -95,7 +95,7 @@ def open(path: Path, *, labels: str | None = None, images: str | None = None, sp
                 )
             before = len(rows)
             number = files.index(file)
-            rows += (_Row(name, RowPlace(number, row), *values) for row, values in enumerate(_values(file, columns)))
+            rows += (_Row(name, RowLocation(number, row), *values) for row, values in enumerate(_values(file, columns)))
             notes += [(file.name, EMPTY)] * (len(rows) == before)
     return _source(path, files, columns, rows, notes)
 
@@ -120,12 +120,12 @@ def _source(path: Path, files: Sequence[Path], columns: Columns, rows: Sequence[
         ids = _row_numbers(rows)
     samples = []
     for row, identity in zip(rows, ids, strict=True):
-        where = f"{files[row.place.file].name}, row {row.place.row}"
+        where = f"{files[row.location.file].name}, row {row.location.row}"
         label = label_of.get(row.label)
         if label is None:
             notes.append((where, f"has {columns.label} {row.label!r}; expected {columns.expected}: leave it out"))
         else:
-            samples.append((identity, row.split, row.place, label, where))
+            samples.append((identity, row.split, row.location, label, where))
     if named:
         samples.sort()
     if not samples:
@@ -134,13 +134,13 @@ def _source(path: Path, files: Sequence[Path], columns: Columns, rows: Sequence[
     return Source(
         "parquet",
         tuple(
-            Sample(index, identity, label, where, split, place=place)
-            for index, (identity, split, place, label, where) in enumerate(samples)
+            Sample(index, identity, label, where, split, location=location)
+            for index, (identity, split, location, label, where) in enumerate(samples)
         ),
         classes,
         partial(_read, tuple(files), columns, named),
         tuple(notes),
-        held_bytes=KEPT_BYTES,
+        memory_bytes=KEPT_BYTES,
     )
 
 
@@ -154,7 +154,7 @@ def _classes(
     if columns.numeric:
         good = sorted(v for v in values if isinstance(v, int) and 0 <= v <= MAX_LABEL)
         return numbered_classes(good[-1]) if good else (), {v: v for v in good}
-    texts = {v: normal(v) for v in values if isinstance(v, str) and v}
+    texts = {v: nfc(v) for v in values if isinstance(v, str) and v}
     names = sorted(set(texts.values()))
     if problems := class_problems(names):
         raise SourceError(f"The source parquet: {where} has labels that are not names of classes: {problems[0]}.")
@@ -169,7 +169,7 @@ def _named(names: Sequence[str], where: str) -> tuple[ClassRecord, ...]:
     width = len(str(len(names) - 1))
     return tuple(
         ClassRecord(
-            index=i, name=shown(normal(name)), folder=f"{i:0{width}d}_{re.sub(r'[^A-Za-z0-9]+', '_', name)[:60]}"
+            index=i, name=printable_path(nfc(name)), folder=f"{i:0{width}d}_{re.sub(r'[^A-Za-z0-9]+', '_', name)[:60]}"
         )
         for i, name in enumerate(names)
     )
@@ -183,8 +183,8 @@ def _names(rows: Sequence[_Row]) -> list[str] | None:
         if not name or name_problem(name) is not None or not all(p.strip(".") for p in name.split("/")):
             return None
         stem, _, suffix = name.rpartition(".")
-        ids.append(normal(stem if stem and suffix.lower() in IMAGE_SUFFIXES else name))
-    return None if find_equal({str(number): text for number, text in enumerate(ids)}) else ids
+        ids.append(nfc(stem if stem and suffix.lower() in IMAGE_SUFFIXES else name))
+    return None if find_collisions({str(number): text for number, text in enumerate(ids)}) else ids
 
 
 def _row_numbers(rows: Sequence[_Row]) -> list[str]:
@@ -200,9 +200,7 @@ def _row_numbers(rows: Sequence[_Row]) -> list[str]:
 
 def _read(files: Sequence[Path], columns: Columns, named: bool, sample: Sample) -> bytes | NDArray[np.uint8]:
     """Return the file of an image. A PNG without a name is a row of an array, so its pixels are returned."""
-    if sample.place is None:
-        raise BadSample("has no place in a file: open the source again")
-    file, row = sample.place
+    file, row = cast(RowLocation, sample.location)
     try:
         data = image_rows(files[file], columns.image)[row]
     except SourceError as e:

@@ -14,7 +14,7 @@ from typing import Any
 from ...errors import SourceError
 from .decoding import MAX_FILE_BYTES, TOO_LARGE, BadSample
 from .parquet_columns import opened
-from .tarred import Stamp, reading, stamp
+from .tar_archives import FileVersion, file_version, reading_errors
 
 KEPT_BYTES = 32 << 20
 KEPT_ROWS = 4096
@@ -27,12 +27,12 @@ MAX_BATCH = 256
 
 def image_rows(path: Path, column: str) -> ImageRowReader:
     """Return the reader of a file in this process. A changed file gets another one."""
-    with reading(path):
-        return _reader(path, column, stamp(path), os.getpid())
+    with reading_errors(path):
+        return _reader(path, column, file_version(path), os.getpid())
 
 
 @lru_cache(maxsize=2)
-def _reader(path: Path, column: str, stamp: Stamp, process: int) -> ImageRowReader:
+def _reader(path: Path, column: str, file_version: FileVersion, process: int) -> ImageRowReader:
     return ImageRowReader(path, column)
 
 

@@ -30,7 +30,7 @@ FORBIDDEN = {"EXT1", "EXT2", "EXT4", "EMPTY_SET", "ADDITEMS", "FROZENSET"}
 """Opcodes that pickles of arrays, lists, strings and integers do not contain."""
 
 
-class Refused(ValueError):
+class PickleRefused(ValueError):
     """The reason why a pickle was not read."""
 
 
@@ -49,14 +49,14 @@ def load_fields(data: bytes | bytearray | memoryview) -> dict[str, Any]:
         _check_opcodes(stream)
         stream.seek(0)
         fields = _Unpickler(stream, encoding="bytes").load()
-    except (Refused, MemoryError):
+    except (PickleRefused, MemoryError):
         raise
     except Exception as e:  # the standard library raises many kinds
-        raise Refused(f"it is not a pickle of arrays, lists, strings and integers ({e})") from None
+        raise PickleRefused(f"it is not a pickle of arrays, lists, strings and integers ({e})") from None
     if isinstance(fields, Array) and isinstance(fields.values, list) and len(fields.values) == 1:
         (fields,) = fields.values  # numpy.save stores a dictionary in an array of one object
     if not isinstance(fields, dict):
-        raise Refused("it does not hold a dictionary")
+        raise PickleRefused("it does not hold a dictionary")
     return {_text(key): value.values if isinstance(value, Array) else value for key, value in fields.items()}
 
 
@@ -71,26 +71,26 @@ def load_saved_fields(data: bytes | bytearray) -> dict[str, Any]:
     start = 10 + int.from_bytes(data[8:10], "little")
     header = data[10:start]
     if not data.startswith(b"\x93NUMPY\1") or b"|O" not in header or b"()" not in header:
-        raise Refused("it is not a .npy file of a dictionary")
+        raise PickleRefused("it is not a .npy file of a dictionary")
     return load_fields(memoryview(data)[start:])
 
 
-def texts(values: Any, max_length: int) -> list[str]:
+def string_column(values: Any, max_length: int) -> list[str]:
     """Return a column of at most `max_length` short strings as a list of str."""
     if isinstance(values, np.ndarray) and values.ndim == 1 and len(values) <= max_length:
         values = _items(values)
     if not isinstance(values, list) or len(values) > max_length:
         what = getattr(values, "shape", type(values).__name__)
-        raise Refused(f"it has {what} where a column of names was expected, one name per image")
+        raise PickleRefused(f"it has {what} where a column of names was expected, one name per image")
     return [_text(value) for value in values]
 
 
-def numbers(values: Any) -> NDArray[Any]:
+def number_array(values: Any) -> NDArray[Any]:
     """Return an array, or a list of integers as an array of int64."""
     if isinstance(values, list) and all(type(v) is int and abs(v) < 1 << 62 for v in values):
         values = np.array(values, np.int64)
     if not isinstance(values, np.ndarray):
-        raise Refused(f"it has a {type(values).__name__} where an array of integers was expected")
+        raise PickleRefused(f"it has a {type(values).__name__} where an array of integers was expected")
     return values
 
 
@@ -99,14 +99,16 @@ def _check_opcodes(stream: io.BytesIO) -> None:
     tuples = 0
     for count, (opcode, argument, _) in enumerate(pickletools.genops(stream)):
         if count == MAX_OPCODES:
-            raise Refused(f"it has more than {MAX_OPCODES:,} values")
+            raise PickleRefused(f"it has more than {MAX_OPCODES:,} values")
         tuples += "TUPLE" in opcode.name
         if opcode.name in FORBIDDEN or tuples > MAX_TUPLES:
-            raise Refused(f"it has an opcode {opcode.name} that no pickle of arrays, lists, strings and integers has")
+            raise PickleRefused(
+                f"it has an opcode {opcode.name} that no pickle of arrays, lists, strings and integers has"
+            )
         if "PUT" in opcode.name and (argument or 0) > count:  # the unpickler allocates a table of this size
-            raise Refused("it has a memo index that Python does not write")
+            raise PickleRefused("it has a memo index that Python does not write")
         if isinstance(argument, int) and abs(argument) >> 64:  # huge integers with one hash make dictionaries slow
-            raise Refused("it has an integer of more than 64 bits")
+            raise PickleRefused("it has an integer of more than 64 bits")
 
 
 def _items(array: NDArray[Any]) -> list[Any]:
@@ -124,7 +126,7 @@ def _text(value: Any) -> str:
         except UnicodeDecodeError:
             return value.decode("latin-1")
     if not isinstance(value, str) or len(value) > MAX_NAME_BYTES:
-        raise Refused(f"it has a {type(value).__name__} where a short string was expected")
+        raise PickleRefused(f"it has a {type(value).__name__} where a short string was expected")
     return value
 
 
@@ -175,7 +177,7 @@ def _scalar(dtype: Any, data: Any) -> Any:
 def _encode(text: str, coding: Any) -> bytes:
     """Return the bytes that protocol 2 writes as text."""
     if coding not in ("latin1", b"latin1"):
-        raise Refused("it has bytes in an unknown encoding")
+        raise PickleRefused("it has bytes in an unknown encoding")
     return text.encode("latin-1")
 
 
@@ -189,7 +191,7 @@ class Allowed:
         return self.function(*args)
 
     def __setstate__(self, state: Any) -> None:
-        raise Refused("it sets attributes of a function")
+        raise PickleRefused("it sets attributes of a function")
 
 
 ALLOWED = {
@@ -210,5 +212,7 @@ class _Unpickler(pickle.Unpickler):
         """Return what a name in a pickle stands for."""
         full_name = f"{module}.{name}".replace("numpy._core.", "numpy.core.")
         if full_name not in ALLOWED:
-            raise Refused(f"it asks Python to run {full_name[:100]!r}, which no such file does. Nothing of it was run")
+            raise PickleRefused(
+                f"it asks Python to run {full_name[:100]!r}, which no such file does. Nothing of it was run"
+            )
         return ALLOWED[full_name]

@@ -26,19 +26,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import SourceError, first_few
-from .folder import by_class, list_classes
-from .image_listing import IMAGE_SUFFIXES, ignored, list_images
+from .folder import class_source, list_classes
+from .image_listing import IMAGE_SUFFIXES, is_ignored, list_images
 from .labels import Groups, group_problem, named_classes, numbered_classes
-from .pickles import Refused, load_fields, load_saved_fields, numbers, texts
-from .rows import ImageRows, Rows, row_source
+from .pickles import PickleRefused, load_fields, load_saved_fields, number_array, string_column
+from .rows import ImageRows, ReadResult, row_source
 from .source import Source
-from .tarred import named_files, read_whole, reading, tarfile_like
+from .tar_archives import looks_like_tar, read_expanded, read_named_files, reading_errors
 
 SPLITS = {"test": ("test",), "train": ("train",), "all": ("test", "train")}
 T = TypeVar("T")
 
 
-def _one_of(option: str, given: str, known: Mapping[str, T]) -> T:
+def _choice(option: str, given: str, known: Mapping[str, T]) -> T:
     if given not in known:
         raise SourceError(f"{option} is {given!r}; expected one of {', '.join(known)}.")
     return known[given]
@@ -72,7 +72,7 @@ CIFAR = {
     ),
 }
 PIXELS = 3 * 32 * 32
-MOST_NAMES = 1000
+MAX_CLASS_NAMES = 1000
 """Limit on the number of class names in a file. CIFAR has at most a hundred."""
 
 
@@ -83,54 +83,56 @@ def open_cifar10(path: Path, *, split: str = "test") -> Source:
 
 def open_cifar100(path: Path, *, labels: str = "fine", split: str = "test") -> Source:
     """Open CIFAR-100 with its ``fine`` or its ``coarse`` labels."""
-    return _open_cifar("cifar100", path, _one_of("--labels", labels, {"fine": 1, "coarse": 0}), split)
+    return _open_cifar("cifar100", path, _choice("--labels", labels, {"fine": 1, "coarse": 0}), split)
 
 
-def _open_cifar(scheme: str, path: Path, which: int, split: str) -> Source:
+def _open_cifar(scheme: str, path: Path, label_column: int, split: str) -> Source:
     cifar = CIFAR[scheme]
-    if path.is_dir() and not any((path / meta).exists() for meta in (cifar.meta, cifar.names[which][1])):
+    if path.is_dir() and not any((path / meta).exists() for meta in (cifar.meta, cifar.names[label_column][1])):
         path = next((path / name for name in cifar.places if (path / name).exists()), path)
     files = sorted(path.iterdir()) if path.is_dir() else []
-    return row_source(scheme, files or [path], _read_cifar, scheme, path, _one_of("--split", split, SPLITS), which)
+    return row_source(
+        scheme, files or [path], _read_cifar, scheme, path, _choice("--split", split, SPLITS), label_column
+    )
 
 
-def _read_cifar(scheme: str, path: Path, splits: tuple[str, ...], which: int) -> Rows:
+def _read_cifar(scheme: str, path: Path, splits: tuple[str, ...], label_column: int) -> ReadResult:
     cifar = CIFAR[scheme]
-    kind, names_file = cifar.names[which]
+    kind, names_file = cifar.names[label_column]
     batches = [(split, name) for split in splits for name in cifar.batches[split]]
     wanted = {cifar.meta, names_file, *(name + end for _, name in batches for end in ("", ".bin"))}
-    held, files = named_files(path, wanted, "*")
+    held, files = read_named_files(path, wanted, "*")
     binary = cifar.meta not in files
     meta, end = (names_file, ".bin") if binary else (cifar.meta, "")
     needed = {meta: f"(or {cifar.meta}), which holds the class names"}
     needed |= {name + end: f"of the split {split}" for split, name in batches}
     if missing := [f"{name} {what}" for name, what in needed.items() if name not in files]:
         raise SourceError(
-            f"The source {scheme}: {path} has no {missing[0]}; {_contents(path, held)} "
+            f"The source {scheme}: {path} has no {missing[0]}; {_content_summary(path, held)} "
             "Expected the archive as it was downloaded, or its extracted folder; or choose another --split."
         )
-    with reading(path / meta):
+    with reading_errors(path / meta):
         if binary:
             names = [line.strip() for line in files[meta].decode("utf-8", "replace").splitlines() if line.strip()]
         else:
-            names = texts(load_fields(files[meta])[f"{kind}_names"], MOST_NAMES)
+            names = string_column(load_fields(files[meta])[f"{kind}_names"], MAX_CLASS_NAMES)
     classes, tables = named_classes(names, f"{path}: {meta}"), []
     for split, name in batches:
         name += end
-        with reading(path / name):
+        with reading_errors(path / name):
             if binary:
-                rows, labels = _binary(files[name], len(cifar.names), which)
+                rows, labels = _binary(files[name], len(cifar.names), label_column)
             else:
                 fields = load_fields(files.pop(name))
-                rows, labels = numbers(fields["data"]), numbers(fields[f"{kind}s"])
+                rows, labels = number_array(fields["data"]), number_array(fields[f"{kind}s"])
             if rows.shape[1:] != (PIXELS,):
-                raise Refused(f"it has data of shape {rows.shape}; expected rows of {PIXELS} bytes")
+                raise PickleRefused(f"it has data of shape {rows.shape}; expected rows of {PIXELS} bytes")
         images = rows.reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
         tables.append(ImageRows(split, images, labels, (f"{path}: {name}",) * 2))
     return classes, tables
 
 
-def _contents(path: Path, members: Sequence[str] = ()) -> str:
+def _content_summary(path: Path, members: Sequence[str] = ()) -> str:
     """Describe the content of a folder, or of an archive with these members, in a sentence for error messages."""
     if path.is_dir():
         names = [f"{entry.name}/" if entry.is_dir() else entry.name for entry in path.iterdir()]
@@ -138,23 +140,27 @@ def _contents(path: Path, members: Sequence[str] = ()) -> str:
     else:
         names = list(members)
         images = sum(name.rpartition(".")[2].lower() in IMAGE_SUFFIXES for name in members)
-    text = f"it holds {first_few(sorted(name for name in names if not ignored(name)), 12) or 'nothing'}"
+    text = f"it holds {first_few(sorted(name for name in names if not is_ignored(name)), 12) or 'nothing'}"
     if not images:
         return f"{text}."
     return f"{text}, with {images:,} image files in all. A folder of images is the source folder:{path}."
 
 
-def _binary(data: bytes | bytearray, label_bytes: int, which: int) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+def _binary(
+    data: bytes | bytearray, label_bytes: int, label_column: int
+) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     if len(data) % (label_bytes + PIXELS):
-        raise Refused(f"it has {len(data):,} bytes, which is not a multiple of the row size {label_bytes + PIXELS}")
+        raise PickleRefused(
+            f"it has {len(data):,} bytes, which is not a multiple of the row size {label_bytes + PIXELS}"
+        )
     table = np.frombuffer(data, np.uint8).reshape(-1, label_bytes + PIXELS)
-    return table[:, label_bytes:], table[:, which]
+    return table[:, label_bytes:], table[:, label_column]
 
 
 IDX = re.compile(r"^(?P<prefix>.*?)-?(?P<split>train|t10k|test)-(?P<kind>images|labels)[-.]idx[13]-ubyte(\.gz)?$")
 MAGIC = {"labels": 0x801, "images": 0x803}
 """Magic numbers of IDX files of unsigned bytes with one dimension and with three."""
-CLASSES = ((0, 9), (1, 26), (0, 46), (0, 61))
+LABEL_RANGES = ((0, 9), (1, 26), (0, 46), (0, 61))
 """First and last labels of MNIST, Fashion-MNIST, KMNIST and EMNIST digits; of EMNIST letters; of EMNIST balanced and
 bymerge; of EMNIST byclass.
 """
@@ -171,18 +177,18 @@ def open_mnist(path: Path, *, split: str = "test") -> Source:
     SourceError
         Files are missing, truncated, of another kind, or do not fit together.
     """
-    splits, path = _one_of("--split", split, SPLITS), path.expanduser()
+    splits, path = _choice("--split", split, SPLITS), path.expanduser()
     folder, prefix = (path, None) if path.is_dir() else (path.parent, path.name.rstrip("-"))
     sets: dict[str, dict[str, Path]] = defaultdict(dict)
     for place in (folder, folder / "raw", folder / "MNIST" / "raw"):
         # An extracted file comes before its own .gz in the order of names, and is faster to read.
         for file in sorted(place.glob("*-ubyte*")):
             match = IDX.match(file.name)
-            if match and not ignored(file.name) and file.is_file() and prefix in (None, match["prefix"]):
+            if match and not is_ignored(file.name) and file.is_file() and prefix in (None, match["prefix"]):
                 part = "train" if match["split"] == "train" else "test"
                 sets[match["prefix"]].setdefault(f"{part} {match['kind']}", file.resolve())
     if not sets:
-        there = f" In {folder} {_contents(folder)}" if folder.is_dir() else ""
+        there = f" In {folder} {_content_summary(folder)}" if folder.is_dir() else ""
         raise SourceError(
             f"The source mnist: {path} is not a folder with IDX files, and not the first part of the names of IDX "
             f"files.{there} {IDX_FILES}"
@@ -200,12 +206,12 @@ def open_mnist(path: Path, *, split: str = "test") -> Source:
     return row_source("mnist", list(files.values()), _read_mnist, pairs, splits)
 
 
-def _read_mnist(pairs: tuple[tuple[str, Path, Path], ...], splits: tuple[str, ...]) -> Rows:
+def _read_mnist(pairs: tuple[tuple[str, Path, Path], ...], splits: tuple[str, ...]) -> ReadResult:
     # Classes follow from the labels of all splits, so that each split has the classes of the other.
     labels = {split: _idx(file, "labels") for split, _, file in pairs}
     every = np.concatenate(list(labels.values()))
     # labels of letters begin at 1, and a few images may have none above 9
-    ranges = CLASSES[1:2] if any("letters" in file.name for _, _, file in pairs) else CLASSES
+    ranges = LABEL_RANGES[1:2] if any("letters" in file.name for _, _, file in pairs) else LABEL_RANGES
     last = next((high for low, high in ranges if low <= every.min() and every.max() <= high), ranges[-1][1])
     tables = []
     for split, images_path, labels_path in pairs:
@@ -217,7 +223,7 @@ def _read_mnist(pairs: tuple[tuple[str, Path, Path], ...], splits: tuple[str, ..
 
 def _idx(path: Path, kind: str) -> NDArray[np.uint8]:
     """Return the array of an IDX file, which may be gzipped."""
-    data, magic = read_whole(path), MAGIC[kind]
+    data, magic = read_expanded(path), MAGIC[kind]
     begins, dimensions = int.from_bytes(data[:4], "big"), magic & 0xFF
     head = 4 + 4 * dimensions
     if begins != magic or len(data) < head:
@@ -256,13 +262,13 @@ def open_icons50(path: Path, *, groups: str = "style") -> Source:
     SourceError
         The path is something else, the file is damaged or asks Python to run something, or no icon has a group.
     """
-    _one_of("--groups", groups, ICON.groupindex)
+    _choice("--groups", groups, ICON.groupindex)
     file, folder = ICONS
     if (path / file).is_file():
         path /= file
     while (path / folder).is_dir():  # the archive contains this folder twice, one in the other
         path /= folder
-    if path.is_file() and (path.suffix == ".npy" or not tarfile_like(path)):
+    if path.is_file() and (path.suffix == ".npy" or not looks_like_tar(path)):
         source = row_source("icons50", [path], _read_icons, path, groups)
     else:
         listing = list_classes(path)
@@ -270,20 +276,22 @@ def open_icons50(path: Path, *, groups: str = "style") -> Source:
         styled = {image: match[groups] for image, match in names.items() if match is not None}
         missing = f"has no {groups} in its name; expected <style>_<rendition>_<subtype>.png"
         listing.groups = Groups(groups, styled, missing)
-        source = by_class(listing)
+        source = class_source(listing)
     source.scheme, source.grouping = "icons50", groups
     return source
 
 
-def _read_icons(path: Path, grouping: str) -> Rows:
-    fields = load_saved_fields(read_whole(path))
-    images = numbers(fields["image"])
+def _read_icons(path: Path, grouping: str) -> ReadResult:
+    fields = load_saved_fields(read_expanded(path))
+    images = number_array(fields["image"])
     if images.ndim == 4 and images.shape[1] == 3 and images.shape[3] != 3:
         images = images.transpose(0, 2, 3, 1)
-    groups = texts(fields[grouping], len(images))
+    groups = string_column(fields[grouping], len(images))
     if len(groups) != len(images):
-        raise Refused(f"it has {len(images)} images and {len(groups)} values of {grouping!r}; expected one per image")
+        raise PickleRefused(
+            f"it has {len(images)} images and {len(groups)} values of {grouping!r}; expected one per image"
+        )
     for name in set(groups):
         if (problem := group_problem(name) if name else "is empty") is not None:
-            raise Refused(f"the {grouping} of row {groups.index(name)}, {name[:90]!r}, {problem}")
-    return None, [ImageRows(None, images, numbers(fields["class"]), (f"{path}: image", f"{path}: class"), groups)]
+            raise PickleRefused(f"the {grouping} of row {groups.index(name)}, {name[:90]!r}, {problem}")
+    return None, [ImageRows(None, images, number_array(fields["class"]), (f"{path}: image", f"{path}: class"), groups)]

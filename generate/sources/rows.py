@@ -17,9 +17,9 @@ from ...files import file_problem
 from ...manifests.images.arrays import NotAShard, map_array
 from ...manifests.records.models import ClassRecord
 from .decoding import MAX_PIXELS, BadSample
-from .labels import MAX_LABEL, numbered_classes, whole_labels
+from .labels import MAX_LABEL, integer_labels, numbered_classes
 from .source import Sample, Source
-from .tarred import Stamp, reading, stamp
+from .tar_archives import FileVersion, file_version, reading_errors
 
 
 class ImageRows(NamedTuple):
@@ -38,12 +38,12 @@ class ImageRows(NamedTuple):
     """A note for users if labels are whole numbers stored as floats."""
 
 
-Rows = tuple[tuple[ClassRecord, ...] | None, list[ImageRows]]
+ReadResult = tuple[tuple[ClassRecord, ...] | None, list[ImageRows]]
 """The result of reading files: classes, or None if they have no names, and tables, which are checked later."""
 
 
 def row_source(
-    scheme: str, files: Sequence[Path], read: Callable[..., Rows], *arguments: Any, width: int = 5
+    scheme: str, files: Sequence[Path], read: Callable[..., ReadResult], *arguments: Any, width: int = 5
 ) -> Source:
     """Return the source of the rows of one or more tables. Ids are ``<split>/<row, five digits>``.
 
@@ -74,10 +74,10 @@ def row_source(
     held = sum(table.images.nbytes for table in tables if type(table.images) is np.ndarray)
     remarks = tuple(table.remark for table in tables if table.remark is not None)
     load = functools.partial(_load, rows)
-    return Source(scheme, tuple(samples), classes or (), load, held_bytes=held, remarks=remarks)
+    return Source(scheme, tuple(samples), classes or (), load, memory_bytes=held, remarks=remarks)
 
 
-def _load(rows: Callable[[], Rows], sample: Sample) -> bytes | NDArray[np.uint8]:
+def _load(rows: Callable[[], ReadResult], sample: Sample) -> bytes | NDArray[np.uint8]:
     index = sample.index
     try:
         for table in rows()[1]:
@@ -90,26 +90,28 @@ def _load(rows: Callable[[], Rows], sample: Sample) -> bytes | NDArray[np.uint8]
     raise BadSample("cannot be read any more: its file has fewer rows than before")
 
 
-def _rows(files: tuple[Path, ...], read: Callable[..., Rows], arguments: tuple[Any, ...]) -> Rows:
-    with reading(files[0]):
-        return _held_rows(read, arguments, tuple(map(stamp, files)))
+def _rows(files: tuple[Path, ...], read: Callable[..., ReadResult], arguments: tuple[Any, ...]) -> ReadResult:
+    with reading_errors(files[0]):
+        return _cached_rows(read, arguments, tuple(map(file_version, files)))
 
 
 @functools.lru_cache(maxsize=1)
-def _held_rows(read: Callable[..., Rows], arguments: tuple[Any, ...], stamps: tuple[Stamp, ...]) -> Rows:
+def _cached_rows(
+    read: Callable[..., ReadResult], arguments: tuple[Any, ...], stamps: tuple[FileVersion, ...]
+) -> ReadResult:
     classes, tables = read(*arguments)
     high = MAX_LABEL if classes is None else len(classes) - 1
     checked = []
     for table in tables:
         if not table.encoded:
-            refuse_other_images(table.images.dtype, table.images.shape, table.where[0])
-        labels = whole_labels(table.labels, len(table.images), table.where[1], high)
+            require_image_array(table.images.dtype, table.images.shape, table.where[0])
+        labels = integer_labels(table.labels, len(table.images), table.where[1], high)
         remark = f"{table.where[1]} holds {table.labels.dtype}, which is read as whole numbers."
         checked.append(table._replace(labels=labels, remark=remark if table.labels.dtype.kind == "f" else None))
     return classes or numbered_classes(max(int(table.labels.max()) for table in checked)), checked
 
 
-def refuse_other_images(dtype: np.dtype[Any], shape: tuple[int, ...], where: str) -> None:
+def require_image_array(dtype: np.dtype[Any], shape: tuple[int, ...], where: str) -> None:
     """Raise `SourceError` if an array cannot be an array of images."""
     if dtype != np.uint8:
         hint = " (0..1 times 255, rounded?)" if dtype.kind == "f" else ""
@@ -146,7 +148,7 @@ def open_arrays(path: Path) -> Source:
     return row_source("npy", files, _read_arrays, *files, width=1)
 
 
-def _read_arrays(images: Path, labels: Path) -> Rows:
+def _read_arrays(images: Path, labels: Path) -> ReadResult:
     rows, given = _mapped(images), _mapped(labels)
     if rows.ndim == 1 and given.ndim in (3, 4):
         raise SourceError(

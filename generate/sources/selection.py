@@ -15,7 +15,7 @@ from ...corruptions.keys import MAX_SEED
 from ...errors import SourceError, first_few, listed, suggest
 from ...files import read_text, reason
 from ...manifests.records.models import ClassRecord
-from .labels import normal
+from .labels import nfc
 from .source import Sample
 from .super_categories import read_super_categories
 
@@ -49,7 +49,7 @@ class HoldOut:
                 "The source has no groups, so none can be held out. Give every image one with --groups CSV (columns "
                 "file,group), or name a source that has them (icons50:PATH)."
             )
-        meant = self._meant(samples)
+        meant = self._matches(samples)
         held = sorted(set().union(*meant.values()))
         unmatched = [pattern for pattern, groups in meant.items() if not groups]
         if unmatched and not (self.lenient and held):
@@ -66,16 +66,16 @@ class HoldOut:
             )
         return held
 
-    def _meant(self, samples: Sequence[Sample]) -> dict[str, set[str]]:
+    def _matches(self, samples: Sequence[Sample]) -> dict[str, set[str]]:
         """Return pattern -> groups that it matches. The name of a group matches only this group."""
         groups = {s.group for s in samples if s.group is not None}
         return {p: {p} & groups or {g for g in groups if fnmatchcase(g, p)} for p in self.groups}
 
     def notes(self, samples: Sequence[Sample]) -> list[str]:
         """Return notes for users about patterns of a recipe that match no group of the source."""
-        unmatched = [pattern for pattern, groups in self._meant(samples).items() if not groups]
-        most = f"{len(unmatched)} of the {len(self.groups)} groups to hold out are not in the source"
-        return [f"{most}: {first_few(unmatched)}"] if unmatched else []
+        unmatched = [pattern for pattern, groups in self._matches(samples).items() if not groups]
+        limit = f"{len(unmatched)} of the {len(self.groups)} groups to hold out are not in the source"
+        return [f"{limit}: {first_few(unmatched)}"] if unmatched else []
 
     def record(self, samples: Sequence[Sample]) -> dict[str, Any]:
         """Return the record of the hold-out in the manifest: the groups and the selected side."""
@@ -166,13 +166,13 @@ def select(
             raise SourceError(
                 f"{option} is {value!r}; expected a whole number of images, at least 1 and at most {MAX_SEED}."
             )
-    chosen = list(source) if ids is None else _named(source, ids)
+    chosen = list(source) if ids is None else _select_ids(source, ids)
     if hold_out is not None:
         held = set(hold_out.matched(source))
         chosen = [s for s in chosen if (s.group in held) != hold_out.train]
-    told: list[str] = [] if notes is None else notes
+    messages: list[str] = [] if notes is None else notes
     if first is not None:
-        told += _too_few("--first", first, len(chosen))
+        messages += _too_few("--first", first, len(chosen))
         chosen = chosen[:first]
     if per_super_category is not None:
         categories = read_super_categories(per_super_category)
@@ -182,19 +182,19 @@ def select(
     if per_class is not None:
         small = [count for count in Counter(s.label for s in chosen).values() if count < per_class]
         if small:
-            told.append(
+            messages.append(
                 f"--per-class is {per_class:,}, and {len(small):,} of the classes have fewer images (the smallest "
                 f"{min(small):,}): all of theirs are used."
             )
         chosen = _first_of_each(chosen, lambda s: s.class_index, per_class)
     if samples is not None:
-        told += _too_few("--samples", samples, len(chosen))
+        messages += _too_few("--samples", samples, len(chosen))
     return spread(chosen, samples)
 
 
-def spread(items: Sequence[T], most: int | None) -> list[T]:
-    """Return at most `most` items, spread evenly, or all of them if `most` is None."""
-    count = len(items) if most is None else min(most, len(items))
+def spread(items: Sequence[T], limit: int | None) -> list[T]:
+    """Return at most `limit` items, spread evenly, or all of them if `limit` is None."""
+    count = len(items) if limit is None else min(limit, len(items))
     return [items[(i * len(items)) // count] for i in range(count)]
 
 
@@ -230,9 +230,9 @@ def selection_record(
     path. Super-categories, the pattern of images, the kind of groups and the hold-out are recorded only if they were
     given. `numbers` are the other options of `select`.
     """
-    given = [] if ids is None else [sample.id for sample in _named(source, ids)]
+    given = [] if ids is None else [sample.id for sample in _select_ids(source, ids)]
     splits = {sample.split for sample in source if sample.split is not None}
-    more = {
+    optional = {
         "images": pattern,
         "grouping": grouping,
         "hold_out": hold_out and hold_out.record(source),
@@ -244,11 +244,11 @@ def selection_record(
         "ids": {"count": len(given), "sha256": canonical_sha256(given)} if given else None,
         "total": len(source),
         "chosen": len(chosen),
-        **{key: value for key, value in more.items() if value is not None},
+        **{key: value for key, value in optional.items() if value is not None},
     }
 
 
-def _named(source: Sequence[Sample], ids: str | Path | Sequence[str]) -> list[Sample]:
+def _select_ids(source: Sequence[Sample], ids: str | Path | Sequence[str]) -> list[Sample]:
     """Return the samples with these ids, in the order of the source."""
     where = "The list of ids"
     if isinstance(ids, str | Path):
@@ -259,16 +259,16 @@ def _named(source: Sequence[Sample], ids: str | Path | Sequence[str]) -> list[Sa
             raise SourceError(
                 f"{where} cannot be read: {reason(e)}. Expected a text file with one id per line."
             ) from None
-    number_of = {normal(s.path or s.id): i for i, s in enumerate(source)}
-    number_of |= {normal(s.id): i for i, s in enumerate(source)}
+    number_of = {nfc(s.path or s.id): i for i, s in enumerate(source)}
+    number_of |= {nfc(s.id): i for i, s in enumerate(source)}
     problems: list[str] = []
     line_of: dict[int, int] = {}
     for line, name in enumerate(map(str.strip, ids), 1):
         if not name:
             continue
-        number = number_of.get(normal(name))
+        number = number_of.get(nfc(name))
         if number is None and "/" not in name:
-            number = number_of.get(normal(name.rpartition(".")[0]))
+            number = number_of.get(nfc(name.rpartition(".")[0]))
         if number is None:
             near = suggest(name, [s.id for s in source]) if len(problems) < 3 and len(source) < 5000 else ""
             problems.append(f"line {line}: there is no sample {name!r} in the source.{near}")

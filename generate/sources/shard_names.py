@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ...errors import SourceError, first_few
 from ...files import file_problem
-from .image_listing import ignored
+from .image_listing import is_ignored
 
 MAX_SHARDS = 100_000
 BRACES = re.compile(r"\{([^{}]*)\}")
@@ -76,7 +76,7 @@ def named_shards(pattern: str) -> list[Path]:
     """
     path = Path(pattern).expanduser()
     if path.is_dir():
-        shards = sorted(file for file in path.iterdir() if file.suffix == ".tar" and not ignored(file.name))
+        shards = sorted(file for file in path.iterdir() if file.suffix == ".tar" and not is_ignored(file.name))
         if not shards:
             raise SourceError(f"The source webdataset: {path} contains no .tar file. Give the folder of the shards.")
     else:
@@ -148,7 +148,7 @@ def _grouped(path: Path) -> dict[str | None, list[Path]]:
 def _parquet_files(folder: Path) -> Sequence[Path]:
     if not folder.is_dir():
         return []
-    return sorted(file for file in folder.iterdir() if file.suffix == ".parquet" and not ignored(file.name))
+    return sorted(file for file in folder.iterdir() if file.suffix == ".parquet" and not is_ignored(file.name))
 
 
 def _split_of(file: Path) -> str | None:

@@ -24,7 +24,7 @@ Note = tuple[str, str]
 """Path and reason of a file that cannot be used."""
 
 
-class MemberPlace(NamedTuple):
+class MemberLocation(NamedTuple):
     """Offset and size in bytes of a member of a tar."""
 
     offset: int
@@ -45,7 +45,7 @@ class Sample(Labelled):
     split: str | None = None
     group: str | None = None
     """The group of the sample, or None if the source has no groups."""
-    place: tuple[int, ...] | None = None
+    location: tuple[int, ...] | None = None
     """The location of a sample in an archive or a table. Each source defines its numbers."""
 
     @property
@@ -62,7 +62,7 @@ class Loaded:
     """(H, W, C), C = 1 (grey) or 3 (RGB), C-contiguous and writable."""
     sha256: str
     """``sha256:<hex>`` of the file's bytes, or of the pixel bytes in C order if the source has no files."""
-    turned: bool = False
+    has_orientation: bool = False
     """True if the image has an EXIF orientation other than upright, which is ignored."""
 
 
@@ -75,7 +75,7 @@ class Probe(NamedTuple):
     height: int
     channels: int
     """1 (grey) or 3 (RGB)."""
-    turned: bool = False
+    has_orientation: bool = False
     """As in `Loaded`."""
 
 
@@ -100,11 +100,11 @@ class Source:
     """The kind of groups: ``csv``, or a word such as ``style``. None if there are no groups."""
     other_files: Mapping[str, Path] = field(default_factory=dict)
     """Files that are copied into the dataset unchanged: path in the dataset -> file."""
-    left_out: tuple[str, ...] = ()
+    uncopied_files: tuple[str, ...] = ()
     """Files that are not copied, because the dataset needs their names."""
     pattern: str | None = None
     """The pattern that selects the images, if one was given."""
-    held_bytes: int = 0
+    memory_bytes: int = 0
     """Memory in bytes that each process needs for the source."""
     remarks: tuple[str, ...] = ()
     """Sentences for the notes of `plan` and `build`, for example about classes and labels."""
@@ -119,7 +119,7 @@ class Source:
         if not isinstance(data, bytes):
             return Loaded(data, _sha256(data))
         decoded = decoding.decode_with_orientation(data)
-        return Loaded(decoded.pixels, _sha256(data), decoded.turned)
+        return Loaded(decoded.pixels, _sha256(data), decoded.has_orientation)
 
     def fingerprint(self, sample: Sample) -> str:
         """Return the sha256 of a sample without decoding it, or raise `BadSample`."""
@@ -129,7 +129,7 @@ class Source:
         """Decode a sample and return its properties, or raise `BadSample`."""
         loaded = self.load(sample)
         height, width, channels = loaded.image.shape
-        return Probe(loaded.sha256, width, height, channels, loaded.turned)
+        return Probe(loaded.sha256, width, height, channels, loaded.has_orientation)
 
 
 def _sha256(data: bytes | NDArray[np.uint8]) -> str:
@@ -139,11 +139,11 @@ def _sha256(data: bytes | NDArray[np.uint8]) -> str:
 class Scheme(NamedTuple):
     """A kind of source: the function that opens it, its options, and one line of help."""
 
-    opens: str
+    function: str
     """Module and name of the function, as ``module:function``."""
-    takes: tuple[str, ...]
+    options: tuple[str, ...]
     """Options of the function in addition to the path."""
-    about: str
+    help: str
     one_path: bool = True
     """True if the scheme is followed by the path of one existing file or folder."""
     reads_zip: bool = False
@@ -220,7 +220,7 @@ SCHEMES: Mapping[str, Scheme] = {
     ),
 }
 
-SPLIT_SOURCES = tuple(name for name, scheme in SCHEMES.items() if "split" in scheme.takes)
+SPLIT_SOURCES = tuple(name for name, scheme in SCHEMES.items() if "split" in scheme.options)
 GROUPED_SOURCES = ("icons50",)
 """Sources that have groups. For others, a CSV can give the groups."""
 
@@ -261,18 +261,18 @@ def open_source(text: str, **options: Any) -> Source:
         raise SourceError(_unknown(text, name))
     rest = local_copies(rest)
     if (not rest) != (name == "sample"):
-        raise SourceError(f"The source {name} {'takes no path' if rest else 'needs a path'}. Expected {scheme.about}.")
+        raise SourceError(f"The source {name} {'takes no path' if rest else 'needs a path'}. Expected {scheme.help}.")
     if rest.lower().endswith(".zip") and not scheme.reads_zip:
         raise SourceError(f"{rest} is a zip archive. Unzip it, and give the folder: {name}:{rest[:-4]}.")
     given = {option: local_copies(str(value)) for option, value in options.items() if value is not None}
-    if foreign := [f"--{option}" for option in given if option not in scheme.takes]:
+    if foreign := [f"--{option}" for option in given if option not in scheme.options]:
         raise SourceError(f"The source {name} has no option {' and no '.join(foreign)}. Leave it out.")
     path = Path(rest)
     if scheme.one_path:
         path = path.expanduser().resolve()
         if not path.exists():
-            raise SourceError(f"The source {name}: {path} does not exist. Expected {scheme.about}.")
-    module, _, function = scheme.opens.partition(":")
+            raise SourceError(f"The source {name}: {path} does not exist. Expected {scheme.help}.")
+    module, _, function = scheme.function.partition(":")
     source: Source = getattr(importlib.import_module(f".{module}", __package__), function)(path, **given)
     return source
 
@@ -283,7 +283,7 @@ def _unknown(text: str, name: str) -> str:
         hint = f" It is a folder: did you mean folder:{text}?"
     elif "/" in name:
         hint = f" A path needs a scheme: for a folder of images it would be folder:{text}, but {text} does not exist."
-    known = "".join(f"\n  {name}: {scheme.about}" for name, scheme in SCHEMES.items())
+    known = "".join(f"\n  {name}: {scheme.help}" for name, scheme in SCHEMES.items())
     return f"{text!r} is not a source.{hint} Known sources:{known}"
 
 

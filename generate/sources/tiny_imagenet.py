@@ -16,15 +16,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 from ...errors import SourceError, listed
 from ...files import MOST_TEXT, read_text, reason
 from .decoding import BadSample
-from .image_listing import ImageListing, ignored, list_images
+from .image_listing import ImageListing, is_ignored, list_images
 from .imagenet import WNID
 from .labels import folder_classes, sample_id
 from .source import Sample, Source
-from .zipped import ZipListing, ZipPlace, list_zip, read_zip_member
+from .zip_archives import ZipListing, ZipLocation, list_zip, read_zip_member
 
 WNIDS = "wnids.txt"
 ANNOTATIONS = "val_annotations.txt"
@@ -37,7 +38,7 @@ NO_CLASS = (
 
 
 def open(path: Path, *, split: str = "val") -> Source:
-    """List the images of a split without reading them.
+    """List the images of a split without reading_errors them.
 
     Parameters
     ----------
@@ -94,10 +95,10 @@ def _list_split(path: Path, archive: ZipListing | None, folder: str) -> ImageLis
             raise SourceError(f"The source tiny-imagenet: {path / folder} does not exist. Unpack the zip again.")
         return list_images(path / folder)
     listing = ImageListing(path)
-    for name, place in sorted(archive.files.items()):
+    for name, location in sorted(archive.files.items()):
         inside = name.removeprefix(folder)
-        if name.startswith(folder) and not any(map(ignored, inside.split("/"))):
-            listing.places[inside] = place
+        if name.startswith(folder) and not any(map(is_ignored, inside.split("/"))):
+            listing.locations[inside] = location
             listing.add(inside)
     listing.folders = sorted({name.partition("/")[0] for name in listing.files if "/" in name})
     listing.notes += [(name, problem) for name, problem in archive.notes if name.startswith(folder)]
@@ -111,10 +112,10 @@ def _read_text(path: Path, archive: ZipListing | None, name: str) -> str:
             return read_text(path / name)
         except OSError as e:
             raise SourceError(f"{path / name} cannot be read: {reason(e)}. Unpack the zip again.") from None
-    place = archive.files.get(name)
-    if place is None or place.size > MOST_TEXT:
+    location = archive.files.get(name)
+    if location is None or location.size > MOST_TEXT:
         raise SourceError(f"{path} has no {name}, or one that is larger than expected. Download it again.")
-    return read_zip_member(path, place).decode("utf-8", "replace")
+    return read_zip_member(path, location).decode("utf-8", "replace")
 
 
 def _wnids(text: str, path: Path) -> list[str]:
@@ -164,9 +165,7 @@ def _training_labels(listing: ImageListing, wnids: list[str]) -> Mapping[str, st
 
 
 def _read_member(path: Path, sample: Sample) -> bytes:
-    if sample.place is None:
-        raise BadSample("has no place in the archive: open the source again")
     try:
-        return read_zip_member(path, ZipPlace(*sample.place))
+        return read_zip_member(path, cast(ZipLocation, sample.location))
     except SourceError as e:
         raise BadSample(f"cannot be read any more: {e}") from None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, cast
@@ -18,11 +18,11 @@ from typing import BinaryIO, NamedTuple, cast
 from ...errors import SourceError, first_few
 from ...files import open_regular
 from .decoding import BadSample
-from .image_listing import ImageListing, ignored
-from .labels import MAX_LABEL, class_problems, normal
+from .image_listing import ImageListing, is_ignored
+from .labels import MAX_LABEL, class_problems, nfc
 from .shard_names import named_shards
-from .source import MemberPlace, Sample, Source
-from .tarred import list_tar, read_place, reading
+from .source import MemberLocation, Sample, Source
+from .tar_archives import list_tar, read_member, reading_errors
 
 SUFFIXES = ("jpg", "jpeg", "png", "webp")
 MAX_LABEL_BYTES = 1 << 20
@@ -35,7 +35,7 @@ FRACTION = re.compile(r"[-+]?[0-9.,]+(e[-+]?[0-9]+)?", re.IGNORECASE)
 """Labels that are numbers, even if they are no whole numbers."""
 
 
-class ShardPlace(NamedTuple):
+class ShardLocation(NamedTuple):
     """Location of an image in one of several tars."""
 
     shard: int
@@ -78,12 +78,14 @@ def open(path: Path, *, labels: str | None = None, images: str | None = None) ->
     for number, shard in enumerate(shards):
         found = list_tar(shard)
         listing.notes += [(f"{shard.name}/{name}", problem) for name, problem in found.notes]
-        members = {name: place for name, place in found.files.items() if not any(map(ignored, name.split("/")))}
+        members = {
+            name: location for name, location in found.files.items() if not any(map(is_ignored, name.split("/")))
+        }
         chosen, notes = _images(members, labels, images)
         listing.notes += [(f"{shard.name}/{name}", problem) for name, problem in notes]
         if not chosen and not notes:
             listing.notes.append((shard.name, EMPTY_SHARD))
-        with reading(shard), open_regular(shard) as file:
+        with reading_errors(shard), open_regular(shard) as file:
             for image in chosen:
                 path_of = f"{shard.name}/{image.name}"
                 try:
@@ -91,17 +93,17 @@ def open(path: Path, *, labels: str | None = None, images: str | None = None) ->
                 except ValueError as e:
                     listing.notes.append((path_of, str(e)))
                     continue
-                ids[path_of] = normal(image.key)
-                listing.places[path_of] = ShardPlace(number, *members[image.name])
+                ids[path_of] = nfc(image.key)
+                listing.locations[path_of] = ShardLocation(number, *members[image.name])
     if not label_of:
-        raise listing.refuse("has no shard with an image and its label")
+        raise listing.error("has no shard with an image and its label")
     source = listing.source("webdataset", _numbers_or_names(label_of, listing.path), ids.__getitem__)
     source.read = partial(_read, tuple(shards))
     return source
 
 
 def _images(
-    members: Mapping[str, MemberPlace], label_key: str | None, wanted: str | None
+    members: Mapping[str, MemberLocation], label_key: str | None, wanted: str | None
 ) -> tuple[list[_Image], list[tuple[str, str]]]:
     """Return the images of a shard, and notes on keys with several images and on labels without an image."""
     found: dict[str, list[_Image]] = defaultdict(list)
@@ -130,20 +132,20 @@ def _images(
     return [images[0] for images in found.values() if len(images) == 1], notes
 
 
-def _label(file: BinaryIO, image: _Image, members: Mapping[str, MemberPlace], label_key: str | None) -> str:
+def _label(file: BinaryIO, image: _Image, members: Mapping[str, MemberLocation], label_key: str | None) -> str:
     """Return the label of an image as text, or raise ValueError with the reason why it has none."""
     if image.label is None:
         raise ValueError(NO_LABEL.format(".json" if label_key is not None else ".cls or .json"))
-    place = members[image.label]
-    if place.size > MAX_LABEL_BYTES:
+    location = members[image.label]
+    if location.size > MAX_LABEL_BYTES:
         raise ValueError(f"has a label file of more than {MAX_LABEL_BYTES:,} bytes")
-    file.seek(place.offset)
+    file.seek(location.offset)
     try:
-        text = file.read(place.size).decode()
+        text = file.read(location.size).decode()
     except UnicodeDecodeError:
         raise ValueError("has a label file that is not UTF-8 text") from None
     given = _from_json(text, label_key) if image.label.endswith(".json") else text.strip()
-    label = normal(str(given))
+    label = nfc(str(given))
     number = FRACTION.fullmatch(label) is not None
     if (
         isinstance(given, bool)
@@ -187,11 +189,9 @@ def _numbers_or_names(label_of: Mapping[str, str], where: Path) -> dict[str, str
     return dict(label_of)
 
 
-def _read(shards: Iterable[Path], sample: Sample) -> bytes:
-    if sample.place is None:
-        raise BadSample("has no place in a shard: open the source again")
-    number, *place = sample.place
+def _read(shards: Sequence[Path], sample: Sample) -> bytes:
+    location = cast(ShardLocation, sample.location)
     try:
-        return read_place(tuple(shards)[number], MemberPlace(*place))
+        return read_member(shards[location.shard], MemberLocation(location.offset, location.size))
     except SourceError as e:
         raise BadSample(f"cannot be read any more: {e}") from None

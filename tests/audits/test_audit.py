@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import pickle
 import shutil
 
 import made_copies
@@ -12,7 +11,6 @@ import pytest
 from PIL import Image
 
 import corruptset
-from corruptset.errors import ParameterError, SourceError
 
 NAMES = ("gaussian_noise", "motion_blur", "fog", "brightness")
 
@@ -66,6 +64,7 @@ def test_reversed_severities_are_named(cifar, source, tmp_path):
     assert audit.sets["brightness/1"].found.severity == 5
 
 
+@pytest.mark.ci
 def test_interleaved_severities_are_another_order(cifar, source, tmp_path):
     copy = shutil.copytree(cifar, tmp_path / "copy")
     rows = np.load(copy / "brightness.npy").reshape(5, made_copies.COUNT, 32, 32, 3)
@@ -99,7 +98,7 @@ def test_labels_that_do_not_repeat_are_found_without_a_source(cifar, tmp_path):
     [
         ("always brightness 1", "fog/3", "other_corruption", "duplicate_set"),
         ("the first severity for all", "gaussian_noise/4", "other_severity", "duplicate_set"),
-        ("sorted as text", "brightness/2", "other_order", "other_labels"),
+        pytest.param("sorted as text", "brightness/2", "other_order", "other_labels", marks=pytest.mark.ci),
         ("all severities at once", "brightness", "other_severity", "extra_images"),
     ],
 )
@@ -126,8 +125,8 @@ def test_mistakes_of_loaders_are_found(mistake, set_id, verdict, code, tmp_path)
         each = [corrupted("brightness", s) for s in range(1, 6)]
         data = {"brightness": [pair for images in each for pair in zip(images, labels, strict=True)]}
     else:
-        names = ("fog", "gaussian_noise", "brightness")
-        data = {f"{name}/{s}": returned(name, s) for name in names for s in (1, 2, 3, 4)}
+        names = {set_id.partition("/")[0], "brightness"}
+        data = {f"{name}/{s}": returned(name, s) for name in sorted(names) for s in (1, int(set_id[-1]))}
     audit = corruptset.audit(data, f"npy:{tmp_path / 'images.npy'},{tmp_path / 'labels.npy'}", benchmark="cifar10-c")
     assert audit.sets[set_id].verdict == verdict
     assert code in codes(audit.sets[set_id])
@@ -135,8 +134,10 @@ def test_mistakes_of_loaders_are_found(mistake, set_id, verdict, code, tmp_path)
 
 def test_a_loader_without_mistakes_and_tensors_are_accepted(source):
     torch = pytest.importorskip("torch")
-    data = made_copies.loader(32, ("fog", "brightness"), (1, 4))
-    data["fog/4"] = [(torch.from_numpy(i.copy()).permute(2, 0, 1).float() / 255, label) for i, label in data["fog/4"]]
+    data = made_copies.loader(32, ("brightness",), (1, 4))
+    data["brightness/4"] = [
+        (torch.from_numpy(image.copy()).permute(2, 0, 1).float() / 255, label) for image, label in data["brightness/4"]
+    ]
     audit = corruptset.audit(data, source)
     assert audit.good
 
@@ -176,9 +177,9 @@ def test_a_tree_of_jpegs_and_what_was_done_to_it(photographs, tmp_path):
 
 
 def test_an_export_of_corruptset_has_its_own_draws(photographs, tmp_path):
-    build = corruptset.build("imagenet-c", photographs, tmp_path / "built", sets=["fog/2", "snow/5"], progress=False)
+    build = corruptset.build("imagenet-c", photographs, tmp_path / "built", sets=["fog/2"], progress=False)
     audit = corruptset.audit(build.directory, photographs)
-    assert verdicts(audit) == {"fog/2": "same_pixels", "snow/5": "same_pixels"}
+    assert verdicts(audit) == {"fog/2": "same_pixels"}
     assert audit.good
 
 
@@ -191,57 +192,6 @@ def test_the_defect_of_tiny_imagenet_c_is_known(tmp_path):
     audit = corruptset.audit(tmp_path / "Tiny-ImageNet-C")
     assert "known_defect" in codes(audit.sets["frost/1"])
     assert "8206060" in next(f.text for f in audit.sets["frost/1"].findings if f.code == "known_defect")
-
-
-def test_folders_that_are_no_dataset_get_one_sentence(tmp_path):
-    with pytest.raises(SourceError, match="It is empty"):
-        corruptset.audit(tmp_path)
-    (tmp_path / "letters").mkdir()
-    (tmp_path / "letters" / "a.txt").write_text("no image")
-    with pytest.raises(SourceError, match="No corrupted dataset was recognised"):
-        corruptset.audit(tmp_path)
-    with pytest.raises(SourceError, match="does not exist"):
-        corruptset.audit(tmp_path / "absent")
-
-
-def test_pickled_arrays_are_not_run(tmp_path):
-    class Runs:
-        def __reduce__(self):
-            return (open, (str(tmp_path / "ran"), "w"))
-
-    np.save(tmp_path / "fog.npy", np.array([Runs()], dtype=object), allow_pickle=True)
-    with pytest.raises(SourceError, match="cannot be read as an array"):
-        corruptset.audit(tmp_path)
-    (tmp_path / "fog.npy").write_bytes(pickle.dumps(Runs()))
-    with pytest.raises(SourceError, match="cannot be read as an array"):
-        corruptset.audit(tmp_path)
-    assert not (tmp_path / "ran").exists()
-
-
-def test_links_out_of_the_folder_are_not_followed(photographs, tmp_path):
-    made_copies.write_tree(tmp_path / "elsewhere", ("fog",), (1,))
-    copy = made_copies.write_tree(tmp_path / "copy", ("brightness",), (1,))
-    (copy / "fog").symlink_to(tmp_path / "elsewhere" / "fog")
-    assert list(corruptset.audit(copy).sets) == ["brightness/1"]
-
-
-def test_arrays_of_other_shapes_and_unreadable_images_are_findings(cifar, source, photographs, tmp_path):
-    copy = shutil.copytree(cifar, tmp_path / "copy")
-    np.save(copy / "fog.npy", np.zeros((5, 32), np.uint8))
-    np.save(copy / "brightness.npy", np.load(copy / "brightness.npy")[:-1])
-    audit = corruptset.audit(copy, source, sets=["brightness", "motion_blur/1"])
-    assert {finding.code for finding in audit.findings} >= {"unreadable_images", "missing_images"}
-    tree = made_copies.write_tree(tmp_path / "tree", ("brightness",), (1,))
-    next(tree.rglob("val_0002.JPEG")).write_bytes(b"not an image")
-    audited = corruptset.audit(tree, photographs).sets["brightness/1"]
-    assert (audited.verdict, codes(audited)) == ("same_pixels", ["unreadable_images"])
-
-
-def test_grey_images_are_a_finding(source):
-    images = made_copies.corrupted(32, "brightness", 1)
-    grey = [(np.asarray(Image.fromarray(image).convert("L").convert("RGB")), i % 4) for i, image in enumerate(images)]
-    audited = corruptset.audit({"brightness/1": grey}, source).sets["brightness/1"]
-    assert "The images are grey" in " ".join(finding.text for finding in audited.findings)
 
 
 def test_archives_are_identified_without_unpacking(tmp_path, monkeypatch):
@@ -258,13 +208,37 @@ def test_archives_are_identified_without_unpacking(tmp_path, monkeypatch):
     assert (audit.archive, audit.benchmark, audit.good) == ("blur.tar of ImageNet-C (a record)", "imagenet-c", True)
 
 
-def test_arguments_that_do_not_fit_are_refused(cifar):
-    with pytest.raises(ParameterError, match="expected at least 2"):
-        corruptset.audit(cifar, samples=1)
-    with pytest.raises(ParameterError, match="no published benchmark 'imagenet'"):
-        corruptset.audit(cifar, benchmark="imagenet")
-    with pytest.raises(ParameterError, match="No set is called"):
-        corruptset.audit(cifar, sets=["snow/*"])
+@pytest.mark.parametrize("layout", ["arrays", "JPEG files"])
+def test_uncorrupted_sets_are_found_without_a_source(layout, cifar, tmp_path):
+    if layout == "arrays":
+        copy = shutil.copytree(cifar, tmp_path / "copy")
+        rows = np.load(copy / "fog.npy")
+        rows[: made_copies.COUNT] = made_copies.photographs(32)
+        np.save(copy / "fog.npy", rows)
+    else:
+        copy = made_copies.write_tree(tmp_path / "copy", ("brightness", "spatter"), (1, 2))
+        for i, image in enumerate(made_copies.photographs(made_copies.LARGE)):
+            path = copy / "fog" / "1" / f"n0000000{i % 4}" / f"val_{i:04d}.JPEG"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            Image.fromarray(image).save(path, quality=85)
+    found = verdicts(corruptset.audit(copy))
+    assert found.pop("fog/1") == "clean"
+    assert set(found.values()) == {"not_checked"}
+
+
+def test_a_set_that_equals_the_clean_set_is_found_without_a_source(tmp_path):
+    data = made_copies.loader(32, ("fog", "snow"), (3,))
+    data["clean"] = [(image, i % 4) for i, image in enumerate(made_copies.photographs(32))]
+    data["snow/3"] = data["clean"]
+    audit = corruptset.audit(data)
+    assert verdicts(audit) == {"fog/3": "not_checked", "snow/3": "clean", "clean": "not_checked"}
+    assert codes(audit.sets["snow/3"]) == ["missing_images", "duplicate_set"]
+
+
+@pytest.mark.ci
+def test_workers_give_the_same_result(cifar, source):
+    alone = corruptset.audit(cifar, source)
+    assert corruptset.audit(cifar, source, jobs=2).as_json() == alone.as_json()
 
 
 def test_the_result_is_json(cifar, source):

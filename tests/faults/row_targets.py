@@ -18,7 +18,7 @@ from mutating import mutate
 from target import RGB, Target
 
 from corruptset.generate.sources.source import BadSample, open_source
-from corruptset.generate.sources.tarred import list_tar
+from corruptset.generate.sources.tar_archives import list_tar
 
 
 class TarFolder(Target):

@@ -26,7 +26,7 @@ from PIL import Image
 
 import corruptset
 from corruptset.errors import CorruptsetError, SourceError
-from corruptset.generate.sources import tarred
+from corruptset.generate.sources import tar_archives
 from corruptset.generate.sources.check import check
 from corruptset.generate.sources.source import open_source
 from corruptset.manifests.verify.ladder import verify_directory
@@ -64,7 +64,7 @@ def test_a_picture_of_a_hundred_megapixels_is_listed_without_its_pixels_being_de
 
 def test_a_gzipped_file_that_expands_a_thousandfold(tmp_path, monkeypatch):
     """The limit is lowered here: to expand eight gigabytes takes half a minute."""
-    monkeypatch.setattr(tarred, "MOST_BYTES", 8 << 20)
+    monkeypatch.setattr(tar_archives, "MAX_EXPANDED_BYTES", 8 << 20)
     head = struct.pack(">IIII", 0x803, 1 << 20, 28, 28)
     (tmp_path / "m").mkdir()
     (tmp_path / "m/t10k-images-idx3-ubyte.gz").write_bytes(gzip.compress(head + bytes(64 << 20), 1))

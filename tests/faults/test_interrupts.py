@@ -40,10 +40,10 @@ def resumed(out):
 @pytest.mark.parametrize(
     ("number", "times", "group"),
     [
-        (signal.SIGINT, 6, True),
-        pytest.param(signal.SIGINT, 1, True, marks=pytest.mark.ci),
+        pytest.param(signal.SIGINT, 1, True, marks=pytest.mark.long),
+        pytest.param(signal.SIGINT, 6, True, marks=pytest.mark.ci),
         pytest.param(signal.SIGTERM, 1, False, marks=pytest.mark.ci),
-        pytest.param(signal.SIGHUP, 6, True, marks=pytest.mark.ci),
+        pytest.param(signal.SIGHUP, 6, True, marks=pytest.mark.long),
     ],
 )
 def test_a_build_that_is_interrupted_while_workers_start_resumes(tmp_path, digest, number, times, group):

@@ -202,7 +202,7 @@ def test_images_with_an_orientation_are_counted(recipe, tmp_path):
         for row, data in enumerate(files):
             file["images"][row] = data
         file["labels"] = [0, 0, 1]
-    said = "Images with an EXIF orientation: 1 of {} that were checked ({})."
+    expected = "1 of {} checked images have an EXIF orientation ({})."
     for source, count, name in (
         (f"tree:{root}", 3, "a/phone.jpg"),
         (f"folder:{root}", 4, "a/phone.jpg"),
@@ -215,7 +215,7 @@ def test_images_with_an_orientation_are_counted(recipe, tmp_path):
         job = corruptset.build(recipe, source, out, part=(0, 1), **options)
         done = corruptset.build(recipe, source, out, finish=True, **options)
         for notes in (planned.notes, job.notes, done.notes):
-            assert [note for note in notes if note.startswith(said.format(count, name))], (source, notes)
+            assert [note for note in notes if note.startswith(expected.format(count, name))], (source, notes)
 
 
 def test_pngs_alone_are_a_lossless_data_set(recipe, tmp_path):

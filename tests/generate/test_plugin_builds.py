@@ -115,13 +115,13 @@ def test_a_fault_in_the_middle_of_a_build_names_the_sample(source, tmp_path):
 
 def test_a_plan_measures_what_a_slow_corruption_takes(source, tmp_path):
     seconds = []
-    for name, pause in (("short", 0.1), ("long", 0.4)):
+    for name, pause in (("short", 0.0), ("long", 0.1)):
         body = f"__import__('time').sleep({pause} * len(images)); return 255 - images"
         (tmp_path / f"{name}.py").write_text(HEAD + function(name, body, ", deterministic=True"))
         recipe = layouts.write_recipe(tmp_path, more=CHAIN.format(name))
         planned = corruptset.plan(recipe, source, plugins=[tmp_path / f"{name}.py"], jobs=1, any_shape=True)
         seconds.append(planned.seconds)
-    assert seconds[1] - seconds[0] == pytest.approx(0.3 * planned.samples, rel=0.5)
+    assert seconds[1] - seconds[0] == pytest.approx(0.1 * planned.samples, rel=0.5)
 
 
 def test_a_recipe_names_what_cannot_be_loaded_with_its_other_mistakes(tmp_path):

@@ -130,7 +130,7 @@ def stream(
         name = f"baseline_{table.baseline:g}_transition+speed_{table.speed}_seed_{seed}"
         directory = place.directory = Path(out, spec.folder, name)
         with Workers(spec.workers) as workers:
-            found = check(spec.source, spec.selected, workers=workers, judge=spec.size_problem)
+            found = check(spec.source, spec.selected, workers=workers, check_size=spec.size_problem)
             build = spec.checked(found)
             places = range(table.length)
             steps = places[:: table.speed]

@@ -56,5 +56,5 @@ def test_the_card_warns_of_classes_before_others_that_have_no_image(shared):
         card = (built / "README.md").read_text("utf-8")
         assert (lacking in card) == warned, chosen
         (built / "README.md").unlink()
-        assert corruptset.verify(built, repair=True, source=f"folder:{shared.crops(classes=4, each=1)}").ok
+        assert corruptset.verify(built, repair=True, source=f"folder:{shared.crops(classes=4, each=1)}", jobs=1).ok
         assert (built / "README.md").read_text("utf-8") == card

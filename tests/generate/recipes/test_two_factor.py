@@ -8,6 +8,7 @@ from itertools import permutations
 from typing import Any
 
 import archives as a
+import layouts
 import numpy as np
 import pytest
 from own_recipes import recipe as own_recipe
@@ -140,8 +141,10 @@ def test_imagenet_c_in_pairs():
     assert [s.id for s in with_severities(sides, [3]).resolve().sets] == ["fog-3+snow-3", "snow-3+fog-3"]
 
 
-def test_photographs_of_several_sizes_need_folders():
+def test_images_of_several_sizes_need_folders(tmp_path):
     """The recipe keeps the source's sizes, and an HDF5 array holds images of one size."""
+    for side in (32, 40):
+        layouts.write_crops(tmp_path / str(side), classes=1, each=1, side=side)
     with pytest.raises(BuildError, match="Use --storage folder"):
-        plan("two-factor-69", "sample", samples=3, jobs=1)
-    assert plan("two-factor-69", "sample", samples=3, jobs=1, storage="folder").storage == "folder"
+        plan("two-factor-69", f"folder:{tmp_path}", jobs=1, any_shape=True)
+    assert plan("two-factor-69", f"folder:{tmp_path}", jobs=1, any_shape=True, storage="folder").storage == "folder"

@@ -200,7 +200,7 @@ def test_a_size_that_the_preprocessing_cannot_take_is_listed(tmp_path):
     put(tmp_path, "a/1.jpg")
     put(tmp_path, "a/sliver.png", data=encoded(np.zeros((8, 40_000), np.uint8)))
     source = open_source(f"folder:{tmp_path}")
-    found = check(source, source.samples, judge=ResizeCrop(kind="resize-crop", resize=256, crop=224).problem)
+    found = check(source, source.samples, check_size=ResizeCrop(kind="resize-crop", resize=256, crop=224).problem)
     assert [s.id for s, *_ in found.good] == ["a/1"]
     assert "40000x8" in dict(found.bad)["a/sliver.png"]
 
@@ -212,7 +212,7 @@ def test_a_check_is_in_the_order_of_the_source(tmp_path, jobs):
     source, seen = open_source(f"folder:{tmp_path}"), []
     bad = {s.path for s in source.samples if int(s.id[3:]) % 17 == 0}
     with Workers(jobs) as workers:
-        found = check(source, source.samples, workers=workers, worth_workers_s=-1, seen=seen.append)
+        found = check(source, source.samples, workers=workers, min_seconds_for_workers=-1, on_checked=seen.append)
         assert [s for s, *_ in found.good] == [s for s in source.samples if s.path not in bad]
         assert [path for path, _ in found.bad] == [s.path for s in source.samples if s.path in bad]
         assert (seen[-1], workers.count) == (count, 0 if jobs == 1 else 2)

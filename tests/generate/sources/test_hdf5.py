@@ -41,7 +41,7 @@ def write(path, form="plain"):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_rows_are_those_of_the_file_in_whatever_order(tmp_path, monkeypatch, form):
-    monkeypatch.setattr(shards, "MOST_AHEAD", 8)
+    monkeypatch.setattr(shards, "MAX_ROWS_AHEAD", 8)
     stored = [a.jpeg(image) if form == "encoded" else image.tobytes() for image in IMAGES]
     images = [decode(data) for data in stored] if form == "encoded" else IMAGES
     sha256s = ["sha256:" + hashlib.sha256(data).hexdigest() for data in stored]

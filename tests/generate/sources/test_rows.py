@@ -114,8 +114,8 @@ def test_the_plan_counts_the_rows_that_each_worker_holds(tmp_path):
     images, labels = a.crops(40)
     a.tar(tmp_path / "x.tar.gz", a.ten_python((images, labels)), "w:gz")
     source = open_source(f"cifar10:{tmp_path}/x.tar.gz")
-    assert source.held_bytes == images.nbytes
+    assert source.memory_bytes == images.nbytes
     asked = {"sets": ["contrast/1"], "samples": 8, "jobs": 1}
     more = plan("cifar10-c", source, **asked).memory_per_worker
-    source.held_bytes = 0
+    source.memory_bytes = 0
     assert more == plan("cifar10-c", source, **asked).memory_per_worker + images.nbytes

@@ -82,7 +82,7 @@ def test_names_of_sources(tmp_path):
         "sample:x": "takes no path",
     }.items():
         a.refuses(text, said)
-    assert all(s.about in a.refuses("x", "is not a source") for s in SCHEMES.values())
+    assert all(s.help in a.refuses("x", "is not a source") for s in SCHEMES.values())
     a.refuses("sample", "no option --labels", labels=tmp_path / "x.csv")
     (tmp_path / "val.zip").write_bytes(b"PK\x05\x06" + bytes(18))
     for scheme in ("folder", "imagenet", "cifar10", "tree", "mnist"):
@@ -93,7 +93,7 @@ def test_names_of_sources(tmp_path):
 def test_the_page_has_every_scheme_option_suffix_and_limit():
     for name, scheme in SCHEMES.items():
         assert f"`{name}:" in PAGE or f"`{name}`" in PAGE
-        assert all(f"--{option}" in PAGE for option in scheme.takes)
+        assert all(f"--{option}" in PAGE for option in scheme.options)
     assert set(re.findall(r"`([a-z0-9]+):[A-Z]", PAGE)) <= set(SCHEMES)
     words = set(re.findall(r"[\w$@+]+", PAGE.lower()))
     for known in (image_listing.IMAGE_SUFFIXES, image_listing.DOCUMENT_SUFFIXES, image_listing.DOCUMENT_NAMES):

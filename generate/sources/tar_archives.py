@@ -15,11 +15,11 @@ from ...errors import SourceError
 from ...files import open_regular, reason
 from ...manifests.disk.tar_members import tar_members
 from .decoding import MAX_FILE_BYTES, TOO_LARGE
-from .source import MemberPlace, Note
+from .source import MemberLocation, Note
 
-PIECE = 1 << 20
+READ_BYTES = 1 << 20
 """Bytes per read. The size that a file states is not trusted."""
-MOST_BYTES = 1 << 30
+MAX_EXPANDED_BYTES = 1 << 30
 """Limit on the bytes of a file that is read completely, and of an expanded gzipped tar. The images of EMNIST have 547
 million bytes, and CIFAR has 190 million.
 """
@@ -27,14 +27,14 @@ MAX_PADDING = 16 << 20
 """Limit on the zeros after an archive, in bytes. GNU tar pads to 10 kB, and the blocks of tapes have some megabytes. An
 interrupted download that reserved its space leaves more.
 """
-MAX_JOINED = 8
+MAX_CONCATENATED = 8
 """Limit on concatenated archives in a gzipped file, where seeking back means expanding it from the beginning."""
 GZIP = b"\x1f\x8b"
-Stamp = tuple[int, int, int]
+FileVersion = tuple[int, int, int]
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[None]:
+def reading_errors(path: Path) -> Iterator[None]:
     """Convert errors of reading a file into a `SourceError`."""
     try:
         yield
@@ -53,34 +53,34 @@ def reading(path: Path) -> Iterator[None]:
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[BinaryIO, bool]]:
     """Open a file, expanding it if it is gzipped, and return whether it is gzipped."""
-    with reading(path), open_regular(path) as file:
+    with reading_errors(path), open_regular(path) as file:
         zipped = file.peek(2).startswith(GZIP)
         yield cast(BinaryIO, gzip.GzipFile(fileobj=file) if zipped else file), zipped
 
 
-def read_whole(path: Path) -> bytearray:
+def read_expanded(path: Path) -> bytearray:
     """Return the content of a file, expanded if it is gzipped."""
     data = bytearray()
     with _opened(path) as (file, _):
-        while len(data) <= MOST_BYTES and (piece := file.read(PIECE)):
+        while len(data) <= MAX_EXPANDED_BYTES and (piece := file.read(READ_BYTES)):
             data += piece
-    if len(data) > MOST_BYTES:
-        raise SourceError(f"{path} has more than {MOST_BYTES:,} bytes, so it is not the expected file.")
+    if len(data) > MAX_EXPANDED_BYTES:
+        raise SourceError(f"{path} has more than {MAX_EXPANDED_BYTES:,} bytes, so it is not the expected file.")
     return data
 
 
-def stamp(path: Path) -> Stamp:
+def file_version(path: Path) -> FileVersion:
     """Return the inode, size and modification time of a file, which show whether it has changed."""
     status = path.stat()
     return status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def read_place(path: Path, place: MemberPlace) -> bytes:
+def read_member(path: Path, location: MemberLocation) -> bytes:
     """Return the bytes of a member of a tar, or raise `SourceError`."""
-    with reading(path), open_regular(path) as file:
-        file.seek(place.offset)
-        data = file.read(place.size)
-    if missing := place.size - len(data):
+    with reading_errors(path), open_regular(path) as file:
+        file.seek(location.offset)
+        data = file.read(location.size)
+    if missing := location.size - len(data):
         raise SourceError(f"{path} is truncated: {missing:,} bytes are missing. Download it again.")
     return data
 
@@ -88,7 +88,7 @@ def read_place(path: Path, place: MemberPlace) -> bytes:
 class TarListing(NamedTuple):
     """The members of a tar. Names have no ``.`` and no empty components."""
 
-    files: dict[str, MemberPlace]
+    files: dict[str, MemberLocation]
     """Path in the tar -> offset and size of the file."""
     notes: list[Note]
     """Members that are not read: names that lead out of the archive, links, devices."""
@@ -110,8 +110,8 @@ def list_tar(path: Path) -> TarListing:
     for member, _ in _members(path, zipped=False):
         parts = [part for part in member.name.split("/") if part not in ("", ".")]
         name = "/" * member.name.startswith("/") + "/".join(parts)
-        problem = OUTSIDE if leads_out(name) else TWICE if name in found.files else _problem(member)
-        if not leads_out(name):
+        problem = ESCAPING_NAME if escapes_archive(name) else DUPLICATE if name in found.files else _problem(member)
+        if not escapes_archive(name):
             above = parts if member.isdir() else parts[:-1]
             found.folders.update("/".join(above[:depth]) for depth in range(1, min(len(above), 2) + 1))
         if problem is not None:
@@ -119,17 +119,17 @@ def list_tar(path: Path) -> TarListing:
             if member.issym():
                 found.links.add(name)
         elif not member.isdir():
-            found.files[name] = MemberPlace(member.offset_data, member.size)
+            found.files[name] = MemberLocation(member.offset_data, member.size)
     return found
 
 
-def leads_out(name: str) -> bool:
+def escapes_archive(name: str) -> bool:
     """Return whether the name of a member leads out of the folder that an archive is unpacked into."""
     return name.startswith("/") or ".." in name.split("/")
 
 
-TWICE = "is in the archive twice: create the archive again with only one of them"
-OUTSIDE = "has a name that leads out of the archive: create the archive again with plain relative names"
+DUPLICATE = "is in the archive twice: create the archive again with only one of them"
+ESCAPING_NAME = "has a name that leads out of the archive: create the archive again with plain relative names"
 
 
 def _problem(member: tarfile.TarInfo) -> str | None:
@@ -138,7 +138,9 @@ def _problem(member: tarfile.TarInfo) -> str | None:
     return TOO_LARGE if member.size > MAX_FILE_BYTES else None
 
 
-def named_files(path: Path, wanted: Container[str], *places: str) -> tuple[list[str], dict[str, bytes | bytearray]]:
+def read_named_files(
+    path: Path, wanted: Container[str], *patterns: str
+) -> tuple[list[str], dict[str, bytes | bytearray]]:
     """Return the names of the files in a tar or folder, and the contents of the wanted ones.
 
     Raises
@@ -148,12 +150,12 @@ def named_files(path: Path, wanted: Container[str], *places: str) -> tuple[list[
     """
     files: dict[str, bytes | bytearray] = {}
     if path.is_dir():
-        found = [file for place in places for file in sorted(path.glob(place)) if file.is_file()]
+        found = [file for location in patterns for file in sorted(path.glob(location)) if file.is_file()]
         names = [file.name for file in found]
-        files = {file.name: read_whole(file) for file in found if file.name in wanted}
+        files = {file.name: read_expanded(file) for file in found if file.name in wanted}
     else:
         names = []
-        with reading(path):
+        with reading_errors(path):
             for member, archive in _members(path):
                 name = member.name.rpartition("/")[2]
                 names.append(name)
@@ -170,7 +172,7 @@ def _members(path: Path, zipped: bool = True) -> Iterator[tuple[tarfile.TarInfo,
 
     Concatenated archives (``cat a.tar b.tar``) are read to the end, as ``tar --ignore-zeros`` reads them.
     """
-    if not tarfile_like(path):
+    if not looks_like_tar(path):
         raise SourceError(f"{path} is not a tar archive. Expected a .tar or .tar.gz as it was downloaded.")
     with _opened(path) as (archive, is_zipped):
         if is_zipped and not zipped:
@@ -178,23 +180,23 @@ def _members(path: Path, zipped: bool = True) -> Iterator[tuple[tarfile.TarInfo,
                 f"{path} is gzipped, but images are read without unpacking the archive, which needs an uncompressed "
                 f"tar. Decompress it first: gunzip {path.name}"
             )
-        most = MOST_BYTES if is_zipped else path.stat().st_size
+        limit = MAX_EXPANDED_BYTES if is_zipped else path.stat().st_size
         start: int | None = 0
-        for joined in count():
+        for number in count():
             if start is None:
                 break
-            if is_zipped and joined >= MAX_JOINED:
-                raise SourceError(f"{path} has more than {MAX_JOINED} archives. Unpack it, and give its folder.")
+            if is_zipped and number >= MAX_CONCATENATED:
+                raise SourceError(f"{path} has more than {MAX_CONCATENATED} archives. Unpack it, and give its folder.")
             archive.seek(start)
             for member in tar_members(archive):
-                if member.offset_data + member.size > most:
+                if member.offset_data + member.size > limit:
                     problem = f"is truncated: {member.name} is not complete"
                     if is_zipped:
-                        problem = f"expands to more than {most:,} bytes"
+                        problem = f"expands to more than {limit:,} bytes"
                     raise SourceError(f"{path} {problem}. Download it again.")
                 yield member, archive
             start = _next_archive(archive, path)
-        archive.seek(most)  # reads a gzipped file to its end, where its checksums are compared
+        archive.seek(limit)  # reads a gzipped file to its end, where its checksums are compared
 
 
 def _next_archive(archive: BinaryIO, path: Path) -> int | None:
@@ -219,8 +221,8 @@ def _next_archive(archive: BinaryIO, path: Path) -> int | None:
     )
 
 
-def tarfile_like(path: Path) -> bool:
+def looks_like_tar(path: Path) -> bool:
     """Return whether a file begins like a tar, a gzipped file or an empty tar."""
-    with reading(path), open_regular(path) as file:
+    with reading_errors(path), open_regular(path) as file:
         header = file.read(tarfile.BLOCKSIZE)
     return header.startswith(GZIP) or header[257:262] == b"ustar" or (header != b"" and not header.strip(b"\0"))

@@ -12,7 +12,7 @@ import pytest
 from corruptset.errors import SourceError
 from corruptset.generate.build import build
 from corruptset.generate.sources.source import open_source
-from corruptset.generate.sources.tarred import list_tar, named_files
+from corruptset.generate.sources.tar_archives import list_tar, read_named_files
 
 PICTURES = {f"{c}/{i}.jpg": a.jpeg(a.crops(3, i)[0][i]) for c in ("cat", "dog", "ant") for i in range(3)}
 
@@ -137,10 +137,10 @@ def test_what_follows_a_tar(tmp_path):
     a.refuses(f"folder:{tmp_path / 'bad.tar'}", "has more than 16 MiB of zeros .* an interrupted download")
     (tmp_path / "x.tar.gz").write_bytes(a.zipped(joined(tmp_path, {"a": b"x"}) * 9))
     with pytest.raises(SourceError, match="has more than 8 archives"):
-        named_files(tmp_path / "x.tar.gz", ())
+        read_named_files(tmp_path / "x.tar.gz", ())
     (tmp_path / "x.tar.gz").write_bytes(a.zipped(whole + bytes(17 << 20)))
     with pytest.raises(SourceError, match="has more than 16 MiB of zeros"):
-        named_files(tmp_path / "x.tar.gz", ())
+        read_named_files(tmp_path / "x.tar.gz", ())
 
 
 def test_a_second_tar_whose_header_leads_back_ends_the_listing(tmp_path):
@@ -187,4 +187,4 @@ def test_headers_that_lie_about_sizes(tmp_path):
         for name, content in (("x.tar.gz", a.zipped(data)), ("x.tar", data)):
             (tmp_path / name).write_bytes(content)
             with pytest.raises(SourceError, match=said if name.endswith("gz") else r"damaged|truncated"):
-                named_files(tmp_path / name, ())
+                read_named_files(tmp_path / name, ())

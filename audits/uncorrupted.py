@@ -1,0 +1,84 @@
+"""Detect uncorrupted images without a source, by what sets of the same images predict for each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..corruptions.registry import Images
+from .hypotheses import hypothesis_of
+from .searches import mismatch
+from .set_images import SetImages
+from .storage import ARRAY, Steps, after
+
+REFERENCES = tuple((name, severity) for name in ("brightness", "contrast") for severity in (1, 2))
+"""The sets that show whether others are clean: corruptions without random draws that hide no detail."""
+_LEAST_SHARED = 2
+_ROUNDING = 0.3
+"""The mean square difference that different versions of libraries cause at most."""
+_TOLERANCE = 1.3
+"""The largest ratio of the found difference to the one that JPEG compression causes.
+
+It is about 1 for clean images. For the weakest corruption, spatter at severity 1, it is 1.6 or more.
+"""
+_SHIFT = 4
+"""The shift in pixels that moves images off the grid of JPEG's blocks."""
+
+
+def uncorrupted(read: SetImages, clean: SetImages | None, references: Sequence[SetImages], calibration: str) -> bool:
+    """Return whether the images of a set are clean.
+
+    They are clean if they are equal to the images of the set ``clean``, or if corrupting them gives the images of a
+    reference set. Corrupted images fail the second test, because the corruption would be applied on top of their own.
+
+    Parameters
+    ----------
+    read : SetImages
+        The images of the set.
+    clean : SetImages or None
+        The images of the set ``clean``, if the data has it.
+    references : sequence of SetImages
+        Images of the sets in `REFERENCES` that the data has.
+    calibration : str
+        The calibration of the benchmark.
+    """
+    if clean is not None:
+        own, theirs = _shared(read, clean)
+        if len(own) >= _LEAST_SHARED and mismatch(own, theirs) <= _ROUNDING:
+            return True
+    return any(_predicts(read, reference, calibration) for reference in references if reference.found is not read.found)
+
+
+def _predicts(read: SetImages, reference: SetImages, calibration: str) -> bool:
+    """Return whether corrupting the images of a set gives the images of a reference set."""
+    expected = hypothesis_of(str(reference.found.corruption), reference.found.severity, calibration)
+    own, theirs = _shared(read, reference)
+    if expected is None or len(own) < _LEAST_SHARED or own.shape != theirs.shape:
+        return False
+    own_steps, steps = _steps(read), _steps(reference)
+
+    def corrupted(images: Images) -> Images:
+        return after(expected.images(images, [""] * len(images)), steps)
+
+    # The clean images before compression are unknown. Shifted images are compressed anew and show its effect.
+    shifted = np.roll(own, (_SHIFT, _SHIFT), axis=(1, 2))
+    caused = mismatch(corrupted(after(shifted, own_steps)), corrupted(shifted))
+    return mismatch(corrupted(own), theirs) <= _TOLERANCE * caused + _ROUNDING
+
+
+def _steps(read: SetImages) -> Steps:
+    step = (read.encoding or ARRAY).step
+    return () if step is None else (step,)
+
+
+def _shared(first: SetImages, second: SetImages) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """Return the images of two sets that have the same names or rows, in the same order."""
+    nothing = np.empty((0, 1, 1, 1), np.uint8)
+    if first.images is None or second.images is None or first.images.shape[1:] != second.images.shape[1:]:
+        return nothing, nothing
+    places = {second.found.keys[index]: number for number, index in enumerate(second.indices)}
+    keys = [first.found.keys[index] for index in first.indices]
+    pairs = [(number, places[key]) for number, key in enumerate(keys) if key in places]
+    return first.images[[i for i, _ in pairs]], second.images[[j for _, j in pairs]]
