@@ -64,7 +64,10 @@ def _splits(images: list[str]) -> list[str]:
 def _tiny_imagenet_advice(path: Path) -> str:
     """Return how to read Tiny ImageNet's validation images, as the end of a message."""
     if path.is_file():
-        return f"its images are in one folder, and {TINY} has their classes. Use tiny-imagenet:PATH with the published zip."
+        return (
+            f"its images are in one folder, and {TINY} has their classes. Use the source tiny-imagenet with the zip "
+            "that Stanford publishes."
+        )
     dataset = path.parent if (path / TINY).is_file() else path.parent.parent
     return (
         f"its images are in one folder, and {TINY} has their classes. Use the source tiny-imagenet with the folder of "

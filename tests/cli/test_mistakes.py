@@ -91,7 +91,7 @@ MISTAKES = {
 
 @pytest.mark.parametrize("line", MISTAKES)
 def test_a_mistake_leaves_with_two_and_says_what_was_expected(run, line):
-    done = run.refused(MISTAKES[line], line)
+    done = run.fails(MISTAKES[line], line)
     assert done.out == ""
     assert "Value error" not in done.err
     said = [one for one in done.err.splitlines() if one and not re.match("Usage: |Try |[╭╰ ]", one)]
@@ -101,12 +101,12 @@ def test_a_mistake_leaves_with_two_and_says_what_was_expected(run, line):
 def test_a_link_to_itself_is_no_place(run, built, tmp_path):
     (tmp_path / "loop").symlink_to("loop")
     for line in ("build imagenet-c --sets contrast/1", f"pack {built}", f"export imagefolder {built}"):
-        run.refused("loop is ", line, "--out", "loop")
+        run.fails("loop is ", line, "--out", "loop")
 
 
 def test_list_names_everything(run):
-    text = run.ok("list").out
-    corruptions = run.ok("list --json").json["corruptions"]
+    text = run.succeeds("list").out
+    corruptions = run.succeeds("list --json").json["corruptions"]
     assert [row["name"] for row in corruptions] == list(corruption_names())
     for row in corruptions:
         assert row["name"] in text
@@ -122,23 +122,23 @@ def test_list_names_everything(run):
     assert [row["name"] for row in corruptions if not row["preserves_geometry"]] == [
         name for name, line in shown.items() if line.rstrip().endswith("moves")
     ]
-    recipes = {r["name"]: r for r in run.ok("list recipes --json").json["recipes"]}
+    recipes = {r["name"]: r for r in run.succeeds("list recipes --json").json["recipes"]}
     assert (recipes["imagenet-c"]["sets"], recipes["imagenet-c"]["images"]) == (76, 3_800_000)
     assert recipes["image-degrade-30"]["images"] is None
-    assert [r["side"] for r in run.ok("list calibrations --json").json["calibrations"]] == [224, 299, 64, 32, 28]
+    assert [r["side"] for r in run.succeeds("list calibrations --json").json["calibrations"]] == [224, 299, 64, 32, 28]
 
 
 def test_show_prints_documentation_tables_and_reference(run):
-    text = run.ok("show motion_blur").out
+    text = run.succeeds("show motion_blur").out
     for wanted in ("motion_blur", "angle_deg", "Calibration cifar", "radius", "sigma", "Reference"):
         assert wanted in text
-    assert run.ok("show motion_blur --json").json["tables"]["imagenet"]["5"] == {"radius": 20.0, "sigma": 15.0}
-    assert run.ok("show imagenet-d --json").json["recipe"]["name"] == "imagenet-c"
-    assert run.ok("show cifar --json").json["side"] == 32
+    assert run.succeeds("show motion_blur --json").json["tables"]["imagenet"]["5"] == {"radius": 20.0, "sigma": 15.0}
+    assert run.succeeds("show imagenet-d --json").json["recipe"]["name"] == "imagenet-c"
+    assert run.succeeds("show cifar --json").json["side"] == 32
 
 
 @pytest.mark.ci
 def test_a_scheduler_that_cannot_be_reached_is_named(run):
     """With Dask installed, which raises errors of its own for these."""
     address = "tls://127.0.0.1:1"
-    run.refused(f"No Dask scheduler answers at {address}", "build imagenet-c --scheduler", address)
+    run.fails(f"No Dask scheduler answers at {address}", "build imagenet-c --scheduler", address)

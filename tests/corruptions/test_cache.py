@@ -19,7 +19,7 @@ import checkout
 import numpy as np
 import pytest
 from commands import COMMAND
-from package_copies import ROOMS, copy_package
+from package_copies import PACKAGES, copy_package
 
 import corruptset
 from corruptset.corruptions.cache import KERNEL_SOURCES, cache_root, kernel_folder, sources_digest, warn_if_unusable
@@ -152,8 +152,8 @@ def test_two_virtual_environments_of_a_user_compile_once(tmp_path):
 
 def test_every_file_with_kernels_is_part_of_the_digest():
     """Otherwise an edit of it would leave the old machine code in use."""
-    rooms = ("api/", *(f"{room}/" for room in ROOMS))
-    files = [name for name in checkout.files() if name.startswith(rooms) and name.endswith(".py")]
+    rooms = ("api/", *(f"{room}/" for room in PACKAGES))
+    files = [name for name in checkout.checkout_files() if name.startswith(rooms) and name.endswith(".py")]
     with_kernels = [name for name in files if "kernels import" in (checkout.ROOT / name).read_text("utf-8")]
     assert len(with_kernels) > 20
     assert [name for name in with_kernels if not name.startswith(KERNEL_SOURCES)] == []

@@ -14,9 +14,9 @@ from PIL import Image
 import corruptset
 from corruptset.compat import imagecorruptions
 from corruptset.errors import ImageError
-from pictures import painted
+from example_images import synthetic_image
 
-PHOTO = painted(40, 56)
+PHOTO = synthetic_image(40, 56)
 CHANGED = corruptset.corrupt(PHOTO, "gaussian_noise", severity=3)
 
 

@@ -19,7 +19,7 @@ from corruptset.corruptions.index import FAMILIES, MODULES
 from corruptset.corruptions.registry import corruption_names, family_of, get_corruption
 from corruptset.generate.recipes.recipe import load_recipe
 from corruptset.generate.recipes.recipe_files import recipe_names
-from pictures import painted
+from example_images import synthetic_image
 
 
 def test_the_index_names_the_module_of_every_declared_corruption():
@@ -72,7 +72,7 @@ def test_roles_and_the_gallery_are_those_of_what_is_published():
 @pytest.mark.long
 @pytest.mark.parametrize("name", shipped("imagenet").rows)
 def test_24_megapixels(name):
-    large = np.tile(painted(500, 750), (8, 8, 1))
+    large = np.tile(synthetic_image(500, 750), (8, 8, 1))
     for scale in ("none", "side"):
         out = corruptset.corrupt(large, name, severity=3, scale=scale)
         assert (out.shape, out.dtype) == (large.shape, np.uint8)

@@ -5,7 +5,7 @@ import shutil
 
 import numpy as np
 import pytest
-from layouts import write_crops
+from small_builds import write_crops
 
 import corruptset
 from corruptset.errors import BuildError, CorruptsetError, MachineError, UnknownCorruption

@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 import pytest
-from plugin_files import HEAD, TABLE, function, without_plugins, write_blinds
+from plugin_files import HEAD, TABLE, function_source, without_plugins, write_blinds
 
 import corruptset
 from corruptset.corruptions.registry import corruption_names
@@ -51,8 +51,8 @@ SHIFTED = (
     "@corruption(revision=1, reference='x', parameters=(Parameter('by', int, {}),), deterministic=True, tables='.')\n"
     "def {}(images, keys, *, by):\n    {}\n"
 )
-WRONG = {name: (before + function(name, body), said) for name, (before, body, said) in DRAWN.items()}
-WRONG |= {name: (function(name, body, ", deterministic=True"), [said]) for name, (body, said) in FIXED.items()}
+WRONG = {name: (before + function_source(name, body), said) for name, (before, body, said) in DRAWN.items()}
+WRONG |= {name: (function_source(name, body, ", deterministic=True"), [said]) for name, (body, said) in FIXED.items()}
 WRONG["alike"] = (SHIFTED.format("0, 9", "alike", "return 255 - images"), ["makes the same at alike-1 and at alike-2"])
 
 
@@ -98,7 +98,7 @@ def test_parameters_are_in_the_middle_unless_they_are_given_and_a_large_image_is
     with without_plugins(), pytest.raises(ParameterError, match=r"its parameter 'by' no bounds: give it \(--param\)"):
         corruptset.check_corruption("shifted", plugins=[tmp_path / "open.py"], large=False)
     body = "assert images.size < 10**7, 'too large'\n    return 255 - images"
-    (tmp_path / "large.py").write_text(HEAD + function("small", body, ", deterministic=True"))
+    (tmp_path / "large.py").write_text(HEAD + function_source("small", body, ", deterministic=True"))
     (failure,) = corruptset.check_corruption("small", plugins=[tmp_path / "large.py"]).failures
     assert failure == "small raised AssertionError: too large (large.py, line 5), at 4000x6000 with 3 channels."
 

@@ -6,9 +6,9 @@ import re
 import shutil
 
 import pytest
-from damage import edit_lines, edit_manifest, found
+from damage import edit_lines, edit_manifest, verify_problems
 from PIL import Image
-from slow_regions import PHOTOS, write_recipe
+from reference_regions import PHOTOS, write_recipe
 
 import corruptset
 from corruptset.errors import BuildError, SourceError, VerificationError
@@ -82,7 +82,7 @@ def test_records_that_do_not_fit_are_found(made, table, tmp_path):
         # images are of no matter: only records are copied
         root = shutil.copytree(good, tmp_path / str(number), ignore=shutil.ignore_patterns("images", "hdf5"))
         edit_lines(root / f"{name}.jsonl", lambda rows: rows.__delitem__(at) if change is None else change(rows[at]))  # noqa: B023
-        assert any(detail in p.detail for p in found(root)), (detail, found(root))
+        assert any(detail in p.detail for p in verify_problems(root)), (detail, verify_problems(root))
 
 
 def test_regions_of_a_manifest_that_no_build_has(made, photos, tmp_path):
@@ -91,4 +91,4 @@ def test_regions_of_a_manifest_that_no_build_has(made, photos, tmp_path):
     with pytest.raises(VerificationError, match="No build has the regions of the manifest's recipe"):
         corruptset.verify(root, rederive=1, source=f"folder:{photos}", jobs=1)
     edit_manifest(root, lambda m: m["recipe"]["regions"].update(fit="resize", store="rows"), reseal=True)
-    assert any("stored as 'rows'" in p.detail for p in found(root))
+    assert any("stored as 'rows'" in p.detail for p in verify_problems(root))

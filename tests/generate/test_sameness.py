@@ -50,9 +50,9 @@ def test_stored_images_are_what_corrupt_makes(lossless, small_sets):
 
 
 def test_container_and_encoding_are_outside_the_digest(whole, lossless):
-    shared = digests(lossless)
-    assert shared.pop("clean")
-    assert shared == digests(whole)
+    shared_data = digests(lossless)
+    assert shared_data.pop("clean")
+    assert shared_data == digests(whole)
 
 
 def test_seed_and_coupling_change_the_noise_alone(small_recipe, whole, tmp_path):

@@ -11,7 +11,7 @@ import pytest
 from corruptset_pairs.pictures import candidates
 from corruptset_pairs.sheet import Sheet, pairs_sheet
 from corruptset_pairs.study_records import StudyKey, Trial
-from slow_regions import small_images, write_recipe, write_rows
+from reference_regions import small_images, write_recipe, write_rows
 
 import corruptset
 from corruptset.errors import StudyError

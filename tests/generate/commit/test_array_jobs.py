@@ -7,9 +7,9 @@ import os
 import random
 import re
 
-import layouts
 import pytest
-from layouts import files_of
+import small_builds
+from small_builds import read_files
 
 import corruptset
 from corruptset.errors import BuildError, IncompleteBuild, Interrupted, MissingParts, SourceError
@@ -20,8 +20,8 @@ SETS = ["contrast/*", "brightness/*"]
 
 
 @pytest.mark.parametrize("sink", [{"storage": "folder"}, {"storage": "hdf5"}])
-def test_seven_jobs_in_any_order_make_what_one_process_makes(make, shared, sink):
-    options = {"sets": SETS, "metrics": 8, "recipe": shared.recipe(), **sink}
+def test_seven_jobs_in_any_order_make_what_one_process_makes(make, shared_data, sink):
+    options = {"sets": SETS, "metrics": 8, "recipe": shared_data.recipe(), **sink}
     whole = make("whole", **options)
     order = list(range(7))
     random.Random(str(sink)).shuffle(order)
@@ -38,7 +38,7 @@ def test_seven_jobs_in_any_order_make_what_one_process_makes(make, shared, sink)
     assert finished.images == 0
     assert sum(one.images for one in made) == sum(s.count for s in finished.manifest.sets)
     assert all(one.parts == one.made > 0 for one in made)
-    assert files_of(finished.directory) == files_of(whole.directory)
+    assert read_files(finished.directory) == read_files(whole.directory)
     assert {s.metrics.images for s in finished.manifest.sets} == {8}  # of both runs
     late = make(part=(1, 7), **options)
     assert (late.parts, late.images) == (0, 0)
@@ -52,7 +52,7 @@ def test_an_extension_and_a_resume_are_shared_too(make, stopped, whole, monkeypa
     more["extend"] = root
     stopped(1, sets=["brightness/*"], **more)
     made = [make(part=(i, 3), **more) for i in (2, 0, 1)]
-    assert files_of(make(finish=True, **more).directory) == whole()
+    assert read_files(make(finish=True, **more).directory) == whole()
     assert sum(one.images for one in made) == 7 * 10 - 5 * 8  # a run of five sets stood
 
 
@@ -64,7 +64,7 @@ def test_arrays_of_several_sizes_and_a_build_of_the_rest(make, whole):
     assert (caught.value.of, caught.value.jobs) == (5, (1, 2, 3))
     make(part=(2, 5))
     # all that is left, as after any stop
-    assert files_of(make().directory) == whole()
+    assert read_files(make().directory) == whole()
 
 
 def test_what_is_no_job_of_the_same_build_is_refused_by_name(make, tmp_path):
@@ -117,7 +117,7 @@ def test_jobs_of_other_sets_wait_for_those_at_work_and_are_refused(make, whole, 
         make(part=(1, 2), sets=["contrast/*"])
     make(part=(0, 2))
     make(part=(1, 2))
-    assert files_of(make(finish=True).directory) == whole()
+    assert read_files(make(finish=True).directory) == whole()
 
 
 def test_a_part_that_another_job_has_made_meanwhile_is_not_touched(make, tmp_path, monkeypatch):
@@ -143,7 +143,11 @@ def test_a_part_that_another_job_has_made_meanwhile_is_not_touched(make, tmp_pat
 
 
 def test_an_array_checks_the_source_once_and_notices_what_changes_afterwards(recipe, tmp_path, monkeypatch):
-    source, looked_at, real = layouts.write_crops(tmp_path / "source", classes=3, each=4), list[str](), array_jobs.check
+    source, looked_at, real = (
+        small_builds.write_crops(tmp_path / "source", classes=3, each=4),
+        list[str](),
+        array_jobs.check,
+    )
     bad = source / "01_class/im.2.png"
     good = bad.read_bytes()
 
@@ -167,7 +171,7 @@ def test_an_array_checks_the_source_once_and_notices_what_changes_afterwards(rec
     assert sorted(looked_at) == sorted(p.relative_to(source).as_posix() for p in source.glob("*/*"))
     finished = make("skipped", finish=True, skip_bad=True)
     assert [e.path for e in finished.manifest.excluded] == ["01_class/im.2.png"]
-    assert files_of(finished.directory) == files_of(whole.directory)
+    assert read_files(finished.directory) == read_files(whole.directory)
     bad.write_bytes(good)  # mended: what was found before counts no more
     make("out", part=(0, 2))
     looked_at.clear()

@@ -12,7 +12,7 @@ SETS = ["contrast/*", "brightness/*"]
 
 def test_everything_is_on_disk_before_what_speaks_for_it(
     make,
-    shared,
+    shared_data,
     tmp_path,
     monkeypatch,
 ):
@@ -42,7 +42,7 @@ def test_everything_is_on_disk_before_what_speaks_for_it(
 
     monkeypatch.setattr(os, "fsync", fsync)
     monkeypatch.setattr(os, "replace", replace)
-    root = make(sets=SETS, recipe=shared.recipe(), storage="hdf5").directory
+    root = make(sets=SETS, recipe=shared_data.recipe(), storage="hdf5").directory
     assert unnamed == {}
     assert len(sidecars) == len(set(sidecars)) > 1
     rows = {os.fspath(p) for p in root.rglob("*") if p.suffix in (".h5", ".jsonl")}

@@ -94,14 +94,13 @@ def test_lines_of_a_sheet():
     assert [bool(line.heads) for line in sheet_rows(pictures)] == [True, False]
 
 
-def test_the_sheets_of_large_recipes_are_bounded_and_whole():
-    for recipe, least in (("two-factor-imagenet-c", 100), ("image-degrade-30", 128)):
-        pictures = {one.id: flat(7, 224, 224) for one in load_recipe(recipe).resolve().sets}
-        cells = [cell for line in sheet_rows(pictures) for _, cell in line.cells if cell is not None]
-        assert len(cells) == len(pictures.keys() - {"clean"}), recipe
-        sheet = np.asarray(Image.open(io.BytesIO(contact_sheet(pictures, clean=flat(9, 224, 224), title=recipe))))
-        assert sheet.shape[0] * sheet.shape[1] <= MAX_PIXELS, recipe
-        assert (sheet == 9).all(axis=2).sum() >= least**2, recipe
+def test_the_sheet_of_a_large_recipe_is_bounded_and_whole():
+    pictures = {one.id: flat(7, 224, 224) for one in load_recipe("image-degrade-30").resolve().sets}
+    cells = [cell for line in sheet_rows(pictures) for _, cell in line.cells if cell is not None]
+    assert len(cells) == len(pictures.keys() - {"clean"})
+    sheet = np.asarray(Image.open(io.BytesIO(contact_sheet(pictures, clean=flat(9, 224, 224), title="large"))))
+    assert sheet.shape[0] * sheet.shape[1] <= MAX_PIXELS
+    assert (sheet == 9).all(axis=2).sum() >= 128**2
     drawn, again, another = (contact_sheet({"fog/1": flat(7)}, clean=flat(9), title=title) for title in "aab")
     assert drawn == again != another
 

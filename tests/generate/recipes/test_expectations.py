@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from own_recipes import HEAD, mistakes
+from custom_recipes import HEAD, recipe_errors
 
 from corruptset.generate.pixels.preprocessing import SurrogateInput
 from corruptset.generate.recipes.recipe import load_recipe
@@ -17,7 +17,7 @@ def test_mistakes_in_what_a_recipe_expects():
         ("sizes = [[32, 4]]", "expects, sizes, item 1, item 2: Input should be greater than or equal to 8 (given: 4)"),
         ('channels = "gray"', "expects, channels: Input should be 'rgb' or 'grey' (given: 'gray')"),
     ):
-        assert mistakes(f"{HEAD}[expects]\n{expects}\n[[sets]]\nclean = true\n") == [f"  {said}"]
+        assert recipe_errors(f"{HEAD}[expects]\n{expects}\n[[sets]]\nclean = true\n") == [f"  {said}"]
 
 
 def test_every_shipped_recipe_says_what_images_it_is_made_for():

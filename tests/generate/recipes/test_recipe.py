@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from own_recipes import HEAD
+from custom_recipes import HEAD
 
 from corruptset.errors import RecipeError
 from corruptset.generate.pixels.encoding import JpegEncoding, PngEncoding

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from own_recipes import HEAD, mistakes, recipe
+from custom_recipes import HEAD, parse_sets, recipe_errors
 
 from corruptset.generate.recipes.recipe import load_recipe
 from corruptset.generate.recipes.region_table import RegionTable
@@ -54,18 +54,18 @@ def test_mistakes_are_named():
             "regions: sides: 33 do not fit on the 32 pixels of the canvas",
         ),
     ):
-        (found,) = mistakes(f"{REGION_HEAD}{CLEAN}[regions]\n{regions}\n")
+        (found,) = recipe_errors(f"{REGION_HEAD}{CLEAN}[regions]\n{regions}\n")
         assert found.strip() == line
     several = "[regions]\nsides = [2]\nout = 0\nblock = 1\n[[sets]]\ncorruptions = ['fogg']\n"
-    assert len(mistakes(f"{REGION_HEAD}{several}")) == 4
-    assert mistakes(f"{REGION_HEAD}{CLEAN}[regions]\nsides = [12, 12]\ncanvas = 32\n")[0].count(";") == 2
-    lines = mistakes(f"{HEAD}{CLEAN}[regions]\nsides = [12]\nout = 32\n")
+    assert len(recipe_errors(f"{REGION_HEAD}{several}")) == 4
+    assert recipe_errors(f"{REGION_HEAD}{CLEAN}[regions]\nsides = [12, 12]\ncanvas = 32\n")[0].count(";") == 2
+    lines = recipe_errors(f"{HEAD}{CLEAN}[regions]\nsides = [12]\nout = 32\n")
     assert "has [regions] and [preprocessing]; leave [preprocessing] out" in lines[0]
 
 
 def test_preprocessing_follows_from_regions():
     resized, padded, embedded = (
-        recipe(CLEAN + f"[regions]\n{text}", REGION_HEAD).preprocessing.as_json()
+        parse_sets(CLEAN + f"[regions]\n{text}", REGION_HEAD).preprocessing.as_json()
         for text in (
             'sides = [12]\nout = 32\ninterpolation = "box"\nchannels = "keep"',
             'sides = [12]\nout = 32\nfit = "pad"',

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from own_recipes import HEAD, NAMED, mistakes, recipe
+from custom_recipes import HEAD, NAMED_STAGES, parse_sets, recipe_errors
 
 import corruptset
 from corruptset.corruptions.stages import chain_keys
@@ -14,7 +14,7 @@ from corruptset.errors import RecipeError
 def made(*entries, own=""):
     """Return the sets of a recipe; entries begin with ``first`` where they are pairs."""
     tables = (f"[[{'pairs' if entry.startswith('first') else 'sets'}]]\n{entry}\n" for entry in entries)
-    return recipe(own + "".join(tables)).resolve().sets
+    return parse_sets(own + "".join(tables)).resolve().sets
 
 
 def ids(*entries, own=""):
@@ -27,7 +27,7 @@ def test_levels_and_stages_of_ones_own():
     assert [(t.level, t.severity) for t in specs[3].stages] == [(30, None), (None, 2)]
     assert ids('corruptions = ["fade_black"]\nlevels = [5, 10]') == ["fade_black/05", "fade_black/10"]
     chains = ('chain = ["gn010"]', 'chain = ["dark", "gn010"]\naliases = ["D G"]', 'chain = ["fog-1", "gn010"]')
-    specs = made(*chains, own=NAMED)
+    specs = made(*chains, own=NAMED_STAGES)
     assert [s.id for s in specs] == ["gn010", "dark+gn010", "fog-1+gn010"]
     assert specs[1].aliases == ("D G",)
     assert dict(specs[0].stages[0].parameters) == {"sigma": 0.1}
@@ -44,7 +44,7 @@ def test_pairs_in_both_orders_and_in_the_given_one():
     assert ids(given) == ["fog-1+contrast-5", "fog-2+contrast-5"]
     levels = 'first = ["black_lines"]\nsecond = ["fade_black"]\nlevels = [1]\nsecond_levels = [2]\norders = "given"'
     assert ids(levels) == ["black_lines-01+fade_black-02"]
-    own = made('first = ["gn010"]\nsecond = ["fade_black"]\nlevels = [2]\nrole = "train"', own=NAMED)
+    own = made('first = ["gn010"]\nsecond = ["fade_black"]\nlevels = [2]\nrole = "train"', own=NAMED_STAGES)
     assert {(s.id, s.role) for s in own} == {("gn010+fade_black-02", "train"), ("fade_black-02+gn010", "train")}
     assert ids('first = ["fog", "snow"]\nsecond = ["fog", "snow"]\nseverities = [1]\nsame = false')[0] == "fog-1+snow-1"
 
@@ -61,7 +61,7 @@ def test_severity_0_and_level_0_are_the_clean_images():
         "fog-2+snow-2": (),
         "snow-2+fog-2": (),
     }
-    named = made('first = ["gn010"]\nsecond = ["fog"]\nseverities = [0, 1]\norders = "given"', own=NAMED)
+    named = made('first = ["gn010"]\nsecond = ["fog"]\nseverities = [0, 1]\norders = "given"', own=NAMED_STAGES)
     assert [(s.id, s.aliases) for s in named] == [("gn010", ("gn010+fog-0",)), ("gn010+fog-1", ())]
 
 
@@ -140,7 +140,7 @@ def test_mistakes_in_sets():
         (f'{pairs}first = ["fog-1+fog-2"]\nsecond = ["fog"]\n', "'fog-1+fog-2' is not one stage"),
         (f'{pairs}first = ["fog"]\nsecond = ["snow"]\norders = "bth"\n', "orders: Input should be 'both' or"),
         (f'{pairs}first = ["fog"]\nsecond = ["fog"]\nsame = false\nseverities = [1]\n', "[[pairs]] leave no set"),
-        (f'{NAMED}{pairs}first = ["gn01"]\nsecond = ["fog"]\n', "Did you mean 'gn010'"),
+        (f'{NAMED_STAGES}{pairs}first = ["gn01"]\nsecond = ["fog"]\n', "Did you mean 'gn010'"),
         (f'[stages.fog]\ncorruption = "fog"\n{clean}', "[stages] fog: is also the name of a corruption"),
         (f'[stages.fog-3]\ncorruption = "fog"\nseverity = 2\n{clean}', "is that of another chain"),
         (f'[stages.a]\ncorruption = "fgo"\n{clean}', "[stages] a, corruption: there is no corruption 'fgo'"),
@@ -159,7 +159,7 @@ def test_mistakes_in_sets():
         (f'{sets}chain = ["{"+".join(["contrast-1"] * 17)}"]\n', "1: The chain has 17 stages; expected at most 16."),
         ("", "the recipe has neither [[sets]] nor [[pairs]]"),
     ):
-        lines = mistakes(HEAD + text)
+        lines = recipe_errors(HEAD + text)
         assert len(lines) == len(said), lines
         assert all(part in line for part, line in zip(said, lines, strict=True)), lines
 
@@ -190,7 +190,7 @@ def test_more_than_20000_sets_are_refused_with_their_number_before_they_are_made
         ("", f"[[pairs]]\nfirst = {['fog'] * 9000}\nsecond = {['snow'] * 9000}\n", "4,050,000,000"),
         ("", f"[[sets]]\ncorruptions = {['fog'] * 900}\nseverities = {severities}\n", "360,900"),
     ):
-        assert mistakes(HEAD + tables + entry) == [
+        assert recipe_errors(HEAD + tables + entry) == [
             f"  it has {count} sets, and a recipe has at most 20,000. Name fewer corruptions or severities, or divide "
             "the sets among several recipes"
         ]

@@ -7,11 +7,11 @@ from collections import Counter
 from itertools import permutations
 from typing import Any
 
-import archives as a
-import layouts
 import numpy as np
 import pytest
-from own_recipes import recipe as own_recipe
+import small_builds
+import source_archives as a
+from custom_recipes import parse_sets as own_recipe
 
 import corruptset
 from corruptset.corruptions.stages import parse_chain
@@ -29,7 +29,7 @@ OPTIONS: dict[str, Any] = {"jobs": 1, "storage": "hdf5", "metrics": 0}
 def crops(tmp_path_factory):
     """Crops of photographs in the form of CIFAR-10's test batch, a few more than are taken."""
     root = tmp_path_factory.mktemp("cifar")
-    a.tar(root / "cifar-10-python.tar.gz", a.ten_python(a.crops(COUNT + 20)), "w:gz")
+    a.write_tar(root / "cifar-10-python.tar.gz", a.cifar10_python(a.random_crops(COUNT + 20)), "w:gz")
     return f"cifar10:{root / 'cifar-10-python.tar.gz'}"
 
 
@@ -105,16 +105,16 @@ def test_a_part_of_the_69_is_the_same_alone(built, crops, tmp_path):
     # fewer samples are the same images
     made = build("two-factor-69", crops, tmp_path / "few", samples=10, sets=["sp010+ga020"], **OPTIONS)
     few, rows = corruptset.open(made.directory), {s.id: s.index for s in data.samples}
-    shared = [s for s in few.samples if s.id in rows]
-    assert shared
-    for sample in shared:
+    shared_data = [s for s in few.samples if s.id in rows]
+    assert shared_data
+    for sample in shared_data:
         assert np.array_equal(few["sp010+ga020"].image(sample.index), data["sp010+ga020"].image(rows[sample.id]))
 
 
 def test_training_samples_must_not_be_test_samples(built, tmp_path):
-    test, own = a.crops(COUNT + 20), a.crops(16, seed=5)
+    test, own = a.random_crops(COUNT + 20), a.random_crops(16, seed=5)
     train = [tuple(np.concatenate([mine[:4], others]) for mine, others in zip(test, own, strict=True))]
-    a.tar(tmp_path / "cifar-10-python.tar.gz", a.ten_python(a.crops(20, seed=6), train), "w:gz")
+    a.write_tar(tmp_path / "cifar-10-python.tar.gz", a.cifar10_python(a.random_crops(20, seed=6), train), "w:gz")
     training = f"cifar10:{tmp_path / 'cifar-10-python.tar.gz'}"
     options = {"split": "train", "disjoint_from": str(built.directory), "jobs": 1}
     with pytest.raises(BuildError) as error:
@@ -144,7 +144,7 @@ def test_imagenet_c_in_pairs():
 def test_images_of_several_sizes_need_folders(tmp_path):
     """The recipe keeps the source's sizes, and an HDF5 array holds images of one size."""
     for side in (32, 40):
-        layouts.write_crops(tmp_path / str(side), classes=1, each=1, side=side)
+        small_builds.write_crops(tmp_path / str(side), classes=1, each=1, side=side)
     with pytest.raises(BuildError, match="Use --storage folder"):
         plan("two-factor-69", f"folder:{tmp_path}", jobs=1, any_shape=True)
     assert plan("two-factor-69", f"folder:{tmp_path}", jobs=1, any_shape=True, storage="folder").storage == "folder"

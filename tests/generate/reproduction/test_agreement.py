@@ -7,13 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import archives
-import layouts
 import numpy as np
 import pytest
-from damage import redigest, swap_classes
+import small_builds
+import source_archives
+from damage import swap_classes, update_digest
 from PIL import Image
-from remade import other_revision, photos
+from regenerated import changed_revision, write_photos
 
 import corruptset
 from corruptset.errors import SourceError, VerificationError
@@ -49,7 +49,7 @@ def textures(folder: Path, levels: dict[str, int]) -> Path:
 
 def test_another_source_other_code_and_other_textures(tmp_path: Path) -> None:
     (tmp_path / "frosty.toml").write_text(RECIPE)
-    source, own = photos(tmp_path / "photos", each=1), textures(tmp_path / "own", {"a": 200, "b": 220})
+    source, own = write_photos(tmp_path / "photos", each=1), textures(tmp_path / "own", {"a": 200, "b": 220})
     options: dict[str, Any] = {"jobs": 1, "metrics": 0, "storage": "folder", "frost_textures": own, "page": False}
     built = build(tmp_path / "frosty.toml", source, tmp_path / "one", **options)
     root, out = built.directory, tmp_path / "two"
@@ -66,7 +66,7 @@ def test_another_source_other_code_and_other_textures(tmp_path: Path) -> None:
             assert sorted(root.rglob("*")) == left
             assert not out.exists()
 
-    with other_revision():
+    with changed_revision():
         refused(VerificationError, "contrast: revision 2 here, 1 in the data set")
     # which texture an image gets depends on their number and order: one too many, or renamed, is as wrong as another
     for others in ({"a": 200, "b": 221}, {"a": 200}, {"a": 200, "b": 220, "c": 240}, {"b": 200, "a": 220}):
@@ -91,24 +91,27 @@ def made(recipe: str | Path, source: str, out: Path) -> Built:
 
 
 def cifar(root: Path) -> str:
-    return f"cifar10:{archives.write(root / 'cifar', archives.ten_python(archives.crops(4)))}/cifar-10-batches-py"
+    files = source_archives.cifar10_python(source_archives.random_crops(4))
+    return f"cifar10:{source_archives.write_files(root / 'cifar', files)}/cifar-10-batches-py"
 
 
 @pytest.mark.parametrize(("scheme", "field"), [("folder", "name"), ("folder", "folder"), ("cifar10", "name")])
-def test_class_names_that_changed_places(shared: layouts.Shared, tmp_path: Path, scheme: str, field: str) -> None:
+def test_class_names_that_changed_places(
+    shared_data: small_builds.SharedData, tmp_path: Path, scheme: str, field: str
+) -> None:
     """Class names are part of a benchmark: the digest covers them, and the source is asked for them."""
     recipe: str | Path
     recipe, source = "cifar10-c", cifar(tmp_path)
     if scheme == "folder":
-        recipe = shared.recipe(more="[[sets]]\nclean = true\n")
-        source = f"folder:{shared.crops(classes=3, each=1)}"
+        recipe = shared_data.recipe(more="[[sets]]\nclean = true\n")
+        source = f"folder:{shared_data.crops(classes=3, each=1)}"
     root = made(recipe, source, tmp_path / "out").directory
     digest = corruptset.open(root).digest
     swap_classes(root, field)
     problems = corruptset.verify(root, jobs=1).problems
     assert [(p.path, p.kind) for p in problems] == [("manifest.json", "digest")]
     # where the digest is made to follow, it is another benchmark's; what speaks against it is the source
-    assert redigest(root) != digest
+    assert update_digest(root) != digest
     assert corruptset.verify(root, jobs=1).ok
     problems = corruptset.verify(root, rederive=1, source=source, jobs=1).problems
     assert [(p.path, p.kind) for p in problems] == [("manifest.json", "rederive")] * 2

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import layouts
 import pytest
+import small_builds
 from damage import flip
-from remade import photos
+from regenerated import write_photos
 
 import corruptset
 from corruptset.errors import BuildError, Interrupted, ParameterError, SourceError
@@ -178,13 +178,13 @@ def test_no_link_is_followed_and_no_folder_replaced(root: Path, tmp_path: Path) 
 
 @pytest.mark.parametrize("options", [{"per_class": 1}, {"samples": 4}, {"first": 10}], ids=str)
 def test_samples_are_chosen_again_as_they_were(
-    shared: layouts.Shared, tmp_path: Path, files: Files, options: dict[str, int]
+    shared_data: small_builds.SharedData, tmp_path: Path, files: Files, options: dict[str, int]
 ) -> None:
     """Also where an image was left out, and where the last shard has a single one."""
-    crops = layouts.write_crops(tmp_path / "crops", classes=3, each=4)
+    crops = small_builds.write_crops(tmp_path / "crops", classes=3, each=4)
     (crops / "00_class/im.1.png").write_bytes(b"no image")
     chosen: dict[str, Any] = {"sets": ["contrast/1"], "storage": "hdf5", "skip_bad": True, **options}
-    good = layouts.make(shared.recipe(), crops, tmp_path / "out", **chosen)
+    good = small_builds.build_dataset(shared_data.recipe(), crops, tmp_path / "out", **chosen)
     root = shutil.copytree(good, tmp_path / "copy")
     lost = {"samples.jsonl", some_of(root, ".h5")[-1]}
     for path in lost:
@@ -221,7 +221,7 @@ def test_what_was_mended_before_a_stop_stays(
 
 
 def test_the_source_is_only_asked_for_where_it_is_needed(small_recipe: Path, tmp_path: Path) -> None:
-    source = photos(tmp_path / "photos", each=1)
+    source = write_photos(tmp_path / "photos", each=1)
     (tmp_path / "ids").write_text("a/0\nb/0\n")
     options: dict[str, Any] = {"jobs": 1, "sets": ["gaussian_noise/1"], "ids": tmp_path / "ids"}
     root = build(small_recipe, source, tmp_path / "out", **options).directory

@@ -10,11 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import layouts
 import numpy as np
 import pytest
+import small_builds
 from PIL import Image
-from remade import packed_records, photos
+from regenerated import pack_records, write_photos
 
 import corruptset
 from corruptset.corruptions.registry import _registered
@@ -55,7 +55,7 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
 
     def pack(directory: Path, digests: str = "images") -> Path:
         if (directory, digests) not in made:
-            made[directory, digests] = packed_records(directory, tmp_path_factory.mktemp("packed"), digests)
+            made[directory, digests] = pack_records(directory, tmp_path_factory.mktemp("packed"), digests)
         return made[directory, digests]
 
     return pack
@@ -63,7 +63,7 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
 
 @pytest.fixture(scope="module")
 def stored(
-    request: pytest.FixtureRequest, shared: layouts.Shared, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest, shared_data: small_builds.SharedData, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[[str], Stored]:
     shipped: dict[str, Path] = {}
     options: dict[str, dict[str, Any]] = {
@@ -72,7 +72,7 @@ def stored(
 
     def made(kind: str) -> Stored:
         if kind in options:
-            return shared.build(**options[kind]), f"folder:{shared.crops()}"
+            return shared_data.build(**options[kind]), f"folder:{shared_data.crops()}"
         if kind not in SHIPPED:
             built: Built = request.getfixturevalue({"regions": "made", "jpeg": "whole"}.get(kind, kind))
             return built.directory, "sample" if kind == "jpeg" else f"folder:{request.getfixturevalue('photos')}"
@@ -234,7 +234,7 @@ def test_a_release_whose_cached_files_were_deleted_is_unpacked_again(
 def test_labels_are_compared_whatever_is_checked_and_images_when_they_are_read(
     small_recipe: Path, tmp_path: Path
 ) -> None:
-    source, labels = photos(tmp_path / "photos", each=1), tmp_path / "labels.csv"
+    source, labels = write_photos(tmp_path / "photos", each=1), tmp_path / "labels.csv"
     labels.write_text("file,label\na/0.png,a\nb/0.png,b\n")
     built = build(small_recipe, source, tmp_path / "one", jobs=1, sets=["contrast/1"], labels=labels).directory
     images = corruptset.open(built, source=source, labels=labels, check="never")["contrast/1"]

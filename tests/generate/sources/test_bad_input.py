@@ -10,23 +10,23 @@ import tempfile
 import unicodedata
 from pathlib import Path
 
-import archives as a
 import numpy as np
 import pytest
+import source_archives as a
 
 from corruptset.errors import SourceError
 from corruptset.generate.pixels.preprocessing import ResizeCrop
 from corruptset.generate.sources.check import BATCH, check
 from corruptset.generate.sources.source import BadSample, Sample, open_source
 from corruptset.workers import Workers
-from pictures import encoded
+from example_images import encode_image
 
 RGB = (np.arange(20 * 30 * 3).reshape(20, 30, 3) * 5 % 251).astype(np.uint8)
-JPEG, PNG = encoded(RGB, "JPEG"), encoded(RGB)
+JPEG, PNG = encode_image(RGB, "JPEG"), encode_image(RGB)
 
 
 def put(root, *paths, data=JPEG):
-    return a.write(root, dict.fromkeys(paths, data))
+    return a.write_files(root, dict.fromkeys(paths, data))
 
 
 def listed(root):
@@ -44,7 +44,7 @@ def test_everything_at_once_is_listed_at_once(tmp_path):
         "bad/truncated.jpg": (JPEG[: len(JPEG) * 2 // 3], "truncated"),
         "bad/zero.jpg": (b"", "zero bytes"),
         "bad/text.jpg": (b"<html>404 Not Found</html>", "does not have the content of an image"),
-        "bad/1x1.png": (encoded(RGB[:1, :1]), "is 1x1"),
+        "bad/1x1.png": (encode_image(RGB[:1, :1]), "is 1x1"),
         "bad/two.jpg": (JPEG, "same id as bad/two.png"),
         "bad/two.png": (PNG, "same id as bad/two.jpg"),
         "bad/case.jpg": (JPEG, "same id as bad/CASE.png"),
@@ -56,7 +56,7 @@ def test_everything_at_once_is_listed_at_once(tmp_path):
         "bad/" + "x" * 242 + ".jpg": (JPEG, "longer than"),
         "loose.jpg": (JPEG, "outside the class folders"),
     }
-    a.write(tmp_path, {path: data for path, (data, _) in files.items()})
+    a.write_files(tmp_path, {path: data for path, (data, _) in files.items()})
     with open(os.fsencode(tmp_path) + b"/bad/\xff.jpg", "wb") as file:
         file.write(JPEG)
     os.mkfifo(tmp_path / "bad/pipe.jpg")
@@ -184,7 +184,7 @@ def test_wholly_wrong_folders(tmp_path):
     (tmp_path / "void").mkdir()
     (tmp_path / "hollow/a").mkdir(parents=True)
     put(tmp_path, "flat/1.jpg", "rotten/a/bad\tname.jpg")
-    a.refuses("folder:", "needs a path")
+    a.check_refused("folder:", "needs a path")
     for path, said in {
         "missing": "does not exist",
         "flat/1.jpg": "is a file, not a folder",
@@ -193,12 +193,12 @@ def test_wholly_wrong_folders(tmp_path):
         "flat": "--labels CSV",
         "rotten": "control characters",
     }.items():
-        a.refuses(f"folder:{tmp_path / path}", said)
+        a.check_refused(f"folder:{tmp_path / path}", said)
 
 
 def test_a_size_that_the_preprocessing_cannot_take_is_listed(tmp_path):
     put(tmp_path, "a/1.jpg")
-    put(tmp_path, "a/sliver.png", data=encoded(np.zeros((8, 40_000), np.uint8)))
+    put(tmp_path, "a/sliver.png", data=encode_image(np.zeros((8, 40_000), np.uint8)))
     source = open_source(f"folder:{tmp_path}")
     found = check(source, source.samples, check_size=ResizeCrop(kind="resize-crop", resize=256, crop=224).problem)
     assert [s.id for s, *_ in found.good] == ["a/1"]
@@ -208,7 +208,7 @@ def test_a_size_that_the_preprocessing_cannot_take_is_listed(tmp_path):
 @pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.ci)])
 def test_a_check_is_in_the_order_of_the_source(tmp_path, jobs):
     count = 3 * BATCH + 8
-    a.write(tmp_path, {f"c{i % 3}/{i:03d}.jpg": b"" if i % 17 == 0 else JPEG for i in range(count)})
+    a.write_files(tmp_path, {f"c{i % 3}/{i:03d}.jpg": b"" if i % 17 == 0 else JPEG for i in range(count)})
     source, seen = open_source(f"folder:{tmp_path}"), []
     bad = {s.path for s in source.samples if int(s.id[3:]) % 17 == 0}
     with Workers(jobs) as workers:

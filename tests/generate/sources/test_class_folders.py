@@ -10,9 +10,9 @@ import tempfile
 import unicodedata
 from pathlib import Path
 
-import archives as a
 import numpy as np
 import pytest
+import source_archives as a
 
 import corruptset
 from corruptset.errors import SourceError
@@ -21,10 +21,10 @@ from corruptset.generate.exports.export import export
 from corruptset.generate.sources.check import check
 from corruptset.generate.sources.source import open_source
 from corruptset.manifests.verify.ladder import verify_directory
-from pictures import encoded
+from example_images import encode_image
 
 RGB = (np.arange(12 * 10 * 3).reshape(12, 10, 3) * 5 % 251).astype(np.uint8)
-PNG = encoded(RGB)
+PNG = encode_image(RGB)
 COMPOSED, DECOMPOSED = (unicodedata.normalize(form, "mé") for form in ("NFC", "NFD"))
 UNUSABLE = {
     "empty": ("mm/", "a class folder without an image"),
@@ -144,7 +144,7 @@ def test_a_class_of_links_in_a_tar_keeps_its_label(tmp_path, kind):
             member.type, member.linkname, member.size = kind, "b/1.png", 0
 
     files = dict.fromkeys(("b/1.png", "m/1.png", "m/2.png", "x/1.png"), PNG)
-    source = open_source(f"folder:{a.tar(tmp_path / 'x.tar', files, change=change)}")
+    source = open_source(f"folder:{a.write_tar(tmp_path / 'x.tar', files, change=change)}")
     keeps_labels(source, "no image can be used")
     assert [path for path, _ in source.notes] == ["m/", "m/1.png", "m/2.png"]
 
@@ -155,7 +155,7 @@ def test_a_class_that_is_a_link_in_a_tar_keeps_its_label(tmp_path):
             member.type, member.linkname, member.size = tarfile.SYMTYPE, "/elsewhere/m", 0
 
     files = dict.fromkeys(("b/1.png", "m", "x/1.png"), PNG)
-    keeps_labels(open_source(f"folder:{a.tar(tmp_path / 'x.tar', files, change=change)}"), "is a link")
+    keeps_labels(open_source(f"folder:{a.write_tar(tmp_path / 'x.tar', files, change=change)}"), "is a link")
 
 
 def test_wnid_folders_without_images_keep_their_labels(tmp_path):
@@ -214,8 +214,8 @@ def test_numbers_with_zeros_gaps_or_names_between_them(tmp_path):
 
 
 def test_stored_folders_of_numbers_sort_as_text(tmp_path):
-    files = {name: encoded(np.full((64, 64, 3), i, np.uint8)) for i, name in enumerate(numbered(12))}
-    root = a.write(tmp_path / "x", files)
+    files = {name: encode_image(np.full((64, 64, 3), i, np.uint8)) for i, name in enumerate(numbered(12))}
+    root = a.write_files(tmp_path / "x", files)
     built = build("tiny-imagenet-c", f"folder:{root}", tmp_path, sets=["contrast/*"], jobs=1, storage="folder")
     assert any("sorted as numbers" in note for note in built.notes)
     assert verify_directory(built.directory).ok
@@ -261,12 +261,12 @@ def test_splits_are_no_classes(tmp_path):
         )
     ):
         root = put(tmp_path / str(i), *paths)
-        said = a.refuses(f"folder:{root}", "has no class folders")
+        said = a.check_refused(f"folder:{root}", "has no class folders")
         assert f"give its folder: folder:{root}/{folder}. " in said
         if folder == "dev":
             continue  # in a tar, one folder around all is left out
         tar = in_a_tar(tmp_path / f"{i}.tar", *paths)
-        assert "extract it, and give its folder: folder:" in a.refuses(f"folder:{tar}", "has no class folders")
+        assert "extract it, and give its folder: folder:" in a.check_refused(f"folder:{tar}", "has no class folders")
     (tmp_path / "labels.csv").write_text("file,label\n" + "".join(f"{path},{i}\n" for i, path in enumerate(two)))
     assert len(open_source(f"folder:{tmp_path / '0'}", labels=tmp_path / "labels.csv").samples) == 4
     # classes that are called so
@@ -283,11 +283,11 @@ def test_the_validation_folder_of_tiny_imagenet_is_refused_with_the_source_to_us
     val = put(tmp_path / "tiny imagenet/val", *(f"images/val_{i}.JPEG" for i in range(4)))
     (val / "val_annotations.txt").write_text("val_0.JPEG\tn01443537\t0\t0\t60\t60\n")
     for root in (val, val / "images"):
-        said = a.refuses(f"folder:{root}", "Tiny ImageNet's folder val")
+        said = a.check_refused(f"folder:{root}", "Tiny ImageNet's folder val")
         assert said.endswith(f"contains wnids.txt: 'tiny-imagenet:{val.parent}'.")
     for top in ("", "val/"):
         tar = in_a_tar(tmp_path / "val.tar", "images/val_0.JPEG", "val_annotations.txt", top=top)
-        a.refuses(f"folder:{tar}", "Tiny ImageNet's folder val: .*Use tiny-imagenet:PATH with the published zip")
+        a.check_refused(f"folder:{tar}", "Tiny ImageNet's folder val: .*Use the source tiny-imagenet with the zip")
 
 
 def test_one_class_is_said(tmp_path):

@@ -12,7 +12,7 @@ from PIL import Image, ImageFile, PngImagePlugin
 
 from corruptset.generate.sources.decoding import decode
 from corruptset.generate.sources.source import BadSample
-from pictures import encoded
+from example_images import encode_image
 
 RGB = (np.arange(40 * 30 * 3, dtype=np.uint32).reshape(30, 40, 3) * 7 % 256).astype(np.uint8)
 GREY = RGB[:, :, 0].copy()
@@ -29,7 +29,7 @@ def png(width, height, depth, colour, rows):
 
 def two(kind):
     """Return a file of two pictures."""
-    return encoded(Image.fromarray(RGB), kind, save_all=True, append_images=[Image.fromarray(255 - RGB)])
+    return encode_image(Image.fromarray(RGB), kind, save_all=True, append_images=[Image.fromarray(255 - RGB)])
 
 
 BOMB = png(50_000, 50_000, 8, 2, b"")
@@ -43,37 +43,41 @@ def same(data, expected, what=None):
 
 def test_what_is_taken_by_which_rule():
     for kind in ("PNG", "BMP", "TIFF", "PPM"):
-        same(encoded(RGB, kind), RGB, kind)
-        same(encoded(GREY, kind), GREY[:, :, None], kind)
+        same(encode_image(RGB, kind), RGB, kind)
+        same(encode_image(GREY, kind), GREY[:, :, None], kind)
     exif = Image.Exif()
     exif[0x0112] = 6  # an orientation, which is ignored
     for options in ({}, {"progressive": True}, {"subsampling": 0}, {"quality": 10}, {"exif": exif}):
         for image in (RGB, GREY):
-            data = encoded(image, "JPEG", **options)
+            data = encode_image(image, "JPEG", **options)
             same(data, np.asarray(Image.open(io.BytesIO(data))).reshape(30, 40, -1), options)
     # CMYK as Pillow converts it; of a JPEG with further pictures in it, the first
-    for data in (encoded(Image.fromarray(RGB).convert("CMYK"), "JPEG"), two("MPO")):
+    for data in (encode_image(Image.fromarray(RGB).convert("CMYK"), "JPEG"), two("MPO")):
         same(data, np.asarray(Image.open(io.BytesIO(data)).convert("RGB")))
     # alpha is dropped, and the stored colour stays
-    same(encoded(np.dstack([RGB, ALPHA])), RGB)
-    same(encoded(Image.fromarray(np.dstack([GREY, ALPHA]), "LA")), GREY[:, :, None])
+    same(encode_image(np.dstack([RGB, ALPHA])), RGB)
+    same(encode_image(Image.fromarray(np.dstack([GREY, ALPHA]), "LA")), GREY[:, :, None])
     palette = Image.fromarray(GREY // 64).convert("P")
     palette.putpalette([255, 0, 0, 0, 255, 0, 0, 0, 255, 9, 8, 7])
     colours = np.array([[255, 0, 0], [0, 255, 0], [0, 0, 255], [9, 8, 7]], np.uint8)[np.asarray(palette)]
     for options in ({}, {"transparency": 0}, {"transparency": bytes([0, 60, 120, 255])}):
-        same(encoded(palette, **options), colours, options)
-    same(encoded(Image.fromarray(GREY > 100)), ((GREY > 100) * np.uint8(255))[:, :, None])
+        same(encode_image(palette, **options), colours, options)
+    same(encode_image(Image.fromarray(GREY > 100)), ((GREY > 100) * np.uint8(255))[:, :, None])
     # 16 bits: grey is scaled, not clipped; of colour the high byte is kept
     values = np.linspace(0, 65535, 30 * 40).astype(np.uint16).reshape(30, 40)
     scaled = np.floor(values / 257 + 0.5).astype(np.uint8)[:, :, None]
-    for data in (encoded(values), encoded(values, "TIFF"), b"P5 40 30 65535\n" + values.astype(">u2").tobytes()):
+    for data in (
+        encode_image(values),
+        encode_image(values, "TIFF"),
+        b"P5 40 30 65535\n" + values.astype(">u2").tobytes(),
+    ):
         same(data, scaled)
     rows = b"".join(b"\0" + row.astype(">u2").tobytes() for row in (RGB.astype(np.uint16) * 256 + 200))
     same(png(40, 30, 16, 2, rows), RGB)
 
 
 def test_what_is_listed(monkeypatch):
-    tiff = encoded(GREY.astype(np.uint16) * 16, "TIFF")
+    tiff = encode_image(GREY.astype(np.uint16) * 16, "TIFF")
 
     def tagged(tag, value, other):
         entry = struct.pack("<HHI", tag, 3, 1)
@@ -85,15 +89,15 @@ def test_what_is_listed(monkeypatch):
     for data, said in (
         (tagged(258, 16, 12), "a TIFF of other than 16 bits"),
         (tagged(262, 1, 0), "with white as 0, whose range is not known"),
-        (encoded(RGB, pnginfo=text), "save it again without its text"),
+        (encode_image(RGB, pnginfo=text), "save it again without its text"),
         *((two(kind), "contains 2 images") for kind in ("GIF", "TIFF", "WEBP", "PNG")),
-        *((encoded(Image.fromarray(GREY).convert(m), "TIFF"), f"mode {m}.*8-bit") for m in "IF"),
+        *((encode_image(Image.fromarray(GREY).convert(m), "TIFF"), f"mode {m}.*8-bit") for m in "IF"),
         (b"", "empty"),
         (b"not an image, though it is called one\n", "does not have the content of an image"),
         (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\n", "content of an image"),
         (b"\xff\xd8\xff", "(damaged|content of an image)"),
-        (encoded(np.zeros((1, 1, 3), np.uint8)), "is 1x1; both sides must have at least 8"),
-        (encoded(np.zeros((7, 100, 3), np.uint8), "JPEG"), "is 100x7"),
+        (encode_image(np.zeros((1, 1, 3), np.uint8)), "is 1x1; both sides must have at least 8"),
+        (encode_image(np.zeros((7, 100, 3), np.uint8), "JPEG"), "is 100x7"),
         (BOMB, "89,478,485 pixels that one image may have"),
     ):
         with pytest.raises(BadSample, match=said):
@@ -111,7 +115,7 @@ def test_a_jpeg_without_its_end_marker_is_refused():
     pictures += [Image.fromarray(RGB[:height, :width]) for height, width in ((30, 40), (8, 8), (17, 33))]
     for i, picture in enumerate(pictures):
         for progressive in (False, True):
-            data = encoded(picture, "JPEG", progressive=progressive, exif=preview)
+            data = encode_image(picture, "JPEG", progressive=progressive, exif=preview)
             assert data.endswith(b"\xff\xd9")
             expected = decode(data)
             for cut in (data[:-1], data[:-2], data[:-2] + bytes(64)):
@@ -123,9 +127,9 @@ def test_a_jpeg_without_its_end_marker_is_refused():
 
 
 def test_an_embedded_preview_does_not_end_its_image():
-    preview = encoded(Image.fromarray(GREY), "JPEG")
-    whole = encoded(Image.fromarray(RGB), "JPEG", exif=b"Exif\0\0" + preview)
-    same(whole, decode(encoded(Image.fromarray(RGB), "JPEG")))
+    preview = encode_image(Image.fromarray(GREY), "JPEG")
+    whole = encode_image(Image.fromarray(RGB), "JPEG", exif=b"Exif\0\0" + preview)
+    same(whole, decode(encode_image(Image.fromarray(RGB), "JPEG")))
     with pytest.raises(BadSample, match="the marker that ends a JPEG"):
         decode(whole[:-2])
 
@@ -135,7 +139,7 @@ def test_a_truncated_image_is_never_half_an_image(monkeypatch):
     monkeypatch.setattr(ImageFile, "LOAD_TRUNCATED_IMAGES", True)  # what some other library may have done
     kinds = [(kind, {}) for kind in ("JPEG", "PNG", "BMP", "GIF", "TIFF", "WEBP", "PPM")]
     for kind, options in (*kinds, ("JPEG", {"progressive": True})):
-        data = encoded(Image.fromarray(RGB).convert("P") if kind == "GIF" else RGB, kind, **options)
+        data = encode_image(Image.fromarray(RGB).convert("P") if kind == "GIF" else RGB, kind, **options)
         whole, listed = decode(data), 0
         cuts = sorted({*range(0, len(data), max(1, len(data) // 40)), *range(len(data) - 14, len(data))})
         for cut in cuts:
@@ -167,17 +171,17 @@ def test_an_orientation_is_ignored_unless_the_image_is_to_be_upright():
         exif = Image.Exif()
         exif[0x0112] = orientation
         for kind, image in (("PNG", RGB), ("PNG", GREY[..., None]), ("PNG", GREY.astype(np.uint16)[..., None])):
-            data = encoded(image[..., 0] if image.shape[2] == 1 else image, kind, exif=exif)
+            data = encode_image(image[..., 0] if image.shape[2] == 1 else image, kind, exif=exif)
             stored = np.asarray(Image.open(io.BytesIO(data)))
             pixels = decode(data)
             assert pixels.shape[:2] == stored.shape[:2]
             np.testing.assert_array_equal(decode(data, upright=True), turn(pixels), err_msg=f"{kind} {orientation}")
         for kind in ("JPEG", "WEBP"):
-            data = encoded(RGB, kind, exif=exif)
+            data = encode_image(RGB, kind, exif=exif)
             np.testing.assert_array_equal(decode(data), np.asarray(Image.open(io.BytesIO(data))))
             np.testing.assert_array_equal(decode(data, upright=True), turn(decode(data)))
         # Pillow turns a TIFF while it reads it, so there is nothing left to turn
-        tiff = encoded(RGB, "TIFF", tiffinfo={0x0112: orientation})
+        tiff = encode_image(RGB, "TIFF", tiffinfo={0x0112: orientation})
         np.testing.assert_array_equal(decode(tiff), turn(RGB))
         np.testing.assert_array_equal(decode(tiff, upright=True), turn(RGB))
 
@@ -186,10 +190,10 @@ def test_an_orientation_that_is_upright_or_damaged_changes_nothing():
     for value in (0, 1, 9, 65535):
         exif = Image.Exif()
         exif[0x0112] = value
-        data = encoded(RGB, exif=exif)
+        data = encode_image(RGB, exif=exif)
         np.testing.assert_array_equal(decode(data, upright=True), RGB)
     for damaged in (b"Exif\0\0", b"Exif\0\0MM\0*\0\0\0\x08\xff\xff", b"\xff" * 40):
-        np.testing.assert_array_equal(decode(encoded(RGB, exif=damaged), upright=True), RGB)
+        np.testing.assert_array_equal(decode(encode_image(RGB, exif=damaged), upright=True), RGB)
 
 
 def box(brand, *compatible):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import archives as a
 import pytest
+import source_archives as a
 
 from corruptset.errors import SourceError
 from corruptset.generate.sources.selection import HoldOut, recorded_hold_out, select, selection_record
 from corruptset.generate.sources.source import Sample, open_source
-from pictures import encoded, painted
+from example_images import encode_image, synthetic_image
 
 GROUPS = ["day", "night", "day", "dusk", "night", "day", "a[b]", "ab"]
 SAMPLES = [Sample(i, f"s{i}", i % 2, group=group) for i, group in enumerate(GROUPS)]
@@ -71,13 +71,13 @@ def birds(tmp_path):
     names = [f"{folder}/{i}.png" for folder in ("crow", "wren") for i in range(3)]
     rows = [f"{name},{'night' if '0' in name else 'day'}" for name in names]
     (tmp_path / "birds.csv").write_text("\n".join(["file,group", *rows]))
-    return a.write(tmp_path / "birds", dict.fromkeys(names, encoded(painted(16, 16))))
+    return a.write_files(tmp_path / "birds", dict.fromkeys(names, encode_image(synthetic_image(16, 16))))
 
 
 def test_a_csv_gives_a_folder_groups(birds):
     plain, source = open_source(f"folder:{birds}"), open_source(f"folder:{birds}", groups=birds.with_suffix(".csv"))
     assert [s.group for s in source.samples] == ["night", "day", "day"] * 2
-    assert a.facts(source) == a.facts(plain)
+    assert a.source_contents(source) == a.source_contents(plain)
     assert (source.grouping, plain.grouping, {s.group for s in plain.samples}) == ("csv", None, {None})
     # beside labels, and inside the folder
     (birds / "groups.csv").write_text("\ufefffile,group\n./crow\\0.png, late \nwren/2.png,e\u0301\n")
@@ -98,11 +98,11 @@ def test_mistakes_of_a_csv_are_listed(birds):
         "wren/1.png,a\tb": "the group 'a\\tb' has control cha",
     }
     csv.write_text("\n".join(["file,group", "crow/0.png,day", *mistakes]))
-    told = a.refuses(f"folder:{birds}", rf"The groups {csv} have 5 mistakes:", groups=csv).split("\n")
+    told = a.check_refused(f"folder:{birds}", rf"The groups {csv} have 5 mistakes:", groups=csv).split("\n")
     assert [said in line for said, line in zip(mistakes.values(), told[1:6], strict=True)] == [True] * 5
     assert told[6].endswith("the file as a path below the folder, the group a name.")
     csv.write_text("file,label\ncrow/0.png,day\n")
-    a.refuses(f"folder:{birds}", "begin with 'file,label'; expected the header line 'file,group'", groups=csv)
-    a.refuses(f"folder:{birds}", r"The groups .*nowhere.csv cannot be read", groups="nowhere.csv")
+    a.check_refused(f"folder:{birds}", "begin with 'file,label'; expected the header line 'file,group'", groups=csv)
+    a.check_refused(f"folder:{birds}", r"The groups .*nowhere.csv cannot be read", groups="nowhere.csv")
     for text in ("sample", "npy:a,b", "cifar10:x", "mnist:x", "hdf5:x"):
-        a.refuses(text, f"The source {text.partition(':')[0]} has no option --groups", groups="g.csv")
+        a.check_refused(text, f"The source {text.partition(':')[0]} has no option --groups", groups="g.csv")

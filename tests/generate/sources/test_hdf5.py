@@ -10,10 +10,10 @@ import shutil
 import subprocess
 import sys
 
-import archives as a
 import h5py
 import numpy as np
 import pytest
+import source_archives as a
 
 import corruptset
 from corruptset.generate.build import build
@@ -21,7 +21,7 @@ from corruptset.generate.sources import hdf5 as shards
 from corruptset.generate.sources.decoding import decode
 from corruptset.generate.sources.source import BadSample, open_source
 
-IMAGES, LABELS = a.crops(60)
+IMAGES, LABELS = a.random_crops(60)
 N = len(IMAGES)
 FORMS = {"plain": {}, "compressed": {"chunks": (7, 32, 32, 3), "compression": "gzip"}, "encoded": {}}
 
@@ -33,7 +33,7 @@ def write(path, form="plain"):
         if form == "encoded":
             rows = file.create_dataset("images", (N,), h5py.vlen_dtype(np.uint8))
             for i, image in enumerate(IMAGES):
-                rows[i] = np.frombuffer(a.jpeg(image), np.uint8)
+                rows[i] = np.frombuffer(a.jpeg_bytes(image), np.uint8)
         else:
             file.create_dataset("images", data=IMAGES, **FORMS[form])
     return f"hdf5:{path}"
@@ -42,11 +42,11 @@ def write(path, form="plain"):
 @pytest.mark.parametrize("form", FORMS)
 def test_rows_are_those_of_the_file_in_whatever_order(tmp_path, monkeypatch, form):
     monkeypatch.setattr(shards, "MAX_ROWS_AHEAD", 8)
-    stored = [a.jpeg(image) if form == "encoded" else image.tobytes() for image in IMAGES]
+    stored = [a.jpeg_bytes(image) if form == "encoded" else image.tobytes() for image in IMAGES]
     images = [decode(data) for data in stored] if form == "encoded" else IMAGES
     sha256s = ["sha256:" + hashlib.sha256(data).hexdigest() for data in stored]
     source = pickle.loads(pickle.dumps(open_source(write(tmp_path / "x.h5", form))))
-    assert a.facts(source) == [(f"data/{i}", int(LABELS[i]), None, sha256s[i]) for i in range(N)]
+    assert a.source_contents(source) == [(f"data/{i}", int(LABELS[i]), None, sha256s[i]) for i in range(N)]
     opened, really = [], shards._opened
     monkeypatch.setattr(shards, "_opened", lambda path: opened.append(path) or really(path))
     for order in (range(N), range(N)[::-1], range(0, N, 3)):
@@ -119,16 +119,16 @@ def test_files_that_are_refused(tmp_path):
         (None, None, r"contains no dataset 'images'. It has .*floats.*: name one with --images"),
         ("good", "nothing", "name one with --labels"),
     ):
-        a.refuses(path, said, images=images, labels=labels)
+        a.check_refused(path, said, images=images, labels=labels)
     grey = open_source(path, images="deep/packed", labels="deep/y")
     assert np.array_equal(grey.load(grey.samples[11]).image, IMAGES[11, :, :, :1])
     assert [s.label for s in grey.samples] == LABELS[::-1].tolist()
     whole = (tmp_path / "other.h5").read_bytes()
     for content in (b"", b"images,labels", whole[: len(whole) // 2]):
         (tmp_path / "bad.h5").write_bytes(content)
-        a.refuses(f"hdf5:{tmp_path}/bad.h5", r"is not an HDF5 file, or a damaged one .*Copy it again")
-    a.refuses(f"hdf5:{tmp_path}/no.h5", "does not exist")
-    a.refuses(f"hdf5:{tmp_path}", "is a folder")
+        a.check_refused(f"hdf5:{tmp_path}/bad.h5", r"is not an HDF5 file, or a damaged one .*Copy it again")
+    a.check_refused(f"hdf5:{tmp_path}/no.h5", "does not exist")
+    a.check_refused(f"hdf5:{tmp_path}", "is a folder")
 
 
 WITH_FILTERS = """
@@ -153,7 +153,7 @@ def test_filters_of_hdf5plugin_are_named_and_used_where_it_is_installed(tmp_path
         for file, name in FILTERS.items():
             of = "labels" if file == "LZ4" else "images"
             said = rf"{of} is compressed with the HDF5 filter {re.escape(name)}, .* pip install hdf5plugin"
-            message = a.refuses(f"hdf5:{tmp_path / file}.h5", said)
+            message = a.check_refused(f"hdf5:{tmp_path / file}.h5", said)
             assert "\n" not in str(message)
     for file in FILTERS:
         source = open_source(f"hdf5:{tmp_path / file}.h5")
@@ -169,12 +169,12 @@ def test_filters_of_hdf5plugin_are_named_and_used_where_it_is_installed(tmp_path
             (0,) * 4, b"x" * 99
         )
         file["labels"] = LABELS
-    a.refuses(f"hdf5:{tmp_path / 'own.h5'}", r"filter lzo \(305\), which is not installed.*h5repack -f GZIP=4")
+    a.check_refused(f"hdf5:{tmp_path / 'own.h5'}", r"filter lzo \(305\), which is not installed.*h5repack -f GZIP=4")
 
 
 def test_a_shard_of_ones_own_keeps_its_ids(tmp_path, whole):
     """A build's second shard begins with row 0, which is another sample."""
-    rows = a.write(tmp_path / "ten", a.ten_python((IMAGES[:12], LABELS[:12])))
+    rows = a.write_files(tmp_path / "ten", a.cifar10_python((IMAGES[:12], LABELS[:12])))
     options = {"storage": "hdf5", "metrics": 0, "jobs": 1, "page": False}
     made = build("cifar10-c", f"cifar10:{rows}", tmp_path, sets=["contrast/2"], **options)
     first, second = sorted((made.directory / "hdf5/contrast").iterdir())
@@ -193,15 +193,15 @@ def test_a_shard_of_ones_own_keeps_its_ids(tmp_path, whole):
     named = open_source(f"hdf5:{second}", labels="labels", images="images")
     assert [(s.id, s.label) for s in named.samples] == [(f"data/{i}", s.label) for i, s in enumerate(source.samples)]
     shutil.copy(second, tmp_path / "alone.h5")
-    a.refuses(f"hdf5:{tmp_path / 'alone.h5'}", r"has no manifest\.json")
+    a.check_refused(f"hdf5:{tmp_path / 'alone.h5'}", r"has no manifest\.json")
     # labels or numbers of others: the shard was changed, or another build's put in its place
     with h5py.File(second, "r+") as f:
         f["labels"][0] = (f["labels"][0] + 1) % 10
-    a.refuses(f"hdf5:{second}", r"does not belong to the build in .*, because its labels differ")
+    a.check_refused(f"hdf5:{second}", r"does not belong to the build in .*, because its labels differ")
     shutil.copy(first, second)
     with h5py.File(second, "r+") as f:
         f["index"][0] = 12
-    a.refuses(f"hdf5:{second}", "does not belong to the build in ")
+    a.check_refused(f"hdf5:{second}", "does not belong to the build in ")
 
 
 def test_labels_may_be_floats_of_whole_numbers(tmp_path):
@@ -212,4 +212,4 @@ def test_labels_may_be_floats_of_whole_numbers(tmp_path):
     assert source.remarks == (f"{tmp_path / 'x.h5'}: labels holds float64, which is read as whole numbers.",)
     with h5py.File(tmp_path / "x.h5", "r+") as file:
         file["labels"][3] = 0.5
-    a.refuses(f"hdf5:{tmp_path / 'x.h5'}", r"has 1 label out of range or not whole numbers \(row 3: 0\.5\)")
+    a.check_refused(f"hdf5:{tmp_path / 'x.h5'}", r"has 1 label out of range or not whole numbers \(row 3: 0\.5\)")

@@ -7,9 +7,9 @@ import os
 import pickle
 import resource
 
-import archives as a
 import numpy as np
 import pytest
+import source_archives as a
 
 from corruptset.generate.sources.pickles import (
     PickleRefused,
@@ -104,7 +104,7 @@ def test_a_hostile_pickle_runs_nothing_and_takes_no_memory(tmp_path, monkeypatch
         for value in CALLS:
             for load, data in (
                 (load_fields, pickle.dumps({"data": value}, protocol)),
-                (load_saved_fields, a.saved({"style": [value]}, protocol)),
+                (load_saved_fields, a.npy_object({"style": [value]}, protocol)),
             ):
                 with pytest.raises(PickleRefused, match=r"asks Python to run '.*Nothing of it was run"):
                     load(data)
@@ -134,7 +134,7 @@ def test_values_and_arrays_as_python_and_numpy_write_them(protocol):
     }
     image = np.arange(4000, dtype=np.uint8).reshape(10, 400)
     more = {"image": image, "same": image, "b": True, "none": None, "f": {"x": [[]]}}
-    fields = load_saved_fields(a.saved({**columns, **whole, **more}, protocol))
+    fields = load_saved_fields(a.npy_object({**columns, **whole, **more}, protocol))
     for name, column in columns.items():
         assert string_column(fields[name], 999) == np.array(column).astype(str).tolist(), name
     for name, column in whole.items():
@@ -144,21 +144,21 @@ def test_values_and_arrays_as_python_and_numpy_write_them(protocol):
 
 
 def test_batches_are_read_as_python_reads_them():
-    rows = a.planes(a.crops(5)[0])
+    rows = a.channel_planes(a.random_crops(5)[0])
     for dump in (a.python2_batch, *(a.modern_batch(p) for p in (2, 3, 4, 5))):
         assert np.array_equal(load_fields(dump(rows, {"labels": range(5)}))["data"], rows)
     batch = pickle.loads(a.python2_batch(rows, {"labels": range(5)}), encoding="bytes")
     assert np.array_equal(batch[b"data"], rows)
     assert batch[b"labels"] == [0, 1, 2, 3, 4]
-    assert pickle.loads(a.protocol0_meta(a.TEN, 5), encoding="bytes")[b"label_names"][9] == b"truck"
+    assert pickle.loads(a.protocol0_meta(a.CIFAR10_CLASSES, 5), encoding="bytes")[b"label_names"][9] == b"truck"
 
 
 def test_what_is_no_saved_dictionary():
     array = io.BytesIO()
     np.save(array, np.zeros((5, 4)))
     for data, said in (
-        (a.saved([1, 2]), "does not hold a dictionary"),
-        (a.saved({"a": 1})[:-20], "is not a pickle"),
+        (a.npy_object([1, 2]), "does not hold a dictionary"),
+        (a.npy_object({"a": 1})[:-20], "is not a pickle"),
         (b"", "is not a .npy file of a dictionary"),
         (b"\x93NUMPY\x01\x00\xff\xff{", "is not a .npy file of a dictionary"),
         (array.getvalue(), "is not a .npy file of a dictionary"),
@@ -203,7 +203,7 @@ def test_a_pickle_of_millions_of_values_is_refused_early(values):
 
 
 def test_a_pickle_does_not_change_the_functions_that_it_may_call():
-    batch = a.python2_batch(a.planes(a.crops(5)[0]), {"labels": range(5)})
+    batch = a.python2_batch(a.channel_planes(a.random_crops(5)[0]), {"labels": range(5)})
     for name in (b"numpy\ndtype", b"_codecs\nencode", b"numpy.core.multiarray\n_reconstruct", b"numpy\nndarray"):
         for attributes in (b"__defaults__", b"function", b"__setstate__", b"__call__"):
             state = b"N}X" + len(attributes).to_bytes(4, "little") + attributes + b"K\x01s\x86b"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 
-import archives as a
 import pytest
+import source_archives as a
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -57,7 +57,7 @@ def test_what_each_option_chooses(tmp_path):
             with pytest.raises(SourceError, match=f"--{option.replace('_', '-')} is"):
                 rows(**{option: bad})
     # files may be named as others' lists name them
-    source = open_source(f"imagenet:{a.write(tmp_path / 'val', a.wnid_folders())}")
+    source = open_source(f"imagenet:{a.write_files(tmp_path / 'val', a.wnid_folders())}")
     names = ["n01440764/ILSVRC2012_val_00000003.JPEG", "ILSVRC2012_val_00000001.JPEG", "ILSVRC2012_val_00000007"]
     assert [s.id[-1] for s in select(source.samples, ids=names)] == ["1", "3", "7"]
     composed, decomposed = "caf\u00e9", "cafe\u0301"

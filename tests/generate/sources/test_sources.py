@@ -9,25 +9,25 @@ import shutil
 import unicodedata
 from pathlib import Path
 
-import archives as a
 import numpy as np
 import pytest
 import skimage
+import source_archives as a
 
 from corruptset.generate.sources import decoding, image_listing, labels
 from corruptset.generate.sources import sample as sample_module
 from corruptset.generate.sources.check import check
 from corruptset.generate.sources.sample import PHOTOGRAPHS, photographs
 from corruptset.generate.sources.source import SCHEMES, BadSample, open_source, stored_path
-from pictures import encoded
+from example_images import encode_image
 
 RGB = (np.arange(12 * 10 * 3).reshape(12, 10, 3) * 5 % 251).astype(np.uint8)
-PNG = encoded(RGB)
+PNG = encode_image(RGB)
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "sources.md").read_text(encoding="utf-8")
 
 
 def put(root, *paths):
-    return a.write(root, dict.fromkeys(paths, PNG))
+    return a.write_files(root, dict.fromkeys(paths, PNG))
 
 
 def labelled(root, rows, encoding="utf-8"):
@@ -71,7 +71,7 @@ def test_a_photograph_that_is_gone_or_another_is_said(tmp_path, monkeypatch):
     with pytest.raises(BadSample, match="cannot be read"):
         source.load(source.samples[-1])
     monkeypatch.setattr(sample_module.importlib.util, "find_spec", lambda name: None)
-    a.refuses("sample", "pip install scikit-image")
+    a.check_refused("sample", "pip install scikit-image")
 
 
 def test_names_of_sources(tmp_path):
@@ -81,13 +81,13 @@ def test_names_of_sources(tmp_path):
         str(tmp_path): f"did you mean folder:{tmp_path}",
         "sample:x": "takes no path",
     }.items():
-        a.refuses(text, said)
-    assert all(s.help in a.refuses("x", "is not a source") for s in SCHEMES.values())
-    a.refuses("sample", "no option --labels", labels=tmp_path / "x.csv")
+        a.check_refused(text, said)
+    assert all(s.help in a.check_refused("x", "is not a source") for s in SCHEMES.values())
+    a.check_refused("sample", "no option --labels", labels=tmp_path / "x.csv")
     (tmp_path / "val.zip").write_bytes(b"PK\x05\x06" + bytes(18))
     for scheme in ("folder", "imagenet", "cifar10", "tree", "mnist"):
         said = rf"val\.zip is a zip archive\. Unzip it, and give the folder: {scheme}:.*/val\.$"
-        a.refuses(f"{scheme}:{tmp_path / 'val.zip'}", said)
+        a.check_refused(f"{scheme}:{tmp_path / 'val.zip'}", said)
 
 
 def test_the_page_has_every_scheme_option_suffix_and_limit():
@@ -115,7 +115,7 @@ def test_ids_and_classes_are_in_the_order_of_their_own_letters(tmp_path, form):
         rows = "".join(f"{unicodedata.normalize('NFC', path)},{path.partition('/')[0]}\n" for path in paths)
         source = labelled(root, f"file,label\n{rows}")
     elif form == "tar":
-        source = open_source(f"folder:{a.tar(tmp_path / 'x.tar', dict.fromkeys(paths, PNG))}")
+        source = open_source(f"folder:{a.write_tar(tmp_path / 'x.tar', dict.fromkeys(paths, PNG))}")
     else:
         source = open_source(f"folder:{root}")
     ids = ["a-b/x", "a/b", "a/b!", "a/b-1", "a/b.c", "a/z", "a/é", "z/y", "é/a"]
@@ -188,7 +188,7 @@ def test_other_numbers_are_no_labels(tmp_path):
     }.items():
         for other, mixes in (("2", False), ("2.0", False), ("cat", True)):
             csv.write_text(f"file,label\n0.png,{other}\n1.png,{label}\n2.png,{label}\n", encoding="utf-8")
-            text = a.refuses(
+            text = a.check_refused(
                 f"folder:{root}", "a whole number from 0 to 99999 .3.0 is read as 3. or a class name", labels=csv
             )
             assert re.search(f"line 3: the label .* {said}", text)
@@ -228,5 +228,5 @@ def test_mistakes_of_a_csv(tmp_path):
     ):
         csv.write_text(rows, errors="surrogateescape")
         for part in said:
-            a.refuses(f"folder:{root}", part, labels=csv)
-    a.refuses(f"folder:{root}", "cannot be read", labels=tmp_path / "missing.csv")
+            a.check_refused(f"folder:{root}", part, labels=csv)
+    a.check_refused(f"folder:{root}", "cannot be read", labels=tmp_path / "missing.csv")

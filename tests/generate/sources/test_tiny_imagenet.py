@@ -5,16 +5,16 @@ from __future__ import annotations
 import shutil
 import zipfile
 
-import archives as a
 import pytest
+import source_archives as a
 
 from corruptset.generate.build import build
 from corruptset.generate.sources.check import check
 from corruptset.generate.sources.source import open_source
-from pictures import encoded
+from example_images import encode_image
 
 WNIDS = ["n02123045", "n01443537", "n01532829"]
-JPEGS = [a.jpeg(image) for image in a.crops(9)[0]]
+JPEGS = [a.jpeg_bytes(image) for image in a.random_crops(9)[0]]
 TOP = "tiny-imagenet-200"
 
 
@@ -40,7 +40,7 @@ def pack(path, held, method=zipfile.ZIP_DEFLATED):
 
 @pytest.mark.parametrize("form", ["folder", "around", "deflated", "stored"])
 def test_samples_are_those_of_the_folder_source(tmp_path, form):
-    a.write(tmp_path, files())
+    a.write_files(tmp_path, files())
     lines = (tmp_path / TOP / "val/val_annotations.txt").read_text().splitlines()
     rows = "".join(f"{line.split()[0]},{line.split()[1]}\n" for line in lines)
     (tmp_path / "labels.csv").write_text(f"file,label\n{rows}")
@@ -70,7 +70,7 @@ def test_bad_images_are_listed_and_left_out_if_asked(tmp_path, form):
         "train__n09999999__images__a.JPEG": JPEGS[0],
     }
     held = files(**changes)
-    path = a.write(tmp_path / "in", held) if form == "folder" else pack(tmp_path / "x.zip", held)
+    path = a.write_files(tmp_path / "in", held) if form == "folder" else pack(tmp_path / "x.zip", held)
     source = open_source(f"tiny-imagenet:{path}")
     assert dict(source.notes) == {
         "images/more.JPEG": "has no line in val_annotations.txt: add one, or leave the image out",
@@ -98,15 +98,15 @@ def test_archives_and_folders_that_are_refused(tmp_path):
         ({"val__val_annotations.txt": b"val_0.JPEG n01443537\nx\tn0\n"}, "line 1: .*(.|\n)*line 2: "),
     ):
         held = files(**changes)
-        for path in (a.write(tmp_path / "in", held), pack(tmp_path / "x.zip", held)):
-            a.refuses(f"tiny-imagenet:{path}", said)
+        for path in (a.write_files(tmp_path / "in", held), pack(tmp_path / "x.zip", held)):
+            a.check_refused(f"tiny-imagenet:{path}", said)
         shutil.rmtree(tmp_path / "in")
     whole = pack(tmp_path / "x.zip", files())
-    a.refuses(f"tiny-imagenet:{whole}", "has labels for val .* and train only", split="test")
+    a.check_refused(f"tiny-imagenet:{whole}", "has labels for val .* and train only", split="test")
     whole.write_bytes(whole.read_bytes()[:-60])
-    a.refuses(f"tiny-imagenet:{whole}", "x.zip is truncated, damaged or another kind of file")
+    a.check_refused(f"tiny-imagenet:{whole}", "x.zip is truncated, damaged or another kind of file")
     whole.write_bytes(b"PK\x05\x06" + bytes(18))
-    a.refuses(f"tiny-imagenet:{whole}", "has no wnids.txt")
+    a.check_refused(f"tiny-imagenet:{whole}", "has no wnids.txt")
 
 
 def test_hostile_members_of_a_zip_are_never_read(tmp_path):
@@ -130,7 +130,7 @@ def test_hostile_members_of_a_zip_are_never_read(tmp_path):
         assert reason in said[f"{TOP}/val/images/{name}"]
 
     # a member that expands to more than its stated size, and one whose checksum differs
-    image = encoded(a.crops(1)[0][0])
+    image = encode_image(a.random_crops(1)[0][0])
     path = pack(tmp_path / "x.zip", held | {f"{TOP}/val/images/val_1.JPEG": image + bytes(100_000)})
     data = path.read_bytes()
     size = len(image + bytes(100_000)).to_bytes(4, "little")

@@ -5,24 +5,24 @@ from __future__ import annotations
 import json
 import pickle
 
-import archives as a
 import numpy as np
 import pytest
+import source_archives as a
 
 from corruptset.generate.build import build
 from corruptset.generate.sources.check import check
 from corruptset.generate.sources.source import open_source
-from pictures import encoded
+from example_images import encode_image
 
-IMAGES, LABELS = a.crops(12)
-PNGS = [encoded(image) for image in IMAGES]
+IMAGES, LABELS = a.random_crops(12)
+PNGS = [encode_image(image) for image in IMAGES]
 IDS = [f"{'cat' if label % 2 else 'dog'}/{i:02d}" for i, label in enumerate(LABELS)]
 
 
 def shard(path, files):
     """Write a tar of files with content that is bytes or text."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    return a.tar(path, {name: data if isinstance(data, bytes) else data.encode() for name, data in files.items()})
+    return a.write_tar(path, {name: data if isinstance(data, bytes) else data.encode() for name, data in files.items()})
 
 
 def members(rows, label=lambda i: {"cls": str(LABELS[i])}):
@@ -35,7 +35,7 @@ def described(i):
 
 
 def test_samples_are_the_same_as_in_a_folder(tmp_path):
-    a.write(tmp_path / "folder", {f"{name}.png": png for name, png in zip(IDS, PNGS, strict=True)})
+    a.write_files(tmp_path / "folder", {f"{name}.png": png for name, png in zip(IDS, PNGS, strict=True)})
     for number in range(3):
         rows = range(number, 12, 3)
         shard(tmp_path / f"number/x-{number:03d}.tar", members(rows))
@@ -50,7 +50,7 @@ def test_samples_are_the_same_as_in_a_folder(tmp_path):
         ("number", {}, open_source(folder, labels=tmp_path / "labels.csv")),
     ):
         source = pickle.loads(pickle.dumps(open_source(f"webdataset:{tmp_path / text}", **options)))
-        assert a.facts(source) == a.facts(same)
+        assert a.source_contents(source) == a.source_contents(same)
         assert source.classes == same.classes
         assert check(source, source.samples).bad == []
     assert {s.label for s in open_source(f"webdataset:{tmp_path / 'json'}").samples} == {3}
@@ -148,7 +148,7 @@ def test_shards_that_are_refused(tmp_path):
         ("none.tar", r"has no shard with an image and its label. Problems:\n.*none.tar: contains no image"),
         ("folder", "contains no .tar file"),
     ):
-        a.refuses(f"webdataset:{tmp_path / name}", said)
+        a.check_refused(f"webdataset:{tmp_path / name}", said)
 
 
 @pytest.mark.ci

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from pictures import photograph
+from example_images import photograph
 
 PHOTOGRAPHS = ["astronaut", "coffee", "chelsea", "rocket"]
 
@@ -41,9 +41,9 @@ clean = true
 [[sets]]
 chain = ["contrast-3", "brightness-2"]
 """
-CONTRAST = '[[sets]]\ncorruptions = ["contrast"]\n\n[[sets]]\nclean = true\n'
-PLAIN = ["contrast/*", "brightness/*"]
-CHOSEN = [
+CONTRAST_SETS = '[[sets]]\ncorruptions = ["contrast"]\n\n[[sets]]\nclean = true\n'
+PLAIN_PATTERNS = ["contrast/*", "brightness/*"]
+CHAIN_PATTERNS = [
     "clean",
     "sp010*",
     "ro-30*",
@@ -53,7 +53,7 @@ CHOSEN = [
     "contrast/*",
 ]
 """Of the build `chains` of tests/generate/exports/conftest.py."""
-TAKE_ALL = ["webdataset", "imagefolder", "openood", "croissant", "source-tree"]
+GENERAL_VIEWS = ["webdataset", "imagefolder", "openood", "croissant", "source-tree"]
 """The views of any set."""
 
 
@@ -90,7 +90,7 @@ def write_recipe(
     return path
 
 
-def make(recipe: Path, source: Path, out: Path, **options: Any) -> Path:
+def build_dataset(recipe: Path, source: Path, out: Path, **options: Any) -> Path:
     """Build all sets in this process, straight into any view and without a page, and return the data set's
     directory.
     """
@@ -107,13 +107,13 @@ def export(view: str, directory: Path, out: Path, **options: Any) -> Any:
     return export(view, directory, out, any_shape=True, **options)
 
 
-def members(tar: Path) -> dict[str, bytes]:
+def tar_members(tar: Path) -> dict[str, bytes]:
     """Return every file in a tar."""
     with tarfile.open(tar) as archive:
         return {m.name: archive.extractfile(m).read() for m in archive.getmembers()}  # type: ignore[union-attr]
 
 
-def pixels(data: bytes) -> np.ndarray:
+def decode_image(data: bytes) -> np.ndarray:
     """Return the pixels of an image file's bytes."""
     return np.array(Image.open(io.BytesIO(data)))
 
@@ -129,14 +129,14 @@ class Files(dict[str, bytes]):
         )
 
 
-def files_of(directory: Path) -> Files:
+def read_files(directory: Path) -> Files:
     """Return every file below a directory."""
     return Files(
         (p.relative_to(directory).as_posix(), p.read_bytes()) for p in sorted(directory.rglob("*")) if p.is_file()
     )
 
 
-class Shared:
+class SharedData:
     """Crops, recipes and builds of them, each written once in a run of the tests: a test copies what it changes."""
 
     def __init__(self, folder: Path) -> None:
@@ -157,7 +157,7 @@ class Shared:
         """Return the directory of a build of such a recipe and such crops; other options are those of a build."""
         source, file = self.crops(**crops or {}), self.recipe(**recipe or {})
         key = {"crops": crops, "recipe": recipe, **options}
-        return self._once("build", key, lambda folder: make(file, source, folder / "out", **options))
+        return self._once("build", key, lambda folder: build_dataset(file, source, folder / "out", **options))
 
     def _once(self, kind: str, options: Mapping[str, Any], write: Callable[[Path], Path]) -> Path:
         key = f"{kind} {sorted(options.items())}"

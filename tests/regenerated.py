@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from packs import archive_paths, packed
+from packs import archive_paths, pack_dataset
 from PIL import Image
 
 from corruptset.corruptions.registry import _registered
@@ -18,7 +18,7 @@ from corruptset.generate.plan import tree
 from corruptset.manifests.release.unpack import unpack
 
 
-def photos(folder: Path, each: int = 3) -> str:
+def write_photos(folder: Path, each: int = 3) -> str:
     """Write two classes of noise in 90x80, and return the source."""
     rng = np.random.default_rng(5)
     for name in ("a", "b"):
@@ -28,7 +28,7 @@ def photos(folder: Path, each: int = 3) -> str:
     return f"folder:{folder}"
 
 
-def release_of(directory: Path, place: Path) -> Path:
+def copy_records(directory: Path, place: Path) -> Path:
     """Copy what a release without pixels has, and return its folder."""
     place.mkdir(parents=True)
     for name in ("manifest.json", "samples.jsonl", "SHA256SUMS"):
@@ -37,19 +37,19 @@ def release_of(directory: Path, place: Path) -> Path:
     return place
 
 
-def packed_records(directory: Path, out: Path, digests: str = "images") -> Path:
+def pack_records(directory: Path, out: Path, digests: str = "images") -> Path:
     """Pack the records of a data set, and return the folder."""
-    return packed(directory, out, manifest_only=True, digests=digests).path
+    return pack_dataset(directory, out, manifest_only=True, digests=digests).path
 
 
-def small_release_of(directory: Path, folder: Path, digests: str = "sets") -> Path:
+def pack_and_unpack_records(directory: Path, folder: Path, digests: str = "sets") -> Path:
     """Return a release with one digest a set."""
-    bag = packed(directory, folder / "bag", manifest_only=True, digests=digests)
+    bag = pack_dataset(directory, folder / "bag", manifest_only=True, digests=digests)
     return unpack(archive_paths(bag), folder / "small").path
 
 
 @contextmanager
-def other_pixels(set_id: str | None = None) -> Iterator[None]:
+def changed_pixels(set_id: str | None = None) -> Iterator[None]:
     """Make other pixels under a set, or under all."""
     real = tree.walk
 
@@ -63,7 +63,7 @@ def other_pixels(set_id: str | None = None) -> Iterator[None]:
 
 
 @contextmanager
-def other_revision(name: str = "contrast") -> Iterator[None]:
+def changed_revision(name: str = "contrast") -> Iterator[None]:
     """Give a corruption revision 2."""
     from dataclasses import replace
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from layouts import write_recipe
+from small_builds import write_recipe
 
 import corruptset
 from corruptset.generate.recipes.recipe import load_recipe
@@ -21,7 +21,7 @@ SHA256 = "sha256:" + "0" * 64
 BLAKE3 = "blake3:" + "0" * 64
 
 
-def write_data_set(
+def write_records(
     folder: Path,
     recipe: str = "imagenet-c-all",
     count: int = 40,
@@ -90,21 +90,21 @@ def write_data_set(
     return folder
 
 
-def data_set(folder: Path, recipe: str = "imagenet-c-all", count: int = 40, **options: Any) -> Dataset:
-    """Return the data set that `write_data_set` writes."""
-    return corruptset.open(write_data_set(folder, recipe, count, **options))
+def records_dataset(folder: Path, recipe: str = "imagenet-c-all", count: int = 40, **options: Any) -> Dataset:
+    """Return the data set that `write_records` writes."""
+    return corruptset.open(write_records(folder, recipe, count, **options))
 
 
-def small(folder: Path, *sets: str, more: str = "", **fields: Any) -> Dataset:
+def small_dataset(folder: Path, *sets: str, more: str = "", **fields: Any) -> Dataset:
     """Return a small recipe's data set of some sets or all, 20 images in ten classes."""
     folder.mkdir(exist_ok=True)
     rows = [{"id": f"{i // 2:02d}_class/im.{i % 2}", "label": i // 2, "class": f"c{i // 2}"} for i in range(20)]
     chosen = lambda set_id: not sets or set_id in sets  # noqa: E731
     recipe = str(write_recipe(folder, more=more))
-    return data_set(folder, recipe, 20, classes=10, samples=rows, only=chosen, clean=chosen("clean"), **fields)
+    return records_dataset(folder, recipe, 20, classes=10, samples=rows, only=chosen, clean=chosen("clean"), **fields)
 
 
-def made_up(
+def random_predictions(
     data: Dataset, seed: int = 0, model: str = "made up", *, clean: bool = False, best: float = 0.95
 ) -> Predictions:
     """Return predictions of every set, each with an accuracy of its own, `best` at most.

@@ -11,12 +11,12 @@ from corruptset.scores.records import RATES, SCORES_VERSION, Scores
 from corruptset.scores.score_values import Measured, score_value
 
 DIGEST = "sha256:" + "1" * 64
-OTHER = "sha256:" + "2" * 64
+OTHER_DIGEST = "sha256:" + "2" * 64
 STAGES = ["sp010", "ga020", "ro030", "ro-30"]
 DEGRADATIONS = ["black_lines", "white_fog", "pixel_swap", "fade_black", "posterize"]
 
 
-def bare(model="net", values=None, **changes):
+def minimal_scores(model="net", values=None, **changes):
     """Return the JSON of scores with one clean set and some score values."""
     known = {
         "schema_version": SCORES_VERSION, "digest": DIGEST, "name": "small-c 1.0.0", "model": model, "samples": 200,
@@ -37,7 +37,7 @@ def score_values(values):
     return found
 
 
-def changed(scores, **values):
+def replace_values(scores, **values):
     """Return the JSON of scores in which some score values have other numbers."""
     names = {name.replace("__", "."): value for name, value in values.items()}
     return {
@@ -46,7 +46,7 @@ def changed(scores, **values):
     }
 
 
-def without(scores, group):
+def without_group(scores, group):
     """Return the JSON of scores without a group of score values."""
     return {**scores, "scores": [one for one in scores["scores"] if not one["name"].startswith(f"{group}.")]}
 
@@ -67,7 +67,7 @@ def resamples(seed=0, units=200, **values):
     return {"seed": seed, "units": units, "values": {name: list(map(float, some)) for name, some in values.items()}}
 
 
-def full(number=0, model=None):
+def full_scores(number=0, model=None):
     """Return the JSON of scores with everything; lower numbers are better models."""
     rng = np.random.default_rng(number)
     strength, clean = 0.9 - 0.06 * number, round(0.97 - 0.02 * number, 4)
@@ -99,7 +99,7 @@ def full(number=0, model=None):
     }
     for place, group in groups:
         values |= fragile(group, 0.1 + 0.02 * number + 0.05 * place)
-    return bare(
+    return minimal_scores(
         model or f"net-{number}",
         values,
         sets=sets,
@@ -112,9 +112,9 @@ def full(number=0, model=None):
     )
 
 
-def small(number=0, model=None):
+def small_scores(number=0, model=None):
     """Return the JSON of scores with little of what takes long to draw."""
-    scores = full(number, model)
+    scores = full_scores(number, model)
     kept = ("clean", "fog", "frost")
     sets = {name: one for name, one in scores["sets"].items() if name.partition("/")[0] in kept}
     return {**scores, "sets": sets, "profiles": {name: scores["profiles"][name] for name in DEGRADATIONS[:2]}}
@@ -166,15 +166,15 @@ def fragile(group, rate):
     return found
 
 
-def valid(*compared):
+def validated(*compared):
     """Return the scores of their JSON."""
     return [Scores.model_validate(one) for one in compared]
 
 
-def write(folder, *compared):
+def write_scores(folder, *compared):
     """Write scores files and return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     files = [folder / f"{number}.json" for number in range(len(compared))]
-    for file, scores in zip(files, valid(*compared), strict=True):
+    for file, scores in zip(files, validated(*compared), strict=True):
         file.write_text(scores.model_dump_json(), encoding="utf-8")
     return files

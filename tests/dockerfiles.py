@@ -16,7 +16,7 @@ from pathlib import Path
 CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
 
 
-def steps(text: str) -> list[tuple[str, str]]:
+def instructions(text: str) -> list[tuple[str, str]]:
     """Return the instructions of a Dockerfile, in order, each with its argument on one line."""
     lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
     joined = re.sub(r"\\\n\s*", "", "\n".join(lines))
@@ -85,14 +85,14 @@ class Image:
         return subprocess.run(["unshare", "--mount", "sh", "-c", script], capture_output=True, text=True)
 
 
-def make(dockerfile: Path, context: Path, base: Path, folder: Path) -> Image:
+def build_image(dockerfile: Path, context: Path, base: Path, folder: Path) -> Image:
     """Carry out a Dockerfile: every stage begins with a copy of `base`, in which registries' certificates are those of
     this machine.
     """
     network = {"PIP_CERT": str(CERTIFICATES), "PIP_DISABLE_PIP_VERSION_CHECK": "1"} if CERTIFICATES.exists() else {}
     stages: dict[str, Image] = {}
     image, name = Image(base), "none"
-    for word, rest in steps(dockerfile.read_text("utf-8")):
+    for word, rest in instructions(dockerfile.read_text("utf-8")):
         match word:
             case "ARG":
                 pass

@@ -16,7 +16,7 @@ kind = "none"
 [encoding]
 format = "png"
 """
-NAMED = """
+NAMED_STAGES = """
 [stages.gn010]
 corruption = "gaussian_noise"
 parameters = {sigma = 0.1}
@@ -26,12 +26,12 @@ level = 4
 """
 
 
-def recipe(sets: str, head: str = HEAD) -> Recipe:
+def parse_sets(sets: str, head: str = HEAD) -> Recipe:
     """Return a recipe of these sets."""
     return parse_recipe(head + sets, "The recipe")
 
 
-def mistakes(text: str) -> list[str]:
+def recipe_errors(text: str) -> list[str]:
     """Return the lines of the error that a recipe's text raises."""
     with pytest.raises(RecipeError) as error:
         parse_recipe(text, "The recipe")

@@ -65,28 +65,28 @@ def side_of(fraction, width, height):
     return tenths * min(width, height) // 20 * 2 + 1
 
 
-def shrunk(place):
+def shrunk_regions(place):
     """Return the nine regions inside one that are two pixels smaller."""
     side, y, x = place
     return {(side - 2, y + dy, x + dx) for dy in range(3) for dx in range(3)}
 
 
-def all_places(sides, width, height):
+def all_regions(sides, width, height):
     """Return every region of some sides and every shrunk one, sorted."""
     every = {(side, y, x) for side in sides for y in range(height - side + 1) for x in range(width - side + 1)}
-    return sorted(every.union(*map(shrunk, every)))
+    return sorted(every.union(*map(shrunk_regions, every)))
 
 
-def block_places(side, block, corners):
+def block_regions(side, block, corners):
     """Return the regions of blocks, and the shrunk ones of their inner regions."""
     found, steps = set(), range(block)
     for top, left in corners:
         found |= {(side, top + dy, left + dx) for dy in steps for dx in steps}
-        found = found.union(*(shrunk((side, top + dy, left + dx)) for dy in steps[1:-1] for dx in steps[1:-1]))
+        found = found.union(*(shrunk_regions((side, top + dy, left + dx)) for dy in steps[1:-1] for dx in steps[1:-1]))
     return found
 
 
-def slow_crop(image, place, out, *, fit="resize"):
+def reference_crop(image, place, out, *, fit="resize"):
     """Return a region's pixels: Pillow's crop and resize, or each row of the crop put on a canvas."""
     side, y, x = place
     grey = image.shape[2] == 1
@@ -101,7 +101,7 @@ def slow_crop(image, place, out, *, fit="resize"):
     return canvas
 
 
-def slow_embedding(image, place, canvas):
+def reference_embedding(image, place, canvas):
     """Return an image shrunk to a side, at a place of a black canvas."""
     side, y, x = place
     out = np.zeros((canvas, canvas, 3), np.uint8)

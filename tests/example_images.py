@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def numbers(count: int) -> list[str]:
+def number_keys(count: int) -> list[str]:
     """Return keys for a batch of equal pictures, which without keys would all get the same draws."""
     return [str(number) for number in range(count)]
 
 
-def painted(height: int, width: int, channels: int = 3, which: int = 0) -> NDArray[np.uint8]:
+def synthetic_image(height: int, width: int, channels: int = 3, which: int = 0) -> NDArray[np.uint8]:
     """Return a picture with ramps, a disc, stripes, a flat patch and fine grain, the same on every machine."""
     y, x = np.mgrid[:height, :width].astype(np.int64)
     planes = []
@@ -51,7 +51,7 @@ def photograph(name: str, size: int = 224) -> NDArray[np.uint8]:
     return out
 
 
-def numeral(which: int = 0) -> NDArray[np.uint8]:
+def digit_image(which: int = 0) -> NDArray[np.uint8]:
     """Return a 28x28 grey picture of strokes on black, soft at the edges, as scanned digits are."""
     y, x = np.mgrid[:112, :112].astype(np.int64)
     ring = abs((y - 44) ** 2 + (x - 52 - 2 * which) ** 2 - 900) < 320
@@ -62,7 +62,7 @@ def numeral(which: int = 0) -> NDArray[np.uint8]:
     return np.ascontiguousarray(soft.astype(np.uint8)[:, :, None])
 
 
-def encoded(image: Any, kind: str = "PNG", **options: Any) -> bytes:
+def encode_image(image: Any, kind: str = "PNG", **options: Any) -> bytes:
     """Return the file that Pillow writes of an array or a picture of its own."""
     from PIL import Image
 
@@ -71,9 +71,9 @@ def encoded(image: Any, kind: str = "PNG", **options: Any) -> bytes:
     return buffer.getvalue()
 
 
-def through_jpeg(image: NDArray[np.uint8], quality: int) -> NDArray[np.uint8]:
+def jpeg_round_trip(image: NDArray[np.uint8], quality: int) -> NDArray[np.uint8]:
     """Return what Pillow reads of the JPEG file that it writes of an array (H, W, C)."""
     from PIL import Image
 
-    file = io.BytesIO(encoded(image if image.shape[-1] == 3 else image[..., 0], "JPEG", quality=quality))
+    file = io.BytesIO(encode_image(image if image.shape[-1] == 3 else image[..., 0], "JPEG", quality=quality))
     return np.asarray(Image.open(file)).reshape(image.shape)

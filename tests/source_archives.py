@@ -16,28 +16,28 @@ from PIL import Image
 
 from corruptset.errors import SourceError
 from corruptset.generate.sources.source import open_source
-from pictures import encoded
+from example_images import encode_image
 
-TEN = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
-FINE = [f"fine_{i:02d}" for i in range(100)]
-COARSE = [f"coarse_{i:02d}" for i in range(20)]
+CIFAR10_CLASSES = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
+CIFAR100_CLASSES = [f"fine_{i:02d}" for i in range(100)]
+CIFAR100_GROUPS = [f"coarse_{i:02d}" for i in range(20)]
 WNIDS = ["n02123045", "n01440764", "n01532829"]
 """In the order of their ILSVRC2012 ids, which is not the sorted one."""
-PICTURES = [skimage.data.astronaut(), skimage.data.chelsea(), skimage.data.coffee()]
+PHOTOGRAPHS = [skimage.data.astronaut(), skimage.data.chelsea(), skimage.data.coffee()]
 
 
-def crops(count, seed=0):
+def random_crops(count, seed=0):
     """Crops of 32x32 of photographs, and labels that are not sorted."""
     rng = np.random.default_rng(seed)
     found = []
     for i in range(count):
-        picture = PICTURES[i % 3]
+        picture = PHOTOGRAPHS[i % 3]
         y, x = (int(rng.integers(0, n - 32)) for n in picture.shape[:2])
         found.append(picture[y : y + 32, x : x + 32])
     return np.stack(found), rng.integers(0, 10, count)
 
 
-def planes(images):
+def channel_planes(images):
     return np.ascontiguousarray(images.transpose(0, 3, 1, 2)).reshape(len(images), -1)
 
 
@@ -77,7 +77,7 @@ def modern_batch(protocol):
     return dump
 
 
-def saved(value, protocol=4):
+def npy_object(value, protocol=4):
     """A .npy file of an object as numpy.save writes it, its pickle under another protocol."""
     out = io.BytesIO()
     np.lib.format.write_array_header_1_0(out, {"descr": "|O", "fortran_order": False, "shape": ()})
@@ -86,7 +86,7 @@ def saved(value, protocol=4):
     return out.getvalue() + pickle.dumps(whole, protocol)
 
 
-def _ten(test, train, names, batch):
+def _cifar10_files(test, train, names, batch):
     """Files of CIFAR-10: the batch to test on, and five with some images to train on, where there are any."""
     batches = [test]
     if train:
@@ -95,42 +95,49 @@ def _ten(test, train, names, batch):
     return {names.format(f"data_batch_{i}" if i else "test_batch"): batch(*some) for i, some in enumerate(batches)}
 
 
-def ten_python(test, train=None, rows=None, dump=python2_batch):
+def cifar10_python(test, train=None, rows=None, dump=python2_batch):
     """Files of CIFAR-10's python version."""
     top = "cifar-10-batches-py/"
-    files = {f"{top}batches.meta": protocol0_meta(TEN, rows or len(test[0])), f"{top}readme.html": b"<html></html>"}
-    return files | _ten(test, train, f"{top}{{}}", lambda images, labels: dump(planes(images), {"labels": labels}))
+    files = {
+        f"{top}batches.meta": protocol0_meta(CIFAR10_CLASSES, rows or len(test[0])),
+        f"{top}readme.html": b"<html></html>",
+    }
+    return files | _cifar10_files(
+        test, train, f"{top}{{}}", lambda images, labels: dump(channel_planes(images), {"labels": labels})
+    )
 
 
-def ten_binary(test, train=None):
+def cifar10_binary(test, train=None):
     """Files of CIFAR-10's binary version."""
     top = "cifar-10-batches-bin/"
-    files = {f"{top}batches.meta.txt": "\n".join([*TEN, "", ""]).encode(), f"{top}readme.html": b""}
-    return files | _ten(test, train, f"{top}{{}}.bin", lambda images, labels: binary(images, labels[:, None]))
+    files = {f"{top}batches.meta.txt": "\n".join([*CIFAR10_CLASSES, "", ""]).encode(), f"{top}readme.html": b""}
+    return files | _cifar10_files(
+        test, train, f"{top}{{}}.bin", lambda images, labels: binary_rows(images, labels[:, None])
+    )
 
 
-def binary(images, labels):
-    return np.concatenate([np.asarray(labels, np.uint8), planes(images)], axis=1).tobytes()
+def binary_rows(images, labels):
+    return np.concatenate([np.asarray(labels, np.uint8), channel_planes(images)], axis=1).tobytes()
 
 
-def hundred_python(parts, dump=python2_batch):
+def cifar100_python(parts, dump=python2_batch):
     """Files of CIFAR-100's python version; parts: name -> (images, fine, coarse)."""
-    meta = pickle.dumps({"fine_label_names": FINE, "coarse_label_names": COARSE}, protocol=2)
+    meta = pickle.dumps({"fine_label_names": CIFAR100_CLASSES, "coarse_label_names": CIFAR100_GROUPS}, protocol=2)
     files = {"cifar-100-python/meta": meta, "cifar-100-python/file.txt~": b"x"}
     for name, (images, fine, coarse) in parts.items():
-        files[f"cifar-100-python/{name}"] = dump(planes(images), {"fine_labels": fine, "coarse_labels": coarse})
+        files[f"cifar-100-python/{name}"] = dump(channel_planes(images), {"fine_labels": fine, "coarse_labels": coarse})
     return files
 
 
-def hundred_binary(parts):
-    lists = {"fine_label_names.txt": FINE, "coarse_label_names.txt": COARSE}
+def cifar100_binary(parts):
+    lists = {"fine_label_names.txt": CIFAR100_CLASSES, "coarse_label_names.txt": CIFAR100_GROUPS}
     files = {name: "\n".join([*names, ""]).encode() for name, names in lists.items()}
     for name, (images, fine, coarse) in parts.items():
-        files[f"{name}.bin"] = binary(images, np.stack([coarse, fine], axis=1))
+        files[f"{name}.bin"] = binary_rows(images, np.stack([coarse, fine], axis=1))
     return {f"cifar-100-binary/{name}": data for name, data in files.items()}
 
 
-def write(root, files):
+def write_files(root, files):
     for name, data in files.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -138,7 +145,7 @@ def write(root, files):
     return root
 
 
-def tar(path, files, mode="w", change=None, **options):
+def write_tar(path, files, mode="w", change=None, **options):
     """Write a tar; `change` is given every header."""
     with tarfile.open(path, mode, **options) as archive:
         for name, data in files.items():
@@ -150,25 +157,25 @@ def tar(path, files, mode="w", change=None, **options):
     return path
 
 
-def idx(array):
+def idx_bytes(array):
     """An IDX file of unsigned bytes."""
     array = np.asarray(array, np.uint8)
     return struct.pack(f">BBBB{array.ndim}I", 0, 0, 8, array.ndim, *array.shape) + array.tobytes()
 
 
-def zipped(data):
+def gzip_bytes(data):
     return gzip.compress(data, mtime=0)
 
 
-def jpeg(image, mode="RGB"):
-    return encoded(Image.fromarray(image).convert(mode), "JPEG", quality=90)
+def jpeg_bytes(image, mode="RGB"):
+    return encode_image(Image.fromarray(image).convert(mode), "JPEG", quality=90)
 
 
 def val_images():
     """Seven ILSVRC2012_val_*.JPEG with the odd ones of the real set: a CMYK JPEG, a PNG, a grey one."""
-    crops = {i: PICTURES[0][i * 20 : i * 20 + 130 + i, i * 30 : i * 30 + 160] for i in range(1, 8)}
-    files = {i: jpeg(crop, {2: "CMYK", 4: "L"}.get(i, "RGB")) for i, crop in crops.items()}
-    return {f"ILSVRC2012_val_{i:08d}.JPEG": data for i, data in (files | {3: encoded(crops[3])}).items()}
+    crops = {i: PHOTOGRAPHS[0][i * 20 : i * 20 + 130 + i, i * 30 : i * 30 + 160] for i in range(1, 8)}
+    files = {i: jpeg_bytes(crop, {2: "CMYK", 4: "L"}.get(i, "RGB")) for i, crop in crops.items()}
+    return {f"ILSVRC2012_val_{i:08d}.JPEG": data for i, data in (files | {3: encode_image(crops[3])}).items()}
 
 
 def write_photographs(folder, names):
@@ -178,15 +185,15 @@ def write_photographs(folder, names):
         picture, turn = pictures[i % 4], i // 4
         height, width = 256 + turn % 7, 256 + turn % 11
         y, x = turn * 37 % (picture.shape[0] - height), turn * 53 % (picture.shape[1] - width)
-        write(folder, {name: encoded(picture[y : y + height, x : x + width], "JPEG", quality=95)})
+        write_files(folder, {name: encode_image(picture[y : y + height, x : x + width], "JPEG", quality=95)})
 
 
-def truth(count=7):
+def ground_truth(count=7):
     """The ILSVRC2012 ids of the images."""
     return [(i * 2) % 3 + 1 for i in range(count)]
 
 
-def devkit(ids=None, year="2012", wnids=WNIDS):
+def devkit_files(ids=None, year="2012", wnids=WNIDS):
     """Files of a devkit with the structure of the real one: classes first, then two synsets that stand above them."""
     names = f"ILSVRC{year}_ID WNID words gloss num_children children wordnet_height num_train_images".split()
     whole, none = np.uint16, np.zeros((1, 0))
@@ -203,23 +210,25 @@ def devkit(ids=None, year="2012", wnids=WNIDS):
     return {
         f"{top}/readme.txt": b"x",
         f"{top}/data/meta.mat": buffer.getvalue(),
-        f"{top}/data/ILSVRC{year}_validation_ground_truth.txt": "".join(f"{i}\n" for i in ids or truth()).encode(),
+        f"{top}/data/ILSVRC{year}_validation_ground_truth.txt": "".join(
+            f"{i}\n" for i in ids or ground_truth()
+        ).encode(),
     }
 
 
 def wnid_folders():
     """The same images in wnid folders."""
-    images = zip(truth(), val_images().items(), strict=True)
+    images = zip(ground_truth(), val_images().items(), strict=True)
     return {f"{WNIDS[k - 1]}/{name}": data for k, (name, data) in images}
 
 
-def refuses(source, said, **options):
+def check_refused(source, said, **options):
     """Demand that a source is refused with a message that a pattern is found in; return the message."""
     with pytest.raises(SourceError, match=said) as error:
         open_source(str(source), **options)
     return str(error.value)
 
 
-def facts(source):
+def source_contents(source):
     """What two sources must have in common, to be the same."""
     return [(s.id, s.label, s.split, source.fingerprint(s)) for s in source.samples]

@@ -6,39 +6,39 @@ import functools
 from types import SimpleNamespace
 
 import numpy as np
-import plain_scores
+import reference_scores
 
 from corruptset.manifests.records.models import RegionRecord
 
 STEPS = [(-1, -1), (-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0), (1, 1)]
 
 
-def region(source, side, y, x, **fields):
+def region_record(source, side, y, x, **fields):
     """Return the record of a region; its row and column are of no account here."""
     place = {"source": source, "side": side, "y": y, "x": x, "fraction": None, "row": 0, "col": 0}
     return RegionRecord(**{"group": f"s{side}", "role": "base", "anchor": True, **place, **fields})
 
 
-def exhaustive(source, size, sides, *, shrunk=True):
+def exhaustive_regions(source, size, sides, *, shrunk=True):
     """Return every region of some sides and every shrunk one, each once."""
     found = {(side, y, x): True for side in sides for y in range(size - side + 1) for x in range(size - side + 1)}
     for side, y, x in list(found) if shrunk else []:
         found = {(side - 2, y + dy, x + dx): False for dy in range(3) for dx in range(3)} | found
     shrink = {"anchor": False, "role": "shrink"}
     return [
-        region(source, *place, **({} if anchor else shrink | {"group": f"s{place[0] + 2}"}))
+        region_record(source, *place, **({} if anchor else shrink | {"group": f"s{place[0] + 2}"}))
         for place, anchor in sorted(found.items())
     ]
 
 
-def data_of(records, *, kind="crop", mode="exhaustive", classes=10):
+def dataset_of(records, *, kind="crop", mode="exhaustive", classes=10):
     """Return what the scores of regions ask of a data set."""
     samples = [SimpleNamespace(index=index, region=record) for index, record in enumerate(records)]
     manifest = SimpleNamespace(recipe={"regions": {"kind": kind, "mode": mode, "store": "images"}})
     return SimpleNamespace(samples=samples, classes=range(classes), manifest=manifest, path="regions")
 
 
-def slow_flips(records, right, predicted, shrunk):
+def reference_flips(records, right, predicted, shrunk):
     """Return for each anchor what it is, and which of the five scores it counts in: True or False, None where it does
     not count.
     """
@@ -65,12 +65,12 @@ def slow_flips(records, right, predicted, shrunk):
 
 
 @functools.cache
-def all_draws(seed, units):
+def bootstrap_draws(seed, units):
     """Return the units of each of the 1,000 bootstrap resamples."""
-    return [plain_scores.drawn(seed, units, resample) for resample in range(1000)]
+    return [reference_scores.drawn(seed, units, resample) for resample in range(1000)]
 
 
-def slow_rates(rows, group, score, seed):
+def reference_rates(rows, group, score, seed):
     """Return the rates of a group, averaged over images, its anchors, and the interval; None where no anchor counts.
 
     The interval is the middle 95 % of the mean rate over resamples of the images, drawn as `Bootstrap` says; an image
@@ -88,7 +88,7 @@ def slow_rates(rows, group, score, seed):
     means = np.mean([image for image in images if image is not None], axis=0).tolist()
     rates = dict(zip(("rate", "positive", "negative", "minimal"), means, strict=True))
     resampled = []
-    for drawn in all_draws(seed, len(images)) if len(images) > 1 else ():
+    for drawn in bootstrap_draws(seed, len(images)) if len(images) > 1 else ():
         own = [images[i][0] for i in drawn if images[i] is not None]
         resampled += [sum(own) / len(own)] if own else []
     return {**rates, "anchors": anchors}, np.quantile(resampled, [0.025, 0.975]) if resampled else None

@@ -15,10 +15,10 @@ from packaging.requirements import Requirement
 import corruptset
 
 ROOT = Path(__file__).parents[1]
-MOST_MB = 200
+MAX_MB = 200
 
 
-def needed(requirements: list[str]) -> Iterator[str]:
+def required_packages(requirements: list[str]) -> Iterator[str]:
     """Yield the names of packages, and of those that they need themselves."""
     seen: set[str] = set()
     while requirements:
@@ -36,7 +36,9 @@ def light_python(folder: Path) -> Path:
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     (site,) = folder.glob("lib/python*/site-packages")
     size = 0
-    for name in needed(list(tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"])):
+    for name in required_packages(
+        list(tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"])
+    ):
         found = distribution(name)
         for file in found.files or []:
             size += Path(file.locate()).stat().st_size if Path(file.locate()).is_file() else 0
@@ -49,11 +51,11 @@ def light_python(folder: Path) -> Path:
     (site / Path(str(own)).name).symlink_to(Path(str(own)))
     size += sum(file.stat().st_size for file in package.rglob("*") if file.is_file())
     print(f"a light installation has {size / 1e6:.0f} MB")
-    assert size < MOST_MB * 1e6
+    assert size < MAX_MB * 1e6
     return folder / "bin/python"
 
 
-def command(python: str | Path, *words: object, code: int = 0) -> str:
+def run_python(python: str | Path, *words: object, code: int = 0) -> str:
     """Run the command line, and return what it prints."""
     done = subprocess.run(
         [python, "-c", "from corruptset.cli import main; main()", *map(str, words)],
