@@ -213,10 +213,10 @@ def _share(text: str) -> tuple[int, int]:
     """Return what ``--part`` says."""
     if not re.fullmatch(r"[0-9]+/[0-9]+", text):
         raise typer.BadParameter(f"{text!r} is not I/N, job I (from 0) of N, such as 0/16.", param_hint="'--part'")
-    from ..generate.plan.parts import check_share
+    from ..generate.plan.parts import parse_job
 
     job, jobs = text.split("/")
-    return check_share((int(job), int(jobs)))
+    return parse_job((int(job), int(jobs)))
 
 
 def _put_build(built: Built, notes: Sequence[str], *, as_json: bool) -> None:

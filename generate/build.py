@@ -29,7 +29,7 @@ from .plan.build_plan import BuildPlan
 from .plan.builds import CheckedBuild, UncheckedBuild
 from .plan.job import Job
 from .plan.options import BuildKeywords, BuildOptions
-from .plan.parts import Part, check_share, missing, parts
+from .plan.parts import Part, parse_job, parts, uncommitted
 from .plan.recipe_build import prepare
 from .recipes.recipe import Recipe
 from .sources.check import check
@@ -218,7 +218,7 @@ def build(
     require_build()
     out = local_folder(out, "builds are written to")
     with resumable(out) as place, connected(options.get("scheduler")) as client:
-        share = None if part is None else check_share(part)
+        share = None if part is None else parse_job(part)
         prepared = prepare(recipe, source, BuildOptions(**options))
         directory = out / prepared.folder
         place.directory = unfinished_folder(directory)
@@ -372,15 +372,15 @@ class _Making:
         """
         manifest = finished(self.directory)
         if manifest is not None:
-            refuse_other_build(self.directory, manifest.header, self.build, self.build.header_of(self.build.asked))
-            if lacking := [s for s in self.build.asked if s not in {one.id for one in manifest.sets}]:
+            refuse_other_build(self.directory, manifest.header, self.build, self.build.header_of(self.build.requested))
+            if lacking := [s for s in self.build.requested if s not in {one.id for one in manifest.sets}]:
                 raise FinishedDataset(self.directory, lacking)
         return manifest
 
     def _check_space(self, samples: int) -> None:
         """Raise `MachineError` if a build that has not begun, of so many samples, needs more space than there is."""
         if not is_begun(self.folder):
-            needed, sets = self.plan.source.other_bytes(), set(self.plan.asked)
+            needed, sets = self.plan.source.other_bytes(), set(self.plan.requested)
             if self.extend is not None:
                 base = load_base(self.extend)
                 sets -= {s.id for s in base.sets}
@@ -413,12 +413,12 @@ class _Making:
             self._compile(job)
         state = state.begin(job)
         every = self._parts(state, job)
-        left = missing(every, state.sidecars)
+        left = uncommitted(every, state.sidecars)
         if left and finish_only:
             raise missing_parts(self.folder, every, state.sidecars)
         if left:
             self._run(job, left, every, inspector)
-            made = {(s, p.run.number): sidecar_path(self.folder, p.name) for p in left for s in p.sets}
+            made = {(s, p.chunk.number): sidecar_path(self.folder, p.name) for p in left for s in p.sets}
             state = replace(state, sidecars={**state.sidecars, **made})
         self.progress(ProgressEvent("finishing"))
         with suppress(Busy):  # A worker of a cluster that hangs for longer is ignored. It can only repeat equal bytes.
@@ -433,7 +433,7 @@ class _Making:
 
     def _parts(self, state: BuildState, job: Job) -> list[Part]:
         """Return all parts of a job but those of the dataset that is extended."""
-        return parts(self.build.runs, self.build.groups(state.new(job.sets), self.build.runs))
+        return parts(self.build.chunks, self.build.groups(state.new(job.sets), self.build.chunks))
 
     def _compile(self, job: Job) -> None:
         """Make sure that kernels are in the cache."""

@@ -23,10 +23,10 @@ from .pixels.metrics import measure
 from .pixels.ms_ssim import ms_ssim
 from .plan.build_plan import BuildPlan
 from .plan.builds import CheckedBuild
-from .plan.final_samples import refuse_several_shapes
 from .plan.job import CheckedSample, Job, load_clean
-from .plan.parts import BATCH_BYTES, Part, runs
-from .sinks.sink import Run
+from .plan.parts import BATCH_BYTES, Part, chunks
+from .plan.sample_checks import refuse_several_shapes
+from .sinks.sink import Chunk
 from .sources.check import check
 from .sources.selection import spread
 from .sources.source import Note
@@ -77,7 +77,7 @@ def estimate(
     plan: BuildPlan,
     build: CheckedBuild,
     few: Sequence[CheckedSample],
-    all_runs: Sequence[Run],
+    all_chunks: Sequence[Chunk],
     groups: Sequence[tuple[str, ...]],
 ) -> Estimate:
     """Return the estimated cost of a build.
@@ -105,8 +105,8 @@ def estimate(
         samples, bad = [CheckedSample(*entry) for entry in checked.good] or samples, list(checked.bad)
     refuse_several_shapes(build, [*few, *samples])
     with Workers(plan.workers) as workers, _threads_of_a_worker(plan.workers):
-        warm_up(build.chosen(build.asked), build.maker, workers)
-        made = _Images(plan, build, samples, all_runs, groups)
+        warm_up(build.chosen(build.requested), build.maker, workers)
+        made = _Images(plan, build, samples, all_chunks, groups)
     if plan.pixels.regions is not None:
         return Estimate(made.seconds(check_seconds))
     return replace(made.size(), seconds=made.seconds(check_seconds), bad=bad)
@@ -115,12 +115,12 @@ def estimate(
 def image_bytes(plan: BuildPlan, sets: Sequence[str]) -> float:
     """Return the average number of bytes per image in a build of some sets."""
     few = [CheckedSample(*entry) for entry in check(plan.source, plan.selected[:1]).good]
-    build = replace(plan.build_of(few), asked=tuple(sets))
+    build = replace(plan.build_of(few), requested=tuple(sets))
     width, height = build.image_size
-    all_runs = runs(len(plan.selected), width * height * 3)
-    groups = build.groups(sets, all_runs)
-    size = estimate(plan, build, few, all_runs, groups).bytes
-    return (size - plan.source.other_bytes()) / (sum(run.count for run in all_runs) * len(sets))
+    all_chunks = chunks(len(plan.selected), width * height * 3)
+    groups = build.groups(sets, all_chunks)
+    size = estimate(plan, build, few, all_chunks, groups).bytes
+    return (size - plan.source.other_bytes()) / (sum(run.count for run in all_chunks) * len(sets))
 
 
 @contextmanager
@@ -161,21 +161,21 @@ class _Images:
         plan: BuildPlan,
         build: CheckedBuild,
         samples: Sequence[CheckedSample],
-        all_runs: Sequence[Run],
+        all_chunks: Sequence[Chunk],
         groups: Sequence[tuple[str, ...]],
     ) -> None:
-        self.plan, self.build, self.samples, self.all_runs, self.groups = plan, build, samples, all_runs, groups
-        self.total = sum(run.count for run in all_runs)
+        self.plan, self.build, self.samples, self.all_chunks, self.groups = plan, build, samples, all_chunks, groups
+        self.total = sum(run.count for run in all_chunks)
         self.sets = sum(map(len, groups))
         began = time.perf_counter()
         self.clean = [load_clean(build.source, sample, build.preprocessing) for sample in samples]
         self.load_seconds = (time.perf_counter() - began) / len(samples)
         # images of a small size are made in batches, as in a build
         batch = max(1, BATCH_BYTES // max(image.nbytes for image in self.clean) // 8)
-        self.count = min(batch, all_runs[0].count)
+        self.count = min(batch, all_chunks[0].count)
         job = self._job()
         began = time.perf_counter()
-        firsts = {tuple(t.corruption for t in one.stages): one.id for one in reversed(build.chosen(build.asked))}
+        firsts = {tuple(t.corruption for t in one.stages): one.id for one in reversed(build.chosen(build.requested))}
         self._make(job, tuple(reversed(firsts.values())), 0, 1)
         self.load_kernels = time.perf_counter() - began
         self.made = [_Group() for _ in groups]
@@ -184,14 +184,14 @@ class _Images:
 
     def _job(self) -> Job:
         repeated = [self.samples[i % len(self.samples)] for i in range(len(self.samples) + self.count)]
-        job = self.build.with_samples(repeated).job(Path(), self.build.asked)
+        job = self.build.with_samples(repeated).job(Path(), self.build.requested)
         return replace(job, in_memory=True, measured=frozenset(), multiscale=frozenset())
 
     def _make(self, job: Job, sets: tuple[str, ...], first: int, count: int) -> tuple[float, list[bytes], int]:
         """Make some samples of some sets, and return the time, the rows of each set, and the bytes of the shards."""
         images = [self.clean[i % len(self.clean)] for i in range(first, first + count)]
         began = time.perf_counter()
-        sidecar = make_part(job, Part(Run(0, first, first + count), sets), clean=(images, [""] * count))
+        sidecar = make_part(job, Part(Chunk(0, first, first + count), sets), clean=(images, [""] * count))
         seconds = time.perf_counter() - began
         shards = sum(one.shard.bytes for one in sidecar.sets.values() if one.shard is not None)
         return seconds, [one.lines for one in sidecar.sets.values()], shards
@@ -242,7 +242,7 @@ class _Images:
     def seconds(self, check_seconds: float) -> float:
         """Return the duration of the build."""
         plan, total = self.plan, self.total
-        jobs = max(1, min(plan.workers, len(self.groups) * len(self.all_runs)))
+        jobs = max(1, min(plan.workers, len(self.groups) * len(self.all_chunks)))
         per_sample = self._sum([fmean(made.seconds) if made.seconds else None for made in self.made])
         if any(sink.kind == "files" for sink in plan.sinks):
             per_sample += self.sets * IMAGE_FILE_SECONDS
@@ -274,7 +274,7 @@ class _Images:
         rows = total * self._sum([fmean(made.rows) if made.rows else None for made in groups])
         shards = 0
         if "hdf5" in (sink.container for sink in build.sinks):
-            shards = self.sets * len(self.all_runs)
+            shards = self.sets * len(self.all_chunks)
             overhead = self._sum([fmean(made.shards) if made.shards else None for made in groups]) / self.sets
             images["hdf5"] += shards * (overhead + FILE_BYTES) + total * self.sets * SHARD_ROW_BYTES
         lines = [

@@ -16,11 +16,11 @@ from .plan.build_plan import BuildPlan
 from .plan.builds import groups_of
 from .plan.job import CheckedSample
 from .plan.options import BuildKeywords, BuildOptions
-from .plan.parts import BATCH_BYTES, ROWS_BYTES, runs
+from .plan.parts import BATCH_BYTES, PART_BYTES, chunks
 from .plan.recipe_build import clean_sizes, prepare, probe
-from .plan.regions import Store
-from .plan.source_fit import moving
-from .plan.tree import buffers, stages_applied, stages_naive
+from .plan.region_storage import Store
+from .plan.source_fit import moving_corruptions
+from .plan.tree import max_buffers, stages_applied, stages_naive
 from .recipes.recipe import Recipe
 from .recipes.set_spec import SetSpec
 from .sources.source import Source
@@ -167,18 +167,18 @@ def plan_of(spec: BuildPlan) -> Plan:
     count = total if store is None else store.samples(total)
     images = count * len(sets)
     probed = probe(spec.source, spec.selected, None if store is None else spec.size_problem)
-    bad, _ = spec.accepted(probed, few=True)
+    bad, _ = spec.accept(probed, is_sample=True)
     sizes = sorted(clean_sizes(pixels.preprocessing, probed), key=lambda size: (size[0] * size[1], size))
     width, height = pixels.image_size
     clean = width * height * 3
-    all_runs = runs(count, clean)
+    all_chunks = chunks(count, clean)
     few = spec.build_of(tuple(CheckedSample(*entry) for entry in probed.good))
-    groups = groups_of(maker, sets, all_runs, spec.held_bytes)
-    taken = estimate(spec, few, few.samples[:LOOKED_AT], all_runs, groups)
+    groups = groups_of(maker, sets, all_chunks, spec.held_bytes)
+    taken = estimate(spec, few, few.samples[:LOOKED_AT], all_chunks, groups)
     # each group has a tree of its sets, so stages that sets of two groups share are applied twice
     applied = sum(stages_applied(maker.tree(few.chosen(group))) for group in groups)
-    rows = max(len(g) for g in groups) * all_runs[0].count * spec.held_bytes
-    batches = (buffers(maker.tree(sets)) + 6) * max(BATCH_BYTES, clean)
+    rows = max(len(g) for g in groups) * all_chunks[0].count * spec.held_bytes
+    batches = (max_buffers(maker.tree(sets)) + 6) * max(BATCH_BYTES, clean)
     decoding = DECODED_COPIES * 3 * max(w * h for _, _, w, h, _ in probed.good)
     notes, unfit = (*spec.notes, *probed.orientation_notes), sorted({path for path, _ in (*bad, *taken.bad)})
     if unfit:
@@ -192,7 +192,7 @@ def plan_of(spec: BuildPlan) -> Plan:
     stores: dict[Store, int] = {}
     if store is not None:
         one = store.region_bytes if store.store == "table" else spec.stored_bytes
-        as_images = store.per_image * len(spec.asked) * one
+        as_images = store.regions_per_image * len(spec.requested) * one
         stores = {"images": round(as_images * total), "table": round(store.table_bytes * total)}
     return Plan(
         recipe=spec.sets.recipe.name,
@@ -204,7 +204,7 @@ def plan_of(spec: BuildPlan) -> Plan:
         bytes=taken.bytes if store is None else stores[store.store],
         seconds=taken.seconds,
         jobs=spec.workers,
-        memory_per_worker=memory + all_runs[0].count * clean + min(rows, 2 * ROWS_BYTES) + batches + decoding,
+        memory_per_worker=memory + all_chunks[0].count * clean + min(rows, 2 * PART_BYTES) + batches + decoding,
         storage=spec.storage.container,
         encoding=spec.storage.encoding.model_dump(),
         size=sizes[len(sizes) // 2],
@@ -213,11 +213,11 @@ def plan_of(spec: BuildPlan) -> Plan:
         seed=maker.seed,
         stages_applied=applied,
         stages_naive=stages_naive(sets),
-        parts=len(all_runs) * len(groups),
+        parts=len(all_chunks) * len(groups),
         alone=taken.alone,
         looked_at=taken.looked_at,
         deviation=taken.deviation,
-        moves_content=tuple(moving(sets)),
+        moves_content=tuple(moving_corruptions(sets)),
         notes=notes,
         source_images=len(spec.selected),
         store=None if store is None else store.store,

@@ -26,7 +26,7 @@ from ..manifests.disk_size import disk_size
 from ..manifests.manifest_file import load_manifest
 from ..manifests.paths import PARTIAL
 from .level_effects import change_table
-from .plan.source_fit import moving
+from .plan.source_fit import moving_corruptions
 from .recipes.recipe import load_recipe
 from .recipes.recipe_files import recipe_aliases, recipe_names
 
@@ -181,7 +181,7 @@ def _recipe(name: str) -> dict[str, Any]:
     recipe = load_recipe(name)
     sets = recipe.resolve().sets
     record = recipe.model_dump(mode="json", exclude={"sets"})
-    return {"recipe": record, "moves_content": moving(sets), "sets": [spec.as_json() for spec in sets]}
+    return {"recipe": record, "moves_content": moving_corruptions(sets), "sets": [spec.as_json() for spec in sets]}
 
 
 def _calibration(name: str) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from ...manifests.paths import ARRAYS_FOLDER, BEGIN_LOCK, CHECK_FOLDER, WORK_FOL
 from ...workers import Workers
 from ..plan.builds import CheckedBuild, UncheckedBuild
 from ..plan.job import Job
-from ..plan.parts import Part, missing, shares
+from ..plan.parts import Part, job_shares, uncommitted
 from ..sources.check import Checked, OnChecked, check
 from .identity import refuse_other_build
 from .locks import WORKERS_WAIT_S, wait_for_workers
@@ -168,8 +168,10 @@ def deal(job: Job, parts: Sequence[Part], number: int, jobs: int) -> tuple[list[
     """
     folder = make_folder(job.directory, ARRAYS_FOLDER)
     os.close(open_unlinked(folder / str(jobs), os.O_WRONLY | os.O_CREAT))
-    share = shares(parts, jobs)[number]
-    return share, missing(share, committed(job.directory, job.origin, job.sets, {part.run.number for part in share}))
+    share = job_shares(parts, jobs)[number]
+    return share, uncommitted(
+        share, committed(job.directory, job.origin, job.sets, {part.chunk.number for part in share})
+    )
 
 
 def missing_parts(directory: Path, parts: Sequence[Part], existing: Collection[tuple[str, int]]) -> MissingParts:
@@ -186,8 +188,8 @@ def missing_parts(directory: Path, parts: Sequence[Part], existing: Collection[t
     """
     folder = directory / ARRAYS_FOLDER
     jobs = max((int(p.name) for p in folder.iterdir() if p.name.isdecimal()), default=1) if folder.is_dir() else 1
-    again = [job for job, share in enumerate(shares(parts, jobs)) if missing(share, existing)]
-    left = missing(parts, existing)
+    again = [job for job, share in enumerate(job_shares(parts, jobs)) if uncommitted(share, existing)]
+    left = uncommitted(parts, existing)
     images = sum(p.images for p in left)
     return MissingParts(
         f"{directory} is not finished: {len(left)} of {len(parts)} parts are missing, {images:,} images.", again, jobs

@@ -215,9 +215,9 @@ def _gather(
     """
     clean: list[str] = []
     versions: list[Mapping[str, str]] = []
-    for run in sorted({run for _, run in sidecars}):
+    for chunk in sorted({chunk for _, chunk in sidecars}):
         run_clean: list[str] = []
-        for path in sorted({sidecars[s, run] for s in rows}):
+        for path in sorted({sidecars[s, chunk] for s in rows}):
             sidecar = read_sidecar(path)
             if run_clean and sidecar.clean != run_clean:
                 raise _other_pixels(directory, f"parts of samples {sidecar.first} to {sidecar.stop - 1}")
@@ -226,7 +226,7 @@ def _gather(
                 versions.append(sidecar.environment)
             for set_id, entry in sidecar.sets.items():
                 # If groups differed when a build was resumed, two sidecars of a run may have the same set. One counts.
-                if set_id in rows and sidecars[set_id, run] == path:
+                if set_id in rows and sidecars[set_id, chunk] == path:
                     rows[set_id].add(entry)
         clean += run_clean
     return clean, versions

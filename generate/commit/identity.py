@@ -49,7 +49,7 @@ def refuse_other_build(directory: Path, recorded: Header, build: CheckedBuild, h
 
 def _changed_samples(directory: Path, build: CheckedBuild) -> list[str]:
     """Return one line for each sample that has changed since the build was begun, if the samples were recorded."""
-    now: dict[str, object] = {id: f"label {label}, {sha256}" for id, label, sha256 in build.made_of}
+    now: dict[str, object] = {id: f"label {label}, {sha256}" for id, label, sha256 in build.source_rows}
     try:
         if (recorded := read_hashed(directory / SOURCE)) is not None:
             rows = json.loads(recorded)

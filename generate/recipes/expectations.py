@@ -52,10 +52,10 @@ class Expects(RecipeTable):
         short = f" with a short side of at least {self.least_side} pixels" if self.least_side is not None else ""
         return f"{colour}images{sizes}{short}"
 
-    def problems(self, images: Sequence[Named], *, all_seen: bool = True) -> list[str]:
+    def problems(self, images: Sequence[Named], *, complete: bool = True) -> list[str]:
         """Return what contradicts this, one line for sizes and one for channels.
 
-        Where not all images are seen (`all_seen`), the short side, which is judged over all of them, is left aside.
+        Where not all images are seen (`complete`), the short side, which is judged over all of them, is left aside.
 
         Examples
         --------
@@ -67,7 +67,7 @@ class Expects(RecipeTable):
         problems = []
         if self.sizes and (wrong := [image for image in images if image[1][:2] not in self.sizes]):
             problems.append(_line(wrong, images, _sizes(wrong)))
-        if self.least_side is not None and images and all_seen:
+        if self.least_side is not None and images and complete:
             small = [image for image in images if min(image[1][:2]) < self.least_side]
             if median_low(min(shape[:2]) for _, shape in images) < self.least_side:
                 problems.append(

@@ -137,7 +137,7 @@ def refuse_unrecorded_resources(data: Dataset, build: CheckedBuild) -> None:
 
     Torch, device and batch may be others.
     """
-    manifest, here = data.manifest, build.header_of(build.asked)
+    manifest, here = data.manifest, build.header_of(build.requested)
     # which texture an image gets follows from how many there are and from their order, too
     if here.textures and [t.sha256 for t in here.textures] != [t.sha256 for t in manifest.textures]:
         raise VerificationError(

@@ -24,7 +24,7 @@ from ..plan.builds import CheckedBuild
 from ..plan.job import Job
 from ..plan.parts import Part
 from ..sinks.containers import Kind
-from ..sinks.sink import Run
+from ..sinks.sink import Chunk
 from ..sources.source import Source
 from ..work.pool import run
 from ..work.worker import PartDone
@@ -77,7 +77,7 @@ class Mending:
     @cached_property
     def job(self) -> Job:
         """The job for workers, without metrics."""
-        return replace(self.build.job(self.root, self.build.asked), measured=frozenset())
+        return replace(self.build.job(self.root, self.build.requested), measured=frozenset())
 
     def leave(self, path: str, reason: str) -> None:
         """Record the reason why a file cannot be repaired."""
@@ -131,7 +131,7 @@ class Mending:
         folder = self.scratch / "-".join(kinds)
         (folder / PARTS_FOLDER).mkdir(parents=True)
         files = {
-            part.name: {wanted[p] for p in product(part.sets, range(part.run.first, part.run.stop)) if p in wanted}
+            part.name: {wanted[p] for p in product(part.sets, range(part.chunk.first, part.chunk.stop)) if p in wanted}
             for part in parts
         }
         left = Counter(file for some in files.values() for file in some)
@@ -151,13 +151,13 @@ class Mending:
 
     def whole_parts(self, needed: Iterable[tuple[int, str]]) -> list[Part]:
         """Return parts of whole runs, from (run, set), in groups that fit into memory."""
-        runs, sets_of = self.build.runs, dict[int, set[str]]()
+        chunks, sets_of = self.build.chunks, dict[int, set[str]]()
         for number, set_id in needed:
             sets_of.setdefault(number, set()).add(set_id)
         return [
-            Part(runs[number], group)
+            Part(chunks[number], group)
             for number, sets in sorted(sets_of.items())
-            for group in self.build.groups(sorted(sets), runs)
+            for group in self.build.groups(sorted(sets), chunks)
         ]
 
     def narrow_parts(self, wanted: Wanted) -> list[Part]:
@@ -165,9 +165,9 @@ class Mending:
         parts: list[Part] = []
         for index in sorted({index for _, index in wanted}):
             sets = tuple(s for s in self.build.by_id if (s, index) in wanted)
-            last, most = parts[-1] if parts else None, self.build.runs[0].count
-            if last is not None and last.sets == sets and last.run.stop == index and last.run.count < most:
-                parts[-1] = Part(replace(last.run, stop=index + 1), sets)
+            last, most = parts[-1] if parts else None, self.build.chunks[0].count
+            if last is not None and last.sets == sets and last.chunk.stop == index and last.chunk.count < most:
+                parts[-1] = Part(replace(last.chunk, stop=index + 1), sets)
             else:
-                parts.append(Part(Run(len(parts), index, index + 1), sets))
+                parts.append(Part(Chunk(len(parts), index, index + 1), sets))
         return parts

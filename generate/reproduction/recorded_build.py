@@ -17,10 +17,10 @@ from ..pixels.encoding import parse_encoding
 from ..pixels.preprocessing import parse_preprocessing
 from ..plan.build_plan import mean_size
 from ..plan.builds import CheckedBuild, size_check
-from ..plan.final_samples import refuse_unusable
 from ..plan.job import CheckedSample
-from ..plan.regions import RegionSamples, RegionStore
+from ..plan.region_storage import RegionSamples, RegionStore
 from ..plan.resources import load_resources
+from ..plan.sample_checks import refuse_unusable
 from ..plan.tree import SetMaker
 from ..recipes.choice import choose_sets
 from ..recipes.region_table import RegionTable, parse_region_table
@@ -90,15 +90,15 @@ def recorded_build(
             "The manifest's recipe does not say the reference side of its calibration (calibration_side)."
         )
     preprocessing, specs = parse_preprocessing(manifest.preprocessing), specs_of(manifest)
-    asked = [] if sets == [] else choose_sets(specs, sets)  # none where clean images alone are compared
+    requested = [] if sets == [] else choose_sets(specs, sets)  # none where clean images alone are compared
     resources = load_resources(
-        asked,
+        requested,
         manifest.classes,
         frost_textures=options.frost_textures,
         surrogate=options.surrogate,
         device=options.device,
     )
-    plugins = plugins_of(dict.fromkeys(stage.corruption for spec in asked for stage in spec.stages))
+    plugins = plugins_of(dict.fromkeys(stage.corruption for spec in requested for stage in spec.stages))
     # groups may come from a CSV that the user does not have
     selected = tuple(
         s if s.group is not None else replace(s, group=r.group) for s, r in zip(found, data.samples, strict=True)
@@ -109,7 +109,7 @@ def recorded_build(
         source=source,
         samples=samples,
         sets=tuple(specs),
-        asked=tuple(s.id for s in asked),
+        requested=tuple(s.id for s in requested),
         preprocessing=preprocessing,
         encoding=parse_encoding(manifest.encoding),
         maker=SetMaker(side, manifest.seed, manifest.coupling, manifest.scale, resources, plugins),
@@ -147,9 +147,9 @@ class RecordedPlan:
         return tuple(c.sample for c in self.build.samples)
 
     @property
-    def asked(self) -> tuple[str, ...]:
+    def requested(self) -> tuple[str, ...]:
         """The ids of the sets that are asked for."""
-        return self.build.asked
+        return self.build.requested
 
     @property
     def workers(self) -> int:
@@ -274,10 +274,10 @@ def selected_again(manifest: Manifest, source: Source) -> list[Sample]:
     selection = manifest.selection
     if selection.get("ids") is not None or selection.get("per_super_category") is not None:
         return []
-    asked: dict[str, Any] = {key: selection.get(key) for key in ("samples", "first", "per_class")}
+    requested: dict[str, Any] = {key: selection.get(key) for key in ("samples", "first", "per_class")}
     if "hold_out" in selection:
-        asked["hold_out"] = recorded_hold_out(selection["hold_out"])
-        if asked["hold_out"] is None or all(s.group is None for s in source.samples):
+        requested["hold_out"] = recorded_hold_out(selection["hold_out"])
+        if requested["hold_out"] is None or all(s.group is None for s in source.samples):
             return []
     excluded = {e.path for e in manifest.excluded}
-    return [s for s in select(source.samples, **asked) if (s.path or s.id) not in excluded]
+    return [s for s in select(source.samples, **requested) if (s.path or s.id) not in excluded]

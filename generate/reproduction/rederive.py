@@ -62,7 +62,7 @@ def rederived(
     held_to_records(data, build.source, build.source.fingerprint)
     for difference in differing_classes(data.manifest, build.source)[:MOST_CLASSES]:
         yield Problem(MANIFEST, "rederive", f"the source has other classes: {difference}")
-    chosen = build.chosen(build.asked)
+    chosen = build.chosen(build.requested)
     tree, followers = build.maker.tree(chosen), {s.id: [(0, 0, 0)] for s in chosen if s.needs_surrogate}
     hashes = {set_id: blake3() for set_id in alone}
     stored_sets = {set_id: data[set_id] for set_id in followers}  # each reads its rows once

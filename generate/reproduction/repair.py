@@ -95,7 +95,7 @@ def repair(directory: Path, before: VerificationReport, options: RemakeOptions, 
         # samples first, because everything else refers to these records
         if m.sound(SAMPLES) or _samples(m):
             if sets:  # the rows of a set need all of its images
-                folder = m.make(["files", "shards"], m.whole_parts(product(range(len(m.build.runs)), sets)), {})
+                folder = m.make(["files", "shards"], m.whole_parts(product(range(len(m.build.chunks)), sets)), {})
                 parts = [part for _, part in sidecars(folder) if part is not None]
                 for set_id in sets:
                     of_set = sorted((part.run, part.sets[set_id].lines) for part in parts if set_id in part.sets)
@@ -225,7 +225,7 @@ def _images(m: Mending, wrong: Collection[str]) -> None:
     if single:
         m.make(["files"], m.narrow_parts(single), single)
     if shared:
-        length = m.build.runs[0].count
+        length = m.build.chunks[0].count
         m.make(["shards"], m.whole_parts((index // length, s) for s, index in shared), shared)
 
 

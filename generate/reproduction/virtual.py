@@ -123,7 +123,7 @@ class VirtualImages:
     @cached_property
     def chains(self) -> dict[str, Chain]:
         """Set -> its chain, in the order of the walk."""
-        return dict(_chains(self.build.maker.tree(self.build.chosen(self.build.asked)), ()))
+        return dict(_chains(self.build.maker.tree(self.build.chosen(self.build.requested)), ()))
 
     def open(self, progress: Progress) -> Sequence[str]:
         """Return the ids of the sets that can be made, once the source is checked.

@@ -24,7 +24,7 @@ from ..pixels.metrics import MeasuredRow, measure
 from ..pixels.ms_ssim import ms_ssim
 from ..sources.source import Sample
 from .containers import Sink
-from .sink import Run, file_record, json_text, row_records, rows_at
+from .sink import Chunk, file_record, json_text, row_records, rows_at
 
 
 class SetWriter:
@@ -34,11 +34,11 @@ class SetWriter:
     """
 
     def __init__(
-        self, set_id: str, run: Run, sinks: Sequence[Sink], *, directory: Path | None, encoding: Encoding,
+        self, set_id: str, chunk: Chunk, sinks: Sequence[Sink], *, directory: Path | None, encoding: Encoding,
         samples: Sequence[Sample],
         measured: frozenset[int], multiscale: frozenset[int] = frozenset(),
     ) -> None:  # fmt: skip
-        self.pixels: list[str] = [""] * run.count
+        self.pixels: list[str] = [""] * chunk.count
         """BLAKE3 of each image's pixels, hexadecimal, without a prefix; complete after `finish`."""
         self.metrics: dict[int, MeasuredRow] = {}
         """Sample -> its metrics, of some."""
@@ -46,21 +46,21 @@ class SetWriter:
         """The set's shard."""
         self.byte_count = 0
         """The bytes of the stored images."""
-        self.file_count = len(sinks) * run.count
+        self.file_count = len(sinks) * chunk.count
         """The number of files and rows of shards."""
-        self._set_id, self._run, self._directory, self._samples = set_id, run, directory, samples
-        self._sinks = [(sink, [""] * run.count) for sink in sinks]
+        self._set_id, self._chunk, self._directory, self._samples = set_id, chunk, directory, samples
+        self._sinks = [(sink, [""] * chunk.count) for sink in sinks]
         """Each with the JSON of every image's file record."""
         self._encoding = encoding if any(sink.encodes for sink in sinks) else None
         self._source_names = any(sink.source_names for sink in sinks)
-        self._encoded = [b""] * run.count
+        self._encoded = [b""] * chunk.count
         """Images of a shard of encoded bytes."""
         self._rows: NDArray[np.uint8] | None = None
         """All images of the run, (N, H, W, C), where a sink keeps pixels until `finish`."""
         self._folders: set[str] = set()
         """The folders of image files that exist."""
         self._measured, self._multiscale = measured, multiscale
-        self._missing = run.count
+        self._missing = chunk.count
 
     def add(self, positions: Sequence[int], images: Images, clean: Images) -> None:
         """Put images away, (N, H, W, C) of uint8, of some positions in the run."""
@@ -71,13 +71,13 @@ class SetWriter:
                 self._put(position, encoding_of(name, self._encoding).encode(image))
         if any(not sink.encodes for sink, _ in self._sinks):  # `finish` hashes all of them, while the next set is made
             if self._rows is None:
-                self._rows = np.empty((self._run.count, *images.shape[1:]), np.uint8)
+                self._rows = np.empty((self._chunk.count, *images.shape[1:]), np.uint8)
             self._rows[rows_at(positions)] = images
         else:
             for position, digest in zip(positions, pixel_hashes(images), strict=True):
                 self.pixels[position] = digest
         for position, before, after in zip(positions, clean, images, strict=True):
-            if (index := self._run.first + position) in self._measured:
+            if (index := self._chunk.first + position) in self._measured:
                 self.metrics[index] = (
                     *measure(before, after),
                     ms_ssim(before, after) if index in self._multiscale else None,
@@ -97,7 +97,7 @@ class SetWriter:
             row: int | None = None
             if sink.kind == "shards":
                 self._encoded[position] = data
-                path, row = shard_path(self._set_id, self._run.number), position
+                path, row = shard_path(self._set_id, self._chunk.number), position
             else:
                 path = sink.image_path(self._set_id, self._samples[position])
                 self._write_image(path, data)
@@ -133,13 +133,13 @@ class SetWriter:
     def _write_shard(self, sink: Sink, records: list[str], pixels: NDArray[np.uint8] | None) -> None:
         from ...manifests.images.shard_writer import shard_pieces  # a build of files does not need it
 
-        path = shard_path(self._set_id, self._run.number)
+        path = shard_path(self._set_id, self._chunk.number)
         if pixels is not None:
             records[:] = row_records(path, 0, pixels)
         pieces = shard_pieces(
             self._encoded if pixels is None else pixels,
             labels=[sample.class_index for sample in self._samples],
-            indices=range(self._run.first, self._run.stop),
+            indices=range(self._chunk.first, self._chunk.stop),
             pixels=self.pixels,
             set_id=self._set_id,
             build=sink.title,
@@ -156,7 +156,7 @@ class SetWriter:
     def lines(self) -> bytes:
         """Return the rows of the set's records: JSON lines, in sample order."""
         stored = zip(*(records for _, records in self._sinks), strict=True)
-        rows = enumerate(zip(self.pixels, stored, strict=True), self._run.first)
+        rows = enumerate(zip(self.pixels, stored, strict=True), self._chunk.first)
         return "".join(
             [f'{{"index": {i}, "pixels": "blake3:{p}", "files": [{", ".join(files)}]}}\n' for i, (p, files) in rows]
         ).encode()

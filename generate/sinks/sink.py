@@ -23,7 +23,7 @@ FILE_BYTES = 2048
 
 
 @dataclass(frozen=True)
-class Run:
+class Chunk:
     """Consecutive samples: ``first`` up to, not including, ``stop``."""
 
     number: int

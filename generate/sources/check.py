@@ -24,6 +24,7 @@ SizeCheck = Callable[[int, int], str | None]
 """Callback that takes a width and a height and returns why an image of that size cannot be used, or None."""
 
 OnChecked = Callable[[int], None]
+"""Callback that takes the number of images that have been checked so far."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +32,11 @@ class Checked:
     """The result of a check, in the order of the source."""
 
     good: list[tuple[Sample, str, int, int, int]] = field(default_factory=list)
-    """(sample, sha256, width, height, channels)"""
+    """Usable images, each as (sample, sha256, width, height, channels)."""
     bad: list[Note] = field(default_factory=list)
-    """(path or id, reason)"""
+    """Unusable images, each as (path or id, reason)."""
     with_orientation: list[str] = field(default_factory=list)
-    """Path or id of usable images with an EXIF orientation tag."""
+    """Paths or ids of the usable images that have an EXIF orientation tag."""
 
     @classmethod
     def concatenated(cls, parts: Iterable[Checked]) -> Checked:
@@ -88,11 +89,14 @@ def check(
     Parameters
     ----------
     source : Source
+        The source that the samples are loaded from.
     chosen : sequence of Sample
+        The samples to check.
     workers : Workers, optional
         Worker processes, which are started if there are many images. Each holds one image at a time.
     judge : callable, optional
-        Returns why an image of a width and height cannot be used, for example `Preprocessing.problem`.
+        Takes a width and a height, and returns why an image of this size cannot be used, or None. An example is
+        `Preprocessing.problem`.
     worth_workers_s : float, optional
         Seconds of remaining work above which workers are started.
     seen : callable, optional

@@ -20,14 +20,14 @@ SPLIT = re.compile(
     r"([-_ ]?(set|split|data|images|[0-9]+))*",
     re.IGNORECASE,
 )
-"""Names of folders that hold a part of a dataset."""
+"""Names of folders that contain one split of a dataset."""
 PREFERRED = ("val", "valid", "validation", "test", "testing")
 TINY = "val_annotations.txt"
 """The file of labels in Tiny ImageNet's folder ``val``, whose images are all in ``val/images``."""
 
 
 def refuse_other_layouts(listing: ImageListing) -> None:
-    """Raise `SourceError` where the first-level folders are not classes."""
+    """Raise `SourceError` if the first-level folders are not classes."""
     path = listing.path
     filled = sorted({image.partition("/")[0] for image in listing.images if "/" in image})
     if filled == ["images"] and TINY in listing.files:
@@ -36,13 +36,13 @@ def refuse_other_layouts(listing: ImageListing) -> None:
         raise SourceError(f"{path} has the images of Tiny ImageNet's folder val: {_tiny_imagenet_advice(path)}")
     above, splits = "", _splits([image for image in listing.images if "/" in image])
     if len(splits) == 1 and len(listing.folders) > 1:
-        splits = []  # a class that is called test, among others without images
+        splits = []  # one class is called test, and the other classes have no images
     if not splits and len(filled) == 1:
         above = f"{filled[0]}/"
         inside = [image.removeprefix(above) for image in listing.images if image.startswith(above)]
         splits = _splits(inside)
         if len(splits) == 1 and not all(image.count("/") >= 2 for image in inside):
-            splits = []  # a class with a folder test
+            splits = []  # a class contains a folder called test
     if splits:
         chosen = next((name for word in PREFERRED for name in splits if name.casefold() == word), splits[0])
         what = "extract it, and give" if path.is_file() else "give"
@@ -56,7 +56,7 @@ def refuse_other_layouts(listing: ImageListing) -> None:
 
 
 def _splits(images: list[str]) -> list[str]:
-    """Return the first folders of images, if all are called as splits are and no image is outside of them."""
+    """Return the first folders of images if all have the names of splits and no image is outside of them."""
     names = {image.rpartition("/")[0].partition("/")[0] for image in images}
     return sorted(names) if names and all(map(SPLIT.fullmatch, names)) else []
 
@@ -76,7 +76,7 @@ def _tiny_imagenet_advice(path: Path) -> str:
 
 
 def notes_on_one_class(listing: ImageListing) -> Iterator[str]:
-    """Yield a note where there is one class folder, which may be no class."""
+    """Yield a note if there is only one class folder, because it may not be a class."""
     if len(listing.folders) != 1:
         return
     (name,) = listing.folders

@@ -30,12 +30,12 @@ class ImageRows(NamedTuple):
     """An array (N, H, W, C) or (N, H, W), or a dataset whose rows are read on demand."""
     labels: NDArray[Any]
     where: tuple[str, str]
-    """Names of the images and of the labels in error messages."""
+    """Names of the images and of the labels for error messages."""
     groups: Sequence[str] = ()
     encoded: bool = False
     """True if each row has the bytes of an image file."""
     remark: str | None = None
-    """A note for users if labels are whole numbers stored as floats."""
+    """A note for users if the labels are whole numbers that are stored as floats."""
 
 
 ReadResult = tuple[tuple[ClassRecord, ...] | None, list[ImageRows]]

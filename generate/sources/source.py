@@ -1,4 +1,4 @@
-"""Sources of samples with stable ids, pixels and labels, and the texts that name them (``folder:PATH``)."""
+"""The source of a build, the schemes that name sources (``folder:PATH``), and `open_source`."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Sample(Labelled):
 
     @property
     def region(self) -> RegionRecord | None:
-        """The region of an image that the sample is, or None for whole images."""
+        """The region of the image that the sample consists of, or None if it is a whole image."""
         return None
 
 
@@ -160,7 +160,7 @@ SCHEMES: Mapping[str, Scheme] = {
     "folder": Scheme(
         "folder:open",
         ("labels", "groups"),
-        "folder:PATH, an image folder or a tar of one: one folder a class, or flat with --labels CSV",
+        "folder:PATH, an image folder or a tar of one: one folder per class, or any folder with --labels CSV",
     ),
     "imagenet": Scheme(
         "imagenet:open",
@@ -175,7 +175,7 @@ SCHEMES: Mapping[str, Scheme] = {
     "cifar100": Scheme(
         "published:open_cifar100",
         ("labels", "split"),
-        "cifar100:PATH, CIFAR-100: likewise; --labels coarse for the twenty superclasses",
+        "cifar100:PATH, CIFAR-100: python or binary version; --labels coarse for the twenty superclasses",
     ),
     "icons50": Scheme(
         "published:open_icons50",
@@ -226,7 +226,7 @@ GROUPED_SOURCES = ("icons50",)
 
 
 def named_source(source: str | os.PathLike[str] | Source) -> str | Source:
-    """Return a source, or the text that names it, or raise `SourceError` for a value of another type."""
+    """Return a source, or the text that specifies it. Raise `SourceError` for a value of another type."""
     if isinstance(source, os.PathLike):
         source = os.fspath(source)
     if not isinstance(source, str) and not hasattr(source, "samples"):

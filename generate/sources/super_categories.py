@@ -1,4 +1,4 @@
-"""Super-categories: groups of classes, of which a selection takes a number of samples each."""
+"""Super-categories, which are groups of classes: a selection takes the same number of samples from each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ...manifests.records.models import ClassRecord
 
 SHIPPED = ("fragile-imagenet",)
 """Names of the files that are installed with the package."""
-Classes = Annotated[list[str], Field(min_length=1)]
+ClassNames = Annotated[list[str], Field(min_length=1)]
 
 
 class SuperCategories(BaseModel):
@@ -27,12 +27,12 @@ class SuperCategories(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     images: int = Field(ge=1)
-    categories: dict[str, Classes] = Field(min_length=1)
+    categories: dict[str, ClassNames] = Field(min_length=1)
     """Super-category -> class folders, or class names."""
 
     @field_validator("categories")
     @classmethod
-    def _in_one_each(cls, categories: dict[str, list[str]]) -> dict[str, list[str]]:
+    def _unique_classes(cls, categories: dict[str, list[str]]) -> dict[str, list[str]]:
         times = Counter(name for names in categories.values() for name in names)
         if twice := [f"the class {name!r} occurs {count} times" for name, count in times.items() if count > 1]:
             raise ValueError("; ".join(twice))

@@ -80,7 +80,7 @@ def run(
                 whole_runs(parts, min(workers.limit, len(parts))),
                 lambda _, records: list(map(on_part, records)),
                 poll=lambda: on_progress(counter.stat().st_size),
-                describe=lambda some: "; ".join(part.described for part in some),
+                describe=lambda some: "; ".join(part.description for part in some),
             )
     except BaseException:
         workers.stop()
@@ -120,9 +120,9 @@ def whole_runs(parts: Sequence[Part], jobs: int) -> list[list[Part]]:
 
     The images of a whole run are decoded only once, and the small tasks let all workers finish at about the same time.
     """
-    runs = [list(some) for _, some in groupby(parts, lambda part: part.run.number)]
-    whole = max(0, len(runs) - jobs)
-    return [*runs[:whole], *([part] for run in runs[whole:] for part in run)]
+    chunks = [list(some) for _, some in groupby(parts, lambda part: part.chunk.number)]
+    whole = max(0, len(chunks) - jobs)
+    return [*chunks[:whole], *([part] for run in chunks[whole:] for part in run)]
 
 
 def _work(directory: Path, file: Path, counter: Path, parts: list[Part]) -> list[PartDone]:

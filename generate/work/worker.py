@@ -24,7 +24,7 @@ from ...pixels import pixel_digest
 from ..plan.job import Job, load_clean
 from ..plan.parts import Part, batches
 from ..sinks.set_writer import SetWriter
-from ..sinks.sink import Run
+from ..sinks.sink import Chunk
 from .environment import environment
 from .sidecars import PartSet, Sidecar, is_committed, write_sidecar
 
@@ -74,15 +74,15 @@ def make_part(
 
     `clean` are the clean images of its run, if they are loaded already.
     """
-    run = part.run
-    images, digests = clean or clean_images(job, run)
-    samples = [checked.sample for checked in job.samples[run.first : run.stop]]
+    chunk = part.chunk
+    images, digests = clean or clean_images(job, chunk)
+    samples = [checked.sample for checked in job.samples[chunk.first : chunk.stop]]
     specs = [job.sets[s] for s in part.sets]
     tree = job.maker.tree(specs)
     writers = {
         set_id: SetWriter(
             set_id,
-            run,
+            chunk,
             job.sinks,
             directory=None if job.in_memory else job.directory,
             encoding=job.encoding,
@@ -110,9 +110,9 @@ def make_part(
     return Sidecar(
         build=job.origin.build,
         resources={field: sha256 for field, sha256 in job.origin.resources.items() if field in fields},
-        run=run.number,
-        first=run.first,
-        stop=run.stop,
+        run=chunk.number,
+        first=chunk.first,
+        stop=chunk.stop,
         clean=digests,
         sets=sets,
         environment=dict(environment()),
@@ -147,12 +147,12 @@ def job_of(file: Path) -> Job:
     return job
 
 
-def clean_images(job: Job, run: Run) -> Clean:
+def clean_images(job: Job, chunk: Chunk) -> Clean:
     """Return the clean images of a run and their digests. They are kept for the next part of the run."""
-    key = job.token, run.number
+    key = job.token, chunk.number
     if key not in _clean:
         forget()  # frees the memory before other images are loaded
-        images = [load_clean(job.source, c, job.preprocessing) for c in job.samples[run.first : run.stop]]
+        images = [load_clean(job.source, c, job.preprocessing) for c in job.samples[chunk.first : chunk.stop]]
         _clean[key] = images, [pixel_digest(image) for image in images]
     return _clean[key]
 

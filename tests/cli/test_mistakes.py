@@ -23,7 +23,7 @@ MISTAKES = {
     "corrupt sample:astronaut fog-1+snow-7": "snow: severity is 7; expected a number from 0 to 5",
     "corrupt sample:astronaut stripe -s 7 --calibration mnist": "expected 0 or 1, its only severity in calibration",
     "corrupt sample:astronaut black_lines --level 100": "from 1 to 99. Level 0 is the clean image",
-    "build cifar10-c": "The images are the sample photographs that come with scikit-image, which are used unless",
+    "build cifar10-c": "The images are the sample photographs that come with scikit-image. To use your own",
     "plan mnist-c --source sample": "The images are the sample photographs that come with scikit-image",
     "corrupt sample:astronaut fog -s 1 -p sigma=3": "weight",
     "corrupt sample:astronaut fog -s 1 -p weight": "NAME=VALUE",

@@ -61,7 +61,9 @@ def test_the_chosen_calibration_is_named_with_its_reason(run, tmp_path):
         assert any(vertical in note for note in notes) == (calibration == "mnist")
     of_mnist = f"plan {pair} --source mnist:MNIST/raw"
     assert "Note: The calibration mnist was chosen" in run.succeeds(of_mnist).out
-    assert not any("was chosen" in note for note in run.succeeds(f"{of_mnist} --calibration mnist --json").json["notes"])
+    assert not any(
+        "was chosen" in note for note in run.succeeds(f"{of_mnist} --calibration mnist --json").json["notes"]
+    )
     built = run.succeeds(f"build {pair} --source mnist:MNIST/raw --jobs 1 --no-page --json").json
     assert any("The calibration mnist was chosen" in note for note in built["notes"])
     assert any("2 of 2 chains have the role validation" in note for note in built["notes"])

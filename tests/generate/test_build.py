@@ -71,7 +71,7 @@ def test_the_plan_is_what_is_built(whole, small_recipe, monkeypatch):
     real = sum(p.stat().st_size for p in whole.directory.rglob("*") if p.is_file())
     assert (planned.images, planned.storage) == (whole.images, "both")
     notes = {scale: plan(small_recipe, jobs=1, calibration="imagenet", scale=scale).notes for scale in ("none", "side")}
-    told = "pixels get the parameters of imagenet, which are for 224, as they are."
+    told = "The parameters of imagenet were chosen for images of 224 pixels."
     assert ([told in note for note in notes["none"]], planned.notes, notes["side"]) == ([True], (), ())
     assert abs(planned.bytes / real - 1) < 0.15
     for form in ("folder", "hdf5"):
@@ -181,7 +181,7 @@ def test_images_of_several_shapes(photos, tmp_path, monkeypatch):
                 make(recipe, source, out=tmp_path / "out", storage="hdf5", jobs=1)
         assert plan(recipe, source, jobs=1).storage == "folder"
     assert not (tmp_path / "out").exists()
-    monkeypatch.setattr("corruptset.generate.plan.recipe_build._PROBED", 1)  # so the others are seen later
+    monkeypatch.setattr("corruptset.generate.plan.recipe_build.PROBED_IMAGES", 1)  # so the others are seen later
     assert plan(recipe, source, jobs=1).storage == "folder"
     built = build(recipe, source, tmp_path / "out", jobs=1, page=False)
     assert built.manifest.storage.container == "folder"

@@ -81,15 +81,15 @@ def test_what_moves_content_is_said(built, recipe, coco):
     planned = corruptset.plan(recipe, f"tree:{coco}", images=IMAGES, samples=2)
     assert planned.moves_content == ("elastic_transform",)
     told = "\n".join(planned.notes)
-    assert re.search(r"boxes and masks are not moved(.|\n)*may name 3 images, of which 2 are built", told)
+    assert re.search(r"boxes and masks are not changed(.|\n)*all 3 images of the source, but only 2 are built", told)
     counted, unmatched, note = corruptset.plan(recipe, f"tree:{coco}", images=IMAGES, sets=["contrast/*"]).notes
-    assert counted == "Files of the source that count as images: 3, in val2017/ (3)."
+    assert counted == "Files of the source that are treated as images: 3, in val2017/ (3)."
     assert unmatched.startswith(
         f"Files with the suffix of an image that --images {IMAGES!r} does not match: 1, in train2017/"
     )
-    assert re.fullmatch(r"4 other files of the source, .* kB, are copied as they are\.", note)
+    assert re.fullmatch(r"4 other files of the source, .* kB, are copied unchanged\.", note)
     resized = corruptset.plan("imagenet-c", f"tree:{coco}", images=IMAGES, sets=["contrast/1"], any_shape=True)
-    assert any("in pixels of the images as they were" in note for note in resized.notes)
+    assert any("in pixels of the original images" in note for note in resized.notes)
 
 
 def test_it_is_verified_made_again_and_repaired(built, coco, tmp_path):
@@ -245,7 +245,7 @@ def test_names_that_a_data_set_has_itself_stay_its_own(recipe, tmp_path):
 
 
 def test_what_does_not_fit_is_refused_before_anything_is_written(recipe, coco, tmp_path):
-    hdf5 = "--storage hdf5 stores images in HDF5 shards, which have no names(.|\n)*--per-class"
+    hdf5 = "--storage hdf5 uses HDF5 shards, which do not keep names(.|\n)*--per-class"
     with pytest.raises(BuildError, match=hdf5):
         made(recipe, coco, tmp_path / "out", images=IMAGES, storage="hdf5", per_class=1)
     root = shutil.copytree(coco, tmp_path / "coco")

@@ -108,7 +108,7 @@ def test_a_fault_in_the_middle_of_a_build_names_the_sample(source, tmp_path):
         body = f"return images if (images[:, 0, 0, 0] != {corners[victim]}).all() else {fault}"
         (tmp_path / f"{name}_plugin.py").write_text(HEAD + function_source(name, body, ", deterministic=True"))
         recipe, plugins = small_builds.write_recipe(tmp_path, more=CHAIN.format(name)), [tmp_path / f"{name}_plugin.py"]
-        sentence = rf"The plugin {name}_plugin: {name} {said}.*; sample '{opened.samples[victim].id}'\. "
+        sentence = rf"The plugin {name}_plugin: {name} {said}.*\(sample '{opened.samples[victim].id}'\)\. "
         with pytest.raises(PluginError, match=sentence):
             corruptset.build(recipe, source, tmp_path / name, plugins=plugins, **OPTIONS)
 

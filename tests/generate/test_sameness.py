@@ -28,7 +28,7 @@ def test_a_subset_has_the_same_sets(whole, make, files):
 
 def test_batches_groups_and_runs_change_no_image(whole, make, files, monkeypatch):
     monkeypatch.setattr(parts, "BATCH_BYTES", 2 * 64 * 64 * 3)  # two images
-    monkeypatch.setattr(parts, "PARTS_WANTED", 1)
+    monkeypatch.setattr(parts, "TARGET_PARTS", 1)
     monkeypatch.setattr(parts, "LEAST_SAMPLES", 3)
     built = make()
     assert built.digest == whole.digest

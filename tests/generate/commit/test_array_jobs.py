@@ -47,7 +47,7 @@ def test_seven_jobs_in_any_order_make_what_one_process_makes(make, shared_data, 
 
 def test_an_extension_and_a_resume_are_shared_too(make, stopped, whole, monkeypatch):
     """What was committed by a build that was stopped counts, also in other groups."""
-    monkeypatch.setattr("corruptset.generate.plan.parts.PARTS_WANTED", 1)  # a group a run
+    monkeypatch.setattr("corruptset.generate.plan.parts.TARGET_PARTS", 1)  # a group a run
     root, more = make(sets=["contrast/*"]).directory, {"out": "more"}
     more["extend"] = root
     stopped(1, sets=["brightness/*"], **more)

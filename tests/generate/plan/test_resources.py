@@ -133,7 +133,7 @@ def test_sets_that_follow_no_model_need_none(source: str, tmp_path: Path) -> Non
     for options in ({}, {"sets": ["contrast-3+pgd-4"]}):
         with pytest.raises(BuildError, match=r"--surrogate FILE\.toml .*or choose other --sets"):
             build(source, tmp_path / "out", surrogate=None, **options)
-    with pytest.raises(BuildError, match=r"Images have a model's size; and no model is given"):
+    with pytest.raises(BuildError, match=r"The recipe resizes images to the size of a model, but no model is given"):
         build(source, tmp_path / "sized", SIZED, surrogate=None, sets=["contrast/2"])
     assert not (tmp_path / "sized").exists()
     extended = build(source, tmp_path / "more", extend=alone.directory)
@@ -147,7 +147,7 @@ def test_another_model_is_another_build(source: str, tmp_path: Path) -> None:
         ({"surrogate": "other.toml"}, weights),
         ({"surrogate": "other.toml", "sets": ["contrast/2"]}, weights),
         ({"surrogate_batch": 4}, r"surrogates\[0\]\.batch: here 1, asked for 4"),
-        ({"surrogate": None, "sets": ["contrast/2"]}, "Sets of led-astray-1 that are there follow the gradients of a"),
+        ({"surrogate": None, "sets": ["contrast/2"]}, "Existing sets of led-astray-1 follow the gradients of a"),
     ):
         with pytest.raises(BuildError, match=match):
             build(source, tmp_path / "more", extend=first, **options)
@@ -167,7 +167,7 @@ def test_images_get_the_size_of_the_model(tmp_path: Path) -> None:
     is taken.
     """
     source = photographs(tmp_path, (9, 16), (12, 10))
-    sizes = r"takes images of 12x10 \(height x width\), and there are images of 9x16\. Use a recipe whose"
+    sizes = r"needs images of 12x10 \(height x width\), but this build has images of 9x16\. Use a recipe whose"
     with pytest.raises(BuildError, match=sizes):
         build(source, tmp_path / "out", sets=["pgd/2"])
     assert not (tmp_path / "out").exists()

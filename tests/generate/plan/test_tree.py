@@ -14,7 +14,7 @@ from corruptset.corruptions.call import corrupt
 from corruptset.corruptions.keys import sample_keys
 from corruptset.corruptions.stages import check_images, parse_chain, resolve_stage
 from corruptset.generate.plan import tree as trees
-from corruptset.generate.plan.tree import grow, stages_applied, stages_naive, walk, walk_order
+from corruptset.generate.plan.tree import build_tree, stages_applied, stages_naive, walk, walk_order
 from corruptset.generate.recipes.set_spec import SetSpec, merge_chains
 
 TABLE = get_calibration("tiny")
@@ -43,7 +43,7 @@ def test_a_walk_gives_the_pixels_of_each_chain_alone_and_applies_each_stage_once
     names: list[str], coupling: Any, applied: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sets, images, keys = specs(*names), batch(), ["a", "b", "c"]
-    root = grow(sets, 5, coupling)
+    root = build_tree(sets, 5, coupling)
     assert (stages_applied(root), stages_naive(sets)) == applied
     assert sorted(walk_order(root)) == sorted(names)
     counts: Counter[str] = Counter()

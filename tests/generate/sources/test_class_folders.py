@@ -35,7 +35,7 @@ UNUSABLE = {
     "control character": ("m\tm/1.png", r"control characters in its name \(U\+0009\)"),
     "line separator": ("m\u2028m/1.png", r"control characters in its name \(U\+2028\)"),
     "backslash": ("m\\m/1.png", "backslash"),
-    "drive": ("m:m/1.png", "a drive elsewhere"),
+    "drive": ("m:m/1.png", "a drive on Windows"),
     "images with bad names": ("mm/a\tb.png", "a class folder in which no image can be used"),
 }
 """Paths that give a class folder between ``b`` and ``x`` without an image that can be used."""

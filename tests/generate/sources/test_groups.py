@@ -45,7 +45,7 @@ def test_what_cannot_be_held_out():
     many = [Sample(i, str(i), 0, group=f"g{i:02d}") for i in range(30)]
     for samples, hold_out, said in (
         (SAMPLES, HoldOut(("nigth", "noon", "day")), rf"'nigth'\. Did you mean 'night'\?\n .*'noon'\.\n{lists}"),
-        (SAMPLES, HoldOut(("*",)), "All 5 groups of the source would be held out, and none is left"),
+        (SAMPLES, HoldOut(("*",)), "All 5 groups of the source would be held out, so none remains"),
         (SAMPLES, HoldOut(("noon",), lenient=True), "no group 'noon'"),
         ([Sample(0, "a", 0)], HoldOut(("day",)), "The source has no groups"),
         (many, HoldOut(("x",)), r"g18 \(1\), g19 \(1\) and 10 more\."),

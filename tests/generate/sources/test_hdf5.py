@@ -115,7 +115,7 @@ def test_files_that_are_refused(tmp_path):
         ("linked", None, "contains no dataset 'linked'"),
         ("virtual", None, "is stored in other files"),
         ("apart", None, "is stored in other files"),
-        ("hollow", None, "claims .* bytes, more than its file can hold"),
+        ("hollow", None, "claims .* bytes, more than its file can contain"),
         (None, None, r"contains no dataset 'images'. It has .*floats.*: name one with --images"),
         ("good", "nothing", "name one with --labels"),
     ):

@@ -36,7 +36,7 @@ def test_a_pattern_says_which_files_are_images(tmp_path):
     every = open_source(f"tree:{tmp_path}")
     assert list(every.other_files) == ["annotations/val.json", "no-suffix", "notes.txt"]
     assert [path for path, _ in every.notes] == ["val/scan.tif"]
-    said = r"contains no image that --images 'test/\*' names\. The images there: train/c\.jpg, val/a\.jpg,"
+    said = r"contains no image that --images 'test/\*' matches\. It contains these images: train/c\.jpg, val/a\.jpg,"
     a.check_refused(f"tree:{tmp_path}", said, images="test/*")
 
 
@@ -79,7 +79,7 @@ def test_masks_are_refused_unless_a_pattern_says_which_files_are_images(tmp_path
     a.check_refused(
         f"tree:{tmp_path}",
         r"contains 1 palette or 1-bit image, as masks are stored, in SegmentationClass/ \(1\)\.(.|\n)*"
-        r"--images 'JPEGImages/\*' names the other images(.|\n)*--images '\*\.\[jp\]\*g' names all of them",
+        r"--images 'JPEGImages/\*' selects the other images(.|\n)*--images '\*\.\[jp\]\*g' selects all of them",
     )
     source = open_source(f"tree:{tmp_path}", images="JPEGImages/*")
     assert [s.id for s in source.samples] == ["JPEGImages/a.jpg", "JPEGImages/b.jpg"]
@@ -92,8 +92,8 @@ def test_the_pattern_that_a_refusal_shows_fits_the_tree(tmp_path):
     for names, masks, shown in (
         (["a.jpg", "b.jpg"], ["a.png"], "'*.jpg'"),  # side by side
         (["x/a.png", "y/b.png", "y/c.jpg"], ["z/a.png"], "PATTERN, such as 'y/*',"),
-        (["x/a.png", "x/b.png"], ["x/b_mask.png"], "PATTERN names"),
-        ([], ["z/a.png"], "PATTERN names"),
+        (["x/a.png", "x/b.png"], ["x/b_mask.png"], "PATTERN selects"),
+        ([], ["z/a.png"], "PATTERN selects"),
     ):
         root = tmp_path / str(len(list(tmp_path.iterdir())))
         write_tree(root, names)

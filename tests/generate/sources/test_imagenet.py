@@ -113,7 +113,7 @@ def test_labels_that_do_not_fit(root):
     swapped = good.replace(first, "x").replace(second, first).replace("x", second)
     for text, path, said in (
         ("\n".join(good.split("\n")[:-2]), "flat", "ILSVRC2012_val_00000007.JPEG: "),
-        (good.replace("00000007", "00000001"), "flat", "line 8: ILSVRC2012_val_00000001 was given before"),
+        (good.replace("00000007", "00000001"), "flat", "line 8: ILSVRC2012_val_00000001 is listed twice"),
         (good.replace(second, "cat"), "flat", "line 4: 'cat' is not a wnid"),
         (good.replace("file,label", "image,class"), "flat", "line 1: 'class' is not a wnid(.|\n)*header line"),
         (swapped, "folders", f"mine.csv says {second}"),
@@ -142,7 +142,7 @@ def test_paths_that_are_something_else(root):
         ("bare/flat", "contains images without class folders, so it needs labels. Put the devkit"),
         ("mixed", "contains 14 images, but .* has the classes of 7"),
         ("year", "ILSVRC2010_val_00000001.JPEG: .* has no line for it"),
-        ("named", "cat/: is not named by a wnid such as n01440764\n(.|\n)*is folder:"),
+        ("named", "cat/: is not named by a wnid such as n01440764\n(.|\n)*use folder:"),
         ("empty", "contains no image"),
         (KIT, "is gzipped, but images are read"),
         ("labels.csv", "is not a tar archive"),

@@ -66,7 +66,7 @@ def test_a_photograph_that_is_gone_or_another_is_said(tmp_path, monkeypatch):
     ((path, reason),) = source.notes
     assert (path, f"scikit-image {skimage.__version__}" in reason) == ("ihc.png", True)
     ((name, said),) = check(source, source.samples).bad
-    assert re.search(f"^chelsea: .*other pixels.*{PHOTOGRAPHS['chelsea'].sha256}", f"{name}: {said}")
+    assert re.search(f"^chelsea: .*different pixels.*{PHOTOGRAPHS['chelsea'].sha256}", f"{name}: {said}")
     (tmp_path / "rocket.jpg").unlink()
     with pytest.raises(BadSample, match="cannot be read"):
         source.load(source.samples[-1])
