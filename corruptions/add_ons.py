@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from ..errors import CorruptsetError, CorruptsetWarning, PluginError, install_add_on
-from ..foreign import described
+from ..foreign import describe_error
 
 _A = TypeVar("_A")
 _B = TypeVar("_B")
@@ -68,8 +68,10 @@ def _folder(entry: EntryPoint) -> Traversable:
 
 def cannot_load(entry: EntryPoint, error: Exception) -> PluginError:
     """Return the error for an entry point that cannot be loaded."""
-    whose = f"The package {entry.dist.name}" if entry.dist else "A package"
-    return PluginError(f"{whose}: {entry.name} = {entry.value} ({entry.group}) cannot be loaded: {described(error)}.")
+    package = f"The package {entry.dist.name}" if entry.dist else "A package"
+    return PluginError(
+        f"{package}: {entry.name} = {entry.value} ({entry.group}) cannot be loaded: {describe_error(error)}."
+    )
 
 
 def readable(load: Callable[[_A], _B], things: Iterable[_A]) -> list[_B]:

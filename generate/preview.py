@@ -19,7 +19,7 @@ from ..corruptions.stages import Coupling, Scale, check_images
 from ..corruptions.weather.textures import load_textures
 from ..errors import require_build
 from ..manifests.disk.atomic import write_atomic
-from ..pages.contact_sheet import LARGEST
+from ..pages.contact_sheet import MAX_IMAGE_SIDE
 from ..pixels import pixel_digest
 from ..progress import progress_function, shows_progress
 from .pixels.matrix import contact_sheet
@@ -160,7 +160,7 @@ def preview(
         maker = SetMaker(resolved.table.side, seed, coupling, scale or loaded.scale, resources)
         images = _made(maker, chosen, pixels, used_key, progress_function(progress))
         title = f"{used_key}, {loaded.name} {loaded.version}, seed {seed}"
-        png = contact_sheet(images, clean=pixels, title=title, side=LARGEST)
+        png = contact_sheet(images, clean=pixels, title=title, side=MAX_IMAGE_SIDE)
     if path is not None:
         write_atomic(path, png)
     return Preview(loaded.name, used_key, seed, images, png, path)

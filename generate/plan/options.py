@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
-from ...arguments import whole_number
+from ...arguments import integer
 from ...errors import BuildError, listed
 from ...workers import workers_at_most
 
@@ -154,4 +154,4 @@ def worker_count(jobs: int | None) -> int:
         except ImportError:  # the light installation starts no workers
             from os import cpu_count
         jobs = cpu_count() or 1
-    return workers_at_most(whole_number("jobs", jobs))
+    return workers_at_most(integer("jobs", jobs))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from ...arguments import whole_number
+from ...arguments import integer
 from ...errors import CorruptsetError, ParameterError, require_build
 from ...manifests.disk.remote import data_folder
 from ...manifests.manifest_file import load_manifest
@@ -101,7 +101,7 @@ def verify(
         Of `repair`: the disk fails, it is stopped, or a build works in the directory.
     """
     if rederive is not None and rederive != "all":
-        rederive = whole_number("rederive", rederive)
+        rederive = integer("rederive", rederive)
     if repair and level != "pixels":
         raise ParameterError(f"level is {level!r}; a repair looks at everything, down to the pixels.")
     remade: dict[str, object] = {"source": source, "labels": labels, "images": images, "groups": groups}

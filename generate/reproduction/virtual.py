@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ...arguments import check_word
+from ...arguments import check_choice
 from ...errors import VerificationError
 from ...manifests.images.pictures import decode
 from ...manifests.reader import Dataset
@@ -64,7 +64,7 @@ def open_virtual(
     ParameterError
         `check` is none of the three.
     """
-    check_word("check", check, CHECKS)
+    check_choice("check", check, CHECKS)
     images = VirtualImages(release_folder(place), RemakeOptions(source=source, **options), check)
     return VirtualDataset(images, progress_function(progress))
 

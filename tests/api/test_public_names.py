@@ -87,7 +87,7 @@ def test_the_errors_are_there_from_the_start():
 
 
 def test_signatures_name_every_option():
-    for name in corruptset._HOMES:
+    for name in corruptset._MODULES:
         shown = inspect.signature(getattr(corruptset, name)).parameters
         hidden = [p.name for p in shown.values() if p.kind in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]
         # parameters are those of the corruption that is named
