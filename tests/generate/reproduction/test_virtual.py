@@ -181,7 +181,7 @@ def test_what_is_kept_is_bounded_travels_small_and_is_not_what_was_given_away(
 
 @pytest.mark.ci
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.parametrize("method", ["spawn", pytest.param("fork", marks=pytest.mark.long)])
 def test_workers_of_a_data_loader(stored: Callable[[str], Stored], release: Callable[..., Path], method: str) -> None:
     from torch.utils.data import DataLoader
 
