@@ -135,9 +135,11 @@ def build(
         The batch size of the model. Only 1, the default, gives the same bytes in any order.
     labels : path, optional
         The labels: for a flat folder a CSV (file,label), for ``imagenet`` the devkit or a list, for ``cifar100``
-        ``fine`` or ``coarse``, for ``hdf5`` the name of a dataset.
-    split : {"test", "train", "all"}, optional
-        The split of ``cifar10``, ``cifar100`` or ``mnist``. The default is ``test``.
+        ``fine`` or ``coarse``, for ``hdf5`` the name of a dataset, for ``parquet`` the name of a column, for
+        ``webdataset`` a key of the .json files.
+    split : {"test", "train", "val", "all"}, optional
+        The split of ``cifar10``, ``cifar100`` or ``mnist`` (``test`` by default), of ``tiny-imagenet`` (``val`` by
+        default), or of a folder of Parquet files.
     groups : path, optional
         The groups of images: for ``folder`` and ``imagenet`` a CSV (file,group), for ``icons50`` ``style`` (the
         default) or ``subtype``.
@@ -147,8 +149,9 @@ def build(
     train : bool
         Take the images of all groups that are not held out. The role of the sets is then ``train``.
     images : str, optional
-        For ``hdf5``, the name of the dataset of images, by default ``images``. For ``tree``, a pattern such as
-        ``val2017/*.jpg`` that says which files are images; all other files are copied.
+        For ``hdf5``, the name of the dataset of images, by default ``images``. For ``parquet``, the name of the
+        column of images. For ``webdataset``, which of several images of a key to use, such as ``left.jpg``. For
+        ``tree``, a pattern such as ``val2017/*.jpg`` that says which files are images; all other files are copied.
     any_shape : bool
         Accept images of any size and number of channels, even if the recipe is made for others.
     store : {"images", "table"}, optional
