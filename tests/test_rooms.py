@@ -110,8 +110,8 @@ def test_public_names_are_those_promised():
 
 
 FLOORS = {
-    "generate": "sources pixels recipes regions exports sinks plan work commit page estimate planning built build "
-    "level_effects catalogue show preview contract reproduction".split(),
+    "generate": "sources pixels recipes regions exports sinks plan work commit page estimate planning built builder "
+    "build level_effects catalogue show preview contract reproduction".split(),
     "manifests": "records disk paths manifest_file checksums disk_size set_choice images regions unfinished partial "
     "reading reader verify release distribution schema".split(),
     "scores": "outcomes published tables records scores_file schema set_choice prediction_files predict formulas "

@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from ...arguments import set_patterns
-from ...error_lines import mistake_lines
+from ...error_lines import error_lines
 from ...errors import BuildError, ParameterError, listed
 from ...manifests.disk.atomic import write_large
 from ...manifests.disk.remote import local_folder
@@ -150,7 +150,7 @@ def _options(
     try:
         return ExportOptions.model_validate(given)
     except ValidationError as e:
-        lines = mistake_lines(e)
+        lines = error_lines(e)
         raise ParameterError(f"The options of the export cannot be used:\n{listed(lines)}") from None
 
 

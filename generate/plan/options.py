@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
-from ...arguments import whole_number
+from ...arguments import integer
 from ...errors import BuildError, listed
 from ...workers import workers_at_most
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # the command line imports this module to show its help, whic
     from ...corruptions.stages import Coupling, Scale
     from ...manifests.records.fields import Storage
 
-Split = Literal["test", "train", "all"]
+Split = Literal["test", "train", "val", "all"]
 
 
 class BuildKeywords(TypedDict, total=False):
@@ -154,4 +154,4 @@ def worker_count(jobs: int | None) -> int:
         except ImportError:  # the light installation starts no workers
             from os import cpu_count
         jobs = cpu_count() or 1
-    return workers_at_most(whole_number("jobs", jobs))
+    return workers_at_most(integer("jobs", jobs))

@@ -15,8 +15,8 @@ from pydantic import Field, ValidationError, model_validator
 from ...corruptions.calibrations import DEFAULT_LADDER, Calibration, get_calibration
 from ...corruptions.plugins import load_plugin
 from ...corruptions.stages import Coupling
-from ...error_lines import mistake_lines
-from ...errors import CorruptsetError, PluginError, RecipeError, mistakes, quoted
+from ...error_lines import error_lines
+from ...errors import CorruptsetError, PluginError, RecipeError, problems_message, quoted
 from ...manifests.records.fields import LONGEST_NAME
 from ..pixels.encoding import Encoding
 from ..pixels.preprocessing import Preprocessing
@@ -135,7 +135,7 @@ class Recipe(RecipeTable):
         """
         table, sets, problems = self._resolved_sets if calibration is None else self._resolve(self.table(calibration))
         if problems:
-            raise RecipeError(mistakes(f"The recipe {self.name}, with calibration {table.name},", problems))
+            raise RecipeError(problems_message(f"The recipe {self.name}, with calibration {table.name},", problems))
         return ResolvedRecipe(self, table, tuple(sets))
 
     @cached_property
@@ -246,13 +246,13 @@ def validate_recipe(data: Mapping[str, Any], where: str, problems: Sequence[str]
     try:
         recipe = Recipe.model_validate(data)
     except ValidationError as e:
-        problems += mistake_lines(e)
+        problems += error_lines(e)
     try:
         problems += _problems_of_sets(data) if recipe is None else recipe._resolved_sets[2]
     except CorruptsetError as e:
         problems.append(f"calibration: {e}")
     if recipe is None or problems:
-        raise RecipeError(mistakes(where, problems))
+        raise RecipeError(problems_message(where, problems))
     return recipe
 
 

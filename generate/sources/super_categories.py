@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from ...canonical import canonical_sha256
-from ...error_lines import mistake_lines
+from ...error_lines import error_lines
 from ...errors import RecipeError, SourceError, listed, suggest
 from ...files import parse_toml, read_text, reason
 from ...manifests.records.models import ClassRecord
@@ -97,5 +97,5 @@ def read_super_categories(given: str | Path) -> SuperCategories:
     except RecipeError as e:
         raise SourceError(str(e)) from None
     except ValidationError as e:
-        lines = listed(mistake_lines(e))
+        lines = listed(error_lines(e))
         raise SourceError(f"{where} has mistakes:\n{lines}") from None

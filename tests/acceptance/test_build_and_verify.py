@@ -72,7 +72,7 @@ def test_what_is_wrong_is_named_and_repaired(run, built, tmp_path):
     assert (report["ok"], {p["path"] for p in report["problems"]}) == (False, wrong)
     stray.unlink()
     mended = run.succeeds("verify", copy, "--repair", *ONE).out
-    assert all(f"mended: {path.relative_to(copy)}" in mended for path in (changed, gone))
+    assert all(f"repaired: {path.relative_to(copy)}" in mended for path in (changed, gone))
     assert read_files(copy) == read_files(built)
     (copy / "manifest.json").unlink()
     run.fails("incomplete", "verify", copy, *ONE, code=1)
@@ -99,7 +99,7 @@ def test_a_release_without_pixels_is_rebuilt(run, built, tmp_path):
     release, out = tmp_path / "release", tmp_path / "out"
     shutil.copytree(built, release, ignore=shutil.ignore_patterns("images", "hdf5", "*.png", "*.md", "LICENSE"))
     done = run.succeeds("rebuild", release / "manifest.json", "--out", out, *ONE)
-    assert "Every file has the bytes that the manifest lists." in done.out
+    assert "Every file is identical to the one that the manifest lists." in done.out
     assert read_files(out / built.name) == read_files(built)
     (release / "samples.jsonl").unlink()
     run.fails("samples.jsonl: unreadable: No such file", "rebuild", release, "--out", tmp_path / "other", code=1)

@@ -97,7 +97,7 @@ def test_archives_of_every_benchmark_reach_a_stranger_who_scores_them(sources, s
     file.write_text("\n".join(tables[:1] + tables[-1:]))  # one of them again, which is there
     again = release("archives", file, "--out", out, "--jobs", 1)
     assert again.returncode == 0, again.stderr
-    assert "all there already" in again.stdout
+    assert "all built before" in again.stdout
     assert "corruptset verify" not in again.stdout + again.stderr
 
 

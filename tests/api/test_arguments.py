@@ -75,7 +75,7 @@ def test_one_image_takes_numpy_s_numbers():
         ("plan", {"seed": 1.5}, "seed is 1.5; expected a whole number"),
         ("plan", {"samples": "3"}, "samples is '3'; expected a whole number"),
         ("plan", {"jobs": True}, "jobs is True; expected a whole number"),
-        ("plan", {"sets": 3}, "sets is 3; name some"),
+        ("plan", {"sets": 3}, "sets is 3; name some sets"),
         ("plan", {"recipe": 3}, "recipe is 3; expected the name of a recipe"),
         ("plan", {"source": 3}, "source is of type int; expected"),
         ("plan", {"coupling": ["a"]}, r"coupling is \['a'\]; expected one of"),

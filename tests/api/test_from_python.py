@@ -45,7 +45,7 @@ def test_names_and_what_is_known_of_them(built):
     ("call", "given", "error", "said"),
     [
         (corruptset.names, {"family": "whether"}, ParameterError, r"no family 'whether'\. Did you mean 'weather'"),
-        (corruptset.names, {"what": "recipes", "family": "blur"}, ParameterError, "Only corruptions have a family"),
+        (corruptset.names, {"what": "recipes", "family": "blur"}, ParameterError, "family and role apply only"),
         (corruptset.show, {"name": "gaussian-noise"}, UnknownCorruption, "Did you mean 'gaussian_noise'"),
         (corruptset.show, {"name": "fog", "ladder": "text"}, ParameterError, "which has levels; 'fog' has none"),
     ],
@@ -86,10 +86,12 @@ def asks_for_sets(built, shared_data, out):
 def test_no_sets_are_refused_and_a_pattern_may_stand_alone(built, shared_data, tmp_path):
     for name, call in asks_for_sets(built, shared_data, tmp_path).items():
         for sets in ([], ()):
-            with pytest.raises(ParameterError, match=r"sets is [\[(].*name some, such as 'fog/\*', or leave it out"):
+            with pytest.raises(
+                ParameterError, match=r"sets is [\[(].*name some sets, such as 'fog/\*', or leave it out"
+            ):
                 call(sets)
         for sets in ([3], np.array([1, 2])):
-            with pytest.raises(ParameterError, match=r"sets is (.*; name some|[13]; expected text)"):
+            with pytest.raises(ParameterError, match=r"sets is (.*; name some sets|[13]; expected text)"):
                 call(sets)
         with pytest.raises((UnknownCorruption, BuildError), match=r"'fogg/\*' matches no set") as said:
             call("fogg/*")

@@ -118,6 +118,6 @@ def test_names_of_files_that_are_not_read_as_utf_8_are_refused():
     """The same folder would have other ids, and with them other draws."""
     locale = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}
     done = subprocess.run([sys.executable, "-c", NAMES], env=os.environ | locale, capture_output=True, text=True)
-    said = "Python reads names of files as ascii here (LC_ALL=C), and corruptset needs UTF-8: set PYTHONUTF8=1 and"
-    assert (done.returncode, done.stderr.count(said)) == (2, 2), done.stderr
+    message = "Python decodes file names as ascii here (LC_ALL=C), but corruptset needs UTF-8. Set PYTHONUTF8=1 and"
+    assert (done.returncode, done.stderr.count(message)) == (2, 2), done.stderr
     assert json.loads(done.stdout)["error"]["kind"] == "ParameterError"

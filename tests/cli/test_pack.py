@@ -15,7 +15,7 @@ def test_build_pack_unpack_verify(run, shared_data):
     part = run.succeeds("verify --json", one["path"]).json
     assert set(one["absent"]) == set(part["absent"]) == set().union(*others) - first
     assert part["partial"] is True
-    assert "a part of the data set" in run.succeeds("verify", one["path"]).out
+    assert "This is a part of the dataset." in run.succeeds("verify", one["path"]).out
     whole = run.succeeds("unpack --json --out u p").json
     assert (whole["digest"], whole["absent"]) == (packed["digest"], [])
     assert small_builds.read_files(Path(whole["path"])) == small_builds.read_files(root)

@@ -128,7 +128,7 @@ def test_a_build_says_where_severities_lie_against_the_ms_ssim_that_they_were_ch
         assert f"{value:.3f} ({value - aim:+.3f})" in rows[name]
     assert f" {metrics['fog/3']['ms_ssim']} " in rows["fog/3"]
     assert "(" not in rows["fog/3"]
-    assert "0.9 at severity 1 and 0.5 at severity 5" in out
+    assert "0.9 at severity 1 and from 0.5 at severity 5" in out
 
 
 def test_the_file_of_a_recipe_can_be_saved_and_changed(run, tmp_path):

@@ -45,7 +45,7 @@ def test_every_corruption_has_its_section_pictures_and_source(site):
 
 def test_every_public_name_is_on_the_page_of_python(site):
     page = (site / "api/index.html").read_text("utf-8")
-    assert [name for name in corruptset._HOMES if f"corruptset.{name}" not in page] == []
+    assert [name for name in corruptset._MODULES if f"corruptset.{name}" not in page] == []
 
 
 def test_nothing_is_fetched_from_elsewhere(site):

@@ -11,7 +11,7 @@ from PIL import Image
 from reference_fragile import dataset_of, exhaustive_regions, reference_flips, region_record
 
 from corruptset.errors import ParameterError, PredictionError
-from corruptset.scores.fragile_maps import crop_maps, fragile_maps, overlap, picture, write_maps
+from corruptset.scores.fragile_maps import crop_maps, fragile_maps, map_sheet, overlap, write_maps
 from corruptset.scores.outcomes import Outcome
 
 BLUE, ORANGE, DARK = (0, 114, 178), (230, 159, 0), (96, 96, 96)
@@ -79,7 +79,7 @@ def test_maps_are_written_by_image_and_a_picture_has_the_colours_of_its_position
     records = exhaustive_regions("a", 32, [28])
     right = np.array([r.x < 3 for r in records])
     maps = fragile_maps(dataset_of(records), {"clean": Outcome(right, probability=right.astype(np.float32))}, "a", 28)
-    found = colours(io.BytesIO(picture([maps])))
+    found = colours(io.BytesIO(map_sheet([maps])))
     # 5 x 5 positions of 5 x 5 pixels, right in columns 0 to 2: fragile are columns 2 (right) and 3 (wrong); of the
     # shrunk, columns 1 to 4
     assert found[BLUE] > 5 * 25
@@ -89,7 +89,7 @@ def test_maps_are_written_by_image_and_a_picture_has_the_colours_of_its_position
     outcomes = {"clean": outcome_of(len(records))}
     files = write_maps(dataset_of(records), outcomes, tmp_path, 2)
     assert [f.relative_to(tmp_path).as_posix() for f in files] == ["x/a.png", "x/b.png"]
-    assert files[1].read_bytes() == picture([fragile_maps(dataset_of(records), outcomes, "x/b", n) for n in (5, 8)])
+    assert files[1].read_bytes() == map_sheet([fragile_maps(dataset_of(records), outcomes, "x/b", n) for n in (5, 8)])
     assert len(write_maps(dataset_of(records), outcomes, tmp_path / "all", 9)) == 3
 
 

@@ -141,7 +141,7 @@ def test_a_users_own_recipe_and_table(tmp_path):
 def test_mistakes_of_files(tmp_path):
     for path, text, said in (
         ("none.toml", None, "cannot be read"),
-        ("bad.toml", "name = ", "is not TOML"),
+        ("bad.toml", "name = ", "is not valid TOML"),
         ("cal.toml", HEAD.replace("imagenet", "imagnet"), "no calibration 'imagnet'. Did you mean 'imagenet'"),
         ("tab.toml", HEAD.replace("imagenet", "absent.toml"), "absent.toml cannot be read"),
     ):

@@ -91,5 +91,5 @@ def test_values_lie_where_scores_say():
     areas = sorted(area for _, _, area in values)
     np.testing.assert_allclose(np.array(widths) / widths[0], np.array(areas) / areas[0])
     del made[0]["sets"]["fog/3"]
-    titles = {chart.title for chart in figures.course_charts(gather(example_scores.validated(made[0])), figures.ERRORS)}
+    titles = {chart.title for chart in figures.curve_charts(gather(example_scores.validated(made[0])), figures.ERRORS)}
     assert not {"fog", "mean of the fifteen"} & titles
