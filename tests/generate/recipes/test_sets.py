@@ -123,7 +123,7 @@ def test_mistakes_in_sets():
         (f'{sets}corruptions = ["fog", "fog"]\nseverities = [1]\n', "'fog/1' is given twice"),
         (f'{sets}corruptions = ["dotted_line"]\n', "dotted_line has no rows in calibration 'imagenet'"),
         (f'{sets}chain = ["fog-1"]\nid = "fog/2"\n', "means another chain"),
-        (f'{sets}chain = ["fog-1"]\nid = "clean"\n', "that of another chain"),
+        (f'{sets}chain = ["fog-1"]\nid = "clean"\n', "means another chain"),
         (f'{sets}chain = ["fog-1"]\nid = "a"\n{sets}chain = ["fog-2"]\nid = "a/b"\n', "'a' is a folder of the set"),
         (f'{sets}chain = ["fog-1"]\nid = "A"\n', "id: String should match pattern"),
         (f'{sets}chain = ["fog-1"]\nid = "../up"\n', "(given: '../up')"),
