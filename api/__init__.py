@@ -1,25 +1,25 @@
 """corruptset: static corrupted image benchmarks.
 
-`names`, `recipes` and `show` say what there is. `corrupt` corrupts an image or a batch, and `Corrupt` is the same as a
-callable for data loaders. `load_plugin` and `check_corruption` are for your corruptions, `load_surrogate` is for
-your models. `preview` shows an image under every set.
+`names` and `recipes` list the corruptions and recipes, and `show` describes one of them. `corrupt` corrupts an image or
+a batch, and `Corrupt` does the same as a callable for data loaders. `load_plugin` and `check_corruption` are for your
+own corruptions, and `load_surrogate` is for your models. `preview` shows an image under every set.
 
 `plan` and `build` apply a recipe to a source, and `pairs` makes a recipe of two-factor sets. `open` reads a dataset,
-`verify` checks it, `rebuild` restores it from its records and its source, `page` writes its page, and `export`
-writes it in the layout of a loader. `audit` says what any corrupted dataset contains. `pack` and `unpack` are for
-archives, `publish` and `fetch` for releases on the network.
+`verify` checks it, `rebuild` restores it from its records and its source, `page` writes its HTML page, and `export`
+writes it in the layout of a loader. `audit` reports what any corrupted dataset contains. `pack` and `unpack` handle
+archives, and `publish` and `fetch` handle releases on the network.
 
-`predict` writes the predictions of a model, `score` computes the papers' scores from predictions, `score_table` does so
-from any metric, `compare` compares models, and `report` writes a page that compares them.
+`predict` writes the predictions of a model. `score` computes the papers' scores from predictions, and `score_table`
+computes them from any metric. `compare` compares models, and `report` writes a page that compares them.
 
-Each name is loaded when it is first used, so ``import corruptset`` takes no time. `__init__.pyi` has their types.
+Each name is loaded when it is first used, so ``import corruptset`` is fast. The types are in `__init__.pyi`.
 """
 
 from __future__ import annotations
 
 import importlib
 
-_HOMES = {
+_MODULES = {
     "audit": "audits.audit",
     "build": "generate.build",
     "check_corruption": "generate.contract",
@@ -48,8 +48,8 @@ _HOMES = {
     "unpack": "manifests.release.unpack",
     "verify": "generate.reproduction.verify",
 }
-"""Public name -> the module that defines it."""
-__all__ = sorted(["__version__", *_HOMES])
+"""The module that defines each public name."""
+__all__ = sorted(["__version__", *_MODULES])
 
 
 def __getattr__(name: str) -> object:
@@ -59,17 +59,17 @@ def __getattr__(name: str) -> object:
         return version("corruptset")
     if name == "errors":
         return importlib.import_module(".errors", __name__)
-    if name not in _HOMES:
-        where = importlib.import_module(".corruptions.add_ons", __name__).where_to_get(name.replace("_", "-"))
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{'.' * bool(where)}{where}")
-    home = _HOMES[name]
-    if not home.startswith("corruptions."):  # those take arrays; all others take names of files
+    if name not in _MODULES:
+        hint = importlib.import_module(".corruptions.add_ons", __name__).where_to_get(name.replace("_", "-"))
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{'.' * bool(hint)}{hint}")
+    module = _MODULES[name]
+    if not module.startswith("corruptions."):  # Functions of all other packages take file names.
         from .errors import require_utf8_names
 
         require_utf8_names()
     try:
-        return getattr(importlib.import_module(f".{home}", __name__), name)
-    except ModuleNotFoundError as e:  # the error names the extra that has the missing module
+        return getattr(importlib.import_module(f".{module}", __name__), name)
+    except ModuleNotFoundError as e:  # The error names the extra that installs the missing module.
         from .errors import not_installed
 
         raise not_installed(e) or e from None

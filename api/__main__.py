@@ -1,4 +1,4 @@
-"""`python -m corruptset`: the command line, where the command itself is not on the path."""
+"""Run the command line with `python -m corruptset`, for environments in which `corruptset` is not on the path."""
 
 from __future__ import annotations
 

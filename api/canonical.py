@@ -1,4 +1,4 @@
-"""Canonical JSON (RFC 8785), the bytes under every digest; and how digests are written."""
+"""Canonical JSON (RFC 8785), from which the digests of records are computed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ def canonical(value: Any) -> bytes:
     Parameters
     ----------
     value : JSON value
-        dict with str keys, list, tuple, str, int (within +-(2**53 - 1)), finite float, bool or None. 1 and 1.0 are one.
+        A dict with str keys, list, tuple, str, int (within +-(2**53 - 1)), finite float, bool or None. 1 and 1.0 are
+        serialised alike.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How digests are written: the algorithm, a colon, and the digits."""
+"""The text form of digests, which is the name of the algorithm, a colon and the hexadecimal digits."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from typing import Protocol
 
 
 class Hash(Protocol):
-    """A hash of hashlib, or of blake3."""
+    """A hash object of hashlib or blake3."""
 
     @property
     def name(self) -> str:
-        """The algorithm."""
+        """The name of the algorithm."""
 
     def hexdigest(self) -> str:
-        """Return its digits."""
+        """Return the hexadecimal digits."""
 
 
 def digest_of(hashed: Hash) -> str:
-    """Return ``<algorithm>:<hex>`` of a hash, as records have it.
+    """Return the digest of a hash object as ``<algorithm>:<hex>``, the form that records use.
 
     Examples
     --------
@@ -29,5 +29,5 @@ def digest_of(hashed: Hash) -> str:
 
 
 def digits(digest: str) -> str:
-    """Return a digest without the name of its algorithm."""
+    """Return the hexadecimal digits of a digest, without the name of the algorithm."""
     return digest.partition(":")[2]

@@ -1,4 +1,4 @@
-"""The mistakes in a file that pydantic finds, a line each: the place, pydantic's sentence, and the value."""
+"""Format the validation errors that pydantic finds in a file, with one line per error."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from pydantic_core import ErrorDetails
 from .errors import quoted
 
 
-def mistake_lines(error: ValidationError) -> list[str]:
-    """Return each mistake as a line, such as ``encoding, quality: Input should be less than or equal to 100``."""
-    found = error.errors(include_url=False)
-    # A list whose items are all wrong is also too short, which would confuse.
-    shown = [details for details in found if details["type"] != "too_short" or not details["input"]]
-    return [mistake_line(details, _place(details["loc"])) for details in shown]
+def error_lines(error: ValidationError) -> list[str]:
+    """Return a line per error, such as ``encoding, quality: Input should be less than or equal to 100``."""
+    errors = error.errors(include_url=False)
+    # Pydantic reports a list whose items are all wrong as too short as well, which would be confusing.
+    shown = [details for details in errors if details["type"] != "too_short" or not details["input"]]
+    return [error_line(details, _location(details["loc"])) for details in shown]
 
 
-def mistake_line(details: ErrorDetails, place: str) -> str:
-    """Return one of pydantic's errors as a line: the place, the sentence, and the value if it is not a whole table."""
-    said = details["msg"].removeprefix("Value error, ")
+def error_line(details: ErrorDetails, location: str) -> str:
+    """Return an error of pydantic as a line with the location, the message, and the value unless it is a table."""
+    message = details["msg"].removeprefix("Value error, ")
     given = details["input"]
     with_value = details["type"] not in ("missing", "value_error", "json_invalid") and not isinstance(given, dict)
-    return f"{place}: {said}{f' (given: {quoted(given)})' if with_value else ''}"
+    return f"{location}: {message}{f' (given: {quoted(given)})' if with_value else ''}"
 
 
-def _place(location: tuple[str | int, ...]) -> str:
-    """Return the place of a value, counted from 1: ``[[sets]] 2, corruptions, item 7``."""
+def _location(location: tuple[str | int, ...]) -> str:
+    """Return the location of a value as text, such as ``[[sets]] 2, corruptions, item 7``. Items count from 1."""
     words: list[str] = []
     for key in location:
         if isinstance(key, int):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from .quantities import spans
 
-MOST_CALLS = 20
+MAX_LISTED_JOBS = 20
 """Number of array jobs that an error message lists."""
 
 
@@ -80,12 +80,12 @@ class BuildError(CorruptsetError):
 
 
 class FinishedDataset(BuildError):
-    """A finished dataset that lacks sets of the build that is asked for, and is not changed."""
+    """A finished dataset that lacks some of the requested sets. Finished datasets are never changed."""
 
     def __init__(self, directory: Path, lacking: Sequence[str]) -> None:
         self.directory, self.lacking = directory, tuple(lacking)
         self.options = {"extend": str(directory), "out": str(self.other_out(directory))}
-        """What to add to the same call."""
+        """The options that extend the dataset into a new one if they are added to the same call."""
         super().__init__(self.with_call(", ".join(f"{name}={value!r}" for name, value in self.options.items())))
 
     @staticmethod
@@ -96,8 +96,8 @@ class FinishedDataset(BuildError):
     def with_call(self, call: str) -> str:
         """Return the message with the call that makes a new dataset with all sets."""
         return (
-            f"{self.directory} is finished, so it is not changed, and it lacks {len(self.lacking)} of the sets that "
-            f"were asked for ({first_few(self.lacking)}). Make a new dataset that also has them:\n  {call}"
+            f"{self.directory} is finished, so it is not changed, and it lacks {len(self.lacking)} of the requested "
+            f"sets ({first_few(self.lacking)}). Make a new dataset that also has them:\n  {call}"
         )
 
 
@@ -121,7 +121,8 @@ class MissingParts(IncompleteBuild):
     def with_calls(self, calls: Sequence[str], finish: str) -> str:
         """Return the message with the calls that make the missing parts and finish the build."""
         jobs = f"Job {self.jobs[0]}" if len(self.jobs) == 1 else f"Jobs {spans(self.jobs)}"
-        return f"{self.what} {jobs} of {self.of} will make them:\n{listed(calls, MOST_CALLS)}\nThen finish:\n  {finish}"
+        commands = listed(calls, MAX_LISTED_JOBS)
+        return f"{self.what} {jobs} of {self.of} will make them:\n{commands}\nThen finish the build:\n  {finish}"
 
 
 class VerificationError(CorruptsetError):
@@ -150,7 +151,7 @@ class CorruptsetWarning(UserWarning):
     """A warning about something that does not change the result."""
 
 
-LONGEST_VALUE = 200
+MAX_VALUE_LENGTH = 200
 """Number of characters after which a value in a message is truncated."""
 
 
@@ -164,12 +165,12 @@ def quoted(value: object) -> str:
     """
     try:
         text = repr(value)
-    except ValueError:  # an int of thousands of digits
+    except ValueError:  # Python refuses to convert an int with thousands of digits.
         text = f"a value of type {type(value).__name__}"
-    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}..."
+    return text if len(text) <= MAX_VALUE_LENGTH else f"{text[:MAX_VALUE_LENGTH]}..."
 
 
-NEAR = 3
+MAX_SUGGESTIONS = 3
 """Number of names that are suggested."""
 
 
@@ -196,8 +197,9 @@ def suggest(name: str, known: Iterable[str]) -> str:
         (other for other in names if len(plain) > 2 and _plain(other).startswith(plain)),
         key=lambda other: (len(other), other),
     )
-    holds = [other for other in names if plain in re.split(r"[_/+-]", _plain(other))]
-    near = same or list(dict.fromkeys([*begins, *difflib.get_close_matches(name, names, n=NEAR), *holds]))[:NEAR]
+    as_word = [other for other in names if plain in re.split(r"[_/+-]", _plain(other))]
+    similar = difflib.get_close_matches(name, names, n=MAX_SUGGESTIONS)
+    near = same or list(dict.fromkeys([*begins, *similar, *as_word]))[:MAX_SUGGESTIONS]
     also = f" Also near: {', '.join(map(repr, near[1:]))}." if near[1:] else ""
     return f" Did you mean {near[0]!r}?{also}" if near else ""
 
@@ -222,23 +224,23 @@ def listed(problems: Sequence[str], limit: int = 50) -> str:
     return "\n".join(lines)
 
 
-def first_few(names: Sequence[str], most: int = 5) -> str:
-    """Return the first few of several names, for a sentence.
+def first_few(names: Sequence[str], limit: int = 5) -> str:
+    """Return the first names as part of a sentence, and the number of the remaining ones.
 
     Examples
     --------
     >>> first_few(["a", "b", "c"], 2)
     'a, b and 1 more'
     """
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+    return ", ".join(names[:limit]) + (f" and {len(names) - limit} more" if len(names) > limit else "")
 
 
-def mistakes(where: str, problems: Sequence[str]) -> str:
+def problems_message(where: str, problems: Sequence[str]) -> str:
     """Return a message with all problems of a file, one per line.
 
     Examples
     --------
-    >>> print(mistakes("mine.toml", ["a", "b"]))
+    >>> print(problems_message("mine.toml", ["a", "b"]))
     mine.toml has 2 mistakes:
       a
       b
@@ -248,12 +250,15 @@ def mistakes(where: str, problems: Sequence[str]) -> str:
 
 
 def require_utf8_names() -> None:
-    """Raise `ParameterError` if Python does not read file names as UTF-8, which would change ids and draws."""
+    """Raise `ParameterError` if Python does not decode file names as UTF-8.
+
+    With another encoding, sample ids and therefore the random draws would differ.
+    """
     if (encoding := sys.getfilesystemencoding()) != "utf-8":
-        said = [f"{name}={os.environ[name]}" for name in ("LC_ALL", "LC_CTYPE", "LANG") if os.environ.get(name)]
+        locale = [f"{name}={os.environ[name]}" for name in ("LC_ALL", "LC_CTYPE", "LANG") if os.environ.get(name)]
         raise ParameterError(
-            f"Python reads names of files as {encoding} here ({', '.join(said[:1]) or 'no LC_ALL'}), and corruptset "
-            "needs UTF-8: set PYTHONUTF8=1 and run the same command again."
+            f"Python decodes file names as {encoding} here ({', '.join(locale[:1]) or 'no LC_ALL'}), but corruptset "
+            "needs UTF-8. Set PYTHONUTF8=1 and run the same command again."
         )
 
 

@@ -1,6 +1,7 @@
-"""Files that a user names, read up to a limit; TOML that a person writes.
+"""Read regular files up to a size limit, and parse TOML.
 
-A pipe would hang whoever waits for it, and ``/dev/zero`` fills the memory. A link to a regular file is one.
+Paths come from users, and other kinds of files are refused. Reading a pipe could block forever, and ``/dev/zero`` would
+fill the memory. Symbolic links to regular files are accepted.
 """
 
 from __future__ import annotations
@@ -17,85 +18,86 @@ from .errors import CorruptsetError, RecipeError
 if TYPE_CHECKING:
     from io import BufferedReader
 
-MOST_TEXT = 16 << 20
-"""Bytes of a recipe, a table or a list that a person writes."""
+MAX_TEXT_BYTES = 16 << 20
+"""The maximum size of a text file such as a recipe, a table or a list, in bytes."""
 
 _KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device", stat.S_IFSOCK: "a socket"}
 
-NUL = "it has a NUL character in its name, which no file has"
+NUL = "its name contains a NUL character, which file names cannot contain"
 
 
 class UnfitFile(CorruptsetError, OSError):
-    """A path that names no regular file, or one that is too large.
+    """A path that is not a regular file, or a file that is too large.
 
-    `strerror` says which, as the end of a sentence.
+    `strerror` is the reason, as the end of a sentence.
     """
 
     def __str__(self) -> str:
         return f"{self.filename} cannot be read: {self.strerror}."
 
 
-def open_regular(path: Path) -> BufferedReader:
-    """Open a regular file to read its bytes.
+def _open_nonblocking(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
-    UnfitFile or another OSError says why it cannot be read.
-    """
+
+def open_regular(path: Path) -> BufferedReader:
+    """Open a regular file for reading in binary mode, or raise `UnfitFile` or another OSError."""
     if "\0" in os.fspath(path):
         raise UnfitFile(errno.EINVAL, NUL, os.fspath(path))
-    _refuse_special(path.stat().st_mode, path)  # even to open a device may have an effect
-    fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    _refuse_special(path.stat().st_mode, path)  # Opening a device can already have an effect.
+    file = open(path, "rb", opener=_open_nonblocking)  # noqa: SIM115
     try:
-        _refuse_special(os.fstat(fd).st_mode, path)  # another file may have taken its place
-        return os.fdopen(fd, "rb")
+        _refuse_special(os.fstat(file.fileno()).st_mode, path)  # The file may have been replaced in the meantime.
     except BaseException:
-        os.close(fd)
+        file.close()
         raise
+    return file
 
 
-def read_regular(path: Path, most: int) -> bytes:
-    """Return the bytes of a regular file of limited size.
+def read_regular(path: Path, max_bytes: int) -> bytes:
+    """Return the bytes of a regular file, or raise `UnfitFile` or another OSError.
 
-    UnfitFile or another OSError says why it cannot be read.
+    A file with more than `max_bytes` bytes is refused.
     """
     with open_regular(path) as file:
-        data = file.read(most + 1) if os.fstat(file.fileno()).st_size <= most else None
-    if data is None or len(data) > most:
-        raise UnfitFile(errno.EFBIG, f"it has more than {most:,} bytes, the most that are taken here", os.fspath(path))
+        data = file.read(max_bytes + 1) if os.fstat(file.fileno()).st_size <= max_bytes else None
+    if data is None or len(data) > max_bytes:
+        raise UnfitFile(errno.EFBIG, f"it is larger than {max_bytes:,} bytes, the limit for this file", os.fspath(path))
     return data
 
 
-def read_text(path: Path, most: int = MOST_TEXT) -> str:
-    """Return the text of a regular file, UTF-8, with newlines as line ends.
+def read_text(path: Path, max_bytes: int = MAX_TEXT_BYTES) -> str:
+    """Return the text of a regular UTF-8 file, with newlines as line ends and without a byte-order mark.
 
-    A byte-order mark is left out; errors are those of `read_regular`.
+    Raises
+    ------
+    OSError
+        If the file cannot be read, is too large (see `read_regular`), or is not UTF-8 text.
     """
     try:
-        text = read_regular(path, most).decode("utf-8-sig")
+        text = read_regular(path, max_bytes).decode("utf-8-sig")
     except UnicodeDecodeError as e:
         raise UnfitFile(errno.EILSEQ, f"it is not UTF-8 text: {e}", os.fspath(path)) from None
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def parse_toml(text: str, where: str) -> dict[str, Any]:
-    """Return the values of a TOML text.
-
-    `where` is what the `RecipeError` of a mistake calls it.
-    """
+    """Return the values of a TOML text, or raise `RecipeError`, in which `where` names the text."""
     try:
         return tomllib.loads(text)
     except RecursionError:
         raise RecipeError(f"{where} is nested too deeply to be read as TOML.") from None
-    except ValueError as e:  # TOMLDecodeError, and what Python says of a number of thousands of digits
-        raise RecipeError(f"{where} is not TOML: {e}.") from None
+    except ValueError as e:  # This is a TOMLDecodeError, or Python's error for a number with thousands of digits.
+        raise RecipeError(f"{where} is not valid TOML: {e}.") from None
 
 
 def reason(error: OSError) -> str:
-    """Return why a file cannot be read, to end a sentence that names it."""
+    """Return the reason why a file cannot be read, as the end of a sentence."""
     return error.strerror or str(error)
 
 
 def file_problem(path: Path) -> str | None:
-    """Return why a path is no regular file, and no link to one, or None."""
+    """Return the reason why a path is not a regular file or a link to one, or None if it is."""
     if "\0" in os.fspath(path):
         return f"cannot be read: {NUL}"
     try:
@@ -104,14 +106,14 @@ def file_problem(path: Path) -> str | None:
         return (
             "does not exist"
             if isinstance(e, FileNotFoundError | NotADirectoryError)
-            else f"cannot be looked at ({reason(e)})"
+            else f"cannot be accessed ({reason(e)})"
         )
     return "is a folder" if stat.S_ISDIR(mode) else _special(mode)
 
 
 def _special(mode: int) -> str | None:
     kind = _KINDS.get(stat.S_IFMT(mode))
-    return None if kind is None else f"is {kind}, not a regular file: write what comes out of it into a file first"
+    return None if kind is None else f"is {kind}, not a regular file. Write its contents to a file first"
 
 
 def _refuse_special(mode: int, path: Path) -> None:

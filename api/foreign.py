@@ -1,4 +1,4 @@
-"""Code of a plugin or a model: how it ends, and what its errors say."""
+"""Run code of plugins and models, and describe the errors that it raises."""
 
 from __future__ import annotations
 
@@ -10,24 +10,25 @@ from typing import Literal
 
 from .errors import CorruptsetError
 
-LONGEST = 1000
-"""Characters of an error that is not ours, in a message of ours."""
+MAX_ERROR_LENGTH = 1000
+"""The number of characters after which the text of a foreign error is truncated."""
 
 
-class Ended(Exception):
-    """In place of a SystemExit or another BaseException of foreign code, which is its cause."""
+class ForeignExit(Exception):
+    """A SystemExit or another BaseException that foreign code raised, which is the cause of this exception."""
 
 
-class Foreign:
-    """Run foreign code, as a context that turns what would end the process into `Ended`.
+class ForeignCode:
+    """Context manager that runs foreign code and raises `ForeignExit` for exceptions that would end the process.
 
-    Ctrl-C stays what it is. What the code prints goes to standard error: standard output is the command's own.
+    KeyboardInterrupt is not changed. Output of the code goes to standard error, because standard output is reserved for
+    the result of the command.
     """
 
     def __enter__(self) -> None:
-        # not in other threads, which would put it back in another order
-        main = threading.current_thread() is threading.main_thread()
-        self._out: AbstractContextManager[object] = redirect_stdout(sys.stderr) if main else nullcontext()
+        # Standard output is global. Several threads could restore it in the wrong order.
+        is_main = threading.current_thread() is threading.main_thread()
+        self._out: AbstractContextManager[object] = redirect_stdout(sys.stderr) if is_main else nullcontext()
         self._out.__enter__()
 
     def __exit__(
@@ -36,38 +37,38 @@ class Foreign:
         self._out.__exit__(kind, error, traceback)
         if error is None or isinstance(error, Exception | KeyboardInterrupt):
             return False
-        raise Ended().with_traceback(traceback) from error
+        raise ForeignExit().with_traceback(traceback) from error
 
 
-def described(error: BaseException) -> str:
-    """Return the kind of a foreign error and what it says.
-
-    Of an error of ours, what it says.
+def describe_error(error: BaseException) -> str:
+    """Return the type and the message of a foreign error, or the message alone for an error of corruptset.
 
     Examples
     --------
-    >>> described(ValueError("no")), described(SystemExit(0)), described(CorruptsetError("It is so."))
+    >>> describe_error(ValueError("no")), describe_error(SystemExit(0)), describe_error(CorruptsetError("It is so."))
     ('ValueError: no', 'SystemExit: 0', 'It is so.')
     """
     cause = cause_of(error)
-    return said(cause) if isinstance(cause, CorruptsetError) else f"{type(cause).__name__[:LONGEST]}: {said(cause)}"
+    if isinstance(cause, CorruptsetError):
+        return error_text(cause)
+    return f"{type(cause).__name__[:MAX_ERROR_LENGTH]}: {error_text(cause)}"
 
 
 def cause_of(error: BaseException) -> BaseException:
-    """Return an error as foreign code raised it."""
-    return error.__cause__ if isinstance(error, Ended) and error.__cause__ is not None else error
+    """Return the error that foreign code raised, without the `ForeignExit` around it."""
+    return error.__cause__ if isinstance(error, ForeignExit) and error.__cause__ is not None else error
 
 
-def said(error: BaseException) -> str:
-    """Return what an error says, cut at `LONGEST` characters.
+def error_text(error: BaseException) -> str:
+    """Return the message of an error, truncated after 1000 characters.
 
     Examples
     --------
-    >>> len(said(ValueError("x" * 5000)))
+    >>> len(error_text(ValueError("x" * 5000)))
     1003
     """
     try:
         text = str(error)
-    except BaseException:  # a __str__ of its own
-        return "(it cannot say what)"
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+    except BaseException:  # The error's own __str__ failed.
+        return "(the error has no message)"
+    return text if len(text) <= MAX_ERROR_LENGTH else f"{text[:MAX_ERROR_LENGTH]}..."

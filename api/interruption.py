@@ -1,4 +1,4 @@
-"""Signals that stop a command: Ctrl-C, SIGTERM, and SIGHUP, which a terminal sends when it is closed."""
+"""Handle the signals that stop a command, which are SIGINT (Ctrl-C), SIGTERM, and SIGHUP (a closed terminal)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from types import FrameType
 from .errors import CorruptsetError
 
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-"""Windows has no SIGHUP."""
+"""The signals that stop a command. Windows does not have SIGHUP."""
 
 
 def handle_signals() -> None:
@@ -22,7 +22,8 @@ def handle_signals() -> None:
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         nonlocal interrupted
-        # A repeated signal outside of clean-up means that the first was lost, as Python discards errors of destructors.
+        # Python discards exceptions in destructors. If a signal is repeated and nothing is being handled, the first
+        # KeyboardInterrupt was lost in this way.
         if not interrupted or sys.exception() is None:
             interrupted = True
             raise KeyboardInterrupt
@@ -39,21 +40,21 @@ def ignore_signals() -> None:
 
 
 def cause_of(error: BaseException) -> BaseException:
-    """Return what has really ended a command, given the exception that arrived.
+    """Return the exception that actually ended a command, given the exception that was caught.
 
-    An interruption can lead to another error: Python's locks fail if it arrives at an unfortunate moment. If it arrives
-    while an error is being handled, that error is the cause.
+    An interruption can cause another error, because Python's locks fail if the signal arrives at the wrong moment. If
+    the signal arrives while an error is being handled, that error is the cause.
     """
     chain = [error]
     while (context := chain[-1].__context__) is not None:
         chain.append(context)
-    interruptions = [i for i, one in enumerate(chain) if isinstance(one, KeyboardInterrupt)]
+    interruptions = [i for i, link in enumerate(chain) if isinstance(link, KeyboardInterrupt)]
     if not interruptions:
         return error
-    since = chain[interruptions[-1] :]
-    return next((one for one in since if isinstance(one, CorruptsetError) or _is_of_disk(one)), since[0])
+    earlier = chain[interruptions[-1] :]
+    return next((link for link in earlier if isinstance(link, CorruptsetError) or _is_disk_error(link)), earlier[0])
 
 
-def _is_of_disk(error: BaseException) -> bool:
-    """Return whether an error says that a disk is full or fails."""
+def _is_disk_error(error: BaseException) -> bool:
+    """Return whether an error means that a disk is full, read-only or failing."""
     return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS)

@@ -1,4 +1,4 @@
-"""The hash of an image's pixels, which data sets record and which keys unnamed images."""
+"""Digests of pixels, which datasets record and which serve as keys of images without a name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def pixel_hashes(images: NDArray[np.uint8]) -> list[str]:
 
 
 def pixel_digest(image: NDArray[np.uint8]) -> str:
-    """Return ``blake3:<hex>`` of ``H,W,C\\n`` and the bytes of an (H, W, C) image.
+    """Return the digest ``blake3:<hex>`` of an (H, W, C) image, which covers ``H,W,C\\n`` and the bytes of the pixels.
 
     Examples
     --------

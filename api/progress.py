@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress as Bar
 
-LINE_EVERY = 10.0
-"""Seconds between plain lines."""
-CELL_EVERY = 0.2
-"""Seconds between two states of a notebook's line."""
-ENOUGH = 0.03
-"""The share of the work after which its time says what the rest takes."""
-NARROWEST_BAR = 70
-"""Width of a terminal, in columns, from which a bar is shown next to the counts."""
+LINE_INTERVAL_S = 10.0
+"""The time between two lines of plain text."""
+CELL_INTERVAL_S = 0.2
+"""The time between two updates of the output of a notebook cell."""
+MIN_SHARE_FOR_ESTIMATE = 0.03
+"""The share of the work that must be finished before the remaining time is estimated."""
+MIN_BAR_WIDTH = 70
+"""The minimum width of a terminal, in columns, for a bar next to the counts."""
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -57,7 +57,7 @@ def in_notebook() -> bool:
     return Console().is_jupyter
 
 
-def watched() -> bool:
+def is_interactive() -> bool:
     """Return whether standard error is a terminal or a notebook."""
     return (sys.stderr is not None and sys.stderr.isatty()) or in_notebook()
 
@@ -65,50 +65,49 @@ def watched() -> bool:
 def shows_progress(command: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Decorate a function with a parameter `progress` so that it shows a progress bar by default.
 
-    A callable or False in place of the default replaces or disables the bar.
-
-    The function gets a callable, or None where nothing is shown.
+    Callers can pass a callable to replace the bar, or False to disable it. The decorated function receives a callable,
+    or None if progress is not shown.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         @functools.wraps(function)
-        def shown(*args: P.args, **kwargs: P.kwargs) -> R:
+        def with_progress(*args: P.args, **kwargs: P.kwargs) -> R:
             given: Any = kwargs.pop("progress", None)
-            if callable(given) or given is False or (given is None and not watched()):
+            if callable(given) or given is False or (given is None and not is_interactive()):
                 return function(*args, **kwargs | {"progress": given or None})  # type: ignore[arg-type]
             with ProgressDisplay(command) as display:
                 return function(*args, **kwargs | {"progress": display})  # type: ignore[arg-type]
 
-        return shown
+        return with_progress
 
     return decorate
 
 
 def progress_function(progress: Callable[..., None] | bool | None) -> Callable[..., None]:
-    """Return the callback of a progress argument, which does nothing if progress is not shown."""
+    """Return the callback for an argument `progress`. The callback does nothing if progress is not shown."""
     return progress if callable(progress) else lambda *_: None
 
 
 class ProgressDisplay:
-    """Shows how far a command is, in one line.
+    """Context manager that shows the progress of a command in one line, and that is called to update it.
 
-    A callable, to be used as a context manager.
-
-    On a terminal the line has a bar and moves, in a notebook it is an output of its cell; both are taken away at the
-    end. Elsewhere a plain line is written to standard error now and then.
+    On a terminal the line contains a progress bar, and in a notebook it is part of the output of the cell. Both are
+    removed at the end. Otherwise a line of plain text is written to standard error from time to time.
 
     Parameters
     ----------
     command : str
-        What the line begins with.
+        The name of the command, with which the line begins.
     live : bool, optional
-        Whether to draw a bar on a terminal; by default where standard error is one.
-    console, say : callable, optional
-        Return rich's console for the bar; write a plain line.
+        Whether to draw a progress bar. By default a bar is drawn if standard error is a terminal.
+    console : callable, optional
+        Returns the rich console on which the bar is drawn.
+    say : callable, optional
+        Writes a line of plain text.
     """
 
     shown = 0
-    """The number of displays that are on the screen."""
+    """The number of displays that are visible now."""
 
     def __init__(
         self,
@@ -137,7 +136,7 @@ class ProgressDisplay:
             from rich.progress import Progress as Bar
 
             console = self._console()
-            bar = [BarColumn(None)] * (console.width >= NARROWEST_BAR)  # as wide as the text leaves it
+            bar = [BarColumn(None)] * (console.width >= MIN_BAR_WIDTH)  # The bar takes the rest of the line.
             columns = SpinnerColumn(), TextColumn("{task.description}"), *bar, TextColumn("{task.fields[counts]}")
             self._bar = Bar(*columns, console=console, transient=True, expand=bool(bar))
             self._bar.add_task(f"{self.command}: starting", total=None, counts="")
@@ -156,7 +155,7 @@ class ProgressDisplay:
             self._cell.update({"text/plain": "", "text/html": ""}, raw=True)
 
     def __call__(self, event: ProgressEvent | str, done: int = 0, total: int = 0) -> None:
-        """Show an event of a build, or another command's step: done and total."""
+        """Show an event of a build, or a step of another command with the numbers of finished and of all items."""
         if isinstance(event, str):
             self._show(event, done, total)
         elif event.phase == "waiting":
@@ -165,7 +164,7 @@ class ProgressDisplay:
             self._show(event.phase, event.parts_done, event.parts_total, "corruptions, once on a machine")
         elif event.images_total:
             self._show(event.phase, event.images_done, event.images_total, "images")
-        elif event.phase != "done":  # the result says it
+        elif event.phase != "done":  # The result is printed after that.
             self._show(event.phase, event.parts_done, event.parts_total)
 
     def _show(self, phase: str, done: int, total: int, unit: str = "") -> None:
@@ -179,7 +178,7 @@ class ProgressDisplay:
         if self._bar is not None:
             self._bar.update(self._bar.task_ids[0], description=line, total=total or None, completed=done, counts=text)
             return
-        due = now - self._written_at >= (CELL_EVERY if self._cell else LINE_EVERY)
+        due = now - self._written_at >= (CELL_INTERVAL_S if self._cell else LINE_INTERVAL_S)
         if begins or due or (finished and not self._finished):
             self._written_at, self._finished = now, finished
             line = f"{line}; {text}" if text else line
@@ -190,15 +189,18 @@ class ProgressDisplay:
 
 
 def counts(done: int, total: int, unit: str = "", *, first: int = 0, seconds: float = 0.0) -> str:
-    """Return what is done and, where that says enough, the remaining time.
+    """Return the number of finished items and, if enough of them are finished, the remaining time.
 
     Parameters
     ----------
-    done, total, first : int
-        What is done now, what is to be done, and what had been done when the clock started.
+    done, total : int
+        The number of finished items and the number of all items.
     unit : str, optional
+        The name of the items.
+    first : int, optional
+        The number of items that were finished when the time measurement started.
     seconds : float, optional
-        Since the clock started.
+        The time since then.
 
     Examples
     --------
@@ -206,14 +208,14 @@ def counts(done: int, total: int, unit: str = "", *, first: int = 0, seconds: fl
     ('80/600 images, 52 s left', '60/600 images', '')
     """
     text = f"{done}/{total} {unit}".strip() if total else ""
-    now, of = done - first, total - first
-    if 0 < ENOUGH * of <= now < of:
-        text += f", {duration(seconds * (of - now) / now)} left"
+    measured, remaining = done - first, total - done
+    if remaining > 0 and 0 < MIN_SHARE_FOR_ESTIMATE * (total - first) <= measured:
+        text += f", {duration(seconds * remaining / measured)} left"
     return text
 
 
 def _cell(line: str, share: float | None = None) -> dict[str, str]:
-    """Return a line, and the share of work done, as a notebook shows them."""
+    """Return a line and a progress bar as the output of a notebook cell, in plain text and HTML."""
     bar = "<progress></progress>" if share is None else f'<progress value="{share:.3f}"></progress>'
     return {"text/plain": line, "text/html": f"{bar} {escape(line)}"}
 
@@ -225,8 +227,8 @@ def _console() -> Console:
 
 
 def say_line(line: str) -> None:
-    """Write a line for a person.
+    """Write a line to standard error, or in a notebook to standard output.
 
-    A notebook shows standard error as if something had failed.
+    Notebooks highlight standard error as if something had failed.
     """
     print(line, file=sys.stdout if in_notebook() else sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""The pictures of frost that the published sets were made with."""
+"""The frost textures of the published sets."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ PUBLISHED_FROST = {
     "sha256:bc79830e710a4bc24ae6eebc7b7db0403fd78f1d8f667eff38cb29412a124edb": Fraction(1, 5),  # frost4.jpg
     "sha256:3b3f9f2e381715fc97f92942ae11e1b5538260be2aa34a0613b4e7515d7d2c6d": Fraction(1, 5),  # frost5.jpg
 }
-"""The pixels that the released generators draw from (sha256 as in a manifest's textures), and how often; frost6.jpg is
-never drawn.
+"""The probability of each texture that the released generators draw, by the SHA-256 of its pixels.
+
+The digests are computed as in the `textures` of a manifest. The released generators never draw frost6.jpg.
 """

@@ -1,4 +1,4 @@
-"""Numbers of bytes, seconds and things as people read them."""
+"""Format numbers of bytes, times and counts for display."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 def size(count: float) -> str:
-    """Return a number of bytes for people.
+    """Return a number of bytes as text with a decimal unit.
 
     Examples
     --------
@@ -21,7 +21,7 @@ def size(count: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a time for people.
+    """Return a time in seconds as text with units.
 
     Examples
     --------
@@ -30,16 +30,16 @@ def duration(seconds: float) -> str:
     """
     if seconds < 1:
         return "under a second"
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02d} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+    rounded = round(seconds)
+    if rounded < 60:
+        return f"{rounded} s"
+    if rounded < 3600:
+        return f"{rounded // 60} min {rounded % 60:02d} s"
+    return f"{rounded // 3600} h {rounded % 3600 // 60:02d} min"
 
 
 def spans(numbers: Iterable[float]) -> str:
-    """Return rising numbers as a person writes them, with spans of whole ones.
+    """Return increasing numbers as text in which consecutive integers are joined to a range.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def spans(numbers: Iterable[float]) -> str:
 
 
 def plural(count: int, name: str) -> str:
-    """Return how many of something there are.
+    """Return a count with its noun in the singular or plural.
 
     Examples
     --------
@@ -68,9 +68,9 @@ def plural(count: int, name: str) -> str:
 
 
 def folders_and_files(paths: Iterable[str], name: str) -> str:
-    """Return how many class folders, other folders and files some paths are.
+    """Return the numbers of class folders, other folders and files among some paths as text.
 
-    Folders end with a slash. `name` says what the files are.
+    Paths of folders end with a slash. `name` is the noun for the files.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The papers: the list that docstrings, tables, `show`, pages and docs cite from."""
+"""The papers that docstrings, tables, `show`, pages and docs cite."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 
 class Reference(NamedTuple):
-    """A paper. As text it is ``Authors year, Title, venue``."""
+    """A paper, which is printed as ``Authors year, Title, venue``."""
 
     authors: str
     year: int
     title: str
     venue: str
     about: str = ""
-    """What is taken from it."""
+    """The parts of the paper that corruptset implements."""
 
     def __str__(self) -> str:
         return f"{self.authors} {self.year}, {self.title}, {self.venue}{f' ({self.about})' if self.about else ''}"

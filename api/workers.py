@@ -1,4 +1,4 @@
-"""Worker processes: start them, share tasks out to them, and repeat the tasks of a worker that was killed."""
+"""Start worker processes, assign tasks to them, and repeat the tasks of workers that were killed."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ P = ParamSpec("P")
 T = TypeVar("T")
 R = TypeVar("R")
 
-KILLS = 3
-"""A task is given up when its worker was killed this many times."""
+MAX_KILLS = 3
+"""The number of times that the worker of a task may be killed before the command stops."""
 POLL_S = 0.2
 """Time between two calls of `poll`."""
 FINISH_S = 10.0
-"""How long other tasks may continue after a task has failed, so that they end without leaving temporary files."""
+"""The time that other tasks get after a task has failed, so that they end without leaving temporary files."""
 SETTLE_S = 0.05
-"""How long loky may take to notice a task before its workers are killed."""
+"""The time that loky gets to register a task before its workers are killed."""
 PARENT_POLL_S = 1.0
-"""How often a worker checks that its parent process is alive."""
+"""The time between two checks of a worker that its parent process is alive."""
 ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "OPENCV_FOR_THREADS_NUM"), "1"
 )
-"""The environment of a worker. More threads would compete for the cores that other workers use."""
+"""The environment variables that limit each worker to one thread, because the workers together use all cores."""
 
 
 class Workers:
@@ -73,7 +73,7 @@ class Workers:
         Parameters
         ----------
         function : callable
-            The function. It may be called more than once with a task, because a worker may be killed meanwhile.
+            The function. It may be called more than once with the same task, because its worker may be killed.
         tasks : sequence
             The tasks.
         on_result : callable
@@ -95,38 +95,39 @@ class Workers:
             return
         from concurrent.futures.process import BrokenProcessPool
 
-        left, kills, limit = dict(enumerate(tasks)), Counter[int](), self.limit
+        remaining, kills, limit = dict(enumerate(tasks)), Counter[int](), self.limit
         submitted = set[int]()
 
         def submit(number: int) -> Future[R]:
             submitted.add(number)
-            return self.submit(function, left[number])
+            return self.submit(function, remaining[number])
 
         def on_done(number: int, future: Future[R]) -> None:
             result = future.result()
-            on_result(left.pop(number), result)
+            on_result(remaining.pop(number), result)
 
-        while left:
+        while remaining:
             # All tasks that were submitted are suspected when a worker is killed. A task that was suspected twice runs
             # after all others and alone, so that its third time proves that it is the cause.
-            numbers = [number for number in left if kills[number] < KILLS - 1] or list(left)[:1]
-            before = len(left)
+            numbers = [number for number in remaining if kills[number] < MAX_KILLS - 1] or list(remaining)[:1]
+            before = len(remaining)
             submitted.clear()
             self._start(min(limit, len(numbers)))
             try:
-                # a few more tasks than workers are submitted, so that no worker waits for this process
+                # More tasks than workers are submitted, so that no worker has to wait for this process.
                 complete(submit, numbers, on_done, at_once=2 * self.count, poll=poll)
             except BrokenProcessPool:
                 self.stop()
-                if len(left) == before:
-                    limit = max(1, limit // 2)  # fewer workers may fit into the memory
-                for number in submitted & left.keys():
+                if len(remaining) == before:
+                    limit = max(1, limit // 2)  # Fewer workers may fit into the memory.
+                for number in submitted & remaining.keys():
                     kills[number] += 1
-                    if kills[number] == KILLS:
+                    if kills[number] == MAX_KILLS:
                         raise MachineError(
-                            f"A worker process was killed {KILLS} times while it worked on {describe(left[number])}. "
-                            "The usual cause is too little memory. Use fewer --jobs or a machine with more memory, and "
-                            "run the same command again to resume. What was committed is kept."
+                            f"A worker process was killed {MAX_KILLS} times while it worked on "
+                            f"{describe(remaining[number])}. The usual cause is too little memory. Use fewer --jobs or "
+                            "a machine with more memory, and run the same command again to resume. Finished parts are "
+                            "kept."
                         ) from None
 
     def submit(self, function: Callable[P, R], /, *arguments: P.args, **keywords: P.kwargs) -> Future[R]:
@@ -137,12 +138,12 @@ class Workers:
         if self._pool is None:
             self._start(self.limit)
         assert self._pool is not None
-        with _starting_processes():  # the pool starts its processes when it is first used
+        with _starting_processes():  # The pool starts its processes when the first task is submitted.
             future: Future[R] = self._pool.submit(function, *arguments, **keywords)
         return future
 
     def _start(self, count: int) -> None:
-        """Make sure that this many workers can be used."""
+        """Start a pool with this number of workers, unless the current one has enough."""
         if count <= self.count:
             return
         self.close()
@@ -157,7 +158,7 @@ class Workers:
         self.count = count
 
     def close(self) -> None:
-        """Let the workers end after the tasks that they have."""
+        """Let the workers finish their tasks and then end."""
         if self._pool is not None:
             self._pool.shutdown(wait=False)
         self._pool, self.count = None, 0
@@ -213,10 +214,10 @@ def complete(
 
 @contextmanager
 def _starting_processes() -> Iterator[None]:
-    """Keep the signals of a terminal from the processes that start in the block.
+    """Block the signals of a terminal in the processes that are started within the block.
 
-    A terminal sends them to all processes, but the main process stops the others itself. Processes inherit blocked
-    signals.
+    A terminal sends signals to all processes, but the main process stops the others itself. Processes inherit the set
+    of blocked signals.
     """
     posix = hasattr(signal, "pthread_sigmask")
     if posix:
@@ -224,7 +225,7 @@ def _starting_processes() -> Iterator[None]:
 
         terminal = {signal.SIGINT, signal.SIGHUP}
         blocked = signal.pthread_sigmask(signal.SIG_BLOCK, terminal)
-        resource_tracker.ensure_running()  # a helper process of multiprocessing, which unblocks SIGINT here
+        resource_tracker.ensure_running()  # This starts a helper process and unblocks SIGINT.
         signal.pthread_sigmask(signal.SIG_BLOCK, terminal)
     try:
         yield
@@ -239,7 +240,7 @@ def _starting_processes() -> Iterator[None]:
 
 
 def _prepare_worker(parent: int) -> None:
-    """Let this worker end quickly, and soon after its parent has ended, because it would wait for tasks forever."""
+    """Make this worker exit quickly, and end it when its parent has died, because it would wait for tasks forever."""
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -253,8 +254,8 @@ def _prepare_worker(parent: int) -> None:
 def workers_at_most(count: int) -> int:
     """Return the number of processes to use if `count` are requested.
 
-    A daemonic process, such as a worker of `multiprocessing.Pool`, cannot start processes. There the result is 1, with
-    a warning.
+    In a daemonic process, such as a worker of `multiprocessing.Pool`, the result is 1, because such a process cannot
+    start others. A warning says so.
     """
     if count < 2:
         return count

@@ -10,7 +10,7 @@ import typer
 
 from ..corruptions.add_ons import cannot_load, installed, where_to_get
 from ..errors import ParameterError, PluginError
-from ..foreign import Foreign
+from ..foreign import ForeignCode
 from . import INTERRUPTED
 from .audit import audit
 from .build import build
@@ -26,10 +26,10 @@ from .score import predict, score, score_table
 from .show import list_, show
 from .verify import rebuild, verify
 
-ABOUT = "Make static corrupted image benchmark sets (ImageNet-C and its relatives), and check them."
+ABOUT = "Build and check static benchmarks of corrupted images, such as ImageNet-C."
 EPILOG = (
-    "Exit codes: 0 done; 1 verification failed or incomplete; 2 a mistake in the command or its input; 3 the machine "
-    "failed; 130 interrupted."
+    "Exit codes: 0 success; 1 verification failed, or a dataset is incomplete; 2 a mistake in the command or its "
+    "input; 3 the machine failed (disk, memory or workers); 130 interrupted."
 )
 COMMANDS: list[Callable[..., None]] = [
     list_, show, plan, build, verify, audit, rebuild, export, page, pack, unpack, publish, fetch,
@@ -37,8 +37,8 @@ COMMANDS: list[Callable[..., None]] = [
     corrupt, preview, check_corruption,
 ]  # fmt: skip
 
-OWN = {command.__name__.rstrip("_").replace("_", "-"): command for command in COMMANDS}
-"""The commands of corruptset itself, by name."""
+BUILT_IN = {command.__name__.rstrip("_").replace("_", "-"): command for command in COMMANDS}
+"""The commands of corruptset itself, by name. Add-ons provide further commands."""
 
 
 def _version(wanted: bool) -> None:
@@ -55,11 +55,11 @@ def corruptset(
         typer.Option("--version", callback=_version, is_eager=True, help="Print the version of corruptset and stop."),
     ] = False,
 ) -> None:
-    """Handle the options before a command."""
+    """Handle the options that precede a command."""
 
 
 def application(commands: dict[str, Callable[..., None]]) -> typer.Typer:
-    """Return an application with some commands. The docstring of a command is its help."""
+    """Return an application with the given commands, whose docstrings are their help texts."""
     result = typer.Typer(
         name="corruptset",
         no_args_is_help=True,
@@ -70,43 +70,44 @@ def application(commands: dict[str, Callable[..., None]]) -> typer.Typer:
     )
     result.callback(help=ABOUT)(corruptset)
     for name, command in commands.items():
-        # Each paragraph becomes one line, because typer keeps line ends.
+        # Each paragraph becomes one line, because typer does not rewrap lines.
         paragraphs = [" ".join(paragraph.split()) for paragraph in (command.__doc__ or "").split("\n\n")]
         result.command(name, cls=HintedCommand, help="\n\n".join(paragraphs))(guarded(command))
     return result
 
 
-app = application(OWN)
+app = application(BUILT_IN)
 
 
 def needed(arguments: list[str]) -> dict[str, Callable[..., None]]:
-    """Return the command that the arguments name, or all commands for help or an unknown word.
+    """Return the command that the arguments name, or all commands if they name none or an unknown one.
 
-    Typer reads the signature of every command that it is given, which takes longer than most commands. The command of
-    an add-on imports its package. In help, a package that cannot be imported is only a warning.
+    Typer reads the signature of every command that it is given, which takes longer than running most commands. Commands
+    of add-ons are imported from their packages. If a package cannot be imported, a warning is printed, unless its
+    command was requested.
     """
-    asked = next((word for word in arguments if not word.startswith("-")), None)
-    if asked in OWN:
-        return {asked: OWN[asked]}
-    entries = {name: entry for name, entry in installed("commands").items() if name not in OWN}
-    if asked is not None and asked not in entries and where_to_get(asked):
-        raise ParameterError(f"There is no command {asked!r}.{where_to_get(asked)}")
-    result = dict(OWN)
+    requested = next((word for word in arguments if not word.startswith("-")), None)
+    if requested in BUILT_IN:
+        return {requested: BUILT_IN[requested]}
+    entries = {name: entry for name, entry in installed("commands").items() if name not in BUILT_IN}
+    if requested is not None and requested not in entries and where_to_get(requested):
+        raise ParameterError(f"There is no command {requested!r}.{where_to_get(requested)}")
+    result = dict(BUILT_IN)
     for name, entry in entries.items():
-        if asked in entries and name != asked:
+        if requested in entries and name != requested:
             continue
         try:
-            with Foreign():
+            with ForeignCode():
                 result[name] = entry.load()
         except Exception as e:  # A foreign package can raise anything.
-            if name == asked:
+            if name == requested:
                 raise cannot_load(entry, e) from None
             say(str(cannot_load(entry, e)), style="yellow")
     return result
 
 
 def run() -> None:
-    """Run the command line and leave with its exit code."""
+    """Run the command line and exit with the exit code of the command."""
     prepare_streams()
     try:
         application(needed(sys.argv[1:]))(prog_name="corruptset")
@@ -118,9 +119,9 @@ def run() -> None:
         silence(sys.stdout)
     except SystemExit as e:
         if isinstance(e.__context__, typer.Exit) and e.__context__.exit_code == INTERRUPTED:
-            sys.exit(stop())  # Typer prints nothing if a signal arrives while it reads the options
-        # Typer exits with 1 if the reader of a pipe is gone. Help cannot fail in another way.
+            sys.exit(stop())  # Typer prints nothing if a signal arrives while it parses the options.
+        # Typer exits with 1 if the reader of a pipe has closed it. Help cannot fail in any other way.
         if e.code != 1 or "--help" not in sys.argv:
             raise
-    except OSError as e:  # typer prints help and the version itself
+    except OSError as e:  # Typer prints help and the version itself, and standard output may not be writable.
         sys.exit(fail(unwritable(e)))

@@ -1,4 +1,4 @@
-"""`corruptset build`: a recipe applied to a source."""
+"""The command `corruptset build`, which applies a recipe to a source."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ from .options import (
     Train,
 )
 from .output import progress_of, put_json, put_notes
-from .plan import MOST_CLASSES, classes_line, stored_twice
+from .plan import MAX_NAMED_CLASSES, classes_line, stored_twice
 from .recipe_choice import SAMPLE, RecipeName, chosen_recipe, source_notes
 from .records import fields_of, put_record, put_result
 
@@ -106,8 +106,8 @@ def build(
         typer.Option(
             metavar="DATASET",
             rich_help_panel=OUTPUT,
-            help="A finished dataset of the same recipe, source and options. The new dataset also has its sets, whose "
-            "files are linked, and only the other sets are made.",
+            help="A finished dataset with the same recipe, source and options. Its sets are linked into the new "
+            "dataset, and only the other sets are built.",
         ),
     ] = None,
     storage: Storage = None,
@@ -127,7 +127,7 @@ def build(
         typer.Option(
             metavar="I/N",
             rich_help_panel=MACHINE,
-            help="As job I, from 0, of N, make a share of the parts next to the other jobs, and stop.",
+            help="Run job I (counted from 0) of an array of N jobs. Each job builds its share of the parts.",
         ),
     ] = None,
     finish: Annotated[
@@ -135,7 +135,7 @@ def build(
         typer.Option(
             "--finish",
             rich_help_panel=MACHINE,
-            help="Make no part. Write the manifest from the parts that --part made, or list the missing ones.",
+            help="Finish a build whose parts were built with --part: write the manifest, or list the missing parts.",
         ),
     ] = False,
 ) -> None:
@@ -146,7 +146,8 @@ def build(
     """
     if part is not None and finish:
         raise typer.BadParameter(
-            "--part and --finish exclude each other: first jobs with --part, then --finish.", param_hint="--part"
+            "--part and --finish exclude each other. First run all jobs with --part, then --finish.",
+            param_hint="--part",
         )
     chosen, notes = chosen_recipe(
         recipe,
@@ -204,23 +205,26 @@ def build(
         else:
             built = run(chosen, given, out, extend=extend, finish=finish, progress=progress, **options)
     if part is not None:
-        then = [] if as_json else ["When all parts are made, run the same command with --finish in place of --part."]
-        return put_result(fields_of(share) | {"notes": [*share.notes, *notes, *then]}, as_json=as_json)
+        hint = [] if as_json else ["When all jobs are finished, run the same command with --finish in place of --part."]
+        return put_result(fields_of(share) | {"notes": [*share.notes, *notes, *hint]}, as_json=as_json)
     _put_build(built, [*built.notes, *notes], as_json=as_json)
 
 
 def _share(text: str) -> tuple[int, int]:
-    """Return what ``--part`` says."""
+    """Return the job and the number of jobs in a value of ``--part``."""
     if not re.fullmatch(r"[0-9]+/[0-9]+", text):
-        raise typer.BadParameter(f"{text!r} is not I/N, job I (from 0) of N, such as 0/16.", param_hint="'--part'")
-    from ..generate.plan.parts import check_share
+        raise typer.BadParameter(
+            f"{text!r} is not I/N. Give the job I, counted from 0, and the number of jobs N, such as 0/16.",
+            param_hint="'--part'",
+        )
+    from ..generate.plan.parts import parse_job
 
     job, jobs = text.split("/")
-    return check_share((int(job), int(jobs)))
+    return parse_job((int(job), int(jobs)))
 
 
 def _put_build(built: Built, notes: Sequence[str], *, as_json: bool) -> None:
-    """Say what a build has made, and where it is."""
+    """Print the contents and the location of a dataset that was built."""
     from ..manifests.disk_size import disk_size
     from ..manifests.paths import CONTACT, PAGE
 
@@ -242,24 +246,24 @@ def _put_build(built: Built, notes: Sequence[str], *, as_json: bool) -> None:
     if as_json:
         return put_json(record | {"notes": list(notes)})
     written = sum(s.count for s in manifest.sets)
-    new = f"{built.images} made now" if built.images else "all there already"
+    new = f"{built.images} built now" if built.images else "all built before"
     put_notes(notes)
     if disk.alone:
         put_notes([stored_twice(disk.alone)])
     if manifest.excluded:
-        put_notes([_left_out([one.path for one in manifest.excluded])])
-    classes = classes_line(len(manifest.classes), [c.name for c in manifest.classes[:MOST_CLASSES]])
+        put_notes([_excluded_note([entry.path for entry in manifest.excluded])])
+    classes = classes_line(len(manifest.classes), [c.name for c in manifest.classes[:MAX_NAMED_CLASSES]])
     shown = {"ok": True, "sets": record["sets"], "images": f"{written}, {new}", "classes": classes}
     put_record(shown | {key: record[key] for key in record if key not in (*shown, "excluded")})
 
 
-def _left_out(paths: Sequence[str]) -> str:
-    """Return the note on what a build left out of its source."""
-    counted = folders_and_files(paths, "image")
-    text = f"{counted} {'is' if len(paths) == 1 else 'are'} left out (listed under 'excluded' in manifest.json)."
-    if "class folder" not in counted:
+def _excluded_note(paths: Sequence[str]) -> str:
+    """Return the note on files and folders of the source that a build excluded."""
+    counts = folders_and_files(paths, "image")
+    text = f"{counts} {'is' if len(paths) == 1 else 'are'} left out (listed under 'excluded' in manifest.json)."
+    if "class folder" not in counts:
         return text
     return (
-        f"{text} Classes without images keep their labels, so loaders that number the folders they find give other "
-        "labels than the manifest."
+        f"{text} Classes without images keep their labels, so loaders that number the existing folders assign labels "
+        "that differ from the manifest."
     )

@@ -1,4 +1,4 @@
-"""`corruptset compare` and `corruptset report`: models compared in tables, plots and a page."""
+"""The commands `corruptset compare` and `corruptset report`, which compare models in tables, plots and a page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..scores.compare import Comparison
 
 SHOWN = ("summary", "degradation", "correlations", "fragile")
-"""The tables that are printed; all are written."""
+"""The tables that are printed. With ``--out``, all tables are written."""
 
 
 def compare(
@@ -24,8 +24,8 @@ def compare(
         list[Path],
         typer.Argument(
             metavar="SCORES...",
-            help="Scores files, one per model, or the folders that `corruptset score --out` wrote. Or a paper's table "
-            "(.csv: model, cv, mean, clean).",
+            help="Scores files, one per model, or the folders that `corruptset score --out` wrote. A paper's table is "
+            "a .csv file with the columns model, cv, mean and clean.",
         ),
     ],
     out: Annotated[
@@ -42,8 +42,8 @@ def compare(
         str | None,
         typer.Option(
             metavar="MODELS|CV,MEAN",
-            help="The point that splits the plot of accuracy against its variation in four: models, whose mean is "
-            "taken, or two numbers in per cent. The default is all models.",
+            help="The point that divides the plot of accuracy against its variation into quadrants: the mean of some "
+            "models, or a CV and a mean accuracy in percent. The default is the mean of all models.",
         ),
     ] = None,
     any_data: Annotated[bool, typer.Option("--any-data", help="Compare scores of different datasets.")] = False,
@@ -73,7 +73,8 @@ def _put_comparison(done: Comparison) -> None:
 
 def report(
     directory: Annotated[
-        Path, typer.Argument(metavar="DIR", help="The dataset that the scores are of; the page shows images of it.")
+        Path,
+        typer.Argument(metavar="DIR", help="The dataset that the scores belong to. The page shows some of its images."),
     ],
     scores: Annotated[
         list[Path],

@@ -1,6 +1,7 @@
-"""The names that a shell completes: corruptions, recipes, calibrations, sources, layouts and sets.
+"""Shell completion of the names of corruptions, recipes, calibrations, sources, layouts and sets.
 
-Typer completes commands, options, their choices and files. A mistake in an unfinished command completes nothing.
+Typer itself completes commands, options, their choices and files. If an unfinished command contains a mistake, nothing
+is completed.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ import typer
 
 from ..errors import CorruptsetError
 
-MOST = 2000
-"""The number of names that are offered."""
+MAX_COMPLETIONS = 2000
+"""The maximum number of names that are offered."""
 
 
 def corruptions(incomplete: str) -> list[str]:
-    """Complete a corruption or, after ``fog/``, its severities. In a list the last item is completed."""
+    """Complete the name of a corruption, or its severities after ``fog/``. In a list, the last item is completed."""
     from ..corruptions.registry import corruption_names
 
     names = corruption_names()
@@ -29,21 +30,21 @@ def corruptions(incomplete: str) -> list[str]:
 
 
 def recipes(incomplete: str) -> list[str]:
-    """Complete a recipe, ``pairs`` among them."""
+    """Complete the name of a recipe, including ``pairs``."""
     from ..generate.recipes.recipe_files import recipe_aliases, recipe_names
 
     return _beginning(incomplete, [*recipe_names(), *recipe_aliases(), "pairs"])
 
 
 def calibrations(incomplete: str) -> list[str]:
-    """Complete a calibration."""
+    """Complete the name of a calibration."""
     from ..corruptions.calibrations import SHIPPED
 
     return _beginning(incomplete, SHIPPED)
 
 
 def shown(incomplete: str) -> list[str]:
-    """Complete what `corruptset show` takes by name."""
+    """Complete the names that `corruptset show` accepts."""
     return [*corruptions(incomplete), *recipes(incomplete), *calibrations(incomplete)]
 
 
@@ -55,14 +56,14 @@ def sources(incomplete: str) -> list[str]:
 
 
 def layouts(incomplete: str) -> list[str]:
-    """Complete a layout of an export."""
+    """Complete the name of an export layout."""
     from ..generate.exports.layouts import LAYOUTS
 
     return _beginning(incomplete, LAYOUTS)
 
 
 def sets(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Complete a set of the dataset or the recipe of the command. In a list the last item is completed."""
+    """Complete the id of a set in the command's dataset or recipe. In a list, the last item is completed."""
     from ..generate.recipes.recipe import load_recipe
     from ..manifests.paths import MANIFEST
 
@@ -77,11 +78,11 @@ def sets(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def _beginning(incomplete: str, names: Iterable[str]) -> list[str]:
-    """Return the names that begin as the incomplete one does."""
-    return sorted(name for name in names if name.startswith(incomplete))[:MOST]
+    """Return the names that begin with the incomplete one."""
+    return sorted(name for name in names if name.startswith(incomplete))[:MAX_COMPLETIONS]
 
 
 def _last(incomplete: str, names: Iterable[str]) -> list[str]:
-    """Complete the last item of a list that is separated by commas."""
+    """Complete the last item of a comma-separated list."""
     before, comma, last = incomplete.rpartition(",")
     return [f"{before}{comma}{name}" for name in _beginning(last, names)]

@@ -1,4 +1,4 @@
-"""`corruptset corrupt`, `preview` and `check-corruption`: one image, and the contract of one corruption."""
+"""The commands `corruptset corrupt`, `preview` and `check-corruption`, which work on single images."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ Key = Annotated[
     typer.Option(
         metavar="TEXT",
         rich_help_panel=SETS,
-        help="The name of the image, which determines its random draws together with the seed. The default is the "
-        "name of the file without suffix. A build uses the sample id.",
+        help="The key of the image. Together with the seed it determines the random draws. The default is the file "
+        "name without its suffix. A build uses the sample id.",
     ),
 ]
 Parameters = Annotated[
@@ -46,8 +46,8 @@ Parameters = Annotated[
         "-p",
         metavar="NAME=VALUE",
         rich_help_panel=SETS,
-        help="A parameter in place of the table's (sigma=0.1), or a value in place of a random draw (angle_deg=30, "
-        "points=points.npy). Can be repeated.",
+        help="A parameter that replaces the one of the severity table (sigma=0.1), or a value that replaces a random "
+        "draw (angle_deg=30, points=points.npy). Can be repeated.",
     ),
 ]
 
@@ -71,7 +71,7 @@ def corrupt(
             "-s",
             metavar="0-5",
             rich_help_panel=SETS,
-            help="The severity of a corruption. 2.25 is possible, and 0 is the image itself.",
+            help="The severity of a corruption. Fractions such as 2.25 are allowed, and 0 means unchanged.",
         ),
     ] = None,
     level: Annotated[
@@ -79,7 +79,7 @@ def corrupt(
         typer.Option(
             metavar="0-99",
             rich_help_panel=SETS,
-            help="The level of a gradual degradation. 0 is the image itself.",
+            help="The level of a gradual degradation. 0 means unchanged.",
         ),
     ] = None,
     param: Parameters = None,
@@ -91,7 +91,8 @@ def corrupt(
             metavar="RECIPE",
             rich_help_panel=SETS,
             autocompletion=completion.recipes,
-            help="Resize and crop as this recipe does, and use its calibration and scale. By default the size stays.",
+            help="Resize and crop the image as this recipe does, and use its calibration and scale. By default the "
+            "size does not change.",
         ),
     ] = None,
     calibration: Calibration = None,
@@ -100,7 +101,7 @@ def corrupt(
         typer.Option(
             metavar="NAME",
             rich_help_panel=SETS,
-            help="The parameters of gradual degradations: evaluated (the default) or text.",
+            help="The parameter set of gradual degradations: evaluated (the default) or text.",
         ),
     ] = None,
     coupling: Coupling = "independent",
@@ -112,7 +113,7 @@ def corrupt(
         typer.Option(
             metavar="FILE",
             rich_help_panel=MODEL,
-            help="The model file (.toml) of a corruption that follows a gradient: pgd, model_gradient.",
+            help="The model file (.toml) for a corruption that follows gradients of a model (pgd, model_gradient).",
         ),
     ] = None,
     label: Annotated[
@@ -120,7 +121,7 @@ def corrupt(
         typer.Option(
             metavar="N",
             rich_help_panel=MODEL,
-            help="The class of the image for such a corruption, as an index of the model's outputs.",
+            help="The class of the image for such a corruption, as an index into the outputs of the model.",
         ),
     ] = None,
     out: Annotated[
@@ -138,11 +139,11 @@ def corrupt(
 ) -> None:
     """Corrupt one image and write the result.
 
-    A photo is turned upright first, as its EXIF orientation says. The same image, key, seed and settings give the same
-    pixels on every machine. By default the calibration depends on the short side of the image: up to 28 px and grey
-    mnist, up to 48 cifar, up to 96 tiny, else imagenet.
+    A photograph is first rotated according to its EXIF orientation. The same image, key, seed and settings give the
+    same pixels on every machine. By default, the calibration depends on the short side of the image. It is mnist for
+    grey images of up to 28 pixels, cifar up to 48, tiny up to 96, and imagenet for larger images.
     """
-    from ..generate.pixels.picture_file import FORMATS, check_output, load
+    from ..generate.pixels.image_file import OUTPUT_FORMATS, check_output, load_image
 
     if plugins:
         from ..corruptions.plugins import load_plugins
@@ -162,19 +163,21 @@ def corrupt(
     from ..manifests.disk.atomic import write_atomic
     from ..pixels import pixel_digest
 
-    pixels, own_key = load(image)
+    pixels, default_key = load_image(image)
     if recipe is not None:
         loaded = load_recipe(recipe)
         pixels = preprocess(pixels, loaded.preprocessing)
         calibration, scale = calibration or loaded.calibration, scale or loaded.scale
-    key = own_key if key is None else key
+    key = default_key if key is None else key
     drawn: dict[str, Any] = {"seed": seed, "key": key, "coupling": coupling, "surrogate": surrogate, "label": label}
     table: dict[str, Any] = {"calibration": calibration, "ladder": ladder or "evaluated", "scale": scale or "none"}
     result = run(pixels, name, severity=severity, level=level, **table, **drawn, **parameters)
     words = [word for word in re.findall("[a-z][a-z0-9_]*", name) if is_corruption(word)]
     if ladder is not None and all(get_corruption(word).gradual is None for word in words):
-        raise ParameterError(f"--ladder goes with a gradual degradation, which has levels; {name!r} has none.")
-    write_atomic(target, parse_encoding({"format": FORMATS[target.suffix.lower()]}).encode(result))
+        raise ParameterError(
+            f"--ladder goes with a gradual degradation, but {name!r} does not contain one. Leave the option out."
+        )
+    write_atomic(target, parse_encoding({"format": OUTPUT_FORMATS[target.suffix.lower()]}).encode(result))
     graded = [word for word in words if get_corruption(word).gradual is None]
     chosen = recipe is None and calibration is None and graded and (severity or not name.isidentifier())
     notes = [_calibration_note(pixels.shape, graded)] if chosen else []
@@ -198,15 +201,18 @@ def _calibration_note(shape: tuple[int, ...], corruptions: Sequence[str]) -> str
 
 
 def _refuse_textures(name: str) -> None:
-    """Raise for a corruption that takes no textures: frost alone does."""
+    """Raise `ParameterError` unless the corruption uses textures, as only frost does."""
     from ..corruptions.registry import corruption_names, get_corruption
 
     if name not in corruption_names() or "textures" not in get_corruption(name).resources:
-        raise ParameterError(f"--frost-textures goes with the corruption frost and its --severity; NAME is {name!r}.")
+        raise ParameterError(
+            f"--frost-textures goes with the corruption frost, but NAME is {name!r}. Pass frost and its --severity, or "
+            "leave the option out."
+        )
 
 
 def default_name(image: str, name: str, severity: float | None) -> Path:
-    """Return the file name of a corrupted image if none was given.
+    """Return the default file name of a corrupted image.
 
     Examples
     --------
@@ -218,12 +224,12 @@ def default_name(image: str, name: str, severity: float | None) -> Path:
     return Path("-".join([stem, name.replace("/", "-"), *strength]) + ".png")
 
 
-# The names that the public call keeps for itself.
+# The names of the arguments of `corrupt` that are not parameters of a corruption.
 _RESERVED = set("image name severity level calibration ladder scale coupling seed key surrogate label labels".split())
 
 
 def parse_parameters(given: Sequence[str]) -> dict[str, Any]:
-    """Return ``NAME=VALUE`` texts as keywords: numbers, true and false, words, arrays from ``.npy`` files.
+    """Parse texts ``NAME=VALUE``, whose values are numbers, booleans, words or the names of ``.npy`` files.
 
     Examples
     --------
@@ -253,9 +259,9 @@ def _value(name: str, text: str) -> Any:
         except (OSError, ValueError) as e:
             why = reason(e) if isinstance(e, OSError) else e
             raise ParameterError(f"--param {name}: the array {text} cannot be read: {why}.") from None
-    from ..generate.recipes.two_factor import number_or_word
+    from ..generate.recipes.two_factor import parse_value
 
-    number = number_or_word(text)
+    number = parse_value(text)
     return text if isinstance(number, float) and not math.isfinite(number) else number
 
 
@@ -286,7 +292,7 @@ def preview(
         typer.Option(
             "--regions",
             rich_help_panel=SETS,
-            help="Show regions instead: one of each size, with its eight neighbours and its nine shrunk regions.",
+            help="Show regions in place of sets: one of each size, with its eight neighbours and nine shrunk regions.",
         ),
     ] = False,
     out: Annotated[
@@ -296,15 +302,16 @@ def preview(
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write a contact sheet: one image under every corruption at every severity.
+    """Write a contact sheet that shows one image under every corruption at every severity.
 
-    Without --recipe, the short side of the image decides: up to 28 px and grey mnist-c, up to 48 cifar10-c, up to 96
-    tiny-imagenet-c, else imagenet-c-all. Without --sets, gradual degradations are shown at levels 1, 5, 10 and so on.
+    By default, the recipe depends on the short side of the image. It is mnist-c for grey images of up to 28 pixels,
+    cifar10-c up to 48, tiny-imagenet-c up to 96, and imagenet-c-all for larger images. Without --sets, gradual
+    degradations are shown at levels 1, 5, 10 and so on.
     """
     from .. import preview as run
 
     with progress_of("preview") as progress:
-        shown = run(
+        sheet = run(
             image,
             recipe,
             sets=sets,
@@ -320,9 +327,9 @@ def preview(
             plugins=plugins,
             progress=progress,
         )
-    names = {"sets": list(shown.images)} if shown.images else {}
-    record = {"ok": True, "path": str(shown.path), "recipe": shown.recipe, **names}
-    put_result(record | {"key": shown.key, "seed": shown.seed}, as_json=as_json)
+    names = {"sets": list(sheet.images)} if sheet.images else {}
+    record = {"ok": True, "path": str(sheet.path), "recipe": sheet.recipe, **names}
+    put_result(record | {"key": sheet.key, "seed": sheet.seed}, as_json=as_json)
 
 
 def check_corruption(
@@ -340,17 +347,18 @@ def check_corruption(
             "--param",
             "-p",
             metavar="NAME=VALUE",
-            help="A parameter of a corruption without a table. The default is the middle of its bounds. Can be "
-            "repeated.",
+            help="A parameter of a corruption that has no severity table. The default is the middle of its bounds. Can "
+            "be repeated.",
         ),
     ] = None,
     large: Annotated[bool, typer.Option("--large/--no-large", help="Also check one image of 4000x6000 pixels.")] = True,
     plugins: Plugins = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check that a corruption keeps its contract: pure, the same in any batch, any size, uint8.
+    """Check that a corruption meets its contract.
 
-    Random draws depend only on the keys. One sentence is printed for each failure, and the exit code is then 1.
+    A corruption is deterministic, independent of batching, and accepts images of any size. It returns uint8 images,
+    and its random draws depend only on the keys. One sentence is printed for each failure, and the exit code is then 1.
     """
     from .. import check_corruption as run
 

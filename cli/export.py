@@ -1,4 +1,4 @@
-"""`corruptset export` and `corruptset page`: a dataset in a loader's layout, and its page."""
+"""The commands `corruptset export` and `corruptset page`."""
 
 from __future__ import annotations
 
@@ -49,26 +49,27 @@ def export(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A TOML file that says which five sets a name stands for, for sets that are not at severities 1 to 5.",
+            help="A TOML file that assigns five sets to each name, for sets that do not have the severities 1 to 5.",
         ),
     ] = None,
     images: Annotated[
-        Path | None, typer.Option("--list", metavar="FILE", help="For imagenet-c-5k: the names of its images.")
+        Path | None, typer.Option("--list", metavar="FILE", help="For imagenet-c-5k: a file with the image names.")
     ] = None,
     allow_missing_classes: Annotated[
         bool,
         typer.Option(
             "--allow-missing-classes",
-            help="Export class folders even if classes have no image. Labels that a loader finds by listing the "
-            "folders then differ from those of the manifest.",
+            help="Export class folders even if some classes have no images. A loader that numbers the folders then "
+            "assigns labels that differ from those of the manifest.",
         ),
     ] = False,
     any_shape: AnyShape = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write a finished dataset in the exact layout that a loader expects: image folders, arrays, archives or lists.
+    """Write a finished dataset in the exact layout that a loader expects.
 
-    Image files are hard links to those of the dataset if possible, and always have the same pixels.
+    Layouts consist of image folders, arrays, archives or lists. If possible, image files are hard links to those of
+    the dataset. Their pixels are always the same.
     """
     from .. import export as run
 
@@ -100,20 +101,23 @@ def page(
             "-o",
             metavar="FILE",
             rich_help_panel=OUTPUT,
-            help="The file of the page, outside of datasets. The default is <dataset>.html next to the dataset.",
+            help="The HTML file, which must be outside of datasets. The default is <dataset>.html next to the dataset.",
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write the page of a finished dataset, with images and curves of every set, into an HTML file next to it.
+    """Write the HTML page of a finished dataset, with images and curves of every set.
 
-    The page says what the dataset is and how to load it. A build already has one, index.html, unless it was made with
-    --no-page. The dataset is not changed.
+    The page describes the dataset and shows how to load it. A build already contains this page as index.html, unless
+    it was built with --no-page. The dataset is not changed.
     """
     from .. import page as run
 
     with progress_of("page") as progress:
         made = run(directory, source, labels=labels, images=images, groups=groups, out=out, progress=progress)
     record = {"ok": True, "page": str(made.path), "bytes": made.bytes, "clean": made.clean, "digest": made.digest}
-    none = "It shows no clean images, because the dataset stores none and no --source was given."
-    put_result(record | {"notes": [] if made.clean else [none]}, as_json=as_json)
+    note = (
+        "The page shows no clean images, because the dataset does not store them and no --source was given. To show "
+        "them, pass --source."
+    )
+    put_result(record | {"notes": [] if made.clean else [note]}, as_json=as_json)

@@ -1,4 +1,4 @@
-"""How the command line fails: one message, one exit code, no traceback."""
+"""Errors on the command line, which become a message and an exit code without a traceback."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from ..interruption import cause_of
 from .output import put_json, say, silence
 
 MACHINE_FAILED = 3
-# Errors that the user can correct in the command. Every other OSError is a failure of the machine.
-_MISTAKES = {errno.ENOENT, errno.EACCES, errno.EPERM, errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ENAMETOOLONG}
+# These errors can be corrected in the command. Every other OSError is a failure of the machine.
+_PATH_ERRORS = {errno.ENOENT, errno.EACCES, errno.EPERM, errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ENAMETOOLONG}
 
 
 def guarded(command: Callable[..., None]) -> Callable[..., None]:
     """Return a command whose exceptions become a message and an exit code.
 
-    With ``--json`` the error is also the one object on standard output. ``CORRUPTSET_DEBUG=1`` adds the traceback.
+    With ``--json``, the error is also printed as JSON on standard output. ``CORRUPTSET_DEBUG=1`` adds the traceback.
     """
 
     @functools.wraps(command)
@@ -49,11 +49,11 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
                 command(*args, **kwargs)
         except BrokenPipeError:
             silence(sys.stdout)
-        except CorruptsetError as e:
+        except Interrupted as e:
             sys.exit(fail(e, as_json=as_json))
         except BaseException as e:
-            if hasattr(e, "exit_code") or isinstance(e, typer.Abort):
-                raise  # typer's own (usage, Exit) carry an exit code and are shown by typer
+            if not isinstance(e, CorruptsetError) and (hasattr(e, "exit_code") or isinstance(e, typer.Abort)):
+                raise  # These are exceptions of typer (usage errors, Exit), which typer handles itself.
             cause = cause_of(e)
             sys.exit(stop(as_json=as_json) if isinstance(cause, KeyboardInterrupt) else fail(cause, as_json=as_json))
 
@@ -61,7 +61,7 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _show(show_other: Callable[..., None], message: Warning | str, category: type[Warning], *where: Any) -> None:
-    """Show a warning of our own as a sentence, and any other as Python does."""
+    """Show a warning of corruptset as a sentence, and any other warning as Python does."""
     if issubclass(category, CorruptsetWarning):
         say(str(message), style="yellow")
     else:
@@ -69,7 +69,7 @@ def _show(show_other: Callable[..., None], message: Warning | str, category: typ
 
 
 def fail(error: BaseException, *, as_json: bool = False) -> int:
-    """Write what went wrong and return the exit code."""
+    """Write the message of an error to standard error, and return the exit code."""
     message, code = describe(error)
     if os.environ.get("CORRUPTSET_DEBUG", "") not in ("", "0"):
         say("".join(traceback.format_exception(error)).rstrip())
@@ -80,8 +80,8 @@ def fail(error: BaseException, *, as_json: bool = False) -> int:
 
 
 def stop(*, as_json: bool = False) -> int:
-    """Write to an interrupted person how to resume, and return the exit code."""
-    resume = " What was committed is kept. Run the same command again to resume:" if _resume() else ""
+    """Write the message for an interrupted command, with the way to resume it, and return the exit code."""
+    resume = " Finished parts are kept. Run the same command again to resume:" if _resume() else ""
     return fail(Interrupted(f"Interrupted.{resume}"), as_json=as_json)
 
 
@@ -101,31 +101,31 @@ def describe(error: BaseException) -> tuple[str, int]:
         return f"{error}{resume if isinstance(error, Interrupted) else ''}", error.exit_code
     next_step = f"run the same command again to resume:{resume}" if resume else "run the same command again."
     if isinstance(error, MemoryError):
-        remedy = "Use fewer --jobs" if resume else "Free some of it"
+        remedy = "Use fewer --jobs" if resume else "Close other programs"
         return f"The machine ran out of memory ({error or 'no details'}). {remedy}; {next_step}", MACHINE_FAILED
     if isinstance(error, ImportError) and re.search("failed to map segment|cannot allocate memory", str(error), re.I):
         return (
-            f"The machine cannot load a library: {error}. Raise the limit of memory (ulimit -v), or install into a "
-            f"folder whose file system is not mounted noexec; {next_step}"
+            f"The machine cannot load a library: {error}. Raise the memory limit (ulimit -v), or install corruptset "
+            f"into a folder on a file system that is not mounted with noexec; {next_step}"
         ), MACHINE_FAILED
     if isinstance(error, OSError):
         reason = f"{error.strerror or error}{f' ({error.filename})' if error.filename else ''}"
-        if error.errno in _MISTAKES:
+        if error.errno in _PATH_ERRORS:
             return f"{reason}. Check the path and its permissions.", 2
-        state = "Finished work is kept" if resume else "No incomplete file was left there"
+        state = "Finished parts are kept" if resume else "No incomplete file was left behind"
         from ..manifests.disk.space import write_advice
 
         advice = write_advice(error, Path(os.fsdecode(error.filename or ".")))
         return f"The machine failed: {reason}. {state}; {advice}, and {next_step}", MACHINE_FAILED
     return (
         f"corruptset has a bug, please report it: {type(error).__name__}: {error} "
-        f"(in: {shlex.join(['corruptset', *sys.argv[1:]])}; CORRUPTSET_DEBUG=1 shows where)",
+        f"(in: {shlex.join(['corruptset', *sys.argv[1:]])}; set CORRUPTSET_DEBUG=1 to see the traceback)",
         MACHINE_FAILED,
     )
 
 
 def _without_out(arguments: list[str]) -> list[str]:
-    """Return the arguments of a command without its --out."""
+    """Return the arguments of a command without the option --out."""
     kept: list[str] = []
     values = iter(arguments)
     for argument in values:
@@ -137,7 +137,7 @@ def _without_out(arguments: list[str]) -> list[str]:
 
 
 def _resume() -> str:
-    """Return the command that resumes, on a separate line, or an empty string."""
+    """Return the command that resumes the work on a separate line, or an empty string if nothing can be resumed."""
     return (
         f"\n  {shlex.join(['corruptset', *sys.argv[1:]])}"
         if sys.argv[1:2] in (["build"], ["rebuild"], ["pack"], ["unpack"], ["publish"], ["fetch"])

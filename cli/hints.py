@@ -1,4 +1,4 @@
-"""Usage errors that say the next step: the options of other tools, and a source or severity without its option."""
+"""Hints in usage errors, for options of other tools and for a source or severity that is given without its option."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from typer.core import TyperCommand
 
 UsageError: Any = typer.BadParameter.__base__
 OPTIONS = {
-    "--workers": "Worker processes are --jobs N.",
-    "--threads": "Worker processes are --jobs N.",
-    "--num-workers": "Worker processes are --jobs N.",
-    "-n": "Worker processes are --jobs N, fewer samples --samples N or --first N.",
-    "--output": "The output is --out.",
+    "--workers": "The number of worker processes is set by --jobs N.",
+    "--threads": "The number of worker processes is set by --jobs N.",
+    "--num-workers": "The number of worker processes is set by --jobs N.",
+    "-n": "The number of worker processes is set by --jobs N, and the number of images by --samples N or --first N.",
+    "--output": "The output is set by --out.",
     "--recipe": "The recipe is the first argument: corruptset build imagenet-c.",
     "--data": "Images come from --source, such as --source folder:PATH.",
     "--input": "Images come from --source, such as --source folder:PATH.",
@@ -25,11 +25,11 @@ OPTIONS = {
     "--corruptions": "Corruptions are chosen by --sets, such as --sets 'fog/*'.",
     "--severity": "A severity is chosen by --sets, such as --sets '*/3'.",
 }
-"""Options of other tools."""
+"""Options of other tools, with the option of corruptset that has the same purpose."""
 
 
 class HintedCommand(TyperCommand):
-    """A command whose usage errors say the next step."""
+    """A command whose usage errors contain a hint on the next step."""
 
     def make_context(self, info_name: str | None, args: list[str], *more: Any, **options: Any) -> Any:
         """Parse the arguments, and add a hint to a usage error."""
@@ -37,21 +37,21 @@ class HintedCommand(TyperCommand):
         try:
             return super().make_context(info_name, args, *more, **options)
         except UsageError as e:
-            e.message = e.message.replace("Value error, ", "")  # pydantic's, of what typer says
+            e.message = e.message.replace("Value error, ", "")  # Pydantic adds this prefix.
             name = getattr(e, "option_name", None)
             if name in OPTIONS:
-                e.possibilities = None  # they are spelled alike, and mean something else
+                e.possibilities = None  # Typer suggests options with a similar spelling but another meaning.
                 e.message = f"{e.message.rstrip('.')}. {OPTIONS[name]}"
             elif "unexpected extra argument" in e.message:
                 e.message += self._extra(given)
             raise
 
     def _extra(self, given: list[str]) -> str:
-        """Return what to do about an argument too many, or an empty string."""
-        takes = {name for parameter in self.params for name in parameter.opts}
-        if "--source" in takes and (found := [word for word in given if is_source(word)]):
-            return f". Images come from the option --source:\n  {command_with_source(found[-1])}"
-        if "--severity" in takes and given[-1].isdigit():
+        """Return a hint for a superfluous argument, or an empty string."""
+        options = {name for parameter in self.params for name in parameter.opts}
+        if "--source" in options and (sources := [word for word in given if is_source(word)]):
+            return f". Images come from the option --source:\n  {command_with_source(sources[-1])}"
+        if "--severity" in options and given[-1].isdigit():
             return f". The severity is an option: --severity {given[-1]}"
         return ""
 
@@ -67,7 +67,7 @@ def is_source(word: str) -> bool:
 
 
 def command_with_source(source: str, *, recipe: str | None = None) -> str:
-    """Return the command line with an argument as its ``--source``, and with a recipe in its place if one is given."""
+    """Return the command line with an argument moved to ``--source``, and replaced by a recipe if one is given."""
     words = sys.argv[1:]
     place = words.index(source) if source in words else len(words)
     named = source if re.match(r"[a-z0-9]+:", source) else f"folder:{source}"

@@ -1,4 +1,4 @@
-"""Options that several commands share: their names, help texts and panels, and how their values are read."""
+"""Options that several commands share, with their help texts, panels and parsers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SOURCE, SELECTION, SETS, OUTPUT, MODEL, MACHINE = "Source", "Selection of images
 
 
 def split_list(given: Iterable[str] | None) -> list[str] | None:
-    """Return the items of an option that can be repeated and whose values are separated by commas.
+    """Return the items of an option that can be repeated and whose values can contain several items.
 
     Examples
     --------
@@ -28,12 +28,12 @@ def split_list(given: Iterable[str] | None) -> list[str] | None:
     texts = list(given or ())
     items = [part.strip() for text in texts for part in text.split(",") if part.strip()]
     if texts and not items:
-        raise typer.BadParameter(f"{texts[0]!r} names nothing. Leave the option out, or give a name such as 'fog/*'.")
+        raise typer.BadParameter(f"{texts[0]!r} is empty. Leave the option out, or give a name such as 'fog/*'.")
     return items or None
 
 
 def count_or_all(text: str) -> int | Literal["all"]:
-    """Return a whole number or ``"all"``, and refuse any other text."""
+    """Parse a whole number or ``"all"``, and raise `typer.BadParameter` for any other text."""
     if text == "all":
         return "all"
     if text.isascii() and text.isdigit():
@@ -42,7 +42,7 @@ def count_or_all(text: str) -> int | Literal["all"]:
 
 
 def numbers(text: str) -> list[int]:
-    """Return the numbers of a list such as ``1,3,5`` or ``1-5``, and refuse any other text.
+    """Parse a list of numbers such as ``1,3,5`` or ``1-5``, and raise `typer.BadParameter` for any other text.
 
     Examples
     --------
@@ -72,7 +72,7 @@ Plugins = Annotated[
         "--plugin",
         metavar="MODULE",
         rich_help_panel=SETS,
-        help="A Python module that defines corruptions, or its file (.py). Its code is run. Can be repeated.",
+        help="A Python module or file (.py) that defines corruptions. Its code is executed. Can be repeated.",
     ),
 ]
 
@@ -103,8 +103,9 @@ Labels = Annotated[
     typer.Option(
         metavar="LABELS",
         rich_help_panel=SOURCE,
-        help="The labels: for folder a CSV (file,label), for imagenet the devkit or a list, for cifar100 fine or "
-        "coarse, for hdf5 the name of a dataset.",
+        help="The labels. For folder, a CSV file (file,label). For imagenet, the devkit or a list. For cifar100, fine "
+        "or coarse. For hdf5, the name of a dataset. For parquet, the name of a column. For webdataset, a key of the "
+        ".json files.",
     ),
 ]
 ImageNames = Annotated[
@@ -113,8 +114,9 @@ ImageNames = Annotated[
         "--images",
         metavar="NAME",
         rich_help_panel=SOURCE,
-        help="For hdf5, the name of the dataset of images. For tree, a pattern such as 'val2017/*.jpg' that says which "
-        "files are images; all other files are copied.",
+        help="For hdf5, the name of the dataset of images. For parquet, the name of the column of images. For "
+        "webdataset, the image of a key to use, such as left.jpg. For tree, a pattern such as 'val2017/*.jpg' that "
+        "selects the image files. All other files are copied.",
     ),
 ]
 Groups = Annotated[
@@ -122,12 +124,16 @@ Groups = Annotated[
     typer.Option(
         metavar="GROUPS",
         rich_help_panel=SOURCE,
-        help="The groups of images: for folder and imagenet a CSV (file,group), for icons50 style or subtype.",
+        help="The groups of images. For folder and imagenet, a CSV file (file,group). For icons50, style or subtype.",
     ),
 ]
 Split = Annotated[
-    Literal["test", "train", "all"] | None,
-    typer.Option(rich_help_panel=SOURCE, help="The split of cifar10, cifar100 or mnist. The default is test."),
+    Literal["test", "train", "val", "all"] | None,
+    typer.Option(
+        rich_help_panel=SOURCE,
+        help="The split of cifar10, cifar100 or mnist (test by default), of tiny-imagenet (val by default), or of a "
+        "folder of Parquet files.",
+    ),
 ]
 AnyShape = Annotated[
     bool,
@@ -164,8 +170,8 @@ PerSuperCategory = Annotated[
     typer.Option(
         metavar="FILE",
         rich_help_panel=SELECTION,
-        help="Take the first images of each group of classes, as many as a file (.toml) says. The name "
-        "fragile-imagenet stands for a file that comes with corruptset.",
+        help="Take the first images of each super-category of classes that a file (.toml) defines. The name "
+        "fragile-imagenet selects a file that comes with corruptset.",
     ),
 ]
 HoldOut = Annotated[
@@ -289,7 +295,7 @@ Scale = Annotated[
 ]
 FrostTextures = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", rich_help_panel=SETS, help="A folder with your frost textures."),
+    typer.Option(metavar="DIR", rich_help_panel=SETS, help="A folder with your own textures for frost."),
 ]
 Seed = Annotated[int, typer.Option(metavar="N", rich_help_panel=SETS, help="The random seed, from 0 to 2**53 - 1.")]
 
@@ -329,13 +335,13 @@ Store = Annotated[
     ),
 ]
 Metrics = Annotated[
-    int | None,  # or "all": typer knows no unions
+    int | None,  # The value can also be "all", but typer does not support unions.
     typer.Option(
         metavar="N|all",
         parser=count_or_all,
         rich_help_panel=OUTPUT,
-        help="The number of images, the first by id, on which PSNR, SSIM and changed pixels are measured. The default "
-        "is 64; 0 measures none.",
+        help="The number of images on which PSNR, SSIM and changed pixels are measured. These are the first images by "
+        "id. The default is 64, and 0 disables the measurement.",
     ),
 ]
 Page = Annotated[
@@ -343,7 +349,7 @@ Page = Annotated[
     typer.Option("--page/--no-page", rich_help_panel=OUTPUT, help="Write the page index.html of the dataset."),
 ]
 
-# The model that pgd and model_gradient follow.
+# The model whose gradients pgd and model_gradient follow.
 
 Surrogate = Annotated[
     Path | None,
@@ -378,7 +384,7 @@ Jobs = Annotated[
         metavar="N",
         min=1,
         rich_help_panel=MACHINE,
-        help="The number of worker processes, by default one per core. No byte of the result depends on it.",
+        help="The number of worker processes, by default one per core. The result does not depend on it.",
     ),
 ]
 Scheduler = Annotated[
@@ -386,7 +392,7 @@ Scheduler = Annotated[
     typer.Option(
         metavar="ADDRESS",
         rich_help_panel=MACHINE,
-        help="A Dask scheduler, such as tcp://host:8786, whose workers make the parts. They need this version of "
-        "corruptset, and access to the source and the output.",
+        help="The address of a Dask scheduler, such as tcp://host:8786, whose workers build the parts. They need this "
+        "version of corruptset, and access to the source and the output.",
     ),
 ]

@@ -1,4 +1,4 @@
-"""Output of the command line: results go to standard output, everything else to standard error."""
+"""Output of the command line. Results go to standard output, and everything else goes to standard error."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO
 
-from ..errors import LONGEST_VALUE, MachineError
+from ..errors import MAX_VALUE_LENGTH, MachineError
 from ..manifests.records.report import printable
 from ..progress import ProgressDisplay
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 PLAIN_WIDTH = 160
-"""Columns of a table that goes to a file or a pipe, where nothing says how wide it may be."""
+"""The width of a table in a file or a pipe, whose width is unknown."""
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Return a rich console without markup, which escapes control characters and ignores a closed pipe."""
+    """Return a rich console that does not interpret markup, escapes control characters, and ignores a closed pipe."""
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
 
-    class Patient(Console):
+    class SafeConsole(Console):
         def render_str(self, text: str, **options: Any) -> Text:
             return super().render_str(visible(text), **options)
 
@@ -39,18 +39,18 @@ def console(*, stderr: bool = False) -> Console:
             silence(stream)
 
     width = None if stream.isatty() or "COLUMNS" in os.environ else PLAIN_WIDTH
-    return Patient(stderr=stderr, width=width, markup=False, highlight=False, emoji=False)
+    return SafeConsole(stderr=stderr, width=width, markup=False, highlight=False, emoji=False)
 
 
 _INSIDE = r"(?:(?!\1)[^\\\n]|\\.)"
-_QUOTED = re.compile(rf"""(?<!\w)(['"])(?=\S)({_INSIDE}{{{LONGEST_VALUE}}}){_INSIDE}+\1(?!\w)""")
-"""A value in quotation marks that is longer than a person reads."""
-_UNBROKEN = re.compile(rf"(\S{{{LONGEST_VALUE}}})\S{{{2 * LONGEST_VALUE},}}")
-"""A word of at least three times this length, such as a name in a file. Paths are shorter."""
+_QUOTED = re.compile(rf"""(?<!\w)(['"])(?=\S)({_INSIDE}{{{MAX_VALUE_LENGTH}}}){_INSIDE}+\1(?!\w)""")
+"""A long value in quotation marks."""
+_UNBROKEN = re.compile(rf"(\S{{{MAX_VALUE_LENGTH}}})\S{{{2 * MAX_VALUE_LENGTH},}}")
+"""A word of at least three times this length, such as a name from a file. Paths are shorter."""
 
 
 def shortened(text: str) -> str:
-    """Return a message or a cell of a table with values that end after 200 characters.
+    """Return a message or a table cell in which long values are truncated after 200 characters.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def shortened(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    """Return lines with control characters as escapes, since a terminal would obey them.
+    """Return lines with control characters escaped, because a terminal would interpret them.
 
     Examples
     --------
@@ -77,28 +77,28 @@ def put(text: str = "", *, style: str | None = None, stderr: bool = False) -> No
     with _writing(stream):
         if style is not None or stream.isatty():
             console(stderr=stderr).print(text, style=style, soft_wrap=True)
-        else:  # what rich would write, without the time that it takes to be imported
+        else:  # Rich would write the same, but importing it takes time.
             stream.write(visible(text) + "\n")
 
 
 def put_rich(table: Table) -> None:
-    """Write one of rich's tables to standard output."""
+    """Write a rich table to standard output."""
     with _writing(sys.stdout):
         console().print(table)
 
 
 def say(text: str, *, style: str | None = None) -> None:
-    """Write lines for a person to standard error, unwrapped, with long values cut."""
+    """Write a message to standard error, unwrapped, with long values truncated."""
     put(shortened(text), style=style, stderr=True)
 
 
 def progress_of(command: str) -> ProgressDisplay:
-    """Return what shows how far a command is: a bar on a terminal, elsewhere lines."""
+    """Return the display of a command's progress, which is a bar on a terminal and lines of text elsewhere."""
     return ProgressDisplay(command, live=sys.stderr.isatty(), console=partial(console, stderr=True), say=say)
 
 
 def put_notes(notes: Iterable[str]) -> None:
-    """Write what a user should know of the result, a paragraph a note."""
+    """Write notes on the result to standard output, one paragraph per note."""
     for note in notes:
         put(f"Note: {shortened(note)}", style="yellow")
 
@@ -108,18 +108,18 @@ def put_json(value: Any) -> None:
     unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
     text = json.dumps(value, indent=2, ensure_ascii=not unicode, default=str)
     with _writing(sys.stdout):
-        # JSON allows C1 controls and marks that turn text around
+        # JSON allows C1 control characters and direction marks, which a terminal would interpret.
         sys.stdout.write("".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text) + "\n")
 
 
 @contextmanager
 def _writing(stream: TextIO) -> Iterator[None]:
-    """Write to a standard stream whose reader may leave, and whose disk may be full.
+    """Write to a standard stream in the block, and handle a closed pipe and a full disk.
 
     Raises
     ------
     MachineError
-        The results cannot be written. Messages on standard error may get lost: the exit code has the answer too.
+        If standard output cannot be written. Failing to write messages to standard error is not an error.
     """
     try:
         yield
@@ -133,16 +133,16 @@ def _writing(stream: TextIO) -> Iterator[None]:
 
 
 def unwritable(error: OSError) -> MachineError:
-    """Return the error of a standard output that takes no more, and silence it."""
+    """Return the error for a standard output that cannot be written, and discard its further output."""
     silence(sys.stdout)
     return MachineError(
-        f"Standard output could not be written: {error.strerror or error}. The result is incomplete: send it to where "
-        "there is space, and run the same command again."
+        f"Standard output could not be written: {error.strerror or error}. The result is incomplete. Redirect it to a "
+        "disk with enough space, and run the same command again."
     )
 
 
 def prepare_streams() -> None:
-    """Make both streams writable: closed ones go nowhere, and unknown characters are escaped."""
+    """Make both standard streams writable. Closed streams are discarded, and unsupported characters are escaped."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
@@ -152,6 +152,6 @@ def prepare_streams() -> None:
 
 
 def silence(stream: TextIO) -> None:
-    """Drop what is still to be written to a stream that takes no more."""
+    """Discard the buffered and further output of a stream that cannot be written."""
     with open(os.devnull, "wb") as null:
         os.dup2(null.fileno(), stream.fileno())

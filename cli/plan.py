@@ -1,4 +1,4 @@
-"""`corruptset plan`: what a build would make."""
+"""The command `corruptset plan`, which shows what a build would produce."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ if TYPE_CHECKING:
     from ..generate.planning import Plan
     from ..generate.recipes.set_spec import SetSpec
 
-MOST_CLASSES = 5
+MAX_NAMED_CLASSES = 5
 """The number of classes that the summary of a plan or build names."""
-MOST_NAMED = 24
+MAX_NAMED_CORRUPTIONS = 24
 """The number of corruptions or chains of a family that the summary of a plan names."""
 STORES = {"images": "every region as an image", "table": "whole images and a table of regions"}
 CONTAINERS = {
@@ -100,7 +100,13 @@ def plan(
     seed: Seed = 0,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="DIR", rich_help_panel=OUTPUT, help="Output directory."),
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="DIR",
+            rich_help_panel=OUTPUT,
+            help="The folder of the build. A plan writes nothing into it.",
+        ),
     ] = None,
     storage: Storage = None,
     encoding: Encoding = None,
@@ -118,7 +124,7 @@ def plan(
     surrogate_batch: SurrogateBatch = None,
     jobs: Jobs = None,
 ) -> None:
-    """Show what a build would make: sets, images, estimated size, time and memory. Nothing is written."""
+    """Show the sets and images of a build, and its estimated size, time and memory. Nothing is written."""
     chosen, notes = chosen_recipe(
         recipe,
         source or SAMPLE,
@@ -171,44 +177,45 @@ def plan(
     if as_json:
         return put_json(planned.as_json() | {"notes": notes})
     if list_sets:
-        rows = [[one.id, one.role, chain(stage.as_json() for stage in one.stages)] for one in planned.sets]
+        rows = [[spec.id, spec.role, chain(stage.as_json() for stage in spec.stages)] for spec in planned.sets]
         put_table([f"set ({len(rows)})", "role", "stages"], rows)
     _put_plan(planned, notes, listed=list_sets)
 
 
 def classes_line(count: int, first: Sequence[str]) -> str | None:
-    """Return the number of classes and the names of the first few; None where there are no classes."""
+    """Return the number of classes and the names of the first ones, or None if there are no classes."""
     more = f" and {count - len(first)} more" if count > len(first) else ""
     return f"{count}: {', '.join(first)}{more}" if count else None
 
 
 def _put_plan(planned: Plan, notes: Sequence[str], *, listed: bool) -> None:
     groups = [
-        [family, str(len(sets)), first_few(corruptions_of(sets), MOST_NAMED)]
+        [family, str(len(sets)), first_few(corruptions_of(sets), MAX_NAMED_CORRUPTIONS)]
         for family, sets in planned.families().items()
     ]
     put_table(["family", "sets", "corruptions"], groups, right=["sets"])
-    whole = f"{len(planned.sets)} of {planned.recipe} {planned.version}"
+    of_recipe = f"{len(planned.sets)} of {planned.recipe} {planned.version}"
     of_images = f" (regions of {planned.source_images} images)" if planned.store == "images" else ""
     others = f" and at least {plural(planned.other_sizes, 'other size')}" if planned.other_sizes else ""
     stored = f"{CONTAINERS[planned.storage]} of {planned.encoding['format']}"
-    # an estimate that only some of the samples were made for
+    # The uncertainty is known if the size was estimated from some of the samples.
     within = f" (within {planned.deviation:.0%}, from {planned.looked_at} of the samples)" if planned.deviation else ""
     speed = f"{plural(planned.jobs, 'worker')}, {planned.images / planned.seconds:,.0f} images/s"
-    work = f"{planned.stages_applied} stages for each sample, {planned.stages_naive} without sharing"
+    work = f"{planned.stages_applied} stages per sample ({planned.stages_naive} without sharing between sets)"
     put_facts(
         {
-            "Sets": whole if listed else f"{whole} (each of them: --list-sets)",
+            "Sets": of_recipe if listed else f"{of_recipe} (--list-sets shows all)",
             "Source": f"{planned.source}, {planned.samples} samples{of_images}",
             "Classes": classes_line(planned.classes, planned.first_classes),
             "Images": f"{planned.images}, {planned.size[0]}x{planned.size[1]}{others}",
             "Size": f"about {size(planned.bytes)} on disk, as {stored}{within}",
             "Time": f"about {duration(max(planned.seconds, 1))} with {speed}",
-            "Memory": f"at most {size(planned.memory_per_worker)} a worker",
-            "Work": f"{work}; {planned.parts} parts",
-            "Moved": f"the content of {first_few(planned.moves_content)}" if planned.moves_content else None,
+            "Memory": f"at most {size(planned.memory_per_worker)} per worker",
+            "Work": f"{work}, in {plural(planned.parts, 'part')}",
         }
     )
+    if planned.moves_content:
+        notes = [_moves_note(planned.moves_content), *notes]
     for name, count in planned.stores.items():
         chosen = "chosen" if name == planned.store else f"--store {name}"
         put(f"Store:  {STORES[name]}: about {size(count)} ({chosen})")
@@ -217,18 +224,25 @@ def _put_plan(planned: Plan, notes: Sequence[str], *, listed: bool) -> None:
     put_notes(notes)
 
 
+def _moves_note(names: Sequence[str]) -> str:
+    """Return the note on corruptions that move the content of images."""
+    if len(names) == 1:
+        return f"The corruption {names[0]} moves the content of images, so boxes and masks no longer fit."
+    return f"These corruptions move the content of images, so boxes and masks no longer fit: {first_few(names)}."
+
+
 def stored_twice(alone: Mapping[str, int]) -> str:
-    """Return that every image is stored twice, and what either form alone takes."""
+    """Return the note that every image is stored twice, with the size of each form of storage alone."""
     forms = ", ".join(f"--storage {form} alone takes about {size(count)}" for form, count in alone.items())
-    return f"Every image is stored twice, in a folder and in a shard: {forms}."
+    return f"Every image is stored twice, in a folder and in a shard. {forms[:1].upper()}{forms[1:]}."
 
 
 def corruptions_of(sets: Sequence[SetSpec]) -> list[str]:
-    """Return the corruptions of sets: a chain's joined by ``+``, single ones as ``fog 1-5``."""
-    numbers: dict[str, set[float]] = {}
-    for one in sets:
-        found = numbers.setdefault("+".join(stage.corruption for stage in one.stages), set())
-        if len(one.stages) == 1:
-            (stage,) = one.stages
-            found |= {number for number in (stage.severity, stage.level) if number is not None}
-    return [" ".join([name, spans(sorted(found))]).strip() for name, found in numbers.items()]
+    """Return the corruptions of sets, such as ``fog 1-5``. The corruptions of a chain are joined by ``+``."""
+    strengths: dict[str, set[float]] = {}
+    for spec in sets:
+        numbers = strengths.setdefault("+".join(stage.corruption for stage in spec.stages), set())
+        if len(spec.stages) == 1:
+            (stage,) = spec.stages
+            numbers |= {number for number in (stage.severity, stage.level) if number is not None}
+    return [" ".join([name, spans(sorted(numbers))]).strip() for name, numbers in strengths.items()]

@@ -1,4 +1,4 @@
-"""The recipe of `plan` and `build`: a name or a file, with other severities if given, or pairs."""
+"""Select the recipe of `plan` and `build`, which is a name, a file or ``pairs``, optionally with other severities."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ RecipeName = Annotated[
     ),
 ]
 PAIRS = "pairs"
-"""The recipe that is made of ``--first-stages`` and ``--second-stages``; a test compares it with the recipe's."""
+"""The name of the recipe that is made of ``--first-stages`` and ``--second-stages``."""
 EXAMPLE = "corruptset build pairs --first-stages fog,rotate --second-stages gaussian_noise --severities 1,3,5"
 SAMPLE = "sample"
 """The source of a command without ``--source``."""
 
 
 def source_notes(source: str | None) -> list[str]:
-    """Return the note of a command without a source."""
+    """Return a note if no source was given."""
     if source is not None:
         return []
     return [
-        "No --source was given, so the images are the sample photographs that come with scikit-image. Name your own "
-        "images with --source, such as --source folder:PATH."
+        "No --source was given, so the images are the sample photographs that come with scikit-image. To use your own "
+        "images, pass --source, such as --source folder:PATH."
     ]
 
 
@@ -51,14 +51,14 @@ def chosen_recipe(
     calibration: str | None,
     plugins: Sequence[str] | None,
 ) -> tuple[str | Recipe, list[str]]:
-    """Return the recipe of a command, and notes about what was chosen for the user.
+    """Return the recipe of a command, and notes on choices that were made for the user.
 
     Plugins are loaded first, because pairs may contain their corruptions.
 
     Raises
     ------
     RecipeError
-        There is no recipe, options of pairs are given without pairs, or pairs without stages.
+        If no recipe is given, if options of pairs are given for another recipe, or if pairs has no stages.
     """
     if plugins:
         from ..corruptions.plugins import load_plugins
@@ -69,7 +69,7 @@ def chosen_recipe(
 
         rows = [f"  {row['name']:28}{row['title']}" for row in catalogue("recipes")]
         text = (
-            "No recipe was named. Give one of these, `pairs`, or the path of a recipe file (.toml) after the command:"
+            "No recipe was given. After the command, pass one of these, `pairs`, or the path of a recipe file (.toml):"
         )
         raise RecipeError("\n".join([text, *rows]))
     if recipe == PAIRS:
@@ -90,11 +90,14 @@ def chosen_recipe(
         return made, [] if calibration else [calibration_note(scheme, made)]
     given = {"first-stages": first_stages, "second-stages": second_stages, "levels": levels, "orders": orders}
     if misplaced := [f"--{name}" for name, value in given.items() if value]:
-        raise RecipeError(f"{' and '.join(misplaced)}: only with the recipe 'pairs'; the recipe here is {recipe!r}.")
+        raise RecipeError(
+            f"{' and '.join(misplaced)}: only with the recipe 'pairs', but the recipe is {recipe!r}. Leave the "
+            f"{'options' if len(misplaced) > 1 else 'option'} out, or use the recipe 'pairs'."
+        )
     if is_source(recipe):
         raise RecipeError(
-            f"{recipe!r} is a source of images, and the first argument is a recipe. Name the source with --source, and "
-            f"a recipe of `corruptset list recipes`:\n  {command_with_source(recipe, recipe='imagenet-c')}"
+            f"{recipe!r} is a source of images, but the first argument must be a recipe. Pass the source as --source, "
+            f"and a recipe from `corruptset list recipes`:\n  {command_with_source(recipe, recipe='imagenet-c')}"
         )
     if severities is None:
         return recipe, []

@@ -1,4 +1,4 @@
-"""Tables, facts and notes: how every command prints its result as text."""
+"""Print the results of commands as text, with facts, tables and notes."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from ..manifests.records.report import printable
 from ..quantities import duration, size
 from .output import console, put, put_json, put_notes, put_rich, shortened
 
-NARROWEST = 20
-"""Columns of a terminal that a cell which takes several lines has at least, where columns can be left out."""
+MIN_WRAPPED_WIDTH = 20
+"""The minimum width of a column whose cells are wrapped, before other columns are left out."""
 
 
 def put_facts(facts: Mapping[str, Any]) -> None:
-    """Write a line for each fact: what it is called, and what it is."""
-    there = {name: fact for name, fact in facts.items() if fact not in (None, "")}
-    width = max(map(len, there), default=0) + 2
-    for name, fact in there.items():
+    """Write a line with the name and the value of each fact. Facts without a value are left out."""
+    known = {name: fact for name, fact in facts.items() if fact not in (None, "")}
+    width = max(map(len, known), default=0) + 2
+    for name, fact in known.items():
         put(f"{name + ': ':{width}}{shortened(str(fact))}")
 
 
@@ -30,10 +30,10 @@ def put_rows(
     spare: Sequence[str] = (),
     wrapped: Collection[str] = (),
 ) -> None:
-    """Write a table to standard output; columns named in `right` are aligned to the right.
+    """Write a table to standard output, with the columns in `right` aligned to the right.
 
-    If the table is too wide, cells of the columns in `wrapped` (by default the last) take several lines, then the
-    columns in `spare` are left out one after the other; nothing is cut.
+    If the table is too wide, the cells of the columns in `wrapped` (by default the last column) are wrapped. If that is
+    not enough, the columns in `spare` are left out one after the other. Cells are never truncated.
     """
     from rich.table import Table
 
@@ -43,7 +43,7 @@ def put_rows(
 
     def width(i: int) -> int:
         longest = max(len(line[i]) for line in [columns, *lines])
-        return min(longest, NARROWEST) if columns[i] in wrapped else longest
+        return min(longest, MIN_WRAPPED_WIDTH) if columns[i] in wrapped else longest
 
     kept = list(range(len(columns)))
     for name in spare:
@@ -59,19 +59,19 @@ def put_rows(
 
 
 def put_table(columns: Sequence[str], rows: Iterable[Iterable[str]], right: Collection[str] = (), **more: Any) -> None:
-    """Write a table to standard output as `put_rows` does, and an empty line."""
+    """Write a table to standard output as `put_rows` does, followed by an empty line."""
     put_rows(columns, rows, right, **more)
     put()
 
 
-WORDS = {
+LABELS = {
     "absent": "in other archives",
-    "kept": "there already",
+    "kept": "kept from before",
     "linked": "hard links",
     "bytes": "size",
     "seconds": "time",
 }
-"""Field of a record -> what people call it, where its name does not say it."""
+"""Labels of the fields of records whose names are not self-explanatory."""
 PARAGRAPHS = ("title", "description", "documentation")
 """Fields that are printed as paragraphs."""
 SPARE = (
@@ -86,30 +86,31 @@ SPARE = (
     "size",
     "images",
 )
-"""Columns that a narrow table leaves out, one after the other."""
-MOST_IN_A_LINE = 7
-LONG = 40
-"""The length from which an item is printed on a separate line."""
+"""Columns that a narrow table leaves out, in this order."""
+MAX_FACTS_PER_LINE = 7
+"""The maximum number of entries of a mapping that is printed in one line."""
+MAX_INLINE_LENGTH = 40
+"""Items of at least this length are printed on separate lines."""
 
 
 def put_record(record: Mapping[str, Any], hidden: Collection[str] = ()) -> None:
-    """Write a record as text: facts, paragraphs, tables and notes, without the `hidden` fields."""
-    shown = {key: of for key, of in record.items() if key not in (*hidden, *PARAGRAPHS, "ok", "notes")}
-    tables = {key: of for key, of in shown.items() if _is_table(of)}
-    put_facts({_words(key): _cell(key, of) for key, of in shown.items() if key not in tables})
+    """Write a record as text with its facts, paragraphs, tables and notes, without the `hidden` fields."""
+    shown = {key: field for key, field in record.items() if key not in (*hidden, *PARAGRAPHS, "ok", "notes")}
+    tables = {key: field for key, field in shown.items() if _is_table(field)}
+    put_facts({_label(key): _cell(key, field) for key, field in shown.items() if key not in tables})
     for key in PARAGRAPHS:
         if record.get(key):
             put(f"\n{inspect.cleandoc(record[key])}")
-    for key, of in tables.items():
-        deep = isinstance(of, Mapping) and all(map(_are_records, of.values()))
-        for name, rows in {f"{key} {inner}": of[inner] for inner in of}.items() if deep else [(key, of)]:
-            put(f"\n{_words(name)}", style="bold")
+    for key, table in tables.items():
+        is_nested = isinstance(table, Mapping) and all(map(_are_records, table.values()))
+        for name, rows in {f"{key} {inner}": table[inner] for inner in table}.items() if is_nested else [(key, table)]:
+            put(f"\n{_label(name)}", style="bold")
             put_records(rows)
     put_notes(record.get("notes", ()))
 
 
 def fields_of(result: Any) -> dict[str, Any]:
-    """Return the fields of the result of a command, as its JSON."""
+    """Return the fields of the result of a command for its JSON output."""
     rounded = {"seconds": round(result.seconds, 3)} if hasattr(result, "seconds") else {}
     return {"ok": True, **vars(result), **rounded}
 
@@ -123,53 +124,56 @@ def put_result(record: Mapping[str, Any], *, as_json: bool) -> None:
 
 
 def put_records(rows: Sequence[Any] | Mapping[str, Any]) -> None:
-    """Write records, or what names stand for, as a table."""
+    """Write records as a table, or a mapping as a table with the names in the first column."""
     if isinstance(rows, Mapping):
         rows = [{"": name} | (dict(row) if isinstance(row, Mapping) else {"value": row}) for name, row in rows.items()]
     columns = list(dict.fromkeys(name for row in rows for name in row))
     right = [c for c in columns if all(isinstance(row.get(c), int | float | None) for row in rows)]
     cells = [["-" if row.get(c) is None else _cell(c, row[c]) for c in columns] for row in rows]
-    long = [any(len(cell) > NARROWEST and " " in cell for cell in column) for column in zip(*cells, strict=True)]
+    long = [
+        any(len(cell) > MIN_WRAPPED_WIDTH and " " in cell for cell in column) for column in zip(*cells, strict=True)
+    ]
     wrapped = [c for c, is_long in zip(columns[1:], long[1:], strict=True) if is_long]
     put_rows(columns, cells, right, spare=[c for c in SPARE if c in columns[1:]], wrapped=wrapped or columns[-1:])
 
 
-def _are_records(of: Any) -> bool:
-    values = list(of.values()) if isinstance(of, Mapping) else of if isinstance(of, list | tuple) else []
+def _are_records(field: Any) -> bool:
+    values = list(field.values()) if isinstance(field, Mapping) else field if isinstance(field, list | tuple) else []
     return any(values) and all(isinstance(value, Mapping) for value in values)
 
 
-def _is_table(of: Any) -> bool:
-    """Whether a value is shown as a table: records, or a mapping of many names."""
-    return _are_records(of) or (isinstance(of, Mapping) and len(of) > MOST_IN_A_LINE)
+def _is_table(field: Any) -> bool:
+    """Return whether a value is printed as a table, as records and mappings with many entries are."""
+    return _are_records(field) or (isinstance(field, Mapping) and len(field) > MAX_FACTS_PER_LINE)
 
 
-def _words(key: str) -> str:
-    return printable(WORDS.get(key, key.replace("_", " "))).capitalize()
+def _label(key: str) -> str:
+    return printable(LABELS.get(key, key.replace("_", " "))).capitalize()
 
 
-def _cell(key: str, of: Any) -> str:
-    """Return a value of a record as text, on one line."""
-    if of is None:
+def _cell(key: str, field: Any) -> str:
+    """Return a value of a record as text."""
+    if field is None:
         return ""
-    if isinstance(of, bool):
-        return "yes" if of else "no"
+    if isinstance(field, bool):
+        return "yes" if field else "no"
     if key in ("bytes", "bytes_per_sample"):
-        return size(of)
+        return size(field)
     if key == "seconds":
-        return duration(of)
+        return duration(field)
     if key == "stages":
-        return printable(chain(of))
-    if isinstance(of, Mapping):
-        return printable(settings(of))
-    if isinstance(of, list | tuple):
-        items = [printable(value(item)) for item in of]
-        return ", ".join(items) if len(max(items, default="", key=len)) < LONG else "".join(f"\n  {i}" for i in items)
-    return printable(value(of))
+        return printable(chain(field))
+    if isinstance(field, Mapping):
+        return printable(settings(field))
+    if isinstance(field, list | tuple):
+        items = [printable(value(item)) for item in field]
+        is_short = len(max(items, default="", key=len)) < MAX_INLINE_LENGTH
+        return ", ".join(items) if is_short else "".join(f"\n  {item}" for item in items)
+    return printable(value(field))
 
 
 def value(number: Any) -> str:
-    """Return a parameter's value as text without trailing zeros, as in tables and ids.
+    """Return the value of a parameter as text without trailing zeros, as in tables and ids.
 
     Examples
     --------
@@ -182,7 +186,7 @@ def value(number: Any) -> str:
 
 
 def settings(values: Mapping[str, Any]) -> str:
-    """Return settings in a line, ``resize=256, crop=224``, without those that are None."""
+    """Return settings as one line, such as ``resize=256, crop=224``, without those that are None or empty."""
     return ", ".join(
         f"{k}={', '.join(map(value, v)) if isinstance(v, list) else value(v)}"
         for k, v in values.items()

@@ -1,4 +1,4 @@
-"""`corruptset pack`, `unpack`, `publish` and `fetch`: archives of a dataset, and the network."""
+"""The commands `corruptset pack`, `unpack`, `publish` and `fetch`, for archives and releases of datasets."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ Out = Annotated[
         "-o",
         metavar="DIR",
         rich_help_panel=OUTPUT,
-        help="The folder that receives the dataset's own folder, NAME-VERSION.",
+        help="The folder in which the folder of the dataset, NAME-VERSION, is created.",
     ),
 ]
 
 
 def bytes_of(text: str) -> int:
-    """Return a number of bytes from text such as ``50GB``; refuse any other.
+    """Parse a number of bytes such as ``50GB``, and raise `typer.BadParameter` for any other text.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def bytes_of(text: str) -> int:
 
 
 def sha256_of(text: str) -> str:
-    """Return a digest with the name of its algorithm, which may be left out."""
+    """Return a digest with the prefix ``sha256:``, which may be missing in the text."""
     return text if text.startswith("sha256:") else f"sha256:{text}"
 
 
@@ -62,14 +62,14 @@ def pack(
     out: Annotated[
         Path,
         typer.Option(
-            "--out", "-o", metavar="DIR2", rich_help_panel=OUTPUT, help="A new or empty folder for the archives."
+            "--out", "-o", metavar="FOLDER", rich_help_panel=OUTPUT, help="A new or empty folder for the archives."
         ),
     ],
     by: Annotated[
         Literal["family", "corruption", "set"],
         typer.Option(
-            help="Write one archive per corruption, per set, or per family as ImageNet-C does (noise, blur, weather, "
-            "digital, extra)."
+            help="Write one archive per corruption, per set, or per family. The families are those of ImageNet-C "
+            "(noise, blur, weather, digital, extra)."
         ),
     ] = "corruption",
     max_bytes: Annotated[
@@ -78,33 +78,33 @@ def pack(
             metavar="SIZE",
             parser=bytes_of,
             show_default="50GB",
-            help="The largest archive, such as 50GB or 4GiB. Larger ones are split.",
+            help="The maximum size of an archive, such as 50GB or 4GiB. Larger archives are split.",
         ),
-    ] = "50GB",  # type: ignore[assignment]  # `bytes_of` reads it
+    ] = "50GB",  # type: ignore[assignment]  # `bytes_of` parses it.
     manifest_only: Annotated[
         bool,
         typer.Option(
             "--manifest-only",
-            help="Pack only the records, without images, for a source whose licence forbids passing them on.",
+            help="Pack only the records, without images, for a source whose licence does not allow redistribution.",
         ),
     ] = False,
     digests: Annotated[
         Literal["images", "sets"],
         typer.Option(
-            help="With --manifest-only: keep the digest of each image, or one per set, which makes a small release."
+            help="With --manifest-only: keep the digest of each image, or only one per set, for a smaller release."
         ),
     ] = "images",
     parquet: Annotated[
         bool,
         typer.Option(
-            "--parquet", help="Write the images also as Parquet files, for load_dataset on the Hugging Face hub."
+            "--parquet", help="Also write the images as Parquet files, for load_dataset from the Hugging Face Hub."
         ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Pack a finished dataset into archives for publishing, with checksums, a data card and Croissant files.
 
-    Two packings of one dataset are equal byte for byte. Every file is checked while it is read. To resume an
+    Packing a dataset twice gives byte-identical archives. Every file is checked while it is read. To resume an
     interrupted pack, run the same command again.
     """
     from .. import pack as run
@@ -131,9 +131,9 @@ def unpack(
     out: Out,
     as_json: AsJson = False,
 ) -> None:
-    """Unpack archives of a dataset: all of them, or those of some sets.
+    """Unpack all archives of a dataset, or those of some sets.
 
-    Every file is checked while it is read, and nothing is written that the records do not name. More archives can be
+    Every file is checked while it is read, and only files that the records list are written. More archives can be
     added later. To resume an interrupted unpack, run the same command again.
     """
     from .. import unpack as run
@@ -149,7 +149,7 @@ def _files(done: Publication) -> dict[str, Any]:
     ]
     release = {"to": done.place, "layout": done.layout, "digest": done.digest, "done": done.done}
     sent = {"sent": [f.path for f in done.to_send if done.done], "bytes": sum(f.bytes for f in done.to_send)}
-    dry = [] if done.done else [f"Nothing was sent to {done.place}: add --go to do it."]
+    dry = [] if done.done else [f"Nothing was sent to {done.place}. To send the files, add --go."]
     return {"ok": True, **release, **sent, "files": files, "notes": [*done.notes, *dry]}
 
 
@@ -163,14 +163,14 @@ def publish(
         Literal["plain", "huggingface", "zenodo"] | None,
         typer.Option(
             "--for",
-            help="The layout, by default that of the place. zenodo makes a folder with files/ to upload and "
-            "zenodo.json.",
+            help="The layout to prepare, by default the one that suits --to. zenodo writes a folder with zenodo.json "
+            "and with the files to upload in files/.",
         ),
     ] = None,
     go: Annotated[bool, typer.Option("--go", help="Send the files. Without it, only show what would be sent.")] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Overwrite files at the place that differ.")] = False,
     private: Annotated[
-        bool, typer.Option("--private", help="If the dataset is created on the hub, only you can see it.")
+        bool, typer.Option("--private", help="If the dataset does not exist on the Hub, create it as private.")
     ] = False,
     creators: Annotated[
         list[str] | None,
@@ -183,7 +183,7 @@ def publish(
     url: Annotated[
         str | None,
         typer.Option(
-            metavar="URL", help="For croissant.json: the address of the folder that people will read the files from."
+            metavar="URL", help="For croissant.json: the public address of the folder with the files of the release."
         ),
     ] = None,
     date: Annotated[
@@ -191,10 +191,11 @@ def publish(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Publish a packed dataset: show which files go where, and with --go send them.
+    """Publish a packed dataset. Without --go, only show which files would be sent.
 
-    Files that are already at the place are compared and not sent again. Files there that differ are refused. The index
-    is sent last, so nobody can fetch an incomplete release. To resume, run the same command again.
+    Files that already exist at the destination are compared and not sent again. If one of them differs, nothing is
+    sent, unless --replace is given. The index is sent last, so nobody can fetch an incomplete release. To resume, run
+    the same command again.
     """
     from .. import publish as run
 
@@ -236,27 +237,33 @@ def fetch(
     ] = None,
     digest: Annotated[
         str | None,
-        typer.Option(metavar="SHA256", parser=sha256_of, help="The digest of the dataset. Any other is refused."),
+        typer.Option(metavar="SHA256", parser=sha256_of, help="The expected digest. Another dataset is refused."),
     ] = None,
-    packed: Annotated[bool, typer.Option("--packed", help="Keep the archives, and unpack nothing.")] = False,
+    packed: Annotated[bool, typer.Option("--packed", help="Only download the archives, without unpacking.")] = False,
     level: Annotated[
         Literal["structure", "sizes", "hashes", "pixels"],
-        typer.Option(help="How thoroughly the dataset is verified. The hash of every byte is checked before."),
+        typer.Option(help="The last level of verification. The hashes of all archives are checked in any case."),
     ] = "pixels",
     connections: Annotated[
         int,
-        typer.Option(
-            metavar="N", min=1, max=64, rich_help_panel=MACHINE, help="Number of archives to fetch at the same time."
-        ),
+        typer.Option(metavar="N", min=1, max=64, rich_help_panel=MACHINE, help="The number of parallel downloads."),
     ] = 4,
     jobs: Annotated[
-        int, typer.Option("--jobs", "-j", metavar="N", min=1, rich_help_panel=MACHINE, help="Processes that verify.")
+        int,
+        typer.Option(
+            "--jobs",
+            "-j",
+            metavar="N",
+            min=1,
+            rich_help_panel=MACHINE,
+            help="The number of worker processes that verify the dataset.",
+        ),
     ] = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Fetch a published dataset: download the archives, check every byte, unpack and verify.
+    """Download the archives of a published dataset, unpack them, and verify the dataset.
 
-    The dataset appears when it is complete and verified. Until then its pieces are in a hidden folder of DIR. To
+    The dataset appears when it is complete and verified. Until then, its files are in a hidden folder in DIR. To
     resume, run the same command again. More sets can be fetched into the same DIR later.
     """
     from .. import fetch as run

@@ -1,4 +1,4 @@
-"""`corruptset predict`, `score` and `score-table`: predictions, and the numbers of papers from them."""
+"""The commands `corruptset predict`, `score` and `score-table`, for predictions and the scores of the papers."""
 
 from __future__ import annotations
 
@@ -23,11 +23,10 @@ SHOWN = (
     "aude_others", "families", "worst_case", "greatest_loss", "degradation", "degradation_levels", "two_factor",
     "order_effects", "fragile", "style",
 )  # fmt: skip
-"""Tables of a comparison that are printed of its one model, below those by severity and by level."""
+"""The tables of a comparison that are printed for its single model, below the tables by severity and by level."""
 SEVERITIES = range(1, 6)
 SHOWN_LEVELS = (0, 1, 2, 5, 10, 15, 20, 25, 30)
-"""Levels of a degradation profile that are printed; --json has all."""
-MOST_ROWS = 40
+"""The levels of a degradation profile that are printed. The output of ``--json`` contains all levels."""
 
 
 def predict(
@@ -54,8 +53,8 @@ def predict(
         Literal["logits", "probs", "top", "rank"],
         typer.Option(
             rich_help_panel=OUTPUT,
-            help="The values to store for an image: logits or probabilities of all classes, the top 5, or the rank and "
-            "probability of the true class.",
+            help="The values to store for each image: logits or probabilities of all classes, the five most likely "
+            "classes, or the rank and probability of the true class.",
         ),
     ] = "logits",
     as_json: AsJson = False,
@@ -78,7 +77,7 @@ def score(
         Path,
         typer.Argument(
             metavar="PREDICTIONS",
-            help="A folder of <set id>.npz, one .npz, or a CSV; docs/evaluate.md says how to write them.",
+            help="A folder of <set id>.npz, one .npz file, or a CSV file. docs/evaluate.md describes the formats.",
         ),
     ],
     sets: Sets = None,
@@ -86,22 +85,22 @@ def score(
         str | None,
         typer.Option(
             metavar="PREDICTIONS",
-            help="The predictions of the model that CE and mCE are relative to, or alexnet, which is the default for "
-            "ImageNet-C as published.",
+            help="The predictions of the model that CE and mCE are relative to, or alexnet. The default is alexnet if "
+            "the dataset is ImageNet-C as published.",
         ),
     ] = None,
     condition: Annotated[
         str | None,
         typer.Option(
             metavar="CONDITION",
-            help="The images that count: correct@clean (those that the model classifies correctly), or "
-            "correct@clean=PREDICTIONS (those that another model classifies correctly).",
+            help="The images that are scored: correct@clean (clean images that the model classifies correctly), or "
+            "correct@clean=PREDICTIONS (those that another model classifies correctly). The default is all images.",
         ),
     ] = None,
     profile_over: Annotated[
         Literal["ours", "figures", "tables"],
         typer.Option(
-            help="The gradual degradations that the mean profile is over: all of the dataset, or the fourteen of the "
+            help="The gradual degradations in the mean profile: all of the dataset (ours), or the fourteen of the "
             "paper's figures or tables."
         ),
     ] = "ours",
@@ -122,15 +121,15 @@ def score(
             metavar="N",
             min=1,
             rich_help_panel=OUTPUT,
-            help="For regions at every position: draw maps of the first N images into FOLDER/maps, with --baseline "
-            "of both models.",
+            help="For datasets with regions at every position: draw maps of the first N images into FOLDER/maps. With "
+            "--baseline, the maps show both models.",
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Score a model's predictions by the measures of the papers that the sets come from.
+    """Compute the scores of the papers from a model's predictions.
 
-    Confidence intervals come from a bootstrap over the images. Notes say why a score is absent, or is not comparable
+    Confidence intervals come from a bootstrap over the images. Notes explain why a score is absent, or not comparable
     with a published one.
     """
     if maps is not None and out is None:
@@ -154,19 +153,19 @@ def score(
         return put_json(scores.as_json() | {"resamples": None})
     put_scores(scores)
     if out is not None:
-        put_facts({"Written": f"{out}, maps of {plural(drawn, 'image')}" if drawn else out})
+        put_facts({"Written": f"{out}, with maps of {plural(drawn, 'image')}" if drawn else out})
 
 
 def _write_maps(directory: Path, predictions: Path, baseline: str | None, folder: Path, images: int) -> int:
-    """Draw the maps of the first images, also of a baseline, and count them."""
+    """Draw the maps of the first images, with those of the baseline if there is one, and return their number."""
     from ..manifests.reader import Dataset
     from ..scores.fragile_maps import write_maps
     from ..scores.prediction_files import read_predictions
 
     data = Dataset(directory)
     outcomes = read_predictions(predictions, data, sets=["clean"]).outcomes
-    has_other = baseline not in (None, "alexnet")
-    others = read_predictions(str(baseline), data, sets=["clean"]).outcomes if has_other else None
+    has_baseline = baseline not in (None, "alexnet")
+    others = read_predictions(str(baseline), data, sets=["clean"]).outcomes if has_baseline else None
     return len(write_maps(data, outcomes, folder, images, others))
 
 
@@ -175,38 +174,38 @@ def put_scores(scores: Scores) -> None:
     from ..scores.compare import compare
 
     put(f"{scores.model} on {scores.name}", style="bold")
-    counted = next(iter(scores.sets.values())).n if scores.sets else 0
-    only = f", {counted} of which are scored ({scores.condition})" if scores.condition else ""
-    put(f"{plural(len(scores.sets), 'set')} of {scores.samples} images{only}\n")
+    n_scored = next(iter(scores.sets.values())).n if scores.sets else 0
+    selection = f", {n_scored} of which are scored ({scores.condition})" if scores.condition else ""
+    put(f"{plural(len(scores.sets), 'set')} of {scores.samples} images{selection}\n")
     shown = [[score.column.heading, score.shown()] for score in scores.summary()]
     put_table(["score", "value (95 % confidence interval from the bootstrap)"], shown)
     curves = {name: [scores.sets[f"{name}/{s}"] for s in SEVERITIES] for name in _with_severities(scores)}
     measures = {"AUDE": scores.values("aude"), "CE": scores.values("ce"), "rel. CE": scores.values("relative_ce")}
-    measures = {title: of for title, of in measures.items() if of}
-    _put_numbers(
+    measures = {title: values for title, values in measures.items() if values}
+    _put_percentages(
         ["accuracy %", *map(str, SEVERITIES), *measures],
         {
-            name: [*(one.accuracy for one in sets), *(of.get(name) for of in measures.values())]
+            name: [*(score.accuracy for score in sets), *(values.get(name) for values in measures.values())]
             for name, sets in curves.items()
         },
     )
     profiles = dict(scores.profiles)
     if scores.mean_profile is not None and len(profiles) > 1:
         profiles["mean"] = scores.mean_profile
-    by_level = {name: dict(zip(one.levels, one.accuracy, strict=True)) for name, one in profiles.items()}
-    levels = [level for level in SHOWN_LEVELS if any(level in own for own in by_level.values())]
-    rows = {name: [own.get(level) for level in levels] for name, own in by_level.items()}
-    _put_numbers(["accuracy % at level", *map(str, levels)], rows)
+    by_level = {name: dict(zip(p.levels, p.accuracy, strict=True)) for name, p in profiles.items()}
+    levels = [level for level in SHOWN_LEVELS if any(level in curve for curve in by_level.values())]
+    rows = {name: [curve.get(level) for level in levels] for name, curve in by_level.items()}
+    _put_percentages(["accuracy % at level", *map(str, levels)], rows)
     tables = {table.name: table for table in compare([scores], plots=False).tables}
     for name in SHOWN:
         if name in tables:
-            _put_of_one(tables[name], scores.model)
-    # The remaining table has the sets that are in none of the tables above.
+            _put_model_table(tables[name], scores.model)
+    # The last table contains the sets that are not in any table above.
     above = {*curves, *profiles}
-    others = {n: one for n, one in scores.sets.items() if n != "clean" and n.rpartition("/")[0] not in above}
-    heads, has_top5 = ["set", "accuracy %", "low", "high"], any(one.top5 is not None for one in others.values())
+    others = {n: score for n, score in scores.sets.items() if n != "clean" and n.rpartition("/")[0] not in above}
+    heads, has_top5 = ["set", "accuracy %", "low", "high"], any(score.top5 is not None for score in others.values())
     rows = {n: [s.accuracy, *(s.interval or (None, None)), *[s.top5] * has_top5] for n, s in others.items()}
-    _put_numbers(heads + ["top-5 %"] * has_top5, rows)
+    _put_percentages(heads + ["top-5 %"] * has_top5, rows)
     put_notes(scores.notes)
     put_facts({"Digest": scores.digest})
 
@@ -217,15 +216,15 @@ def _with_severities(scores: Scores) -> list[str]:
     return [name for name in names if all(f"{name}/{s}" in scores.sets for s in SEVERITIES)]
 
 
-def _put_numbers(columns: Sequence[str], rows: Mapping[str, Sequence[float | None]]) -> None:
-    """Print a table of shares in per cent, where it has any rows."""
+def _put_percentages(columns: Sequence[str], rows: Mapping[str, Sequence[float | None]]) -> None:
+    """Print a table of fractions as percentages, unless it has no rows."""
     if rows:
-        cells = [[name, *("-" if one is None else f"{100 * one:.1f}" for one in own)] for name, own in rows.items()]
-        _put_first(columns, cells, columns[1:])
+        cells = [[name, *("-" if x is None else f"{100 * x:.1f}" for x in values)] for name, values in rows.items()]
+        put_table(columns, cells, right=columns[1:])
 
 
-def _put_of_one(table: Table, model: str) -> None:
-    """Print a comparison's table for its one model, with intervals after their scores."""
+def _put_model_table(table: Table, model: str) -> None:
+    """Print a table of a comparison that contains a single model, with intervals after the scores."""
     columns = [column for column in table.columns if column.end is None and not _is_models(column)]
     lines = [_with_intervals(table, row) for row in table.rows]
     headings = [(replace(c, title="this model") if c.title == model else c).heading for c in columns]
@@ -235,31 +234,24 @@ def _put_of_one(table: Table, model: str) -> None:
         return put_table([table.name.replace("_", " "), "value"], [pair for pair in pairs if pair[1] != "-"])
     right = [heading for heading, column in zip(headings, columns, strict=True) if column.kind != "text"]
     put(table.title)
-    _put_first(headings, lines, right)
+    put_table(headings, lines, right=right)
 
 
 def _is_models(column: Column) -> bool:
-    """Return whether a column has the names of models."""
+    """Return whether a column contains the names of models."""
     return column.title == "model" and column.kind == "text"
 
 
 def put_cells(table: Table) -> None:
-    """Print a table of scores without the ends of intervals."""
+    """Print a table of scores without confidence intervals."""
     kept = [(i, column) for i, column in enumerate(table.columns) if column.end is None]
     right = [column.heading for _, column in kept if column.kind != "text"]
     rows = [[column.shown(row[i]) for i, column in kept] for row in table.rows]
     put_table([column.heading for _, column in kept], rows, right=right)
 
 
-def _put_first(columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str]) -> None:
-    """Print the first rows of a table, and how many more there are."""
-    put_table(columns, rows[:MOST_ROWS], right=right)
-    if len(rows) > MOST_ROWS:
-        put(f"... and {len(rows) - MOST_ROWS} more (all of them with --json)\n")
-
-
 def _with_intervals(table: Table, row: Sequence[Cell]) -> list[str]:
-    """Return a row's cells but the model's name, each interval behind its score."""
+    """Return the cells of a row as text, without the name of the model and with each interval after its score."""
     cells: list[str] = []
     for column, cell in zip(table.columns, row, strict=True):
         if column.end == "low" and cell is not None:
@@ -275,7 +267,9 @@ def score_table(
     table: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE", help="A CSV with the column set and one per metric, or JSON: {set id: {metric: value}}."
+            metavar="FILE",
+            help="A CSV file with the column set and one column per metric, or a JSON file of the form "
+            "{set id: {metric: value}}.",
         ),
     ],
     corruptions: Annotated[
@@ -284,8 +278,8 @@ def score_table(
             metavar="LIST",
             rich_help_panel=SETS,
             callback=split_list,
-            help="The corruptions that the means are over, by default the fifteen of ImageNet-C. Repeat the option, or "
-            "separate names by commas.",
+            help="The corruptions in the means, by default the fifteen of ImageNet-C. Repeat the option, or separate "
+            "names by commas.",
         ),
     ] = None,
     lower_is_better: Annotated[
@@ -293,8 +287,8 @@ def score_table(
         typer.Option(
             metavar="METRICS",
             callback=split_list,
-            help="Metrics whose lower values are better, such as errors: their RB-index has the other sign. Repeat the "
-            "option, or separate names by commas.",
+            help="Metrics of which lower values are better, such as errors. Their RB-index has the opposite sign. "
+            "Repeat the option, or separate names by commas.",
         ),
     ] = None,
     out: Annotated[
@@ -309,10 +303,10 @@ def score_table(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Score any metric from its value on each set: mPC, rPC and robustness index.
+    """Compute mPC, rPC and the robustness index of any metric from its value on each set.
 
-    mPC and rPC are the mean and the relative performance under corruption. The metrics come from pycocotools,
-    mmdetection or any other evaluation, in any unit. Missing sets are named.
+    mPC and rPC are the mean and the relative performance under corruption. The metrics can come from pycocotools,
+    mmdetection or any other evaluation, in any unit. Missing sets are listed in notes.
     """
     from .. import score_table as run
 

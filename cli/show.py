@@ -1,4 +1,4 @@
-"""`corruptset list` and `corruptset show`: what there is to name, and one thing in full."""
+"""The commands `corruptset list` and `corruptset show`, which describe corruptions, recipes and datasets."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ METRICS = ("psnr", "ssim", "ms_ssim", "changed")
 def list_(
     what: Annotated[
         Literal["corruptions", "recipes", "sources", "calibrations"],
-        typer.Argument(metavar="WHAT", help="The kind of things: corruptions, recipes, sources or calibrations."),
+        typer.Argument(metavar="WHAT", help="The kind to list: corruptions, recipes, sources or calibrations."),
     ] = "corruptions",
     plugins: Plugins = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the corruptions, recipes, sources or calibrations that other commands take by name."""
+    """List the corruptions, recipes, sources or calibrations that other commands accept by name."""
     from ..generate.catalogue import catalogue
 
     rows = catalogue(what, plugins=plugins)
@@ -39,7 +39,7 @@ def list_(
 
 
 def _corruption(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the cells of a corruption's line, severities and levels as one range."""
+    """Return the cells of a row for a corruption, with its severities or levels as a range."""
     ends = [str(s) for s in row["severities"]]
     strength = "severity " + "-".join(dict.fromkeys([ends[0], ends[-1]])) if ends else "parameters"
     fields = ("family", "role", "revision", "parameters", "options")
@@ -52,12 +52,12 @@ def _corruption(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _recipe(row: Mapping[str, Any]) -> dict[str, Any]:
     each = row["bytes_per_sample"]
-    about = "" if each is None else f"{size(each)} an image"
+    about = "" if each is None else f"{size(each)} per image"
     also = f" (also: {', '.join(row['aliases'])})" if row["aliases"] else ""
     return {
         "recipe": row["name"],
         "sets": row["sets"],
-        "size": "x".join(map(str, row["size"])) if row["size"] else "as it is",
+        "size": "x".join(map(str, row["size"])) if row["size"] else "unchanged",
         "source": row["source"],
         "images": row["images"],
         "about": about if row["bytes"] is None else size(row["bytes"]),
@@ -66,59 +66,54 @@ def _recipe(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _put_shown(shown: Shown) -> None:
-    """Print a record, in which each kind shortens some fields."""
+    """Print a record, with some of its fields shortened."""
     record = dict(shown.record)
     if shown.kind in ("corruption", "gradual"):
         _draws_and_sources(record)
     if shown.kind == "recipe":
         record |= record.pop("recipe") | {"stages": None}
-        if held := record.get("hold_out"):
-            record["hold_out"] = f"the {held['grouping'] or 'groups'} {first_few(held['groups'])}"
-        record["sets"] = [{field: one[field] for field in ("id", "role", "aliases", "stages")} for one in shown["sets"]]
+        if hold_out := record.get("hold_out"):
+            record["hold_out"] = f"the {hold_out['grouping'] or 'groups'} {first_few(hold_out['groups'])}"
+        record["sets"] = [{field: row[field] for field in ("id", "role", "aliases", "stages")} for row in shown["sets"]]
     if shown.kind == "build":
         record["excluded"] = len(record["excluded"])
-        record["sets"] = [_measured(one) for one in record["sets"]]
+        record["sets"] = [_with_metrics(row) for row in record["sets"]]
     put_record(record)
-    if shown.kind == "build" and any("ms_ssim" in one for one in record["sets"]):
+    if shown.kind == "build" and any("ms_ssim" in row for row in record["sets"]):
         put(
-            "Behind MS-SSIM: how far it is from 0.9 at severity 1 and 0.5 at severity 5, by which ImageNet-C's "
-            "authors chose severities."
+            "The number in brackets is the difference of MS-SSIM from 0.9 at severity 1 and from 0.5 at severity 5. "
+            "The authors of ImageNet-C chose severities for these values."
         )
 
 
 def _draws_and_sources(record: dict[str, Any]) -> None:
     from ..generate.show import of_severities
 
-    drawn = record["draws"] or "values for each pixel only"
-    record["draws"] = "nothing" if record.pop("deterministic") else drawn
+    draws = record["draws"] or "values for each pixel only"
+    record["draws"] = "nothing" if record.pop("deterministic") else draws
     moves = not record.pop("preserves_geometry")
-    record["content"] = (
-        "moves, and boxes and masks of the clean image do not fit any more" if moves else "stays in place"
-    )
-    rows = record.pop("source_rows", {})
-    record["sources"] = [of_severities(rows.get(one, {}), record.get("tables", {})) + one for one in record["sources"]]
+    record["content"] = "moves, so boxes and masks of the clean image no longer fit" if moves else "stays in place"
+    rows, tables = record.pop("source_rows", {}), record.get("tables", {})
+    record["sources"] = [of_severities(rows.get(source, {}), tables) + source for source in record["sources"]]
     record["calibration"] = record.pop("tables", None)
     numbers = ("changed", "mean", "colours")
     if "changes" in record:
         record["ladders"] = {name: row for name, row in record["ladders"].items() if row}
         record["changes"] = [row | {name: round(row[name], 1) for name in numbers} for row in record["changes"]]
         if not record["changes"]:
-            record["changes"] = "those depend on the model: the manifest of a build has the share of each set"
+            record["changes"] = "these depend on the model; the manifest of a build contains them for each set"
 
 
-def _measured(one: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a set of a build with its metrics as columns.
-
-    MS-SSIM has the distance from its aim behind it.
-    """
+def _with_metrics(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a set of a build with its metrics as columns, and MS-SSIM with its difference from the target value."""
     from ..manifests.records.models import AIMED_AT
 
-    measured = one["metrics"] or {}
+    measured = row["metrics"] or {}
     metrics = {name: measured[name] for name in METRICS if name in measured}
-    aim = next((aim for severity, aim in AIMED_AT.items() if one["id"].endswith(f"/{severity}")), None)
-    if aim is not None and metrics.get("ms_ssim") is not None:
-        metrics["ms_ssim"] = f"{metrics['ms_ssim']:.3f} ({metrics['ms_ssim'] - aim:+.3f})"
-    return {field: one[field] for field in ("id", "role", "aliases", "count", "bytes")} | metrics
+    target = next((value for severity, value in AIMED_AT.items() if row["id"].endswith(f"/{severity}")), None)
+    if target is not None and metrics.get("ms_ssim") is not None:
+        metrics["ms_ssim"] = f"{metrics['ms_ssim']:.3f} ({metrics['ms_ssim'] - target:+.3f})"
+    return {field: row[field] for field in ("id", "role", "aliases", "count", "bytes")} | metrics
 
 
 def show(
@@ -127,15 +122,15 @@ def show(
         typer.Argument(
             metavar="NAME",
             autocompletion=completion.shown,
-            help="A corruption, recipe (or recipe file), calibration, or the directory of a dataset.",
+            help="A corruption, a recipe or recipe file, a calibration, or the directory of a dataset.",
         ),
     ],
     ladder: Annotated[
         Literal["evaluated", "text"] | None,
         typer.Option(
             rich_help_panel=SETS,
-            help="For a gradual degradation: show the effect of its levels with the parameters of the results of "
-            "Swingler 2022 (evaluated, the default) or of its text.",
+            help="For a gradual degradation: show the effect of its levels with the parameters that Swingler 2022 "
+            "evaluated (evaluated, the default) or that its text describes (text).",
         ),
     ] = None,
     toml: Annotated[
@@ -147,9 +142,9 @@ def show(
     plugins: Plugins = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show a corruption, a recipe, a calibration or a finished dataset in full.
+    """Show all details of a corruption, a recipe, a calibration or a finished dataset.
 
-    For a gradual degradation, the effect of each level on the sample photographs is measured now.
+    For a gradual degradation, the effect of each level on the sample photographs is measured by this command.
     """
     if toml:
         from ..generate.recipes.recipe_files import read_recipe

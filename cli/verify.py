@@ -1,4 +1,4 @@
-"""`corruptset verify` and `corruptset rebuild`: a dataset checked, repaired, and rebuilt from its records."""
+"""The commands `corruptset verify` and `corruptset rebuild`, which check, repair and rebuild datasets."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from ..generate.reproduction.rebuild import Rebuilt
     from ..manifests.records.report import VerificationReport
 
-MOST_SHOWN = 50
-MOST_OTHER = 5
-"""The number of files with other bytes that are named after a rebuild."""
+MAX_LISTED_PROBLEMS = 50
+MAX_NAMED_FILES = 5
+"""The maximum number of files with different contents that are named after a rebuild."""
 
 
 def verify(
@@ -46,7 +46,7 @@ def verify(
         Path | None,
         typer.Option(
             metavar="PATH",
-            help="Check the export at PATH, which was made from this dataset, image by image against the dataset.",
+            help="Compare the export at PATH image by image with this dataset, from which it was made.",
         ),
     ] = None,
     rederive: Annotated[
@@ -54,13 +54,13 @@ def verify(
         typer.Option(
             metavar="N|all",
             parser=count_or_all,
-            help="Also make N samples again from the source under every set, and compare them.",
+            help="Also recompute N samples of every set from the source, and compare them with the stored images.",
         ),
     ] = None,
     repair: Annotated[
         bool,
         typer.Option(
-            "--repair", help="Restore what is wrong or missing from the source, leave the rest, and verify again."
+            "--repair", help="Restore damaged and missing files from the source, then verify the dataset again."
         ),
     ] = False,
     source: OriginalSource = None,
@@ -81,9 +81,10 @@ def verify(
     jobs: Jobs = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check a dataset against its manifest: structure, missing and unexpected files, sizes, hashes, pixels.
+    """Check a dataset against its manifest.
 
-    An export is checked by its own VIEW.json, or with --export against the dataset that it was made from.
+    The checks cover the structure, missing and unexpected files, sizes, hashes and pixels. An export is checked
+    against its VIEW.json, or with --export against the dataset from which it was made.
     """
     from .. import verify as run
 
@@ -118,7 +119,7 @@ def verify(
 
 
 def _put_report(report: VerificationReport, checked: Path) -> None:
-    _put_first([f"mended: {path}" for path in report.mended or []], "more mended")
+    _put_first([f"repaired: {path}" for path in report.mended or []], "more repaired")
     if not report.ok:
         say(f"{report.directory}: {plural(len(report.problems), 'problem')}", style="red")
         return _put_first([f"{problem.kind}: {problem.path}: {problem.detail}" for problem in report.problems], "more")
@@ -128,39 +129,40 @@ def _put_report(report: VerificationReport, checked: Path) -> None:
     parts += [f"{counts['rederived']} samples rederived from the source"] * bool(counts["rederived"])
     put(f"{checked}: verified ({', '.join(parts)})", style="green")
     if len(report.containers) > 1:
-        put("Every image is stored in a folder and in a shard: both are checked, and images are counted in both.")
+        put("Every image is stored in a folder and in a shard. Both are checked, and each image counts twice.")
     if report.partial:
-        absent = f"not in it: {first_few(report.absent)}" if report.absent else "it has all sets"
-        put_notes([f"a part of the data set; {absent}"])
+        absent = f"does not contain {first_few(report.absent)}" if report.absent else "contains all sets"
+        put_notes([f"This is a part of the dataset. It {absent}."])
     put_notes(report.notes)
     put_facts({"Digest": report.digest})
 
 
 def _put_first(lines: Sequence[str], more: str) -> None:
-    for line in lines[:MOST_SHOWN]:
+    for line in lines[:MAX_LISTED_PROBLEMS]:
         put(line)
-    if len(lines) > MOST_SHOWN:
-        put(f"... and {len(lines) - MOST_SHOWN} {more} (all of them with --json)")
+    if len(lines) > MAX_LISTED_PROBLEMS:
+        put(f"... and {len(lines) - MAX_LISTED_PROBLEMS} {more} (--json lists all)")
 
 
 def _compared(done: Rebuilt) -> dict[str, Any]:
     built = done.built
-    compared = {name: getattr(done, name) for name in ("whole", "identical", "other_files", "other_images")}
-    made = {"sets": len(built.manifest.sets), "images": built.images, "seconds": round(built.seconds, 3)}
-    other = (
-        f"The pixels are the same, some bytes are not: {done.other_images} images are encoded otherwise; "
-        f"{first_few(done.other_files, MOST_OTHER)} differ. {done.advice}"
+    comparison = {name: getattr(done, name) for name in ("whole", "identical", "other_files", "other_images")}
+    counts = {"sets": len(built.manifest.sets), "images": built.images, "seconds": round(built.seconds, 3)}
+    difference = (
+        f"All pixels are equal, but {plural(done.other_images, 'image')} are encoded differently, and these files "
+        f"differ: {first_few(done.other_files, MAX_NAMED_FILES)}. {done.advice}"
     )
-    same = "Every file has the bytes that the manifest lists."
-    notes = [same if done.identical else other]
-    return {"ok": True, "directory": built.directory, "digest": built.digest, **compared, **made, "notes": notes}
+    equality = "Every file is identical to the one that the manifest lists."
+    notes = [equality if done.identical else difference]
+    return {"ok": True, "directory": built.directory, "digest": built.digest, **comparison, **counts, "notes": notes}
 
 
 def rebuild(
     manifest: Annotated[
         Path,
         typer.Argument(
-            metavar="MANIFEST", help="A manifest.json, its folder, or what `corruptset pack --manifest-only` wrote."
+            metavar="MANIFEST",
+            help="A manifest.json, its folder, or a folder that `corruptset pack --manifest-only` wrote.",
         ),
     ],
     source: OriginalSource = None,
@@ -187,7 +189,7 @@ def rebuild(
 ) -> None:
     """Rebuild a dataset from its records and its source, and check its digests.
 
-    This is for releases without pixels. To resume a rebuild that was stopped, run the same command again.
+    Use this for releases without pixels. To resume an interrupted rebuild, run the same command again.
     """
     from .. import rebuild as run
 

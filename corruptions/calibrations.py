@@ -10,7 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from ..errors import ParameterError, RecipeError, first_few, mistakes, quoted, suggest
+from ..errors import ParameterError, RecipeError, first_few, problems_message, quoted, suggest
 from ..files import parse_toml, read_text, reason
 from .add_ons import installed_files, where_to_get
 from .registry import PLUGIN, Corruption, corruption_names, family_of, get_corruption, is_corruption
@@ -222,7 +222,7 @@ def parse_table(text: str, where: str) -> Calibration:
         rows[corruption], wrong = _checked_rows(corruption, given, sources)
         problems += wrong
     if problems:
-        raise RecipeError(mistakes(where, problems))
+        raise RecipeError(problems_message(where, problems))
     return Calibration(name, side, rows)
 
 

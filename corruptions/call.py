@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import as_list, check_word
+from ..arguments import as_list, check_choice
 from ..errors import ParameterError
 from .calibrations import DEFAULT_LADDER, Calibration, check_ladder, fitting, for_shape, get_calibration
 from .image_types import take
@@ -221,7 +221,7 @@ def _resolved(
     **parameters: Any,
 ) -> ResolvedChain:
     for what, value, known in (("scale", scale, SCALES), ("coupling", coupling, COUPLINGS)):
-        check_word(what, value, known)
+        check_choice(what, value, known)
     table = replace(fitting(named) if fits else get_calibration(named), ladder=check_ladder(ladder))
     draws, resources = dict[str, Any](), dict[str, Any]()
     if isinstance(name, str) and name.isidentifier() and name != "clean":

@@ -7,7 +7,7 @@ from typing import Any
 
 from numba.core import event
 
-from ..progress import ProgressDisplay, say_line, watched
+from ..progress import ProgressDisplay, is_interactive, say_line
 
 SENTENCE = "corruptset: compiling kernels, which happens once on a machine; later calls take milliseconds."
 
@@ -39,5 +39,5 @@ def announce() -> None:
     Workers share the terminal of the main process and print nothing.
     """
     processes = sys.modules.get("multiprocessing.process")  # If it is not loaded, there are no workers.
-    if (processes is None or processes.current_process().name == "MainProcess") and watched():
+    if (processes is None or processes.current_process().name == "MainProcess") and is_interactive():
         event.register("numba:compile", CompileNotice())  # type: ignore[no-untyped-call]

@@ -25,7 +25,7 @@ from .. import foreign
 from ..arguments import as_list
 from ..errors import CorruptsetError, PluginError, suggest
 from ..files import NUL
-from ..foreign import Foreign, described
+from ..foreign import ForeignCode, describe_error
 from . import registry
 from .add_ons import installed, readable
 from .cache import add_sources
@@ -171,7 +171,7 @@ _PACKAGE = (
 
 def _of_name(name: str) -> ModuleType:
     try:
-        with Foreign():
+        with ForeignCode():
             return importlib.import_module(name)
     except ModuleNotFoundError as e:
         if e.name is None or not _within(name, e.name):
@@ -207,7 +207,7 @@ def _of_file(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
-        with Foreign():
+        with ForeignCode():
             spec.loader.exec_module(module)
     except Exception as e:
         del sys.modules[name]
@@ -229,7 +229,7 @@ def _failure(given: str, module: str, error: BaseException) -> PluginError:
             if f.filename not in inner and not f.filename.startswith("<frozen")
         ]
         where = f"{frames[-1].filename}, line {frames[-1].lineno}" if frames else "while it was imported"
-    return PluginError(f"The plugin {given} cannot be loaded ({where}): {described(error)}")
+    return PluginError(f"The plugin {given} cannot be loaded ({where}): {describe_error(error)}")
 
 
 def _version(module: ModuleType) -> str | None:
@@ -264,14 +264,14 @@ def called(corruption: Corruption, images: Images, keys: Keys, **given: Any) -> 
     """
     images.flags.writeable = False
     try:
-        with Foreign():
+        with ForeignCode():
             made = corruption.function(images, keys, **given)
             fault = fault_of(made, images, keeps_shape=corruption.keeps_shape)
         cause = None
     except CorruptsetError:
         raise
     except Exception as e:
-        fault, cause = f"raised {described(e)}{where_raised(e.__traceback__, corruption.module)}", e
+        fault, cause = f"raised {describe_error(e)}{where_raised(e.__traceback__, corruption.module)}", e
         fault += "; it must leave its input as it is, and work on a copy" * ("read-only" in str(e))
     if not fault:
         return np.array(made, order="C")  # a copy, because the function may return its input or keep the array

@@ -1,8 +1,8 @@
-"""Charts as SVG: values of models against a severity or level, two scores as points, and metrics with a band.
+"""Line charts of models' values and of metrics, and charts of two scores in four quadrants, as SVG.
 
-Pages and the plots of `compare` share these charts. The position of a model among all models decides its colour, marker
-and dashes, so charts do not depend on colours alone. Colours come from the style
-sheet of the page or of the SVG file. Every chart of a page also has a table with the same numbers.
+Pages and the plots of `compare` share these charts. The position of a model among all models determines its colour,
+marker and dashes, so charts do not depend on colours alone. Colours come from the style sheet of the page or of the SVG
+file. Every chart of a page also has a table with the same numbers.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Line(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """A horizontal line at a value that has a meaning."""
+    """A horizontal line at a reference value."""
 
     value: float
     name: str
@@ -227,8 +227,8 @@ def metric_chart(
     lines = []
     for is_known, run in groupby(zip(x, values, spread, strict=True), key=lambda point: point[1] is not None):
         if is_known:
-            points = [(at, y or 0.0, some or 0.0) for at, y, some in run]
-            values_with_band = [Point(at, y, (y - some, y + some)) for at, y, some in points]
+            points = [(at, y or 0.0, half_width or 0.0) for at, y, half_width in run]
+            values_with_band = [Point(at, y, (y - half_width, y + half_width)) for at, y, half_width in points]
             lines.append(Line(0, title, values_with_band, is_metric=True))
     course = _course([point for line in lines for point in line.points], {}) if lines else "has no values"
     across = "".join(f"; a line at {mark.value:.4g}, {mark.name}" for mark in marks)
@@ -257,11 +257,11 @@ def quadrant_chart(
 
 
 def _course(points: Sequence[Point], texts: Mapping[float, str]) -> str:
-    """Return a description of the first and last value."""
+    """Return a description of a line by its first and last value."""
     first, last = points[0], points[-1]
-    way = "stays at" if first.y == last.y else "falls to" if last.y < first.y else "rises to"
+    verb = "stays at" if first.y == last.y else "falls to" if last.y < first.y else "rises to"
     start, stop = (texts.get(round(p.x), f"{p.x:g}") for p in (first, last))
-    return f"begins at {first.y:.4g} at {start} and {way} {last.y:.4g} at {stop}"
+    return f"begins at {first.y:.4g} at {start} and {verb} {last.y:.4g} at {stop}"
 
 
 def _x_labels(known: Sequence[float]) -> dict[float, str]:

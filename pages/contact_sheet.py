@@ -24,12 +24,12 @@ PAPER, INK, SOFT, LINE = "#ffffff", "#1a1c20", "#53585f", "#c9cdd3"
 GAP, LINE_HEIGHT = 8, 18
 TEXT, HEADING = 13, 16
 """The font sizes in pixels."""
-READABLE, LARGEST = 96, 256
-"""The preferred range for the longer side of images in pixels."""
+MIN_IMAGE_SIDE, MAX_IMAGE_SIDE = 96, 256
+"""The preferred range for the longer side of images, in pixels."""
 MAX_PIXELS = 16_000_000
-MIN_WIDTH = 480
+MIN_SHEET_WIDTH = 480
 """The minimum width of a sheet in pixels."""
-MAX_NAME, MAX_LABEL = 200, 240
+MAX_NAME_WIDTH, MAX_LABEL_WIDTH = 200, 240
 """The maximum width of names and row labels in pixels."""
 _SWATCH = 12
 
@@ -53,7 +53,7 @@ class SheetRow:
 
 
 def draw_sheet(
-    rows: Sequence[SheetRow], *, title: str = "", legend: Sequence[tuple[str, Colour]] = (), side: int = LARGEST
+    rows: Sequence[SheetRow], *, title: str = "", legend: Sequence[tuple[str, Colour]] = (), side: int = MAX_IMAGE_SIDE
 ) -> bytes:
     """Return a contact sheet as the contents of a PNG file.
 
@@ -119,17 +119,17 @@ def _layout(rows: Sequence[SheetRow], has_title: bool, side: int) -> _Layout:
     cells = [cell for row in rows for cell in row.cells]
     columns = max((len(row.cells) for row in rows), default=0)
     names = {name for row in rows for name in (*row.heads, *(name for name, _ in row.cells))}
-    widest_name = min(MAX_NAME, max(map(text_width, names), default=0))
-    label_width = min(MAX_LABEL, max((text_width(row.label) for row in rows if row.cells), default=0))
+    widest_name = min(MAX_NAME_WIDTH, max(map(text_width, names), default=0))
+    label_width = min(MAX_LABEL_WIDTH, max((text_width(row.label) for row in rows if row.cells), default=0))
     left = GAP + (label_width + GAP if label_width else 0)
     shapes = [image.shape for _, image in cells if image is not None and image.size] or [(1, 1, 3)]
     high, wide = (max(shape[axis] for shape in shapes) for axis in (0, 1))
     longest = max(high, wide)
-    factor = side / longest if longest > side else float(max(1, min(-(-READABLE // longest), side // longest)))
+    factor = side / longest if longest > side else float(max(1, min(-(-MIN_IMAGE_SIDE // longest), side // longest)))
     while True:
         tile_width, tile_height = max(1, int(wide * factor)), max(1, int(high * factor))
         pitch = max(tile_width, widest_name) + GAP
-        width = max(MIN_WIDTH, left + columns * pitch)
+        width = max(MIN_SHEET_WIDTH, left + columns * pitch)
         layout = _Layout(label_width, left, pitch, tile_width, tile_height, width)
         height = GAP + (LINE_HEIGHT + GAP) * has_title + sum(map(layout.height_of, rows))
         if width * height <= MAX_PIXELS or tile_width == tile_height == 1:
@@ -201,19 +201,19 @@ def text_width(text: str, size: int = TEXT) -> int:
 
 
 def shortened(text: str, width: int, size: int = TEXT) -> str:
-    """Return a text that is at most `width` pixels wide, without the middle of a longer one.
+    """Return a text that is at most `width` pixels wide. The middle of a longer text is replaced by an ellipsis.
 
     Examples
     --------
     >>> shortened("gaussian_noise", 200), shortened("a" * 50 + "/" + "7" * 50, 70)
     ('gaussian_noise', 'aaaa…7777')
     """
-    whole = printable(text)
-    kept = len(whole)
-    shown = whole
+    full = printable(text)
+    kept = len(full)
+    shown = full
     while kept and _font(size).getlength(shown) > width:
         kept -= 1
-        shown = f"{whole[: kept - kept // 2]}…{whole[len(whole) - kept // 2 :]}"
+        shown = f"{full[: kept - kept // 2]}…{full[len(full) - kept // 2 :]}"
     return shown
 
 

@@ -1,8 +1,8 @@
 """HTML pages that consist of one file: a template with its style sheet and its script.
 
-A page loads nothing and works offline. Names in a dataset may come from strangers, so everything that a template writes
-is escaped, and invisible characters such as marks of direction are shown as escape sequences. A content security policy
-allows only the page's own script.
+A page loads nothing from the network and works offline. The names in a dataset are not trusted, so templates escape
+everything that they write, and invisible characters such as direction marks are shown as escape sequences. A content
+security policy allows only the page's own script.
 """
 
 from __future__ import annotations

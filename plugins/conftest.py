@@ -24,5 +24,5 @@ _tests, _command_line = (
     _module("tests_fixtures", TESTS / "conftest.py"),
     _module("command_fixtures", TESTS / "cli" / "conftest.py"),
 )
-shared, crops, recipe, no_power_cuts = _tests.shared, _tests.crops, _tests.recipe, _tests.no_power_cuts
+shared_data, crops, recipe, no_power_cuts = _tests.shared_data, _tests.crops, _tests.recipe, _tests.no_power_cuts
 photographs_decoded_once, built, run = _tests.photographs_decoded_once, _command_line.built, _command_line.run

@@ -33,7 +33,7 @@ class ErrorCurves:
     """The corruptions whose sets all have the role ``test``."""
 
     def scores(self, baseline: ErrorCurves | None) -> dict[str, Measured]:
-        """Return AUDE, CE and relative CE of each corruption, and their means over the fifteen."""
+        """Return the AUDE, CE and relative CE of each corruption, and their means over the fifteen test corruptions."""
         of_each = {name: dict[str, Measured]() for name in MEANS}
         clean, others = self.clean, {} if baseline is None else baseline.errors
         for name, errors in self.errors.items():
@@ -52,7 +52,7 @@ class ErrorCurves:
         return means | {f"{group}.{name}": one for group, own in of_each.items() for name, one in own.items()}
 
     def _mean(self, group: str, scores: Mapping[str, Measured], baseline: ErrorCurves | None) -> Measured:
-        """Return the mean of scores over the fifteen, or the reason why it is missing."""
+        """Return the mean of scores over the fifteen test corruptions, or the reason why it is missing."""
         missing = [name for name in FIFTEEN if name not in self.tested]
         if missing:
             return Measured(None, f"{len(missing)} of the 15 corruptions are missing")
@@ -106,12 +106,12 @@ def severity_curves(sets: Iterable[SetRecord]) -> dict[str, list[str]]:
     ``fog`` is the corruption alone. ``fog+snow`` is the chain in which both have the same severity. In ``fog+snow-3``
     and ``fog-3+snow``, one stage is fixed.
     """
-    found: dict[str, dict[float, str]] = {}
+    by_curve: dict[str, dict[float, str]] = {}
     for record in sets:
         for name, severity in _curves_of(record):
-            found.setdefault(name, {}).setdefault(severity, record.id)
-    whole = {name: [ids[s] for s in SEVERITIES] for name, ids in found.items() if set(SEVERITIES) <= ids.keys()}
-    return {name: whole[name] for name in in_literature_order(sorted(whole))}
+            by_curve.setdefault(name, {}).setdefault(severity, record.id)
+    complete = {name: [ids[s] for s in SEVERITIES] for name, ids in by_curve.items() if set(SEVERITIES) <= ids.keys()}
+    return {name: complete[name] for name in in_literature_order(sorted(complete))}
 
 
 def _curves_of(record: SetRecord) -> Iterator[tuple[str, float]]:

@@ -31,14 +31,14 @@ Counts = dict[tuple[str, str], NDArray[np.int64]]
 
 @dataclass(frozen=True)
 class Flips:
-    """The differences between anchors and the regions near them."""
+    """The differences between anchors and the regions near them, as arrays with one value per anchor."""
 
-    some: NDArray[np.bool_]
-    """Whether at least one region differs."""
-    every: NDArray[np.bool_]
-    """Whether all regions differ, which is also true without any region."""
-    count: NDArray[np.int64]
-    """The number of regions."""
+    any_differ: NDArray[np.bool_]
+    """Whether at least one region differs from the anchor."""
+    all_differ: NDArray[np.bool_]
+    """Whether all regions differ from the anchor. This is also true for an anchor without regions."""
+    n_neighbours: NDArray[np.int64]
+    """The number of regions near the anchor."""
 
 
 NO_IMAGES = Table(
@@ -160,28 +160,28 @@ def crop_places(data: Dataset, sample_id: str, outcome: Outcome) -> Places:
 
 def _counts(places: Places, outcome: Outcome, *, shrunk: bool, top5: bool) -> Counts:
     """Count the fragile anchors of each size and rate."""
-    right = is_right(outcome, top5)
+    correct = is_correct(outcome, top5)
     anchors = np.flatnonzero(places.anchor)
     neighbours = Neighbours(places)
-    found = {"shift": flips(neighbours, anchors, right, SHIFTS)}
+    by_change = {"shift": flips(neighbours, anchors, correct, SHIFTS)}
     if shrunk:
-        found["shrink"] = flips(neighbours, anchors, right, SHRINKS)
-        if (missing := int((found["shrink"].count < len(SHRINKS)).sum())) > 0:
+        by_change["shrink"] = flips(neighbours, anchors, correct, SHRINKS)
+        if (missing := int((by_change["shrink"].n_neighbours < len(SHRINKS)).sum())) > 0:
             raise VerificationError(f"{missing:,} anchors lack shrunk regions. Run `corruptset verify` on the dataset.")
-    fragile = {f"loose_{kind}": (own.some, own.count > 0) for kind, own in found.items()}
-    fragile |= {f"strict_{kind}": (own.every, own.count > 0) for kind, own in found.items()}
+    fragile = {f"loose_{change}": (f.any_differ, f.n_neighbours > 0) for change, f in by_change.items()}
+    fragile |= {f"strict_{change}": (f.all_differ, f.n_neighbours > 0) for change, f in by_change.items()}
     if outcome.predicted is not None:
         fragile["label_change_shift"] = (
-            flips(neighbours, anchors, outcome.predicted, SHIFTS).some,
-            found["shift"].count > 0,
+            flips(neighbours, anchors, outcome.predicted, SHIFTS).any_differ,
+            by_change["shift"].n_neighbours > 0,
         )
     counts: Counts = {}
     for number, group in enumerate(places.groups):
         for name in [name for name in RATES if name in fragile]:
-            some, has_any = fragile[name]
-            counted = has_any & (places.group[anchors] == number)
-            flipped = counted & some
-            kinds = (counted, flipped, flipped & right[anchors], flipped & ~right[anchors])
+            is_fragile, has_neighbours = fragile[name]
+            counted = has_neighbours & (places.group[anchors] == number)
+            flipped = counted & is_fragile
+            kinds = (counted, flipped, flipped & correct[anchors], flipped & ~correct[anchors])
             counts[group, name] = np.stack(
                 [np.bincount(places.source[anchors[k]], minlength=len(places.sources)) for k in kinds]
             )
@@ -190,28 +190,29 @@ def _counts(places: Places, outcome: Outcome, *, shrunk: bool, top5: bool) -> Co
 
 def flips(neighbours: Neighbours, anchors: NDArray[np.int64], values: NDArray[Any], steps: Iterable[Step]) -> Flips:
     """Compare the value of each anchor with those of the regions at some steps from it."""
-    some, every, count = np.zeros(len(anchors), bool), np.ones(len(anchors), bool), np.zeros(len(anchors), np.int64)
+    any_differ, all_differ = np.zeros(len(anchors), bool), np.ones(len(anchors), bool)
+    count = np.zeros(len(anchors), np.int64)
     for step in steps:
-        found = neighbours.at(anchors, step)
-        there = found >= 0
-        other = values[found] != values[anchors]
-        some |= there & other
-        every &= ~there | other
-        count += there
-    return Flips(some, every, count)
+        regions = neighbours.at(anchors, step)
+        exists = regions >= 0
+        differs = values[regions] != values[anchors]
+        any_differ |= exists & differs
+        all_differ &= ~exists | differs
+        count += exists
+    return Flips(any_differ, all_differ, count)
 
 
 def _scored(data: Dataset, parts: Iterable[tuple[Places, Outcome]], seed: int, top5: bool) -> FragileScores:
     """Return the means over the images of all parts, with resamples of the images."""
     shrunk = has_shrunk(data)
     counts = [(places.sources, _counts(places, outcome, shrunk=shrunk, top5=top5)) for places, outcome in parts]
-    sources = [source for own, _ in counts for source in own]
+    sources = [source for names, _ in counts for source in names]
     # A part without anchors of a size contributes zeros.
-    whole = {
-        key: np.concatenate([own.get(key, np.zeros((4, len(names)), np.int64)) for names, own in counts], axis=1)
-        for key in dict.fromkeys(key for _, own in counts for key in own)
+    joined = {
+        key: np.concatenate([part.get(key, np.zeros((4, len(names)), np.int64)) for names, part in counts], axis=1)
+        for key in dict.fromkeys(key for _, part in counts for key in part)
     }
-    known = {key: rows for key, rows in whole.items() if rows[0].any()}
+    known = {key: rows for key, rows in joined.items() if rows[0].any()}
     with np.errstate(invalid="ignore"):
         rates = {key: rows[1:] / rows[0] for key, rows in known.items()}
     bootstrap = Bootstrap(len(sources), seed)
@@ -220,14 +221,15 @@ def _scored(data: Dataset, parts: Iterable[tuple[Places, Outcome]], seed: int, t
         resampled = bootstrap.means(np.stack([rows[0] for rows in rates.values()], axis=1))
     measures, cells = dict[str, Measured](), list[list[Cell]]()
     for ((group, kind), rows), column in zip(rates.items(), resampled.T, strict=True):
-        own, name = known[group, kind], f"fragile.{group}.{kind}"
+        per_image, name = known[group, kind], f"fragile.{group}.{kind}"
         rate, positive, negative = np.nanmean(rows, axis=1).tolist()
-        measures[name] = Measured(np.array([rate, *column]), count=int(own[0].sum()))
-        parts_of = {"positive": positive, "negative": negative, "minimal": float(own[2, own[0] > 0].mean())}
+        measures[name] = Measured(np.array([rate, *column]), count=int(per_image[0].sum()))
+        minimal = float(per_image[2, per_image[0] > 0].mean())
+        parts_of = {"positive": positive, "negative": negative, "minimal": minimal}
         measures |= {f"{name}.{part}": Measured(without_resamples(number)) for part, number in parts_of.items()}
         cells += [
             [source, group, kind.replace("_", " "), *of_image]
-            for source, of_image in zip(sources, own[[0, 2, 3]].T.tolist(), strict=True)
+            for source, of_image in zip(sources, per_image[[0, 2, 3]].T.tolist(), strict=True)
             if of_image[0]
         ]
     return FragileScores(measures, _notes(data, top5), bootstrap.units, replace(NO_IMAGES, rows=cells))
@@ -264,8 +266,8 @@ def _recipe(data: Dataset) -> dict[str, Any]:
     return record if isinstance(record, dict) else {}
 
 
-def is_right(outcome: Outcome, top5: bool) -> NDArray[np.bool_]:
-    """Return whether each region is correct."""
+def is_correct(outcome: Outcome, top5: bool) -> NDArray[np.bool_]:
+    """Return whether the model classifies each region correctly, by its top-5 or its top-1 accuracy."""
     return outcome.top5 if top5 and outcome.top5 is not None else outcome.correct
 
 

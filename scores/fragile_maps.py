@@ -17,14 +17,14 @@ from ..manifests.disk.atomic import make_folder, write_atomic
 from ..manifests.manifest_file import result_path
 from ..manifests.reader import Dataset
 from ..pages.contact_sheet import SheetRow, draw_sheet
-from .fragile import counts_top5, crop_places, flips, has_shrunk, is_right
+from .fragile import counts_top5, crop_places, flips, has_shrunk, is_correct
 from .outcomes import CLEAN, Outcome
 from .places import SHIFTS, SHRINKS, Neighbours, Places
 from .tables import Cell, Table, columns
 
 OUTSIDE = (205, 205, 205)
-PANEL = 160
-"""The smallest longer side of a panel in pixels."""
+MIN_PANEL_SIDE = 160
+"""The minimum length of a panel's longer side in pixels."""
 COLOURS = {
     "right": (255, 255, 255),
     "wrong": (96, 96, 96),
@@ -32,7 +32,7 @@ COLOURS = {
     "wrong, and fragile": (230, 159, 0),
 }
 """The colours by wrong + 2 * fragile. Colour-blind people can distinguish this blue and orange (Okabe & Ito)."""
-OF_BOTH = {
+BOTH_COLOURS = {
     "fragile to both": (0, 158, 115),
     "to this model alone": (86, 180, 233),
     "to the other alone": (213, 94, 0),
@@ -108,12 +108,12 @@ def overlap(first: FragileMaps, second: FragileMaps) -> dict[str, float | None]:
     >>> overlap(FragileMaps("a", 5, one, one, None, None), FragileMaps("a", 5, other, other, None, None))
     {'shift': 0.3333333333333333, 'shrink': None}
     """
-    found: dict[str, float | None] = {}
+    overlaps: dict[str, float | None] = {}
     for change in CHANGES:
-        one, other = getattr(first, change), getattr(second, change)
-        union = 0 if one is None or other is None else np.count_nonzero(one | other)
-        found[change] = float(np.count_nonzero(one & other) / union) if union else None
-    return found
+        a, b = getattr(first, change), getattr(second, change)
+        union = 0 if a is None or b is None else np.count_nonzero(a | b)
+        overlaps[change] = float(np.count_nonzero(a & b) / union) if union else None
+    return overlaps
 
 
 def write_maps(
@@ -163,7 +163,7 @@ def write_maps(
             of_both.append(_maps(data, places, outcome, np.unique(places.side[places.anchor]).tolist()))
         make_folder(folder, source.rpartition("/")[0])
         file = folder / f"{source}.png"
-        write_atomic(file, picture(*of_both))
+        write_atomic(file, map_sheet(*of_both))
         files.append(file)
         if others:
             found += [[source, a.side, *overlap(a, b).values()] for a, b in zip(*of_both, strict=True)]
@@ -177,7 +177,7 @@ def _overlaps(rows: list[list[Any]]) -> Table:
     means = list[list[Cell]]()
     for side in dict.fromkeys(row[1] for row in rows):
         known = [[row[at] for row in rows if row[1] == side and row[at] is not None] for at in (2, 3)]
-        means.append(["mean", side, *(fmean(some) if some else None for some in known)])
+        means.append(["mean", side, *(fmean(values) if values else None for values in known)])
     heads = columns("text", "image") + columns("whole", "side") + columns("number", "shift IoU", "shrink IoU")
     return Table("overlap", "Overlap of fragile positions", heads, [*rows, *means])
 
@@ -192,7 +192,7 @@ def _regions(data: Dataset, outcomes: Mapping[str, Outcome], chosen: Sequence[in
 
 def _maps(data: Dataset, places: Places, outcome: Outcome, sides: Sequence[int]) -> list[FragileMaps]:
     """Return the maps of the regions of one image, one per size."""
-    right = is_right(outcome, counts_top5(data, [outcome]))
+    correct = is_correct(outcome, counts_top5(data, [outcome]))
     neighbours = Neighbours(places)
     maps = []
     for side in sides:
@@ -206,17 +206,17 @@ def _maps(data: Dataset, places: Places, outcome: Outcome, sides: Sequence[int])
             )
         order = np.lexsort((x, y))
         values = {
-            "right": right[anchors],
-            "shift": flips(neighbours, anchors, right, SHIFTS).some,
-            "shrink": flips(neighbours, anchors, right, SHRINKS).some if has_shrunk(data) else None,
+            "right": correct[anchors],
+            "shift": flips(neighbours, anchors, correct, SHIFTS).any_differ,
+            "shrink": flips(neighbours, anchors, correct, SHRINKS).any_differ if has_shrunk(data) else None,
             "probability": None if outcome.probability is None else outcome.probability[anchors],
         }
-        grids: dict[str, Any] = {name: None if of is None else of[order].reshape(shape) for name, of in values.items()}
+        grids: dict[str, Any] = {k: None if row is None else row[order].reshape(shape) for k, row in values.items()}
         maps.append(FragileMaps(places.sources[0], side, **grids))
     return maps
 
 
-def picture(maps: Sequence[FragileMaps], others: Sequence[FragileMaps] = ()) -> bytes:
+def map_sheet(maps: Sequence[FragileMaps], others: Sequence[FragileMaps] = ()) -> bytes:
     """Return the maps of one image as a PNG file, with a row per size.
 
     Each position is drawn at the middle of its region. Correct regions are white and wrong ones are dark. Fragile
@@ -224,15 +224,15 @@ def picture(maps: Sequence[FragileMaps], others: Sequence[FragileMaps] = ()) -> 
     drawn from black (0) to white (1). If there is another model, positions that are fragile to both are green.
     """
     height, width = (max(m.right.shape[axis] + m.side - 1 for m in maps) for axis in (0, 1))
-    scale, lines = max(1, -(-PANEL // max(height, width))), []
-    colours, of_both = (np.array(list(palette.values())) for palette in (COLOURS, OF_BOTH))
+    scale, lines = max(1, -(-MIN_PANEL_SIDE // max(height, width))), []
+    colours, both_colours = (np.array(list(palette.values())) for palette in (COLOURS, BOTH_COLOURS))
     for m, other in zip_longest(maps, others):
         panels = [colours[1 - m.right]]
-        panels += [None if some is None else colours[1 - m.right + 2 * some] for some in (m.shift, m.shrink)]
+        panels += [None if fragile is None else colours[1 - m.right + 2 * fragile] for fragile in (m.shift, m.shrink)]
         panels.append(None if m.probability is None else np.rint(m.probability[..., None] * 255))
         if other is not None:
             pairs = ((m.shift, other.shift), (m.shrink, other.shrink))
-            panels += [None if a is None or b is None else of_both[2 * (1 - a) + (1 - b)] for a, b in pairs]
+            panels += [None if a is None or b is None else both_colours[2 * (1 - a) + (1 - b)] for a, b in pairs]
         cells = []
         for name, panel in zip(NAMES, panels, strict=False):
             # The frame has the size of the image, and each position is the middle of its region.
@@ -243,5 +243,5 @@ def picture(maps: Sequence[FragileMaps], others: Sequence[FragileMaps] = ()) -> 
             cells.append((name, None if panel is None else drawn))
         lines.append(SheetRow(f"side {m.side}", cells))
     legend = {**COLOURS, "no region": OUTSIDE}
-    legend |= {words: OF_BOTH[words] for words in list(OF_BOTH)[:3]} if others else {}
+    legend |= {words: BOTH_COLOURS[words] for words in list(BOTH_COLOURS)[:3]} if others else {}
     return draw_sheet(lines, title=maps[0].source, legend=list(legend.items()), side=max(height, width) * scale)

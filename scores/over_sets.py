@@ -18,7 +18,7 @@ from .score_values import Measured, without_resamples
 
 PAPER_NAME = "type "
 """The beginning of an alias that is a number in the list of sets of Dai & Berleant 2021."""
-LEAST_PROBABILITY = float(np.finfo(np.float32).tiny)
+MIN_PROBABILITY = float(np.finfo(np.float32).tiny)
 """Smaller probabilities are replaced by this one, so that a loss is finite (at most 87.3)."""
 ATTACKS = ("pgd",)
 """The corruptions whose parameter `eps` is the radius of an attack."""
@@ -92,7 +92,7 @@ def group_scores(evaluation: Evaluation) -> dict[str, Measured]:
     radius of an attack. The worst case is the fraction of images that are classified correctly in every set, and it is
     left out for a single set. For attacks, the mean of the greatest loss is added.
     """
-    groups, within = _groups(evaluation), _within(evaluation)
+    groups, within = _groups(evaluation), _within_radii(evaluation)
     several = {name: ids for name, ids in groups.items() if len(ids) > 1} | within
     outcomes = evaluation.outcomes
     shares = evaluation.images.estimates(
@@ -125,7 +125,7 @@ def _groups(evaluation: Evaluation) -> dict[str, list[str]]:
     return groups | {name: corruptions[name] for name in in_literature_order(corruptions)}
 
 
-def _within(evaluation: Evaluation) -> dict[str, list[str]]:
+def _within_radii(evaluation: Evaluation) -> dict[str, list[str]]:
     """Return the sets within each radius of an attack, including the clean set."""
     attacks: dict[tuple[str, str], dict[str, float]] = {}
     for record in evaluation.tests:
@@ -146,7 +146,7 @@ def _greatest_loss(evaluation: Evaluation, ids: Sequence[str]) -> float | None:
     known = [one for set_id in ids if (one := evaluation.outcomes[set_id].probability) is not None]
     if len(known) < len(ids):
         return None
-    return mean(-np.log(np.maximum(np.min(np.stack(known), axis=0), LEAST_PROBABILITY, dtype=np.float64)))
+    return mean(-np.log(np.maximum(np.min(np.stack(known), axis=0), MIN_PROBABILITY, dtype=np.float64)))
 
 
 def styles(evaluation: Evaluation) -> dict[str, Measured]:

@@ -103,9 +103,9 @@ class Neighbours:
         side = places.side[regions] + step.side
         code = np.minimum(np.searchsorted(self._sides, side), len(self._sides) - 1)
         wanted = self._keys(places.source[regions], code, places.y[regions] + step.y, places.x[regions] + step.x)
-        found = np.minimum(np.searchsorted(self._keys_in_order, wanted), len(self._order) - 1)
-        there = (self._keys_in_order[found] == wanted) & (self._sides[code] == side)
-        return np.where(there, self._order[found], -1)
+        places_in_order = np.minimum(np.searchsorted(self._keys_in_order, wanted), len(self._order) - 1)
+        exists = (self._keys_in_order[places_in_order] == wanted) & (self._sides[code] == side)
+        return np.where(exists, self._order[places_in_order], -1)
 
     def _keys(self, source: Ints, side: Ints, y: Ints, x: Ints) -> Ints:
         return ((source * len(self._sides) + side) * self._height + y + 1) * self._width + x + 1

@@ -25,7 +25,7 @@ from ..manifests.reading.image_set import ImageSet
 from ..progress import progress_function, shows_progress
 from .prediction_files.reading import HEAD, read_head
 from .prediction_files.reduction import KINDS, Kind, reduced
-from .set_choice import choose
+from .set_choice import choose_sets
 
 if TYPE_CHECKING:
     from ..corruptions.models.surrogate import Surrogate
@@ -51,7 +51,7 @@ class Predicted:
     kept: tuple[str, ...]
     """The sets whose files existed before."""
     images: int
-    """The number of images that were predicted now."""
+    """The number of images that this call predicted."""
     seconds: float
 
     def __repr__(self) -> str:
@@ -121,7 +121,7 @@ def predict(
     tell = progress_function(progress)
     folder = result_path(out)
     data = directory if isinstance(directory, Dataset) else Dataset(directory)
-    chosen = choose(data, sets)
+    chosen = choose_sets(data, sets)
     tell("loading the model", 0, 0)
     loaded = _loaded(model, device, batch).for_classes([c.folder for c in data.classes])
     if "clean" in data and loaded.file.least_accuracy > 0:

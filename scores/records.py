@@ -81,8 +81,8 @@ class ScoreValue(Record):
 
     def shown(self) -> str:
         """Return the value for a table, with its interval or with the reason for what is absent."""
-        said = self.column.between(*self.interval or ()) or self.reason
-        return self.column.shown(self.value) + (f" ({said})" if said else "")
+        details = self.column.between(*self.interval or ()) or self.reason
+        return self.column.shown(self.value) + (f" ({details})" if details else "")
 
 
 class SetScore(Record):
@@ -154,8 +154,8 @@ class Resamples(Record):
     def _equal_lengths(self) -> Resamples:
         lengths = {len(values): name for name, values in self.values.items()}
         if len(lengths) > 1:
-            said = ", ".join(f"{n:,} values of {name}" for n, name in lengths.items())
-            raise ValueError(f"has {said}; expected equally many values of each score")
+            counts = ", ".join(f"{n:,} values of {name}" for n, name in lengths.items())
+            raise ValueError(f"has {counts}; expected the same number of values for each score")
         return self
 
 
@@ -231,8 +231,8 @@ class Scores(Record):
 
     def __repr__(self) -> str:
         known = [f"{score.name} {score.value:.4f}" for score in self.summary() if score.value is not None]
-        said = ", ".join([f"{len(self.sets)} sets", *known, f"{len(self.notes)} notes"])
-        return f"<Scores of {self.model} on {self.name}: {said}>"
+        summary = ", ".join([f"{len(self.sets)} sets", *known, f"{len(self.notes)} notes"])
+        return f"<Scores of {self.model} on {self.name}: {summary}>"
 
     __str__ = __repr__
 

@@ -26,7 +26,7 @@ from .published import ALEXNET, FIFTEEN, SEVERITIES, recipe_sets
 from .records import SCORES_VERSION, Profile, Scores
 from .score_values import Measured, Measures, resamples_of, score_value
 from .scores_file import write_scores
-from .set_choice import choose_predicted
+from .set_choice import choose_predicted_sets
 
 Progress = Callable[[str, int, int], None]
 """A function that is called with (phase, done, total)."""
@@ -167,7 +167,7 @@ def _predictions(
     """Return predictions of some sets and of clean, which are read unless they are in memory."""
     if not isinstance(given, Predictions):
         return read_predictions(given, data, sets=sets, progress=progress)
-    wanted = choose_predicted(data, sets)
+    wanted = choose_predicted_sets(data, sets)
     outcomes = {name: outcome for name, outcome in given.outcomes.items() if name in wanted or name == CLEAN}
     missing = [name for name in wanted if name not in outcomes]
     lengths = {len(outcome) for outcome in outcomes.values()} - {len(data.samples)}

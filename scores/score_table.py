@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from pydantic import FiniteFloat, TypeAdapter, ValidationError
 
-from ..errors import ScoreError, first_few, mistakes, suggest
+from ..errors import ScoreError, first_few, problems_message, suggest
 from ..files import read_text, reason
 from ..manifests.disk.atomic import write_atomic
 from ..manifests.manifest_file import result_path
@@ -26,7 +26,7 @@ from .tables import Table, columns
 
 TABLE_SCORES_VERSION = 1
 SET_COLUMNS = ("set", "set_id")
-MOST_BYTES = 64 << 20
+MAX_TABLE_BYTES = 64 << 20
 
 Metrics = Mapping[str, Mapping[str, float]]
 """Set id -> metric -> value."""
@@ -141,11 +141,11 @@ def score_table(
     values = _checked(where, table if isinstance(table, Mapping) else _read(where, Path(table)))
     over = list(dict.fromkeys(FIFTEEN if corruptions is None else corruptions))
     metrics = list(dict.fromkeys(metric for of_set in values.values() for metric in of_set))
-    there = {_corruption(set_id) for set_id in values}
-    _refuse_unknown("--corruptions", corruptions or (), there, "no set of it is in the table")
+    in_table = {_corruption(set_id) for set_id in values}
+    _refuse_unknown("--corruptions", corruptions or (), in_table, "the table has no set of this corruption")
     _refuse_unknown("--lower-is-better", lower_is_better, metrics, "the table has no such metric")
-    left_out = EXTRA if corruptions is None else there - set(over)
-    tests = [set_id for set_id in values if set_id != CLEAN and _corruption(set_id) not in left_out]
+    excluded = EXTRA if corruptions is None else in_table - set(over)
+    tests = [set_id for set_id in values if set_id != CLEAN and _corruption(set_id) not in excluded]
     found, notes = dict[str, MetricScores](), list[str]()
     for name in metrics:
         value_of = {set_id: of_set[name] for set_id, of_set in values.items() if name in of_set}
@@ -182,7 +182,7 @@ def _severities(corruption: str) -> list[str]:
 
 def _refuse_unknown(option: str, names: Sequence[str], known: Collection[str], why: str) -> None:
     if unknown := [f"{name}: {why}.{suggest(name, known)}" for name in names if name not in known]:
-        raise ScoreError(mistakes(option, unknown))
+        raise ScoreError(problems_message(option, unknown))
 
 
 def _scores(value_of: Mapping[str, float], over: Sequence[str], tests: Sequence[str], flag: int) -> MetricScores:
@@ -218,7 +218,7 @@ def _scores(value_of: Mapping[str, float], over: Sequence[str], tests: Sequence[
 def _read(where: str, path: Path) -> Any:
     """Return the object of a JSON file, or the rows of a CSV file."""
     try:
-        text = read_text(path, MOST_BYTES)
+        text = read_text(path, MAX_TABLE_BYTES)
     except OSError as e:
         raise ScoreError(f"{where} cannot be read: {reason(e)}.") from None
     if path.suffix.lower() != ".csv":
@@ -243,7 +243,7 @@ def _read(where: str, path: Path) -> Any:
         else:
             rows.append((row.pop(key), row))
     if problems:
-        raise ScoreError(mistakes(where, problems))
+        raise ScoreError(problems_message(where, problems))
     return rows
 
 
@@ -266,7 +266,7 @@ def _checked(where: str, values: Any) -> Metrics:
     except ValidationError as e:
         problems += field_mistakes(e)
     if problems:
-        raise ScoreError(mistakes(where, problems))
+        raise ScoreError(problems_message(where, problems))
     return valid
 
 

@@ -81,5 +81,5 @@ def resamples_of(measures: Measures, seed: int, units: int) -> Resamples:
 
 
 def without_resamples(number: float) -> Estimate:
-    """Return an estimate that has a value over all images alone."""
+    """Return an estimate that has only a value over all images, and no resampled values."""
     return np.array([number])

@@ -9,7 +9,7 @@ from ..manifests.set_choice import matching_sets
 from .outcomes import CLEAN
 
 
-def choose(data: Dataset, globs: Sequence[str] | None) -> list[str]:
+def choose_sets(data: Dataset, globs: Sequence[str] | None) -> list[str]:
     """Return the sets whose id or alias matches a pattern, or all sets without patterns.
 
     Raises
@@ -25,10 +25,10 @@ def choose(data: Dataset, globs: Sequence[str] | None) -> list[str]:
     return matching_sets(names, globs, data.path)
 
 
-def choose_predicted(data: Dataset, globs: Sequence[str] | None) -> list[str]:
+def choose_predicted_sets(data: Dataset, globs: Sequence[str] | None) -> list[str]:
     """Return the sets that match patterns, where ``clean`` need not be in the dataset."""
     globs = [globs] if isinstance(globs, str) else globs
     if globs is None or CLEAN in data or CLEAN not in globs:
-        return choose(data, globs)
+        return choose_sets(data, globs)
     others = [glob for glob in globs if glob != CLEAN]
-    return [CLEAN, *(choose(data, others) if others else [])]
+    return [CLEAN, *(choose_sets(data, others) if others else [])]

@@ -19,8 +19,8 @@ Cell = str | int | float | None
 """The content of a cell, where None is a missing score."""
 
 MISSING = "-"
-MOST_CELLS, MOST_IN_A_NOTEBOOK = 20_000, 400
-"""The largest number of cells of a table on a page and in a notebook."""
+MAX_PAGE_CELLS, MAX_NOTEBOOK_CELLS = 20_000, 400
+"""The maximum number of cells of a table on a page and in a notebook."""
 FORMATS = {"percent": (100, ".2f"), "points": (100, "+.2f"), "number": (1, ".3f")}
 """The factor and the format of each kind of number. CSV files have twelve significant digits instead."""
 UNITS = {"percent": " %", "points": ", points"}
@@ -115,11 +115,11 @@ class Table:
         lines = [[column.heading for column in self.columns], *self._texts(Column.shown)]
         return [[escaped(text) for text in line] for line in lines]
 
-    def on_page(self, most: int = MOST_CELLS) -> PageTable:
+    def on_page(self, max_cells: int = MAX_PAGE_CELLS) -> PageTable:
         """Return the part of the table that a page shows, which has a limited number of cells and no empty columns."""
         filled = [any(row[at] is not None for row in self.rows) for at in range(len(self.columns))]
         places = [at for at, column in enumerate(self.columns) if column.end is None and (filled[at] or at == 0)]
-        kept = self.rows[: max(1, most // len(places))]
+        kept = self.rows[: max(1, max_cells // len(places))]
         rows = [[self._cell(row, at) for at in places] for row in kept]
         return PageTable(self, [self.columns[at] for at in places], rows, len(self.rows) - len(kept))
 
@@ -129,7 +129,7 @@ class Table:
         return column.shown(row[at]), column.between(*row[at + 1 : at + 3]) if ends == ["low", "high"] else ""
 
     def _repr_html_(self) -> str:
-        shown = self.on_page(MOST_IN_A_NOTEBOOK)
+        shown = self.on_page(MAX_NOTEBOOK_CELLS)
         heads = "".join(f"<th>{escape(column.heading)}</th>" for column in shown.columns)
         rows = [[f"<td>{escape(text)} <small>{between}</small></td>" for text, between in row] for row in shown.rows]
         body = "".join(f"<tr>{''.join(cells)}</tr>" for cells in rows)

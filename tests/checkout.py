@@ -13,7 +13,7 @@ ADDED = {"PKG-INFO", "setup.cfg"}
 """By setuptools to a source archive."""
 
 
-def files(root: Path = ROOT) -> list[str]:
+def checkout_files(root: Path = ROOT) -> list[str]:
     """Return the paths of all files, in order, but those that .gitignore names."""
     if (root / ".git").exists():
         command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
@@ -27,11 +27,11 @@ def files(root: Path = ROOT) -> list[str]:
     return sorted(set(found) - ADDED)
 
 
-def copy(target: Path) -> None:
+def copy_checkout(target: Path) -> None:
     """Copy these files: setuptools leaves a build folder behind in the tree that it works in, and reuses a
     stale one.
     """
-    for path in files():
+    for path in checkout_files():
         (target / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / path, target / path)
 

@@ -21,7 +21,7 @@ from typing import Any
 from corruptset.generate.sources.source import Loaded, Sample, open_source
 
 START_S = 60.0
-NURSERY = """
+FORK_SERVER = """
 import json, os, signal, sys
 import distributed.cli.dask_scheduler, distributed.cli.dask_worker
 import corruptset.generate.build, corruptset.generate.work.dask_workers, corruptset.generate.sources.folder
@@ -43,7 +43,7 @@ for line in sys.stdin:
         os._exit(0)
     print(process, flush=True)
 """
-HIDDEN = """
+HIDDEN_MODULES = """
 import sys
 class Hidden:
     def find_spec(self, name, path=None, target=None):
@@ -73,7 +73,7 @@ class Cluster:
         self._numbers: dict[int, int] = {}
         path = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
         self._nursery = subprocess.Popen(
-            [sys.executable, "-c", NURSERY, begin],
+            [sys.executable, "-c", FORK_SERVER, begin],
             env={**os.environ, "PYTHONPATH": path, "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "6s"},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -101,7 +101,9 @@ class Cluster:
     def start_scheduler(self) -> None:
         """Start a scheduler; where there was one before, at its address."""
         port = self.address.rpartition(":")[2] or "0"
-        self.scheduler = self._fork("scheduler", HIDDEN, "--host", "127.0.0.1", "--port", port, "--no-dashboard")
+        self.scheduler = self._fork(
+            "scheduler", HIDDEN_MODULES, "--host", "127.0.0.1", "--port", port, "--no-dashboard"
+        )
         self.address = self._waited(self.scheduler, r"Scheduler at:\s+(tcp://\S+)")
 
     def add(self, before: str = "", *, name: str | None = None, wait: bool = True) -> int:
@@ -143,7 +145,7 @@ class Cluster:
         raise AssertionError(f"{pattern} not in {self.log(pid)}")
 
 
-class LedSource:
+class ScriptedSource:
     """A folder that does in other processes, when they load a sample, what a file says: a line a deed."""
 
     def __init__(self, folder: Path, script: Path) -> None:

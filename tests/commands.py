@@ -17,7 +17,9 @@ COMMAND = Path(sys.executable).with_name("corruptset")
 
 SERVER = """
 import json, os, sys
+import numpy as np
 import corruptset.cli.app, corruptset.generate.reproduction.verify, corruptset.generate.build
+corruptset.corrupt(np.zeros((8, 8, 3), np.uint8), "gaussian_noise", severity=1)
 for line in sys.stdin:
     call = json.loads(line)
     process = os.fork()
@@ -48,7 +50,7 @@ def exit_code(*words):
 
 
 @dataclass(frozen=True)
-class Done:
+class Result:
     """What a command did."""
 
     code: int
@@ -61,19 +63,19 @@ class Done:
         return json.loads(self.out)
 
 
-class Calls:
+class CommandRunner:
     """What tests say of a command that is called with its words."""
 
     folder = Path()
     """Where it runs, if nothing else is said."""
 
-    def ok(self, *words, **place):
+    def succeeds(self, *words, **place):
         """Run a command that works."""
         done = self(*words, **place)
         assert done.code == 0, (words, done.err)
         return done
 
-    def refused(self, said, *words, code=2, **place):
+    def fails(self, said, *words, code=2, **place):
         """Run a command that says a sentence, leaves with a code, and writes nothing where it runs."""
         folder = place.get("cwd", self.folder)
         before = set(folder.rglob("*"))
@@ -84,9 +86,9 @@ class Calls:
         return done
 
 
-class Server(Calls):
-    """Forks a process for each command. It has imported what commands import, so that a command takes a fraction of a
-    second.
+class CommandServer(CommandRunner):
+    """Forks a process for each command. It has imported modules and loaded a kernel, so that a command takes a fraction
+    of a second.
     """
 
     def __init__(self, folder):
@@ -107,7 +109,7 @@ class Server(Calls):
         call = {"argv": ["corruptset", *map(str, arguments)], "cwd": str(cwd or self.folder), **said}
         print(json.dumps(call), file=self._process.stdin, flush=True)
         code = int(self._process.stdout.readline())
-        done = Done(code, *(Path(path).read_text("utf-8") for path in said.values()))
+        done = Result(code, *(Path(path).read_text("utf-8") for path in said.values()))
         assert "Traceback" not in done.err, done.err
         assert "Warning" not in done.err, done.err
         return done

@@ -11,25 +11,25 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-import layouts
+import small_builds
 
 
 @pytest.fixture(scope="session")
-def shared(tmp_path_factory):
+def shared_data(tmp_path_factory):
     """Small image folders, recipes and builds, each written once: a test copies what it changes."""
-    return layouts.Shared(tmp_path_factory.mktemp("shared"))
+    return small_builds.SharedData(tmp_path_factory.mktemp("shared"))
 
 
 @pytest.fixture(scope="session")
-def crops(shared):
+def crops(shared_data):
     """An image folder of ten classes with two crops each."""
-    return shared.crops()
+    return shared_data.crops()
 
 
 @pytest.fixture(scope="session")
-def recipe(shared):
+def recipe(shared_data):
     """Two corruptions at five severities, clean, and a chain, as PNG."""
-    return shared.recipe()
+    return shared_data.recipe()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -39,6 +39,14 @@ def no_power_cuts():
     """
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_process_by_default():
+    """Use one process where a test requests no number of jobs, because starting workers takes a second or more."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
         yield
 
 

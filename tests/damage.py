@@ -16,7 +16,7 @@ from corruptset.manifests.records.digests import DIGEST_VERSION, sha256_file
 from corruptset.manifests.records.report import Problem
 from corruptset.manifests.verify.ladder import verify_directory
 
-Make = Callable[..., Path]
+MakeDataset = Callable[..., Path]
 
 PNG_IMAGE = "images/fog/3/1 a dog/Ünal 7.png"
 JPEG_IMAGE = "images/fog/3/1 a dog/Ünal 7.JPEG"
@@ -36,7 +36,7 @@ def flip(path: Path, at: float = 0.5) -> None:
     path.write_bytes(data)
 
 
-def found(root: Path, **options: Any) -> list[Problem]:
+def verify_problems(root: Path, **options: Any) -> list[Problem]:
     """Verify, and return the problems, which must be well formed."""
     report = verify_directory(root, **options)
     assert all(p.kind in KINDS for p in report.problems)
@@ -45,7 +45,7 @@ def found(root: Path, **options: Any) -> list[Problem]:
     return report.problems
 
 
-def paths(problems: list[Problem], kind: str | None = None) -> set[str]:
+def problem_paths(problems: list[Problem], kind: str | None = None) -> set[str]:
     """Return the paths of problems, of one kind or of all."""
     return {p.path for p in problems if kind in (None, p.kind)}
 
@@ -74,21 +74,21 @@ def edit_manifest(root: Path, change: Callable[[dict[str, Any]], Any], *, reseal
         (root / "SHA256SUMS").write_text("".join(f"{v[7:]}  {k}\n" for k, v in sorted(sums.items())), "utf-8")
 
 
-def outside(root: Path) -> Path:
+def write_outside_file(root: Path) -> Path:
     """Put a file beside the data set that nothing of it may lead to, and return it."""
     secret = root.parent / "secret.png"
     shutil.copyfile(root / PNG_IMAGE, secret)
     return secret
 
 
-def remake_shard(root: Path, change: Callable[[h5py.File], None], path: str = SHARD) -> None:
+def edit_shard(root: Path, change: Callable[[h5py.File], None], path: str = SHARD) -> None:
     """Edit a shard, and put every hash over its bytes right."""
     with h5py.File(root / path, "r+") as f:
         change(f)
     edit_manifest(root, lambda m: None, reseal=True)
 
 
-def replaced(name: str, **options: Any) -> Callable[[h5py.File], None]:
+def replace_column(name: str, **options: Any) -> Callable[[h5py.File], None]:
     def change(f: h5py.File) -> None:
         del f[name]
         if options:
@@ -107,7 +107,7 @@ def external_storage(f: h5py.File) -> None:
     f.create_dataset("images", shape=(2, 16, 20, 3), dtype=np.uint8, external=[("/etc/passwd", 0, h5py.h5f.UNLIMITED)])
 
 
-def virtual(f: h5py.File) -> None:
+def virtual_dataset(f: h5py.File) -> None:
     del f["images"]
     layout = h5py.VirtualLayout(shape=(2, 16, 20, 3), dtype=np.uint8)
     layout[:] = h5py.VirtualSource("../../clean-00000.h5", "images", shape=(2, 16, 20, 3))
@@ -119,14 +119,14 @@ def soft_link(f: h5py.File) -> None:
     f["images"] = h5py.SoftLink("/other")
 
 
-def assigned(name: str, value: Any) -> Callable[[h5py.File], None]:
+def assign_value(name: str, value: Any) -> Callable[[h5py.File], None]:
     def change(f: h5py.File) -> None:
         f[name][0] = value
 
     return change
 
 
-def redigest(root: Path) -> str:
+def update_digest(root: Path) -> str:
     """Put the digest that the records give into the manifest, as whoever passes a changed data set off as another
     would; return it.
     """

@@ -9,7 +9,7 @@ import json
 import numpy as np
 from PIL import Image
 
-from pictures import painted
+from example_images import synthetic_image
 
 SIZES = [(40, 30), (32, 48), (64, 33)]
 """(width, height) of the images of `write_coco`."""
@@ -27,27 +27,35 @@ clean = true
 corruptions = ["contrast", "elastic_transform"]
 severities = [1, 3]
 """
-ODD = ["a b/Straße (1).JPG", "a b/deep/er/x.jpeg", "x.jpg", "x.png", "x.jpeg", "Upper.PNG", "caf\u00e9/na\u00efve.jpg"]
+ODD_NAMES = [
+    "a b/Straße (1).JPG",
+    "a b/deep/er/x.jpeg",
+    "x.jpg",
+    "x.png",
+    "x.jpeg",
+    "Upper.PNG",
+    "caf\u00e9/na\u00efve.jpg",
+]
 """Names that are seen: blanks, brackets, capitals, Unicode, several suffixes of one stem."""
 BOXES = [[2, 3, 12, 10], [8, 6, 16, 18]]
 
 
-def picture(width, height, which=0):
+def example_image(width, height, which=0):
     """Return a picture of this size."""
-    return Image.fromarray(painted(height, width, which=which))
+    return Image.fromarray(synthetic_image(height, width, which=which))
 
 
-def save(image, path, form=None):
+def save_image(image, path, form=None):
     """Save a picture in a folder that may have to be made."""
     path.parent.mkdir(parents=True, exist_ok=True)
     image.save(path, form)
 
 
-def write_tree(root, names=ODD):
+def write_tree(root, names=ODD_NAMES):
     """Write a tree of images, each of a size of its own, in the format that its name says."""
     for number, name in enumerate(names):
         form = "PNG" if name.lower().endswith(".png") else "JPEG"
-        save(picture(24 + 3 * number, 40 - number, number), root / name, form)
+        save_image(example_image(24 + 3 * number, 40 - number, number), root / name, form)
     return root
 
 
@@ -55,12 +63,12 @@ def write_coco(root):
     """Write a set in COCO's layout: two kinds of annotations, those of another split, and one of its images."""
     images, annotations = [], []
     for number, (width, height) in enumerate(SIZES, 1):
-        save(picture(width, height, number), root / f"val2017/{number:012d}.jpg")
+        save_image(example_image(width, height, number), root / f"val2017/{number:012d}.jpg")
         images.append({"id": number, "file_name": f"{number:012d}.jpg", "width": width, "height": height})
         for n, box in enumerate(BOXES):
             ids = {"id": 10 * number + n, "image_id": number, "category_id": 1 + n}
             annotations.append({**ids, "bbox": box, "area": box[2] * box[3], "iscrowd": 0})
-    save(picture(20, 20), root / "train2017/999999999999.jpg")
+    save_image(example_image(20, 20), root / "train2017/999999999999.jpg")
     categories = [{"id": 1, "name": "cat"}, {"id": 2, "name": "cup"}]
     truth = {"images": images, "annotations": annotations, "categories": categories}
     (root / "annotations").mkdir()
@@ -73,9 +81,9 @@ def write_coco(root):
 def write_cityscapes(root):
     """Write a set in Cityscapes' layout: two towns, labels, instances, polygons."""
     for number, stem in enumerate(["frankfurt/frankfurt_000000_000294", "lindau/lindau_000001_000019"]):
-        save(picture(64, 32, number), root / f"leftImg8bit/val/{stem}_leftImg8bit.png")
+        save_image(example_image(64, 32, number), root / f"leftImg8bit/val/{stem}_leftImg8bit.png")
         labels = np.full((32, 64), 7 + number, np.uint8)
-        save(Image.fromarray(labels), root / f"gtFine/val/{stem}_gtFine_labelIds.png")
-        save(Image.fromarray(labels.astype(np.uint16) * 1000), root / f"gtFine/val/{stem}_gtFine_instanceIds.png")
+        save_image(Image.fromarray(labels), root / f"gtFine/val/{stem}_gtFine_labelIds.png")
+        save_image(Image.fromarray(labels.astype(np.uint16) * 1000), root / f"gtFine/val/{stem}_gtFine_instanceIds.png")
         (root / f"gtFine/val/{stem}_gtFine_polygons.json").write_text("{}")
     return root

@@ -51,7 +51,7 @@ def shell(line: str, folder: Path) -> str:
     return done.stdout
 
 
-def corruptset_runs(line: str) -> None:
+def run_corruptset(line: str) -> None:
     """Run a command of corruptset in this process: for tests of many, where Python's start would be most of the
     time.
     """
@@ -59,16 +59,16 @@ def corruptset_runs(line: str) -> None:
         raise AssertionError(f"{line} leaves with {code}")
 
 
-def typed(line: str, folder: Path) -> None:
+def run_line(line: str, folder: Path) -> None:
     """Run a line of the page in a folder: builds in one process and without a page, which loaders do not see."""
     if not line.startswith("corruptset "):
         shell(line, folder)
         return
     with contextlib.chdir(folder):
-        corruptset_runs(line + " --jobs 1 --no-page" * line.startswith("corruptset build "))
+        run_corruptset(line + " --jobs 1 --no-page" * line.startswith("corruptset build "))
 
 
-def run(text: str, **names: Any) -> dict[str, Any]:
+def run_snippet(text: str, **names: Any) -> dict[str, Any]:
     """Run a snippet, with names that stand before it, and return its names."""
     exec(text, names)
     return names

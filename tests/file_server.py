@@ -29,7 +29,7 @@ class Faults:
 
 
 @dataclass(frozen=True)
-class Asked:
+class Request:
     """A request."""
 
     name: str
@@ -50,7 +50,7 @@ class Handler(BaseHTTPRequestHandler):
         match = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
         first = int(match[1]) if match else 0
         with self.server.lock:
-            self.server.asked.append(Asked(name, first, self.headers.get("Authorization")))
+            self.server.asked.append(Request(name, first, self.headers.get("Authorization")))
             status = (faults.status.get(name) or [0]).pop(0)
             cut = (faults.cut.get(name) or [-1]).pop(0)
             contents = faults.content.get(name, [])

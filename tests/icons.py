@@ -7,7 +7,7 @@ STYLES = ("microsoft", "apple", "google", "samsung", "facebook", "emoji-one")
 SUBTYPES = ("shark", "whale", "rabbit_face", "victory_hand_type_3", "duck", "cat_face", "old_key")
 
 
-def fields(count=42, classes=3):
+def icon_fields(count=42, classes=3):
     """Return what the file's dictionary holds, as lists; every style has every class."""
     rng = np.random.default_rng(50)
     rows = range(count)
@@ -23,7 +23,7 @@ def fields(count=42, classes=3):
 def write_file(path, **changes):
     """Write Icons-50.npy, as numpy does; return its path."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    np.save(path, fields() | changes, allow_pickle=True)
+    np.save(path, icon_fields() | changes, allow_pickle=True)
     return path
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-LEAST = 1e-4
+MIN_P = 1e-4
 """What is drawn is fixed by its keys, so a p-value above this stays above it."""
 
 
@@ -17,7 +17,7 @@ def psnr(image: NDArray[np.uint8], out: NDArray[np.uint8]) -> float:
     return float(np.mean(10 * np.log10(255**2 / errors)))
 
 
-def check_near(
+def check_close(
     got: NDArray[Any], want: NDArray[Any], identical: float = 0.99, within: int = 1, what: object = ""
 ) -> None:
     """Assert that no level is off by more than `within`, and that a share of them is identical."""
@@ -26,7 +26,7 @@ def check_near(
     assert np.mean(away == 0) >= identical, (what, float(np.mean(away == 0)))
 
 
-def p_of_counts(observed: NDArray[np.int64], probabilities: NDArray[np.float64]) -> float:
+def chi_squared_p(observed: NDArray[np.int64], probabilities: NDArray[np.float64]) -> float:
     """Return the chi-squared p-value of counts, neighbouring bins pooled until each expects 25."""
     from scipy import stats
 
@@ -41,6 +41,6 @@ def p_of_counts(observed: NDArray[np.int64], probabilities: NDArray[np.float64])
     return float(stats.chi2.sf(((o - e) ** 2 / e).sum(), len(o) - 1))
 
 
-def p_uniform(found: NDArray[Any], count: int) -> float:
+def uniform_p(found: NDArray[Any], count: int) -> float:
     """Return the p-value of whole numbers that should be uniform on 0 .. count - 1."""
-    return p_of_counts(np.bincount(np.ravel(found), minlength=count), np.full(count, 1 / count))
+    return chi_squared_p(np.bincount(np.ravel(found), minlength=count), np.full(count, 1 / count))

@@ -28,17 +28,17 @@ OUTSIDE = [
     "C:/escaped",
     "a\\..\\escaped",
 ]
-ODD = [
+INVALID_NAMES = [
     f"{TOP}/images/clean/./x.png",
     f"{TOP}//x.png",
     f"{TOP}/images/clean/0_käfer/a\nb.png",
     f"{TOP}/\x1b[2J",
     f"{TOP}/" + "x" * 300,
 ]
-ODD += ["/".join([TOP, *["y" * 200] * 21])]
+INVALID_NAMES += ["/".join([TOP, *["y" * 200] * 21])]
 
 
-def packed(root, out, **options):
+def pack_dataset(root, out, **options):
     return pack(root, out, **{"by": "family", **options})
 
 
@@ -46,12 +46,12 @@ def archive_paths(bag):
     return [bag.path / a.path for a in bag.archives]
 
 
-def tree(root):
+def file_hashes(root):
     """Return path -> sha256 of every file below a directory."""
     return {p.relative_to(root).as_posix(): sha256_file(p) for p in sorted(root.rglob("*")) if p.is_file()}
 
 
-def killed(call, do, *given, **options):
+def run_and_kill(call, do, *given, **options):
     """Call something in a process that kills itself when it tells its progress for the `call`-th time; return how the
     process ended.
     """
@@ -69,12 +69,12 @@ def killed(call, do, *given, **options):
     return process.exitcode
 
 
-def usage_of(free):
+def disk_usage_with(free):
     """Return what `shutil.disk_usage` is on a disk with so many free bytes."""
     return lambda path: type("Usage", (), {"free": free, "total": 1 << 40})()
 
 
-def members_of(archive):
+def read_tar(archive):
     """Return the members of an archive, in order."""
     with tarfile.open(archive) as t:
         return [(m.name, t.extractfile(m).read()) for m in t.getmembers()]
@@ -92,7 +92,7 @@ def write_archive(path, members):
     return path
 
 
-def header(name, **fields):
+def tar_header(name, **fields):
     """Return the header of a member that is no plain file, or lies."""
     info = tarfile.TarInfo(name)
     for field, value in {"linkname": "/etc/passwd", **fields}.items():
@@ -100,7 +100,7 @@ def header(name, **fields):
     return info
 
 
-def refused(archive, tmp_path, match):
+def check_unpack_fails(archive, tmp_path, match):
     """Unpack into a folder of its own; whatever is left must be below the data set's folder, which is no data set."""
     before = {p for p in tmp_path.rglob("*") if p.is_file()}
     with pytest.raises(CorruptsetError, match=match):

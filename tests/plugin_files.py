@@ -28,12 +28,12 @@ CACHES = (
 )
 
 
-def template() -> str:
+def documented_module() -> str:
     """Return the module that docs/plugins.md tells the reader to write."""
     return re.findall(r"^```python\n(.*?)^```", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)[0]
 
 
-def function(name: str, body: str, declared: str = "", signature: str = "images, keys") -> str:
+def function_source(name: str, body: str, declared: str = "", signature: str = "images, keys") -> str:
     """Return a registered function."""
     return f"@corruption(revision=1, reference='x', parameters=(){declared})\ndef {name}({signature}):\n    {body}\n"
 
@@ -49,7 +49,7 @@ def write_installed(folder: Path, name: str, entry_points: str) -> None:
 
 def write_blinds(folder: Path, *, tables: bool = True) -> Path:
     """Write the page's module, with a table of five severities."""
-    text = template()
+    text = documented_module()
     if tables:
         text = text.replace("    revision=1,", '    revision=1, tables="blinds_tables",')
         rows = "".join(f'[[blinds]]\nseverity = {s}\ndepth = {s / 6}\nsource = "own"\n' for s in range(1, 6))

@@ -11,7 +11,7 @@ import numpy as np
 Arrays = Mapping[str, np.ndarray]
 
 
-def logits_of(images, classes, *, seed=0):
+def random_logits(images, classes, *, seed=0):
     """Return logits (images, classes) with ties, zeros and negative rows."""
     rng = np.random.default_rng(seed)
     logits = (rng.standard_normal((images, classes)) * 3).astype(np.float32)
@@ -22,7 +22,7 @@ def logits_of(images, classes, *, seed=0):
     return logits
 
 
-def kinds(logits, labels):
+def all_kinds(logits, labels):
     """Return the same predictions in all four kinds."""
     powers = np.exp(logits.astype(np.float64) - logits.max(axis=1, keepdims=True).astype(np.float64))
     probs = powers / powers.sum(axis=1, keepdims=True)
@@ -35,7 +35,7 @@ def kinds(logits, labels):
     }
 
 
-def plain_outcome(kind, arrays, row, label):
+def reference_outcome(kind, arrays, row, label):
     """Return what one image's predictions come down to, class by class."""
     if kind == "rank":
         rank = int(arrays["rank_true"][row])
@@ -53,9 +53,9 @@ def plain_outcome(kind, arrays, row, label):
     return {"correct": order[0] == label, "top5": label in order[:5], "predicted": order[0], **known}
 
 
-def check(outcome, kind, arrays, labels):
+def check_outcome(outcome, kind, arrays, labels):
     """Hold the outcome of a set to the plain loop's; rows stand in the data set's order."""
-    rows = [plain_outcome(kind, arrays, row, label) for row, label in enumerate(labels.tolist())]
+    rows = [reference_outcome(kind, arrays, row, label) for row, label in enumerate(labels.tolist())]
     for field, values in vars(outcome).items():
         wanted = [row[field] for row in rows]
         if values is None:
@@ -73,7 +73,7 @@ def write_folder(folder, sets, *, compressed=False):
     return folder
 
 
-def joined(sets):
+def concatenate_sets(sets):
     """Return the rows of all sets one behind the other, with a column set_id."""
     rows = {name: len(next(iter(arrays.values()))) for name, arrays in sets.items()}
     first = next(iter(sets.values()))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 import io
 
-import made_scores
+import example_scores
 import numpy as np
 from html_tree import read_html
 from PIL import Image
-from unbuilt import made_up
+from record_datasets import random_predictions
 
 import corruptset
 
@@ -26,25 +26,27 @@ corruptions = ["brightness"]
 """
 
 
-def build(shared, name="results", more=SETS, **options):
+def results_dataset(shared_data, name="results", more=SETS, **options):
     """Return a small data set: clean, two degradations, one corruption; 20 images."""
     return corruptset.open(
-        shared.build(recipe={"name": name, "more": more, "calibration": "imagenet"}, storage="hdf5", **options)
+        shared_data.build(recipe={"name": name, "more": more, "calibration": "imagenet"}, storage="hdf5", **options)
     )
 
 
-def full(data, *names):
+def full_scores(data, *names):
     """Return made-up scores with everything, as if they were of this data set."""
-    return made_scores.valid(*(made_scores.full(n, name) | {"digest": data.digest} for n, name in enumerate(names)))
+    return example_scores.validated(
+        *(example_scores.full_scores(n, name) | {"digest": data.digest} for n, name in enumerate(names))
+    )
 
 
-def scored(data, *names, **options):
+def random_scores(data, *names, **options):
     """Return made-up predictions of some models, and their scores."""
-    predictions = [made_up(data, seed, name, **options) for seed, name in enumerate(names)]
+    predictions = [random_predictions(data, seed, name, **options) for seed, name in enumerate(names)]
     return [corruptset.score(data, one) for one in predictions], predictions
 
 
-def reported(data, scores, out, **options):
+def report_page(data, scores, out, **options):
     """Make a page of results and read it."""
     return read_html(corruptset.report(data, scores, out, **options).file)
 
@@ -65,7 +67,7 @@ def section(page, name):
     return page.one("section", id=name)
 
 
-def pictures(page):
+def figure_images(page):
     """Return the pixels that each figure of a page shows, by the figure's id."""
     stored = {}
     for symbol in page.all("symbol"):

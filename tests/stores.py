@@ -130,7 +130,7 @@ def s3():
             fsspec.get_filesystem_class("s3").clear_instance_cache()
 
 
-def bucket(name):
+def create_bucket(name):
     """Make a bucket; return its file system, to look with."""
     import s3fs
 

@@ -47,7 +47,7 @@ class Linear:
         return np.array([self.weights @ error / 255 for error in errors], np.float32).reshape(images.shape)
 
 
-linear = functools.cache(Linear)
+linear_model = functools.cache(Linear)
 
 
 def labels_of(images: NDArray[np.uint8]) -> NDArray[np.int64]:
@@ -55,20 +55,20 @@ def labels_of(images: NDArray[np.uint8]) -> NDArray[np.int64]:
     return images.sum(axis=(1, 2, 3), dtype=np.int64) % CLASSES
 
 
-def needed(name: str, image: NDArray[np.uint8]) -> dict[str, Any]:
+def model_arguments(name: str, image: NDArray[np.uint8]) -> dict[str, Any]:
     """Return what `corrupt` must be given beside the parameters of a corruption, for an image or a batch: nothing, for
     most.
     """
     batch = image if image.ndim == 4 else image.reshape(1, *image.shape[:2], -1)
-    given = needed_resources(name, batch)
+    given = model_resources(name, batch)
     return given if image.ndim == 4 or not given else {**given, "labels": None, "label": int(given["labels"][0])}
 
 
-def needed_resources(name: str, images: NDArray[np.uint8]) -> dict[str, Any]:
+def model_resources(name: str, images: NDArray[np.uint8]) -> dict[str, Any]:
     """Return the resources that `apply_stage` must be given for a batch: none, for most corruptions."""
     if not get_corruption(name).needs_model:
         return {}
-    return {"surrogate": linear(*images.shape[1:]), "labels": labels_of(images)}
+    return {"surrogate": linear_model(*images.shape[1:]), "labels": labels_of(images)}
 
 
 @functools.cache
@@ -122,7 +122,7 @@ def seeded(make: Any, seed: int = 3) -> torch.nn.Module:
 
 
 @functools.cache
-def smooth(height: int, width: int, channels: int = 3) -> Path:
+def smooth_network_file(height: int, width: int, channels: int = 3) -> Path:
     """Return the model file of a network with random weights, for images of a size; its gradient is 0 nowhere."""
     from small_nets import Smooth
 
@@ -151,7 +151,7 @@ class Digits:
 
 
 @functools.cache
-def digits() -> Digits:
+def digits_model() -> Digits:
     """Train two convolutions (16, 32) and a layer of 64 on three quarters of the digits, in about two seconds."""
     import torch
     from sklearn.datasets import load_digits

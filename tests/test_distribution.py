@@ -41,7 +41,7 @@ def test_the_oldest_releases_that_are_tried_are_those_that_are_allowed():
 
 def test_the_source_archive_is_told_of_every_folder():
     told = set(re.findall(r"^graft (\S+)$", (ROOT / "MANIFEST.in").read_text("utf-8"), re.MULTILINE))
-    assert told == {path.partition("/")[0] for path in checkout.files() if "/" in path}
+    assert told == {path.partition("/")[0] for path in checkout.checkout_files() if "/" in path}
 
 
 def test_workflows_run_what_stands_here():
@@ -102,8 +102,8 @@ def python(archives, tmp_path_factory):
 
 @pytest.mark.ci
 def test_the_source_archive_has_every_file(unpacked):
-    assert checkout.files(unpacked) == checkout.files()
-    for path in checkout.files():
+    assert checkout.checkout_files(unpacked) == checkout.checkout_files()
+    for path in checkout.checkout_files():
         assert (unpacked / path).read_bytes() == (ROOT / path).read_bytes()
 
 
@@ -111,7 +111,7 @@ def test_the_source_archive_has_every_file(unpacked):
 def test_the_wheel_has_every_file_of_the_rooms_and_no_other_and_the_index_takes_it(archives):
     homes = {f"{folder}/": f"{package.replace('.', '/')}/" for package, folder in ROOMS.items()}
     expected = set()
-    for path in checkout.files():
+    for path in checkout.checkout_files():
         inside = [room for room in homes if path.startswith(room)]
         expected |= {f"{homes[room]}{path.removeprefix(room)}" for room in sorted(inside, key=len)[-1:]}
     with zipfile.ZipFile(archives[1]) as wheel:

@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from ...canonical import canonical
-from ...error_lines import mistake_lines
-from ...errors import ModelError, RecipeError, mistakes
+from ...error_lines import error_lines
+from ...errors import ModelError, RecipeError, problems_message
 from ...files import parse_toml, read_text, reason
 
 WEIGHT_SUFFIXES = (".safetensors", ".pt", ".pth")
@@ -145,7 +145,7 @@ def read_model_file(path: Path) -> ModelFile:
     except RecipeError as e:
         raise ModelError(str(e)) from None
     except ValidationError as e:
-        raise ModelError(mistakes(where, mistake_lines(e))) from None
+        raise ModelError(problems_message(where, error_lines(e))) from None
 
 
 def class_folders(path: Path) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import CorruptsetError, ModelError, install_extra
-from ...foreign import Foreign, cause_of, said
+from ...foreign import ForeignCode, cause_of, error_text
 from ..keys import Wholes
 from .model_file import ModelFile
 
@@ -154,13 +154,13 @@ class TorchModel:
 def _reported(failure: str) -> Iterator[None]:
     """Run foreign code, of which any error, and any attempt to end the process, becomes a `ModelError`."""
     try:
-        with Foreign():
+        with ForeignCode():
             yield
     except (CorruptsetError, MemoryError):
         raise
     except Exception as e:
         cause = cause_of(e)
-        says = textwrap.shorten(said(cause), MAX_SHOWN).rstrip(".")
+        says = textwrap.shorten(error_text(cause), MAX_SHOWN).rstrip(".")
         raise ModelError(f"{failure}: {type(cause).__name__}: {says}.") from e
 
 

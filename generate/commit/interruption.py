@@ -36,7 +36,7 @@ def resumable(out: Path) -> Iterator[BuildPlace]:
         e, where = cause_of(error), str(place.directory)
         if isinstance(e, KeyboardInterrupt):
             raise Interrupted(
-                f"Interrupted. What was committed in {where} is kept. Run the same command again to resume."
+                f"Interrupted. Finished parts in {where} are kept. Run the same command again to resume."
             ) from None
         if isinstance(e, CorruptsetError):
             raise e from None
@@ -48,7 +48,7 @@ def resumable(out: Path) -> Iterator[BuildPlace]:
             ) from e
         if isinstance(e, MemoryError):
             raise MachineError(
-                f"The machine ran out of memory. What was committed in {where} is kept. Run the same command with "
+                f"The machine ran out of memory. Finished parts in {where} are kept. Run the same command with "
                 "fewer --jobs to resume."
             ) from None
         raise

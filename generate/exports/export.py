@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from ...arguments import set_patterns
-from ...error_lines import mistake_lines
+from ...error_lines import error_lines
 from ...errors import BuildError, ParameterError, listed
 from ...manifests.disk.atomic import write_large
 from ...manifests.disk.remote import local_folder
@@ -18,7 +18,7 @@ from ...manifests.reader import Dataset
 from ...manifests.records.report import Progress
 from ...progress import progress_function, shows_progress
 from ..pixels.preprocessing import parse_preprocessing
-from ..recipes.choice import matching_sets
+from ..recipes.choice import match_sets
 from .class_folders import read_list
 from .contents import ExportContents, ExportOptions, placed, unexpected
 from .export_record import EXPORT_RECORD, ExportRecord, ExportSetRecord
@@ -150,7 +150,7 @@ def _options(
     try:
         return ExportOptions.model_validate(given)
     except ValidationError as e:
-        lines = mistake_lines(e)
+        lines = error_lines(e)
         raise ParameterError(f"The options of the export cannot be used:\n{listed(lines)}") from None
 
 
@@ -158,7 +158,7 @@ def _chosen_sets(layout: Layout, data: Dataset, sets: Sequence[str] | None, opti
     """Return the chosen sets, without the clean images if the layout has no place for them."""
     contents = ExportContents.of(data.manifest, data.samples)
     patterns = [] if sets is None else set_patterns(sets)
-    refs, problems = matching_sets(contents.sets, patterns or ["*"])
+    refs, problems = match_sets(contents.sets, patterns or ["*"])
     if problems:
         raise BuildError(f"--sets of this dataset:\n{listed(problems)}")
     named = [*patterns, *(name for names in options.severities.values() for name in names)]

@@ -10,8 +10,8 @@ from typing import Annotated
 
 from pydantic import Field, ValidationError
 
-from ...error_lines import mistake_lines
-from ...errors import BuildError, RecipeError, first_few, mistakes, suggest
+from ...error_lines import error_lines
+from ...errors import BuildError, RecipeError, first_few, problems_message, suggest
 from ...files import parse_toml, read_text, reason
 from ...manifests.records.fields import LONGEST_NAME
 from ..recipes.file_models import RecipeTable
@@ -49,7 +49,7 @@ def read_severities(path: str | Path) -> dict[str, tuple[str, ...]]:
     except OSError as e:
         raise BuildError(f"{where} cannot be read: {reason(e)}. Expected a TOML file.") from e
     except ValidationError as e:
-        raise BuildError(mistakes(where, mistake_lines(e))) from None
+        raise BuildError(problems_message(where, error_lines(e))) from None
     except RecipeError as e:
         raise BuildError(str(e)) from None
 

@@ -20,11 +20,11 @@ from ..sinks.containers import Sink, make_sinks
 from ..sources.check import Checked, SizeCheck
 from ..sources.source import Note, Sample, Source
 from .builds import CheckedBuild, plugin_records, sample_rows, size_check
-from .final_samples import refuse_overlap, refuse_unusable
 from .job import CheckedSample
 from .options import BuildOptions
-from .regions import RegionSamples, RegionStore
-from .source_fit import moving, refuse_other_source
+from .region_storage import RegionSamples, RegionStore
+from .sample_checks import refuse_overlap, refuse_unusable
+from .source_fit import moving_corruptions, refuse_source
 from .tree import SetMaker
 
 
@@ -37,11 +37,11 @@ class PlannedSets:
     sets: tuple[SetSpec, ...]
     """All sets that can be built, in the order of the recipe."""
     chosen: tuple[SetSpec, ...]
-    """The sets that are asked for."""
+    """The requested sets."""
 
     @property
     def recipe(self) -> Recipe:
-        """The recipe as its file has it."""
+        """The recipe as written in its file."""
         return self.resolved.recipe
 
 
@@ -58,16 +58,16 @@ class PlannedSamples:
 
 @dataclass(frozen=True)
 class PlannedPixels:
-    """What the pixels of a build follow from."""
+    """Everything that determines the pixels of a build, except the sets and the samples."""
 
     preprocessing: Preprocessing
     regions: RegionStore | None
-    """The regions of images that a recipe asks for."""
+    """The regions of images, or None if the recipe has no regions."""
     maker: SetMaker
     probed: Checked
-    """A few images that were looked at. There are none if all clean images have one size."""
+    """The check of a few images. It is empty if all clean images have the same size, which is then known."""
     sizes: tuple[tuple[int, int], ...]
-    """(width, height) of clean images of those that were looked at; of all, if there is one size."""
+    """(width, height) of the clean images that were checked, or the one size of all clean images."""
 
     @property
     def image_size(self) -> tuple[int, int]:
@@ -76,7 +76,7 @@ class PlannedPixels:
 
     @property
     def cut_regions(self) -> RegionStore | None:
-        """The regions that are stored as images, which are then the samples."""
+        """The regions if they are stored as images and are therefore the samples, or None."""
         return self.regions if self.regions is not None and self.regions.store == "images" else None
 
 
@@ -90,7 +90,7 @@ class PlannedStorage:
 
 @dataclass(frozen=True)
 class BuildPlan:
-    """A recipe applied to a source: everything that is known of a build before its source is checked."""
+    """A recipe applied to a source: everything that is known about a build before its source is checked."""
 
     sets: PlannedSets
     samples: PlannedSamples
@@ -98,7 +98,7 @@ class BuildPlan:
     storage: PlannedStorage
     options: BuildOptions
     notes: tuple[str, ...]
-    """What a user should know of the build."""
+    """Notes for users about the build."""
 
     @property
     def source(self) -> Source:
@@ -107,12 +107,12 @@ class BuildPlan:
 
     @property
     def selected(self) -> tuple[Sample, ...]:
-        """The samples of the source that are to be checked."""
+        """The selected samples of the source, which are checked before the build."""
         return self.samples.selected
 
     @cached_property
-    def asked(self) -> tuple[str, ...]:
-        """The ids of the sets that are asked for."""
+    def requested(self) -> tuple[str, ...]:
+        """The ids of the requested sets."""
         return tuple(s.id for s in self.sets.chosen)
 
     @property
@@ -153,40 +153,45 @@ class BuildPlan:
         return max(sink.held_bytes(self.pixels.image_size) for sink in self.sinks)
 
     def metrics_images(self, count: int) -> int:
-        """Return the number of images, of `count` samples, that metrics are measured on."""
+        """Return the number of images that metrics are measured on, if the build has `count` samples."""
         wanted = DEFAULT_IMAGES if self.options.metrics is None else self.options.metrics
         return count if wanted == "all" else min(wanted, count)
 
     def checked(self, found: Checked) -> CheckedBuild:
-        """Return the build of the images that were checked.
+        """Return the build of the checked images.
 
         Raises
         ------
         SourceError, BuildError, PluginError, ModelError
-            It cannot be built from these images. Nothing was written.
+            The recipe cannot be built from these images. Nothing was written.
         """
-        excluded, unexpected = self.accepted(found)
+        excluded, unexpected = self.accept(found)
         images = tuple(CheckedSample(*entry) for entry in found.good)
         refuse_overlap(images, self.options.disjoint_from)
         build = self.build_of(images, excluded=excluded, unexpected=unexpected, notes=found.orientation_notes)
         refuse_unusable(build)
         return build
 
-    def accepted(self, found: Checked, *, few: bool = False) -> tuple[list[Note], list[str]]:
-        """Return the files that are left out, with reasons, and what the recipe did not expect of the others.
+    def accept(self, found: Checked, *, is_sample: bool = False) -> tuple[list[Note], list[str]]:
+        """Return the excluded files, with reasons, and the differences from what the recipe expects.
 
         Parameters
         ----------
         found : Checked
-            What a check found.
-        few : bool
-            Whether only a few images were checked. Bad ones among them are then no reason to refuse.
+            The result of the check of the source.
+        is_sample : bool
+            True if only a few images were checked. Unusable images among them are then not an error.
+
+        Raises
+        ------
+        SourceError
+            Images cannot be used, or the recipe expects other images.
         """
         recipe, source = self.sets.recipe, self.source
-        if not found.good or not (few or self.options.skip_bad):
+        if not found.good or not (is_sample or self.options.skip_bad):
             found.raise_for_bad(source.notes)
         if not self.options.any_shape:
-            refuse_other_source(recipe, found, source=source, all_seen=True)
+            refuse_source(recipe, found, source=source, complete=True)
         named = [(s.id, (w, h, c)) for s, _, w, h, c in found.good]
         unexpected = [] if recipe.expects is None else recipe.expects.problems(named)
         return sorted([*source.notes, *found.bad]), unexpected
@@ -199,7 +204,7 @@ class BuildPlan:
         unexpected: Sequence[str] = (),
         notes: Sequence[str] = (),
     ) -> CheckedBuild:
-        """Return the build of images, or of their regions, without any check."""
+        """Return the build of the given images, or of their regions, without further checks."""
         pixels = self.pixels
         source, samples, cut = self.source, images, pixels.cut_regions
         if cut is not None:
@@ -211,7 +216,7 @@ class BuildPlan:
             source=source,
             samples=samples,
             sets=self.sets.sets,
-            asked=self.asked,
+            requested=self.requested,
             preprocessing=pixels.preprocessing,
             encoding=self.storage.encoding,
             maker=pixels.maker,
@@ -227,8 +232,8 @@ class BuildPlan:
         recipe, pixels, options = self.sets.recipe, self.pixels, self.options
         preprocessing = pixels.preprocessing.as_json()
         resolved = {**self.sets.resolved.record, "preprocessing": preprocessing}
-        if not self.source.classes:  # images keep their names for annotations, which may locate content
-            resolved["moves_content"] = moving(self.sets.sets)
+        if not self.source.classes:  # images of such a source may have annotations with positions
+            resolved["moves_content"] = moving_corruptions(self.sets.sets)
         if pixels.regions is not None:
             resolved["regions"] = pixels.regions.record
         if unexpected:

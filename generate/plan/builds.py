@@ -1,4 +1,4 @@
-"""A build whose source is checked, and what is known of a build before that."""
+"""The build after its source is checked (`CheckedBuild`), and its interface before that (`UncheckedBuild`)."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from ..recipes.region_table import RegionTable
 from ..recipes.set_spec import SetSpec
 from ..regions.block_draws import region_rows
 from ..sinks.containers import Sink, make_sinks
-from ..sinks.sink import Run
+from ..sinks.sink import Chunk
 from ..sources.check import Checked, SizeCheck
 from ..sources.source import Sample, Source
 from .job import CheckedSample, Job, Origin, load_clean
-from .parts import groups, runs
-from .regions import RegionStore
+from .parts import chunks, groups
+from .region_storage import RegionStore
 from .tree import SetMaker, walk_order
 
 
 class UncheckedBuild(Protocol):
-    """A build before the images of its source are checked: of a recipe (`BuildPlan`) or of a manifest."""
+    """A build before the images of its source are checked, either from a recipe (`BuildPlan`) or from a manifest."""
 
     @property
     def folder(self) -> str:
@@ -49,11 +49,11 @@ class UncheckedBuild(Protocol):
 
     @property
     def selected(self) -> Sequence[Sample]:
-        """The samples of the source that are to be checked."""
+        """The selected samples of the source, which are checked before the build."""
 
     @property
-    def asked(self) -> tuple[str, ...]:
-        """The ids of the sets that are asked for."""
+    def requested(self) -> tuple[str, ...]:
+        """The ids of the requested sets."""
 
     @property
     def workers(self) -> int:
@@ -72,44 +72,44 @@ class UncheckedBuild(Protocol):
         """The header of the build, as if the source had no samples."""
 
     def checked(self, found: Checked) -> CheckedBuild:
-        """Return the build of the images that were checked, or raise if it cannot be built from them."""
+        """Return the build of the checked images, or raise if it cannot be built from them."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CheckedBuild:
-    """A build whose source is checked: its header, its samples, and what makes and stores its images."""
+    """A build whose source is checked: its header, its samples, and the means to make and store its images."""
 
     header: Header
-    """What the build is. Textures, surrogates and plugins are those of a choice of sets (`header_of`)."""
+    """The header without textures, surrogates and plugins, which `header_of` adds for given sets."""
     source: Source
     """The source that the samples are loaded from."""
     samples: Sequence[CheckedSample]
     sets: tuple[SetSpec, ...]
     """All sets that can be built, in the order of the recipe."""
-    asked: tuple[str, ...]
-    """The ids of the sets that are asked for."""
+    requested: tuple[str, ...]
+    """The ids of the requested sets."""
     preprocessing: Preprocessing
     encoding: Encoding
     maker: SetMaker
     plugins: Sequence[PluginRecord]
     """The plugins of all sets of the recipe, so that sets can be added later."""
     image_size: tuple[int, int]
-    """(width, height) of a clean image: the mean of a few, if they differ."""
+    """(width, height) of a clean image, or the mean of a few images if their sizes differ."""
     workers: int
     stored_table: RegionTable | None = None
     """The regions that regions.jsonl lists, if they are not stored as images."""
     notes: tuple[str, ...] = ()
-    """What a user should know of the build."""
+    """Notes for users about the build."""
     page: bool = True
-    """Whether index.html is written."""
+    """True if index.html is written."""
 
     @cached_property
     def by_id(self) -> Mapping[str, SetSpec]:
-        """Every set by its id."""
+        """Set id -> set, for all sets."""
         return {s.id: s for s in self.sets}
 
     def chosen(self, ids: Iterable[str]) -> list[SetSpec]:
-        """Return sets in the order of the recipe."""
+        """Return the sets with the given ids, in the order of the recipe."""
         wanted = set(ids)
         return [s for s in self.sets if s.id in wanted]
 
@@ -118,7 +118,7 @@ class CheckedBuild:
         return self.encoding if self.header.classes else encoding_of(sample.path or "", self.encoding)
 
     @cached_property
-    def made_of(self) -> list[tuple[str, int | None, str]]:
+    def source_rows(self) -> list[tuple[str, int | None, str]]:
         """(id, label, sha256) of every sample."""
         return sample_rows(self.samples)
 
@@ -128,9 +128,9 @@ class CheckedBuild:
         return sorted({self.preprocessing.size(c.width, c.height)[::-1] for c in self.samples})
 
     @cached_property
-    def runs(self) -> list[Run]:
-        """The runs of consecutive samples that parts and shards are made of."""
-        return runs(len(self.samples), max(h * w for h, w in self.shapes) * 3)
+    def chunks(self) -> list[Chunk]:
+        """The chunks of consecutive samples that parts and shards consist of."""
+        return chunks(len(self.samples), max(h * w for h, w in self.shapes) * 3)
 
     @cached_property
     def region_rows(self) -> bytes | None:
@@ -160,33 +160,33 @@ class CheckedBuild:
         """The estimated bytes of one image in memory until its part is written."""
         return max(sink.held_bytes(self.image_size) for sink in self.sinks)
 
-    def groups(self, sets: Sequence[str], all_runs: Sequence[Run]) -> list[tuple[str, ...]]:
-        """Return sets in groups whose images of one run fit into memory together."""
-        return groups_of(self.maker, self.chosen(sets), all_runs, self.held_bytes)
+    def groups(self, sets: Sequence[str], all_chunks: Sequence[Chunk]) -> list[tuple[str, ...]]:
+        """Divide sets into groups whose images of one chunk fit into memory together."""
+        return groups_of(self.maker, self.chosen(sets), all_chunks, self.held_bytes)
 
     @property
-    def own_textures(self) -> TextureSet | None:
-        """The user's frost textures."""
+    def textures(self) -> TextureSet | None:
+        """The user's frost textures, or None."""
         return self.maker.resources.get("textures")
 
     @property
     def surrogate(self) -> Surrogate | None:
-        """The model whose gradients sets follow."""
+        """The model whose gradients some sets follow, or None."""
         return self.maker.resources.get("surrogate")
 
     def header_of(self, sets: Iterable[str]) -> Header:
-        """Return the header with the textures, surrogates and plugins that the pixels of some sets depend on.
+        """Return the header with the textures, surrogates and plugins that the pixels of the given sets depend on.
 
         Raises
         ------
         BuildError
-            Sets that were built before follow a model, and none is given now.
+            Existing sets follow the gradients of a model, but no model was given.
         """
         fields = {field for i in sets for field in self.by_id[i].resource_fields}
         textures: list[TextureRecord] = []
         if "textures" in fields:
             texture_sets = (
-                [default_textures(h, w) for h, w in self.shapes] if self.own_textures is None else [self.own_textures]
+                [default_textures(h, w) for h, w in self.shapes] if self.textures is None else [self.textures]
             )
             records = dict.fromkeys(record for one in texture_sets for record in one.records())
             textures = [TextureRecord(name=name, sha256=sha256) for name, sha256 in records]
@@ -194,15 +194,15 @@ class CheckedBuild:
         if "surrogates" in fields:
             if self.surrogate is None:
                 raise BuildError(
-                    f"Sets of {self.header.folder} that are there follow the gradients of a model, and the contact "
-                    "sheet shows them again: name its file with --surrogate to add to them."
+                    f"Existing sets of {self.header.folder} follow the gradients of a model, which is needed to show "
+                    "them on the contact sheet. Give the file of the model with --surrogate to add more sets."
                 )
             surrogates = [self.surrogate.record()]
         plugins = list(self.plugins) if "plugins" in fields else []
         return self.header.model_copy(update={"textures": textures, "surrogates": surrogates, "plugins": plugins})
 
     def job(self, directory: Path, sets: Sequence[str]) -> Job:
-        """Return what workers need to know to make sets."""
+        """Return the job of the workers that make the given sets."""
         ids, images = [c.sample.id for c in self.samples], self.header.metrics_images
         header = self.header_of(sets)
         return Job(
@@ -226,28 +226,28 @@ class CheckedBuild:
         return load_clean(self.source, self.samples[index], self.preprocessing)
 
     def with_samples(self, samples: Sequence[CheckedSample]) -> CheckedBuild:
-        """Return the build of other samples."""
+        """Return the build with different samples."""
         digest = source_digest(sample_rows(samples))
         source = self.header.source.model_copy(update={"digest": digest})
         return replace(self, samples=samples, header=self.header.model_copy(update={"source": source}))
 
 
 def sample_rows(samples: Iterable[CheckedSample]) -> list[tuple[str, int | None, str]]:
-    """Return (id, label, sha256) of samples, which the digest of a source covers."""
+    """Return (id, label, sha256) of samples, from which the digest of a source is computed."""
     return [(c.sample.id, c.sample.label, c.sha256) for c in samples]
 
 
 def groups_of(
-    maker: SetMaker, sets: Iterable[SetSpec], all_runs: Sequence[Run], held_bytes: int
+    maker: SetMaker, sets: Iterable[SetSpec], all_chunks: Sequence[Chunk], held_bytes: int
 ) -> list[tuple[str, ...]]:
-    """Return sets in groups whose images of one run, of `held_bytes` each, fit into memory together."""
+    """Divide sets into groups whose images of one chunk, of `held_bytes` each, fit into memory together."""
     order: list[str] = []
     branches: set[int] = set()
     for branch in maker.tree(sets).branches():
         branches.add(len(order))
         order += list(walk_order(branch))
-    length = max(r.count for r in all_runs)
-    return groups(order, run_count=len(all_runs), run_length=length, stored_bytes=held_bytes, branches=branches)
+    length = max(r.count for r in all_chunks)
+    return groups(order, chunk_count=len(all_chunks), chunk_length=length, stored_bytes=held_bytes, branches=branches)
 
 
 def size_check(preprocessing: Preprocessing, regions: RegionStore | None) -> SizeCheck:

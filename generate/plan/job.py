@@ -1,4 +1,4 @@
-"""What the workers of a build get: checked samples, which they load, and the job."""
+"""The job that the workers of a build receive, and the checked samples that they load."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from .tree import SetMaker
 
 
 class Origin(NamedTuple):
-    """Which build a part belongs to."""
+    """The identity of the build that a part belongs to."""
 
     build: str
-    """The hash of the header, except its fields of resources."""
+    """The hash of the header without the fields of resources."""
     resources: Mapping[str, str]
-    """Field of the header (`RESOURCE_FIELDS`) -> its hash, which counts for parts whose pixels depend on it."""
+    """Field of the header (`RESOURCE_FIELDS`) -> its hash. It is compared only for parts whose pixels depend on it."""
 
     @classmethod
     def of(cls, header: Header) -> Origin:
@@ -39,14 +39,14 @@ class Origin(NamedTuple):
 
 @dataclass(frozen=True)
 class CheckedSample:
-    """A sample that a build is made of, as the check saw it."""
+    """A sample of a build, with the properties that the check of the source recorded."""
 
     sample: Sample
     sha256: str
     width: int
     height: int
     channels: int = 0
-    """1 (grey) or 3; 0 where it was not looked at again."""
+    """1 (grey) or 3 (RGB), or 0 if it is not known because the sample was read from a manifest."""
 
 
 def load_clean(source: Source, chosen: CheckedSample, preprocessing: Preprocessing) -> NDArray[np.uint8]:
@@ -55,31 +55,32 @@ def load_clean(source: Source, chosen: CheckedSample, preprocessing: Preprocessi
     Raises
     ------
     SourceError
-        It cannot be read any more, or its bytes are not those that were checked.
+        The sample cannot be read any more, or its bytes have changed since the check.
     """
     name = chosen.sample.path or chosen.sample.id
     try:
         loaded = source.load(chosen.sample)
     except BadSample as e:
         raise SourceError(
-            f"{name} was readable when the source was checked, and is no longer: {e}. Mend it and try again."
+            f"{name} was readable when the source was checked, but it is no longer: {e}. Restore it, and run the same "
+            "command again."
         ) from e
     if loaded.sha256 != chosen.sha256:
         raise SourceError(
             f"{name} has changed since the source was checked ({chosen.sha256} then, {loaded.sha256} now). "
-            "Put the original back and try again; what it is now is for a new build, in another --out."
+            "Restore the original and run the same command again, or start a new build with another --out."
         )
     return preprocess(loaded.image, preprocessing)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """Sets of a build that workers make. Parts refer to it by ids."""
+    """The sets of a build that workers make, with everything that is needed to make them."""
 
     header: Header
-    """What the build is, with the resources of these sets."""
+    """The header of the build, with the resources of these sets."""
     origin: Origin
-    """What sidecars say of the build that their parts belong to."""
+    """The identity of the build, which sidecars record."""
     directory: Path
     source: Source
     samples: Sequence[CheckedSample]
@@ -87,19 +88,19 @@ class Job:
     encoding: Encoding
     maker: SetMaker
     sets: Mapping[str, SetSpec]
-    """In the order of the recipe."""
+    """Set id -> set, in the order of the recipe."""
     sinks: tuple[Sink, ...]
     measured: frozenset[int]
-    """The samples that metrics are measured on."""
+    """Indices of the samples that metrics are measured on."""
     multiscale: frozenset[int]
-    """Those of them that MS-SSIM is measured on."""
+    """Indices of the samples that MS-SSIM is measured on, a subset of `measured`."""
     token: str
-    """Tells one call of `build` from another in the same process."""
+    """A random string that distinguishes the calls of `build` in one process."""
     in_memory: bool = False
-    """Whether parts are made without writing files, to estimate a build."""
+    """True if parts are made without writing files, to estimate a build."""
     file: Path | None = None
-    """The file that workers read the job from. It exists while they are to work. The next build removes the file of a
-    build that was killed.
+    """The file that workers read the job from. It is deleted when workers should stop. If a build is killed, the next
+    build deletes its file.
     """
 
     def clean(self, index: int) -> NDArray[np.uint8]:

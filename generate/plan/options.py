@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
-from ...arguments import whole_number
+from ...arguments import integer
 from ...errors import BuildError, listed
 from ...workers import workers_at_most
 
-if TYPE_CHECKING:  # the command line takes its options from here, and shows its help without these
+if TYPE_CHECKING:  # the command line imports this module to show its help, which does not need these packages
     from ...corruptions.calibrations import Calibration
     from ...corruptions.stages import Coupling, Scale
     from ...manifests.records.fields import Storage
 
-Split = Literal["test", "train", "all"]
+Split = Literal["test", "train", "val", "all"]
 
 
 class BuildKeywords(TypedDict, total=False):
@@ -96,11 +96,11 @@ class BuildOptions:
     def __post_init__(self) -> None:
         for name in ("seed", "jobs", "samples", "first", "per_class", "metrics", "surrogate_batch"):
             value = getattr(self, name)
-            if hasattr(value, "__index__") and not isinstance(value, bool):  # a number of NumPy
+            if hasattr(value, "__index__") and not isinstance(value, bool):  # for example a NumPy integer
                 object.__setattr__(self, name, value.__index__())
 
     def check(self) -> None:
-        """Raise for every option that is not what it can be."""
+        """Raise `BuildError` with a list of all options that have invalid values."""
         from ...corruptions.keys import check_seed
         from ...corruptions.stages import COUPLINGS, SCALES
         from ..sources.selection import hold_out_problem
@@ -134,7 +134,7 @@ class BuildOptions:
 
     @property
     def selection(self) -> dict[str, Any]:
-        """The arguments of `select`."""
+        """The options that are passed to `select`, by name."""
         return {name: getattr(self, name) for name in ("samples", "first", "per_class", "ids", "per_super_category")}
 
     @property
@@ -146,7 +146,7 @@ class BuildOptions:
 def worker_count(jobs: int | None) -> int:
     """Return the number of worker processes: `jobs`, or by default the number of CPUs that this process may use.
 
-    The default respects CPU affinity and the quota of a container. The result is 1 where processes cannot be started.
+    The default respects CPU affinity and the quota of a container. The result is 1 if processes cannot be started.
     """
     if jobs is None:
         try:
@@ -154,4 +154,4 @@ def worker_count(jobs: int | None) -> int:
         except ImportError:  # the light installation starts no workers
             from os import cpu_count
         jobs = cpu_count() or 1
-    return workers_at_most(whole_number("jobs", jobs))
+    return workers_at_most(integer("jobs", jobs))

@@ -1,7 +1,7 @@
-"""Divide a build into parts, which are the units of work and of resuming, and into shares for the jobs of an array.
+"""Divide a build into parts, which are the units of work and of resuming, and assign parts to the jobs of an array.
 
-A part is a group of sets for one run (chunk) of consecutive samples. Runs depend only on the image size and the number
-of samples, so shards are the same for any choice of sets and on any machine.
+A part is a group of sets for one chunk of consecutive samples. Chunks depend only on the image size and the number of
+samples, so shards are the same for any choice of sets and on any machine.
 """
 
 from __future__ import annotations
@@ -17,53 +17,54 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import BuildError
-from ..sinks.sink import Run
+from ..sinks.sink import Chunk
 
-RUN_BYTES = 64 << 20
-"""Limit on the bytes of the clean pixels of a run. A worker keeps them in memory, and a raw shard has the same size."""
-MOST_SAMPLES = 2048
-LEAST_SAMPLES = 8
-RUNS_WANTED = 8
-PARTS_WANTED = 32
+CHUNK_BYTES = 64 << 20
+"""Limit on the bytes of the clean pixels of a chunk. A worker keeps them in memory, and a raw shard has this size."""
+MAX_CHUNK_SAMPLES = 2048
+MIN_CHUNK_SAMPLES = 8
+TARGET_CHUNKS = 8
+"""Number of chunks of a small build."""
+TARGET_PARTS = 32
 """Number of parts of a small build, if it has enough sets, so that several workers are used."""
-ROWS_BYTES = 72 << 20
+PART_BYTES = 72 << 20
 """Limit on the bytes of encoded images that a part collects before it writes its shards."""
 BATCH_BYTES = 2 << 20
 """Bytes of the clean pixels of one batch: thirteen images at 224x224, hundreds at 32x32. Larger batches do not fit into
 the caches of the processor.
 """
-MOST_JOBS = 1_000_000
+MAX_JOBS = 1_000_000
 """Limit on the number of jobs of an array."""
-WHOLE_RUNS = 8
-"""Number of runs per share from which runs are not divided between shares."""
+WHOLE_CHUNK_THRESHOLD = 8
+"""Number of chunks per job from which a chunk is not divided between jobs."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A group of sets for one run of samples."""
+    """A group of sets for one chunk of samples."""
 
-    run: Run
+    chunk: Chunk
     sets: tuple[str, ...]
     """Ids of the sets, in the order in which they are made."""
 
     @property
     def name(self) -> str:
-        """The name of the part's sidecar, ``<run>-<hash of the set ids>``."""
-        return f"{self.run.number:05d}-{hashlib.sha256(' '.join(self.sets).encode()).hexdigest()[:16]}"
+        """The name of the part's sidecar, ``<number of the chunk>-<hash of the set ids>``."""
+        return f"{self.chunk.number:05d}-{hashlib.sha256(' '.join(self.sets).encode()).hexdigest()[:16]}"
 
     @property
-    def described(self) -> str:
+    def description(self) -> str:
         """A description of the part for messages."""
-        return f"{self.name}: samples {self.run.first} to {self.run.stop - 1} of {', '.join(self.sets[:6])}"
+        return f"{self.name}: samples {self.chunk.first} to {self.chunk.stop - 1} of {', '.join(self.sets[:6])}"
 
     @property
     def images(self) -> int:
         """The number of images of the part."""
-        return self.run.count * len(self.sets)
+        return self.chunk.count * len(self.sets)
 
 
-def runs(count: int, image_bytes: int) -> list[Run]:
-    """Return the runs of a build.
+def chunks(count: int, image_bytes: int) -> list[Chunk]:
+    """Return the chunks of a build.
 
     Parameters
     ----------
@@ -74,40 +75,42 @@ def runs(count: int, image_bytes: int) -> list[Run]:
 
     Examples
     --------
-    >>> [len(runs(n, 224 * 224 * 3)) for n in (8, 64, 1000, 50000)], len(runs(10000, 32 * 32 * 3))
+    >>> [len(chunks(n, 224 * 224 * 3)) for n in (8, 64, 1000, 50000)], len(chunks(10000, 32 * 32 * 3))
     ([1, 8, 8, 113], 8)
     """
-    length = min(RUN_BYTES // max(1, image_bytes), MOST_SAMPLES, max(LEAST_SAMPLES, -(-count // RUNS_WANTED)))
-    return runs_of(count, max(1, length))
+    length = min(
+        CHUNK_BYTES // max(1, image_bytes), MAX_CHUNK_SAMPLES, max(MIN_CHUNK_SAMPLES, -(-count // TARGET_CHUNKS))
+    )
+    return chunks_of(count, max(1, length))
 
 
-def runs_of(count: int, length: int) -> list[Run]:
-    """Return runs of a length that cover `count` samples."""
-    return [Run(i, first, min(first + length, count)) for i, first in enumerate(range(0, count, length))]
+def chunks_of(count: int, length: int) -> list[Chunk]:
+    """Return chunks of at most `length` samples that cover `count` samples."""
+    return [Chunk(i, first, min(first + length, count)) for i, first in enumerate(range(0, count, length))]
 
 
 def groups(
-    sets: Sequence[str], *, run_count: int, run_length: int, stored_bytes: int, branches: Collection[int] = ()
+    sets: Sequence[str], *, chunk_count: int, chunk_length: int, stored_bytes: int, branches: Collection[int] = ()
 ) -> list[tuple[str, ...]]:
-    """Divide sets into groups whose images of one run fit into memory.
+    """Divide sets into groups whose images of one chunk fit into memory.
 
     Parameters
     ----------
     sets : sequence of str
         Ids of the sets in the order in which they are made. Neighbours share their first stages.
-    run_count, run_length : int
-        The number of runs, and the number of samples of the longest run.
+    chunk_count, chunk_length : int
+        The number of chunks, and the number of samples of the longest chunk.
     stored_bytes : int
         Estimated size of one stored image in bytes.
     branches : collection of int
         Positions in `sets` at which sets begin that share no stage with those before. Groups begin at the nearest of
         them, so that shared stages are computed once.
     """
-    by_memory = max(1, ROWS_BYTES // max(1, run_length * stored_bytes))
+    by_memory = max(1, PART_BYTES // max(1, chunk_length * stored_bytes))
     # Branches are divided to limit memory, but not to distribute work among workers.
-    for_workers = min(-(-PARTS_WANTED // max(1, run_count)), len(branches) or len(sets))
+    for_workers = min(-(-TARGET_PARTS // max(1, chunk_count)), len(branches) or len(sets))
     count = min(len(sets), max(-(-len(sets) // by_memory), for_workers))
-    # groups of equal size, the longer ones first
+    # The groups have equal sizes, except that the first ones may have one set more.
     size, longer = divmod(len(sets), max(1, count))
     cuts = [0]
     for i in range(1, count):
@@ -115,7 +118,7 @@ def groups(
         near = [b for b in branches if cuts[-1] < b]
         cuts.append(min(near, key=lambda b: (abs(b - equal), b), default=max(equal, cuts[-1])))
     cuts.append(len(sets))
-    # divide groups that became too large for the memory
+    # Groups that became too large for the memory are divided.
     return [
         tuple(sets[start : min(start + by_memory, stop)])
         for first, stop in pairwise(cuts)
@@ -124,63 +127,68 @@ def groups(
 
 
 def parts(
-    all_runs: Sequence[Run], set_groups: Sequence[tuple[str, ...]], committed: Collection[tuple[str, int]] = ()
+    all_chunks: Sequence[Chunk], set_groups: Sequence[tuple[str, ...]], committed: Collection[tuple[str, int]] = ()
 ) -> list[Part]:
-    """Return the missing parts of a build, ordered by run.
+    """Return the uncommitted parts of a build, ordered by chunk.
 
     Parameters
     ----------
-    committed : collection of (set id, run number)
-        Sets and runs that are finished.
+    all_chunks : sequence of Chunk
+    set_groups : sequence of tuple of str
+        The groups of set ids, as `groups` returns them.
+    committed : collection of (set id, chunk number)
+        The sets and chunks that are finished.
     """
-    return missing([Part(run, group) for run in all_runs for group in set_groups], committed)
+    return uncommitted([Part(chunk, group) for chunk in all_chunks for group in set_groups], committed)
 
 
-def missing(some: Iterable[Part], committed: Collection[tuple[str, int]]) -> list[Part]:
-    """Return the unfinished sets of some parts."""
-    left = (Part(p.run, tuple(s for s in p.sets if (s, p.run.number) not in committed)) for p in some)
-    return [part for part in left if part.sets]
+def uncommitted(candidates: Iterable[Part], committed: Collection[tuple[str, int]]) -> list[Part]:
+    """Return parts without their committed sets, and without the parts that are completely committed."""
+    remaining = (Part(p.chunk, tuple(s for s in p.sets if (s, p.chunk.number) not in committed)) for p in candidates)
+    return [part for part in remaining if part.sets]
 
 
-def check_share(part: Any) -> tuple[int, int]:
+def parse_job(part: Any) -> tuple[int, int]:
     """Return (job, jobs), which count from 0, or raise `BuildError`."""
     match part:
-        case [int(job), int(jobs)] if 0 <= job < jobs <= MOST_JOBS and bool not in (type(job), type(jobs)):
+        case [int(job), int(jobs)] if 0 <= job < jobs <= MAX_JOBS and bool not in (type(job), type(jobs)):
             return job, jobs
     raise BuildError(
-        f"part is {part!r}; expected job i of n, as two whole numbers: n from 1 to {MOST_JOBS:,}, i from 0 to n-1, "
+        f"part is {part!r}; expected job i of n, as two whole numbers: n from 1 to {MAX_JOBS:,}, i from 0 to n-1, "
         "such as 0/16."
     )
 
 
-def shares(all_parts: Sequence[Part], jobs: int) -> list[list[Part]]:
-    """Return the share of each of `jobs` jobs: neighbours in the order of `all_parts`.
+def job_shares(all_parts: Sequence[Part], jobs: int) -> list[list[Part]]:
+    """Return the parts that are assigned to each of `jobs` jobs.
 
-    They are whole runs, which are decoded by one job each, where a share has `WHOLE_RUNS` or more; fewer would make
-    shares unequal.
+    A job's share consists of consecutive parts. If there are at least `WHOLE_CHUNK_THRESHOLD` chunks per job, all parts
+    of a chunk are assigned to one job, so that each chunk is decoded only once. With fewer chunks, the shares would be
+    too unequal.
 
     Parameters
     ----------
     all_parts : sequence of Part
-        All parts of a build, run by run, whether they are committed or not.
+        All parts of a build, ordered by chunk, including committed parts.
     jobs : int
+        The number of jobs.
 
     Examples
     --------
-    >>> [len(share) for share in shares(parts(runs(64, 150528), [("a",), ("b",)]), 3)]
+    >>> [len(share) for share in job_shares(parts(chunks(64, 150528), [("a",), ("b",)]), 3)]
     [6, 5, 5]
     """
-    dealt: list[list[Part]] = [[] for _ in range(jobs)]
-    count = len({part.run.number for part in all_parts})
+    assigned: list[list[Part]] = [[] for _ in range(jobs)]
+    count = len({part.chunk.number for part in all_parts})
+    whole_chunks = count >= WHOLE_CHUNK_THRESHOLD * jobs
     for number, part in enumerate(all_parts):
-        dealt[
-            part.run.number * jobs // count if count >= WHOLE_RUNS * jobs else number * jobs // len(all_parts)
-        ].append(part)
-    return dealt
+        job = part.chunk.number * jobs // count if whole_chunks else number * jobs // len(all_parts)
+        assigned[job].append(part)
+    return assigned
 
 
 def batches(images: Sequence[NDArray[np.uint8]]) -> Iterator[list[int]]:
-    """Yield the positions of images of one shape, as many as a batch takes."""
+    """Yield batches, which are lists of the positions of images that have the same shape."""
     by_shape: dict[tuple[int, ...], list[int]] = {}
     for position, image in enumerate(images):
         by_shape.setdefault(image.shape, []).append(position)

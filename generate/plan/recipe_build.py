@@ -1,4 +1,4 @@
-"""From a recipe, a source and options to the plan of a build."""
+"""Create the plan of a build from a recipe, a source and options."""
 
 from __future__ import annotations
 
@@ -19,21 +19,22 @@ from ..sources.selection import HoldOut, held_groups, select, selection_record
 from ..sources.source import GROUPED_SOURCES, Sample, Source, named_source, open_source
 from .build_plan import BuildPlan, PlannedPixels, PlannedSamples, PlannedSets, PlannedStorage
 from .options import BuildOptions
-from .regions import region_store
+from .region_storage import region_store
 from .resources import load_resources, refuse_small_textures, texture_notes
-from .source_fit import notes_on_annotations, refuse_labels, refuse_other_source
+from .source_fit import notes_on_annotations, refuse_labels, refuse_source
 from .tree import SetMaker
 
-_PROBED = 8
+PROBED_IMAGES = 8
+"""Number of images that are checked to plan a build."""
 
 
 def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOptions) -> BuildPlan:
-    """Return the plan of a build: a recipe applied to a source. A few images are looked at, and nothing is written.
+    """Return the plan of a build. A few images are checked, and nothing is written.
 
     Raises
     ------
     RecipeError, SourceError, ParameterError, BuildError, PluginError
-        What was asked for cannot be built.
+        The recipe cannot be built from this source with these options.
     """
     options.check()
     load_plugins(options.plugins or ())
@@ -42,14 +43,14 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
     pixels = plan_pixels(sets, samples, options)
     storage = plan_storage(sets, samples, pixels, options)
     if not options.any_shape:
-        refuse_other_source(sets.recipe, pixels.probed, source=samples.source, all_seen=False)
+        refuse_source(sets.recipe, pixels.probed, source=samples.source, complete=False)
     refuse_small_textures(pixels.maker, sets.chosen, [(h, w) for w, h in dict.fromkeys(pixels.sizes)])
     notes = _notes(sets, samples, pixels, storage)
     return BuildPlan(sets, samples, pixels, storage, options, notes)
 
 
 def plan_sets(recipe: Recipe, options: BuildOptions) -> PlannedSets:
-    """Return the sets of a recipe, and those of them that the options ask for."""
+    """Return the sets of a recipe, and the ones that the options select."""
     resolved = recipe.resolve(options.calibration).merged(options.seed, options.coupling)
     clean = CLEAN
     if options.train:
@@ -62,7 +63,7 @@ def plan_sets(recipe: Recipe, options: BuildOptions) -> PlannedSets:
 
 
 def plan_samples(source: str | Source, sets: PlannedSets, options: BuildOptions) -> PlannedSamples:
-    """Return the source, listed, and the samples that the options select."""
+    """Open the source, and return it with the samples that the options select."""
     recipe = sets.recipe
     hold_out = _hold_out(recipe, options)
     source = _open(source, options, recipe)
@@ -87,7 +88,7 @@ def plan_samples(source: str | Source, sets: PlannedSets, options: BuildOptions)
 
 
 def plan_pixels(sets: PlannedSets, samples: PlannedSamples, options: BuildOptions) -> PlannedPixels:
-    """Return what pixels follow from: preprocessing, regions, textures, the model and the corruptions."""
+    """Return everything that determines the pixels: preprocessing, regions, textures, model and corruptions."""
     recipe, source, selected = sets.recipe, samples.source, samples.selected
     preprocessing, entry = recipe.preprocessing, recipe.surrogate
     resources = load_resources(
@@ -97,14 +98,14 @@ def plan_pixels(sets: PlannedSets, samples: PlannedSamples, options: BuildOption
         surrogate=options.surrogate or (None if entry is None else entry.file),
         device=entry.device if options.device is None and entry is not None else options.device,
         surrogate_batch=options.surrogate_batch or (None if entry is None else entry.batch),
-        sized=isinstance(preprocessing, SurrogateInput),
+        model_sized=isinstance(preprocessing, SurrogateInput),
     )
     if isinstance(preprocessing, SurrogateInput):
         preprocessing = preprocessing.of(resources["surrogate"])
     probed = Checked()
     if preprocessing.output_size is None or recipe.regions is not None:
         probed = probe(source, selected, None if recipe.regions is None else recipe.regions.problem)
-    regions = region_store(recipe, probed, len(selected), options, asked=sets.chosen, sets=sets.resolved.sets)
+    regions = region_store(recipe, probed, len(selected), options, requested=sets.chosen, sets=sets.resolved.sets)
     if regions is not None and regions.store == "table":
         preprocessing = Unchanged(kind="none", channels="keep")
     plugins = plugins_of(dict.fromkeys(stage.corruption for spec in sets.resolved.sets for stage in spec.stages))
@@ -131,13 +132,14 @@ def plan_storage(
 def _notes(
     sets: PlannedSets, samples: PlannedSamples, pixels: PlannedPixels, storage: PlannedStorage
 ) -> tuple[str, ...]:
-    """Return what a user should know of a build."""
+    """Return notes for users about a build."""
     table, maker, source = sets.resolved.table, pixels.maker, samples.source
     side = 0 if pixels.preprocessing.output_size is None else min(pixels.preprocessing.output_size)
     notes = [*texture_notes(maker.resources.get("textures"), sets.chosen), *source.remarks]
     if maker.scale == "none" and side not in (0, table.side) and any(one.stages for one in sets.chosen):
         notes.append(
-            f"Images of {side} pixels get the parameters of {table.name}, which are for {table.side}, as they are."
+            f"The parameters of {table.name} were chosen for images of {table.side} pixels. They are applied unchanged "
+            f"to images of {side} pixels."
         )
     notes += validation_notes(sets.chosen)
     if not source.classes:
@@ -151,32 +153,32 @@ def _notes(
 
 
 def _refuse_source_names(samples: PlannedSamples, encoding: Encoding) -> None:
-    """Raise `BuildError` for names that images of a source without classes cannot keep."""
+    """Raise `BuildError` if images of a source without classes cannot keep their names."""
     problems = suffix_problems([s.path for s in samples.selected if s.path])
     problems += equal_names([(s.path, s.id) for s in samples.selected], encoding.format)
     if problems:
         raise BuildError(
-            f"The images of the source {samples.source.scheme} keep their names, and some names do not fit:\n"
+            f"The images of the source {samples.source.scheme} keep their names, but some names cannot be kept:\n"
             f"{listed(problems)}\nRename them in the source, or use a recipe that stores JPEG."
         )
 
 
 def _hold_out(recipe: Recipe, options: BuildOptions) -> HoldOut | None:
-    """Return which groups are held out: those of the options, else the recipe's."""
+    """Return the groups that are held out, from the options or otherwise from the recipe."""
     if options.hold_out is not None:
         return HoldOut(held_groups(options.hold_out), options.train)
     if recipe.hold_out is not None:
         return HoldOut(recipe.hold_out.groups, options.train, lenient=True)
     if options.train:
         raise BuildError(
-            f"--train takes the samples of the groups that are not held out, and the recipe {recipe.name} holds out "
-            "none. Name them with --hold-out group=NAME."
+            f"--train selects the samples of the groups that are not held out, but the recipe {recipe.name} holds out "
+            "no groups. Name groups with --hold-out group=NAME."
         )
     return None
 
 
 def _open(source: str | Source, options: BuildOptions, recipe: Recipe) -> Source:
-    """Return the source, listed."""
+    """Open the source with the options of the build."""
     source = named_source(source)
     if not isinstance(source, str):
         return source
@@ -187,7 +189,7 @@ def _open(source: str | Source, options: BuildOptions, recipe: Recipe) -> Source
 
 
 def _encoding(recipe: Recipe, options: BuildOptions, samples: PlannedSamples) -> Encoding:
-    """Return how images are stored: PNG where they all keep names of files that are."""
+    """Return the encoding of the images. It is PNG if all images keep names that end in .png."""
     encoding = recipe.encoding
     if options.encoding is not None:
         encoding = named_encoding(options.encoding, encoding)
@@ -201,13 +203,13 @@ def _encoding(recipe: Recipe, options: BuildOptions, samples: PlannedSamples) ->
 
 
 def probe(source: Source, selected: Sequence[Sample], check_size: SizeCheck | None = None) -> Checked:
-    """Check up to eight images, spread evenly; where none is good, all."""
-    checked = check(source, select(selected, samples=_PROBED), check_size=check_size)
+    """Check up to eight images, spread evenly, or all images if none of the eight can be used."""
+    checked = check(source, select(selected, samples=PROBED_IMAGES), check_size=check_size)
     return checked if checked.good else check(source, selected, check_size=check_size)
 
 
 def clean_sizes(preprocessing: Preprocessing, checked: Checked) -> tuple[tuple[int, int], ...]:
-    """Return the (width, height) of clean images: the one of all images, or those of images that were checked."""
+    """Return the (width, height) of clean images: their one common size, or the sizes of the checked images."""
     if preprocessing.output_size is not None:
         return (preprocessing.output_size,)
     return tuple(preprocessing.size(width, height) for _, _, width, height, _ in checked.good) or ((500, 375),)

@@ -1,4 +1,4 @@
-"""The resources that corruptions need in addition to images: textures of frost, and a model."""
+"""Load the resources that corruptions need in addition to images: textures of frost, and a model."""
 
 from __future__ import annotations
 
@@ -25,56 +25,66 @@ def load_resources(
     surrogate: str | Path | None,
     device: str | None,
     surrogate_batch: int | None = None,
-    sized: bool = False,
+    model_sized: bool = False,
 ) -> Mapping[str, Any]:
-    """Return resource -> what corruptions of sets are given.
+    """Return name -> resource, for the resources that the corruptions of sets use.
 
-    Textures, model, device and batch are as of `BuildOptions`; a device that is not named is the CPU. `sized` says that
-    clean images have the model's size.
+    Parameters
+    ----------
+    sets : sequence of SetSpec
+        The sets that are to be built.
+    classes : sequence of ClassRecord
+        The classes of the source. The model needs an output for each of them.
+    frost_textures, surrogate, surrogate_batch
+        As in `BuildOptions`.
+    device : str or None
+        The device of the model, by default the CPU.
+    model_sized : bool
+        True if preprocessing gives clean images the size of the model's input, which then must be given.
 
     Raises
     ------
     SourceError
-        Textures cannot be read.
+        The textures cannot be read.
     ModelError
         The surrogate cannot be used, or has no output for a class.
     BuildError
-        Sets need a surrogate and none is given.
+        A surrogate is needed but not given, or a device is given but no surrogate is needed.
     """
     resources: dict[str, Any] = {}
     if frost_textures is not None:
         resources["textures"] = load_textures(frost_textures)
     followers = [spec.id for spec in sets if spec.needs_surrogate]
     if surrogate is None:
-        if not followers and not sized:
+        if not followers and not model_sized:
             if device is not None:
                 raise BuildError(
                     f"device is {device!r}, but no set needs a model, which would compute there. Leave --device out."
                 )
             return resources
-        use = "Images have a model's size"
+        use = "The recipe resizes images to the size of a model"
         if followers:
             use = f"These sets follow the gradients of a model: {first_few(followers)}"
         raise BuildError(
-            f"{use}; and no model is given. Name its file with --surrogate FILE.toml (docs/models.md says how it is "
-            f"written), or choose {'another recipe' if sized else 'other --sets'}."
+            f"{use}, but no model is given. Give its file with --surrogate FILE.toml (docs/models.md describes its "
+            f"format), or choose {'another recipe' if model_sized else 'other --sets'}."
         )
     model = load_surrogate(surrogate, device="cpu" if device is None else device, batch=surrogate_batch or 1)
     return resources | {"surrogate": model.for_classes([c.folder for c in classes])}
 
 
 def texture_notes(textures: TextureSet | None, sets: Iterable[SetSpec]) -> list[str]:
-    """Return a note where sets use other textures than the published ones."""
+    """Return a note if sets use frost textures that differ from the published ones."""
     if textures is None or textures.published or not _textured(sets):
         return []
     return [
-        "The frost textures are not the published ones: results on frost are not those on the published sets "
-        "(docs/frost.md)."
+        "The frost textures are not the published ones, so results on frost are not comparable with results on the "
+        "published sets (docs/frost.md)."
     ]
 
 
 def refuse_small_textures(maker: SetMaker, sets: Iterable[SetSpec], shapes: Iterable[tuple[int, int]]) -> None:
-    """Raise `BuildError` where the user's textures do not cover images of (height, width)."""
+    """Raise `BuildError` if the user's textures are too small to cover images of these shapes (height, width)."""
     textures = maker.resources.get("textures")
     if textures is None:
         return
@@ -91,10 +101,11 @@ def refuse_small_textures(maker: SetMaker, sets: Iterable[SetSpec], shapes: Iter
     if problems:
         raise BuildError(
             f"These frost textures of {textures.origin[1]} are too small (height x width):\n{listed(list(problems))}\n"
-            "Give larger images of frost, or leave --frost-textures out for corruptset's own. Nothing was written."
+            "Give larger images of frost, or omit --frost-textures to use the textures of corruptset. Nothing was "
+            "written."
         )
 
 
 def _textured(sets: Iterable[SetSpec]) -> list[Stage]:
-    """Return the stages that take textures."""
+    """Return the stages that use textures."""
     return [stage for spec in sets for stage in spec.stages if "textures" in get_corruption(stage.corruption).resources]

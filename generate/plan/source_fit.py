@@ -1,4 +1,4 @@
-"""Whether a source fits what is asked for; errors name what fits."""
+"""Check that a source fits the recipe and the options. Error messages suggest recipes that fit."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ...corruptions.add_ons import readable
 from ...corruptions.registry import get_corruption
 from ...errors import BuildError, SourceError, first_few, listed
 from ...quantities import size
-from ..recipes.expectations import Named, refusal
+from ..recipes.expectations import NamedShape, expectation_error
 from ..recipes.recipe import Recipe, load_recipe
 from ..recipes.recipe_files import recipe_names
 from ..recipes.set_spec import SetSpec
@@ -21,49 +21,55 @@ from ..sources.mask_images import folder_counts
 from ..sources.source import Sample, Source
 from .options import BuildOptions
 
-_FOR_ANNOTATED = "detection-c"
-"""Takes any image, and is made for those with boxes or masks: it is nothing to offer for classified ones."""
+_ANNOTATED_RECIPE = "detection-c"
+"""This recipe accepts any image, but it is for images with boxes or masks, so it is never suggested."""
 
-SAMPLE = (
-    "The images are the sample photographs that come with scikit-image, which are used unless --source names others, "
-    "such as --source folder:PATH."
+SAMPLE_NOTE = (
+    "The images are the sample photographs that come with scikit-image. To use your own images, give a source such as "
+    "--source folder:PATH."
 )
 
 
-def refuse_other_source(recipe: Recipe, found: Checked, *, source: Source, all_seen: bool) -> None:
-    """Raise if the recipe is made for other images.
+def refuse_source(recipe: Recipe, found: Checked, *, source: Source, complete: bool) -> None:
+    """Raise `SourceError` if the images are not as the recipe expects.
 
     Parameters
     ----------
     recipe : Recipe
+        The recipe, which may state expectations.
     found : Checked
-        Images as they are in the source.
+        The checked images, with their sizes in the source.
     source : Source
-    all_seen : bool
-        Whether these are all images.
+        The source of the images.
+    complete : bool
+        True if all images of the source were checked.
 
     Raises
     ------
     SourceError
-        The recipe expects others.
+        The images differ from the recipe's expectations.
     """
-    unnamed = f" {SAMPLE}" if source.scheme == "sample" else ""
-    images: list[Named] = [(s.path or s.id, (w, h, c)) for s, _, w, h, c in found.good]
+    unnamed = f" {SAMPLE_NOTE}" if source.scheme == "sample" else ""
+    images: list[NamedShape] = [(s.path or s.id, (w, h, c)) for s, _, w, h, c in found.good]
     expects = recipe.expects
-    if expects is not None and (problems := expects.problems(images, all_seen=all_seen)):
-        text = refusal(f"The recipe {recipe.name}", expects, problems, _alternative(recipe, images))
+    if expects is not None and (problems := expects.problems(images, complete=complete)):
+        text = expectation_error(f"The recipe {recipe.name}", expects, problems, _alternative(recipe, images))
         raise SourceError(f"{text} Nothing was written.{unnamed}")
 
 
-def _alternative(recipe: Recipe, images: Sequence[Named]) -> str:
-    """Return which recipes fit: a calibration's own, or those that share most corruptions."""
+def _alternative(recipe: Recipe, images: Sequence[NamedShape]) -> str:
+    """Return a sentence that names the recipes that fit the images and have most corruptions in common with a recipe.
+
+    For a recipe of pairs, it names calibrations instead.
+    """
     if recipe.name == PAIRS:
         tables = [table for table, base in BASES.items() if _fits(load_recipe(base), images)]
         return f"Pairs that fit: --calibration {' or '.join(tables)}." if tables else "No calibration's recipe fits."
-    others = readable(load_recipe, (name for name in recipe_names() if name not in (recipe.name, _FOR_ANNOTATED)))
-    shared = {other.name: _shared_part(recipe, other) for other in others if _fits(other, images)}
+    others = readable(load_recipe, (name for name in recipe_names() if name not in (recipe.name, _ANNOTATED_RECIPE)))
+    shared = {other.name: _overlap(recipe, other) for other in others if _fits(other, images)}
     names = [name for name, part in shared.items() if part == max(shared.values())]
-    # of photographs imagenet-c, which has fewer corruptions than cifar10-c, before imagenet-c-all
+    # A base recipe is preferred. For example, imagenet-c-all has more corruptions in common with cifar10-c than
+    # imagenet-c has, but imagenet-c is the better suggestion for photographs.
     if not set(names) & set(BASES.values()):
         names = [name for name in BASES.values() if shared.get(name, 0) > 0.5][:1] or names
     if not names:
@@ -71,14 +77,14 @@ def _alternative(recipe: Recipe, images: Sequence[Named]) -> str:
     return f"{'Recipe that fits' if len(names) == 1 else 'Recipes that fit'}: {', '.join(names)}."
 
 
-def _fits(recipe: Recipe, images: Sequence[Named]) -> bool:
+def _fits(recipe: Recipe, images: Sequence[NamedShape]) -> bool:
     return recipe.expects is not None and not recipe.expects.problems(images)
 
 
-def _shared_part(recipe: Recipe, other: Recipe) -> float:
-    """Return the share of the corruptions of two recipes that both have.
+def _overlap(recipe: Recipe, other: Recipe) -> float:
+    """Return the fraction of the corruptions of two recipes that both recipes have.
 
-    Regions count as one, which may stand alone.
+    Regions count as one corruption, because a recipe may have regions only.
     """
     first, second = (
         {stage.corruption for spec in r.resolve().sets for stage in spec.stages}
@@ -89,38 +95,38 @@ def _shared_part(recipe: Recipe, other: Recipe) -> float:
 
 
 def refuse_labels(source: Source, options: BuildOptions, recipe: Recipe, sets: Sequence[SetSpec]) -> None:
-    """Raise `BuildError` for all that needs labels, or other names than images' own."""
+    """Raise `BuildError` if the recipe or the options need labels, or cannot keep the names of images."""
     problems = []
     if options.storage in ("hdf5", "both"):
-        problems.append(f"--storage {options.storage} stores images in HDF5 shards, which have no names: leave it out")
+        problems.append(f"--storage {options.storage} uses HDF5 shards, which do not keep names: leave it out")
     for flag, given in (("--per-class", options.per_class), ("--per-super-category", options.per_super_category)):
         if given is not None:
-            problems.append(f"{flag} chooses images by their labels: use --samples, --first or --ids")
+            problems.append(f"{flag} selects images by their labels: use --samples, --first or --ids")
     if followers := [s.id for s in sets if s.needs_surrogate]:
         problems.append(f"{', '.join(followers[:3])}: the gradient of a model needs labels; choose other --sets")
     if recipe.regions is not None:
-        problems.append("the recipe has [regions], whose images have names of their own")
+        problems.append("the recipe has [regions], whose images get new names: use another recipe")
     if problems:
         raise BuildError(
-            f"The images of the source {source.scheme} keep their names and have no labels. What does not "
-            f"fit:\n{listed(problems)}"
+            f"The images of the source {source.scheme} keep their names and have no labels. This does not fit:\n"
+            f"{listed(problems)}"
         )
 
 
-def moving(sets: Iterable[SetSpec]) -> list[str]:
-    """Return the corruptions of sets that move content by more than a blur does, sorted."""
+def moving_corruptions(sets: Iterable[SetSpec]) -> list[str]:
+    """Return the corruptions that move image content by more than a blur does, sorted by name."""
     return sorted({t.corruption for s in sets for t in s.stages if not get_corruption(t.corruption).preserves_geometry})
 
 
 def notes_on_annotations(
     source: Source, selected: Sequence[Sample], sets: Sequence[SetSpec], *, recipe: Recipe, kind: str
 ) -> list[str]:
-    """Return what a user of boxes and masks should know of a build, whose preprocessing is of some kind."""
+    """Return notes for users of boxes and masks. `kind` is the kind of the preprocessing."""
     notes = []
     if source.scheme == "tree":
         suffixes = {path: path.lower().rpartition(".")[2] for path in source.other_files}
         names = [sample.path or sample.id for sample in source.samples]
-        notes.append(f"Files of the source that count as images: {len(names):,}, in {folder_counts(names)}.")
+        notes.append(f"Files of the source that are treated as images: {len(names):,}, in {folder_counts(names)}.")
         copied = [path for path, suffix in suffixes.items() if suffix in IMAGE_SUFFIXES]
         if copied:
             notes.append(
@@ -134,23 +140,23 @@ def notes_on_annotations(
                 f"Images in formats that are not read ({formats}): {len(unread):,}, in {folder_counts(unread)}. They "
                 "are copied unchanged; to corrupt them, convert them to PNG or JPEG first."
             )
-    if moved := moving(sets):
-        notes.append(f"{', '.join(moved)}: content moves, and boxes and masks are not moved with it.")
+    if moved := moving_corruptions(sets):
+        notes.append(f"{', '.join(moved)}: image content moves, but boxes and masks are not changed accordingly.")
     if source.other_files:
         notes.append(
-            f"{len(source.other_files):,} other files of the source, {size(source.other_bytes())}, are copied as they "
-            "are."
+            f"{len(source.other_files):,} other files of the source, {size(source.other_bytes())}, are copied "
+            "unchanged."
         )
         if len(selected) < len(source.samples):
-            named = f"They may name {len(source.samples)} images, of which {len(selected)} are built"
-            notes.append(f"{named}: give tools the ids of those that are there.")
+            notes.append(
+                f"These files may refer to all {len(source.samples)} images of the source, but only {len(selected)} "
+                "are built. Restrict your tools to the images of the dataset."
+            )
         if kind != "none":
             notes.append(
-                f"The recipe {recipe.name} makes images of another size ({kind}); boxes and masks in "
-                "those files are in pixels of the images as they were. detection-c keeps sizes."
+                f"The recipe {recipe.name} changes the size of images ({kind}), but boxes and masks in those files are "
+                "in pixels of the original images. The recipe detection-c keeps sizes."
             )
     if source.uncopied_files:
-        notes.append(
-            f"{first_few(source.uncopied_files)}: not copied, because the data set has files of its own there."
-        )
+        notes.append(f"{first_few(source.uncopied_files)}: not copied, because the dataset has files with these names.")
     return notes

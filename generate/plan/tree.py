@@ -1,8 +1,9 @@
-"""The plan of a build: a tree of stages, walked once for each batch.
+"""The tree of stages of a build, which is traversed once for each batch of images.
 
-Chains of stages share beginnings. The tree has clean at its root and one node for each distinct chain; a depth-first
-walk keeps one buffer per depth and applies each node's stage once, however many sets go through it. A level of a
-gradual degradation that continues the level below it is that level's child, so that thirty levels are thirty steps.
+Many chains begin with the same stages. The root of the tree is the clean image, and every distinct chain is a node. A
+depth-first walk applies the stage of each node once, even if several sets need it, and keeps one buffer per depth. If
+a level of a gradual degradation continues the level below it, it is the child of that level, so that thirty levels
+take thirty steps.
 """
 
 from __future__ import annotations
@@ -24,43 +25,41 @@ from ..recipes.set_spec import SetSpec, step_identity
 
 @dataclass
 class Node:
-    """One distinct chain of stages."""
+    """A node of the tree, which represents one distinct chain of stages."""
 
     stage: Stage | None
-    """The last stage of the chain; None at the root, which is clean."""
+    """The last stage of the chain, or None at the root, which is the clean image."""
     key: np.uint64
-    done: int = 0
-    """The level at which the parent's images are already, where they are of the same gradual degradation."""
+    """The key of the random draws of the stage."""
+    start_level: int = 0
+    """The level of the parent's images, if the parent is the previous level of the same gradual degradation."""
     set_id: str | None = None
-    """The set whose images are made here, if any."""
+    """The set that consists of the images of this node, if any."""
     children: dict[bytes, Node] = field(default_factory=dict)
 
     def branches(self) -> list[Node]:
-        """Return what shares nothing: clean by itself, and each first stage's tree."""
-        alone = [] if self.set_id is None else [Node(self.stage, self.key, self.done, self.set_id)]
+        """Return the trees that share no stage: the clean set, and one tree for each child of the root."""
+        alone = [] if self.set_id is None else [Node(self.stage, self.key, self.start_level, self.set_id)]
         return [*alone, *self.children.values()]
 
 
-def grow(sets: Iterable[SetSpec], seed: int, coupling: Coupling) -> Node:
-    """Return the tree of sets whose chains are distinct (`merge_chains`)."""
+def build_tree(sets: Iterable[SetSpec], seed: int, coupling: Coupling) -> Node:
+    """Return the tree of sets with distinct chains. `merge_chains` merges sets whose chains are equal."""
     root = Node(None, np.uint64(0))
     for spec in sets:
         node = root
         keys = chain_keys(spec.stages, seed, coupling)
         for stage, key in zip(spec.stages, keys, strict=True):
-            for step, done in steps(stage):
-                node = node.children.setdefault(step_identity(step, key), Node(step, key, done))
+            for step, start_level in stage_steps(stage):
+                node = node.children.setdefault(step_identity(step, key), Node(step, key, start_level))
         if node.set_id is not None:
             raise ValueError(f"{node.set_id} and {spec.id} are the same chain")
         node.set_id = spec.id
     return root
 
 
-def steps(stage: Stage) -> Iterator[tuple[Stage, int]]:
-    """Yield the nodes of a stage in a tree, each with its parent's level.
-
-    They are one, or one for each level.
-    """
+def stage_steps(stage: Stage) -> Iterator[tuple[Stage, int]]:
+    """Yield (stage, level of the parent) for the nodes of a stage: one node, or one node per level."""
     gradual = get_corruption(stage.corruption).gradual
     if gradual is None or not gradual.accumulates or stage.level is None:
         yield stage, 0
@@ -70,7 +69,7 @@ def steps(stage: Stage) -> Iterator[tuple[Stage, int]]:
 
 
 def walk_order(root: Node) -> Iterator[str]:
-    """Yield set ids in the order in which a walk makes them."""
+    """Yield set ids in the order in which `walk` yields their images."""
     if root.set_id is not None:
         yield root.set_id
     for child in root.children.values():
@@ -78,26 +77,27 @@ def walk_order(root: Node) -> Iterator[str]:
 
 
 def stages_applied(root: Node) -> int:
-    """Return how many stages a walk applies, each step of a gradual degradation one."""
+    """Return the number of stages that a walk applies. Each level of a gradual degradation counts as one stage."""
     return sum(1 + stages_applied(child) for child in root.children.values())
 
 
 def stages_naive(sets: Iterable[SetSpec]) -> int:
-    """Return how many stages would be applied if every set started from clean.
+    """Return the number of stages that would be applied if every set started from the clean image.
 
-    Those that the recipe repeats count too.
+    A set that occurs several times in the recipe is counted several times.
     """
-    return sum(s.entries * sum(1 for _ in steps(stage)) for s in sets for stage in s.stages)
+    return sum(s.entries * sum(1 for _ in stage_steps(stage)) for s in sets for stage in s.stages)
 
 
-def buffers(root: Node) -> int:
-    """Return how many images of one sample a walk holds at most.
+def max_buffers(root: Node) -> int:
+    """Return the largest number of images of one sample that a walk keeps in memory at the same time.
 
-    A node's images are freed when its last child is made.
+    The images of a node are freed when its last child has been computed.
     """
     children = list(root.children.values())
     return max(
-        (1 + buffers(child) if child is not children[-1] else max(2, buffers(child)) for child in children), default=1
+        (1 + max_buffers(child) if child is not children[-1] else max(2, max_buffers(child)) for child in children),
+        default=1,
     )
 
 
@@ -110,25 +110,27 @@ def walk(
     scale: Scale,
     resources: Mapping[str, Any] | None = None,
 ) -> Iterator[tuple[str, Images]]:
-    """Yield every set's images of one batch.
+    """Yield the images of every set for one batch of clean images.
 
     Parameters
     ----------
     root : Node
+        The tree of the sets.
     clean : (N, H, W, C) ndarray of uint8
-        As `corruptions.stages.check_images` returns it; it is not changed.
+        The clean images, as `corruptions.stages.check_images` returns them. They are not modified.
     keys : (N,) ndarray of uint64
-        The samples' keys.
+        The keys of the samples.
     side : int
-        The calibration's reference side.
+        The reference side of the calibration, in pixels.
     scale : {"none", "side"}
+        Whether parameters are scaled to the size of the images.
     resources : mapping, optional
-        What replaces a corruption's own resources (frost's textures).
+        Resources that replace those of the corruptions, for example the textures of frost.
 
     Yields
     ------
     (set id, (N, H', W', C) ndarray of uint8)
-        Valid until the next one is asked for: a node's images go when its last child has been corrupted from them.
+        The images are valid until the next ones are requested.
     """
     if root.set_id is not None:
         yield root.set_id, clean
@@ -140,7 +142,14 @@ def walk(
             continue
         assert child.stage is not None
         corrupted = apply_stage(
-            images, child.stage, child.key, keys, side=side, scale=scale, resources=resources, done=child.done
+            images,
+            child.stage,
+            child.key,
+            keys,
+            side=side,
+            scale=scale,
+            resources=resources,
+            done=child.start_level,
         )
         if remaining > 1:
             stack.append((children, remaining - 1, images))
@@ -153,45 +162,48 @@ def walk(
 
 @dataclass(frozen=True)
 class SetMaker:
-    """Makes the images of sets: with equal settings equal pixels, whoever asks."""
+    """Computes the images of sets. Equal settings give equal pixels."""
 
     side: int
-    """The short side, in pixels, that the parameters were made for."""
+    """The short side, in pixels, that the parameters were chosen for."""
     seed: int = 0
     coupling: Coupling = "independent"
     scale: Scale = "none"
     resources: Mapping[str, Any] = field(default_factory=dict)
-    """What replaces the corruptions' own resources (frost's textures), and the surrogate of those that need one."""
+    """Resources that replace those of the corruptions (the textures of frost), and the surrogate, if one is needed."""
     plugins: tuple[Plugin, ...] = ()
-    """Where corruptions come from that are not corruptset's: a worker loads them when it gets this."""
+    """The plugins of the corruptions. A worker loads them when it unpickles this object."""
 
     def tree(self, sets: Iterable[SetSpec]) -> Node:
-        """Return the tree of sets whose chains are distinct."""
-        return grow(sets, self.seed, self.coupling)
+        """Return the tree of sets with distinct chains."""
+        return build_tree(sets, self.seed, self.coupling)
 
     def images(
         self, tree: Node, clean: NDArray[np.uint8], ids: Sequence[str], labels: Sequence[int | None] | None = None
     ) -> Iterator[tuple[str, Images]]:
-        """Yield set id and images, for every set of a tree.
+        """Yield the id and the images of every set of a tree.
 
         Parameters
         ----------
         tree : Node
+            The tree of the sets.
         clean : (N, H, W, C) ndarray of uint8
+            The clean images of one batch.
         ids : sequence of str
-            The samples' ids: random draws follow from them.
+            The ids of the samples, which determine the random draws.
         labels : sequence of int, optional
-            The samples' classes, for corruptions that follow a model's gradient; None where the source has no labels.
+            The classes of the samples, for corruptions that follow the gradient of a model. They are None if the source
+            has no labels.
 
         Yields
         ------
         (set id, (N, H', W', C) ndarray of uint8)
-            The images are valid until the next ones are asked for.
+            The images are valid until the next ones are requested.
 
         Raises
         ------
         PluginError
-            A plugin's corruption fails; the error names the sample.
+            A corruption of a plugin fails. The message names the sample.
         """
         resources = (
             self.resources
@@ -204,4 +216,6 @@ class SetMaker:
             )
         except PluginError as e:
             named = f"sample {ids[e.position]!r}" if e.position is not None else f"samples {first_few(ids)}"
-            raise PluginError(f"{e}; {named}. `corruptset check-corruption` tries a corruption without a build.") from e
+            raise PluginError(
+                f"{e} ({named}). To test a corruption without a build, use `corruptset check-corruption`."
+            ) from e

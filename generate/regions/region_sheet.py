@@ -12,7 +12,7 @@ from PIL import Image, ImageDraw
 from ...errors import RecipeError, SourceError
 from ...manifests.records.models import RegionRecord
 from ...manifests.regions.crops import Crops, CutCrops
-from ...pages.contact_sheet import BLANK, LARGEST, Cell, SheetRow, draw_sheet
+from ...pages.contact_sheet import BLANK, MAX_IMAGE_SIDE, Cell, SheetRow, draw_sheet
 from ..recipes.recipe import Recipe
 from .block_draws import region_rows
 
@@ -39,7 +39,9 @@ def neighbourhoods(crops: Crops) -> Iterator[tuple[RegionRecord, Numbers, Number
         yield anchor, neighbours, shrunk
 
 
-def region_sheet(image: NDArray[np.uint8], recipe: Recipe, seed: int, sample_id: str, *, side: int = LARGEST) -> bytes:
+def region_sheet(
+    image: NDArray[np.uint8], recipe: Recipe, seed: int, sample_id: str, *, side: int = MAX_IMAGE_SIDE
+) -> bytes:
     """Return a contact sheet of some regions of an image as PNG, equal to those of a build.
 
     The longer side of each image on the sheet has at most `side` pixels. The positions of regions are drawn with

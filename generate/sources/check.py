@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from ...errors import SourceError, first_few, listed
 from ...quantities import folders_and_files
 from ...workers import Workers
+from .decoding import pillow_settings
 from .source import BadSample, Note, Sample, Source
 
 BATCH = 64
@@ -24,6 +25,7 @@ SizeCheck = Callable[[int, int], str | None]
 """Callback that takes a width and a height and returns why an image of that size cannot be used, or None."""
 
 OnChecked = Callable[[int], None]
+"""Callback that takes the number of images that have been checked so far."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +33,11 @@ class Checked:
     """The result of a check, in the order of the source."""
 
     good: list[tuple[Sample, str, int, int, int]] = field(default_factory=list)
-    """(sample, sha256, width, height, channels)"""
+    """Usable images, each as (sample, sha256, width, height, channels)."""
     bad: list[Note] = field(default_factory=list)
-    """(path or id, reason)"""
+    """Unusable images, each as (path or id, reason)."""
     with_orientation: list[str] = field(default_factory=list)
-    """Path or id of usable images with an EXIF orientation tag."""
+    """Paths or ids of the usable images that have an EXIF orientation tag."""
 
     @classmethod
     def concatenated(cls, parts: Iterable[Checked]) -> Checked:
@@ -88,14 +90,17 @@ def check(
     Parameters
     ----------
     source : Source
+        The source that the samples are loaded from.
     chosen : sequence of Sample
+        The samples to check.
     workers : Workers, optional
         Worker processes, which are started if there are many images. Each holds one image at a time.
-    judge : callable, optional
-        Returns why an image of a width and height cannot be used, for example `Preprocessing.problem`.
-    worth_workers_s : float, optional
+    check_size : callable, optional
+        Takes a width and a height, and returns why an image of this size cannot be used, or None. An example is
+        `Preprocessing.problem`.
+    min_seconds_for_workers : float, optional
         Seconds of remaining work above which workers are started.
-    seen : callable, optional
+    on_checked : callable, optional
         Called after every batch with the number of images that have been checked.
 
     Returns
@@ -129,14 +134,15 @@ def _described(batch: tuple[int, Sequence[Sample]]) -> str:
 
 def _check_batch(source: Source, check_size: SizeCheck | None, batch: tuple[int, Sequence[Sample]]) -> Checked:
     checked = Checked()
-    for sample in batch[1]:
-        try:
-            probe = source.probe(sample)
-            if check_size is not None and (problem := check_size(probe.width, probe.height)) is not None:
-                raise BadSample(problem)
-        except BadSample as e:
-            checked.bad.append((sample.path or sample.id, str(e)))
-        else:
-            checked.good.append((sample, *probe[:4]))
-            checked.with_orientation.extend([sample.path or sample.id] if probe.has_orientation else [])
+    with pillow_settings():
+        for sample in batch[1]:
+            try:
+                probe = source.probe(sample)
+                if check_size is not None and (problem := check_size(probe.width, probe.height)) is not None:
+                    raise BadSample(problem)
+            except BadSample as e:
+                checked.bad.append((sample.path or sample.id, str(e)))
+            else:
+                checked.good.append((sample, *probe[:4]))
+                checked.with_orientation.extend([sample.path or sample.id] if probe.has_orientation else [])
     return checked

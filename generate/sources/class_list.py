@@ -19,7 +19,7 @@ from ...manifests.records.models import ClassRecord
 from .labels import find_collisions, find_invalid_names, name_problem, nfc
 
 NUMBER = re.compile(r"[0-9]+")
-SAME_NUMBER = "is the same number as {}: rename one"
+SAME_NUMBER = "is the same number as {}: rename one of them"
 MAX_ESCAPED = 200
 """Characters of an escaped class name. Escaping makes a name up to three times longer."""
 
@@ -42,7 +42,7 @@ def number_folders(folders: Sequence[str]) -> ClassList:
 
     Folders are sorted by the code points of their NFC names, as torchvision's ImageFolder sorts them. Folders whose
     names are all whole numbers are sorted as numbers, and their images are stored in folders with zero-padded names,
-    so that both orders agree there.
+    which have the same order as text.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def number_folders(folders: Sequence[str]) -> ClassList:
     width = max((len(folder) for folder in folders if folder not in invalid), default=0) if numeric else 0
     names = _names(ordered)
     classes = tuple(
-        # no class folder has a name with a dot in front, so the folder of a class without images is its own
+        # class folders never begin with a dot, so this name cannot collide with one of them
         ClassRecord(index=i, name=name, folder=f".class-{i}" if folder in invalid else name.rjust(width, "0"))
         for i, (folder, name) in enumerate(zip(ordered, names, strict=True))
     )
@@ -76,7 +76,7 @@ def number_folders(folders: Sequence[str]) -> ClassList:
 
 
 def _names(folders: Sequence[str]) -> list[str]:
-    """Return names that can be stored and printed, each of one folder."""
+    """Return one class name per folder. Names that cannot be stored or printed are escaped."""
     counts = Counter(map(nfc, folders))
     names = []
     for folder in folders:
@@ -90,7 +90,7 @@ def _names(folders: Sequence[str]) -> list[str]:
 
 
 def _numeric_folder_notes(ordered: Sequence[str], by_text: Sequence[str], classes: Sequence[ClassRecord]) -> list[str]:
-    """Return the note on folders sorted as numbers, or none where names, numbers and labels all agree."""
+    """Return a note about folders that are sorted as numbers, or an empty list if all orders agree."""
     moved = [folder for folder, other in zip(ordered, by_text, strict=True) if folder != other]
     shifted = [folder for i, folder in enumerate(ordered) if int(folder) != i]
     if not moved and not shifted:
@@ -112,7 +112,7 @@ def _numeric_folder_notes(ordered: Sequence[str], by_text: Sequence[str], classe
 
 
 def _mixed_folder_notes(by_text: Sequence[str]) -> list[str]:
-    """Return the note on folders that are not all numbers and sort as text, where numbers then change places."""
+    """Return a note if some folders are numbers whose order changes because all folders are sorted as text."""
     numbers = [folder for folder in by_text if NUMBER.fullmatch(folder)]
     if numbers == sorted(numbers, key=int):
         return []

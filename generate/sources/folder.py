@@ -33,26 +33,26 @@ from .tar_archives import looks_like_tar
 
 OTHER_FORMAT = (
     f"has none of the suffixes {', '.join(KEPT_SUFFIXES)}, but images keep their names and are stored as JPEG or PNG. "
-    "Convert it, or leave it out: --images PATTERN names the images, and all other files are copied unchanged"
+    "Convert it, or exclude it: --images PATTERN selects the images, and all other files are copied unchanged"
 )
 
 
 def open(path: Path, *, labels: str | None = None, groups: str | None = None) -> Source:
-    """List an image folder, or a tar of one; no image is read.
+    """List an image folder, or a tar of one, without reading the images.
 
     Parameters
     ----------
     path : Path
         The folder, or a tar that is not compressed.
     labels : path, optional
-        A CSV with the columns ``file,label``: the tree is then read flat, and its folders mean nothing.
+        A CSV with the columns ``file,label``. The names of folders are then ignored.
     groups : path, optional
         A CSV with the columns ``file,group``.
 
     Raises
     ------
     SourceError
-        The path holds no images or no class folders, or a CSV has mistakes (all of them listed).
+        The path contains no images or no class folders, or a CSV has mistakes. The message lists all of them.
     """
     if not path.is_dir() and not looks_like_tar(path):
         raise SourceError(
@@ -75,7 +75,7 @@ def open(path: Path, *, labels: str | None = None, groups: str | None = None) ->
 
 
 def list_classes(path: Path) -> ImageListing:
-    """List class folders, or a tar of them, which may have one folder around all of them."""
+    """List class folders, or a tar of them. A tar may have one folder that contains all class folders."""
     return list_images(path, is_wrapper=lambda image: image.count("/") >= 2)
 
 
@@ -132,9 +132,9 @@ def open_tree(path: Path, *, images: str | None = None) -> Source:
     listing.notes = [(file, reason) for file, reason in listing.notes if file not in files]
     chosen = listing.images if images is None else [file for file in listing.files if matches_pattern(file, images)]
     if not chosen:
-        there = f" The images there: {first_few(listing.images)}" if listing.images else ""
-        named = "" if images is None else f" that --images {images!r} names.{there}"
-        raise listing.error(f"contains no image{named}")
+        examples = f" It contains these images: {first_few(listing.images)}" if listing.images else ""
+        unmatched = "" if images is None else f" that --images {images!r} matches.{examples}"
+        raise listing.error(f"contains no image{unmatched}")
     kept = [file for file in chosen if has_kept_suffix(file)]
     remarks = refuse_masks(path, kept, listing.files) if images is None else ()
     listing.notes += [(file, OTHER_FORMAT) for file in chosen if not has_kept_suffix(file)]
@@ -142,7 +142,7 @@ def open_tree(path: Path, *, images: str | None = None) -> Source:
     invalid = find_invalid_names(others)
     for file in others:
         if ":" in file.partition("/")[0]:
-            invalid.setdefault(file, "has a colon in its first name, as a drive has elsewhere: rename it")
+            invalid.setdefault(file, "has a colon in the first part of its path, like a drive on Windows: rename it")
     listing.notes += invalid.items()
     source = listing.source("tree", dict.fromkeys(kept), nfc)
     source.pattern, source.remarks = images, remarks

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
+from pathlib import Path
 
 from ...errors import SourceError, first_few
 from ...quantities import plural
@@ -19,29 +20,29 @@ SPLIT = re.compile(
     r"([-_ ]?(set|split|data|images|[0-9]+))*",
     re.IGNORECASE,
 )
-"""Names of folders that hold a part of a dataset."""
+"""Names of folders that contain one split of a dataset."""
 PREFERRED = ("val", "valid", "validation", "test", "testing")
 TINY = "val_annotations.txt"
 """The file of labels in Tiny ImageNet's folder ``val``, whose images are all in ``val/images``."""
 
 
 def refuse_other_layouts(listing: ImageListing) -> None:
-    """Raise `SourceError` where the first-level folders are not classes."""
+    """Raise `SourceError` if the first-level folders are not classes."""
     path = listing.path
     filled = sorted({image.partition("/")[0] for image in listing.images if "/" in image})
     if filled == ["images"] and TINY in listing.files:
-        raise SourceError(f"{path} has the layout of Tiny ImageNet's folder val: {_tiny(listing, 'images/')}")
+        raise SourceError(f"{path} has the layout of Tiny ImageNet's folder val: {_tiny_imagenet_advice(path)}")
     if path.is_dir() and not filled and (path.parent / TINY).is_file():
-        raise SourceError(f"{path} has the images of Tiny ImageNet's folder val: {_tiny(listing, '')}")
+        raise SourceError(f"{path} has the images of Tiny ImageNet's folder val: {_tiny_imagenet_advice(path)}")
     above, splits = "", _splits([image for image in listing.images if "/" in image])
     if len(splits) == 1 and len(listing.folders) > 1:
-        splits = []  # a class that is called test, among others without images
+        splits = []  # one class is called test, and the other classes have no images
     if not splits and len(filled) == 1:
         above = f"{filled[0]}/"
         inside = [image.removeprefix(above) for image in listing.images if image.startswith(above)]
         splits = _splits(inside)
         if len(splits) == 1 and not all(image.count("/") >= 2 for image in inside):
-            splits = []  # a class with a folder test
+            splits = []  # a class contains a folder called test
     if splits:
         chosen = next((name for word in PREFERRED for name in splits if name.casefold() == word), splits[0])
         what = "extract it, and give" if path.is_file() else "give"
@@ -55,30 +56,27 @@ def refuse_other_layouts(listing: ImageListing) -> None:
 
 
 def _splits(images: list[str]) -> list[str]:
-    """Return the first folders of images, if all are called as splits are and no image is outside of them."""
+    """Return the first folders of images if all have the names of splits and no image is outside of them."""
     names = {image.rpartition("/")[0].partition("/")[0] for image in images}
     return sorted(names) if names and all(map(SPLIT.fullmatch, names)) else []
 
 
-def _tiny(listing: ImageListing, folder: str) -> str:
-    """Return how to make a CSV of labels from Tiny ImageNet's annotations, as the end of a message."""
-    path = listing.path
+def _tiny_imagenet_advice(path: Path) -> str:
+    """Return how to read Tiny ImageNet's validation images, as the end of a message."""
     if path.is_file():
         return (
-            f"its images are in one folder, and {TINY} says their classes. Extract the archive and give the extracted "
-            "folder: the message then says how to give the labels."
+            f"its images are in one folder, and {TINY} has their classes. Use the source tiny-imagenet with the zip "
+            "that Stanford publishes."
         )
-    annotations = shlex.quote(str((path if folder else path.parent) / TINY))
-    source = shlex.quote(f"folder:{path}")
+    dataset = path.parent if (path / TINY).is_file() else path.parent.parent
     return (
-        f"its images are in one folder, and {TINY} says their classes. Write these as a CSV of labels, and give it:\n"
-        f'  (echo file,label; awk \'{{print "{folder}" $1 "," $2}}\' {annotations}) > labels.csv\n'
-        f"  corruptset build tiny-imagenet-c --source {source} --labels labels.csv"
+        f"its images are in one folder, and {TINY} has their classes. Use the source tiny-imagenet with the folder of "
+        f"the dataset, which contains wnids.txt: {shlex.quote(f'tiny-imagenet:{dataset}')}."
     )
 
 
 def notes_on_one_class(listing: ImageListing) -> Iterator[str]:
-    """Yield a note where there is one class folder, which may be no class."""
+    """Yield a note if there is only one class folder, because it may not be a class."""
     if len(listing.folders) != 1:
         return
     (name,) = listing.folders

@@ -141,10 +141,10 @@ def _dataset(file: Any, path: Path, name: str, option: str) -> Any:
     dataset = file[name]
     _require_filters(dataset, path, name)
     if dataset.external or dataset.is_virtual:
-        raise SourceError(f"{path}: {name} is stored in other files. Give one file that holds its own data.")
+        raise SourceError(f"{path}: {name} is stored in other files. Copy all data into one file, and give that file.")
     if dataset.nbytes > MAX_RATIO * path.stat().st_size:
         raise SourceError(
-            f"{path}: {name} claims {dataset.nbytes:,} bytes, more than its file can hold. Copy it again."
+            f"{path}: {name} claims {dataset.nbytes:,} bytes, more than its file can contain. Copy the file again."
         )
     return dataset
 
@@ -177,7 +177,7 @@ def _require_filters(dataset: Any, path: Path, name: str) -> None:
 
 
 def _name_as_build(source: Source, path: Path) -> None:
-    """Give the samples and classes of a shard their names in its build."""
+    """Replace the samples and classes of a shard by those of its build, with their ids, labels and splits."""
     with _opened(path) as file:
         index = _dataset(file, path, INDEX, "--images")[()].tolist()
         depth = str(file.attrs["set"]).count("/")

@@ -49,13 +49,13 @@ SYSTEM_NAMES = ("thumbs.db", "ehthumbs.db", "desktop.ini", "__macosx", "$recycle
 """Files that operating systems create. They are ignored, as are names that begin with a dot."""
 NOT_AN_IMAGE = f"has no suffix of an image ({', '.join(IMAGE_SUFFIXES)}): rename it or move it away"
 EMPTY_CLASS = (
-    "is a class folder without an image: put its images in, or remove it (torchvision's ImageFolder refuses it too)"
+    "is a class folder without an image: add its images, or remove it (torchvision's ImageFolder rejects it too)"
 )
 ID_COLLISION = (
     "has the same id as {} (without suffix, and on disks that ignore case or Unicode forms): rename all but one"
 )
 NO_USABLE = "is a class folder in which no image can be used: see the messages about its files"
-LINK_LOOP = "is a link to a folder that contains it, so it has no end: remove it"
+LINK_LOOP = "is a link to a folder that contains it, which is an endless loop: remove it"
 BROKEN_LINK = "is a broken link: restore its target, or remove it"
 SPECIAL_FILE = "is a pipe, a device or a socket: remove it"
 MAX_VISITS = 100
@@ -75,8 +75,8 @@ class ImageListing:
     notes: list[Note] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
     """All files: images, documents, and files with a note about their name."""
-    locations: dict[str, MemberLocation] = field(default_factory=dict)
-    """Path -> offset and size of the file in the tar."""
+    locations: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    """Path -> location of the file in an archive, for example `MemberLocation`."""
     groups: Groups | None = None
     remarks: list[str] = field(default_factory=list)
     """Notes for users about the listing."""
@@ -106,7 +106,7 @@ class ImageListing:
         return source
 
     def error(self, why: str) -> SourceError:
-        """Return the error for a listing without samples, with all notes."""
+        """Return the error for a listing that has no samples. The message contains all notes."""
         lines = listed([f"{printable_path(path)}: {problem}" for path, problem in sorted(self.notes)])
         return SourceError(f"{self.path} {why}." + (f" Problems:\n{lines}" if lines else ""))
 
@@ -123,6 +123,7 @@ class ImageListing:
         Parameters
         ----------
         scheme : str
+            Name of the source in the manifest.
         labels : mapping of path to label
             Names of classes, which are numbered in sorted order; or numbers; or None for images without labels.
         identify : callable
@@ -130,12 +131,12 @@ class ImageListing:
         names : iterable of str
             Classes of the source, including classes without images.
         classes : sequence of ClassRecord
-            The class list that labels which are numbers refer to. By default it follows from the labels.
+            The classes of labels that are numbers. By default, they follow from the labels.
 
         Raises
         ------
         SourceError
-            No image is left.
+            No image can be used.
         """
         numbers = [label for label in labels.values() if isinstance(label, int)]
         named = {*names, *(label for label in labels.values() if isinstance(label, str))}
@@ -143,13 +144,13 @@ class ImageListing:
             classes = numbered_classes(max(numbers)) if numbers else folder_classes(sorted(named))
         index_of = {c.name: c.index for c in classes}
         label_of = {path: index_of[label] if isinstance(label, str) else label for path, label in labels.items()}
-        group_of = {} if self.groups is None else self.groups.of
+        group_of = {} if self.groups is None else self.groups.group_of
         invalid, ids, locations = {}, {}, {}
         for path, label in label_of.items():
             if (problem := name_problem(path)) is not None:
                 invalid[path] = problem
             elif self.groups is not None and path not in group_of:
-                invalid[path] = self.groups.missing
+                invalid[path] = self.groups.missing_message
             else:
                 ids[path] = identify(path)
                 locations[path] = stored_path(ids[path], "" if label is None else classes[label].folder)
@@ -157,7 +158,7 @@ class ImageListing:
         self.notes += invalid.items()
         kept = sorted((identity, path) for path, identity in ids.items() if path not in invalid)
         if not kept:
-            raise self.error("holds no image that can be used")
+            raise self.error("contains no image that can be used")
         samples = [
             Sample(index, identity, label_of[path], path, group=group_of.get(path), location=self.locations.get(path))
             for index, (identity, path) in enumerate(kept)
@@ -201,9 +202,10 @@ def list_images(
         The folder, whose links are followed, or the tar, whose links are not.
     skip : callable, optional
         Returns whether a path is not part of the source, for example a file of labels or a devkit.
-    around : callable, optional
-        Returns whether the first folder of an image's path in a tar may be a folder around the class folders. If it is
-        for all images, this folder is removed from the paths. People make tars from inside a folder or from outside.
+    is_wrapper : callable, optional
+        Returns whether the first folder of an image's path in a tar may be a folder that contains all class folders. If
+        this is true for all images, the folder is removed from the paths, because archives are created either inside a
+        folder or next to it.
     """
     listing = ImageListing(path)
     if path.is_dir():
@@ -245,7 +247,7 @@ def _named_as(name: str, suffixes: Sequence[str]) -> bool:
 
 
 def _may_be_folder(name: str) -> bool:
-    """Return whether a link that cannot be followed may stand for a class folder, which then keeps its label."""
+    """Return whether a link that cannot be followed may be a class folder, which then keeps its label."""
     return not _named_as(name, (*IMAGE_SUFFIXES, *DOCUMENT_SUFFIXES))
 
 
@@ -303,7 +305,7 @@ def read_image(path: Path, sample: Sample) -> bytes:
     """Return the bytes of an image file in a folder or a tar, or raise `BadSample`."""
     try:
         if sample.location is not None:
-            return read_member(path, sample.location)
+            return read_member(path, MemberLocation(*sample.location))
         with open_regular(path / str(sample.path)) as file:  # the file may have been replaced by a pipe
             if os.fstat(file.fileno()).st_size > MAX_FILE_BYTES:
                 raise BadSample(TOO_LARGE)

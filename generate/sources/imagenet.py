@@ -6,8 +6,8 @@ It reads
 * the flat folder of JPEGs from this tar, with the devkit or a file of labels;
 * a folder, or a tar, of wnid folders.
 
-Every form gives the same samples: the id is the file name without its suffix, the class is the wnid, and labels number
-the sorted wnids.
+Every form gives the same samples: the id is the file name without its suffix, the class is the wnid, and the label is
+the position of the wnid in the sorted list.
 
 In the devkit, ``data/meta.mat`` has the synsets with their ILSVRC2012 ids. Ids from 1 to 1000 are the classes, and
 higher ids are their hypernyms. ``data/ILSVRC2012_validation_ground_truth.txt`` has one id per line, for the images in
@@ -56,7 +56,7 @@ def open(path: Path, *, labels: str | None = None, groups: str | None = None) ->
     Raises
     ------
     SourceError
-        The path is something else, there are no labels, or images and labels do not agree.
+        The path is something else, labels are missing, or images and labels do not agree.
     """
     kit, given = Path(labels).expanduser().resolve() if labels is not None else None, path
     if path.is_dir() and not any(path.glob("[!.]*.JPEG")):
@@ -81,8 +81,9 @@ def open(path: Path, *, labels: str | None = None, groups: str | None = None) ->
     wnid_of = _classes_of(listing, truth, kit)
     if truth is not None and complete and flat and len(wnid_of) != len(truth):
         raise SourceError(
-            f"{path} contains {len(wnid_of)} images, but {kit} has the classes of {len(truth)}. Both must be of the "
-            "whole validation set: download the truncated one again, or give labels for these images with --labels CSV."
+            f"{path} contains {len(wnid_of)} images, but {kit} has the classes of {len(truth)}. Both must cover the "
+            "complete validation set: download the truncated one again, or give labels for these images with --labels "
+            "CSV."
         )
     if groups is not None:
         listing.groups = read_groups(Path(groups), listing.images)
@@ -96,7 +97,7 @@ def _stem(path: str) -> str:
 
 
 def _classes_of(listing: ImageListing, truth: Mapping[str, str] | None, kit: Path | None) -> dict[str, str]:
-    """Return the wnid of every image path, or raise `SourceError` if folders and labels disagree."""
+    """Return path -> wnid of the images, or raise `SourceError` if folders and labels disagree."""
     problems = [
         f"{printable_path(f)}/: is not named by a wnid such as n01440764"
         for f in listing.folders
@@ -112,14 +113,14 @@ def _classes_of(listing: ImageListing, truth: Mapping[str, str] | None, kit: Pat
         raise SourceError(
             f"The source imagenet: {listing.path} contains {len(listing.images)} images, and these cannot be "
             "validation images of ILSVRC2012 (ILSVRC2012_val_00000001.JPEG) with their classes:\n"
-            f"{listed(problems, 10)}\nIs the dataset of another year, or truncated? Any other image folder, or a tar "
-            f"of one, is folder:{listing.path}."
+            f"{listed(problems, 10)}\nThe dataset may be of another year, or truncated. For any other image folder, or "
+            f"a tar of one, use folder:{listing.path}."
         )
     return wnid_of
 
 
 def find_devkit(*folders: Path) -> Path | None:
-    """Return the first devkit in the folders, or None. `read_truth` refuses devkits of other years."""
+    """Return the first devkit in the folders, or None. `read_truth` rejects devkits of other years."""
     found = (kit for folder in folders for pattern in (*NAMES, "[!.]*devkit*") for kit in sorted(folder.glob(pattern)))
     return next(found, None)
 
@@ -185,7 +186,7 @@ def _read_labels(path: Path) -> dict[str, str]:
         name, said = cells if len(cells) == 2 else (f"ILSVRC2012_val_{number:08d}", ",".join(cells))
         stem, wnid = name.rpartition("/")[2].removesuffix(".JPEG"), said.partition(" ")[0]
         if stem in wnid_of:
-            problems.append(f"line {line}: {stem} was given before")
+            problems.append(f"line {line}: {stem} is listed twice")
         elif not WNID.fullmatch(wnid):
             problems.append(f"line {line}: {wnid!r} is not a wnid such as n01440764")
         wnid_of[stem] = wnid

@@ -1,4 +1,4 @@
-"""File names of a source that the images of a dataset keep, and the names that they cannot keep."""
+"""Checks of the file names that the images of a dataset keep from their source."""
 
 from __future__ import annotations
 
@@ -12,16 +12,21 @@ from .image_listing import has_kept_suffix
 def suffix_problems(paths: Iterable[str]) -> list[str]:
     """Return the reasons why images cannot keep their paths, because of their suffixes."""
     return [
-        f"{path}: its suffix is neither that of a JPEG nor .png, and images keep their names there"
+        f"{path}: its suffix is not that of a JPEG or PNG file, and images of this source keep their names"
         for path in paths
         if not has_kept_suffix(path)
     ]
 
 
 def equal_names(images: Sequence[tuple[str | None, str]], encoding_format: str) -> list[str]:
-    """Return the names that differ only in their suffix, and would be the same name in a dataset of PNGs.
+    """Return the names that would collide in a dataset of PNGs, because they differ only in their suffix.
 
-    `images` are (path in the source, sample id).
+    Parameters
+    ----------
+    images : sequence of (path, sample id)
+        Path of each image in the source, or None, and id of its sample.
+    encoding_format : {"jpeg", "png"}
+        The format in which the dataset stores images.
     """
     if encoding_format != "png":
         return []
@@ -29,7 +34,7 @@ def equal_names(images: Sequence[tuple[str | None, str]], encoding_format: str) 
     for path, sample_id in images:
         kept = own_path(path, sample_id, encoding_format)
         names.setdefault(kept.casefold(), []).append(path or kept)
-    return [f"{' and '.join(paths)}: both would be called .png" for paths in names.values() if len(paths) > 1]
+    return [f"{' and '.join(paths)}: both would have the suffix .png" for paths in names.values() if len(paths) > 1]
 
 
 def renamed_note(paths: Iterable[str], encoding_format: str) -> Iterator[str]:
@@ -37,7 +42,7 @@ def renamed_note(paths: Iterable[str], encoding_format: str) -> Iterator[str]:
     renamed = [path for path in paths if encoding_format == "png" and named_format(path) == "jpeg"]
     if renamed:
         yield (
-            f"The dataset stores PNG, and the names of {len(renamed):,} images of each set end in the suffix of a "
-            f"JPEG ({first_few(renamed, 2)}). The suffix of those files is .png instead, so change it in annotation "
-            "files too."
+            f"The dataset stores PNG, but the names of {len(renamed):,} images of each set end in the suffix of a "
+            f"JPEG ({first_few(renamed, 2)}). In the dataset their suffix is .png, so change it in annotation files "
+            "too."
         )

@@ -65,7 +65,7 @@ def name_problem(path: str) -> str | None:
     >>> name_problem("a/b c.png") is None, name_problem("a/b\\tc.png") is None
     (True, False)
     >>> name_problem("c:/b.png"), name_problem("12:30/b.png")
-    ('begins with c:, which is a drive elsewhere: rename it', None)
+    ('begins with c:, which is a drive on Windows: rename it', None)
     """
     try:
         parts = [part.encode() for part in nfc(path).split("/")]
@@ -74,9 +74,9 @@ def name_problem(path: str) -> str | None:
     if odd := sorted({c for c in path if unicodedata.category(c) in CONTROLS}):
         return f"has control characters in its name ({', '.join(f'U+{ord(c):04X}' for c in odd)}): rename it"
     if "\\" in path:
-        return "has a backslash in its name, which is a folder's separator elsewhere: rename it"
+        return "has a backslash in its name, which separates folders on Windows: rename it"
     if DRIVE.match(path):
-        return f"begins with {path[:2]}, which is a drive elsewhere: rename it"
+        return f"begins with {path[:2]}, which is a drive on Windows: rename it"
     if max(map(len, parts)) > MAX_NAME_BYTES or len(b"/".join(parts)) > MAX_ID_BYTES:
         return f"has a name longer than {MAX_NAME_BYTES} bytes (a path longer than {MAX_ID_BYTES}): shorten it"
     return None
@@ -98,7 +98,7 @@ def find_invalid_names(names: Iterable[str]) -> dict[str, str]:
 
 
 def class_problems(names: Sequence[str]) -> list[str]:
-    """Return the problems of class names, which are also names of folders."""
+    """Return the reasons why class names cannot be used. They are also names of folders."""
     wrong = find_invalid_names(names)
     for name in names:
         if not name or "/" in name or name.startswith(".") or len(name.encode("utf-8", "replace")) > 200:
@@ -285,13 +285,13 @@ def group_problem(name: str) -> str | None:
 
 
 class Groups(NamedTuple):
-    """Groups of images."""
+    """The groups of the images of a source."""
 
     kind: str
     """``csv``, or a word such as ``style``, as in manifests."""
-    of: Mapping[str, str]
+    group_of: Mapping[str, str]
     """Path of an image on disk -> its group."""
-    missing: str
+    missing_message: str
     """The message for an image without a group."""
 
 

@@ -21,13 +21,13 @@ JPEG = b"\xff\xd8"
 
 
 def header_mode(file: Path) -> str | None:
-    """Return the Pillow mode that the header of an image file states, or None where no header can be read.
+    """Return the Pillow mode that the header of an image file states, or None if the header cannot be read.
 
-    A JPEG is always called RGB: it cannot have a palette, and masks are not stored with loss.
+    The mode of a JPEG is always given as RGB, because a JPEG cannot be a mask: it has no palette and is lossy.
     """
     try:
         with open_regular(file) as data, warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the size of an image is judged when it is decoded
+            warnings.simplefilter("ignore")  # the size of an image is checked when it is decoded
             if data.read(len(JPEG)) == JPEG:
                 return "RGB"
             data.seek(0)
@@ -45,14 +45,14 @@ def refuse_masks(root: Path, images: Sequence[str], files: Iterable[str]) -> tup
     root : Path
         The folder of the tree.
     images : sequence of str
-        Paths of the files that count as images.
+        Paths of the files that are treated as images.
     files : iterable of str
-        Paths of all files, from which a pattern has to choose.
+        Paths of all files, from which a suggested pattern selects the images.
 
     Returns
     -------
     tuple of str
-        A note on folders of grey images next to folders of colour images, which may be masks too.
+        A note about folders of grey images next to folders of colour images, because they may be masks too.
     """
     modes = {path: header_mode(root / path) for path in images}
     masks = [path for path, mode in modes.items() if mode in LABEL_MODES]
@@ -62,24 +62,24 @@ def refuse_masks(root: Path, images: Sequence[str], files: Iterable[str]) -> tup
         of_masks = {_folder(path) for path in masks}
         folder = Counter(_folder(path) for path in others if _folder(path) not in of_masks).most_common(1)
         if named is not None:
-            advice = f"--images {named!r} names the other images, and every other file is then copied unchanged."
+            advice = f"--images {named!r} selects the other images, and every other file is then copied unchanged."
         else:
             such = f", such as {folder[0][0].removeprefix('./') + '*'!r}," if folder else ""
-            advice = f"--images PATTERN{such} names the images, and every other file is then copied unchanged."
+            advice = f"--images PATTERN{such} selects the images, and every other file is then copied unchanged."
         if all_images is not None:
-            advice += f" --images {all_images!r} names all of them, masks included."
+            advice += f" --images {all_images!r} selects all of them, including the masks."
         raise SourceError(
             f"{root} contains {len(masks):,} palette or 1-bit image{'s' * (len(masks) > 1)}, as masks are stored, in "
-            f"{folder_counts(masks)}. Corruptions would destroy the labels in masks, so a pattern has to say which "
-            f"files are images. {advice}"
+            f"{folder_counts(masks)}. Corruptions would destroy the labels in masks, so select the images with a "
+            f"pattern. {advice}"
         )
     colour = {_folder(path) for path, mode in modes.items() if mode in COLOUR_MODES}
     grey = [path for path, mode in modes.items() if mode is not None and _folder(path) not in colour]
     if not grey or not colour:
         return ()
     return (
-        f"The images in {folder_counts(grey)} are all grey, and others have colours. If they are masks or depth maps, "
-        "name the images with --images PATTERN: every other file is then copied unchanged.",
+        f"The images in {folder_counts(grey)} are all grey, while other images are in colour. If they are masks or "
+        "depth maps, select the images with --images PATTERN: every other file is then copied unchanged.",
     )
 
 
@@ -119,7 +119,7 @@ def _lower_suffix(path: str) -> str:
 
 
 def folder_counts(paths: Iterable[str]) -> str:
-    """Return the folders of files with their numbers, the fullest first, for a sentence.
+    """Return the folders of files with their numbers of files, the largest first, for use in a sentence.
 
     Examples
     --------

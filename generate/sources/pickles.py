@@ -39,33 +39,33 @@ def load_fields(data: bytes | bytearray | memoryview) -> dict[str, Any]:
 
     Raises
     ------
-    Refused
+    PickleRefused
         The data is not a pickle, is truncated, or contains anything but arrays, lists, dictionaries, strings and
         integers.
     """
     stream = io.BytesIO(data)
-    del data  # the caller may have given up its reference, and a batch has 30 MB
+    del data  # a batch has 30 MB, which are freed here if the caller keeps no reference
     try:
         _check_opcodes(stream)
         stream.seek(0)
         fields = _Unpickler(stream, encoding="bytes").load()
     except (PickleRefused, MemoryError):
         raise
-    except Exception as e:  # the standard library raises many kinds
+    except Exception as e:  # the standard library raises many kinds of errors
         raise PickleRefused(f"it is not a pickle of arrays, lists, strings and integers ({e})") from None
     if isinstance(fields, Array) and isinstance(fields.values, list) and len(fields.values) == 1:
         (fields,) = fields.values  # numpy.save stores a dictionary in an array of one object
     if not isinstance(fields, dict):
-        raise PickleRefused("it does not hold a dictionary")
+        raise PickleRefused("it does not contain a dictionary")
     return {_text(key): value.values if isinstance(value, Array) else value for key, value in fields.items()}
 
 
 def load_saved_fields(data: bytes | bytearray) -> dict[str, Any]:
-    """Return the dictionary that a .npy file holds.
+    """Return the dictionary that a .npy file contains.
 
     Raises
     ------
-    Refused
+    PickleRefused
         The data is not a .npy file of a dictionary, or its pickle is refused by `load_fields`.
     """
     start = 10 + int.from_bytes(data[8:10], "little")
@@ -209,10 +209,10 @@ ALLOWED = {
 
 class _Unpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
-        """Return what a name in a pickle stands for."""
+        """Return the stand-in for a name in a pickle."""
         full_name = f"{module}.{name}".replace("numpy._core.", "numpy.core.")
         if full_name not in ALLOWED:
             raise PickleRefused(
-                f"it asks Python to run {full_name[:100]!r}, which no such file does. Nothing of it was run"
+                f"it asks Python to run {full_name[:100]!r}, which a file of this dataset never does. It was not run"
             )
         return ALLOWED[full_name]

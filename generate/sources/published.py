@@ -54,7 +54,7 @@ class Cifar(NamedTuple):
     batches: Mapping[str, tuple[str, ...]]
     """split -> files, with ``.bin`` at the end in the binary version."""
     names: tuple[tuple[str, str], ...]
-    """For each label of a row, its name in the Python version and the file of class names in the binary version."""
+    """For each label of a row, its key in the Python version and the file of class names in the binary version."""
 
 
 CIFAR = {
@@ -101,14 +101,14 @@ def _read_cifar(scheme: str, path: Path, splits: tuple[str, ...], label_column: 
     kind, names_file = cifar.names[label_column]
     batches = [(split, name) for split in splits for name in cifar.batches[split]]
     wanted = {cifar.meta, names_file, *(name + end for _, name in batches for end in ("", ".bin"))}
-    held, files = read_named_files(path, wanted, "*")
+    members, files = read_named_files(path, wanted, "*")
     binary = cifar.meta not in files
     meta, end = (names_file, ".bin") if binary else (cifar.meta, "")
-    needed = {meta: f"(or {cifar.meta}), which holds the class names"}
+    needed = {meta: f"(or {cifar.meta}), which contains the class names"}
     needed |= {name + end: f"of the split {split}" for split, name in batches}
     if missing := [f"{name} {what}" for name, what in needed.items() if name not in files]:
         raise SourceError(
-            f"The source {scheme}: {path} has no {missing[0]}; {_content_summary(path, held)} "
+            f"The source {scheme}: {path} has no {missing[0]}; {_content_summary(path, members)} "
             "Expected the archive as it was downloaded, or its extracted folder; or choose another --split."
         )
     with reading_errors(path / meta):
@@ -140,7 +140,7 @@ def _content_summary(path: Path, members: Sequence[str] = ()) -> str:
     else:
         names = list(members)
         images = sum(name.rpartition(".")[2].lower() in IMAGE_SUFFIXES for name in members)
-    text = f"it holds {first_few(sorted(name for name in names if not is_ignored(name)), 12) or 'nothing'}"
+    text = f"it contains {first_few(sorted(name for name in names if not is_ignored(name)), 12) or 'nothing'}"
     if not images:
         return f"{text}."
     return f"{text}, with {images:,} image files in all. A folder of images is the source folder:{path}."
@@ -170,47 +170,47 @@ IDX_FILES = "Expected {train,t10k}-images-idx3-ubyte.gz and {train,t10k}-labels-
 def open_mnist(path: Path, *, split: str = "test") -> Source:
     """Open a folder of IDX files, or ``FOLDER/PREFIX`` if a folder has several datasets (``gzip/emnist-letters``).
 
-    Images keep the published orientation; those of EMNIST are transposed.
+    Images keep the published orientation, so those of EMNIST are transposed.
 
     Raises
     ------
     SourceError
-        Files are missing, truncated, of another kind, or do not fit together.
+        Files are missing, truncated or of another kind, or do not belong together.
     """
     splits, path = _choice("--split", split, SPLITS), path.expanduser()
     folder, prefix = (path, None) if path.is_dir() else (path.parent, path.name.rstrip("-"))
     sets: dict[str, dict[str, Path]] = defaultdict(dict)
-    for place in (folder, folder / "raw", folder / "MNIST" / "raw"):
+    for subfolder in (folder, folder / "raw", folder / "MNIST" / "raw"):
         # An extracted file comes before its own .gz in the order of names, and is faster to read.
-        for file in sorted(place.glob("*-ubyte*")):
+        for file in sorted(subfolder.glob("*-ubyte*")):
             match = IDX.match(file.name)
             if match and not is_ignored(file.name) and file.is_file() and prefix in (None, match["prefix"]):
                 part = "train" if match["split"] == "train" else "test"
                 sets[match["prefix"]].setdefault(f"{part} {match['kind']}", file.resolve())
     if not sets:
-        there = f" In {folder} {_content_summary(folder)}" if folder.is_dir() else ""
+        found = f" In {folder}, {_content_summary(folder)}" if folder.is_dir() else ""
         raise SourceError(
             f"The source mnist: {path} is not a folder with IDX files, and not the first part of the names of IDX "
-            f"files.{there} {IDX_FILES}"
+            f"files.{found} {IDX_FILES}"
         )
     if len(sets) > 1:
         names = ", ".join(f"mnist:{folder / name}" for name in sorted(sets))
         raise SourceError(f"The source mnist:{path} contains {len(sets)} datasets. Choose one: {names}.")
     (files,) = sets.values()
-    held = [part for part in SPLITS["all"] if part in splits or any(name.startswith(part) for name in files)]
-    if missing := [f"{part} {kind}" for part in held for kind in MAGIC if f"{part} {kind}" not in files]:
+    required = [part for part in SPLITS["all"] if part in splits or any(name.startswith(part) for name in files)]
+    if missing := [f"{part} {kind}" for part in required for kind in MAGIC if f"{part} {kind}" not in files]:
         raise SourceError(
             f"The source mnist:{path} has no file of {missing[0]} (it has {', '.join(files)}). {IDX_FILES}"
         )
-    pairs = tuple((part, files[f"{part} images"], files[f"{part} labels"]) for part in held)
+    pairs = tuple((part, files[f"{part} images"], files[f"{part} labels"]) for part in required)
     return row_source("mnist", list(files.values()), _read_mnist, pairs, splits)
 
 
 def _read_mnist(pairs: tuple[tuple[str, Path, Path], ...], splits: tuple[str, ...]) -> ReadResult:
-    # Classes follow from the labels of all splits, so that each split has the classes of the other.
+    # Classes are determined from the labels of all splits, so that all splits have the same classes.
     labels = {split: _idx(file, "labels") for split, _, file in pairs}
     every = np.concatenate(list(labels.values()))
-    # labels of letters begin at 1, and a few images may have none above 9
+    # The labels of EMNIST letters begin at 1, and a few images may all have labels below 10.
     ranges = LABEL_RANGES[1:2] if any("letters" in file.name for _, _, file in pairs) else LABEL_RANGES
     last = next((high for low, high in ranges if low <= every.min() and every.max() <= high), ranges[-1][1])
     tables = []
@@ -274,8 +274,8 @@ def open_icons50(path: Path, *, groups: str = "style") -> Source:
         listing = list_classes(path)
         names = {image: ICON.fullmatch(image.rpartition("/")[2].rpartition(".")[0]) for image in listing.images}
         styled = {image: match[groups] for image, match in names.items() if match is not None}
-        missing = f"has no {groups} in its name; expected <style>_<rendition>_<subtype>.png"
-        listing.groups = Groups(groups, styled, missing)
+        missing_message = f"has no {groups} in its name; expected <style>_<rendition>_<subtype>.png"
+        listing.groups = Groups(groups, styled, missing_message)
         source = class_source(listing)
     source.scheme, source.grouping = "icons50", groups
     return source

@@ -30,12 +30,12 @@ class ImageRows(NamedTuple):
     """An array (N, H, W, C) or (N, H, W), or a dataset whose rows are read on demand."""
     labels: NDArray[Any]
     where: tuple[str, str]
-    """Names of the images and of the labels in error messages."""
+    """Names of the images and of the labels for error messages."""
     groups: Sequence[str] = ()
     encoded: bool = False
     """True if each row has the bytes of an image file."""
     remark: str | None = None
-    """A note for users if labels are whole numbers stored as floats."""
+    """A note for users if the labels are whole numbers that are stored as floats."""
 
 
 ReadResult = tuple[tuple[ClassRecord, ...] | None, list[ImageRows]]
@@ -136,8 +136,8 @@ def open_arrays(path: Path) -> Source:
     Raises
     ------
     SourceError
-        There are not two .npy files, the images are not uint8 of shape (N, H, W) or (N, H, W, 1 or 3), or there is not
-        one label, a whole number from 0 on, per image.
+        There are not two .npy files, the images are not uint8 of shape (N, H, W) or (N, H, W, 1 or 3), or the labels
+        are not one non-negative whole number per image.
     """
     files = [Path(name).expanduser().resolve() for name in str(path).rpartition(",")[::2] if name]
     if len(files) != 2:

@@ -54,7 +54,7 @@ def photographs(folder: Path) -> Source:
     """Return the source of the photographs in a folder, with a note for each missing one."""
     classes = tuple(ClassRecord(index=i, name=name, folder=f"{i:02d}_{name}") for i, name in enumerate(PHOTOGRAPHS))
     present = [c for c in classes if (folder / PHOTOGRAPHS[c.name].file).is_file()]
-    reason = f"is not in the installed {_installed()}; it is in release 0.26: install that one, or build without it"
+    reason = f"is not in the installed {_installed()}: install release 0.26, which has it, or build without it"
     notes = tuple((PHOTOGRAPHS[c.name].file, reason) for c in classes if c not in present)
     if not present:
         raise SourceError(f"The installed {_installed()} ships none of the eight photographs: install release 0.26.")
@@ -73,8 +73,8 @@ def _read(folder: Path, sample: Sample) -> NDArray[np.uint8]:
         ) from None
     if (sha256 := sha256_bytes(image.data)) != expected:
         raise BadSample(
-            f"has other pixels in the installed {_installed()} ({sha256}) than those that are pinned here "
-            f"({expected}): install scikit-image 0.26 and Pillow 13, or build without it"
+            f"has different pixels in the installed {_installed()} ({sha256}, expected {expected}): install "
+            "scikit-image 0.26 and Pillow 13, or build without it"
         )
     return image
 

@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class HoldOut:
-    """Groups that are held out of training, and the side of the split to select."""
+    """Groups that are held out of training, and which part of the samples to select."""
 
     groups: tuple[str, ...]
     """Names or shell patterns."""
@@ -46,14 +46,14 @@ class HoldOut:
         counts = Counter(s.group for s in samples if s.group is not None)
         if not counts:
             raise SourceError(
-                "The source has no groups, so none can be held out. Give every image one with --groups CSV (columns "
-                "file,group), or name a source that has them (icons50:PATH)."
+                "The source has no groups, so none can be held out. Give every image a group with --groups CSV "
+                "(columns file,group), or use a source that has groups (icons50:PATH)."
             )
         meant = self._matches(samples)
         held = sorted(set().union(*meant.values()))
         unmatched = [pattern for pattern, groups in meant.items() if not groups]
         if unmatched and not (self.lenient and held):
-            lines = [f"there is no group {pattern!r}.{suggest(pattern, counts)}" for pattern in unmatched]
+            lines = [f"the source has no group {pattern!r}.{suggest(pattern, counts)}" for pattern in unmatched]
             known = first_few([f"{group} ({count})" for group, count in sorted(counts.items())], 20)
             raise SourceError(
                 f"Groups to hold out (--hold-out, or the recipe's) do not exist:\n{listed(lines)}\nGroups of the "
@@ -61,7 +61,7 @@ class HoldOut:
             )
         if len(held) == len(counts):
             raise SourceError(
-                f"All {len(counts)} groups of the source would be held out, and none is left to train with. Hold out "
+                f"All {len(counts)} groups of the source would be held out, so none remains for training. Hold out "
                 "fewer groups."
             )
         return held
@@ -78,7 +78,7 @@ class HoldOut:
         return [f"{limit}: {first_few(unmatched)}"] if unmatched else []
 
     def record(self, samples: Sequence[Sample]) -> dict[str, Any]:
-        """Return the record of the hold-out in the manifest: the groups and the selected side."""
+        """Return the record of the hold-out in the manifest: the groups, and the part that was selected."""
         return {"groups": self.matched(samples), "part": "train" if self.train else "test"}
 
 
@@ -124,8 +124,8 @@ def select(
 ) -> list[Sample]:
     """Return the selected samples, in the order of the source.
 
-    If several options are given, they apply in this order, each to the result of the one before: ids, hold-out, first,
-    per super-category, per class, samples.
+    If several options are given, they are applied in this order, each to the result of the previous one: ids, hold-out,
+    first, per super-category, per class, samples.
 
     Parameters
     ----------
@@ -140,12 +140,12 @@ def select(
     ids : path or sequence of str, optional
         Select these samples: a text file with one id, or one path in the source, per line; or the ids.
     hold_out : HoldOut, optional
-        Select the samples of some groups of the source, or of all others.
+        Select the samples of the held-out groups, or of all other groups.
     per_super_category : path or str, optional
-        Select the first samples of every super-category, as a file says (`read_super_categories`), and no samples of
-        classes without a super-category.
+        Select the first samples of every super-category in this file (`read_super_categories`). Samples of classes
+        without a super-category are not selected.
     classes : sequence of ClassRecord
-        The classes of the source, which super-categories name.
+        The classes of the source. They are needed for super-categories.
     notes : list of str, optional
         Receives a sentence for each number that is larger than the number of samples to select from.
 
@@ -184,7 +184,7 @@ def select(
         if small:
             messages.append(
                 f"--per-class is {per_class:,}, and {len(small):,} of the classes have fewer images (the smallest "
-                f"{min(small):,}): all of theirs are used."
+                f"{min(small):,}), all of which are used."
             )
         chosen = _first_of_each(chosen, lambda s: s.class_index, per_class)
     if samples is not None:
@@ -200,7 +200,7 @@ def spread(items: Sequence[T], limit: int | None) -> list[T]:
 
 def _too_few(option: str, wanted: int, count: int) -> list[str]:
     """Return a note if there are fewer images than an option asks for."""
-    return [f"{option} is {wanted:,}, and there are only {count:,} images: all of them are used."] * (wanted > count)
+    return [f"{option} is {wanted:,}, and there are only {count:,} images, all of which are used."] * (wanted > count)
 
 
 def _first_of_each(samples: Sequence[Sample], group: Callable[[Sample], Hashable], count: int) -> list[Sample]:
@@ -226,9 +226,9 @@ def selection_record(
 ) -> dict[str, Any]:
     """Return the record of the selection in the manifest: the options, the total and the number of selected samples.
 
-    Ids are recorded as their number and the sha256 of their canonical JSON, in the order of the source, and never as a
-    path. Super-categories, the pattern of images, the kind of groups and the hold-out are recorded only if they were
-    given. `numbers` are the other options of `select`.
+    Ids are recorded as their number and the sha256 of their canonical JSON, in the order of the source. The path of
+    their file is not recorded. Super-categories, the pattern of images, the kind of groups and the hold-out are
+    recorded only if they were given. `numbers` are the other options of `select`.
     """
     given = [] if ids is None else [sample.id for sample in _select_ids(source, ids)]
     splits = {sample.split for sample in source if sample.split is not None}

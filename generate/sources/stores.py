@@ -31,8 +31,10 @@ def local_copies(rest: str) -> str:
 def _local_copy(url: str) -> str:
     """Return the path of a URL's content in the cache, after downloading it if it is missing."""
     above, _, name = url.rpartition("/")
-    one = Store(above).version(name)
-    store, versions = (Store(url), Store(url).versions()) if one is None else (Store(above), {name: one})
+    object_version = Store(above).version(name)
+    store, versions = (
+        (Store(url), Store(url).versions()) if object_version is None else (Store(above), {name: object_version})
+    )
     if not versions:
         raise SourceError(f"There is no object at {url}, and none below it. Check the URL.")
     record = repr((url, sorted((path, version) for path, (_, version) in versions.items())))
@@ -44,4 +46,4 @@ def _local_copy(url: str) -> str:
         folder.mkdir(parents=True, exist_ok=True)
         with ThreadPoolExecutor(AT_ONCE, "store") as pool:  # the first error stops the downloads that have not begun
             list(pool.map(lambda path: store.fetch(path, folder / path, versions[path][0]), missing))
-    return os.fspath(folder if one is None else folder / name)
+    return os.fspath(folder if object_version is None else folder / name)

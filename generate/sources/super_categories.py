@@ -1,4 +1,4 @@
-"""Super-categories: groups of classes, of which a selection takes a number of samples each."""
+"""Super-categories, which are groups of classes: a selection takes the same number of samples from each."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from ...canonical import canonical_sha256
-from ...error_lines import mistake_lines
+from ...error_lines import error_lines
 from ...errors import RecipeError, SourceError, listed, suggest
 from ...files import parse_toml, read_text, reason
 from ...manifests.records.models import ClassRecord
 
 SHIPPED = ("fragile-imagenet",)
 """Names of the files that are installed with the package."""
-Classes = Annotated[list[str], Field(min_length=1)]
+ClassNames = Annotated[list[str], Field(min_length=1)]
 
 
 class SuperCategories(BaseModel):
@@ -27,12 +27,12 @@ class SuperCategories(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     images: int = Field(ge=1)
-    categories: dict[str, Classes] = Field(min_length=1)
+    categories: dict[str, ClassNames] = Field(min_length=1)
     """Super-category -> class folders, or class names."""
 
     @field_validator("categories")
     @classmethod
-    def _in_one_each(cls, categories: dict[str, list[str]]) -> dict[str, list[str]]:
+    def _unique_classes(cls, categories: dict[str, list[str]]) -> dict[str, list[str]]:
         times = Counter(name for names in categories.values() for name in names)
         if twice := [f"the class {name!r} occurs {count} times" for name, count in times.items() if count > 1]:
             raise ValueError("; ".join(twice))
@@ -97,5 +97,5 @@ def read_super_categories(given: str | Path) -> SuperCategories:
     except RecipeError as e:
         raise SourceError(str(e)) from None
     except ValidationError as e:
-        lines = listed(mistake_lines(e))
+        lines = listed(error_lines(e))
         raise SourceError(f"{where} has mistakes:\n{lines}") from None

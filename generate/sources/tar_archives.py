@@ -95,7 +95,7 @@ class TarListing(NamedTuple):
     folders: set[str]
     """Folders of the first two levels, even if the tar has no entries for the folders themselves."""
     links: set[str]
-    """Symbolic links, which may stand for files or folders."""
+    """Symbolic links, which may lead to files or folders."""
 
 
 def list_tar(path: Path) -> TarListing:
@@ -203,7 +203,7 @@ def _next_archive(archive: BinaryIO, path: Path) -> int | None:
     """Return the offset of the archive after an end mark, or None if only zeros follow."""
     end = archive.tell()
     for start in range(end, end + MAX_PADDING, tarfile.BLOCKSIZE):
-        block = archive.read(tarfile.BLOCKSIZE)  # not more, because seeking back in a gzipped file is slow
+        block = archive.read(tarfile.BLOCKSIZE)  # one block at a time, because seeking back in a gzipped file is slow
         if block.strip(b"\0"):
             try:
                 tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")

@@ -26,10 +26,10 @@ from ...manifests.disk.lock import Busy, locked
 from ...manifests.paths import lock_file
 from ...workers import complete
 from ..plan.parts import Part
-from ..sinks.sink import Run
+from ..sinks.sink import Chunk
 from .environment import environment
 from .warm_up import warm_up
-from .worker import PartDone, job_of, process
+from .worker import FinishedPart, job_of, process
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -97,8 +97,8 @@ def connected(scheduler: str | Client | None) -> Iterator[Client | None]:
         yield client
 
 
-def run_parts(client: Client, file: Path, parts: Sequence[Part], done: Callable[[PartDone], None]) -> None:
-    """Make and commit parts of the job in a file in the workers of a scheduler. See `pool.run`."""
+def run_parts(client: Client, file: Path, parts: Sequence[Part], done: Callable[[FinishedPart], None]) -> None:
+    """Make and commit parts of the job in a file in the workers of a scheduler. See `pool.make_parts`."""
     from distributed.comm import CommClosedError
 
     left = len(parts)
@@ -106,14 +106,14 @@ def run_parts(client: Client, file: Path, parts: Sequence[Part], done: Callable[
     executor = client.get_executor(pure=False, retries=RETRIES)
 
     def submit(part: Part) -> Future[Any]:
-        future: Future[Any] = executor.submit(eval, _CALL, _call("make", str(file), *astuple(part.run), part.sets))
+        future: Future[Any] = executor.submit(eval, _CALL, _call("make", str(file), *astuple(part.chunk), part.sets))
         return future
 
     def on_done(part: Part, future: Future[Any]) -> None:
         nonlocal left
         _raise_failure(part, future)
         left -= 1
-        done(PartDone(part.name, part.images))
+        done(FinishedPart(part.name, part.images))
 
     def poll() -> None:
         nonlocal last_worker
@@ -183,7 +183,7 @@ def _raise_failure(part: Part, future: Future[Any]) -> None:
         future.result()
     except (MemoryError, KilledWorker) as e:
         raise MachineError(
-            f"Workers did not survive the part {part.described}, often because of too little memory: {e}\n"
+            f"Workers did not survive the part {part.description}, often because of too little memory: {e}\n"
             f"Check those samples, or give the workers more memory. {_RESUME}"
         ) from None
     except (ImportError, AttributeError) as e:
@@ -236,7 +236,7 @@ def problems(wanted: Mapping[str, str], file: str | None) -> list[str]:
     return found
 
 
-def make(wanted: Mapping[str, str], file: str, run: int, first: int, stop: int, sets: tuple[str, ...]) -> None:
+def make(wanted: Mapping[str, str], file: str, chunk: int, first: int, stop: int, sets: tuple[str, ...]) -> None:
     """Make and commit a part in this worker. Errors name the worker."""
     from distributed import get_worker
 
@@ -258,6 +258,6 @@ def make(wanted: Mapping[str, str], file: str, run: int, first: int, stop: int, 
                     warm_up(job.sets.values(), job.maker)
                 cv2.setNumThreads(1)  # each worker has one core
                 _fit.add(file)
-            process(job_of(Path(file)), Part(Run(run, first, stop), tuple(sets)))
+            process(job_of(Path(file)), Part(Chunk(chunk, first, stop), tuple(sets)))
     except OSError as e:
         raise MachineError(f"{worker} failed: {e.strerror or e} ({e.filename}). Repair or stop it. {_RESUME}") from e

@@ -24,12 +24,12 @@ from ...pixels import pixel_digest
 from ..plan.job import Job, load_clean
 from ..plan.parts import Part, batches
 from ..sinks.set_writer import SetWriter
-from ..sinks.sink import Run
+from ..sinks.sink import Chunk
 from .environment import environment
 from .sidecars import PartSet, Sidecar, is_committed, write_sidecar
 
 
-class PartDone(NamedTuple):
+class FinishedPart(NamedTuple):
     """The record of a finished part."""
 
     name: str
@@ -39,10 +39,10 @@ class PartDone(NamedTuple):
 
 Clean = tuple[list[NDArray[np.uint8]], list[str]]
 _clean: dict[tuple[str, int], Clean] = {}
-"""The clean images of the run that this process read last, because several parts of a run use them."""
+"""The clean images of the chunk that this process read last, because several parts of a chunk use them."""
 
 
-def process(job: Job, part: Part, on_images: Callable[[int], object] = lambda images: None) -> PartDone:
+def process(job: Job, part: Part, on_images: Callable[[int], object] = lambda images: None) -> FinishedPart:
     """Make and commit a part. `on_images` is called with the number of images in each finished batch.
 
     Two processes may make the same part at once. They write the same bytes, and files are replaced in one step.
@@ -60,11 +60,11 @@ def process(job: Job, part: Part, on_images: Callable[[int], object] = lambda im
     with shared_lock(job.directory / WORKERS_LOCK):
         check_wanted(job)
         if is_committed(job.directory, part.name, job.origin):
-            return PartDone(part.name, 0)
+            return FinishedPart(part.name, 0)
         sidecar = make_part(job, part, on_images)
         check_wanted(job)
         write_sidecar(job.directory, part.name, sidecar)
-    return PartDone(part.name, part.images)
+    return FinishedPart(part.name, part.images)
 
 
 def make_part(
@@ -72,17 +72,17 @@ def make_part(
 ) -> Sidecar:
     """Make and write the images of a part, and return its sidecar, which is not yet written.
 
-    `clean` are the clean images of its run, if they are loaded already.
+    `clean` are the clean images of its chunk, if they are loaded already.
     """
-    run = part.run
-    images, digests = clean or clean_images(job, run)
-    samples = [checked.sample for checked in job.samples[run.first : run.stop]]
+    chunk = part.chunk
+    images, digests = clean or clean_images(job, chunk)
+    samples = [checked.sample for checked in job.samples[chunk.first : chunk.stop]]
     specs = [job.sets[s] for s in part.sets]
     tree = job.maker.tree(specs)
     writers = {
         set_id: SetWriter(
             set_id,
-            run,
+            chunk,
             job.sinks,
             directory=None if job.in_memory else job.directory,
             encoding=job.encoding,
@@ -103,16 +103,16 @@ def make_part(
                 check_wanted(job)
                 writers[set_id].add(positions, corrupted, batch)
                 on_images(len(positions))
-                if writers[set_id].whole:
+                if writers[set_id].is_complete:
                     finished[set_id] = thread.submit(_finish, job, writers.pop(set_id))
         sets = {set_id: finished[set_id].result() for set_id in part.sets}
     fields = {field for spec in specs for field in spec.resource_fields}
     return Sidecar(
         build=job.origin.build,
         resources={field: sha256 for field, sha256 in job.origin.resources.items() if field in fields},
-        run=run.number,
-        first=run.first,
-        stop=run.stop,
+        run=chunk.number,
+        first=chunk.first,
+        stop=chunk.stop,
         clean=digests,
         sets=sets,
         environment=dict(environment()),
@@ -147,12 +147,12 @@ def job_of(file: Path) -> Job:
     return job
 
 
-def clean_images(job: Job, run: Run) -> Clean:
-    """Return the clean images of a run and their digests. They are kept for the next part of the run."""
-    key = job.token, run.number
+def clean_images(job: Job, chunk: Chunk) -> Clean:
+    """Return the clean images of a chunk and their digests. They are kept for the next part of the chunk."""
+    key = job.token, chunk.number
     if key not in _clean:
         forget()  # frees the memory before other images are loaded
-        images = [load_clean(job.source, c, job.preprocessing) for c in job.samples[run.first : run.stop]]
+        images = [load_clean(job.source, c, job.preprocessing) for c in job.samples[chunk.first : chunk.stop]]
         _clean[key] = images, [pixel_digest(image) for image in images]
     return _clean[key]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from heapq import nlargest
 from pathlib import Path
 
-from ...arguments import check_word, whole_number
+from ...arguments import check_choice, integer
 from ...errors import BuildError, ReleaseError, VerificationError, first_few
 from ...progress import progress_function, shows_progress
 from ..checksums import is_file_as
@@ -128,8 +128,8 @@ def fetch(
     MachineError
         The server cannot be reached, or there is too little space. The same call resumes.
     """
-    check_word("level", level, LEVELS)
-    connections, jobs = whole_number("connections", connections), whole_number("jobs", jobs)
+    check_choice("level", level, LEVELS)
+    connections, jobs = integer("connections", connections), integer("jobs", jobs)
     out, remote = local_folder(out, "data sets are fetched into"), remote_of(address)
     index = parse_index(small_file(remote, INDEX), f"{remote.name}/{INDEX}")
     if digest is not None and index.digest != digest:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...arguments import check_word
+from ...arguments import check_choice
 from ...errors import ReleaseError, VerificationError, listed
 from ...progress import progress_function, shows_progress
 from ...quantities import size
@@ -130,7 +130,7 @@ def publish(
         The destination cannot be reached, or has too little space.
     """
     if layout is not None:
-        check_word("layout", layout, LAYOUTS)
+        check_choice("layout", layout, LAYOUTS)
     target, shown = str(to), progress_function(progress)
     release = open_release_folder(directory)
     layout = layout or ("huggingface" if target.startswith(HUB) else "plain")

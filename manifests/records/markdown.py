@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from .report import printable
+
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 
 def markdown_text(text: str) -> str:
@@ -44,9 +48,15 @@ def filled(template: str, **words: Any) -> str:
 
     The filters of this module are text, code, line, and json, with sorted keys.
     """
+    return _compiled(template).render(words)
+
+
+@cache
+def _compiled(template: str) -> Template:
+    """Return a compiled template, because compiling takes longer than the rest of the card."""
     from jinja2 import Environment
 
     cards = Environment(trim_blocks=True, keep_trailing_newline=True)
     json_text = lambda value: json.dumps(value, ensure_ascii=False, sort_keys=True)  # noqa: E731
     cards.filters |= {"text": markdown_text, "code": markdown_code, "line": one_line, "json": json_text}
-    return cards.from_string(template).render(words)
+    return cards.from_string(template)

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
-from ...error_lines import mistake_line
+from ...error_lines import error_line
 from .models import Record
 from .report import printable
 
@@ -30,7 +30,7 @@ def field_mistakes(error: ValidationError) -> list[str]:
                 "that wrote it"
             ]
         place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in e["loc"]).lstrip(".")
-        mistakes.append(mistake_line(e, printable(place) or "the whole"))
+        mistakes.append(error_line(e, printable(place) or "the whole"))
     return mistakes
 
 

@@ -12,7 +12,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Literal
 
-from ...arguments import check_word, whole_number
+from ...arguments import check_choice, integer
 from ...canonical import canonical_sha256
 from ...corruptions.registry import family_of
 from ...digests import digest_of, digits
@@ -101,8 +101,8 @@ def pack(
     MachineError
         There is too little free space for the archives that are still to be made.
     """
-    check_word("by", by, DIVISIONS)
-    max_bytes = whole_number("max_bytes", max_bytes)
+    check_choice("by", by, DIVISIONS)
+    max_bytes = integer("max_bytes", max_bytes)
     if digests != "images" and not manifest_only:
         raise BuildError(
             f"digests is {digests!r}, and images are not left out: archives of images need the rows that say where "

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...arguments import check_word
+from ...arguments import check_choice
 from ...errors import VerificationError
 from ..checksums import SUMS_CAP, hash_problem
 from ..disk.listing import file_problems, list_files, read_small
@@ -70,7 +70,7 @@ def verify_directory(
     SHA256SUMS by the manifest. Whoever changes both consistently, images included, makes another data set: it has
     another digest.
     """
-    check_word("level", level, LEVELS)
+    check_choice("level", level, LEVELS)
     root = data_folder(directory)
     report = VerificationReport(printable(str(root)), level)
     data = read_manifest(root, follow_links=False)

@@ -169,7 +169,7 @@ class ReferencePoint(NamedTuple):
     accuracy: float
     """The mean accuracy as a fraction."""
     words: str
-    """The description of the point."""
+    """The description of the point in tables and plots."""
 
 
 def point_of(scores: Scores) -> tuple[float, float] | None:

@@ -1,4 +1,4 @@
-"""Scores of models as charts, bars and matrices, in per cent; and as files."""
+"""Charts, bar charts and matrices of models' scores, for results pages and as SVG files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .entries import CV, MEAN_ACCURACY, Entry, ReferencePoint, point_of
 from .statistics import quadrant
 
 MEANS = MEAN, MEAN_OF_FIFTEEN = "mean", "mean of the fifteen"
-"""What stands behind all degradations, and behind all corruptions."""
+"""The names of the mean over degradations and of the mean over corruptions, which come last."""
 RATES = {
     "loose_shift": "shift, any neighbour differs (loose)",
     "strict_shift": "shift, all neighbours differ (strict)",
@@ -27,60 +27,62 @@ RATES = {
     "strict_shrink": "shrink, all differ (strict)",
     "label_change_shift": "shift, another label",
 }
-STEPS = 3
-"""Shades of an order effect to either side of none."""
-HEATS = 6
-"""Shades of an error from 0 to 100 per cent."""
-LONGEST = 32
-"""Letters of a model's name in a plot."""
-ACROSS = 4
-"""Charts side by side."""
-HEAD, GAP, LEGEND = 36, 12, 250
-"""Pixels of what stands above charts, between charts, and of the names of models."""
-ORDERS = "accuracy where the stage on the left comes first, less that of the other order, points"
+EFFECT_SHADES = 3
+"""The number of shades for positive order effects, and for negative ones."""
+ERROR_SHADES = 6
+"""The number of shades for errors from 0 to 100 percent."""
+MAX_NAME_LENGTH = 32
+"""The maximum length of a model's name in a plot, in characters."""
+CHARTS_PER_ROW = 4
+HEAD, GAP, LEGEND_WIDTH = 36, 12, 250
+"""The height of the titles above charts, the gap between charts, and the width of the legend, in pixels."""
+ORDERS_TITLE = "accuracy if the stage on the left comes first, minus that of the other order, in points"
 
 
-class Course(NamedTuple):
-    """Values at each severity or level of several corruptions: charts, and a table of them."""
+class Curves(NamedTuple):
+    """Values at each severity or level of several corruptions, which are shown as charts and as a table."""
 
     table: str
+    """The name of the table."""
     title: str
     y_name: str
-    of: str
-    """What there is a chart of: a corruption, or a degradation."""
+    subject: str
+    """The subject of each chart, which is a corruption or a degradation."""
     x_name: str
     values: Callable[[Scores], Mapping[tuple[str, int], float]]
+    """A function that returns a model's values by (name of the curve, position on the x axis)."""
 
     @property
     def kind(self) -> Kind:
-        """Whether values are fractions."""
+        """The kind of the values, which are fractions or other numbers."""
         return "percent" if self.y_name.endswith("%") else "number"
 
 
 def _errors(scores: Scores) -> dict[tuple[str, int], float]:
-    """Return the error at each severity; 0 is the clean images.
+    """Return the error at each severity, where severity 0 is the clean images.
 
-    A corruption is there where a model has all its severities; the mean where it has all fifteen.
+    A corruption is included if the model has scores at all of its severities. The mean is included if the model has
+    scores for all fifteen corruptions.
     """
-    # AUDE knows whatever else has severities, such as chains of one strength
+    # The AUDE scores include all other curves over five severities, such as those of chains.
     names = (*FIFTEEN, *EXTRA, *scores.group("aude"))
-    curves = {c: [scores.sets.get(f"{c}/{s}") for s in SEVERITIES] for c in names}
-    errors = {c: [1 - one.accuracy for one in sets if one] for c, sets in curves.items() if None not in sets}
+    sets_of = {c: [scores.sets.get(f"{c}/{s}") for s in SEVERITIES] for c in names}
+    errors = {c: [1 - score.accuracy for score in sets if score] for c, sets in sets_of.items() if None not in sets}
     if errors.keys() >= set(FIFTEEN):
         errors[MEAN_OF_FIFTEEN] = np.mean([errors[c] for c in FIFTEEN], axis=0).tolist()
     clean = {} if (accuracy := scores.get("clean_accuracy")) is None else {0: 1 - accuracy}
     return {
-        (c, s): e for c, own in errors.items() for s, e in (clean | dict(zip(SEVERITIES, own, strict=True))).items()
+        (c, s): e for c, curve in errors.items() for s, e in (clean | dict(zip(SEVERITIES, curve, strict=True))).items()
     }
 
 
 def profiles_of(scores: Scores) -> dict[str, Profile]:
-    """Return the degradation profiles of a model, their mean last."""
+    """Return the degradation profiles of a model, followed by their mean."""
     return scores.profiles | ({} if scores.mean_profile is None else {MEAN: scores.mean_profile})
 
 
 def _profiles(measure: str) -> Callable[[Scores], dict[tuple[str, int], float]]:
-    """Return what gets a measure at each level of each degradation."""
+    """Return a function that returns the values of a measure at each level of each degradation."""
     return lambda scores: {
         (name, level): value
         for name, profile in profiles_of(scores).items()
@@ -89,9 +91,9 @@ def _profiles(measure: str) -> Callable[[Scores], dict[tuple[str, int], float]]:
     }
 
 
-ERRORS = Course("severity", "Error by corruption and severity", "error, %", "corruption", "severity", _errors)
+ERRORS = Curves("severity", "Error by corruption and severity", "error, %", "corruption", "severity", _errors)
 PROFILES = {
-    measure: Course(f"profile_{measure}", f"Profiles: {words}", y_name, "degradation", "level", _profiles(measure))
+    measure: Curves(f"profile_{measure}", f"Profiles: {words}", y_name, "degradation", "level", _profiles(measure))
     for measure, words, y_name in (
         ("accuracy", "accuracy", "accuracy, %"),
         ("rank", "classes above the true one", "classes above the true one"),
@@ -101,66 +103,67 @@ PROFILES = {
 
 
 def charts(entries: Sequence[Entry], reference: ReferencePoint | None) -> dict[str, list[Chart]]:
-    """Return the charts that models have scores for, by the names of their plots."""
-    found = {"accuracy_and_cv": quadrant_charts(entries, reference)}
-    found |= {f"degradation_{measure}": course_charts(entries, course) for measure, course in PROFILES.items()}
-    found |= {"error_and_severity": course_charts(entries, ERRORS), "fragile": fragile_charts(entries)}
-    return {name: own for name, own in found.items() if own}
+    """Return the charts for which the models have scores, by the names of the plots."""
+    all_charts = {"accuracy_and_cv": quadrant_charts(entries, reference)}
+    all_charts |= {f"degradation_{measure}": curve_charts(entries, curves) for measure, curves in PROFILES.items()}
+    all_charts |= {"error_and_severity": curve_charts(entries, ERRORS), "fragile": fragile_charts(entries)}
+    return {name: group for name, group in all_charts.items() if group}
 
 
-def course_charts(entries: Sequence[Entry], course: Course) -> list[Chart]:
-    """Return a chart of each corruption or degradation, their mean last."""
-    factor, found = 100 if course.kind == "percent" else 1, dict[str, list[Line]]()
+def curve_charts(entries: Sequence[Entry], curves: Curves) -> list[Chart]:
+    """Return a chart for each corruption or degradation, followed by their mean."""
+    factor, lines = 100 if curves.kind == "percent" else 1, dict[str, list[Line]]()
     for number, entry in enumerate(entries):
         points: dict[str, list[Point]] = {}
-        for (name, x), value in course.values(entry.scores).items():
+        for (name, x), value in curves.values(entry.scores).items():
             points.setdefault(name, []).append(Point(x, factor * value))
-        for name, own in points.items():
-            found.setdefault(name, []).append(Line(number, entry.label, own))
-    ends = (0.0, 100.0) if course.kind == "percent" else _from_zero([line for own in found.values() for line in own])
-    names = sorted(found, key=MEANS.__contains__)
-    return [line_chart(name, course.x_name, course.y_name, found[name], ends) for name in names]
+        for name, of_curve in points.items():
+            lines.setdefault(name, []).append(Line(number, entry.label, of_curve))
+    all_lines = [line for group in lines.values() for line in group]
+    y_range = (0.0, 100.0) if curves.kind == "percent" else _from_zero(all_lines)
+    names = sorted(lines, key=MEANS.__contains__)
+    return [line_chart(name, curves.x_name, curves.y_name, lines[name], y_range) for name in names]
 
 
 def fragile_charts(entries: Sequence[Entry]) -> list[Chart]:
-    """Return fragile rates against the size of regions, a chart a kind of change."""
+    """Return a chart per kind of change, with the fragile rates against the size of regions."""
     rates_of = [entry.scores.group("fragile") for entry in entries]
-    groups = list(dict.fromkeys(name.partition(".")[0] for own in rates_of for name in own))
+    groups = list(dict.fromkeys(name.partition(".")[0] for rates in rates_of for name in rates))
     texts = {float(n): f"{group[1:]} %" if group.startswith("p") else group[1:] for n, group in enumerate(groups)}
-    made = []
+    charts = []
     for kind, title in RATES.items():
         lines = []
-        for number, (entry, own, beside) in enumerate(zip(entries, rates_of, apart(len(entries)), strict=True)):
-            rates = {n: rate for n, g in enumerate(groups) if (rate := own.get(f"{g}.{kind}")) is not None}
+        for number, (entry, scores, offset) in enumerate(zip(entries, rates_of, offsets(len(entries)), strict=True)):
+            rates = {n: rate for n, g in enumerate(groups) if (rate := scores.get(f"{g}.{kind}")) is not None}
             points = [
-                Point(n + beside, 100 * rate.value, percent(rate.interval))
+                Point(n + offset, 100 * rate.value, percent(rate.interval))
                 for n, rate in rates.items()
                 if rate.value is not None
             ]
             lines += [Line(number, entry.label, points)] if points else []
         if lines:
-            made.append(line_chart(title, "side of the regions", "fragile, %", lines, _from_zero(lines), texts))
-    return made
+            charts.append(line_chart(title, "side of the regions", "fragile, %", lines, _from_zero(lines), texts))
+    return charts
 
 
 def quadrant_charts(entries: Sequence[Entry], reference: ReferencePoint | None) -> list[Chart]:
-    """Return mean accuracy against its variation over sets, where models have both."""
+    """Return a chart of mean accuracy against its variation over sets, if models have both scores."""
     if reference is None:
         return []
-    lines, where = [], []
+    lines, quadrants = [], []
     for number, entry in enumerate(entries):
         if (point := point_of(entry.scores)) is not None:
             cv, mean = point
             ends = percent(entry.scores.interval(MEAN_ACCURACY)), entry.scores.interval(CV)
             lines.append(Line(number, entry.label, [Point(cv, 100 * mean, *ends)]))
-            where.append(quadrant(cv, mean, reference[:2]))
+            quadrants.append(quadrant(cv, mean, reference[:2]))
     title, x_name = "Accuracy and its variation", "coefficient of variation over the sets, %"
     middle = reference.cv_percent, 100 * reference.accuracy
-    return [quadrant_chart(title, x_name, "mean accuracy over the sets, %", lines, middle, where)]
+    return [quadrant_chart(title, x_name, "mean accuracy over the sets, %", lines, middle, quadrants)]
 
 
 def maude_bars(entries: Sequence[Entry]) -> Figure | None:
-    """Return mAUDE as bars, the lowest on top, with intervals and the clean error."""
+    """Return a bar chart of mAUDE with confidence intervals and the clean error, sorted from the lowest mAUDE."""
     known = {n: area for n, e in enumerate(entries) if (area := e.scores.get("maude")) is not None}
     areas = sorted((100 * area, n, entries[n]) for n, area in known.items())
     if not areas:
@@ -169,7 +172,7 @@ def maude_bars(entries: Sequence[Entry]) -> Figure | None:
     clean = {n: () if (c := e.scores.get("clean_accuracy")) is None else (100 * (1 - c),) for _, n, e in areas}
     left = 12 + 7 * max(len(short(e.label)) for _, _, e in areas)
     factor = 300 / (max(max(area, *clean[n], *ends[n]) for area, n, _ in areas) or 1)
-    title = "mean area under the distortion error curves, % (upright line: clean error)"
+    title = "mean area under the distortion error curves, % (vertical line: clean error)"
     shapes = [Shape("title", ((4, 14),), text=title)]
     for place, (area, n, entry) in enumerate(areas):
         y, marks = 28 + 26 * place, [left + factor * value for value in ends[n]]
@@ -183,62 +186,66 @@ def maude_bars(entries: Sequence[Entry]) -> Figure | None:
 
 
 class Matrix(NamedTuple):
-    """Numbers on colours: the order effects of one model, or the errors of all."""
+    """A matrix of numbers on coloured cells, with the order effects of one model or the errors of all models."""
 
     label: str
     names: Sequence[str]
-    """What its rows are called."""
+    """The names of the rows."""
     columns: Sequence[str]
+    """The names of the columns."""
     rows: Sequence[Sequence[tuple[str, str]]]
-    """Text and shade of each cell."""
+    """The text and the shade of each cell."""
     corner: str
-    """What its rows are."""
+    """The heading of the column with the names of the rows."""
 
 
 def heat_map(entries: Sequence[Entry]) -> list[Matrix]:
-    """Return each model's mean error over the severities or levels of a corruption."""
+    """Return the mean error of each model over the severities or levels of each corruption."""
     means: dict[str, dict[int, float]] = {}
-    for course in (ERRORS, PROFILES["accuracy"]):
-        for chart in course_charts(entries, course):
-            # place 0 is the clean images
-            beyond = {line.model: [p.y for p in line.points if p.x > 0] for line in chart.lines}
-            if own := {model: fmean(values) for model, values in beyond.items() if values}:
-                means[chart.title] = own if course is ERRORS else {model: 100 - mean for model, mean in own.items()}
-    rows = [[_heat(own.get(n)) for own in means.values()] for n in range(len(entries))]
+    for curves in (ERRORS, PROFILES["accuracy"]):
+        for chart in curve_charts(entries, curves):
+            # Position 0 is the clean images.
+            corrupted = {line.model: [p.y for p in line.points if p.x > 0] for line in chart.lines}
+            if by_model := {model: fmean(values) for model, values in corrupted.items() if values}:
+                is_error = curves is ERRORS
+                means[chart.title] = {m: mean if is_error else 100 - mean for m, mean in by_model.items()}
+    rows = [[_heat(by_model.get(n)) for by_model in means.values()] for n in range(len(entries))]
     return [Matrix("Mean error, %", [entry.label for entry in entries], list(means), rows, "model")] if means else []
 
 
 def _heat(error: float | None) -> tuple[str, str]:
-    return ("", "") if error is None else (f"{error:.0f}", f"heat-{min(int(error / 100 * HEATS), HEATS - 1)}")
+    if error is None:
+        return "", ""
+    return f"{error:.0f}", f"heat-{min(int(error / 100 * ERROR_SHADES), ERROR_SHADES - 1)}"
 
 
 def order_matrices(entries: Sequence[Entry]) -> list[Matrix]:
-    """Return each model's order effects: the first stage is down, the second across."""
-    found: dict[str, dict[tuple[str, str], float]] = {}
+    """Return the order effects of each model, with the first stage by row and the second by column."""
+    effects: dict[str, dict[tuple[str, str], float]] = {}
     for entry in entries:
         for effect in entry.scores.order_effects:
             if effect.first.count("+") == 1:
                 a, b = effect.first.split("+")
-                found.setdefault(entry.label, {}).update({(a, b): effect.difference, (b, a): -effect.difference})
-    most = max((value for own in found.values() for value in own.values()), default=0.0)
+                effects.setdefault(entry.label, {}).update({(a, b): effect.difference, (b, a): -effect.difference})
+    largest = max((value for by_pair in effects.values() for value in by_pair.values()), default=0.0)
     matrices = []
-    for label, own in found.items():
-        stages = sorted({stage for stage, _ in own})
-        rows = [[_shaded(own.get((down, across)), most) for across in stages] for down in stages]
+    for label, by_pair in effects.items():
+        stages = sorted({stage for stage, _ in by_pair})
+        rows = [[_shaded(by_pair.get((first, second)), largest) for second in stages] for first in stages]
         matrices.append(Matrix(label, stages, stages, rows, "first"))
     return matrices
 
 
-def _shaded(difference: float | None, most: float) -> tuple[str, str]:
-    """Return the text of an effect, and its shade: ``up-3`` to ``down-3``."""
+def _shaded(difference: float | None, largest: float) -> tuple[str, str]:
+    """Return the text of an order effect and its shade, from ``up-3`` to ``down-3``."""
     if difference is None:
         return "", ""
-    step = round(STEPS * abs(difference) / most) if most else 0
+    step = round(EFFECT_SHADES * abs(difference) / largest) if largest else 0
     return Column("", "points").shown(difference), f"{'up' if difference > 0 else 'down'}-{step}" if step else ""
 
 
 def write_plots(entries: Sequence[Entry], reference: ReferencePoint | None, folder: Path) -> list[Path]:
-    """Write every plot that models have scores for as SVG, and return the files."""
+    """Write all plots for which the models have scores as SVG, and return the files."""
     files = []
     for name, figure in figures(entries, reference).items():
         files.append(folder / f"{name}.svg")
@@ -248,22 +255,22 @@ def write_plots(entries: Sequence[Entry], reference: ReferencePoint | None, fold
 
 def figures(entries: Sequence[Entry], reference: ReferencePoint | None) -> dict[str, Figure]:
     """Return the figures by the names of their files."""
-    found = {}
-    for name, own in charts(entries, reference).items():
-        # a chain has its chart on the page alone
-        shown = [c for c in own if c.x_name != "severity" or c.title in (*FIFTEEN, *EXTRA, MEAN_OF_FIFTEEN)]
+    by_name = {}
+    for name, group in charts(entries, reference).items():
+        # The charts of chains are only on the results page.
+        shown = [c for c in group if c.x_name != "severity" or c.title in (*FIFTEEN, *EXTRA, MEAN_OF_FIFTEEN)]
         if shown:
-            found[name] = _side_by_side(entries, reference, shown)
+            by_name[name] = _side_by_side(entries, reference, shown)
     if (bars := maude_bars(entries)) is not None:
-        found["maude"] = bars
+        by_name["maude"] = bars
     if matrices := order_matrices(entries):
-        found["order_effects"] = _matrices(matrices)
-    return found
+        by_name["order_effects"] = _matrices(matrices)
+    return by_name
 
 
 def _side_by_side(entries: Sequence[Entry], reference: ReferencePoint | None, charts: Sequence[Chart]) -> Figure:
-    """Return charts with their titles, and right of them the names of their models."""
-    columns = min(ACROSS, len(charts))
+    """Return charts with their titles, and a legend with the names of the models to the right."""
+    columns = min(CHARTS_PER_ROW, len(charts))
     wide, high = charts[0].box.width + GAP, charts[0].box.height + HEAD
     crossing = ""
     if charts[0].middle is not None and reference is not None:
@@ -278,20 +285,21 @@ def _side_by_side(entries: Sequence[Entry], reference: ReferencePoint | None, ch
         x, y = columns * wide + 8, 44 + 18 * place
         shapes += [Shape("line", ((x, y), (x + 30, y)), model), Shape("spot", ((x + 15, y),), model)]
         shapes.append(Shape("name", ((x + 38, y + 4),), text=short(entries[model].label)))
-    return Figure(columns * wide + LEGEND, max(20 + -(-len(charts) // columns) * high, 60 + 18 * len(shown)), shapes)
+    height = max(20 + -(-len(charts) // columns) * high, 60 + 18 * len(shown))
+    return Figure(columns * wide + LEGEND_WIDTH, height, shapes)
 
 
 def _matrices(matrices: Sequence[Matrix]) -> Figure:
-    """Return the order effects of all models, two matrices side by side."""
+    """Return a figure of the order effects of all models, with two matrices per row."""
     cell, stages = (44, 20), max((matrix.columns for matrix in matrices), key=len)
-    beside = 12 + 7 * max(map(len, stages))
-    wide, high = beside + cell[0] * len(stages) + 30, beside + cell[1] * len(stages) + HEAD
-    shapes = [Shape("title", ((4, 14),), text=ORDERS)]
+    margin = 12 + 7 * max(map(len, stages))
+    wide, high = margin + cell[0] * len(stages) + 30, margin + cell[1] * len(stages) + HEAD
+    shapes = [Shape("title", ((4, 14),), text=ORDERS_TITLE)]
     for place, matrix in enumerate(matrices):
-        x, y = place % 2 * wide + beside, place // 2 * high + beside + HEAD
-        shapes.append(Shape("title", ((x - beside + 4, y - beside - 2),), text=short(matrix.label)))
+        x, y = place % 2 * wide + margin, place // 2 * high + margin + HEAD
+        shapes.append(Shape("title", ((x - margin + 4, y - margin - 2),), text=short(matrix.label)))
         for number, stage in enumerate(matrix.columns):
-            shapes.append(Shape("name", ((x - beside + 4, y + number * cell[1] + 14),), text=stage))
+            shapes.append(Shape("name", ((x - margin + 4, y + number * cell[1] + 14),), text=stage))
             shapes.append(Shape("turned", ((x + (number + 0.5) * cell[0] + 4, y - 4),), text=stage))
         for down, row in enumerate(matrix.rows):
             for across, (text, shade) in enumerate(row):
@@ -302,7 +310,7 @@ def _matrices(matrices: Sequence[Matrix]) -> Figure:
 
 
 def short(name: str) -> str:
-    """Return a model's name for a plot, without the middle of a long one.
+    """Return the name of a model for a plot. A long name is shortened in the middle.
 
     Examples
     --------
@@ -310,27 +318,27 @@ def short(name: str) -> str:
     ('resnet50', 32)
     """
     name = " ".join(name.split())
-    half = (LONGEST - 3) // 2
-    return name if len(name) <= LONGEST else f"{name[: LONGEST - 3 - half]}...{name[-half:]}"
+    half = (MAX_NAME_LENGTH - 3) // 2
+    return name if len(name) <= MAX_NAME_LENGTH else f"{name[: MAX_NAME_LENGTH - 3 - half]}...{name[-half:]}"
 
 
 def _from_zero(lines: Sequence[Line]) -> tuple[float, float]:
+    """Return the range of a y axis that begins at 0."""
     values = [end for line in lines for p in line.points for end in (p.y, *(p.ends or ()))]
-    # an axis has a length
-    return 0.0, max(values, default=0.0) or 1.0
+    return 0.0, max(values, default=0.0) or 1.0  # The range must not be empty.
 
 
-def apart(models: int) -> list[float]:
-    """Return how far models' points stand beside a whole number of an axis.
+def offsets(models: int) -> list[float]:
+    """Return the horizontal offset of each model's points, so that points with the same x value do not overlap.
 
     Examples
     --------
-    >>> apart(3)
+    >>> offsets(3)
     [-0.08, 0.0, 0.08]
     """
     return [0.08 * (n - (models - 1) / 2) * min(1, 8 / models) for n in range(models)]
 
 
 def percent(ends: Interval) -> Interval:
-    """Return an interval of fractions in per cent."""
+    """Return an interval of fractions in percent."""
     return None if ends is None else (100 * ends[0], 100 * ends[1])

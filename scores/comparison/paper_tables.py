@@ -12,7 +12,7 @@ from ..records import SUMMARY, TITLES, Interval, Scores
 from ..score_values import score_column
 from ..tables import Cell, Column, Kind, Table, columns, with_ends
 from .entries import CV, MEAN_ACCURACY, Entry, ReferencePoint, point_of
-from .figures import MEANS, Course, profiles_of
+from .figures import MEANS, Curves, profiles_of
 from .statistics import Difference, pearson, quadrant, spearman
 
 SINGLE = (*FIFTEEN, *EXTRA)
@@ -86,10 +86,10 @@ def by_model(
     return Table(name, title, [*heads, *columns(kind, *(e.label for e in entries))], rows)
 
 
-def of_course(entries: Sequence[Entry], course: Course) -> Table:
+def curve_table(entries: Sequence[Entry], curves: Curves) -> Table:
     """Return the numbers of charts, with a row per chart and position on its x axis."""
-    heads = [*columns("text", course.of), *columns("whole", course.x_name)]
-    return by_model(entries, course.table, course.title, heads, course.values, course.kind)
+    heads = [*columns("text", curves.subject), *columns("whole", curves.x_name)]
+    return by_model(entries, curves.table, curves.title, heads, curves.values, curves.kind)
 
 
 def sets_in_full(entries: Sequence[Entry]) -> Table:
@@ -155,14 +155,14 @@ def _of_fifteen(entries: Sequence[Entry], group: str, title: str, means: Sequenc
 def _first_below(scores: Scores) -> dict[tuple[str, int], Cell]:
     """Return the levels at which the accuracy is first below the thresholds of Swingler 2022."""
     return {
-        (name, share): "never" if (below := profile.first_below.get(threshold)) is None else below.level
+        (name, percent): "never" if (below := profile.first_below.get(threshold)) is None else below.level
         for name, profile in profiles_of(scores).items()
-        for threshold, share in THRESHOLDS.items()
+        for threshold, percent in THRESHOLDS.items()
     }
 
 
 def _changes(entries: Sequence[Entry]) -> Table:
-    """Return the descriptions of these levels."""
+    """Return the descriptions of the levels in `_first_below`."""
     found: dict[tuple[str, int], list[Cell]] = {
         (name, below.level): [name, below.level, below.changed, below.change]
         for e in entries
@@ -259,8 +259,10 @@ def _differences(found: Iterable[Difference]) -> Table:
     """Return the differences between models."""
     heads = [*columns("text", "score", "model", "minus"), Column("difference", "points")]
     heads += [Column("low", "points", "low"), Column("high", "points", "high"), Column("exceeds", "text")]
-    said = {None: "no interval", True: "yes", False: "no"}
-    rows: list[list[Cell]] = [[d.score, d.first, d.second, d.difference, d.low, d.high, said[d.exceeds]] for d in found]
+    words = {None: "no interval", True: "yes", False: "no"}
+    rows: list[list[Cell]] = [
+        [d.score, d.first, d.second, d.difference, d.low, d.high, words[d.exceeds]] for d in found
+    ]
     note = (
         "The ends are those of 95 % confidence intervals from paired bootstrap resamples. A difference exceeds its "
         "interval if the interval does not contain 0. A point is 0.01, also for the RB-index."

@@ -15,7 +15,7 @@ from ..records import SPREADS, Scores
 from ..score_values import is_compared
 from .entries import PRINTED, Entry
 
-LEAST_MODELS = 3
+MIN_MODELS = 3
 """The smallest number of models for a correlation. The correlation of two models is always 1 or -1."""
 
 
@@ -31,7 +31,7 @@ def pearson(x: Sequence[float], y: Sequence[float]) -> float | None:
     >>> pearson([1, 2], [2, 4]) is None
     True
     """
-    if len(x) < LEAST_MODELS or len(set(x)) == 1 or len(set(y)) == 1:
+    if len(x) < MIN_MODELS or len(set(x)) == 1 or len(set(y)) == 1:
         return None
     a, b = (np.asarray(values, np.float64) - np.mean(values) for values in (x, y))
     return float(np.clip(a @ b / np.sqrt((a @ a) * (b @ b)), -1, 1))
@@ -89,8 +89,8 @@ class Difference:
 def differences(entries: Sequence[Entry]) -> tuple[list[Difference], list[str]]:
     """Return the differences between every two models in their scores, and notes on missing ones.
 
-    A difference has a confidence interval if both models were scored on the same resamples of the same images. There
-    are no differences between models of printed tables, over different sets, or relative to different baselines.
+    A difference has a confidence interval if both models were scored on the same resamples of the same images. Models
+    of printed tables, scores over different sets, and scores relative to different baselines are not compared.
     """
     found, pairs_of = list[Difference](), dict[str, list[str]]()
     for a, b in combinations([entry for entry in entries if entry.scores.digest != PRINTED], 2):

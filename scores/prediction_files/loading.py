@@ -42,8 +42,8 @@ def load_npz(path: Path) -> Arrays:
     except OSError as e:
         raise BadFile(f"cannot be read: {reason(e)}") from None
     except Exception as e:  # zipfile, zlib and numpy raise many types of errors for damaged archives
-        said = str(e).partition("\n")[0][:200]
-        raise BadFile(f"is not a valid .npz archive ({said}). Write it again with np.savez") from None
+        message = str(e).partition("\n")[0][:200]
+        raise BadFile(f"is not a valid .npz archive ({message}). Write it again with np.savez") from None
     return _with_values(arrays, names)
 
 

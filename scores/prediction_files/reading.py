@@ -17,7 +17,7 @@ from ...manifests.reader import Dataset
 from ...progress import progress_function
 from ...quantities import plural
 from ..outcomes import CLEAN, Outcome, Predictions
-from ..set_choice import choose_predicted
+from ..set_choice import choose_predicted_sets
 from .loading import TYPES, Arrays, BadFile, array_problems, load_csv, load_npz
 from .reduction import COLUMNS, KINDS, PROBABILITIES, reduced
 
@@ -63,7 +63,7 @@ def read_predictions(
         If a pattern of `sets` matches no set.
     """
     path, tell = Path(path), progress_function(progress)
-    required = choose_predicted(data, sets)
+    required = choose_predicted_sets(data, sets)
     head, whole = _open(path)
     problems: dict[str, list[str]] = {problem: [] for problem in _head_problems(head, data)}
     outcomes: dict[str, Outcome] = {}
@@ -131,9 +131,10 @@ def _open(path: Path) -> tuple[dict[str, Any], Arrays | None]:
         arrays = loaders[suffix](path)
     except BadFile as e:
         raise PredictionError(f"{path} {e}.") from None
-    beside = path.with_suffix(".json")
-    head = read_head(beside) if beside.exists() else {k: str(arrays[k]) for k in ("model", "digest") if k in arrays}
-    return head, arrays
+    head_file = path.with_suffix(".json")
+    if head_file.exists():
+        return read_head(head_file), arrays
+    return {k: str(arrays[k]) for k in ("model", "digest") if k in arrays}, arrays
 
 
 def _head_problems(head: Mapping[str, Any], data: Dataset) -> list[str]:

@@ -1,1 +1,1 @@
-"""The page of results: models side by side on one data set."""
+"""The results page, which compares models on one dataset."""

@@ -36,10 +36,10 @@ def checked_inputs(
         With all problems that were found.
     """
     entries, problems = read_entries(scores)
-    here = f"{data.name} ({data.digest})"
+    expected = f"{data.name} ({data.digest})"
     problems += [
-        f"{e.file} has scores of the dataset {e.scores.name} ({e.scores.digest}), but {data.path} is {here}. Score the "
-        "model on this dataset."
+        f"{e.file} has scores of the dataset {e.scores.name} ({e.scores.digest}), but {data.path} is {expected}. Score "
+        "the model on this dataset."
         for e in entries
         if e.scores.digest != data.digest
     ]
@@ -66,7 +66,7 @@ def checked_inputs(
     for entry in entries:
         folder = Path(entry.file) if os.path.isdir(entry.file) else Path(entry.file).parent
         if entry.label not in predicted and os.path.exists(entry.file) and (folder / HEAD).is_file():
-            # These predictions were not asked for, so any that do not fit are ignored.
+            # These predictions were not requested, so they are ignored if they do not fit.
             with suppress(CorruptsetError):
                 read = _predictions_of(data, [entry], None, folder, tell)[1]
                 if not _not_scored(entry, read):

@@ -11,7 +11,7 @@ from ...pages.charts import Chart
 from ...pages.document import text_file
 from ..comparison.entries import Entry, reference_point
 from ..comparison.figures import ERRORS, PROFILES, Matrix, charts, heat_map, maude_bars, order_matrices
-from ..comparison.paper_tables import of_course, sets_in_full, tables
+from ..comparison.paper_tables import curve_table, sets_in_full, tables
 from ..comparison.statistics import Difference
 from ..tables import PageTable
 
@@ -52,8 +52,8 @@ class Section:
 def sections(entries: Sequence[Entry], found: Sequence[Difference], max_cells: int) -> list[Section]:
     """Return the sections for which the models have scores, with at most `max_cells` cells per table."""
     reference = reference_point(entries)
-    courses = [of_course(entries, course) for course in (ERRORS, *PROFILES.values())]
-    by_name = {table.name: table for table in [*tables(entries, reference, found), *courses, sets_in_full(entries)]}
+    curves = [curve_table(entries, curves) for curves in (ERRORS, *PROFILES.values())]
+    by_name = {table.name: table for table in [*tables(entries, reference, found), *curves, sets_in_full(entries)]}
     drawn, bars = charts(entries, reference), maude_bars(entries)
     orders = [matrix for matrix in order_matrices(entries) if len(matrix.columns) <= MAX_STAGES]
     matrices = {"orders": orders, "heat": heat_map(entries)}

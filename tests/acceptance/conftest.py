@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import commands
 import pytest
-from lightness import light_python
+from light_installation import light_python
 
 
 @pytest.fixture(scope="session")
 def run(tmp_path_factory):
     """Run ``corruptset ARGUMENTS``, in an empty folder where no other is named; see `commands.Server`."""
-    server = commands.Server(tmp_path_factory.mktemp("commands"))
+    server = commands.CommandServer(tmp_path_factory.mktemp("commands"))
     yield server
     server.stop()
 

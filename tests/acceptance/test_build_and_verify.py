@@ -10,12 +10,12 @@ from pathlib import Path
 
 import commands
 import pytest
-from layouts import files_of
+from small_builds import read_files
 
 SETS = {"gaussian_noise/1", "fog/3", "contrast/2"}
 CHOICE = ["imagenet-c", "--sets", "gaussian_noise/1,fog/3", "--sets", "contrast/2", "--samples", "3"]
 ONE = ["--jobs", "1"]
-Run = commands.Server
+Run = commands.CommandServer
 
 
 def manifest(directory):
@@ -25,7 +25,7 @@ def manifest(directory):
 @pytest.fixture(scope="module")
 def build(run, tmp_path_factory):
     """Three sets of three photographs, as the command says it."""
-    return run.ok("build", *CHOICE, *ONE, "--metrics", "1", "--out", tmp_path_factory.mktemp("built"))
+    return run.succeeds("build", *CHOICE, *ONE, "--metrics", "1", "--out", tmp_path_factory.mktemp("built"))
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def built(build):
 
 def test_a_build_is_what_its_plan_said_and_names_its_parts(run, build, built):
     made = manifest(built)
-    planned = run.refused("", "plan", *CHOICE, "--json", code=0).json
+    planned = run.fails("", "plan", *CHOICE, "--json", code=0).json
     assert planned["images"] == sum(s["count"] for s in made["sets"]) == 9
     assert build.out.splitlines()[-4:] == [
         f"Directory:     {built}",
@@ -45,19 +45,19 @@ def test_a_build_is_what_its_plan_said_and_names_its_parts(run, build, built):
     ]
     # what was built is on standard output, how it went on standard error
     assert ("build: " in build.out, "build: " in build.err) == (False, True)
-    shown = run.ok("show", built, "--json").json
+    shown = run.succeeds("show", built, "--json").json
     assert (shown["digest"], {s["id"] for s in shown["sets"]}, shown["images"]) == (made["digest"], SETS, 9)
     # `corrupt` makes what a build stores
     sample = json.loads((built / "samples.jsonl").read_text("utf-8").splitlines()[1])
     stored = json.loads((built / "sets/gaussian_noise/1.jsonl").read_text("utf-8").splitlines()[1])
     words = f"corrupt sample:{sample['id']} gaussian_noise/1 --recipe imagenet-c --json --out x.png"
-    done = run.ok(*words.split()).json
+    done = run.succeeds(*words.split()).json
     assert (done["key"], done["pixels"], done["width"]) == (sample["id"], stored["pixels"], 224)
 
 
 def test_what_is_wrong_is_named_and_repaired(run, built, tmp_path):
-    assert "2 samples rederived from the source" in run.ok("verify", built, "--rederive", "2", *ONE).out
-    run.refused("not the one", "verify", built, "--rederive", "1", "--source", f"folder:{built}/images/fog/3")
+    assert "2 samples rederived from the source" in run.succeeds("verify", built, "--rederive", "2", *ONE).out
+    run.fails("not the one", "verify", built, "--rederive", "1", "--source", f"folder:{built}/images/fog/3")
     copy = tmp_path / "copy"
     shutil.copytree(built, copy)
     changed, gone, *_ = sorted((copy / "images").rglob("*.JPEG"))
@@ -66,41 +66,43 @@ def test_what_is_wrong_is_named_and_repaired(run, built, tmp_path):
     stray = copy / "images" / "stray.txt"
     stray.write_text("here")
     wrong = {path.relative_to(copy).as_posix() for path in (changed, gone, stray)}
-    said = run.refused("3 problems", "verify", copy, *ONE, code=1).out
+    said = run.fails("3 problems", "verify", copy, *ONE, code=1).out
     assert all(path in said for path in wrong)
-    report = run.refused("", "verify", copy, "--json", *ONE, code=1).json
+    report = run.fails("", "verify", copy, "--json", *ONE, code=1).json
     assert (report["ok"], {p["path"] for p in report["problems"]}) == (False, wrong)
     stray.unlink()
-    mended = run.ok("verify", copy, "--repair", *ONE).out
-    assert all(f"mended: {path.relative_to(copy)}" in mended for path in (changed, gone))
-    assert files_of(copy) == files_of(built)
+    mended = run.succeeds("verify", copy, "--repair", *ONE).out
+    assert all(f"repaired: {path.relative_to(copy)}" in mended for path in (changed, gone))
+    assert read_files(copy) == read_files(built)
     (copy / "manifest.json").unlink()
-    run.refused("incomplete", "verify", copy, *ONE, code=1)
+    run.fails("incomplete", "verify", copy, *ONE, code=1)
 
 
+@pytest.mark.ci
 def test_a_dataset_is_extended_into_a_new_one_and_a_different_seed_is_refused(run, tmp_path):
     both = "contrast/2,pixelate/5"
     one = ["build", "imagenet-c", "--samples", "2", *ONE, "--metrics", "1", "--no-page", "--json", "--sets"]
     first, whole = (
-        run.ok(*one, sets, "--out", tmp_path / out).json for sets, out in (("contrast/2", "a"), (both, "b"))
+        run.succeeds(*one, sets, "--out", tmp_path / out).json for sets, out in (("contrast/2", "a"), (both, "b"))
     )
-    done = run.refused("is finished, so it is not changed", *one, both, "--out", tmp_path / "a")
+    done = run.fails("is finished, so it is not changed", *one, both, "--out", tmp_path / "a")
     (command,) = re.findall(r"^  corruptset (.*)$", done.err, re.M)
-    more = run.ok(*shlex.split(command)).json
+    more = run.succeeds(*shlex.split(command)).json
     assert more["digest"] == whole["digest"] != first["digest"]
     # made by this command, not all that there are
     assert [done["images"] for done in (first, more, whole)] == [2, 2, 4]
-    assert files_of(tmp_path / "a/extended") == files_of(tmp_path / "b")
-    other = run.refused("seed", *one, both, "--out", tmp_path / "a", "--seed", "1")
+    assert read_files(tmp_path / "a/extended") == read_files(tmp_path / "b")
+    other = run.fails("seed", *one, both, "--out", tmp_path / "a", "--seed", "1")
     assert (other.json["error"]["kind"], first["page"]) == ("BuildError", None)
 
 
+@pytest.mark.ci
 def test_a_release_without_pixels_is_rebuilt(run, built, tmp_path):
     release, out = tmp_path / "release", tmp_path / "out"
     shutil.copytree(built, release, ignore=shutil.ignore_patterns("images", "hdf5", "*.png", "*.md", "LICENSE"))
-    done = run.ok("rebuild", release / "manifest.json", "--out", out, *ONE)
-    assert "Every file has the bytes that the manifest lists." in done.out
-    assert files_of(out / built.name) == files_of(built)
+    done = run.succeeds("rebuild", release / "manifest.json", "--out", out, *ONE)
+    assert "Every file is identical to the one that the manifest lists." in done.out
+    assert read_files(out / built.name) == read_files(built)
     (release / "samples.jsonl").unlink()
-    run.refused("samples.jsonl: unreadable: No such file", "rebuild", release, "--out", tmp_path / "other", code=1)
+    run.fails("samples.jsonl: unreadable: No such file", "rebuild", release, "--out", tmp_path / "other", code=1)
     assert not (tmp_path / "other").exists()

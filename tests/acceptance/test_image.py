@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 
 import checkout
-import images
+import dockerfiles
 import pytest
 from checkout import ROOT
 
@@ -17,7 +17,7 @@ DOCKERFILE = ROOT / "Dockerfile"
 def test_the_image_is_of_this_version_and_pinned() -> None:
     text = DOCKERFILE.read_text("utf-8")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    said = dict(images.steps(text))
+    said = dict(dockerfiles.instructions(text))
     assert f'image.version="{project["version"]}"' in said["LABEL"]
     assert f'image.licenses="{project["license"]}"' in said["LABEL"]
     base = said["ARG"].removeprefix("BASE=")
@@ -27,10 +27,10 @@ def test_the_image_is_of_this_version_and_pinned() -> None:
 
 
 @pytest.fixture(scope="module")
-def image(tmp_path_factory: pytest.TempPathFactory) -> images.Image:
+def image(tmp_path_factory: pytest.TempPathFactory) -> dockerfiles.Image:
     folder = tmp_path_factory.mktemp("image")
-    checkout.copy(folder / "context")
-    return images.make(DOCKERFILE, folder / "context", images.base_root(folder), folder)
+    checkout.copy_checkout(folder / "context")
+    return dockerfiles.build_image(DOCKERFILE, folder / "context", dockerfiles.base_root(folder), folder)
 
 
 def kernels(root: Path) -> dict[str, int]:
@@ -48,7 +48,7 @@ def data(tmp_path: Path) -> Path:
 
 @pytest.mark.long
 @pytest.mark.parametrize(("user", "read_only"), [("1000:1000", False), ("54321:54321", True), ("0:0", False)])
-def test_it_builds_and_verifies(image: images.Image, data: Path, user: str, read_only: bool) -> None:
+def test_it_builds_and_verifies(image: dockerfiles.Image, data: Path, user: str, read_only: bool) -> None:
     before = kernels(image.root)
     assert len(before) > 50
     arguments = ["build", "imagenet-c-all", "--samples", "2", "--out", "sets", "--json"]
@@ -64,7 +64,7 @@ def test_it_builds_and_verifies(image: images.Image, data: Path, user: str, read
 
 
 @pytest.mark.long
-def test_it_says_its_version(image: images.Image, data: Path) -> None:
+def test_it_says_its_version(image: dockerfiles.Image, data: Path) -> None:
     done = image.run("--version", data=data)
     assert done.stdout.startswith("corruptset ")
     assert image.labels["org.opencontainers.image.title"] == "corruptset"

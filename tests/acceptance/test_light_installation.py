@@ -9,7 +9,7 @@ import sys
 import file_server
 import numpy as np
 import pytest
-from lightness import command
+from light_installation import run_python
 
 import corruptset
 
@@ -21,9 +21,9 @@ def built(tmp_path_factory):
     """JPEG in folders and shards, the same packed, and pixels in shards; predictions of two models."""
     out = tmp_path_factory.mktemp("built")
     given = ["--samples", "4", "--jobs", "1", "--metrics", "0", "--no-page", "--out", out]
-    command(sys.executable, "build", "imagenet-c", "--sets", "clean,contrast/*", "--storage", "both", *given)
-    command(sys.executable, "build", "image-degrade-30", "--sets", "black_lines/07", "--storage", "hdf5", *given)
-    command(sys.executable, "pack", out / "imagenet-c-1.1.0", "--out", out / "packed")
+    run_python(sys.executable, "build", "imagenet-c", "--sets", "clean,contrast/*", "--storage", "both", *given)
+    run_python(sys.executable, "build", "image-degrade-30", "--sets", "black_lines/07", "--storage", "hdf5", *given)
+    run_python(sys.executable, "pack", out / "imagenet-c-1.1.0", "--out", out / "packed")
     data = corruptset.open(out / "imagenet-c-1.1.0")
     for seed, model in enumerate("ab"):
         for set_id in data:
@@ -52,32 +52,32 @@ def test_what_evaluates_works(light, built, tmp_path):
     assert there[0].count("True") == len(HEAVY)
     assert there[2] == here[2] != ""
     for directory in (data, raw):
-        assert "verified" in command(light, "verify", directory, "--jobs", 2)
+        assert "verified" in run_python(light, "verify", directory, "--jobs", 2)
         exported = tmp_path / f"export of {directory.name}"
-        command(light, "export", "imagefolder", directory, "--out", exported)
-        command(light, "verify", directory, "--export", exported)
+        run_python(light, "export", "imagefolder", directory, "--out", exported)
+        run_python(light, "verify", directory, "--export", exported)
     with file_server.serving() as serve:
-        command(light, "fetch", serve(built / "packed").url, "--out", tmp_path / "fetched")
-    command(light, "unpack", built / "packed", "--out", tmp_path / "unpacked")
+        run_python(light, "fetch", serve(built / "packed").url, "--out", tmp_path / "fetched")
+    run_python(light, "unpack", built / "packed", "--out", tmp_path / "unpacked")
     for folder in ("fetched", "unpacked"):
         (directory,) = (tmp_path / folder).glob("imagenet-c-*")
-        assert corruptset.open(data).digest in command(light, "verify", directory)
+        assert corruptset.open(data).digest in run_python(light, "verify", directory)
     scores = [tmp_path / "scores" / model for model in "ab"]
     for folder in scores:
-        command(light, "score", data, built / folder.name, "--out", folder)
+        run_python(light, "score", data, built / folder.name, "--out", folder)
         assert json.loads((folder / "scores.json").read_text())["sets"]["clean"]["n"] == 4
-    command(light, "compare", *scores, "--out", tmp_path / "comparison")
-    command(light, "report", data, *scores, "--out", tmp_path / "report.html")
+    run_python(light, "compare", *scores, "--out", tmp_path / "comparison")
+    run_python(light, "report", data, *scores, "--out", tmp_path / "report.html")
     assert (tmp_path / "report.html").stat().st_size > 10_000
 
 
 @pytest.mark.ci
 def test_what_there_is_is_listed(light):
     for words in (["list", "sources"], ["show", "fog"], ["show", "imagenet-c"]):
-        assert command(light, *words) == command(sys.executable, *words), words
-    assert {"gaussian_noise", "black_lines", "pgd"} <= set(command(light, "list").split())
-    assert {"imagenet-c-all", "mnist-c"} <= set(command(light, "list", "recipes").split())
-    assert {"imagenet", "mnist"} <= set(command(light, "list", "calibrations").split())
+        assert run_python(light, *words) == run_python(sys.executable, *words), words
+    assert {"gaussian_noise", "black_lines", "pgd"} <= set(run_python(light, "list").split())
+    assert {"imagenet-c-all", "mnist-c"} <= set(run_python(light, "list", "recipes").split())
+    assert {"imagenet", "mnist"} <= set(run_python(light, "list", "calibrations").split())
 
 
 @pytest.mark.ci
@@ -89,7 +89,7 @@ def test_what_makes_images_says_what_to_install(light, built, tmp_path):
         ["verify", data, "--rederive", "1"],
         ["rebuild", data, "--out", out],
     ):
-        text = command(light, *words, code=2)
+        text = run_python(light, *words, code=2)
         assert (said in text, "Traceback" in text) == (True, False), words
     assert not out.exists()
     done = subprocess.run([light, "-c", "import corruptset; corruptset.build()"], capture_output=True, text=True)

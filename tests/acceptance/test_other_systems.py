@@ -10,12 +10,12 @@ import subprocess
 import sys
 
 import commands
-import layouts
 import numpy as np
 import pytest
+import small_builds
 import without_unix
 from PIL import Image
-from unbuilt import made_up
+from record_datasets import random_predictions
 
 import corruptset
 from corruptset.generate.recipes.recipe import load_recipe
@@ -50,19 +50,19 @@ def there(lacking, tmp_path_factory):
     with pytest.MonkeyPatch.context() as monkeypatch:
         for name, value in lacking.items():
             monkeypatch.setenv(name, value)
-        server = commands.Server(tmp_path_factory.mktemp("there"))
+        server = commands.CommandServer(tmp_path_factory.mktemp("there"))
     yield server
     server.stop()
 
 
 @pytest.fixture(scope="module")
-def given(shared, tmp_path_factory):
+def given(shared_data, tmp_path_factory):
     """A folder with a data set, predictions, scores and a photograph."""
     folder = tmp_path_factory.mktemp("given")
-    data = corruptset.open(shared.build(sets=["clean", "contrast/*"], storage="both"))
+    data = corruptset.open(shared_data.build(sets=["clean", "contrast/*"], storage="both"))
     (folder / "data").symlink_to(data.path)
     for seed in (0, 1):
-        for name, outcome in made_up(data, seed).outcomes.items():
+        for name, outcome in random_predictions(data, seed).outcomes.items():
             file = folder / f"p{seed}" / f"{name}.npz"
             file.parent.mkdir(parents=True, exist_ok=True)
             np.savez(file, rank_true=outcome.rank, p_true=0.4 * outcome.probability)
@@ -94,14 +94,16 @@ def test_what_reads_does_the_same(run, there, given, tmp_path):
         written = []
         for place, call in ((tmp_path / f"here {number}", run), (tmp_path / f"there {number}", there)):
             place.mkdir()
-            written.append((call.ok(*line.format(given=given).split(), cwd=place).out, layouts.files_of(place)))
+            written.append(
+                (call.succeeds(*line.format(given=given).split(), cwd=place).out, small_builds.read_files(place))
+            )
         assert written[0] == written[1], line
-    assert len(there.ok("plan", *BUILD.split()[1:], "--json").json["sets"]) == 1
+    assert len(there.succeeds("plan", *BUILD.split()[1:], "--json").json["sets"]) == 1
 
 
 def test_what_writes_data_sets_says_what_it_needs(there, given):
     for line in (BUILD, f"pack {given}/data --out packed"):
-        done = there.refused("need the file locks of Linux or macOS", *line.split())
+        done = there.fails("need the file locks of Linux or macOS", *line.split())
         assert (done.out, "WSL" in done.err) == ("", True)
 
 

@@ -6,15 +6,15 @@ import json
 import subprocess
 import sys
 
-import archives
 import file_server
-import layouts
 import numpy as np
 import pytest
+import small_builds
+import source_archives
 from checkout import ROOT
-from lightness import command
+from light_installation import run_python
 
-from pictures import numeral
+from example_images import digit_image
 
 PREDICT = """
 import sys, pathlib, numpy, corruptset
@@ -37,16 +37,22 @@ def release(*words):
 def sources(tmp_path_factory):
     """Small sources in the forms in which the genuine ones are published."""
     folder = tmp_path_factory.mktemp("sources")
-    crops = archives.crops(20)
-    archives.tar(folder / "cifar-10-python.tar.gz", archives.ten_python(crops), "w:gz")
-    hundred = archives.hundred_python({"test": (crops[0], np.arange(20) % 100, np.arange(20) % 20)})
-    archives.tar(folder / "cifar-100-python.tar.gz", hundred, "w:gz")
-    files = {"images-idx3": np.stack([numeral(i % 6)[:, :, 0] for i in range(20)]), "labels-idx1": np.arange(20) % 10}
-    archives.write(
+    crops = source_archives.random_crops(20)
+    source_archives.write_tar(folder / "cifar-10-python.tar.gz", source_archives.cifar10_python(crops), "w:gz")
+    hundred = source_archives.cifar100_python({"test": (crops[0], np.arange(20) % 100, np.arange(20) % 20)})
+    source_archives.write_tar(folder / "cifar-100-python.tar.gz", hundred, "w:gz")
+    files = {
+        "images-idx3": np.stack([digit_image(i % 6)[:, :, 0] for i in range(20)]),
+        "labels-idx1": np.arange(20) % 10,
+    }
+    source_archives.write_files(
         folder / "mnist",
-        {f"t10k-{kind}-ubyte.gz": archives.zipped(archives.idx(array)) for kind, array in files.items()},
+        {
+            f"t10k-{kind}-ubyte.gz": source_archives.gzip_bytes(source_archives.idx_bytes(array))
+            for kind, array in files.items()
+        },
     )
-    layouts.write_crops(folder / "tiny", side=64)
+    small_builds.write_crops(folder / "tiny", side=64)
     return {
         **dict.fromkeys(["imagenet-c", "imagenet-c-all", "imagenet-c-299"], "sample"),
         "tiny-imagenet-c": f"folder:{folder}/tiny",
@@ -80,18 +86,18 @@ def test_archives_of_every_benchmark_reach_a_stranger_who_scores_them(sources, s
     assert sorted(p.name for p in published.iterdir()) == sorted([*whole, *(f"{name}-records" for name in digests)])
     for name in whole:
         with file_server.serving() as serve:
-            command(light, "fetch", serve(published / name).url, "--out", tmp_path / "fetched")
+            run_python(light, "fetch", serve(published / name).url, "--out", tmp_path / "fetched")
         directory, predictions, scored = (tmp_path / folder / name for folder in ("fetched", "predictions", "scores"))
-        assert digests[name] in command(light, "verify", directory)
+        assert digests[name] in run_python(light, "verify", directory)
         subprocess.run([light, "-c", PREDICT, directory, predictions], check=True)
-        command(light, "score", directory, predictions, "--out", scored)
+        run_python(light, "score", directory, predictions, "--out", scored)
         scores = json.loads((scored / "scores.json").read_text())
         assert scores["digest"] == digests[name]
         assert all(one["accuracy"] is not None for one in scores["sets"].values())
     file.write_text("\n".join(tables[:1] + tables[-1:]))  # one of them again, which is there
     again = release("archives", file, "--out", out, "--jobs", 1)
     assert again.returncode == 0, again.stderr
-    assert "all there already" in again.stdout
+    assert "all built before" in again.stdout
     assert "corruptset verify" not in again.stdout + again.stderr
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import corruptset
 from corruptset.errors import CorruptsetError, ImageError, ParameterError
-from pictures import painted
+from example_images import synthetic_image
 
 
 class Folder:
@@ -23,8 +23,8 @@ class Folder:
         return self._path
 
 
-def test_a_build_takes_numpy_s_numbers_and_texts_and_paths_of_any_class(shared, tmp_path):
-    recipe, source = tmp_path / "r.toml", f"folder:{shared.crops(classes=2)}"
+def test_a_build_takes_numpy_s_numbers_and_texts_and_paths_of_any_class(shared_data, tmp_path):
+    recipe, source = tmp_path / "r.toml", f"folder:{shared_data.crops(classes=2)}"
     recipe.write_text(
         """name = "mine"
 version = "1.0.0"
@@ -50,7 +50,7 @@ severities = [1, 2]
 
 
 def test_one_image_takes_numpy_s_numbers():
-    image = painted(64, 64)
+    image = synthetic_image(64, 64)
     plain = corruptset.corrupt(image, "gaussian_noise", severity=3, seed=5)
     for severity in (np.int64(3), np.float32(3), Fraction(3)):
         given = {"severity": severity, "seed": np.uint16(5), "calibration": np.str_("tiny"), "key": None}
@@ -75,7 +75,7 @@ def test_one_image_takes_numpy_s_numbers():
         ("plan", {"seed": 1.5}, "seed is 1.5; expected a whole number"),
         ("plan", {"samples": "3"}, "samples is '3'; expected a whole number"),
         ("plan", {"jobs": True}, "jobs is True; expected a whole number"),
-        ("plan", {"sets": 3}, "sets is 3; name some"),
+        ("plan", {"sets": 3}, "sets is 3; name some sets"),
         ("plan", {"recipe": 3}, "recipe is 3; expected the name of a recipe"),
         ("plan", {"source": 3}, "source is of type int; expected"),
         ("plan", {"coupling": ["a"]}, r"coupling is \['a'\]; expected one of"),
@@ -95,7 +95,7 @@ def test_the_sentence_names_the_argument_and_what_is_expected(tmp_path, monkeypa
         getattr(corruptset, call)(**given)
 
 
-def test_predictions_of_a_report_that_are_none_are_refused(shared, tmp_path):
-    built = shared.build(crops={"classes": 2}, sets=["contrast/*"], storage="folder")
+def test_predictions_of_a_report_that_are_none_are_refused(shared_data, tmp_path):
+    built = shared_data.build(crops={"classes": 2}, sets=["contrast/*"], storage="folder")
     with pytest.raises(CorruptsetError, match="predictions is 3; expected"):
         corruptset.report(built, [], tmp_path / "o.html", predictions=3)

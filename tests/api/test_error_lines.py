@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from own_recipes import mistakes
+from custom_recipes import recipe_errors
 
 import corruptset
 from corruptset.errors import CorruptsetError, suggest
 
 
 def test_every_mistake_at_once():
-    lines = mistakes(
+    lines = recipe_errors(
         """
 name = "My Set"
 version = 1

@@ -26,9 +26,9 @@ from corruptset.progress import ProgressDisplay
 
 
 @pytest.fixture(scope="module")
-def built(shared):
+def built(shared_data):
     """A small data set of image files."""
-    return shared.build(crops={"classes": 2}, sets=["contrast/*"], storage="folder")
+    return shared_data.build(crops={"classes": 2}, sets=["contrast/*"], storage="folder")
 
 
 def test_names_and_what_is_known_of_them(built):
@@ -45,7 +45,7 @@ def test_names_and_what_is_known_of_them(built):
     ("call", "given", "error", "said"),
     [
         (corruptset.names, {"family": "whether"}, ParameterError, r"no family 'whether'\. Did you mean 'weather'"),
-        (corruptset.names, {"what": "recipes", "family": "blur"}, ParameterError, "Only corruptions have a family"),
+        (corruptset.names, {"what": "recipes", "family": "blur"}, ParameterError, "family and role apply only"),
         (corruptset.show, {"name": "gaussian-noise"}, UnknownCorruption, "Did you mean 'gaussian_noise'"),
         (corruptset.show, {"name": "fog", "ladder": "text"}, ParameterError, "which has levels; 'fog' has none"),
     ],
@@ -70,8 +70,8 @@ def test_a_view_is_checked_by_itself_and_against_its_build(built, tmp_path):
         assert {problem.path for problem in report.problems} == {wrong.relative_to(exported.path).as_posix()}
 
 
-def asks_for_sets(built, shared, out):
-    recipe, source = shared.recipe(), f"folder:{shared.crops(classes=2)}"
+def asks_for_sets(built, shared_data, out):
+    recipe, source = shared_data.recipe(), f"folder:{shared_data.crops(classes=2)}"
     options = {"any_shape": True, "jobs": 1}
     return {
         "build": lambda sets: corruptset.build(recipe, source, out=out / "b", sets=sets, **options),
@@ -83,13 +83,15 @@ def asks_for_sets(built, shared, out):
     }
 
 
-def test_no_sets_are_refused_and_a_pattern_may_stand_alone(built, shared, tmp_path):
-    for name, call in asks_for_sets(built, shared, tmp_path).items():
+def test_no_sets_are_refused_and_a_pattern_may_stand_alone(built, shared_data, tmp_path):
+    for name, call in asks_for_sets(built, shared_data, tmp_path).items():
         for sets in ([], ()):
-            with pytest.raises(ParameterError, match=r"sets is [\[(].*name some, such as 'fog/\*', or leave it out"):
+            with pytest.raises(
+                ParameterError, match=r"sets is [\[(].*name some sets, such as 'fog/\*', or leave it out"
+            ):
                 call(sets)
         for sets in ([3], np.array([1, 2])):
-            with pytest.raises(ParameterError, match=r"sets is (.*; name some|[13]; expected text)"):
+            with pytest.raises(ParameterError, match=r"sets is (.*; name some sets|[13]; expected text)"):
                 call(sets)
         with pytest.raises((UnknownCorruption, BuildError), match=r"'fogg/\*' matches no set") as said:
             call("fogg/*")
@@ -97,8 +99,8 @@ def test_no_sets_are_refused_and_a_pattern_may_stand_alone(built, shared, tmp_pa
     assert not [*tmp_path.iterdir()]
 
 
-def test_what_a_list_is_expected_of_may_be_one_item(built, shared, tmp_path):
-    recipe, source = shared.recipe(), f"folder:{shared.crops(classes=2)}"
+def test_what_a_list_is_expected_of_may_be_one_item(built, shared_data, tmp_path):
+    recipe, source = shared_data.recipe(), f"folder:{shared_data.crops(classes=2)}"
     options = {"any_shape": True, "jobs": 1}
     assert corruptset.export("imagefolder", built, tmp_path / "e", sets="contrast/1").images == 4
     one, listed = corruptset.pairs("fog", "snow", severities=3), corruptset.pairs(["fog"], ["snow"], severities=[3])
@@ -112,8 +114,8 @@ def test_what_a_list_is_expected_of_may_be_one_item(built, shared, tmp_path):
         corruptset.report(built, "nowhere", tmp_path / "r.html")
 
 
-def test_a_source_may_be_a_path_and_nothing_else_than_a_line(built, shared):
-    recipe, source = shared.recipe(), Path(f"folder:{shared.crops(classes=2)}")
+def test_a_source_may_be_a_path_and_nothing_else_than_a_line(built, shared_data):
+    recipe, source = shared_data.recipe(), Path(f"folder:{shared_data.crops(classes=2)}")
     assert corruptset.plan(recipe, source, any_shape=True, jobs=1).samples == 4
     assert corruptset.open(built, source=source, progress=False)["contrast/1"].ids
     for call in (lambda: corruptset.plan(recipe, 3), lambda: corruptset.open(built, source=3)):

@@ -95,7 +95,7 @@ def test_a_callable_is_told_and_nothing_is_shown_where_nobody_watches(capsys):
     assert capsys.readouterr().err.splitlines() == ["count: numbers; 1/2", "count: numbers; 2/2"]
 
 
-@pytest.mark.parametrize(("asked", "shown"), [(None, True), (False, False)])
+@pytest.mark.parametrize(("asked", "shown"), [(None, True), pytest.param(False, False, marks=pytest.mark.ci)])
 def test_a_script_on_a_terminal_shows_a_bar_unless_it_says_no(asked, shown):
     script = COUNT.format(pause=0.3) + f"count(3, progress={asked})"
     main, terminal = pty.openpty()

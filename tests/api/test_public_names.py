@@ -12,7 +12,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
-import unbuilt
+import record_datasets
 
 import corruptset
 from corruptset.generate.plan.options import BuildKeywords, BuildOptions
@@ -87,7 +87,7 @@ def test_the_errors_are_there_from_the_start():
 
 
 def test_signatures_name_every_option():
-    for name in corruptset._HOMES:
+    for name in corruptset._MODULES:
         shown = inspect.signature(getattr(corruptset, name)).parameters
         hidden = [p.name for p in shown.values() if p.kind in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]
         # parameters are those of the corruption that is named
@@ -107,13 +107,13 @@ def short(value, text=""):
     assert repr(value).startswith(text)
 
 
-def test_what_a_build_returns_prints_in_a_few_lines(shared, tmp_path):
-    file, source = shared.recipe(), f"folder:{shared.crops()}"
+def test_what_a_build_returns_prints_in_a_few_lines(shared_data, tmp_path):
+    file, source = shared_data.recipe(), f"folder:{shared_data.crops()}"
     options = {"sets": ["clean", "contrast/[13]"], "any_shape": True, "jobs": 1}
     planned = corruptset.plan(file, source, **options)
     short(planned, "<Plan small-c 1.0.0 of folder: 3 sets of 20 samples, 60 images in")
     built = corruptset.build(file, source, tmp_path, metrics=0, page=False, **options)
-    short(built, f"<Built small-c 1.0.0 in {tmp_path}/small-c-1.0.0: 3 sets, 60 images made by this call in ")
+    short(built, f"<Built small-c 1.0.0 in {tmp_path}/small-c-1.0.0: 3 sets, 60 images built by this call in ")
     assert built.digest in repr(built)
     html = built._repr_html_()
     assert "data:image/jpeg;base64," in html
@@ -134,8 +134,8 @@ def test_what_a_build_returns_prints_in_a_few_lines(shared, tmp_path):
 
 
 def test_what_scores_return_prints_in_a_few_lines(tmp_path):
-    data = unbuilt.data_set(tmp_path)
-    predictions = [unbuilt.made_up(data, seed, f"net-{seed}") for seed in range(2)]
+    data = record_datasets.records_dataset(tmp_path)
+    predictions = [record_datasets.random_predictions(data, seed, f"net-{seed}") for seed in range(2)]
     scores = [corruptset.score(data, one) for one in predictions]
     for value in (predictions[0], scores[0], corruptset.compare(scores, plots=False)):
         short(value)

@@ -23,9 +23,9 @@ from corruptset.workers import Workers
 
 
 @pytest.fixture(scope="module")
-def built(shared):
+def built(shared_data):
     """A small dataset."""
-    return shared.build(crops={"classes": 2}, sets=["contrast/*"], storage="folder")
+    return shared_data.build(crops={"classes": 2}, sets=["contrast/*"], storage="folder")
 
 
 def alive(process):
@@ -91,6 +91,7 @@ def deadly_at_three(number):
         os.kill(os.getpid(), signal.SIGKILL)
 
 
+@pytest.mark.ci
 def test_a_task_that_kills_its_worker_three_times_is_named_after_most_others_are_done():
     done = []
     said = r"killed 3 times while it worked on number 3\. .*memory.*--jobs.*resume"
@@ -114,6 +115,7 @@ def test_an_error_stops_the_workers_at_once():
     wait_until_gone(processes)
 
 
+@pytest.mark.ci
 def test_a_script_on_standard_input_needs_no_main_guard(built):
     script = f"import corruptset\nprint(corruptset.verify({str(built)!r}, jobs=2, progress=False).ok)"
     done = subprocess.run([sys.executable, "-"], input=script, capture_output=True, text=True)
@@ -143,13 +145,15 @@ def build_in_a_pool(arguments):
     return built.digest, [str(warning.message) for warning in caught]
 
 
-def test_a_build_in_a_daemonic_process_uses_one_process(shared, tmp_path):
-    source = f"folder:{shared.crops(classes=2)}"
+@pytest.mark.ci
+def test_a_build_in_a_daemonic_process_uses_one_process(shared_data, tmp_path):
+    source = f"folder:{shared_data.crops(classes=2)}"
     with multiprocessing.get_context("spawn").Pool(1) as pool:
-        digest, messages = pool.apply(build_in_a_pool, [(str(shared.recipe()), source, str(tmp_path / "a"))])
+        digest, messages = pool.apply(build_in_a_pool, [(str(shared_data.recipe()), source, str(tmp_path / "a"))])
     assert any("daemonic worker" in message and "does the work of 2" in message for message in messages)
     assert (
-        digest == corruptset.build(shared.recipe(), source, tmp_path / "b", any_shape=True, sets=["contrast/1"]).digest
+        digest
+        == corruptset.build(shared_data.recipe(), source, tmp_path / "b", any_shape=True, sets=["contrast/1"]).digest
     )
 
 

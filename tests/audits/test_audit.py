@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 
-import made_copies
+import corrupted_copies
 import numpy as np
 import pytest
 from PIL import Image
@@ -17,17 +17,17 @@ NAMES = ("gaussian_noise", "motion_blur", "fog", "brightness")
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory):
-    return made_copies.write_source(tmp_path_factory.mktemp("clean"))
+    return corrupted_copies.write_source(tmp_path_factory.mktemp("clean"))
 
 
 @pytest.fixture(scope="module")
 def cifar(tmp_path_factory):
-    return made_copies.write_cifar(tmp_path_factory.mktemp("copy") / "CIFAR-10-C", NAMES)
+    return corrupted_copies.write_cifar(tmp_path_factory.mktemp("copy") / "CIFAR-10-C", NAMES)
 
 
 @pytest.fixture(scope="module")
 def photographs(tmp_path_factory):
-    return made_copies.write_folder_source(tmp_path_factory.mktemp("photographs"))
+    return corrupted_copies.write_folder_source(tmp_path_factory.mktemp("photographs"))
 
 
 def verdicts(audit):
@@ -46,12 +46,12 @@ def test_a_copy_of_cifar_with_its_own_draws_is_what_its_names_say(cifar, source)
     assert audit.benchmark == "cifar10-c"
     assert all(audited.good for audited in audit.sets.values())
     assert audit.sets["fog/3"].found.as_json() == {"corruption": "fog", "severity": 3, "calibration": "cifar"}
-    assert audit.sets["fog/3"].checked == made_copies.COUNT
+    assert audit.sets["fog/3"].checked == corrupted_copies.COUNT
 
 
 def test_reversed_severities_are_named(cifar, source, tmp_path):
     copy = shutil.copytree(cifar, tmp_path / "copy")
-    rows = np.load(copy / "brightness.npy").reshape(5, made_copies.COUNT, 32, 32, 3)
+    rows = np.load(copy / "brightness.npy").reshape(5, corrupted_copies.COUNT, 32, 32, 3)
     np.save(copy / "brightness.npy", rows[::-1].reshape(-1, 32, 32, 3))
     audit = corruptset.audit(copy, source, sets=["brightness/*"])
     assert verdicts(audit) == {
@@ -64,9 +64,10 @@ def test_reversed_severities_are_named(cifar, source, tmp_path):
     assert audit.sets["brightness/1"].found.severity == 5
 
 
+@pytest.mark.ci
 def test_interleaved_severities_are_another_order(cifar, source, tmp_path):
     copy = shutil.copytree(cifar, tmp_path / "copy")
-    rows = np.load(copy / "brightness.npy").reshape(5, made_copies.COUNT, 32, 32, 3)
+    rows = np.load(copy / "brightness.npy").reshape(5, corrupted_copies.COUNT, 32, 32, 3)
     np.save(copy / "brightness.npy", rows.swapaxes(0, 1).reshape(-1, 32, 32, 3))
     audit = corruptset.audit(copy, source, sets=["brightness/[345]"])
     assert set(verdicts(audit).values()) == {"other_order"}
@@ -97,13 +98,13 @@ def test_labels_that_do_not_repeat_are_found_without_a_source(cifar, tmp_path):
     [
         ("always brightness 1", "fog/3", "other_corruption", "duplicate_set"),
         ("the first severity for all", "gaussian_noise/4", "other_severity", "duplicate_set"),
-        ("sorted as text", "brightness/2", "other_order", "other_labels"),
+        pytest.param("sorted as text", "brightness/2", "other_order", "other_labels", marks=pytest.mark.ci),
         ("all severities at once", "brightness", "other_severity", "extra_images"),
     ],
 )
 def test_mistakes_of_loaders_are_found(mistake, set_id, verdict, code, tmp_path):
     # twelve images, because "10" comes before "2" in text
-    clean = np.concatenate([made_copies.photographs(32), made_copies.photographs(48)[:4, 8:40, 8:40]])
+    clean = np.concatenate([corrupted_copies.photographs(32), corrupted_copies.photographs(48)[:4, 8:40, 8:40]])
     labels = np.arange(12) % 4
     np.save(tmp_path / "images.npy", clean)
     np.save(tmp_path / "labels.npy", labels)
@@ -124,8 +125,8 @@ def test_mistakes_of_loaders_are_found(mistake, set_id, verdict, code, tmp_path)
         each = [corrupted("brightness", s) for s in range(1, 6)]
         data = {"brightness": [pair for images in each for pair in zip(images, labels, strict=True)]}
     else:
-        names = ("fog", "gaussian_noise", "brightness")
-        data = {f"{name}/{s}": returned(name, s) for name in names for s in (1, 2, 3, 4)}
+        names = {set_id.partition("/")[0], "brightness"}
+        data = {f"{name}/{s}": returned(name, s) for name in sorted(names) for s in (1, int(set_id[-1]))}
     audit = corruptset.audit(data, f"npy:{tmp_path / 'images.npy'},{tmp_path / 'labels.npy'}", benchmark="cifar10-c")
     assert audit.sets[set_id].verdict == verdict
     assert code in codes(audit.sets[set_id])
@@ -133,14 +134,16 @@ def test_mistakes_of_loaders_are_found(mistake, set_id, verdict, code, tmp_path)
 
 def test_a_loader_without_mistakes_and_tensors_are_accepted(source):
     torch = pytest.importorskip("torch")
-    data = made_copies.loader(32, ("fog", "brightness"), (1, 4))
-    data["fog/4"] = [(torch.from_numpy(i.copy()).permute(2, 0, 1).float() / 255, label) for i, label in data["fog/4"]]
+    data = corrupted_copies.loader(32, ("brightness",), (1, 4))
+    data["brightness/4"] = [
+        (torch.from_numpy(image.copy()).permute(2, 0, 1).float() / 255, label) for image, label in data["brightness/4"]
+    ]
     audit = corruptset.audit(data, source)
     assert audit.good
 
 
 def test_normalised_images_are_refused_in_one_sentence(source):
-    images = made_copies.corrupted(32, "fog", 1)
+    images = corrupted_copies.corrupted(32, "fog", 1)
     data = {"fog/1": [((image / 128.0 - 1.0).astype("float32"), i % 4) for i, image in enumerate(images)]}
     audited = corruptset.audit(data, source).sets["fog/1"]
     assert audited.verdict == "not_checked"
@@ -149,7 +152,7 @@ def test_normalised_images_are_refused_in_one_sentence(source):
 
 def test_a_tree_of_jpegs_and_what_was_done_to_it(photographs, tmp_path):
     names = ("gaussian_noise", "defocus_blur", "contrast")
-    copy = made_copies.write_tree(tmp_path / "ImageNet-C" / "noise", names, (1, 3))
+    copy = corrupted_copies.write_tree(tmp_path / "ImageNet-C" / "noise", names, (1, 3))
     audit = corruptset.audit(copy.parent, photographs)
     assert all(audited.good for audited in audit.sets.values())
     assert {finding.code for finding in audit.findings} == {"missing_sets"}
@@ -174,14 +177,14 @@ def test_a_tree_of_jpegs_and_what_was_done_to_it(photographs, tmp_path):
 
 
 def test_an_export_of_corruptset_has_its_own_draws(photographs, tmp_path):
-    build = corruptset.build("imagenet-c", photographs, tmp_path / "built", sets=["fog/2", "snow/5"], progress=False)
+    build = corruptset.build("imagenet-c", photographs, tmp_path / "built", sets=["fog/2"], progress=False)
     audit = corruptset.audit(build.directory, photographs)
-    assert verdicts(audit) == {"fog/2": "same_pixels", "snow/5": "same_pixels"}
+    assert verdicts(audit) == {"fog/2": "same_pixels"}
     assert audit.good
 
 
 def test_the_defect_of_tiny_imagenet_c_is_known(tmp_path):
-    image = Image.fromarray(made_copies.photographs(64)[0])
+    image = Image.fromarray(corrupted_copies.photographs(64)[0])
     for i in range(201):
         path = tmp_path / "Tiny-ImageNet-C" / "frost" / "1" / f"n{i:08d}" / f"test_{i}.JPEG"
         path.parent.mkdir(parents=True)
@@ -210,11 +213,11 @@ def test_uncorrupted_sets_are_found_without_a_source(layout, cifar, tmp_path):
     if layout == "arrays":
         copy = shutil.copytree(cifar, tmp_path / "copy")
         rows = np.load(copy / "fog.npy")
-        rows[: made_copies.COUNT] = made_copies.photographs(32)
+        rows[: corrupted_copies.COUNT] = corrupted_copies.photographs(32)
         np.save(copy / "fog.npy", rows)
     else:
-        copy = made_copies.write_tree(tmp_path / "copy", ("brightness", "spatter"), (1, 2))
-        for i, image in enumerate(made_copies.photographs(made_copies.LARGE)):
+        copy = corrupted_copies.write_tree(tmp_path / "copy", ("brightness", "spatter"), (1, 2))
+        for i, image in enumerate(corrupted_copies.photographs(corrupted_copies.LARGE)):
             path = copy / "fog" / "1" / f"n0000000{i % 4}" / f"val_{i:04d}.JPEG"
             path.parent.mkdir(parents=True, exist_ok=True)
             Image.fromarray(image).save(path, quality=85)
@@ -224,8 +227,8 @@ def test_uncorrupted_sets_are_found_without_a_source(layout, cifar, tmp_path):
 
 
 def test_a_set_that_equals_the_clean_set_is_found_without_a_source(tmp_path):
-    data = made_copies.loader(32, ("fog", "snow"), (3,))
-    data["clean"] = [(image, i % 4) for i, image in enumerate(made_copies.photographs(32))]
+    data = corrupted_copies.loader(32, ("fog", "snow"), (3,))
+    data["clean"] = [(image, i % 4) for i, image in enumerate(corrupted_copies.photographs(32))]
     data["snow/3"] = data["clean"]
     audit = corruptset.audit(data)
     assert verdicts(audit) == {"fog/3": "not_checked", "snow/3": "clean", "clean": "not_checked"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import shutil
 
-import made_copies
+import corrupted_copies
 import numpy as np
 import pytest
 from PIL import Image
@@ -16,17 +16,19 @@ from corruptset.errors import ParameterError, SourceError
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory):
-    return made_copies.write_source(tmp_path_factory.mktemp("clean"))
+    return corrupted_copies.write_source(tmp_path_factory.mktemp("clean"))
 
 
 @pytest.fixture(scope="module")
 def cifar(tmp_path_factory):
-    return made_copies.write_cifar(tmp_path_factory.mktemp("copy") / "CIFAR-10-C", ("motion_blur", "fog", "brightness"))
+    return corrupted_copies.write_cifar(
+        tmp_path_factory.mktemp("copy") / "CIFAR-10-C", ("motion_blur", "fog", "brightness")
+    )
 
 
 @pytest.fixture(scope="module")
 def photographs(tmp_path_factory):
-    return made_copies.write_folder_source(tmp_path_factory.mktemp("photographs"))
+    return corrupted_copies.write_folder_source(tmp_path_factory.mktemp("photographs"))
 
 
 def codes(audited):
@@ -59,8 +61,8 @@ def test_pickled_arrays_are_not_run(tmp_path):
 
 
 def test_links_out_of_the_folder_are_not_followed(photographs, tmp_path):
-    made_copies.write_tree(tmp_path / "elsewhere", ("fog",), (1,))
-    copy = made_copies.write_tree(tmp_path / "copy", ("brightness",), (1,))
+    corrupted_copies.write_tree(tmp_path / "elsewhere", ("fog",), (1,))
+    copy = corrupted_copies.write_tree(tmp_path / "copy", ("brightness",), (1,))
     (copy / "fog").symlink_to(tmp_path / "elsewhere" / "fog")
     audit = corruptset.audit(copy)
     assert list(audit.sets) == ["brightness/1"]
@@ -73,21 +75,21 @@ def test_arrays_of_other_shapes_and_unreadable_images_are_findings(cifar, source
     np.save(copy / "brightness.npy", np.load(copy / "brightness.npy")[:-1])
     audit = corruptset.audit(copy, source, sets=["brightness", "motion_blur/1"])
     assert {finding.code for finding in audit.findings} >= {"unreadable_images", "missing_images"}
-    tree = made_copies.write_tree(tmp_path / "tree", ("brightness",), (1,))
+    tree = corrupted_copies.write_tree(tmp_path / "tree", ("brightness",), (1,))
     next(tree.rglob("val_0002.JPEG")).write_bytes(b"not an image")
     audited = corruptset.audit(tree, photographs).sets["brightness/1"]
     assert (audited.verdict, codes(audited)) == ("same_pixels", ["unreadable_images"])
 
 
 def test_grey_images_are_a_finding(source):
-    images = made_copies.corrupted(32, "brightness", 1)
+    images = corrupted_copies.corrupted(32, "brightness", 1)
     grey = [(np.asarray(Image.fromarray(image).convert("L").convert("RGB")), i % 4) for i, image in enumerate(images)]
     audited = corruptset.audit({"brightness/1": grey}, source).sets["brightness/1"]
     assert "The images are grey" in " ".join(finding.text for finding in audited.findings)
 
 
 def test_images_stored_as_grey_jpegs_keep_their_verdict(photographs, tmp_path):
-    tree = made_copies.write_tree(tmp_path, ("brightness",), (1,))
+    tree = corrupted_copies.write_tree(tmp_path, ("brightness",), (1,))
     for path in tree.rglob("*.JPEG"):
         Image.open(path).convert("L").save(path, quality=85)
     audited = corruptset.audit(tree, photographs).sets["brightness/1"]
@@ -97,7 +99,7 @@ def test_images_stored_as_grey_jpegs_keep_their_verdict(photographs, tmp_path):
 
 def test_sets_of_another_size_are_not_compared(cifar, source, tmp_path):
     copy = shutil.copytree(cifar, tmp_path / "copy")
-    np.save(copy / "fog.npy", np.concatenate([made_copies.corrupted(64, "fog", s) for s in range(1, 6)]))
+    np.save(copy / "fog.npy", np.concatenate([corrupted_copies.corrupted(64, "fog", s) for s in range(1, 6)]))
     audited = corruptset.audit(copy, source, sets=["brightness/1", "fog/1"]).sets["fog/1"]
     assert (audited.verdict, codes(audited)) == ("not_checked", ["resized"])
     assert "64x64 pixels; 32x32 are expected" in audited.findings[0].text
@@ -119,13 +121,13 @@ def test_labels_that_cannot_be_read_leave_the_images_to_be_compared(cifar, sourc
 
 
 def test_one_set_alone_is_not_blamed_for_the_others(photographs, tmp_path):
-    tree = made_copies.write_tree(tmp_path, ("brightness",), (1,))
+    tree = corrupted_copies.write_tree(tmp_path, ("brightness",), (1,))
     audit = corruptset.audit(tree / "brightness" / "1", photographs)
     assert (list(audit.sets), audit.good) == (["brightness/1"], True)
 
 
 def test_a_source_with_fewer_images_is_a_finding(cifar, source, tmp_path):
-    np.save(tmp_path / "images.npy", made_copies.photographs(32)[:3])
+    np.save(tmp_path / "images.npy", corrupted_copies.photographs(32)[:3])
     np.save(tmp_path / "labels.npy", np.arange(3))
     few = f"npy:{tmp_path / 'images.npy'},{tmp_path / 'labels.npy'}"
     audited = corruptset.audit(cifar, few, sets=["brightness/1"]).sets["brightness/1"]

@@ -7,16 +7,16 @@ from __future__ import annotations
 import shlex
 
 import pytest
-from commands import Calls, Done, exit_code
+from commands import CommandRunner, Result, exit_code
 
 
 @pytest.fixture(scope="session")
-def built(shared):
+def built(shared_data):
     """A small data set of image files."""
-    return shared.build(crops={"classes": 2}, sets=["contrast/*"], storage="folder")
+    return shared_data.build(crops={"classes": 2}, sets=["contrast/*"], storage="folder")
 
 
-class Command(Calls):
+class Command(CommandRunner):
     """Runs ``corruptset LINE WORDS...``, the line as a shell reads it; a traceback fails the test."""
 
     def __init__(self, capsys):
@@ -25,7 +25,7 @@ class Command(Calls):
     def __call__(self, line, *words):
         self.capsys.readouterr()
         code = exit_code(*shlex.split(line), *words)
-        done = Done(code, *self.capsys.readouterr())
+        done = Result(code, *self.capsys.readouterr())
         assert "Traceback" not in done.err, done.err
         return done
 

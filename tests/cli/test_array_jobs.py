@@ -10,8 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import layouts
 import pytest
+import small_builds
 from commands import COMMAND
 
 import corruptset
@@ -75,8 +75,8 @@ def test_the_slurm_scripts_of_the_page_run_as_they_stand_there(tmp_path, crops, 
     assert "Job 1 of 3 will make them" in said
     del environment["FAILING"], environment["SBATCH_ARRAY_INX"]
     submit("sbatch --array=1 array.sh; sbatch finish.sh")
-    whole = layouts.make(recipe, crops, tmp_path / "whole", sets=None, metrics=None, page=True)
-    assert layouts.files_of(tmp_path / "out" / whole.name) == layouts.files_of(whole)
+    whole = small_builds.build_dataset(recipe, crops, tmp_path / "whole", sets=None, metrics=None, page=True)
+    assert small_builds.read_files(tmp_path / "out" / whole.name) == small_builds.read_files(whole)
 
 
 def test_folders_merged_by_copying_are_finished_and_the_commands_of_missing_jobs_are_named(
@@ -84,16 +84,16 @@ def test_folders_merged_by_copying_are_finished_and_the_commands_of_missing_jobs
 ):
     build = ["build", recipe, "--source", f"folder:{crops}", *"--storage both --jobs 1 --no-page --json --out".split()]
     for job in (0, 2):
-        made = run.ok(*build, f"machine{job}", "--part", f"{job}/4").json
+        made = run.succeeds(*build, f"machine{job}", "--part", f"{job}/4").json
         assert 0 < made["made"] == made["parts"]
         shutil.copytree(tmp_path / f"machine{job}", tmp_path / "my sets", dirs_exist_ok=True)
-    done = run.refused("Jobs 1,3 of 4 will make them", *build, "my sets", "--finish", code=1)
+    done = run.fails("Jobs 1,3 of 4 will make them", *build, "my sets", "--finish", code=1)
     first, second, finish = re.findall(r"^  corruptset (.*)$", done.err, re.M)
-    assert "--finish in place of --part" in run.ok(first.replace(" --json", "")).out
-    run.ok(second)
-    whole = layouts.make(recipe, crops, tmp_path / "whole", sets=None, metrics=None, storage="both")
-    assert run.ok(finish).json["digest"] == corruptset.open(whole).digest
-    assert layouts.files_of(tmp_path / "my sets" / whole.name) == layouts.files_of(whole)
+    assert "--finish in place of --part" in run.succeeds(first.replace(" --json", "")).out
+    run.succeeds(second)
+    whole = small_builds.build_dataset(recipe, crops, tmp_path / "whole", sets=None, metrics=None, storage="both")
+    assert run.succeeds(finish).json["digest"] == corruptset.open(whole).digest
+    assert small_builds.read_files(tmp_path / "my sets" / whole.name) == small_builds.read_files(whole)
 
 
 @pytest.mark.parametrize(
@@ -102,8 +102,8 @@ def test_folders_merged_by_copying_are_finished_and_the_commands_of_missing_jobs
         ("--part 7/7", "expected job i of n, as two whole numbers"),
         ("--part x/y", "'x/y' is not I/N"),
         ("--part 0/2 --finish", "--part and --finish exclude each other"),
-        ("--finish", "holds no parts: make them first, with --part i/n"),
+        ("--finish", "contains no parts. Make them first, with --part i/n"),
     ],
 )
 def test_mistakes_are_named(run, given, text):
-    run.refused(text, f"build imagenet-c --samples 1 {given}", code=1 if given == "--finish" else 2)
+    run.fails(text, f"build imagenet-c --samples 1 {given}", code=1 if given == "--finish" else 2)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from layouts import write_recipe
 from PIL import Image
-from plugin_files import HEAD, function, without_plugins, write_blinds
+from plugin_files import HEAD, function_source, without_plugins, write_blinds
+from small_builds import write_recipe
 
 
 @pytest.fixture(autouse=True)
@@ -15,7 +15,9 @@ def forgotten():
 
 
 def test_a_failure_is_a_sentence_and_exit_code_1(run, tmp_path):
-    (tmp_path / "wrong.py").write_text(HEAD + function("halved", "return images[:, ::2]", ", deterministic=True"))
+    (tmp_path / "wrong.py").write_text(
+        HEAD + function_source("halved", "return images[:, ::2]", ", deterministic=True")
+    )
     told = run("check-corruption halved --plugin wrong.py --json")
     (failure,) = told.json["failures"]
     assert (told.code, told.json["ok"], told.json["plugin"]) == (1, False, "wrong")
@@ -28,10 +30,10 @@ def test_a_failure_is_a_sentence_and_exit_code_1(run, tmp_path):
 @pytest.mark.ci
 def test_what_keeps_the_contract_is_said_to(run, tmp_path):
     write_blinds(tmp_path)
-    done = run.ok("check-corruption blinds --plugin mine.py --no-large")
-    assert "another process makes the same" in done.out
+    done = run.succeeds("check-corruption blinds --plugin mine.py --no-large")
+    assert "the output is the same in another process" in done.out
     assert "4000x6000" not in done.out
-    ours = run.ok("check-corruption rotate --param angle_deg=30 --no-large --json").json
+    ours = run.succeeds("check-corruption rotate --param angle_deg=30 --no-large --json").json
     assert (ours["ok"], ours["plugin"], len(ours["checks"])) == (True, None, 6)
 
 
@@ -44,7 +46,7 @@ def test_mistakes_are_exit_code_2(run, tmp_path):
         ("list --plugin mine", "The file mine.py is here: name it as ./mine.py."),
         ("plan pairs --first-stages blinds --second-stages fog", "blinds"),
     ):
-        assert run.refused(sentence, line).out == ""
+        assert run.fails(sentence, line).out == ""
 
 
 def test_every_command_takes_a_plugin(run, tmp_path):
@@ -60,6 +62,6 @@ def test_every_command_takes_a_plugin(run, tmp_path):
         ("preview photo.png --recipe own-png.toml --out sheet.png", "Recipe: own"),
     ):
         with without_plugins():
-            assert sentence in run.ok(line, "--plugin", "./mine.py").out
-        with without_plugins():
-            assert sentence not in run(line).out
+            assert sentence in run.succeeds(line, "--plugin", "./mine.py").out
+    with without_plugins():
+        assert sentence not in run(line).out

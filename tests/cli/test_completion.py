@@ -30,11 +30,9 @@ done
 def test_bash_completes_commands_options_and_names(built, tmp_path):
     lines = {
         "corruptset build imagenet-c-29": ["imagenet-c-299"],
-        "corruptset verify --rep": ["--repair"],
         f"corruptset export imagefolder {built} --sets contrast/3,con": [
             f"contrast/3,contrast/{n}" for n in range(1, 6)
         ],
-        f"corruptset show {built}": [],  # the shell completes files
     }
     environment = {**os.environ, "PATH": f"{COMMAND.parent}:{os.environ['PATH']}", "HOME": str(tmp_path)}
     command = [str(shutil.which("bash")), "--norc", "-c", COMPLETE, "bash", str(COMMAND), *lines]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from PIL import Image
-from surrogates import smooth
+from surrogates import smooth_network_file
 
 import corruptset
-from pictures import painted
+from example_images import synthetic_image
 
 
 def read(path):
@@ -18,8 +18,8 @@ def read(path):
 @pytest.fixture
 def picture(tmp_path):
     """The pixels of a.png."""
-    Image.fromarray(painted(40, 50)).save(tmp_path / "a.png")
-    return painted(40, 50)
+    Image.fromarray(synthetic_image(40, 50)).save(tmp_path / "a.png")
+    return synthetic_image(40, 50)
 
 
 def test_it_writes_what_the_library_makes(run, picture, tmp_path):
@@ -33,11 +33,11 @@ def test_it_writes_what_the_library_makes(run, picture, tmp_path):
         ("elastic_transform -s 5 -p points=points.npy", "elastic_transform", {"severity": 5, "points": points}),
         ("motion_blur -s 5 --scale side", "motion_blur", {"severity": 5, "scale": "side"}),
     ):
-        key = run.ok(f"corrupt a.png {words} --out x.png --force --json").json["key"]
+        key = run.succeeds(f"corrupt a.png {words} --out x.png --force --json").json["key"]
         assert key == keywords.setdefault("key", "a")
         assert np.array_equal(read(tmp_path / "x.png"), corruptset.corrupt(picture, name, **keywords)), words
     (tmp_path / "a.png").rename(tmp_path / "my cat é.png")
-    assert "my cat é\n" in run.ok("corrupt 'my cat é.png' fog/1 --out x.png --force").out
+    assert "my cat é\n" in run.succeeds("corrupt 'my cat é.png' fog/1 --out x.png --force").out
 
 
 def test_the_chosen_calibration_is_named_with_its_reason(run, picture, tmp_path):
@@ -46,47 +46,47 @@ def test_the_chosen_calibration_is_named_with_its_reason(run, picture, tmp_path)
         ("a.png", "The calibration cifar was chosen, because the shorter side is 40 pixels."),
         ("grey.png", "The calibration mnist was chosen, because the shorter side is 28 pixels and the image is grey."),
     ):
-        (note,) = run.ok(f"corrupt {image} contrast -s 3 --out x.png --force --json").json["notes"]
+        (note,) = run.succeeds(f"corrupt {image} contrast -s 3 --out x.png --force --json").json["notes"]
         assert note.startswith(chosen)
-        assert f"Note: {chosen}" in run.ok(f"corrupt {image} contrast/3 --out x.png --force").out
+        assert f"Note: {chosen}" in run.succeeds(f"corrupt {image} contrast/3 --out x.png --force").out
     for words in ("contrast/3 --calibration cifar", "contrast/3 --recipe imagenet-c", "black_lines --level 3", "clean"):
-        assert run.ok(f"corrupt a.png {words} --out x.png --force --json").json["notes"] == []
+        assert run.succeeds(f"corrupt a.png {words} --out x.png --force --json").json["notes"] == []
 
 
 def test_0_is_the_picture_itself(run, picture, tmp_path):
     """As a severity and as a level, here, among ``--sets`` and in recipes, as in Python."""
     for call in ("fog --severity 0", "fog/0", "black_lines --level 0", "fog-0+black_lines-00"):
-        run.ok(f"corrupt a.png --out x.png --force {call}")
+        run.succeeds(f"corrupt a.png --out x.png --force {call}")
         assert np.array_equal(read(tmp_path / "x.png"), picture)
-    planned = run.ok("plan imagenet-c --sets fog/0,fog/2 --json").json
+    planned = run.succeeds("plan imagenet-c --sets fog/0,fog/2 --json").json
     assert [s["id"] for s in planned["sets"]] == ["clean", "fog/2"]
 
 
 def test_output_by_suffix_default_name_and_no_overwriting(run, picture, tmp_path):
     kept = (tmp_path / "a.png").read_bytes()
     call = "corrupt a.png contrast -s 1"
-    run.ok(call)
+    run.succeeds(call)
     assert read(tmp_path / "a-contrast-1.png").shape == picture.shape
-    run.ok("corrupt a.png black_lines --level 7")
+    run.succeeds("corrupt a.png black_lines --level 7")
     assert (tmp_path / "a-black_lines-7.png").exists()
-    run.refused("--force", call)
-    run.ok(call, "--force")
-    run.refused("", call, "--out", "a.png")
+    run.fails("--force", call)
+    run.succeeds(call, "--force")
+    run.fails("", call, "--out", "a.png")
     assert (tmp_path / "a.png").read_bytes() == kept
-    run.ok(call, "--out", "b.JPG")
+    run.succeeds(call, "--out", "b.JPG")
     assert (tmp_path / "b.JPG").read_bytes().startswith(b"\xff\xd8")
     for out in ("c.gif", "nowhere/c.png"):
-        run.refused(out, call, "--out", out)
+        run.fails(out, call, "--out", out)
 
 
 def test_pictures_are_decoded_by_the_rules_for_sources(run, picture, tmp_path):
     Image.fromarray(picture).convert("CMYK").save(tmp_path / "cmyk.jpg")
-    run.ok("corrupt cmyk.jpg contrast/1 --out x.png")
+    run.succeeds("corrupt cmyk.jpg contrast/1 --out x.png")
     assert read(tmp_path / "x.png").shape == picture.shape
     whole = (tmp_path / "cmyk.jpg").read_bytes()
     (tmp_path / "cut.jpg").write_bytes(whole[: len(whole) // 2])
     for name in ("cut.jpg", "missing.png"):
-        run.refused(name, "corrupt", name, "contrast/1", "--out", "y.png")
+        run.fails(name, "corrupt", name, "contrast/1", "--out", "y.png")
 
 
 def test_a_photo_is_turned_upright(run, picture, tmp_path):
@@ -96,9 +96,9 @@ def test_a_photo_is_turned_upright(run, picture, tmp_path):
     Image.fromarray(picture).save(tmp_path / "phone.png", exif=exif)
     Image.fromarray(np.rot90(picture, -1)).save(tmp_path / "upright.png")
     for name in ("phone", "upright"):
-        run.ok(f"corrupt {name}.png gaussian_noise/2 --key 0 --out {name}-noise.png")
-        run.ok(f"corrupt {name}.png clean --out {name}-clean.jpg")
-        run.ok(f"preview {name}.png --sets contrast/1 --key 0 --out {name}-sheet.png")
+        run.succeeds(f"corrupt {name}.png gaussian_noise/2 --key 0 --out {name}-noise.png")
+        run.succeeds(f"corrupt {name}.png clean --out {name}-clean.jpg")
+        run.succeeds(f"preview {name}.png --sets contrast/1 --key 0 --out {name}-sheet.png")
     for written in ("noise.png", "clean.jpg", "sheet.png"):
         assert (tmp_path / f"phone-{written}").read_bytes() == (tmp_path / f"upright-{written}").read_bytes()
 
@@ -106,47 +106,49 @@ def test_a_photo_is_turned_upright(run, picture, tmp_path):
 def test_a_heic_photo_has_to_be_converted(run, tmp_path):
     (tmp_path / "a.heic").write_bytes(b"\0\0\0\x18ftypheic\0\0\0\0mif1heic" + bytes(100))
     said = "a.heic is a HEIC file, which is not read: convert it to PNG or JPEG first, for example with ImageMagick"
-    run.refused(said, "corrupt a.heic fog/1")
-    run.refused(said, "preview a.heic")
+    run.fails(said, "corrupt a.heic fog/1")
+    run.fails(said, "preview a.heic")
 
 
 def test_frost_takes_a_users_own_textures(run, picture, tmp_path):
     (tmp_path / "textures").mkdir()
-    Image.fromarray(painted(400, 500)).save(tmp_path / "textures" / "mine.png")
-    run.ok("corrupt a.png frost -s 2 --out default.png")
-    run.ok("corrupt a.png frost -s 2 --frost-textures textures --out own.png")
+    Image.fromarray(synthetic_image(400, 500)).save(tmp_path / "textures" / "mine.png")
+    run.succeeds("corrupt a.png frost -s 2 --out default.png")
+    run.succeeds("corrupt a.png frost -s 2 --frost-textures textures --out own.png")
     assert not np.array_equal(read(tmp_path / "own.png"), read(tmp_path / "default.png"))
-    run.refused("frost", "corrupt a.png fog -s 2 --frost-textures textures --out x.png")
+    run.fails("frost", "corrupt a.png fog -s 2 --frost-textures textures --out x.png")
 
 
 def test_corrupt_as_a_recipe_does(run, tmp_path):
     """At 299 the calibration does not follow from the size: the recipe names it, unless the user does."""
-    Image.fromarray(painted(320, 400)).save(tmp_path / "a.png")
-    done = run.ok("corrupt a.png pixelate/4 --recipe imagenet-c-299 --out x.png --json").json
+    Image.fromarray(synthetic_image(320, 400)).save(tmp_path / "a.png")
+    done = run.succeeds("corrupt a.png pixelate/4 --recipe imagenet-c-299 --out x.png --json").json
     assert (done["width"], done["height"]) == (299, 299)
-    run.ok("corrupt a.png clean --recipe imagenet-c-299 --out clean.png")
+    run.succeeds("corrupt a.png clean --recipe imagenet-c-299 --out clean.png")
     for words, calibration in (("", "inception"), ("--calibration tiny", "tiny")):
-        run.ok(f"corrupt a.png pixelate/4 --recipe imagenet-c-299 --out x.png --force {words}")
+        run.succeeds(f"corrupt a.png pixelate/4 --recipe imagenet-c-299 --out x.png --force {words}")
         expected = corruptset.corrupt(read(tmp_path / "clean.png"), "pixelate", severity=4, calibration=calibration)
         assert np.array_equal(read(tmp_path / "x.png"), expected)
 
 
 @pytest.mark.ci
 def test_corrupt_follows_a_model(run, tmp_path):
-    picture = painted(24, 20)
+    picture = synthetic_image(24, 20)
     Image.fromarray(picture).save(tmp_path / "a.png")
-    surrogate = ["--surrogate", smooth(24, 20)]
+    surrogate = ["--surrogate", smooth_network_file(24, 20)]
     for words, name, keywords in (
         ("-s 3 -p norm=l2 -p eps=200", "pgd", {"severity": 3, "eps": 200, "norm": "l2"}),
         ("", "fog-2+model_gradient-05", {}),
     ):
-        run.ok(f"corrupt a.png {name} {words} --label 4 --out x.png --force", *surrogate)
-        expected = corruptset.corrupt(picture, name, **keywords, surrogate=smooth(24, 20), label=4, key="a")
+        run.succeeds(f"corrupt a.png {name} {words} --label 4 --out x.png --force", *surrogate)
+        expected = corruptset.corrupt(
+            picture, name, **keywords, surrogate=smooth_network_file(24, 20), label=4, key="a"
+        )
         assert np.array_equal(read(tmp_path / "x.png"), expected)
     said = "has classes 0 to 9, and there are labels beyond: 10"
-    run.refused(said, "corrupt a.png pgd-3 --label 10 --out y.png", *surrogate)
+    run.fails(said, "corrupt a.png pgd-3 --label 10 --out y.png", *surrogate)
 
 
 def test_a_model_that_is_missing_is_told(run, picture):
-    run.refused("pgd follows the gradient of a model, and surrogate is missing", "corrupt a.png pgd-3 --label 4")
-    run.refused("'label' is not a parameter. It has a separate option", "corrupt a.png pgd-3 -p label=4")
+    run.fails("pgd follows the gradient of a model, and surrogate is missing", "corrupt a.png pgd-3 --label 4")
+    run.fails("'label' is not a parameter. It has a separate option", "corrupt a.png pgd-3 -p label=4")

@@ -7,12 +7,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import archives
 import numpy as np
 import pytest
+import source_archives
 from PIL import Image
 
-from pictures import numeral, photograph
+from example_images import digit_image, photograph
 
 WNIDS = ("n01440764", "n01443537")
 SIDE = (500, 375)
@@ -29,21 +29,24 @@ def photographs(root, sizes):
 
 
 @pytest.fixture(scope="module")
-def sources(shared, tmp_path_factory):
+def sources(shared_data, tmp_path_factory):
     """Sources as they are downloaded: photographs, CIFAR-10, MNIST, and what users make of them."""
     root = tmp_path_factory.mktemp("sources")
-    crops = archives.crops(10)
-    archives.tar(root / "cifar-10-python.tar.gz", archives.ten_python(crops), "w:gz")
-    digits = np.stack([numeral(i)[:, :, 0] for i in range(6)])
-    files = {"t10k-images-idx3-ubyte": archives.idx(digits), "t10k-labels-idx1-ubyte": archives.idx(range(6))}
-    archives.write(root / "MNIST/raw", files)
+    crops = source_archives.random_crops(10)
+    source_archives.write_tar(root / "cifar-10-python.tar.gz", source_archives.cifar10_python(crops), "w:gz")
+    digits = np.stack([digit_image(i)[:, :, 0] for i in range(6)])
+    files = {
+        "t10k-images-idx3-ubyte": source_archives.idx_bytes(digits),
+        "t10k-labels-idx1-ubyte": source_archives.idx_bytes(range(6)),
+    }
+    source_archives.write_files(root / "MNIST/raw", files)
     return {
         "photographs": f"folder:{photographs(root / 'val', [SIDE] * 4)}",
         "imagenet": f"imagenet:{root / 'val'}",
         "cifar": f"cifar10:{root / 'cifar-10-python.tar.gz'}",
-        "crops": f"folder:{shared.crops(classes=2)}",
+        "crops": f"folder:{shared_data.crops(classes=2)}",
         "mnist": f"mnist:{root / 'MNIST/raw'}",
-        "digits in colour": f"folder:{shared.crops(classes=3, side=28)}",
+        "digits in colour": f"folder:{shared_data.crops(classes=3, side=28)}",
         "thumbnails": f"folder:{photographs(root / 'thumbnails', [(160, 160)] * 2)}",
     }
 
@@ -55,18 +58,18 @@ def test_a_source_of_the_wrong_size_is_refused_with_the_recipe_that_fits(run, so
         ("plan", "imagenet-c", "cifar", ["below 128 pixels: 32x32", "Recipes that fit: cifar10-c, cifar100-c."]),
         ("plan", "imagenet-c-299", "thumbnails", ["short side below 171 pixels: 160x160", "imagenet-c"]),
     ):
-        err = run.refused(f"The recipe {recipe} is made for ", command, recipe, "--source", sources[source]).err
+        err = run.fails(f"The recipe {recipe} is made for ", command, recipe, "--source", sources[source]).err
         for words in [*said, "--any-shape", "Nothing was written."]:
             assert words in err.replace("\n", " ")
     pair = ["plan", *"pairs --first-stages contrast-1 --second-stages brightness-1 --source".split(), sources["crops"]]
-    run.refused("Pairs that fit: --calibration cifar.", *pair)
-    run.ok(*pair, "--calibration", "cifar")
+    run.fails("Pairs that fit: --calibration cifar.", *pair)
+    run.succeeds(*pair, "--calibration", "cifar")
     for recipe, source in (
         ("tiny-imagenet-c --sets contrast/1", "imagenet"),
         ("two-factor-69 --sets clean", "mnist"),
         ("cifar10-c --sets contrast/1", "crops"),
     ):
-        run.ok(f"plan {recipe} --source", sources[source])
+        run.succeeds(f"plan {recipe} --source", sources[source])
 
 
 def test_the_few_small_and_grey_images_of_imagenet_are_no_hindrance(run, tmp_path):
@@ -74,36 +77,36 @@ def test_the_few_small_and_grey_images_of_imagenet_are_no_hindrance(run, tmp_pat
     grey = root / WNIDS[1] / "ILSVRC2012_val_00000001.JPEG"
     Image.open(grey).convert("L").save(grey)
     asked = f"--sets contrast/1 {QUICK} --source imagenet:val"
-    built = Path(run.ok(f"build imagenet-c {asked} --json").json["directory"])
+    built = Path(run.succeeds(f"build imagenet-c {asked} --json").json["directory"])
     assert not {"expects", "unexpected"} & set(json.loads((built / "manifest.json").read_text("utf-8"))["recipe"])
     photographs(root, [SIDE, (56, 54), (90, 80), (60, 60), (375, 500)])
     said = "3 of 5 images have a short side below 128 pixels: 56x54, 90x80, 60x60"
-    run.refused(said, f"build imagenet-c {asked} --out other")
+    run.fails(said, f"build imagenet-c {asked} --out other")
 
 
 def test_who_insists_gets_it_and_the_manifest_says_so(run, sources, tmp_path):
     build = [f"build cifar10-c --sets contrast/* {QUICK} --source", sources["thumbnails"]]
-    built = Path(run.ok(*build, "--any-shape", "--json").json["directory"])
+    built = Path(run.succeeds(*build, "--any-shape", "--json").json["directory"])
     recipe = json.loads((built / "manifest.json").read_text("utf-8"))["recipe"]
     assert recipe["unexpected"] == ["2 of 2 images are 160x160"]
-    run.ok("verify", built)
-    run.refused("160x160", *build)
+    run.succeeds("verify", built)
+    run.fails("160x160", *build)
     export, said = (
         ["export cifar-c --out exported", built],
-        "The layout cifar-c is made for colour images of 32x32 pixels.",
+        "The layout cifar-c is made for colour images of 32x32 pixels, but",
     )
-    assert "Layouts that fit: imagenet-c, imagenet-c-5k;" in run.refused(said, *export).err
-    assert said in run.ok(*export, "--any-shape", "--json").json["notes"]
+    assert "Layouts that fit: imagenet-c, imagenet-c-5k;" in run.fails(said, *export).err
+    assert said in run.succeeds(*export, "--any-shape", "--json").json["notes"]
     assert np.load(tmp_path / "exported/CIFAR-10-C/contrast.npy", mmap_mode="r").shape == (10, 160, 160, 3)
-    run.ok("verify --export exported", built)
+    run.succeeds("verify --export exported", built)
 
 
-def test_a_layout_for_other_sizes_is_refused_with_the_layout_that_fits(run, shared):
-    small = shared.build(sets=["contrast/*"])
+def test_a_layout_for_other_sizes_is_refused_with_the_layout_that_fits(run, shared_data):
+    small = shared_data.build(sets=["contrast/*"])
     for layout, found in (("imagenet-c", "have a short side below 128 pixels: 32x32"), ("mnist-c", "are in colour")):
-        done = run.refused(f"20 of 20 images {found}", f"export {layout} --out other", small)
+        done = run.fails(f"20 of 20 images {found}", f"export {layout} --out other", small)
         assert "Layouts that fit: cifar-c;" in done.err
-    run.ok("export cifar-c --out fits", small)
+    run.succeeds("export cifar-c --out fits", small)
 
 
 def test_a_build_in_its_own_source_is_refused(run, tmp_path, monkeypatch):
@@ -117,10 +120,10 @@ def test_a_build_in_its_own_source_is_refused(run, tmp_path, monkeypatch):
         [f"imagenet:{tmp_path / 'data'}", "--out", ".."],  # takes the folder around `val`, too
         ["folder:.", "--out", tmp_path / "link" / WNIDS[0]],
     ):
-        run.refused("would be inside the folder of the source", build, *given)
+        run.fails("would be inside the folder of the source", build, *given)
         assert [path.name for path in val.parent.iterdir()] == ["val"]
     # the folder around the source is none of its own
-    run.ok(build, "folder:.", "--out", "..")
+    run.succeeds(build, "folder:.", "--out", "..")
 
 
 RECIPE = """
@@ -143,21 +146,21 @@ def write(folder, **given):
 def test_names_that_no_file_can_have_are_refused_at_once(run, tmp_path):
     long = ", ".join(['"brightness-1"'] * 16)
     for given, said in (
-        ({"name": "x" * 195}, "name and version make a folder's name of 201 characters"),
+        ({"name": "x" * 195}, "which consists of name and version, has 201 characters"),
         ({"id": f'id = "{"y" * 201}"'}, "a part between slashes has 201 characters, and file names have at most 200"),
-        ({"chain": long}, "needs a file's name of 207 characters; expected at most 200: give a chain a short one"),
+        ({"chain": long}, "needs a file name of 207 characters; expected at most 200: give the chain a short id"),
     ):
         write(tmp_path, **given)
-        run.refused(said, "build own.toml")
+        run.fails(said, "build own.toml")
 
 
 def test_the_longest_names_build_verify_and_pack(run, tmp_path):
     write(tmp_path, name="x" * 194, id=f'id = "{"y" * 200}"')
-    built = run.ok(f"build own.toml --samples 1 --storage both {QUICK} --json").json["directory"]
+    built = run.succeeds(f"build own.toml --samples 1 --storage both {QUICK} --json").json["directory"]
     assert built.endswith(f"{'x' * 194}-1.0.0")
-    run.ok("verify", built)
-    run.ok("pack --out packed", built)
-    run.ok("export webdataset --out tars", built)
+    run.succeeds("verify", built)
+    run.succeeds("pack --out packed", built)
+    run.succeeds("export webdataset --out tars", built)
 
 
 def test_a_command_without_a_source_says_which_images_it_took(run, tmp_path):
@@ -165,8 +168,8 @@ def test_a_command_without_a_source_says_which_images_it_took(run, tmp_path):
     words = "imagenet-c --sets clean --samples 9"
     for line in (f"plan {words}", f"build {words} --out out --no-page --jobs 1"):
         for chosen, expected in (("", 1), ("--source sample", 0)):
-            done = run.ok(line, *chosen.split())
+            done = run.succeeds(line, *chosen.split())
             assert (done.out + done.err).count(said) == expected, line
-            assert "--samples is 9, and there are only 8 images: all of them are used." in done.out + done.err
-    notes = run.ok("plan imagenet-c --sets clean --json").json["notes"]
+            assert "--samples is 9, and there are only 8 images, all of which are used." in done.out + done.err
+    notes = run.succeeds("plan imagenet-c --sets clean --json").json["notes"]
     assert [note for note in notes if note.startswith(said)]

@@ -96,6 +96,15 @@ def test_an_interrupted_build_says_how_to_resume(fails):
             assert (code, "Interrupted" in err, f"corruptset {line}" in err) == (130, True, resumes)
 
 
+def test_an_error_that_an_interruption_causes_is_an_interruption(fails):
+    """A signal while a file is opened can make closing it fail, and the file then seems to be damaged."""
+    damaged = errors.VerificationError("1.jsonl: cannot be read (Bad file descriptor).")
+    damaged.__context__ = OSError(errno.EBADF, os.strerror(errno.EBADF))
+    damaged.__context__.__context__ = KeyboardInterrupt()
+    code, _, err = fails(damaged, "build imagenet-c --out a")
+    assert (code, "1.jsonl" in err, "Run the same command again to resume" in err) == (130, False, True)
+
+
 @pytest.mark.parametrize("error", [typer.Exit(1), typer.BadParameter("given")])
 def test_typers_own_exceptions_pass(fails, error):
     with pytest.raises(type(error)):
@@ -118,6 +127,6 @@ def test_names_of_files_that_are_not_read_as_utf_8_are_refused():
     """The same folder would have other ids, and with them other draws."""
     locale = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}
     done = subprocess.run([sys.executable, "-c", NAMES], env=os.environ | locale, capture_output=True, text=True)
-    said = "Python reads names of files as ascii here (LC_ALL=C), and corruptset needs UTF-8: set PYTHONUTF8=1 and"
-    assert (done.returncode, done.stderr.count(said)) == (2, 2), done.stderr
+    message = "Python decodes file names as ascii here (LC_ALL=C), but corruptset needs UTF-8. Set PYTHONUTF8=1 and"
+    assert (done.returncode, done.stderr.count(message)) == (2, 2), done.stderr
     assert json.loads(done.stdout)["error"]["kind"] == "ParameterError"

@@ -8,9 +8,9 @@ import json
 from pathlib import Path
 
 import icons
-import layouts
 import numpy as np
 import pytest
+import small_builds
 from PIL import Image
 
 CONTRAST = '[[sets]]\nclean = true\n[[sets]]\ncorruptions = ["contrast"]\nseverities = [2]\n'
@@ -31,7 +31,7 @@ def test_icons50_is_cut_in_two(run, tmp_path):
     source, seen = ("--source", icons50), []
     test = tmp_path / "test/icons50-subtype-1.0.0"
     for part, name, options in (("test", icons50, ""), ("train", icons50, f"--train --disjoint-from {test}")):
-        built = run.ok(f"build icons50-subtype --source {name} {QUIET} --out {part} {options}").json
+        built = run.succeeds(f"build icons50-subtype --source {name} {QUIET} --out {part} {options}").json
         root = Path(built["directory"])
         made, rows = records(root)
         assert made["selection"]["hold_out"] == {"groups": sorted(HELD), "part": part}
@@ -40,12 +40,14 @@ def test_icons50_is_cut_in_two(run, tmp_path):
         assert {row["group"] in HELD for row in rows} == {part == "test"}
         assert ": duck, " in (root / "README.md").read_text("utf-8")
         seen += [(row["id"], row["group"]) for row in rows]
-        assert run.ok("rebuild --jobs 1 --json", root, *source, "--out", f"{part} again").json["identical"] is True
-    assert sorted(seen) == [(f"data/{i:05d}", group) for i, group in enumerate(icons.fields()["subtype"])]
+        assert (
+            run.succeeds("rebuild --jobs 1 --json", root, *source, "--out", f"{part} again").json["identical"] is True
+        )
+    assert sorted(seen) == [(f"data/{i:05d}", group) for i, group in enumerate(icons.icon_fields()["subtype"])]
     # the other part is another build, and a build of it in the same place is refused
-    run.refused("selection", f"build icons50-subtype --train {QUIET} --out test", *source)
+    run.fails("selection", f"build icons50-subtype --train {QUIET} --out test", *source)
     (test / "samples.jsonl").unlink()
-    run.ok("verify --jobs 1 --repair", test, *source)
+    run.succeeds("verify --jobs 1 --repair", test, *source)
     assert {row["group"] for row in records(test)[1]} == HELD
 
 
@@ -60,10 +62,12 @@ def build(run, tmp_path):
             Image.fromarray(pixels).save(tmp_path / "birds" / folder / f"{i}.png")
             lines.append(f"{folder}/{i}.png,{group}")
     (tmp_path / "groups.csv").write_text("\n".join(lines))
-    recipe = layouts.write_recipe(tmp_path, more=CONTRAST)
+    recipe = small_builds.write_recipe(tmp_path, more=CONTRAST)
 
     def call(out, options=""):
-        root = Path(run.ok(f"build {recipe} --source folder:birds {QUIET} --out {out} {options}").json["directory"])
+        root = Path(
+            run.succeeds(f"build {recipe} --source folder:birds {QUIET} --out {out} {options}").json["directory"]
+        )
         return root, *records(root)
 
     return call
@@ -87,17 +91,19 @@ def test_a_folder_is_cut_by_a_csv(run, build, tmp_path):
     root, _, rows = build("held", f"{GROUPS} --hold-out 'group=d*'")
     assert [row["id"] for row in rows] == ["crow/0", "crow/2", "crow/3", "wren/0", "wren/2", "wren/3"]
     for options in ("", GROUPS):
-        run.ok(f"verify {REMAKE} --rederive 2 {options}", root)
-        assert run.ok(f"rebuild {REMAKE} --json {options} --out again{len(options)}", root).json["identical"] is True
+        run.succeeds(f"verify {REMAKE} --rederive 2 {options}", root)
+        assert (
+            run.succeeds(f"rebuild {REMAKE} --json {options} --out again{len(options)}", root).json["identical"] is True
+        )
     text = (root / "samples.jsonl").read_bytes()
     (root / "samples.jsonl").unlink()  # only the CSV knows the groups
-    run.refused("--groups", f"verify {REMAKE} --repair", root, code=1)
-    run.ok(f"verify {REMAKE} --repair {GROUPS}", root)
+    run.fails("--groups", f"verify {REMAKE} --repair", root, code=1)
+    run.succeeds(f"verify {REMAKE} --repair {GROUPS}", root)
     assert (root / "samples.jsonl").read_bytes() == text
     groups = (tmp_path / "groups.csv").read_text()
     (tmp_path / "groups.csv").write_text(groups.replace("crow/2.png,dusk", "crow/2.png,dawn"))
     for command in ("verify --rederive 1", "rebuild --out another"):
-        run.refused("crow/2: has group 'dawn', expected 'dusk'", f"{command} {REMAKE} {GROUPS}", root)
+        run.fails("crow/2: has group 'dawn', expected 'dusk'", f"{command} {REMAKE} {GROUPS}", root)
 
 
 @pytest.mark.parametrize(
@@ -110,4 +116,4 @@ def test_a_folder_is_cut_by_a_csv(run, build, tmp_path):
     ],
 )
 def test_mistakes_are_said_before_anything_is_written(run, build, options, said):
-    run.refused(said, f"build small-c-png.toml --source folder:birds --out out {options}")
+    run.fails(said, f"build small-c-png.toml --source folder:birds --out out {options}")

@@ -34,7 +34,7 @@ def handed(run, monkeypatch):
                 raise MachineError("The disk is full.")
             return answer
 
-        home = importlib.import_module(f"corruptset.{corruptset._HOMES[name]}")
+        home = importlib.import_module(f"corruptset.{corruptset._MODULES[name]}")
         with monkeypatch.context() as patch:
             for place in (home, corruptset):
                 patch.setattr(place, name, record)
@@ -127,7 +127,7 @@ def test_a_report_is_printed_and_decides_the_exit_code(handed):
     left = Problem("manifest.json", "unmended", "it is gone")
     done, _ = handed("verify d --repair", report_of(left, mended=[f"images/{i}.JPEG" for i in range(60)]))
     assert done.code == 1
-    for words in ("mended: images/0.JPEG", "10 more mended", "unmended: manifest.json: it is gone"):
+    for words in ("repaired: images/0.JPEG", "10 more repaired", "unmended: manifest.json: it is gone"):
         assert words in done.out
 
 
@@ -150,7 +150,7 @@ FILES = tuple(f"sets/{i}.jsonl" for i in range(7))
                 "other_images": 2,
                 "advice": "So.",
             },
-            ["2 images are encoded otherwise; sets/0.jsonl", "and 2 more differ. So."],
+            ["2 images are encoded differently, and these files differ: sets/0.jsonl", "and 2 more. So."],
             {"whole": False, "other_images": 2},
         ),
         (
@@ -162,7 +162,7 @@ FILES = tuple(f"sets/{i}.jsonl" for i in range(7))
         (
             "predict d --model m.toml --out p",
             vars(Predicted(Path("p"), "net", "sha256:1", {"clean": 0.987, "fog/3": 0.5}, ("clean",), 7, 1.25)),
-            ["clean=0.987, fog/3=0.5", "Images: 7", "Time: 1 s", "There already: clean", "net", "sha256:1"],
+            ["clean=0.987, fog/3=0.5", "Images: 7", "Time: 1 s", "Kept from before: clean", "net", "sha256:1"],
             {"accuracy": {"clean": 0.987, "fog/3": 0.5}, "kept": ["clean"], "directory": "p"},
         ),
     ],

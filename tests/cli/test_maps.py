@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 from PIL import Image
-from slow_regions import EXHAUSTIVE, SAMPLED, small_images, write_recipe, write_rows
+from reference_regions import EXHAUSTIVE, SAMPLED, small_images, write_recipe, write_rows
 
 import corruptset
 
@@ -30,7 +30,7 @@ def scored(run, tmp_path):
 
 
 def test_maps_of_the_first_images(scored, run, tmp_path):
-    assert "maps of 1 image" in run.ok(scored(EXHAUSTIVE), "--out", "s").out
+    assert "maps of 1 image" in run.succeeds(scored(EXHAUSTIVE), "--out", "s").out
     (file,) = (tmp_path / "s/maps").rglob("*.png")
     with Image.open(file) as picture:
         assert picture.size[0] >= 640
@@ -42,5 +42,5 @@ def test_maps_of_the_first_images(scored, run, tmp_path):
 
 def test_maps_that_cannot_be_drawn(scored, run):
     line = scored(SAMPLED)
-    run.refused("--maps needs --out FOLDER", line)
-    run.refused("Maps need an anchor at every position", line, "--out", "s")
+    run.fails("--maps needs --out FOLDER", line)
+    run.fails("Maps need an anchor at every position", line, "--out", "s")

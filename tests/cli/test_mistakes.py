@@ -13,7 +13,7 @@ MISTAKES = {
     "show ccc-hard": "It is a stream's recipe, for `corruptset stream ccc-hard`, and comes with the package",
     "plan ccc-hard": "It is a stream's recipe, for `corruptset stream ccc-hard`, and comes with the package",
     "show blak_lines --ladder text": "black_lines",
-    "show fog --ladder text": "goes with a gradual degradation",
+    "show fog --ladder text": "'fog' has no levels",
     "corrupt sample:astronaut fog-1+snow-2p5 --ladder text": "goes with a gradual degradation",
     "show black_lines --ladder txt": "'evaluated', 'text'",
     "corrupt sample:astronaut fog": "severity",
@@ -23,7 +23,7 @@ MISTAKES = {
     "corrupt sample:astronaut fog-1+snow-7": "snow: severity is 7; expected a number from 0 to 5",
     "corrupt sample:astronaut stripe -s 7 --calibration mnist": "expected 0 or 1, its only severity in calibration",
     "corrupt sample:astronaut black_lines --level 100": "from 1 to 99. Level 0 is the clean image",
-    "build cifar10-c": "The images are the sample photographs that come with scikit-image, which are used unless",
+    "build cifar10-c": "The images are the sample photographs that come with scikit-image. To use your own",
     "plan mnist-c --source sample": "The images are the sample photographs that come with scikit-image",
     "corrupt sample:astronaut fog -s 1 -p sigma=3": "weight",
     "corrupt sample:astronaut fog -s 1 -p weight": "NAME=VALUE",
@@ -31,7 +31,7 @@ MISTAKES = {
     "corrupt sample:astronaut fog -s 1 --calibration imagnet": "imagenet",
     "corrupt sample:astronaut fog -s 1 --seed -1": "seed",
     "corrupt sample:astronat fog -s 1": "astronaut",
-    "build": "after the command: cifar10-c CIFAR-10-C cifar100-c",
+    "build": "or the path of a recipe file (.toml): cifar10-c CIFAR-10-C cifar100-c",
     "build imagenet-d2": "imagenet",
     "build imagenet-c --source sampel": "sample",
     "build imagenet-c --sets foq/3": "fog/3",
@@ -42,7 +42,7 @@ MISTAKES = {
     "build imagenet-c --seed abc": "'--seed': Input should be a valid integer",
     "plan -j0": "'--jobs' / '-j': Input should be greater than or equal to 1",
     "corrupt sample:astronaut fog -s hard": "'--severity' / '-s': Input should be a valid number",
-    "build imagenet-c --sets ''": "'--sets': '' names nothing.",
+    "build imagenet-c --sets ''": "'--sets': '' is empty.",
     "export '' data --out o": "'' is not a layout. Known layouts:",
     "build imagenet-c --scheduler ''": "scheduler is ''; expected an address such as tcp://host:8786",
     "plan imagenet-c --device cuda": "device is 'cuda', but no set needs a model",
@@ -54,9 +54,9 @@ MISTAKES = {
     "build --sed 3": "--seed",
     "corrupt sample:astronaut gaussian-noise -s 3": "Did you mean 'gaussian_noise'?",
     "corrupt sample:astronaut fog 3": "--severity 3",
-    "corrupt fog sample:astronaut -s 3": "fog is a corruption, and the picture comes first",
+    "corrupt fog sample:astronaut -s 3": "fog is a corruption, and the image comes first",
     "preview astronaut": "Did you mean sample:astronaut?",
-    "show gaussian-noise": "Did you mean 'gaussian_noise'? `corruptset list`",
+    "show gaussian-noise": "Did you mean 'gaussian_noise'? `corruptset list",
     "build imagenet": "Did you mean 'imagenet-c'? Also near: ",
     "build fog": "corruptset build imagenet-c --sets 'fog/*'",
     "build imagenet-c --sets fog": "Did you mean 'fog/*'? Also near: 'fog/1', 'fog/2'.",
@@ -66,7 +66,7 @@ MISTAKES = {
     "plan folder:photos --samples 3": "corruptset plan imagenet-c --samples 3 --source folder:photos",
     "build ./photos": "corruptset build imagenet-c --source folder:./photos",
     "build imagenet-c --sets speckle_noise/1": "It is a set of imagenet-c-all and imagenet-c-extra.",
-    "build --workers 4": "No such option: --workers. Worker processes are --jobs N.",
+    "build --workers 4": "No such option: --workers. The number of worker processes is set by --jobs N.",
     "build --recipe imagenet-c": "The recipe is the first argument",
     "build --severity 3": "--sets '*/3'",
     "list recipe": "'recipe' is not one of 'corruptions', 'recipes', 'sources', 'calibrations'",
@@ -74,11 +74,11 @@ MISTAKES = {
     "plan pairs --first-stages fgo --second-stages snow": "Did you mean 'fog'",
     "plan pairs --first-stages fgo --second-stages snow:a=2,x=snow:q=3 --calibration tiny": "has 3 mistakes",
     "plan pairs --first-stages fog --second-stages snow --severities 6": "item 1: is 6; expected a severity from",
-    "plan pairs --first-stages fog:weight=1 --second-stages snow": "needs a short name of its own",
-    "plan pairs --first-stages a=fog:weight --second-stages snow": "'weight' in 'a=fog:weight' is not parameter=value",
+    "plan pairs --first-stages fog:weight=1 --second-stages snow": "so it needs a short name",
+    "plan pairs --first-stages a=fog:weight --second-stages snow": "'weight' in 'a=fog:weight' is not an assignment",
     "plan pairs --first-stages fog --second-stages snow --severities one": "is not a list of whole numbers",
     "plan --second-stages snow --orders both": "--second-stages and --orders: only with the recipe 'pairs'",
-    "plan imagenet-c --severities 3": "imagenet-c has no pairs whose severities could be given",
+    "plan imagenet-c --severities 3": "imagenet-c has no pairs, so --severities cannot be used",
     "plan imagenet-c --first 0": "--first",
     "plan pairs --first fog --second-stages snow": "--first",
     "pack . --out p --max-bytes much": "size such as 50GB",
@@ -91,7 +91,7 @@ MISTAKES = {
 
 @pytest.mark.parametrize("line", MISTAKES)
 def test_a_mistake_leaves_with_two_and_says_what_was_expected(run, line):
-    done = run.refused(MISTAKES[line], line)
+    done = run.fails(MISTAKES[line], line)
     assert done.out == ""
     assert "Value error" not in done.err
     said = [one for one in done.err.splitlines() if one and not re.match("Usage: |Try |[╭╰ ]", one)]
@@ -101,12 +101,12 @@ def test_a_mistake_leaves_with_two_and_says_what_was_expected(run, line):
 def test_a_link_to_itself_is_no_place(run, built, tmp_path):
     (tmp_path / "loop").symlink_to("loop")
     for line in ("build imagenet-c --sets contrast/1", f"pack {built}", f"export imagefolder {built}"):
-        run.refused("loop is ", line, "--out", "loop")
+        run.fails("loop is ", line, "--out", "loop")
 
 
 def test_list_names_everything(run):
-    text = run.ok("list").out
-    corruptions = run.ok("list --json").json["corruptions"]
+    text = run.succeeds("list").out
+    corruptions = run.succeeds("list --json").json["corruptions"]
     assert [row["name"] for row in corruptions] == list(corruption_names())
     for row in corruptions:
         assert row["name"] in text
@@ -122,23 +122,23 @@ def test_list_names_everything(run):
     assert [row["name"] for row in corruptions if not row["preserves_geometry"]] == [
         name for name, line in shown.items() if line.rstrip().endswith("moves")
     ]
-    recipes = {r["name"]: r for r in run.ok("list recipes --json").json["recipes"]}
+    recipes = {r["name"]: r for r in run.succeeds("list recipes --json").json["recipes"]}
     assert (recipes["imagenet-c"]["sets"], recipes["imagenet-c"]["images"]) == (76, 3_800_000)
     assert recipes["image-degrade-30"]["images"] is None
-    assert [r["side"] for r in run.ok("list calibrations --json").json["calibrations"]] == [224, 299, 64, 32, 28]
+    assert [r["side"] for r in run.succeeds("list calibrations --json").json["calibrations"]] == [224, 299, 64, 32, 28]
 
 
 def test_show_prints_documentation_tables_and_reference(run):
-    text = run.ok("show motion_blur").out
+    text = run.succeeds("show motion_blur").out
     for wanted in ("motion_blur", "angle_deg", "Calibration cifar", "radius", "sigma", "Reference"):
         assert wanted in text
-    assert run.ok("show motion_blur --json").json["tables"]["imagenet"]["5"] == {"radius": 20.0, "sigma": 15.0}
-    assert run.ok("show imagenet-d --json").json["recipe"]["name"] == "imagenet-c"
-    assert run.ok("show cifar --json").json["side"] == 32
+    assert run.succeeds("show motion_blur --json").json["tables"]["imagenet"]["5"] == {"radius": 20.0, "sigma": 15.0}
+    assert run.succeeds("show imagenet-d --json").json["recipe"]["name"] == "imagenet-c"
+    assert run.succeeds("show cifar --json").json["side"] == 32
 
 
 @pytest.mark.ci
 def test_a_scheduler_that_cannot_be_reached_is_named(run):
     """With Dask installed, which raises errors of its own for these."""
     address = "tls://127.0.0.1:1"
-    run.refused(f"No Dask scheduler answers at {address}", "build imagenet-c --scheduler", address)
+    run.fails(f"No Dask scheduler answers at {address}", "build imagenet-c --scheduler", address)

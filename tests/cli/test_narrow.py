@@ -18,8 +18,8 @@ from corruptset.generate.recipes.recipe_files import recipe_names
 @pytest.mark.parametrize("columns", [60, 160])
 def test_names_are_whole_at_any_width(columns, run, monkeypatch):
     monkeypatch.setenv("COLUMNS", str(columns))
-    texts = {what: run.ok("list", what).out for what in ("corruptions", "recipes", "sources", "calibrations")}
-    texts["sets"] = run.ok("show two-factor-69").out
+    texts = {what: run.succeeds("list", what).out for what in ("corruptions", "recipes", "sources", "calibrations")}
+    texts["sets"] = run.succeeds("show two-factor-69").out
     for what, text in texts.items():
         assert what == "sets" or max(map(len, text.splitlines())) <= columns
         assert "…" not in text
@@ -43,13 +43,13 @@ def test_a_cell_takes_several_lines_before_columns_are_left_out(monkeypatch, cap
 
 def test_a_plan_ends_with_its_summary(run, recipe, crops):
     plan = ["plan", recipe, "--source", f"folder:{crops}"]
-    out = run.ok(*plan).out
+    out = run.succeeds(*plan).out
     lines = [" ".join(line.split()) for line in out.splitlines()]
     families = ["chains of 2 1 contrast+brightness", "clean 1", "digital 5 contrast 1-5", "weather 5 brightness 1-5"]
     assert sorted(lines[1:5]) == families
     assert "contrast/3" not in out
     assert any(line.startswith("Sets: 12 of small-c 1.0.0") for line in lines[6:])
-    listed = run.ok(*plan, "--sets", "contrast/*", "--list-sets").out
+    listed = run.succeeds(*plan, "--sets", "contrast/*", "--list-sets").out
     assert [line.split()[0] for line in listed.splitlines()[1:6]] == [f"contrast/{n}" for n in range(1, 6)]
     assert "Sets:" in listed.partition("\n\n")[2]
 

@@ -4,8 +4,8 @@ they are too small.
 
 from __future__ import annotations
 
-import layouts
 import numpy as np
+import small_builds
 from PIL import Image
 
 
@@ -20,17 +20,23 @@ def test_plan_and_build_say_that_they_are_not_the_published_ones(run, tmp_path):
     ice(tmp_path / "ice", 260)
     for command in ("plan", "build --metrics 0 --no-page --out x"):
         line = f"{command} imagenet-c --samples 1 --jobs 1 --frost-textures ice --sets"
-        said = run.ok(f"{line} frost/1").out
+        said = run.succeeds(f"{line} frost/1").out
         assert "Note: The frost textures are not the published ones" in said
         # also of what was built before
-        assert run.ok(f"{line} frost/1 --json").json["notes"][0].startswith("The frost textures are not the published")
-    assert "Note:" not in run.ok("plan imagenet-c --source sample --samples 1 --frost-textures ice --sets fog/1").out
+        assert (
+            run.succeeds(f"{line} frost/1 --json")
+            .json["notes"][0]
+            .startswith("The frost textures are not the published")
+        )
+    assert (
+        "Note:" not in run.succeeds("plan imagenet-c --source sample --samples 1 --frost-textures ice --sets fog/1").out
+    )
 
 
 def test_too_small_ones_are_refused_before_anything_is_written(run, tmp_path):
     ice(tmp_path / "ice", 223)
     said = "ice.png: 223x224, at the texture scale 1, does not cover an image of 224x224"
-    run.refused(said, "build imagenet-c --samples 1 --frost-textures ice --out out")
+    run.fails(said, "build imagenet-c --samples 1 --frost-textures ice --out out")
 
 
 def test_images_of_several_sizes_are_all_looked_at(run, tmp_path):
@@ -41,6 +47,6 @@ def test_images_of_several_sizes_are_all_looked_at(run, tmp_path):
         side = 130 if i == 1 else 60
         Image.new("RGB", (side, side)).save(tmp_path / f"photos/one/{i:02d}.png")
     frost = '[[sets]]\ncorruptions = ["frost"]\nseverities = [1]\n'
-    recipe = layouts.write_recipe(tmp_path, calibration="imagenet", more=frost)
+    recipe = small_builds.write_recipe(tmp_path, calibration="imagenet", more=frost)
     line = "--source folder:photos --out out --frost-textures ice --jobs 1 --any-shape"
-    run.refused("does not cover an image of 130x130", "build", recipe, *line.split())
+    run.fails("does not cover an image of 130x130", "build", recipe, *line.split())

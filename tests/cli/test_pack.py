@@ -4,32 +4,33 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import layouts
+import small_builds
 
 
-def test_build_pack_unpack_verify(run, shared):
-    root = shared.build(crops={"classes": 3}, storage="both")
-    packed = run.ok("pack --out p --json --by set", root).json
+def test_build_pack_unpack_verify(run, shared_data):
+    root = shared_data.build(crops={"classes": 3}, storage="both")
+    packed = run.succeeds("pack --out p --json --by set", root).json
     first, *others = (set(a["sets"]) for a in packed["archives"])
-    one = run.ok("unpack --out one --json", f"p/{packed['archives'][0]['path']}").json
-    part = run.ok("verify --json", one["path"]).json
+    one = run.succeeds("unpack --out one --json", f"p/{packed['archives'][0]['path']}").json
+    part = run.succeeds("verify --json", one["path"]).json
     assert set(one["absent"]) == set(part["absent"]) == set().union(*others) - first
     assert part["partial"] is True
-    assert "a part of the data set" in run.ok("verify", one["path"]).out
-    whole = run.ok("unpack --json --out u p").json
+    assert "This is a part of the dataset." in run.succeeds("verify", one["path"]).out
+    whole = run.succeeds("unpack --json --out u p").json
     assert (whole["digest"], whole["absent"]) == (packed["digest"], [])
-    assert layouts.files_of(Path(whole["path"])) == layouts.files_of(root)
-    run.ok("verify", whole["path"])
+    assert small_builds.read_files(Path(whole["path"])) == small_builds.read_files(root)
+    run.succeeds("verify", whole["path"])
 
 
-def test_families_come_from_the_corruptions(run, shared):
+def test_families_come_from_the_corruptions(run, shared_data):
     ones = "speckle_noise gaussian_blur gaussian_noise contrast brightness".split()
     more = f"[[sets]]\ncorruptions = {ones}\nseverities = [1]\n[[sets]]\nclean = true\n"
     more += '[[sets]]\ncorruptions = ["contrast"]\nseverities = [2, 4]\n'
     more += '[[sets]]\nchain = ["brightness-3", "contrast-2"]\n'
-    root = shared.build(crops={"classes": 2}, recipe={"more": more})
+    root = shared_data.build(crops={"classes": 2}, recipe={"more": more})
     assert {
-        a["path"].split("-")[-1]: a["sets"] for a in run.ok("pack --out p --by family --json", root).json["archives"]
+        a["path"].split("-")[-1]: a["sets"]
+        for a in run.succeeds("pack --out p --by family --json", root).json["archives"]
     } == {
         "clean.tar": ["clean"],
         "noise.tar": ["gaussian_noise/1"],
@@ -38,19 +39,19 @@ def test_families_come_from_the_corruptions(run, shared):
         "extra.tar": ["gaussian_blur/1", "speckle_noise/1"],
         "metadata.tar": [],
     }
-    names = {a["path"].split("-")[-1] for a in run.ok("pack --out corruptions --json", root).json["archives"]}
+    names = {a["path"].split("-")[-1] for a in run.succeeds("pack --out corruptions --json", root).json["archives"]}
     assert names == {f"{n}.tar" for n in ("clean", "metadata", "speckle_noise", "gaussian_blur", *ones[2:])}
     assert "| `contrast/1..2`, `contrast/4` |" in Path("p/README.md").read_text("utf-8")
 
 
-def test_mistakes(run, shared, tmp_path):
-    root = shared.build(crops={"classes": 2}, sets=["clean"])
-    run.refused("", "pack --out p", tmp_path, code=1)
-    run.refused("nothing.tar", "unpack nothing.tar --out u")
-    run.refused("is too small", "pack --out p --max-bytes 10kB", root)
-    run.refused("has no archives (*.tar)", "unpack --out v", root)
-    run.ok("pack --out q", root)
-    run.refused("q", "pack --out q", root)
+def test_mistakes(run, shared_data, tmp_path):
+    root = shared_data.build(crops={"classes": 2}, sets=["clean"])
+    run.fails("", "pack --out p", tmp_path, code=1)
+    run.fails("nothing.tar", "unpack nothing.tar --out u")
+    run.fails("is too small", "pack --out p --max-bytes 10kB", root)
+    run.fails("has no archives (*.tar)", "unpack --out v", root)
+    run.succeeds("pack --out q", root)
+    run.fails("q", "pack --out q", root)
     path = next((tmp_path / "q/data").glob("*-clean.tar"))
     path.write_bytes(path.read_bytes().replace(b"IHDR", b"IHDX", 1))
     done = run("unpack --out u", path)

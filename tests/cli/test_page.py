@@ -5,21 +5,21 @@ from __future__ import annotations
 import shutil
 
 
-def test_it_is_next_to_the_dataset(built, shared, run, tmp_path, monkeypatch):
+def test_it_is_next_to_the_dataset(built, shared_data, run, tmp_path, monkeypatch):
     copied = shutil.copytree(built, tmp_path / built.name)
     for place in (copied, "."):
         monkeypatch.chdir(copied)
-        done = run.ok("page", place, "--source", f"folder:{shared.crops(classes=2)}")
+        done = run.succeeds("page", place, "--source", f"folder:{shared_data.crops(classes=2)}")
         page = tmp_path / f"{built.name}.html"
         assert str(page) in done.out
         assert page.read_bytes().startswith(b"<!DOCTYPE html>")
         page.unlink()
-    run.ok("verify", copied)
+    run.succeeds("verify", copied)
 
 
 def test_elsewhere_and_as_json(built, run, tmp_path):
-    answer = run.ok("page --out page.html --json", built).json
+    answer = run.succeeds("page --out page.html --json", built).json
     assert (answer["ok"], answer["clean"], answer["bytes"]) == (True, False, (tmp_path / "page.html").stat().st_size)
     assert not (built / "index.html").exists()
-    assert "no clean images" in run.ok("page --out page.html", built).out
-    run.refused("page.html/page.html cannot be written", "page --out page.html/page.html", built, code=3)
+    assert "no clean images" in run.succeeds("page --out page.html", built).out
+    run.fails("page.html/page.html cannot be written", "page --out page.html/page.html", built, code=3)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import archives
 import numpy as np
 import pytest
+import source_archives
 
-from pictures import numeral
+from example_images import digit_image
 
 PLANNED = {
     "pairs --first-stages contrast,fade_black-01 --second-stages brightness --severities 1,3":
@@ -28,21 +28,26 @@ PLANNED = {
 
 @pytest.mark.parametrize("line", PLANNED)
 def test_orders_and_combinations(run, line):
-    assert [s["id"] for s in run.ok(f"plan {line} --samples 1 --json").json["sets"]] == PLANNED[line].split()
+    assert [s["id"] for s in run.succeeds(f"plan {line} --samples 1 --json").json["sets"]] == PLANNED[line].split()
 
 
 def test_the_calibration_follows_the_source(run):
     pair = "plan pairs --first-stages contrast-1 --second-stages brightness-1 --samples 1 --json"
-    assert run.ok(pair).json["calibration"] == "imagenet"
-    other = run.ok(pair, "--calibration", "cifar", "--any-shape").json
+    assert run.succeeds(pair).json["calibration"] == "imagenet"
+    other = run.succeeds(pair, "--calibration", "cifar", "--any-shape").json
     assert (other["calibration"], other["encoding"]["format"]) == ("cifar", "png")
 
 
 def test_the_chosen_calibration_is_named_with_its_reason(run, tmp_path):
-    digits = np.stack([numeral(i)[:, :, 0] for i in range(4)])
-    files = {"t10k-images-idx3-ubyte": archives.idx(digits), "t10k-labels-idx1-ubyte": archives.idx(range(4))}
-    archives.write(tmp_path / "MNIST/raw", files)
-    archives.tar(tmp_path / "cifar-10-python.tar.gz", archives.ten_python(archives.crops(4)), "w:gz")
+    digits = np.stack([digit_image(i)[:, :, 0] for i in range(4)])
+    files = {
+        "t10k-images-idx3-ubyte": source_archives.idx_bytes(digits),
+        "t10k-labels-idx1-ubyte": source_archives.idx_bytes(range(4)),
+    }
+    source_archives.write_files(tmp_path / "MNIST/raw", files)
+    source_archives.write_tar(
+        tmp_path / "cifar-10-python.tar.gz", source_archives.cifar10_python(source_archives.random_crops(4)), "w:gz"
+    )
     pair = "pairs --first-stages gaussian_blur-1 --second-stages contrast-1"
     vertical = "The Gaussian filter of gaussian_blur acts in the vertical direction only"
     for source, calibration, reason in (
@@ -51,13 +56,15 @@ def test_the_chosen_calibration_is_named_with_its_reason(run, tmp_path):
         ("sample", "imagenet", "it is the default for every source except cifar10, cifar100, mnist."),
     ):
         chosen = f"The calibration {calibration} was chosen, because {reason}"
-        notes = run.ok(f"plan {pair} --source {source} --json").json["notes"]
+        notes = run.succeeds(f"plan {pair} --source {source} --json").json["notes"]
         assert [chosen in note for note in notes].count(True) == 1
         assert any(vertical in note for note in notes) == (calibration == "mnist")
-        assert f"Note: {chosen}" in run.ok(f"plan {pair} --source {source}").out
-        named = run.ok(f"plan {pair} --source {source} --calibration {calibration} --json").json["notes"]
-        assert not any("was chosen" in note for note in named)
-    built = run.ok(f"build {pair} --source mnist:MNIST/raw --jobs 1 --no-page --json").json
+    of_mnist = f"plan {pair} --source mnist:MNIST/raw"
+    assert "Note: The calibration mnist was chosen" in run.succeeds(of_mnist).out
+    assert not any(
+        "was chosen" in note for note in run.succeeds(f"{of_mnist} --calibration mnist --json").json["notes"]
+    )
+    built = run.succeeds(f"build {pair} --source mnist:MNIST/raw --jobs 1 --no-page --json").json
     assert any("The calibration mnist was chosen" in note for note in built["notes"])
     assert any("2 of 2 chains have the role validation" in note for note in built["notes"])
 
@@ -68,14 +75,14 @@ def test_chains_that_are_excluded_from_means_are_named(run, tmp_path):
         "4 of 6 chains have the role validation and are excluded from means over test sets, because they contain "
         "gaussian_blur or saturate"
     )
-    notes = run.ok(f"plan pairs {pairs} --samples 1 --json").json["notes"]
+    notes = run.succeeds(f"plan pairs {pairs} --samples 1 --json").json["notes"]
     assert any(said in note and "contrast-3+saturate-3" in note for note in notes)
-    for line in ("pairs --first-stages fog --second-stages contrast", "imagenet-c-all"):
-        assert not any("means" in note for note in run.ok(f"plan {line} --samples 1 --json").json["notes"])
+    pairs = "pairs --first-stages fog --second-stages contrast"
+    assert not any("means" in note for note in run.succeeds(f"plan {pairs} --samples 1 --json").json["notes"])
     (tmp_path / "own.toml").write_text(
         'name = "own"\nversion = "1"\ncalibration = "imagenet"\n[preprocessing]\nkind = "none"\n'
         '[encoding]\nformat = "png"\n[[pairs]]\nfirst = ["gaussian_blur-3"]\nsecond = ["fog-3"]\nrole = "test"\n'
     )
-    planned = run.ok("plan own.toml --samples 1 --json").json
+    planned = run.succeeds("plan own.toml --samples 1 --json").json
     assert {one["role"] for one in planned["sets"]} == {"test"}
     assert not any("means" in note for note in planned["notes"])

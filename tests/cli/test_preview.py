@@ -6,17 +6,17 @@ import numpy as np
 from PIL import Image
 
 import corruptset
-from pictures import painted
+from example_images import synthetic_image
 
 
 def test_a_sheet_is_drawn_and_never_overwritten(run, tmp_path):
     line = "preview --sets 'contrast/*,gaussian_noise/2'"
-    run.ok(line)
+    run.succeeds(line)
     sheet = (tmp_path / "preview.png").read_bytes()
     with Image.open(tmp_path / "preview.png") as picture:
         assert (picture.width > 5 * 100, picture.height > 2 * 100) == (True, True)
-    run.refused("--force", line)
-    run.ok(line, "--force")
+    run.fails("--force", line)
+    run.succeeds(line, "--force")
     assert (tmp_path / "preview.png").read_bytes() == sheet
 
 
@@ -29,18 +29,18 @@ def test_the_recipe_fits_the_picture(run, tmp_path):
         ((64, 80, 3), "tiny-imagenet-c"),
         ((97, 97, 3), "imagenet-c-all"),
     ):
-        Image.fromarray(painted(*size).squeeze()).save(tmp_path / "00042.png")
-        shown = run.ok(asked).json
+        Image.fromarray(synthetic_image(*size).squeeze()).save(tmp_path / "00042.png")
+        shown = run.succeeds(asked).json
         assert (shown["recipe"], shown["sets"], shown["key"]) == (recipe, ["fade_black/30"], "00042")
-    assert run.ok(asked, "--recipe", "cifar10-c").json["recipe"] == "cifar10-c"
+    assert run.succeeds(asked, "--recipe", "cifar10-c").json["recipe"] == "cifar10-c"
 
 
 def test_gradual_degradations_are_shown_whatever_the_recipe(run, tmp_path):
-    Image.fromarray(painted(32, 32)).save(tmp_path / "a.png")
-    both = run.ok("preview a.png --sets 'fade_black/*,contrast/3,posterize/0[1-3]' --json").json
+    Image.fromarray(synthetic_image(32, 32)).save(tmp_path / "a.png")
+    both = run.succeeds("preview a.png --sets 'fade_black/*,contrast/3,posterize/0[1-3]' --json").json
     fading = [f"fade_black/{level:02d}" for level in range(1, 31)]
     assert both["sets"] == ["contrast/3", *fading, "posterize/01", "posterize/02", "posterize/03"]
-    run.refused("black_lines/01", "preview a.png --sets black_line/01 --force")
+    run.fails("black_lines/01", "preview a.png --sets black_line/01 --force")
 
 
 def test_some_levels_of_a_recipe_that_has_many_are_shown(run, tmp_path):
@@ -51,17 +51,17 @@ def test_some_levels_of_a_recipe_that_has_many_are_shown(run, tmp_path):
         '"contrast-1"]}]\n'
     )
     few = "clean fade_black/01 fade_black/05 fade_black/10 fade_black-02+contrast-1"
-    assert run.ok("preview --recipe r.toml --json").json["sets"] == few.split()
-    assert len(run.ok("preview --recipe r.toml --sets '*' --out all.png --json").json["sets"]) == 14
+    assert run.succeeds("preview --recipe r.toml --json").json["sets"] == few.split()
+    assert len(run.succeeds("preview --recipe r.toml --sets '*' --out all.png --json").json["sets"]) == 14
 
 
 def test_it_shows_what_corrupt_makes(run, tmp_path):
     """Levels are one pass of the tree there, and one call here."""
     names = ("random_boxes/01", "random_boxes/03", "fade_black/05")
-    Image.fromarray(painted(32, 32)).save(tmp_path / "a.png")
-    run.ok("preview a.png --recipe cifar10-c --seed 4 --sets", ",".join(names))
+    Image.fromarray(synthetic_image(32, 32)).save(tmp_path / "a.png")
+    run.succeeds("preview a.png --recipe cifar10-c --seed 4 --sets", ",".join(names))
     sheet = np.asarray(Image.open(tmp_path / "preview.png"))
     for name in names:
-        want = corruptset.corrupt(painted(32, 32), name, key="a", seed=4)
+        want = corruptset.corrupt(synthetic_image(32, 32), name, key="a", seed=4)
         corners = np.argwhere((sheet == want[0, 0]).all(axis=-1))
         assert any(np.array_equal(sheet[y : y + 96 : 3, x : x + 96 : 3], want) for y, x in corners), name

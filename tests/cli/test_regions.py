@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from PIL import Image
-from slow_regions import EXHAUSTIVE, small_images, write_recipe, write_rows
+from reference_regions import EXHAUSTIVE, small_images, write_recipe, write_rows
 
 
 def test_plan_compares_both_ways(run, tmp_path):
     asked = ["plan", write_recipe(tmp_path, EXHAUSTIVE), "--source", write_rows(tmp_path / "rows", small_images(4))]
     images = [*asked, "--store", "images"]
-    said = run.ok(*images).out
+    said = run.succeeds(*images).out
     for words in (
         "(regions of 4 images)",
         "every region as an image: about",
@@ -18,23 +18,23 @@ def test_plan_compares_both_ways(run, tmp_path):
         "(--store table)",
     ):
         assert words in said
-    planned = run.ok(*images, "--json").json
+    planned = run.succeeds(*images, "--json").json
     per_image = 7**2 + 9**2 + 4**2 + 6**2
     assert (planned["samples"], planned["source_images"], planned["store"]) == (4 * per_image, 4, "images")
     assert planned["images"] == 4 * per_image * len(planned["sets"])
     assert planned["stores"]["images"] > planned["stores"]["table"] > 0
-    itself = run.ok(*asked)
+    itself = run.succeeds(*asked)
     assert "(--store images)" in itself.out
     assert "Regions are stored as a table" in itself.err + itself.out
-    assert run.ok(*asked, "--json").json["store"] == "table"
-    assert run.ok("plan cifar10-c --sets contrast/1 --json", *asked[2:]).json["store"] is None
+    assert run.succeeds(*asked, "--json").json["store"] == "table"
+    assert run.succeeds("plan cifar10-c --sets contrast/1 --json", *asked[2:]).json["store"] is None
 
 
 def test_a_sheet_of_regions(run, tmp_path):
     Image.fromarray(small_images(1)[0]).save(tmp_path / "small.png")
-    run.ok("preview small.png --regions --out sheet.png")
+    run.succeeds("preview small.png --regions --out sheet.png")
     line = "preview small.png --recipe location-cifar10 --out embedded.png --json"
-    assert run.ok(line).json["recipe"] == "location-cifar10"
+    assert run.succeeds(line).json["recipe"] == "location-cifar10"
     with Image.open(tmp_path / "sheet.png") as sheet, Image.open(tmp_path / "embedded.png") as embedded:
         assert sheet.height > embedded.height
-    run.refused("has no [regions]", "preview small.png --regions --recipe imagenet-c --out none.png")
+    run.fails("has no [regions]", "preview small.png --regions --recipe imagenet-c --out none.png")

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-import made_scores
+import example_scores
 import numpy as np
 import pytest
 from html_tree import read_html
+from record_datasets import random_predictions
 from result_pages import section
-from unbuilt import made_up
 
 import corruptset
 
 
 @pytest.fixture(scope="module")
-def given(shared, tmp_path_factory):
+def given(shared_data, tmp_path_factory):
     """A data set, and two models' scores and predictions."""
-    data = corruptset.open(shared.build(sets=["clean", "contrast/*"]))
+    data = corruptset.open(shared_data.build(sets=["clean", "contrast/*"]))
     folder = tmp_path_factory.mktemp("given")
     predictions = []
     for seed, name in enumerate(["a=b", "net"]):
-        made = made_up(data, seed, name)
+        made = random_predictions(data, seed, name)
         rows = {id: {"rank_true": o.rank, "p_true": 0.4 * o.probability} for id, o in made.outcomes.items()}
         for id, arrays in rows.items():
             (folder / f"p-{name}" / id).parent.mkdir(parents=True, exist_ok=True)
             np.savez(folder / f"p-{name}" / f"{id}.npz", **arrays)
         predictions.append(folder / f"p-{name}")
     scores = [corruptset.score(data, path).model_copy(update={"model": path.name[2:]}) for path in predictions]
-    return data.path, made_scores.write(folder, *scores), predictions
+    return data.path, example_scores.write_scores(folder, *scores), predictions
 
 
 def failures(page):
@@ -36,14 +36,14 @@ def failures(page):
 
 def test_a_page_is_written_and_described(run, given, tmp_path):
     directory, scores, predictions = given
-    said = " ".join(run.ok("report", directory, *scores).out.split())
+    said = " ".join(run.succeeds("report", directory, *scores).out.split())
     assert "Models: a=b, net" in said
     assert "File: report.html" in said
     assert "because scores files do not contain predictions" in failures(tmp_path / "report.html")
     # predictions without a model's name are named on the command line
     options = ["--predictions", f"a=b={predictions[0]}", "--predictions", f"net={predictions[1]}"]
     sample = corruptset.open(directory).samples[3].id
-    told = run.ok("report --json --out r/page.html --sample", sample, directory, *scores, *options).json
+    told = run.succeeds("report --json --out r/page.html --sample", sample, directory, *scores, *options).json
     assert (told["ok"], told["file"], told["models"]) == (True, "r/page.html", ["a=b", "net"])
     assert told["bytes"] == (tmp_path / "r/page.html").stat().st_size
     assert "A failure is an image that a model classifies correctly" in failures(tmp_path / "r/page.html")
@@ -52,6 +52,6 @@ def test_a_page_is_written_and_described(run, given, tmp_path):
 def test_mistakes_have_one_message_and_write_nothing(run, given):
     directory, scores, predictions = given
     stranger = "predictions of 'nobody', but the models are a=b, net"
-    run.refused("occurs 2 times", "report", directory, *scores, scores[0])
-    run.refused(stranger, "report", directory, *scores, "--predictions", f"nobody={predictions[0]}")
-    run.refused("has no sample 'nobody'", "report", directory, *scores, "--sample", "nobody")
+    run.fails("occurs 2 times", "report", directory, *scores, scores[0])
+    run.fails(stranger, "report", directory, *scores, "--predictions", f"nobody={predictions[0]}")
+    run.fails("has no sample 'nobody'", "report", directory, *scores, "--sample", "nobody")

@@ -6,8 +6,8 @@ import json
 
 import numpy as np
 import pytest
+import record_datasets
 import tiny_net
-import unbuilt
 
 import corruptset
 from corruptset.cli.score import put_scores
@@ -17,8 +17,8 @@ SETS = ["contrast/*", "brightness/*", "clean", "contrast-3+brightness-2"]
 
 
 @pytest.fixture(scope="module")
-def directory(shared):
-    return shared.build(sets=SETS)
+def directory(shared_data):
+    return shared_data.build(sets=SETS)
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def predictions(predicted):
 
 
 def test_tables_notes_and_files(run, directory, predictions, tmp_path):
-    done = run.ok("score --out scores --seed 3", directory, predictions)
+    done = run.succeeds("score --out scores --seed 3", directory, predictions)
     scores = load_scores(tmp_path / "scores")
     lines = done.out.splitlines()
     assert (lines[0], lines[1], lines[-1]) == ("tiny net on small-c 1.0.0", "12 sets of 20 images", "Written: scores")
@@ -57,27 +57,27 @@ def test_tables_notes_and_files(run, directory, predictions, tmp_path):
     written = json.loads((tmp_path / "scores/scores.json").read_text("utf-8"))
     assert written["resamples"]["seed"] == 3
     assert corruptset.score(directory, predictions, seed=3).as_json() == written
-    assert run.ok("score --json --seed 3", directory, predictions).json == written | {"resamples": None}
+    assert run.succeeds("score --json --seed 3", directory, predictions).json == written | {"resamples": None}
 
 
 def test_sets_a_baseline_and_a_condition(run, directory, predicted, predictions):
-    some = run.ok("score --sets 'contrast/*,brightness/2' --json", directory, predictions).json
+    some = run.succeeds("score --sets 'contrast/*,brightness/2' --json", directory, predictions).json
     assert set(some["sets"]) == {"clean", "brightness/2", *(f"contrast/{s}" for s in range(1, 6))}
     assert [one["name"] for one in some["scores"] if one["name"].startswith("aude.")] == ["aude.contrast"]
     other = predicted("other", "contrast/5")
-    judged = run.ok("score", directory, predictions, "--baseline", other).out
+    judged = run.succeeds("score", directory, predictions, "--baseline", other).out
     assert "CE and mCE are relative to the errors of other" in judged
     (heading,) = (line for line in judged.splitlines() if line.startswith("accuracy %"))
     assert heading.split()[-4:] == ["AUDE", "CE", "rel.", "CE"]
-    counted = run.ok("score", directory, predictions, "--condition", f"correct@clean={other}").out
+    counted = run.succeeds("score", directory, predictions, "--condition", f"correct@clean={other}").out
     labels = corruptset.open(directory)["clean"].labels
     right = sum(np.load(other / "clean.npz")["logits"].argmax(axis=1) == labels)
     assert f"12 sets of 20 images, {right} of which are scored (correct@clean=other)" in counted
 
 
 def test_a_whole_benchmark_leaves_no_score_empty(tmp_path):
-    data = unbuilt.data_set(tmp_path, "imagenet-c")
-    scores = corruptset.score(data, unbuilt.made_up(data))
+    data = record_datasets.records_dataset(tmp_path, "imagenet-c")
+    scores = corruptset.score(data, record_datasets.random_predictions(data))
     assert len(scores.values("aude")) == 15
     assert None not in map(scores.get, ("maude", "relative_maude", "rb_index"))
     tests = [one.accuracy for name, one in scores.sets.items() if name != "clean"]
@@ -97,15 +97,21 @@ def test_a_whole_benchmark_leaves_no_score_empty(tmp_path):
 def test_mistakes(run, directory, predictions, tmp_path, arguments, says):
     (tmp_path / "file").write_text("")
     places = {"DIR": directory, "PREDICTIONS": predictions}
-    assert run.refused(says, "score", *(places.get(one, one) for one in arguments)).out == ""
+    assert run.fails(says, "score", *(places.get(one, one) for one in arguments)).out == ""
 
 
 def test_every_table_fits_80_columns(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "80")
     for name in ("imagenet-c-all", "image-degrade-30", "two-factor-69", "icons50-apple"):
         rows = [{"group": f"style {i % 4}"} for i in range(40)] if "icons" in name else []
-        data = unbuilt.data_set(tmp_path / name, name, samples=rows)
-        put_scores(corruptset.score(data, unbuilt.made_up(data, best=0.99), baseline=unbuilt.made_up(data, 1)))
+        data = record_datasets.records_dataset(tmp_path / name, name, samples=rows)
+        put_scores(
+            corruptset.score(
+                data,
+                record_datasets.random_predictions(data, best=0.99),
+                baseline=record_datasets.random_predictions(data, 1),
+            )
+        )
         out = capsys.readouterr().out
         tables = [line for line in out.splitlines() if not line.startswith(("Note: ", "Digest: "))]
         assert max(map(len, tables)) <= 80
@@ -115,19 +121,21 @@ def test_every_table_fits_80_columns(tmp_path, monkeypatch, capsys):
 
 
 def test_whatever_a_model_is_called_headings_are_the_same(tmp_path, capsys):
-    data = unbuilt.data_set(tmp_path, "image-degrade-30")
+    data = record_datasets.records_dataset(tmp_path, "cifar10-c")
     shown = []
-    for name in ("A", "model", "something else"):
-        put_scores(corruptset.score(data, unbuilt.made_up(data, model=name)))
+    for name in ("A", "something else"):
+        put_scores(corruptset.score(data, record_datasets.random_predictions(data, model=name)))
         title, _, text = capsys.readouterr().out.partition("\n")
         shown.append(text)
-        assert title == f"{name} on image-degrade-30 1.0.0"
+        assert title.startswith(f"{name} on cifar10-c ")
     assert len(set(shown)) == 1
 
 
 def test_of_one_image_no_score_has_an_interval(tmp_path):
-    data = unbuilt.data_set(tmp_path, count=1, digest="sha256:" + 64 * "1")
-    scores = corruptset.score(data, unbuilt.made_up(data), baseline=unbuilt.made_up(data, 1))
+    data = record_datasets.records_dataset(tmp_path, count=1, digest="sha256:" + 64 * "1")
+    scores = corruptset.score(
+        data, record_datasets.random_predictions(data), baseline=record_datasets.random_predictions(data, 1)
+    )
     assert {one.interval for one in (*scores.scores, *scores.sets.values())} == {None}
     assert scores["clean_accuracy"].reason == "one image has no interval"
     other = scores.model_copy(update={"model": "other"})
@@ -135,4 +143,4 @@ def test_of_one_image_no_score_has_an_interval(tmp_path):
 
 
 def test_a_model_that_is_not_there_is_named(run, built):
-    run.refused("none.toml cannot be read: No such file", "predict --model none.toml --out p", built)
+    run.fails("none.toml cannot be read: No such file", "predict --model none.toml --out p", built)

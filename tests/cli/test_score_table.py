@@ -12,11 +12,11 @@ WHOLE = {"clean": {"AP": 0.5}, **{f"{name}/{s}": {"AP": 0.05 * s} for name in FI
 
 def test_the_command(run, tmp_path):
     (tmp_path / "t.json").write_text(json.dumps(WHOLE))
-    done = run.ok("score-table t.json --out scores --json")
+    done = run.succeeds("score-table t.json --out scores --json")
     assert done.json == score_table(WHOLE).as_json() == json.loads((tmp_path / "scores/score-table.json").read_text())
     lines = (tmp_path / "scores/score-table.csv").read_text().splitlines()
     assert lines[:2] == ["metric,over,mean,over clean", "AP,clean,0.5,"]
-    shown = run.ok("score-table t.json").out
+    shown = run.succeeds("score-table t.json").out
     assert all(word in shown for word in ("mPC", "weather", "gaussian_noise", "0.300"))
     (tmp_path / "t.json").write_text("{")
-    run.refused("t.json", "score-table t.json")
+    run.fails("t.json", "score-table t.json")

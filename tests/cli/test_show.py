@@ -51,13 +51,13 @@ def lines(text):
 
 
 def test_a_gradual_degradation_has_ladders_and_a_table_of_changes(run):
-    out = run.ok("show random_boxes").out
+    out = run.succeeds("show random_boxes").out
     assert re.search(r"^evaluated +0\.1 +3 +6 *$", out, re.MULTILINE)
     assert re.search(r"^text +0\.1 +2 +5 *$", out, re.MULTILINE)
     assert "Calibration" not in out
     assert "Draws:       boxes=" in out
     rows = lines(out.partition("\nChanges\n")[2])
-    shown = run.ok("show random_boxes --json").json
+    shown = run.succeeds("show random_boxes --json").json
     assert [row["level"] for row in shown["changes"]] == list(range(31))
     for row in shown["changes"]:
         numbers = (f"{row[key]:.10g}" for key in ("changed", "mean", "colours"))
@@ -66,22 +66,24 @@ def test_a_gradual_degradation_has_ladders_and_a_table_of_changes(run):
         )
     assert rows["2"].split()[:3] == ["2", "88", "boxes"]
     assert (shown["ladder"], shown["levels"], shown["accumulates"]) == ("evaluated", 99, True)
-    other = run.ok("show random_boxes --ladder text --json").json
+    other = run.succeeds("show random_boxes --ladder text --json").json
     assert (other["ladder"], other["ladders"]) == ("text", shown["ladders"])
     assert other["changes"][2]["changed"] < shown["changes"][2]["changed"]
 
 
 def test_rows_of_the_paper_and_rows_of_ours_are_told_apart(run):
-    paper, ours = (line for line in run.ok("show uniform_noise").out.splitlines() if line.startswith("  severities "))
+    paper, ours = (
+        line for line in run.succeeds("show uniform_noise").out.splitlines() if line.startswith("  severities ")
+    )
     assert paper.startswith("  severities 1, 2, 3: Hendrycks & Dietterich 2018")
     assert ours.startswith("  severities 4, 5: corruptset: ")
-    assert "  severities" not in run.ok("show gaussian_noise").out
+    assert "  severities" not in run.succeeds("show gaussian_noise").out
 
 
 def test_stages_are_printed_with_parameters_and_level(run, recipe):
     for command in ("show", "plan --list-sets"):
         # the summary of a plan comes after it
-        rows = lines(run.ok(command, recipe).out.partition("\nfamily ")[0])
+        rows = lines(run.succeeds(command, recipe).out.partition("\nfamily ")[0])
         for name, said in {
             "fade_black/07": "fade_black(factor=0.9, level 7)",
             "contrast-2+fog-2": "contrast(factor=0.3) + fog(weight=",
@@ -90,20 +92,20 @@ def test_stages_are_printed_with_parameters_and_level(run, recipe):
             "clean": "(the preprocessed image)",
         }.items():
             assert said in rows[name]
-    assert "black_lines(level 12)" in run.ok("show image-degrade-30").out
+    assert "black_lines(level 12)" in run.succeeds("show image-degrade-30").out
 
 
 def test_a_recipe_says_what_it_holds_out(run):
-    assert re.search("^Hold out: +the style microsoft$", run.ok("show icons50-microsoft").out, re.MULTILINE)
-    assert "the subtype *small_airplane*, *top_with_upwards_arrow_above*" in run.ok("show icons50-subtype").out
-    assert "Hold out" not in run.ok("show mnist-c").out
+    assert re.search("^Hold out: +the style microsoft$", run.succeeds("show icons50-microsoft").out, re.MULTILINE)
+    assert "the subtype *small_airplane*, *top_with_upwards_arrow_above*" in run.succeeds("show icons50-subtype").out
+    assert "Hold out" not in run.succeeds("show mnist-c").out
 
 
 def shown_build(run, line):
     """Build; return the metrics of every set, and what is shown of them."""
-    directory = run.ok(f"build {line} --first 2 --jobs 1 --no-page --json").json["directory"]
-    metrics = {s["id"]: s["metrics"] for s in run.ok("show --json", directory).json["sets"]}
-    return metrics, run.ok("show", directory).out
+    directory = run.succeeds(f"build {line} --first 2 --jobs 1 --no-page --json").json["directory"]
+    metrics = {s["id"]: s["metrics"] for s in run.succeeds("show --json", directory).json["sets"]}
+    return metrics, run.succeeds("show", directory).out
 
 
 def test_a_finished_build_shows_metrics_of_every_set(run, recipe):
@@ -126,13 +128,13 @@ def test_a_build_says_where_severities_lie_against_the_ms_ssim_that_they_were_ch
         assert f"{value:.3f} ({value - aim:+.3f})" in rows[name]
     assert f" {metrics['fog/3']['ms_ssim']} " in rows["fog/3"]
     assert "(" not in rows["fog/3"]
-    assert "0.9 at severity 1 and 0.5 at severity 5" in out
+    assert "0.9 at severity 1 and from 0.5 at severity 5" in out
 
 
 def test_the_file_of_a_recipe_can_be_saved_and_changed(run, tmp_path):
-    text = run.ok("show imagenet-d --toml").out
+    text = run.succeeds("show imagenet-d --toml").out
     assert 'name = "imagenet-c"' in text
     (tmp_path / "mine.toml").write_text(text.replace('name = "imagenet-c"', 'name = "mine"'))
-    shown, own = run.ok("show imagenet-c --json").json, run.ok("show mine.toml --json").json
+    shown, own = run.succeeds("show imagenet-c --json").json, run.succeeds("show mine.toml --json").json
     assert (own["recipe"]["name"], own["sets"]) == ("mine", shown["sets"])
-    run.refused("There is no recipe 'fogg'", "show fogg --toml")
+    run.fails("There is no recipe 'fogg'", "show fogg --toml")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-import archives
 import pytest
+import source_archives
 
 from corruptset.quantities import size
 
@@ -19,7 +19,7 @@ def disk(root):
 @pytest.fixture(scope="module")
 def cifar(tmp_path_factory):
     path = tmp_path_factory.mktemp("cifar") / "cifar-10-python.tar.gz"
-    archives.tar(path, archives.ten_python(archives.crops(90)), "w:gz")
+    source_archives.write_tar(path, source_archives.cifar10_python(source_archives.random_crops(90)), "w:gz")
     return f"cifar10-c --source cifar10:{path}"
 
 
@@ -32,28 +32,28 @@ def cifar(tmp_path_factory):
 )
 def test_all_say_what_is_on_the_disk(run, cifar, tmp_path, asked, sets):
     asked = f"{asked.replace('CIFAR', cifar)} --sets {sets} --jobs 1"
-    planned, said = run.ok(f"plan --json {asked}").json, run.ok(f"plan {asked}").out
-    built = run.ok(f"build --out sets {asked}").out
+    planned, said = run.succeeds(f"plan --json {asked}").json, run.succeeds(f"plan {asked}").out
+    built = run.succeeds(f"build --out sets {asked}").out
     (root,) = (tmp_path / "sets").iterdir()
     real = disk(root)
     assert abs(planned["bytes"] / real - 1) < 0.15, (planned["bytes"], real)
     assert re.search(r"about [\d.]+ [kM]B(| \(within .*\)) on disk", said)
-    for text in (built, run.ok("show", root).out):
+    for text in (built, run.succeeds("show", root).out):
         assert re.search(rf"^Size: +{size(real)}$", text, re.MULTILINE)
-    assert f"{size(real)} on disk" in run.ok("verify", root).out
-    assert run.ok(f"build --out sets --json {asked}").json["bytes"] == real
+    assert f"{size(real)} on disk" in run.succeeds("verify", root).out
+    assert run.succeeds(f"build --out sets --json {asked}").json["bytes"] == real
     assert sorted(planned["alone"]) == ["folder", "hdf5"] * ("--samples" in asked)
     for text in (said, built):
         assert ("Every image is stored twice" in text) == bool(planned["alone"])
     for form, estimate in planned["alone"].items():
-        run.ok(f"build {asked} --out {form} --storage {form}")
+        run.succeeds(f"build {asked} --out {form} --storage {form}")
         assert abs(estimate / disk(tmp_path / form) - 1) < 0.15, form
         assert f"--storage {form} alone takes about " in said
 
 
 def test_an_estimate_of_a_part_says_what_it_is_worth(run, cifar):
     asked = f"plan {cifar} --sets contrast/3 --storage folder"
-    planned = run.ok(f"{asked} --json").json
+    planned = run.succeeds(f"{asked} --json").json
     assert (planned["samples"], planned["looked_at"]) == (90, 16)
     assert 0 < planned["deviation"] < 0.2
-    assert ", from 16 of the samples)" in run.ok(asked).out
+    assert ", from 16 of the samples)" in run.succeeds(asked).out

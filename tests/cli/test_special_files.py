@@ -51,11 +51,11 @@ def test_a_pipe_is_refused_by_name(run, built, tmp_path):
         "corrupt PIPE fog -s 3 --out new.png",
         f"export cifar-c {built} --severities PIPE --out new",
     ):
-        err = run.refused("PIPE", line).err
+        err = run.fails("PIPE", line).err
         assert re.search("is a pipe|not a folder|IDX file", err), err
     # a device without end
     for line in ("plan cifar10-c --source folder:flat --labels", "plan imagenet-c --ids", "unpack --out new"):
-        assert "a device, not a regular file" in run.refused("/dev/zero", line, "/dev/zero").err
+        assert "a device, not a regular file" in run.fails("/dev/zero", line, "/dev/zero").err
 
 
 def test_a_pipe_among_the_records_of_a_release(run, built, tmp_path):
@@ -70,7 +70,7 @@ def test_a_pipe_among_the_records_of_a_release(run, built, tmp_path):
         assert (done.code in (1, 2), name in done.err) == (True, True), done
     (tmp_path / "exported").mkdir()
     os.mkfifo(tmp_path / "exported" / "VIEW.json")
-    run.refused("VIEW.json", "verify", tmp_path / "exported", code=1)
+    run.fails("VIEW.json", "verify", tmp_path / "exported", code=1)
 
 
 def _read_all(root):
@@ -79,9 +79,9 @@ def _read_all(root):
             assert len(images.array()) == len(images.labels)
 
 
-def test_a_pipe_or_an_endless_device_in_place_of_a_file_of_a_data_set(shared, tmp_path):
+def test_a_pipe_or_an_endless_device_in_place_of_a_file_of_a_data_set(shared_data, tmp_path):
     """`test_ladder` has them for `verify`."""
-    built = shared.build(crops={"classes": 2}, sets=["contrast/*"], storage="both")
+    built = shared_data.build(crops={"classes": 2}, sets=["contrast/*"], storage="both")
     shard, image = (next((built / folder).rglob(f"*.{kind}")) for folder, kind in (("hdf5", "h5"), ("images", "png")))
     for file in ("manifest.json", "samples.jsonl", "sets/contrast/1.jsonl", shard, image):
         for special in (os.mkfifo, lambda path: path.symlink_to("/dev/zero")):

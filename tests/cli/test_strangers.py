@@ -8,21 +8,21 @@ import shutil
 from pathlib import Path
 
 import pytest
-from damage import edit_manifest, redigest
+from damage import edit_manifest, update_digest
 
 ESC = "\x1b[2J\x1b]0;owned\x07\x9b31m"
 
 
 @pytest.fixture
-def build(shared, tmp_path):
+def build(shared_data, tmp_path):
     """A data set of one's own, in the folder that `build --out .` would find it in."""
-    whole = shared.build(crops={"classes": 2, "each": 1}, sets=["contrast/*"], storage="both")
+    whole = shared_data.build(crops={"classes": 2, "each": 1}, sets=["contrast/*"], storage="both")
     return Path(shutil.copytree(whole, tmp_path / whole.name))
 
 
 @pytest.fixture
-def source(shared):
-    return f"--jobs 1 --source folder:{shared.crops(classes=2, each=1)}".split()
+def source(shared_data):
+    return f"--jobs 1 --source folder:{shared_data.crops(classes=2, each=1)}".split()
 
 
 def test_a_build_of_another_schema(run, recipe, build, source):
@@ -37,7 +37,7 @@ def test_a_build_of_another_schema(run, recipe, build, source):
         ["build --sets brightness/1 --out .", recipe, *source],
     ):
         said = "schema_version is 4, and this release reads 3: use the release of corruptset that wrote it"
-        done = run.refused(said, *words, code=1)
+        done = run.fails(said, *words, code=1)
         assert "Extra inputs" not in done.out + done.err
 
 
@@ -48,13 +48,13 @@ def test_a_preprocessing_that_no_build_has(run, build, source):
         m["preprocessing"] = m["recipe"]["preprocessing"] = hostile
 
     edit_manifest(build, change)
-    redigest(build)
-    run.ok("verify --jobs 1", build)
-    run.ok("show", build)
+    update_digest(build)
+    run.succeeds("verify --jobs 1", build)
+    run.succeeds("show", build)
     next(build.rglob("*.png")).unlink()
     next(build.rglob("*.h5")).unlink()
     for line in ("verify --rederive 1", "verify --repair", "rebuild"):
-        err = run.refused("No build has the manifest's preprocessing", line, build, *source, code=1).err
+        err = run.fails("The manifest's preprocessing is not valid", line, build, *source, code=1).err
         assert "crop: " in err
         assert "pydantic" not in err
 
@@ -69,7 +69,7 @@ def test_names_of_a_stranger_do_not_reach_the_terminal(run, build, monkeypatch):
             entry.pop("aliases", None)
 
     edit_manifest(build, change, reseal=True)
-    redigest(build)
+    update_digest(build)
     plain = run("show", build).out
     assert "alias\\x1b[2J" in plain
     assert run("show --json", build).json["sets"][0]["aliases"] == [f"alias{ESC}"]

@@ -16,7 +16,7 @@ FULL = Path("/dev/full")
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="no such device on this system")
-@pytest.mark.parametrize("line", ["list", "--help", "--version", "verify --json"])
+@pytest.mark.parametrize("line", ["--help", "verify --json"])
 def test_standard_output_that_is_full(built, line):
     """1 would say that the data set is not what it should be."""
     words = [COMMAND, *line.split(), *[built] * line.startswith("verify")]
@@ -52,9 +52,7 @@ def shell(line):
 
 
 def test_a_reader_that_leaves_is_no_failure(built):
-    out, err = shell("CMD show glass_blur | head -n 1; echo ${PIPESTATUS[0]}")
-    assert (out, err) == ("Corruption: glass_blur\n0\n", "")
-    for line in ("list --json", "build --help", f"verify {built}"):
+    for line in ("build --help", f"verify {built}"):
         out, err = shell(f"CMD {line} | true; echo ${{PIPESTATUS[0]}}")
         assert (out, "Traceback" in err) == ("0\n", False)
 

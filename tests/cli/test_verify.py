@@ -6,22 +6,22 @@ import shutil
 
 
 def test_a_view_is_neither_repaired_nor_made_again(run):
-    run.refused("Export the dataset again", "verify good --export there --repair")
-    run.refused("Rederive those of its dataset", "verify good --export there --rederive 2")
+    run.fails("Export the dataset again", "verify good --export there --repair")
+    run.fails("Rederive those of its dataset", "verify good --export there --rederive 2")
 
 
 def test_options_of_a_source_are_refused_without_rederive_and_repair(run):
     given = "--source folder:nowhere --labels no.csv --frost-textures none --surrogate no.toml --calibration cifar"
     said = "(rederive or repair in Python): source, labels, frost_textures, surrogate, calibration_side. Add one"
-    run.refused(said, f"verify good {given}")
+    run.fails(said, f"verify good {given}")
 
 
-def test_both_containers_are_counted_and_that_is_said(run, shared):
+def test_both_containers_are_counted_and_that_is_said(run, shared_data):
     seen = []
     for form in ("folder", "both"):
-        directory = shared.build(crops={"classes": 2}, sets=["contrast/*"], storage=form)
-        said = "both are checked, and images are counted in both" in run.ok("verify", directory).out
-        told = run.ok("verify --json", directory).json
+        directory = shared_data.build(crops={"classes": 2}, sets=["contrast/*"], storage=form)
+        said = "both are checked, and images are counted in both" in run.succeeds("verify", directory).out
+        told = run.succeeds("verify --json", directory).json
         assert told["checked"]["bytes"] == sum(p.stat().st_size for p in directory.rglob("*") if p.is_file())
         seen.append((said, told["containers"], told["checked"]["images"]))
     images = seen[0][2]
@@ -30,7 +30,7 @@ def test_both_containers_are_counted_and_that_is_said(run, shared):
 
 def test_a_folder_of_builds_names_them(run, built, tmp_path):
     shutil.copytree(built, tmp_path / "out" / "first-1.0.0")
-    run.refused("Did you mean out/first-1.0.0?", "verify out", code=1)
+    run.fails("Did you mean out/first-1.0.0?", "verify out", code=1)
     shutil.copytree(built, tmp_path / "out" / "second-1.0.0")
     for line, code in (("verify out", 1), ("show out", 1), ("export imagefolder out --out x", 1)):
-        run.refused("holds 2. Name one of them: out/first-1.0.0, out/second-1.0.0.", line, code=code)
+        run.fails("holds 2. Name one of them: out/first-1.0.0, out/second-1.0.0.", line, code=code)

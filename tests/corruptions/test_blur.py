@@ -7,14 +7,14 @@ import math
 import cv2
 import numpy as np
 import pytest
-from measures import check_near
+from measures import check_close
 from scipy.ndimage import gaussian_filter, zoom
 
 import corruptset
 from corruptset.corruptions.blur.disk import disk_kernel, make_disk
 from corruptset.corruptions.calibrations import shipped
 from corruptset.errors import ParameterError
-from pictures import painted, photograph
+from example_images import photograph, synthetic_image
 
 SHAPES = [(8, 8, 1), (9, 31, 3), (31, 9, 1), (50, 64, 3)]
 
@@ -29,7 +29,7 @@ def pictures(shape):
     """Return noise, black and white, a painted picture and flat ones, which decide ties of the floor."""
     noise = np.random.default_rng(3).integers(0, 256, shape, np.uint8)
     flat = (np.full(shape, level, np.uint8) for level in (255, 254, 100, 57, 1))
-    return np.stack([noise, noise // 128 * 255, painted(*shape), *flat])
+    return np.stack([noise, noise // 128 * 255, synthetic_image(*shape), *flat])
 
 
 @pytest.mark.parametrize("sigma", [0.05, 0.4, 1.0, 2.5, 6.0, 33.3])
@@ -86,7 +86,7 @@ def test_defocus_blur_brightens_where_the_disk_touches_its_window_and_takes_any_
     assert corruptset.corrupt(flat, "defocus_blur", severity=5, calibration="imagenet").max() == 202
     large = {"radius": 400.0, "alias_sigma": 0.5, "calibration": "cifar", "scale": "side"}
     with pytest.raises(ParameterError, match="after scaling"):
-        corruptset.corrupt(painted(70, 80), "defocus_blur", **large)
+        corruptset.corrupt(synthetic_image(70, 80), "defocus_blur", **large)
 
 
 # --- zoom -----------------------------------------------------------------------------------------------------------
@@ -114,9 +114,9 @@ def test_zoom_blur_equals_scipy():
             images = pictures(shape)[[0, 2, 3]]
             got = corruptset.corrupt(images, "zoom_blur", stop=stop, step=step)
             for image, out in zip(images, got, strict=True):
-                check_near(out, zoomed(image, stop, step), 1 - max(0.001, 2 / image.size), what=shape)
+                check_close(out, zoomed(image, stop, step), 1 - max(0.001, 2 / image.size), what=shape)
     image = photograph("coffee")
-    check_near(corruptset.corrupt(image, "zoom_blur", stop=1.31, step=0.03), zoomed(image, 1.31, 0.03), 0.999)
+    check_close(corruptset.corrupt(image, "zoom_blur", stop=1.31, step=0.03), zoomed(image, 1.31, 0.03), 0.999)
 
 
 def test_zoom_blur_has_no_black_edge():

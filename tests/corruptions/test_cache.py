@@ -18,8 +18,7 @@ from pathlib import Path
 import checkout
 import numpy as np
 import pytest
-from commands import COMMAND
-from package_copies import ROOMS, copy_package
+from package_copies import PACKAGES, copy_package
 
 import corruptset
 from corruptset.corruptions.cache import KERNEL_SOURCES, cache_root, kernel_folder, sources_digest, warn_if_unusable
@@ -120,13 +119,13 @@ def test_kernels_work_from_a_read_only_cache_and_installation_and_are_compiled_a
 def test_processes_that_compile_at_once_save_whole_files(tmp_path):
     site, cache = installed(tmp_path), tmp_path / "cache"
     line, env = [sys.executable, "-c", CALL, QUICK], environment(site, CORRUPTSET_CACHE=str(cache))
-    started = [subprocess.Popen(line, cwd=tmp_path, env=env, stdout=subprocess.PIPE) for _ in range(4)]
+    started = [subprocess.Popen(line, cwd=tmp_path, env=env, stdout=subprocess.PIPE) for _ in range(2)]
     digests = {json.loads(process.communicate()[0])[0] for process in started}
     assert {(*digests, cache, 0)} == {call(site, CORRUPTSET_CACHE=str(cache))}
     assert not [*cache.rglob("*.tmp*")]
 
 
-@pytest.mark.ci
+@pytest.mark.long
 def test_two_virtual_environments_of_a_user_compile_once(tmp_path):
     """Two installations of a release, unpacked at different times, with the cache that a user has by default."""
     home = tmp_path / "home"
@@ -152,8 +151,8 @@ def test_two_virtual_environments_of_a_user_compile_once(tmp_path):
 
 def test_every_file_with_kernels_is_part_of_the_digest():
     """Otherwise an edit of it would leave the old machine code in use."""
-    rooms = ("api/", *(f"{room}/" for room in ROOMS))
-    files = [name for name in checkout.files() if name.startswith(rooms) and name.endswith(".py")]
+    rooms = ("api/", *(f"{room}/" for room in PACKAGES))
+    files = [name for name in checkout.checkout_files() if name.startswith(rooms) and name.endswith(".py")]
     with_kernels = [name for name in files if "kernels import" in (checkout.ROOT / name).read_text("utf-8")]
     assert len(with_kernels) > 20
     assert [name for name in with_kernels if not name.startswith(KERNEL_SOURCES)] == []
@@ -243,7 +242,7 @@ def test_a_plugins_kernel_is_loaded_until_a_source_of_its_package_changes(tmp_pa
 
 def damages(data: bytes) -> list[bytes]:
     """Return a file's content with different kinds of damage."""
-    places = np.linspace(0, len(data) - 1, 12).astype(int)
+    places = np.linspace(0, len(data) - 1, 5).astype(int)
     flipped = [data[:at] + bytes([data[at] ^ 0x10]) + data[at + 1 :] for at in places]
     return [b"", data[:3], data[: len(data) // 2], data[:-1], bytes(len(data)), *flipped]
 
@@ -396,6 +395,3 @@ def test_a_process_without_numbas_compiler_reads_but_refuses_to_corrupt():
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
     assert done.stdout.split() == [str(len(corruptset.names()))]
     assert done.stderr.splitlines()[-1] == f"corruptset.errors.MachineError: {SWITCHED_OFF}"
-    line = [COMMAND, "corrupt", "sample:astronaut", "gaussian_noise", "--severity", "1", "--out", "never.png"]
-    done = subprocess.run(line, env=env, capture_output=True, text=True)
-    assert (done.returncode, done.stdout, done.stderr) == (3, "", f"{SWITCHED_OFF}\n")

@@ -20,7 +20,7 @@ from corruptset.corruptions.registry import corruption_names, get_corruption
 from corruptset.corruptions.rows import ZERO, row_between
 from corruptset.corruptions.stages import resolve_stage
 from corruptset.errors import ParameterError, RecipeError
-from pictures import painted
+from example_images import synthetic_image
 
 TABLE = shipped("imagenet")
 
@@ -157,7 +157,7 @@ def test_a_users_own_table_file_is_accepted(tmp_path):
     path.write_text(OWN)
     table = get_calibration(path)
     assert (table.name, table.side, table.row("fog", 1).source) == ("mine", 100, "measured by me")
-    image = painted(64, 64)
+    image = synthetic_image(64, 64)
     out = corruptset.corrupt(image, "contrast", severity=1, calibration=str(path))
     np.testing.assert_array_equal(out, corruptset.corrupt(image, "contrast", factor=0.9))
     for name, says in (
@@ -219,7 +219,7 @@ def test_values_of_other_types_in_a_table_file_are_mistakes_with_their_place(tmp
         inside[key] = value
         path.write_text(toml(table))
         with pytest.raises(RecipeError) as said:
-            corruptset.corrupt(painted(64, 64), "fog", severity=1, calibration=path)
+            corruptset.corrupt(synthetic_image(64, 64), "fog", severity=1, calibration=path)
         place = {"fog": "[[fog]]", "sources": "sources"}.get(key, f"{key} is" if inside is table else "[[fog]] row 1: ")
         assert ("mine.toml has" in str(said.value), place in str(said.value)) == (True, True), (wrong, said.value)
         assert len(str(said.value)) < 1000

@@ -13,9 +13,9 @@ from corruptset.corruptions import call
 from corruptset.corruptions.calibrations import get_calibration, shipped
 from corruptset.corruptions.stages import parse_chain, set_id
 from corruptset.errors import CorruptsetError, ParameterError
-from pictures import painted
+from example_images import synthetic_image
 
-IMAGE = painted(48, 40)
+IMAGE = synthetic_image(48, 40)
 TABLE = get_calibration("imagenet")
 
 
@@ -105,7 +105,9 @@ def remembered():
 
 def test_a_combination_is_resolved_once_and_another_argument_means_something_else(remembered):
     usual = {"severity": 3, "key": "a"}
-    outs = [corruptset.corrupt(image, "gaussian_noise", **usual) for image in (IMAGE[::-1], painted(48, 33), IMAGE)]
+    outs = [
+        corruptset.corrupt(image, "gaussian_noise", **usual) for image in (IMAGE[::-1], synthetic_image(48, 33), IMAGE)
+    ]
     assert (remembered().hits, remembered().misses, remembered().maxsize) == (2, 1, 1024)
     for other in (
         {"severity": 4},

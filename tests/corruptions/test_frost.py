@@ -22,7 +22,7 @@ from corruptset.corruptions.weather.textures import (
 )
 from corruptset.errors import ParameterError, SourceError
 from corruptset.published_frost import PUBLISHED_FROST
-from pictures import painted, photograph
+from example_images import photograph, synthetic_image
 
 
 def directory_of(folder, names, size=(40, 60)):
@@ -103,11 +103,11 @@ def test_textures_cover_the_image(tmp_path):
         for crop, (pick, y, x) in zip(*drawn_crops(None, height, width, 1.0, 5, resized[0]), strict=True):
             np.testing.assert_array_equal(crop, resized[textures.picks[pick]][y : y + height, x : x + width])
     for shape, scale in (((300, 224, 1), 0.05), ((8, 8, 3), 5.0)):
-        image, row = painted(*shape), {"image_weight": 0.5, "frost_weight": 0.5, "texture_scale": scale}
+        image, row = synthetic_image(*shape), {"image_weight": 0.5, "frost_weight": 0.5, "texture_scale": scale}
         assert (corruptset.corrupt(image, "frost", **row) != image).any()
     own = directory_of(tmp_path, ["a.png", "b.png"])
     with pytest.raises(ParameterError, match=r"(?s)a\.png: 40x60.*b\.png.*larger"):
-        corruptset.corrupt(painted(41, 60), "frost", severity=1, calibration="imagenet", textures=own)
+        corruptset.corrupt(synthetic_image(41, 60), "frost", severity=1, calibration="imagenet", textures=own)
     assert own.not_covering(0.5, 20, 30) == []
 
 

@@ -11,7 +11,7 @@ import corruptset
 from corruptset.corruptions.keys import sample_keys
 from corruptset.corruptions.registry import get_corruption
 from corruptset.errors import ParameterError
-from pictures import painted
+from example_images import synthetic_image
 
 STAGE = np.uint64(0x1234567)
 
@@ -55,7 +55,7 @@ def test_it_is_the_definition_with_the_words_of_the_specification(sigma, reach, 
     parameters = {"sigma": sigma, "max_delta": reach, "iterations": iterations}
     options = {"axes": "rows", "exchange": "swap", "rounding": "round"}
     for shape in ((12, 9, 1), (21, 33, 3)):
-        image = painted(*shape)
+        image = synthetic_image(*shape)
         deltas, swaps = drawn(shape, reach, iterations)
         for more, given, want in (
             ({}, {"deltas": deltas}, slow(image, sigma, reach, deltas)),
@@ -67,12 +67,12 @@ def test_it_is_the_definition_with_the_words_of_the_specification(sigma, reach, 
 
 
 def test_a_reach_over_half_the_image_leaves_the_two_blurs_and_scaling_ends_at_127():
-    image = painted(8, 40)
+    image = synthetic_image(8, 40)
     for reach in (4, 100):
         got = corruptset.corrupt(image, "glass_blur", sigma=1.0, max_delta=reach, iterations=2)
         np.testing.assert_array_equal(got, blur(blur(image, 1.0), 1.0))
     # 100 px at a side of 32 would be 938 px here, and displacements are int8
-    large, deltas = painted(300, 310, 1), np.zeros((1, 300 - 254, 310 - 254, 2), np.int8)
+    large, deltas = synthetic_image(300, 310, 1), np.zeros((1, 300 - 254, 310 - 254, 2), np.int8)
     given = {"sigma": 0.01, "max_delta": 100, "iterations": 1, "deltas": deltas}
     out = corruptset.corrupt(large, "glass_blur", **given, calibration="cifar", scale="side")
     np.testing.assert_array_equal(out, blur(blur(large, 0.09375), 0.09375))
@@ -86,4 +86,4 @@ def test_given_draws_that_do_not_fit_are_refused():
         ({"swaps": np.ones((2, 7, 7), np.uint8)}, "unless exchange is 'swap'"),
     ):
         with pytest.raises(ParameterError, match=says):
-            corruptset.corrupt(painted(9, 9), "glass_blur", **row | given)
+            corruptset.corrupt(synthetic_image(9, 9), "glass_blur", **row | given)

@@ -8,7 +8,7 @@ from fractions import Fraction
 import cv2
 import numpy as np
 import pytest
-from measures import check_near
+from measures import check_close
 from specification import plain
 
 import corruptset
@@ -17,7 +17,7 @@ from corruptset.corruptions.gradual import describe_level
 from corruptset.corruptions.keys import sample_keys
 from corruptset.corruptions.registry import get_corruption
 from corruptset.errors import ParameterError
-from pictures import painted, photograph, through_jpeg
+from example_images import jpeg_round_trip, photograph, synthetic_image
 
 STAGE = np.uint64(0x9E3779B97F4A7C15)
 RAMP = np.arange(256, dtype=np.uint8).reshape(1, 16, 16, 1)
@@ -99,7 +99,7 @@ def rectangles(level, height, width, density, least, most):
 def test_rectangles_are_their_words(name, which, least, most, what):
     density = ladder(which)[name].parameters["density"]
     for shape, level in itertools.product(((30, 41, 1), (8, 9, 3)), (1, 4)):
-        image, boxes = painted(*shape), rectangles(level, *shape[:2], density, least, most)
+        image, boxes = synthetic_image(*shape), rectangles(level, *shape[:2], density, least, most)
         want = boxed(image, boxes, what)
         np.testing.assert_array_equal(step(name, image[None], level, which)[0], want)
         given = np.stack([boxes] * level)
@@ -111,16 +111,16 @@ def test_blurs_are_means_of_any_reach_and_see_nothing_beyond_their_rectangles(re
     rng = np.random.default_rng(5)
     sides = rng.integers(1, 13, (60, 2))  # of all sizes, overlapping
     boxes = np.concatenate([rng.integers(0, [41, 30] - sides + 1), sides], axis=1)
-    image = painted(30, 41)
+    image = synthetic_image(30, 41)
     got = step("local_blur", image[None], boxes=boxes[None], reach=reach)[0]
     np.testing.assert_array_equal(got, boxed(image, boxes, reach))
     for shape in ((8, 8, 1), (9, 40, 3), (41, 8, 1)):
-        got = step("global_blur", painted(*shape)[None], reach=reach)[0]
-        np.testing.assert_array_equal(got, mean_filter(painted(*shape), reach))
+        got = step("global_blur", synthetic_image(*shape)[None], reach=reach)[0]
+        np.testing.assert_array_equal(got, mean_filter(synthetic_image(*shape), reach))
 
 
 def test_global_blur_blurs_what_was_blurred_and_rounds_every_sum_that_25_values_can_have():
-    want = image = painted(30, 41)
+    want = image = synthetic_image(30, 41)
     for _ in range(3):
         want = mean_filter(want, 2)
     np.testing.assert_array_equal(corruptset.corrupt(image, "global_blur", level=3), want)
@@ -152,7 +152,7 @@ def swapped(image, pairs, exchange):
 
 @pytest.mark.parametrize("channels", [1, 3])
 def test_single_pixels_are_their_words(channels):
-    image = painted(40, 60, channels)
+    image = synthetic_image(40, 60, channels)
     for level in (1, 7):
         want = image.copy().reshape(-1, channels)
         for place, colour in zip(below(words(48, level), 2400), words(48, level, 1), strict=True):
@@ -167,7 +167,7 @@ def test_single_pixels_are_their_words(channels):
 
 @pytest.mark.parametrize("which", LADDERS)
 def test_swaps_are_their_words_one_pair_after_the_other(which):
-    image, size, exchange = painted(24, 31), 24 * 31, which == "text"
+    image, size, exchange = synthetic_image(24, 31), 24 * 31, which == "text"
     for level, share in ((1, None), (3, None), (2, 9.0)):
         given = {} if share is None else {"share": share}
         usual, near_share = (0.025, 0.025) if exchange else (0.05, 0.5)
@@ -202,8 +202,8 @@ def test_fade_grey_floors_what_hsv_says_as_opencv_does():
         hsv = cv2.cvtColor(want, cv2.COLOR_RGB2HSV)
         hsv[..., 1] = (hsv[..., 1] * 0.9).astype(np.uint8)
         want = cv2.cvtColor(hsv, cv2.COLOR_HSV2RGB)
-        check_near(corruptset.corrupt(photograph("coffee"), "fade_grey", level=level), want, 0.995, within=2)
-    grey, red = painted(30, 40, 1), np.full((8, 8, 3), (200, 0, 0), np.uint8)
+        check_close(corruptset.corrupt(photograph("coffee"), "fade_grey", level=level), want, 0.995, within=2)
+    grey, red = synthetic_image(30, 40, 1), np.full((8, 8, 3), (200, 0, 0), np.uint8)
     np.testing.assert_array_equal(corruptset.corrupt(grey, "fade_grey", level=30), grey)
     assert corruptset.corrupt(red, "fade_grey", level=99)[0, 0].tolist() == [200, 192, 192], "10 of 255 stay saturated"
 
@@ -219,13 +219,13 @@ def test_posterize_has_so_many_values_at_each_level_of_the_clean_image():
 
 
 def test_jpeg_is_pillows_at_that_quality_and_takes_bgr():
-    image, grey = painted(50, 70), painted(50, 70, 1)
+    image, grey = synthetic_image(50, 70), synthetic_image(50, 70, 1)
     for level in (1, 7, 31):
-        turned = through_jpeg(np.ascontiguousarray(image[:, :, ::-1]), 32 - level)[:, :, ::-1]
-        for which, want in (("evaluated", turned), ("text", through_jpeg(image, 32 - level))):
+        turned = jpeg_round_trip(np.ascontiguousarray(image[:, :, ::-1]), 32 - level)[:, :, ::-1]
+        for which, want in (("evaluated", turned), ("text", jpeg_round_trip(image, 32 - level))):
             np.testing.assert_array_equal(corruptset.corrupt(image, "jpeg", level=level, ladder=which), want)
             got = corruptset.corrupt(grey, "jpeg", level=level, ladder=which)
-            np.testing.assert_array_equal(got, through_jpeg(grey, 32 - level))
+            np.testing.assert_array_equal(got, jpeg_round_trip(grey, 32 - level))
 
 
 # --- given draws, and what is said of a level -----------------------------------------------------------------------
@@ -239,7 +239,7 @@ def test_jpeg_is_pillows_at_that_quality_and_takes_bgr():
     ],
 )
 def test_given_draws_are_used_level_by_level_and_checked(name, draw, value):
-    image, value = painted(32, 40), np.array(value)
+    image, value = synthetic_image(32, 40), np.array(value)
 
     def made(level, given, pictures=image, **options):
         return corruptset.corrupt(pictures, name, level=level, **{draw: given}, **options)
@@ -284,4 +284,4 @@ def test_what_was_done_is_told(which, name, level, says):
 def test_levels_end():
     for name, level in (("posterize", 31), ("jpeg", 32), ("black_lines", 100), ("fade_grey", -1)):
         with pytest.raises(ParameterError, match=f"level is {level}; expected a whole number from 1 to"):
-            corruptset.corrupt(painted(16, 16), name, level=level)
+            corruptset.corrupt(synthetic_image(16, 16), name, level=level)

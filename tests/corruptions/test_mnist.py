@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from measures import check_near
+from measures import check_close
 from scipy import ndimage
 from skimage import color
 
@@ -15,9 +15,9 @@ from corruptset.corruptions import call
 from corruptset.corruptions.calibrations import Calibration, fitting, for_shape, shipped
 from corruptset.corruptions.stages import resolve_stage
 from corruptset.errors import ParameterError
-from pictures import numeral, painted
+from example_images import digit_image, synthetic_image
 
-PICTURES = [numeral(0), numeral(1), painted(28, 28, 1)]
+PICTURES = [digit_image(0), digit_image(1), synthetic_image(28, 28, 1)]
 
 
 def corrupt(image, name, severity, **options):
@@ -42,17 +42,17 @@ def test_blur_contrast_brightness_and_saturate_are_the_published_arithmetic():
         gain, shift = saturate["gain"], saturate["shift"]
         x = image[..., 0] / 255.0
         want = stored(ndimage.gaussian_filter1d(x, blur["sigma"], axis=0, mode="nearest"))
-        check_near(corrupt(image, "gaussian_blur", severity), want)
+        check_close(corrupt(image, "gaussian_blur", severity), want)
         want = stored((x - x.mean()) * contrast["factor"] + x.mean())
-        check_near(corrupt(image, "contrast", severity), want)
+        check_close(corrupt(image, "contrast", severity), want)
         lit = through_colour(x, lambda hsv, by=brightness["shift"]: hsv + np.array([0, 0, by]))
         np.testing.assert_array_equal(corrupt(image, "brightness", severity), lit)
         want = through_colour(x, lambda hsv, gain=gain, shift=shift: hsv * gain + shift)
-        check_near(corrupt(image, "saturate", severity), want)
-        photo = painted(40, 30)
+        check_close(corrupt(image, "saturate", severity), want)
+        photo = synthetic_image(40, 30)
         want = stored(color.hsv2rgb(np.clip(color.rgb2hsv(photo / 255.0) * gain + shift, 0, 1)))
         row = {"gain": float(gain), "shift": float(shift), "scaled": "hsv", "rounding": "round"}
-        check_near(corruptset.corrupt(photo, "saturate", **row), want, 0.98)
+        check_close(corruptset.corrupt(photo, "saturate", **row), want, 0.98)
 
 
 def test_fog_lays_a_corner_of_a_map_of_256():
@@ -60,7 +60,7 @@ def test_fog_lays_a_corner_of_a_map_of_256():
 
 
 def test_options_of_a_row_reach_the_stage_and_its_record():
-    table, image = shipped("mnist"), numeral(2)
+    table, image = shipped("mnist"), digit_image(2)
     row = {"sigma": 0.7, "max_delta": 1, "iterations": 2, "axes": "rows", "exchange": "swap", "rounding": "round"}
     stage = resolve_stage("glass_blur", table, severity=1)
     assert (stage.severity, stage.as_json()["parameters"]) == (1, row)
@@ -75,7 +75,7 @@ def test_the_calibration_follows_from_size_and_channels_and_falls_back_to_cifar(
         want = corruptset.corrupt(image, "contrast", severity=2, calibration=name)
         np.testing.assert_array_equal(corruptset.corrupt(image, "contrast", severity=2), want)
     assert [for_shape(side, 99) for side in (48, 49, 96, 97)] == ["cifar", "tiny", "tiny", "imagenet"]
-    mnist, image = shipped("mnist"), numeral(0)
+    mnist, image = shipped("mnist"), digit_image(0)
     assert fitting("mnist").otherwise is shipped("cifar")
     short = Calibration("mnist", 28, {n: r for n, r in mnist.rows.items() if n != "gaussian_blur"}, shipped("cifar"))
     monkeypatch.setattr(call, "fitting", lambda name: short)

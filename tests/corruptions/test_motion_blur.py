@@ -15,11 +15,11 @@ from corruptset.corruptions.blur.motion import motion_filter
 from corruptset.corruptions.keys import sample_keys
 from corruptset.corruptions.random.philox import fill_words
 from corruptset.corruptions.registry import get_corruption
-from pictures import painted
+from example_images import synthetic_image
 
 
 def test_it_is_the_specification_at_any_length():
-    image = painted(9, 14)
+    image = synthetic_image(9, 14)
     for radius, sigma in ((0.4, 0.7), (10.0, 3.0), (70.0, 90.0)):
         want = plain.motion_blur(image.tolist(), 7, "a", radius=radius, sigma=sigma)
         row = {"radius": radius, "sigma": sigma}

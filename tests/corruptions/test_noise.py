@@ -17,7 +17,7 @@ from corruptset.corruptions.noise import tables
 from corruptset.corruptions.registry import get_corruption
 from corruptset.corruptions.stages import chain_keys, resolve_stage
 from corruptset.errors import ParameterError
-from pictures import painted
+from example_images import synthetic_image
 
 STAGE = np.uint64(0x9E3779B97F4A7C15)
 HALF = {"floor": 0.0, "round": 0.5}
@@ -113,7 +113,7 @@ def test_shipped_tables_are_pinned(name):
 )
 def test_a_level_becomes_what_its_own_word_chooses_from_the_table(name, given, rounding):
     """Two images, larger than a kernel takes at once: nothing is shared or repeated."""
-    images = np.stack([painted(31, 57, 3, which) for which in range(2)])
+    images = np.stack([synthetic_image(31, 57, 3, which) for which in range(2)])
     value, *mean = given.values()
     cumulative = getattr(tables, f"{name.removesuffix('_noise')}_cumulative")
     table = tables.noise_table(cumulative, value, HALF[rounding], *mean).astype(np.int64)
@@ -151,7 +151,7 @@ def test_without_spread_the_mean_still_shifts_and_another_mean_draws_anew():
 
 @pytest.mark.parametrize("density", [0.0, 1e-9, 0.1, 0.5, 1.0])
 def test_struck_elements_are_those_of_the_specification(density):
-    image = painted(31, 57)
+    image = synthetic_image(31, 57)
     want = plain.impulse_noise(image.tolist(), int(STAGE), "a", amount=density)
     for name, column in (("salt_pepper", "density"), ("impulse_noise", "amount")):
         np.testing.assert_array_equal(apply(name, image[None], ids=["a"], **{column: density})[0], want)
@@ -159,7 +159,7 @@ def test_struck_elements_are_those_of_the_specification(density):
 
 @pytest.mark.parametrize("amplitude", [1e-9, 0.01, 0.4, 3.0])
 def test_uniform_noise_is_its_words(amplitude):
-    image = painted(80, 64)
+    image = synthetic_image(80, 64)
     drawn = [np.reshape(plain.words(image.size, int(STAGE), sample), image.shape) / 2.0**31 - 1.0 for sample in "ab"]
     for rounding in HALF:
         made = apply("uniform_noise", np.stack([image] * 2), ids="ab", amplitude=amplitude, rounding=rounding)

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 from doc_pages import ROOT, blocks
-from surrogates import NORMAL, Linear, digits, labels_of, linear, seeded, write_model
+from surrogates import NORMAL, Linear, digits_model, labels_of, linear_model, seeded, write_model
 
 import corruptset
 from corruptset.corruptions.adversarial.pgd import Ball, iterates
@@ -17,16 +17,16 @@ from corruptset.corruptions.models.protocol import Model
 from corruptset.corruptions.stages import chain_keys, resolve_stage
 from corruptset.errors import ModelError, ParameterError
 from corruptset.generate.page.corruption_notes import corruption_notes
-from pictures import numbers, painted
+from example_images import number_keys, synthetic_image
 
 
 def batch(count=3, height=12, width=9):
-    return np.stack([painted(height, width, 3, which) for which in range(count)])
+    return np.stack([synthetic_image(height, width, 3, which) for which in range(count)])
 
 
 def given(images, **more):
     """Return the model and the labels of a batch."""
-    return {"labels": labels_of(images), "surrogate": linear(*images.shape[1:])} | more
+    return {"labels": labels_of(images), "surrogate": linear_model(*images.shape[1:])} | more
 
 
 def project(x, clean, eps, norm):
@@ -59,7 +59,7 @@ def test_pgd_is_its_definition(norm, eps, step, steps):
     for more in ({}, {"targeted": True}, {"start": start}):
         out = corruptset.corrupt(images, "pgd", **given(images), **options, **more)
         rows = zip(images, labels_of(images), strict=True)
-        wanted = np.stack([plain(image, label, linear(12, 9, 3), **options, **more) for image, label in rows])
+        wanted = np.stack([plain(image, label, linear_model(12, 9, 3), **options, **more) for image, label in rows])
         # float32 may fall on the other side of a half
         sure = np.abs(wanted - np.floor(wanted) - 0.5) > 1e-3
         assert sure.mean() > (0.99 if eps != 2.5 or norm == "l2" else 0)
@@ -95,7 +95,7 @@ def test_no_stored_value_is_further_than_eps_and_what_has_no_gradient_stays(norm
 @pytest.mark.parametrize("norm", ["linf", "l2"])
 def test_a_random_start_is_drawn_from_the_images_own_key(norm):
     """Uniform in the cube; for L2 in a uniform direction, as far as is uniform in 0 .. eps."""
-    images, ids = np.stack([painted(40, 40)] * 3), numbers(3)
+    images, ids = np.stack([synthetic_image(40, 40)] * 3), number_keys(3)
     row = {"eps": 64.0, "step": 0.0, "steps": 1, "norm": norm}
     (stage,) = chain_keys([resolve_stage("pgd", shipped("cifar"), parameters=row | {"random_start": True})], 0)
     keys = Keys(stage, sample_keys(ids))
@@ -137,7 +137,7 @@ def test_any_object_with_logits_and_a_gradient_is_a_model():
 
 def test_the_model_on_the_page_follows_the_protocol():
     """docs/models.md: its logits and its gradient are those of the stand-in with the same weights."""
-    image, known = painted(12, 9), linear(12, 9, 3)
+    image, known = synthetic_image(12, 9), linear_model(12, 9, 3)
     (code,) = (text for kind, text in blocks(ROOT / "docs/models.md") if text.startswith("import numpy"))
     names = {"corruptset": corruptset, "image": image}
     exec(code, names)
@@ -158,13 +158,13 @@ def test_pgd_says_that_it_can_draw_its_start():
     plain, drawn = (resolve_stage("pgd", table, severity=3, parameters=p) for p in ({}, {"random_start": True}))
     assert plain.as_json() == resolve_stage("pgd", table, severity=3).as_json()
     assert drawn.parameters == {**plain.parameters, "random_start": True}
-    keyed = [corruptset.corrupt(images, "pgd-3", key=numbers(3), seed=seed, **given(images)) for seed in (0, 1)]
+    keyed = [corruptset.corrupt(images, "pgd-3", key=number_keys(3), seed=seed, **given(images)) for seed in (0, 1)]
     assert len({one.tobytes() for one in (*keyed, corruptset.corrupt(images, "pgd-3", **given(images)))}) == 1
 
 
 def test_model_gradient_moves_every_value_a_grey_level_at_a_time():
     """It is x - step * sign(gradient of log p), by the probability itself; thirty levels are thirty passes."""
-    images, model = batch(), linear(12, 9, 3)
+    images, model = batch(), linear_model(12, 9, 3)
     images[0, :4], images[1, :4] = 0, 255  # at the ends values are clipped
     for step in (1, 3):
         now = images
@@ -186,7 +186,7 @@ def test_model_gradient_moves_every_value_a_grey_level_at_a_time():
 
 
 def test_chains_hand_the_model_on_and_draw_as_they_do_alone():
-    image, needed = painted(20, 20), {"label": 3, "surrogate": linear(20, 20, 3)}
+    image, needed = synthetic_image(20, 20), {"label": 3, "surrogate": linear_model(20, 20, 3)}
     foggy = corruptset.corrupt(image, "fog-3", key="k")
     attacked = corruptset.corrupt(image, "pgd-2", **needed)
     for chain, want in (
@@ -197,7 +197,7 @@ def test_chains_hand_the_model_on_and_draw_as_they_do_alone():
 
 
 def test_what_is_missing_or_too_much_is_said():
-    model = {"surrogate": linear(20, 20, 3)}
+    model = {"surrogate": linear_model(20, 20, 3)}
     for name, options, says in (
         ("pgd-3", {}, "pgd follows the gradient of a model, and surrogate and labels are missing. corrupt() takes"),
         ("fog-1+model_gradient-02", model, "labels is missing"),
@@ -207,7 +207,7 @@ def test_what_is_missing_or_too_much_is_said():
         ("pgd-3", {"labels": [1, 2]}, "labels is [1, 2]; expected one of them: label, a whole number"),
     ):
         with pytest.raises(ParameterError, match=re.escape(says)):
-            corruptset.corrupt(painted(20, 20), name, **options)
+            corruptset.corrupt(synthetic_image(20, 20), name, **options)
     with pytest.raises(ModelError, match="The model is a object; expected a model file"):
         corruptset.corrupt(batch(), "pgd", severity=1, **given(batch(), surrogate=object()))
     with pytest.raises(ParameterError, match=r"labels is \[1, 2\].*or labels, 3 whole numbers, one for each image"):
@@ -219,7 +219,7 @@ def test_what_is_missing_or_too_much_is_said():
 
 @pytest.mark.ci
 def test_the_accuracy_of_a_trained_network_falls():
-    trained = digits()
+    trained = digits_model()
     images, labels = trained.images[:150], trained.labels[:150]
     model = corruptset.load_surrogate(trained.model, batch=50)
     accuracies = [(model.logits(images).argmax(axis=1) == labels).mean()]

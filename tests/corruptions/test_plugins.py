@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from plugin_files import HEAD, TABLE, function, template, without_plugins, write_blinds, write_installed
-from surrogates import linear
+from plugin_files import HEAD, TABLE, documented_module, function_source, without_plugins, write_blinds, write_installed
+from surrogates import linear_model
 
 import corruptset
 from corruptset.corruptions.calibrations import calibrations_of, get_calibration
@@ -39,7 +39,7 @@ def package(folder: Path, name: str = "slats", *, installed: bool = True) -> Non
     """Write a package with a corruption in a module of its own, as installed."""
     (folder / name).mkdir()
     (folder / name / "__init__.py").write_text("from .inner import blinds\n__version__ = 'its own'\n")
-    (folder / name / "inner.py").write_text(template())
+    (folder / name / "inner.py").write_text(documented_module())
     if installed:
         write_installed(folder, name, f"[corruptset.corruptions]\nvenetian = {name}\n")
 
@@ -111,25 +111,31 @@ def test_an_installed_file_with_mistakes_is_a_warning_and_ends_nothing_else(tmp_
 
 MISTAKES = {
     "no_such_module": (None, "no module of this name can be imported"),
-    "half": (f"{template()}\nraise ValueError('too late')\n", "too late"),
+    "half": (f"{documented_module()}\nraise ValueError('too late')\n", "too late"),
     "raising.py": ("import numpy\n\n1 / 0\n", r"raising\.py, line 3\): ZeroDivisionError: division by zero"),
     "leaving.py": ("raise SystemExit(3)\n", r"leaving\.py, line 1\): SystemExit: 3"),
     "unwritten.py": ("def f(:\n", r"unwritten\.py, line 1\): SyntaxError"),
     "empty.py": ("x = 1\n", "registers no corruption"),
     "clashing.py": (
-        HEAD + function("fog", "return images"),
+        HEAD + function_source("fog", "return images"),
         r"line 3\): clashing registers 'fog', and corruptset's own weather\.fog",
     ),
-    "capital.py": (HEAD + function("Fog", "return images"), "expected a name of lower-case letters"),
-    "clean.py": (HEAD + function("clean", "return images"), "and not 'clean'"),
+    "capital.py": (HEAD + function_source("Fog", "return images"), "expected a name of lower-case letters"),
+    "clean.py": (HEAD + function_source("clean", "return images"), "and not 'clean'"),
     "plistlib.py": (HEAD, "is the name of another module"),
     "two-words.py": (HEAD, "expected a file whose name is a word"),
     "absent.py": (None, "there is no such file"),
-    "revision.py": (HEAD + function("one", "return images").replace("revision=1", "revision='two'"), "a whole number"),
-    "role.py": (HEAD + function("one", "return images", ", role='tset'"), "role='tset'; expected test, valid"),
-    "pairs.py": (HEAD + function("one", "return images").replace("()", "[('a', float)]"), "expected a tuple of Param"),
-    "drawn.py": (HEAD + function("one", "return images", ", draws=Parameter('a')"), "expected a tuple of Draw"),
-    "twice.py": (HEAD + 2 * function("one", "return images"), "the plugin twice has a corruption of that name"),
+    "revision.py": (
+        HEAD + function_source("one", "return images").replace("revision=1", "revision='two'"),
+        "a whole number",
+    ),
+    "role.py": (HEAD + function_source("one", "return images", ", role='tset'"), "role='tset'; expected test, valid"),
+    "pairs.py": (
+        HEAD + function_source("one", "return images").replace("()", "[('a', float)]"),
+        "expected a tuple of Param",
+    ),
+    "drawn.py": (HEAD + function_source("one", "return images", ", draws=Parameter('a')"), "expected a tuple of Draw"),
+    "twice.py": (HEAD + 2 * function_source("one", "return images"), "the plugin twice has a corruption of that name"),
 }
 
 
@@ -156,7 +162,7 @@ def test_a_packages_folder_is_named_by_the_package(tmp_path, monkeypatch):
 
 def test_two_cannot_share_a_name(tmp_path):
     write_blinds(tmp_path)
-    (tmp_path / "other.py").write_text(template())
+    (tmp_path / "other.py").write_text(documented_module())
     load_plugin("mine")
     with pytest.raises(PluginError, match="other registers 'blinds', and the plugin mine has a corruption of that"):
         load_plugin("other")
@@ -169,7 +175,7 @@ def test_the_hash_is_of_all_python_files_and_a_changed_one_is_not_used_beside_ol
     for file, text in (
         ("readme.txt", "old"),
         ("readme.txt", "new"),
-        ("inner.py", template() + "#"),
+        ("inner.py", documented_module() + "#"),
         ("more.py", ""),
         ("__init__.py", "from .inner import blinds\n"),
     ):
@@ -186,7 +192,7 @@ def test_the_hash_is_of_all_python_files_and_a_changed_one_is_not_used_beside_ol
     known = "import pickle, sys; print(pickle.load(sys.stdin.buffer))"
     done = subprocess.run([sys.executable, "-c", known], input=transform, capture_output=True, check=True)
     assert done.stdout.decode().strip() == "Corrupt('blinds', severity=3)"
-    path.write_text(template() + "\n# new\n")
+    path.write_text(documented_module() + "\n# new\n")
     with pytest.raises(PluginError, match="mine has changed since it was loaded"):
         load_plugin(path)
     with without_plugins(), pytest.raises(PluginError, match="mine has changed while it was used"):
@@ -267,11 +273,11 @@ def test_a_batch_is_cut_and_put_together_and_levels_are_steps(tmp_path, capsys):
     steps = ", gradual=Gradual(lambda level, shape, parameters: f'{level} steps', most=9)"
     load(
         tmp_path,
-        function("turned", "print('told')\n    lengths.append(len(images))\n    return 255 - images", FIXED),
-        function("same", "return images", FIXED),
-        function("doubled", "return np.repeat(images, 2, 1)", f"{FIXED}, keeps_shape=False"),
-        function("darker", "return images // 2", FIXED + steps, "images, keys, *, level"),
-        function(
+        function_source("turned", "print('told')\n    lengths.append(len(images))\n    return 255 - images", FIXED),
+        function_source("same", "return images", FIXED),
+        function_source("doubled", "return np.repeat(images, 2, 1)", f"{FIXED}, keeps_shape=False"),
+        function_source("darker", "return images // 2", FIXED + steps, "images, keys, *, level"),
+        function_source(
             "labelled",
             "return images * 0 + labels.reshape(-1, 1, 1, 1).astype(np.uint8)",
             FIXED + model,
@@ -285,7 +291,7 @@ def test_a_batch_is_cut_and_put_together_and_levels_are_steps(tmp_path, capsys):
     assert (sum(lengths), max(lengths)) == (70, _CHUNK_BYTES // images[0].size)
     told = capsys.readouterr()
     assert (told.out, set(told.err.split())) == ("", {"told"}), "standard output is the command's own"
-    out = corruptset.corrupt(images, "labelled", labels=list(range(70)), surrogate=linear(8, 8, 3))
+    out = corruptset.corrupt(images, "labelled", labels=list(range(70)), surrogate=linear_model(8, 8, 3))
     assert out.max(axis=(1, 2, 3)).tolist() == list(range(70)), "each image has its own label"
     out = corruptset.corrupt(IMAGES, "same")
     assert not np.shares_memory(out, IMAGES)
@@ -320,7 +326,7 @@ FAULTS = {
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_is_one_sentence_with_the_place_of_the_image(name, tmp_path):
     body, sentence = FAULTS[name]
-    load(tmp_path, function(name, body, FIXED + ", keeps_shape=False" * (name == "tiny")))
+    load(tmp_path, function_source(name, body, FIXED + ", keeps_shape=False" * (name == "tiny")))
     images = np.concatenate([np.repeat(IMAGES[:1] | 1, 2999, 0), IMAGES[:1]]) if name == "raising" else IMAGES
     assert len(images) == 3 or len(images) > _CHUNK_BYTES // images[0].size, "more than go at once"
     with pytest.raises(PluginError, match=f"The plugin calling: {name} .*{sentence}") as raised:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from golden.digests import NAMED
-from surrogates import needed, needed_resources
+from surrogates import model_arguments, model_resources
 
 import corruptset
 from corruptset.corruptions.calibrations import LADDERS, Calibration, calibrations_of, ladder, shipped
@@ -18,7 +18,7 @@ from corruptset.corruptions.rows import Row
 from corruptset.corruptions.stages import apply_stage, chain_keys, check_images, resolve_stage
 from corruptset.errors import ParameterError
 from corruptset.pixels import pixel_digest
-from pictures import painted
+from example_images import synthetic_image
 
 PROPERTIES: list[Callable[[str], None]] = []
 SHAPES = [(8, 8, 3), (8, 8, 1), (9, 31, 3), (31, 9, 1), (31, 9, 3), (40, 24, 1)]
@@ -60,7 +60,7 @@ def strengths(name: str, calibration: str = "cifar") -> list[dict[str, Any]]:
 
 
 def corrupt(image, name, **options):
-    return corruptset.corrupt(image, name, **needed(name, image) | options)
+    return corruptset.corrupt(image, name, **model_arguments(name, image) | options)
 
 
 def stage_of(name, options):
@@ -86,7 +86,7 @@ def it_is_described(name):
 @holds
 def any_size_keeps_shape_and_dtype_and_leaves_its_input(name):
     for shape in SHAPES:
-        image = painted(*shape)
+        image = synthetic_image(*shape)
         before = image.copy()
         for calibration, which in (("imagenet", -1), ("cifar", 0)):
             options = strengths(name, calibration)[which]
@@ -102,7 +102,7 @@ def a_batch_is_its_images_one_by_one(name):
     """Without a key an image's own pixels are its key."""
     ids = ["a", "b", "a", "n01440764/x y"]
     for channels in (1, 3):
-        images = np.stack([painted(33, 47, channels, which) for which in range(4)])
+        images = np.stack([synthetic_image(33, 47, channels, which) for which in range(4)])
         for options in (strengths(name)[0], strengths(name)[-1]):
             for keys in (ids, [pixel_digest(image) for image in images]):
                 together = corrupt(images, name, key=keys, **options)
@@ -114,7 +114,7 @@ def a_batch_is_its_images_one_by_one(name):
 
 @holds
 def strided_readonly_and_grey_views_give_the_same(name):
-    image, grey, options = painted(40, 36), painted(40, 36, 1), strengths(name)[0]
+    image, grey, options = synthetic_image(40, 36), synthetic_image(40, 36, 1), strengths(name)[0]
     want, frozen = corrupt(image, name, **options), image.copy()
     frozen.setflags(write=False)
     wide = np.repeat(np.repeat(image, 2, 0), 2, 1)[::2, ::2]
@@ -125,7 +125,7 @@ def strided_readonly_and_grey_views_give_the_same(name):
 
 @holds
 def key_and_seed_matter_only_where_something_is_drawn(name):
-    images = np.stack([painted(48, 48)] * 16)  # so many, because a draw may be one of two signs
+    images = np.stack([synthetic_image(48, 48)] * 16)  # so many, because a draw may be one of two signs
     ids, drawn, options = (
         [str(number) for number in range(16)],
         not get_corruption(name).deterministic,
@@ -138,7 +138,7 @@ def key_and_seed_matter_only_where_something_is_drawn(name):
 
 @holds
 def a_severity_is_its_row(name):
-    image, options = painted(64, 50), strengths(name, "tiny")[-1]
+    image, options = synthetic_image(64, 50), strengths(name, "tiny")[-1]
     if "severity" in options:
         row = options["calibration"].row(name, options["severity"]).parameters
         given = corrupt(image, name, calibration=options["calibration"], **row)
@@ -147,7 +147,7 @@ def a_severity_is_its_row(name):
 
 @holds
 def every_severity_or_level_changes_the_picture_and_differs(name):
-    image = painted(64, 64)
+    image = synthetic_image(64, 64)
     gradual = get_corruption(name).gradual
     for calibration in (calibrations_of(name) or ["imagenet"]) if gradual is None else ["imagenet", "cifar"]:
         outs = [corrupt(image, name, **options) for options in strengths(name, calibration)]
@@ -165,7 +165,7 @@ def scale_side_is_the_table_at_its_own_size_and_grows_lengths(name):
         ((side, side + 16), False),
         ((2 * side, 2 * side + 12), any(p.length for p in declared.parameters)),
     ):
-        image = painted(*size)
+        image = synthetic_image(*size)
         assert np.array_equal(corrupt(image, name, **options), corrupt(image, name, scale="side", **options)) != differs
 
 
@@ -173,7 +173,7 @@ def scale_side_is_the_table_at_its_own_size_and_grows_lengths(name):
 def rounding_lies_at_most_a_level_above_the_floor(name):
     declared = get_corruption(name)
     if any(p.name == "rounding" for p in declared.parameters) and declared.family != "noise":
-        for image in (painted(28, 28, 1), painted(40, 36)):
+        for image in (synthetic_image(28, 28, 1), synthetic_image(40, 36)):
             rounded, floored = (
                 corrupt(image, name, rounding=r, **strengths(name)[2]).astype(int) for r in ("round", "floor")
             )
@@ -191,7 +191,7 @@ def coupled_severities_share_keys_and_independent_ones_do_not(name):
 
 @holds
 def what_does_not_fit_is_refused(name):
-    image, declared, options = painted(32, 40), get_corruption(name), strengths(name)[0]
+    image, declared, options = synthetic_image(32, 40), get_corruption(name), strengths(name)[0]
     wrong = [(p.name, bad) for p in declared.columns for bad in (float("nan"), float("inf"), "text", None, -1e9)]
     wrong += [(d.name, bad) for d in declared.draws for bad in (np.zeros((3, 5, 7, 2, 2)), "text", np.array(["x"]))]
     for parameter, bad in [*wrong, ("nonsense", 1)]:
@@ -205,8 +205,8 @@ def a_stage_is_applied_step_by_step(name):
 
     A step leaves its input, and draws of its own.
     """
-    images = check_images(np.stack([painted(32, 45, 3, which) for which in range(2)]))
-    declared, resources = get_corruption(name), needed_resources(name, images)
+    images = check_images(np.stack([synthetic_image(32, 45, 3, which) for which in range(2)]))
+    declared, resources = get_corruption(name), model_resources(name, images)
     before, ids = images.copy(), sample_keys(["x", "y"])
     for options in strengths(name)[:3]:
         now, steps = images, []

@@ -7,7 +7,7 @@ import pytest
 from measures import psnr
 
 import corruptset
-from pictures import numbers, photograph
+from example_images import number_keys, photograph
 
 PHOTOGRAPHS = ("astronaut", "coffee", "chelsea", "rocket", "hubble_deep_field", "retina")
 CALIBRATIONS = {224: "imagenet", 32: "cifar"}
@@ -37,7 +37,7 @@ def test_distortion_is_the_published_one(line):
     side, photographs, draws = map(int, numerals[:3])
     images = [photograph(which, side) for which in PHOTOGRAPHS[:photographs]]
     for severity, want, tolerance in zip(*(map(float, numerals[first::3]) for first in (3, 4, 5)), strict=True):
-        options = {"severity": severity, "calibration": CALIBRATIONS[side], "key": numbers(draws)}
+        options = {"severity": severity, "calibration": CALIBRATIONS[side], "key": number_keys(draws)}
         batches = [corruptset.corrupt(np.repeat(image[None], draws, axis=0), name, **options) for image in images]
         found = np.mean([psnr(image, batch) for image, batch in zip(images, batches, strict=True)])
         assert found == pytest.approx(want, abs=tolerance), severity

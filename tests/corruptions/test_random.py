@@ -7,7 +7,7 @@ from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
-from measures import LEAST, p_of_counts
+from measures import MIN_P, chi_squared_p
 from scipy import stats
 from specification import plain
 
@@ -107,7 +107,7 @@ def joint_p(a, b, bits):
     """Return the p-value of the joint distribution of two words' top bits."""
     shift = np.uint32(32 - bits)
     table = np.bincount(((a >> shift) << np.uint32(bits)) | (b >> shift), minlength=1 << (2 * bits))
-    return p_of_counts(table, np.full(table.size, 1 / table.size))
+    return chi_squared_p(table, np.full(table.size, 1 / table.size))
 
 
 @pytest.mark.parametrize(("count", "bits"), [(DEFAULT, 5), pytest.param(MANY, 8, marks=pytest.mark.long)])
@@ -120,14 +120,14 @@ def test_words_are_uniform_and_independent(count, bits):
         ones = np.array([np.count_nonzero(w & np.uint32(1 << bit)) for bit in range(32)])
         for share, fair in ((1.0, True), (1.01, False)):
             p = 2 * stats.norm.sf(np.abs(ones * share - count / 2) / np.sqrt(count / 4))
-            assert (p > LEAST).all() if fair else (p < LEAST).all()
+            assert (p > MIN_P).all() if fair else (p < MIN_P).all()
         pairs = [(w[:-lag], w[lag:]) for lag in (1, 2, 3, 4, 5, 8, 32, 96, 672)]
         pairs += [(w, words(count, *keys)) for keys in ((stage, b), (stage, a, 1), (other, a))]
         low = w << np.uint32(27)
-        assert min(joint_p(x, y, bits) for x, y in pairs) > LEAST
-        assert min(joint_p(w, low, 5), joint_p(low[:-1], low[1:], 5)) > LEAST
+        assert min(joint_p(x, y, bits) for x, y in pairs) > MIN_P
+        assert min(joint_p(w, low, 5), joint_p(low[:-1], low[1:], 5)) > MIN_P
     repeated = np.where(np.arange(w.size - 1) % 100 == 0, w[:-1], w[1:])
-    assert joint_p(w[:-1], repeated, bits) < LEAST
+    assert joint_p(w[:-1], repeated, bits) < MIN_P
 
 
 # --- sine, cosine and hypotenuse ------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from corruptset.corruptions.index import FAMILIES, MODULES
 from corruptset.corruptions.registry import corruption_names, family_of, get_corruption
 from corruptset.generate.recipes.recipe import load_recipe
 from corruptset.generate.recipes.recipe_files import recipe_names
-from pictures import painted
+from example_images import synthetic_image
 
 
 def test_the_index_names_the_module_of_every_declared_corruption():
@@ -47,9 +47,10 @@ def test_names_and_families_are_known_without_what_builds_images():
     assert found == f"{len(FAMILIES)} []\n"
 
 
-def test_one_corruption_imports_no_other_family():
+def test_one_corruption_imports_neither_another_family_nor_libraries_of_its_callers():
     code = (
-        "import sys, numpy, corruptset; corruptset.corrupt(numpy.zeros((32, 32, 3), numpy.uint8), 'contrast-3'); "
+        "import sys, numpy, corruptset; corruptset.Corrupt('contrast-3')(numpy.zeros((32, 32, 3), numpy.uint8)); "
+        "assert not {'torch', 'torchvision', 'albumentations', 'datasets'} & set(sys.modules); "
         "print(*(m.split('.', 2)[2] for m in sys.modules if m.startswith('corruptset.corruptions.')))"
     )
     modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
@@ -72,7 +73,7 @@ def test_roles_and_the_gallery_are_those_of_what_is_published():
 @pytest.mark.long
 @pytest.mark.parametrize("name", shipped("imagenet").rows)
 def test_24_megapixels(name):
-    large = np.tile(painted(500, 750), (8, 8, 1))
+    large = np.tile(synthetic_image(500, 750), (8, 8, 1))
     for scale in ("none", "side"):
         out = corruptset.corrupt(large, name, severity=3, scale=scale)
         assert (out.shape, out.dtype) == (large.shape, np.uint8)

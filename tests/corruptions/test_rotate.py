@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from measures import check_near
+from measures import check_close
 from skimage.transform import AffineTransform, warp
 
 import corruptset
@@ -18,7 +18,7 @@ from corruptset.corruptions.calibrations import SHIPPED, shipped
 from corruptset.corruptions.shape.warp import loose_size
 from corruptset.corruptions.stages import chain_keys, resolve_stage
 from corruptset.errors import ParameterError
-from pictures import numbers, painted, photograph
+from example_images import number_keys, photograph, synthetic_image
 
 PAPER = {"direction": "clockwise", "interpolation": "nearest", "canvas": "loose"}
 
@@ -91,7 +91,7 @@ OPTIONS = [{}, {"fill": 201}, {"resize": "bilinear", "fill": 7}, {"resize": "nea
 
 def test_it_is_the_slow_version_in_every_way_of_reading_and_back():
     for shape, angle, options in itertools.product(SHAPES, (-60.0, 0.0, 30.0, 90.0), OPTIONS):
-        image = painted(*shape)
+        image = synthetic_image(*shape)
         got = rotate(image, angle, **PAPER | options)
         np.testing.assert_array_equal(got, slowly(image, -angle, **options), f"{shape} {angle} {options}")
         if not options:  # clockwise by an angle is counter-clockwise by its negative
@@ -99,26 +99,26 @@ def test_it_is_the_slow_version_in_every_way_of_reading_and_back():
             np.testing.assert_array_equal(got, other)
         if "resize" not in options:  # halves may fall to either side
             got = rotate(image, angle, **PAPER | options | {"interpolation": "bilinear"})
-            check_near(got, slowly(image, -angle, **options, reading=blended), 0.97)
+            check_close(got, slowly(image, -angle, **options, reading=blended), 0.97)
     for angle in (1.0, 44.9, 45.0, 137.3, -271.5, 360.0, 89.99999, 1e-7):
-        image = painted(9, 40, 1)
+        image = synthetic_image(9, 40, 1)
         np.testing.assert_array_equal(rotate(image, angle, **PAPER, fill=3), slowly(image, -angle, fill=3))
     image = photograph("astronaut", 96)
     np.testing.assert_array_equal(rotate(image, 30.0, **PAPER), slowly(image, -30.0))
-    image = painted(32, 32)
+    image = synthetic_image(32, 32)
     for options in (PAPER, PAPER | {"canvas": "crop"}, PAPER | {"interpolation": "bilinear"}):
         np.testing.assert_array_equal(rotate(image, 90.0, **options), np.rot90(image, -1), "whole pixels, clockwise")
 
 
 def test_the_defaults_are_mnist_c_s_at_every_size():
     """The same angles in every table; the sign is drawn; bilinear, cropped, black outside."""
-    image = painted(45, 37)
+    image = synthetic_image(45, 37)
     for calibration, severity in itertools.product(SHIPPED, range(1, 6)):
         angle = shipped(calibration).row("rotate", severity).parameters["angle_deg"]
         assert angle == pytest.approx(math.degrees(0.2 * severity), rel=1e-12)
         for sign in (-1, 1):
             got = corruptset.corrupt(image, "rotate", severity=severity, calibration=calibration, sign=sign)
-            check_near(got, slowly(image, sign * angle, "crop", reading=blended), 0.97)
+            check_close(got, slowly(image, sign * angle, "crop", reading=blended), 0.97)
 
 
 def test_a_direction_draws_nothing_and_is_part_of_the_key():
@@ -126,9 +126,9 @@ def test_a_direction_draws_nothing_and_is_part_of_the_key():
 
     How pixels are read does not matter.
     """
-    images = np.repeat(painted(32, 32)[None], 40, axis=0)
+    images = np.repeat(synthetic_image(32, 32)[None], 40, axis=0)
     for direction, kinds in (("clockwise", 1), ("random", 2)):
-        outs = rotate(images, 30.0, **PAPER | {"direction": direction}, key=numbers(40))
+        outs = rotate(images, 30.0, **PAPER | {"direction": direction}, key=number_keys(40))
         assert len({out.tobytes() for out in outs}) == kinds
     with pytest.raises(ParameterError, match="'sign' does not fit: no sign is drawn unless direction is 'random'"):
         rotate(images[0], 30.0, direction="clockwise", sign=1)

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 import pytest
-from measures import check_near
+from measures import check_close
 from skimage.feature import canny
 from skimage.transform import AffineTransform, warp
 
@@ -17,9 +17,9 @@ from corruptset.corruptions.calibrations import shipped
 from corruptset.corruptions.keys import Keys, sample_keys
 from corruptset.corruptions.registry import get_corruption
 from corruptset.errors import ParameterError
-from pictures import numbers, numeral, painted, photograph
+from example_images import digit_image, number_keys, photograph, synthetic_image
 
-PICTURES = [numeral(0), painted(28, 28, 3), painted(21, 40, 1)]
+PICTURES = [digit_image(0), synthetic_image(28, 28, 3), synthetic_image(21, 40, 1)]
 
 
 def corrupt(image, name, severity=1, **options):
@@ -39,8 +39,8 @@ def test_shear_rotate_scale_and_translate_are_the_published_maps():
     for image, severity, sign in itertools.product(PICTURES, (1, 2, 5), (-1, 1)):
         sine, cosine = math.sin(sign * 0.2 * severity), math.cos(0.2 * severity)
         for name, matrix in (("shear", [[1, -sine], [0, cosine]]), ("rotate", [[cosine, -sine], [sine, cosine]])):
-            check_near(corrupt(image, name, severity, sign=sign), mapped(image, np.array(matrix)))
-        check_near(corrupt(image, "scale", severity), mapped(image, np.eye(2) * 10 / (10 - severity)), 0.97)
+            check_close(corrupt(image, name, severity, sign=sign), mapped(image, np.array(matrix)))
+        check_close(corrupt(image, "scale", severity), mapped(image, np.eye(2) * 10 / (10 - severity)), 0.97)
         for signs in ([sign, -1], [sign, 1]):
             got = corrupt(image, "translate", severity, signs=signs)
             np.testing.assert_array_equal(got, mapped(image, np.eye(2), np.array(signs) * severity))
@@ -48,7 +48,7 @@ def test_shear_rotate_scale_and_translate_are_the_published_maps():
 
 def test_draws_are_whole_numbers_of_the_keys_and_can_be_given():
     """Rows are 0 .. H - 2; columns 0 .. 4 and 22 .. 26 of 28; the zigzag's second row is -5 .. 4 from the first."""
-    keys, images = Keys(np.uint64(9), sample_keys(numbers(20))), np.repeat(numeral(1)[None], 20, axis=0)
+    keys, images = Keys(np.uint64(9), sample_keys(number_keys(20))), np.repeat(digit_image(1)[None], 20, axis=0)
     sign, rows = {"sign": 2 * keys.whole_numbers(2)[:, 0] - 1}, keys.whole_numbers(27, 27)
     columns = keys.whole_numbers(5, 5, stream=1) + np.array([0, 22])
     for name, values in {
@@ -96,12 +96,12 @@ def test_strokes_are_the_published_ones():
         width = image.shape[1]
         for rows in ([0, 19], [26, 3], [14, 14]):
             ends = zip([4, 22], rows, strict=True)
-            check_near(corrupt(image, "line", rows=rows, columns=[4, 22]), inked(image, list(ends)))
+            check_close(corrupt(image, "line", rows=rows, columns=[4, 22]), inked(image, list(ends)))
             ends = zip([0, width - 1], rows, strict=True)
-            check_near(corrupt(image, "dotted_line", rows=rows), inked(image, list(ends), dot=2))
+            check_close(corrupt(image, "dotted_line", rows=rows), inked(image, list(ends), dot=2))
         for rows in ([0, -5], [10, 14], [26, 26], [13, 10]):
             corners = turns(rows, 2 * width // 28, 25 * width // 28)
-            check_near(corrupt(image, "zigzag", rows=rows), inked(image, corners))
+            check_close(corrupt(image, "zigzag", rows=rows), inked(image, corners))
     for scale, thick in (("side", 11), ("none", 3)):
         stroke = corrupt(np.zeros((112, 112), np.uint8), "line", scale=scale, rows=[50, 50], columns=[0, 110])
         assert np.count_nonzero(stroke[:, 60]) == thick, "under scale='side' a stroke keeps its look"
@@ -115,7 +115,7 @@ def test_canny_edges_are_scikit_images():
     y, x = np.mgrid[:28, :28] - 13.5
     slopes = (x, y, x + y, 2 * x - y, 0.3 * x + 0.7 * y, np.round(np.hypot(x, y)))
     ramps = [np.clip(100 + step * slope, 0, 255).astype(np.uint8) for step in (2.0, 9.3, 60.0) for slope in slopes]
-    pictures = [photograph("coffee", 96)[:, :, 0], numeral(0)[:, :, 0]]
+    pictures = [photograph("coffee", 96)[:, :, 0], digit_image(0)[:, :, 0]]
     cases = list(itertools.product(ramps, [(1.0, 0.01, 0.02), (1.0, 0.1, 0.2), (1.0, 0.3, 0.5)]))
     edges = 0
     for image, (sigma, low, high) in cases + list(itertools.product(pictures, [(1.0, 0.1, 0.2), (2.0, 0.05, 0.4)])):
@@ -125,14 +125,14 @@ def test_canny_edges_are_scikit_images():
         edges += np.count_nonzero(want)
     assert edges > 2000
     with pytest.raises(ParameterError, match=r"low is 0\.3 and high is 0\.2"):
-        corrupt(numeral(), "canny_edges", low=0.3)
+        corrupt(digit_image(), "canny_edges", low=0.3)
     halves = np.zeros((20, 20, 3), np.uint8)
     halves[:, :10], halves[:, 10:] = (255, 0, 0), (0, 130, 0)
     assert not corrupt(halves, "canny_edges").any(), "76 beside 76 of luma is no edge"
 
 
 def test_stripe_quantize_and_inverse():
-    image = painted(28, 28, 3)
+    image = synthetic_image(28, 28, 3)
     striped = 255 - image
     np.testing.assert_array_equal(corrupt(image, "inverse"), striped)
     np.testing.assert_array_equal(corruptset.corrupt(image, "stripe", share=0.5), striped)
@@ -167,5 +167,5 @@ FISHEYE = {
 @pytest.mark.parametrize("coefficients", FISHEYE)
 def test_fisheye_equals_recorded_imagemagick_outputs(coefficients):
     row = dict(zip(("cubic", "quadratic", "linear"), coefficients, strict=True))
-    for image, digest in zip((painted(61, 83), painted(45, 37, 1)), FISHEYE[coefficients], strict=True):
+    for image, digest in zip((synthetic_image(61, 83), synthetic_image(45, 37, 1)), FISHEYE[coefficients], strict=True):
         assert hashlib.sha256(corruptset.corrupt(image, "fisheye", **row).tobytes()).hexdigest() == digest

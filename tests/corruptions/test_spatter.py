@@ -5,12 +5,12 @@ from __future__ import annotations
 import cv2
 import numpy as np
 import pytest
-from measures import check_near
+from measures import check_close
 from scipy import ndimage
 
 import corruptset
 from corruptset.corruptions.calibrations import shipped
-from pictures import painted, photograph
+from example_images import photograph, synthetic_image
 
 WATER = {"mean": 0.65, "std": 0.3, "sigma": 2.0, "threshold": 0.68, "intensity": 0.5, "mud": 0}
 MUD = {"mean": 0.65, "std": 0.3, "sigma": 1.0, "threshold": 0.65, "intensity": 1.5, "mud": 1}
@@ -61,7 +61,7 @@ def test_equals_the_definition(columns):
         normals[5:25, 5:25] += columns["sigma"] > 3  # a drop for certain
         got = corruptset.corrupt(image, "spatter", normals=normals, **columns)
         assert np.mean(got != image) > 0.01
-        check_near(got, np.floor(slow(image, normals, **columns)), what=shape)
+        check_close(got, np.floor(slow(image, normals, **columns)), what=shape)
 
 
 def test_a_large_drop_stops_deepening_twenty_pixels_from_its_edge():
@@ -69,12 +69,12 @@ def test_a_large_drop_stops_deepening_twenty_pixels_from_its_edge():
 
     Drops of drawn layers are smaller than that, and do not tell.
     """
-    image = painted(120, 130) // 2
+    image = synthetic_image(120, 130) // 2
     y, x = np.ogrid[:120, :130]
     away = np.hypot(y - 60, x - 65)
     normals = np.where(away < 50, 0.9, -2.0)
     got = corruptset.corrupt(image, "spatter", normals=normals, **WATER)
-    check_near(got, np.floor(slow(image, normals, **WATER)))
+    check_close(got, np.floor(slow(image, normals, **WATER)))
     assert np.ptp(got[away < 20].astype(int) - image[away < 20], axis=0).max() <= 1
 
 
@@ -83,7 +83,7 @@ def test_without_a_drop_the_image_stays_and_grey_gets_the_luma():
 
     MNIST-C's mud has a level of its own, and it rounds.
     """
-    grey, normals = painted(48, 40, 1), np.random.default_rng(3).standard_normal((48, 40))
+    grey, normals = synthetic_image(48, 40, 1), np.random.default_rng(3).standard_normal((48, 40))
     for columns in (WATER, MUD):
         np.testing.assert_array_equal(corruptset.corrupt(grey, "spatter", **columns | {"threshold": 9.0}), grey)
         out = corruptset.corrupt(grey, "spatter", normals=normals, **columns).astype(float)
@@ -94,12 +94,12 @@ def test_without_a_drop_the_image_stays_and_grey_gets_the_luma():
         row = shipped("mnist").row("spatter", severity).parameters
         columns = {name: value for name, value in row.items() if name in MUD}
         got = corruptset.corrupt(grey, "spatter", severity=severity, calibration="mnist", normals=normals)
-        check_near(got, np.floor(slow(grey, normals, **columns, brown=(63,)) + 0.5))
+        check_close(got, np.floor(slow(grey, normals, **columns, brown=(63,)) + 0.5))
 
 
 def test_scale_by_side_scales_every_distance_of_the_liquid():
     """As much of the picture is hit as before."""
-    image, normals = painted(448, 450), np.random.default_rng(3).standard_normal((448, 450))
+    image, normals = synthetic_image(448, 450), np.random.default_rng(3).standard_normal((448, 450))
     for severity, row in ((2, WATER | {"sigma": 3.0, "intensity": 0.6}), (4, MUD)):
         options = {"severity": severity, "calibration": "imagenet", "normals": normals}
         got = corruptset.corrupt(image, "spatter", scale="side", **options)

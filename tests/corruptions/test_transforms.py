@@ -11,9 +11,9 @@ import pytest
 import corruptset
 from corruptset import Corrupt
 from corruptset.errors import CorruptsetError
-from pictures import painted
+from example_images import synthetic_image
 
-PHOTO = painted(40, 56)
+PHOTO = synthetic_image(40, 56)
 BATCH = np.stack([PHOTO, PHOTO[::-1]])
 
 
@@ -32,7 +32,7 @@ def test_it_is_corrupt_with_the_rest_resolved(name: Any, options: dict[str, Any]
     again = pickle.loads(pickle.dumps(transform))
     written = eval(repr(transform), {"Corrupt": Corrupt})
     assert repr(again) == repr(written) == repr(transform)
-    for image in (PHOTO, painted(28, 28, 1), painted(100, 120), BATCH):
+    for image in (PHOTO, synthetic_image(28, 28, 1), synthetic_image(100, 120), BATCH):
         before, want = image.copy(), corruptset.corrupt(image, name, **options)
         for made in (transform, again, written):
             np.testing.assert_array_equal(made(image), want)
@@ -57,7 +57,7 @@ def test_reprs_are_short_an_index_is_a_key_and_what_comes_with_an_image_stays() 
 def test_what_its_maker_changes_later_is_not_its_own() -> None:
     stages, normals = ["contrast-3"], np.zeros((40, 56))
     made = Corrupt(stages), Corrupt("spatter", severity=4, normals=normals)
-    want, digits = [transform(PHOTO) for transform in made], painted(28, 28, 1)
+    want, digits = [transform(PHOTO) for transform in made], synthetic_image(28, 28, 1)
     stages.append("invert")
     normals[::2] = 3.0
     for transforms in (made, pickle.loads(pickle.dumps(made))):
@@ -71,7 +71,7 @@ def test_what_its_maker_changes_later_is_not_its_own() -> None:
     [
         (lambda: Corrupt("fogg", severity=3), "Did you mean 'fog'"),
         (lambda: Corrupt("fog-1+pgd-2"), r"pgd-2' follows the gradient of a model.*surrogate=\.\.\., label="),
-        (lambda: Corrupt("canny_edges", severity=1)(painted(300, 300)), "no rows in calibration"),
+        (lambda: Corrupt("canny_edges", severity=1)(synthetic_image(300, 300)), "no rows in calibration"),
         *((lambda k=k: Corrupt("fog", severity=3)(PHOTO, key=k), "key is .*; expected a str") for k in (1.5, b"3")),
         (lambda: Corrupt("fog", severity=3)(PHOTO, key="\udce9.jpg"), "key is .*, which UTF-8 cannot write"),
         (lambda: Corrupt("fog", severity=3)(BATCH, key="a"), "1 key for 2 images"),

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from measures import check_near
+from measures import check_close
 from scipy import ndimage
 from specification import plain
 
@@ -15,7 +15,7 @@ from corruptset.corruptions.blur.motion import motion_filter
 from corruptset.corruptions.calibrations import shipped
 from corruptset.corruptions.keys import Keys, sample_keys
 from corruptset.corruptions.stages import chain_keys, resolve_stage
-from pictures import numbers, painted, photograph
+from example_images import number_keys, photograph, synthetic_image
 
 
 def key_of(name, parameters, seed=0):
@@ -55,7 +55,7 @@ def plasma_of(side, decay, stage, sample):
     [(32, 32, 32, {}), (20, 37, 64, {}), (8, 8, 8, {}), (28, 28, 64, {"map_side": 64})],
 )
 def test_what_fog_draws_is_diamond_square_with_the_words_of_the_specification(height, width, side, more):
-    image = painted(height, width)
+    image = synthetic_image(height, width)
     for decay in (1.4, 3.0):
         columns = {"weight": 1.5, "wibble_decay": decay} | more
         plasma = plasma_of(side, decay, key_of("fog", columns, 4), "x")
@@ -68,17 +68,23 @@ def test_a_given_map_is_laid_as_published(rounding):
     plasma = np.random.default_rng(1).random((128, 128))
     plasma[:2, :2] = [[0, 1], [1, 0]]
     coffee = photograph("coffee", 96)
-    for picture in (coffee, coffee // 2, painted(9, 31, 1), painted(31, 9), np.zeros((8, 8, 3), np.uint8)):
+    for picture in (
+        coffee,
+        coffee // 2,
+        synthetic_image(9, 31, 1),
+        synthetic_image(31, 9),
+        np.zeros((8, 8, 3), np.uint8),
+    ):
         most, sheet = picture.max() / 255.0, plasma[: picture.shape[0], : picture.shape[1], None]
         for weight in (0.2, 1.5, 3.0):
             value = (picture / 255.0 + weight * sheet) * most / (most + weight) * 255.0
             row = {"weight": weight, "wibble_decay": 2.0, "rounding": rounding}
             got = corruptset.corrupt(picture, "fog", plasma=plasma, **row)
-            check_near(got, np.floor(value + 0.5 * (rounding == "round")), 0.996)
+            check_close(got, np.floor(value + 0.5 * (rounding == "round")), 0.996)
             assert got.max() <= picture.max()
     for bad in (np.zeros((36, 36)), np.zeros((64, 40)), np.full((64, 64), 1.5), np.full((64, 64), np.nan)):
         with pytest.raises(corruptset.errors.ParameterError, match="plasma"):
-            corruptset.corrupt(painted(20, 37), "fog", weight=1.0, wibble_decay=2.0, plasma=bad)
+            corruptset.corrupt(synthetic_image(20, 37), "fog", weight=1.0, wibble_decay=2.0, plasma=bad)
 
 
 # --- snow -----------------------------------------------------------------------------------------------------------
@@ -118,7 +124,7 @@ def test_snow_is_its_definition(row):
         normals = np.random.default_rng(3).standard_normal(shape[:2])
         for angle in (-135.0, -45.0):
             got = corruptset.corrupt(image, "snow", normals=normals, angle_deg=angle, **row)
-            check_near(got, snowed(image, normals, angle, **row), 0.95)
+            check_close(got, snowed(image, normals, angle, **row), 0.95)
             assert np.mean(got != image) > 0.9
 
 
@@ -127,7 +133,7 @@ def test_what_snow_draws_can_be_given_back():
 
     A given layer leaves each image its angle.
     """
-    images, ids, row = np.stack([painted(40, 33)] * 3), numbers(3), ROW | {"zoom": 3.0}
+    images, ids, row = np.stack([synthetic_image(40, 33)] * 3), number_keys(3), ROW | {"zoom": 3.0}
     keys = Keys(key_of("snow", row), sample_keys(ids))
     angles = keys.uniforms(stream=1, low=-135.0, high=-45.0)
     normals = np.full((3, 40, 33), 50.0)

@@ -14,7 +14,7 @@ from corruptset.generate.sources.source import SCHEMES
 
 PAGES = [
     name
-    for name in sorted(checkout.files())
+    for name in sorted(checkout.checkout_files())
     if name == "README.md" or (name.startswith(("docs/", "plugins/")) and name.endswith(".md"))
 ]
 FENCED = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

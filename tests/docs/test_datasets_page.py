@@ -7,6 +7,7 @@ import re
 import checkout
 
 import corruptset
+from corruptset.corruptions.registry import get_corruption
 
 PAGE = (checkout.ROOT / "DATASETS.md").read_text("utf-8")
 
@@ -24,8 +25,8 @@ def test_revisions_are_those_of_the_registry():
         for family, revision, names in rows("Revisions of corruptions")
         for name in re.findall("`([a-z_]+)`", names)
     }
-    registered = {name: corruptset.show(name).record for name in corruptset.names()}
-    assert listed == {name: (record["family"], record["revision"]) for name, record in registered.items()}
+    registered = map(get_corruption, corruptset.names())
+    assert listed == {declared.name: (declared.family, declared.revision) for declared in registered}
 
 
 def test_versions_are_those_of_the_recipes():

@@ -16,7 +16,7 @@ LINES = re.compile(r"pip install((?: +(?:-[\w-]+|'[^'\n]+'|[\w./\[\]<>=+-]+))+)"
 
 def installed():
     """Yield the file and each requirement of every ``pip install`` outside of tests."""
-    for name in sorted(checkout.files()):
+    for name in sorted(checkout.checkout_files()):
         if not name.endswith(SUFFIXES) or name in HISTORY or "tests/" in name:
             continue
         for line in LINES.findall((ROOT / name).read_text("utf-8")):

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 import checkout
 
 ROOT = checkout.ROOT
-FILES = set(checkout.files())
+FILES = set(checkout.checkout_files())
 PAGES = [name for name in sorted(FILES) if name.endswith((".md", ".ipynb")) and not name.startswith("tests/")]
 CODE = re.compile(r"^( *)(```|~~~).*?^\1\2|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 LINKS = re.compile(r"(?<!\\)\]\(\s*<?([^)\s>]+)[^)]*\)|^\[[^\]]+\]:\s+(\S+)|(?:href|src)=\"([^\"]+)\"", re.MULTILINE)

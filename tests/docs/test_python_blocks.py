@@ -8,11 +8,11 @@ import sys
 
 import checkout
 import pytest
-from package_copies import ROOMS
+from package_copies import PACKAGES
 
 PAGES = [
     name
-    for name in sorted(checkout.files())
+    for name in sorted(checkout.checkout_files())
     if name == "README.md" or (name.startswith(("docs/", "plugins/")) and name.endswith(".md"))
 ]
 CODES = ("attr-defined", "call-arg", "call-overload", "syntax")
@@ -30,7 +30,7 @@ def blocks(page):
 
 @pytest.mark.ci
 def test_examples_pass_a_type_checker(tmp_path):
-    for folder in ROOMS:
+    for folder in PACKAGES:
         (tmp_path / "corruptset" / folder).parent.mkdir(exist_ok=True)
         (tmp_path / "corruptset" / folder).symlink_to(checkout.ROOT / folder)
     for path in (checkout.ROOT / "api").iterdir():

@@ -45,7 +45,7 @@ def test_every_corruption_has_its_section_pictures_and_source(site):
 
 def test_every_public_name_is_on_the_page_of_python(site):
     page = (site / "api/index.html").read_text("utf-8")
-    assert [name for name in corruptset._HOMES if f"corruptset.{name}" not in page] == []
+    assert [name for name in corruptset._MODULES if f"corruptset.{name}" not in page] == []
 
 
 def test_nothing_is_fetched_from_elsewhere(site):
@@ -58,7 +58,7 @@ def test_nothing_is_fetched_from_elsewhere(site):
 
 
 def test_every_command_has_its_page_with_all_options_and_settings(site):
-    shared = (site / "command-line/index.html").read_text("utf-8")
+    shared_data = (site / "command-line/index.html").read_text("utf-8")
     for name, command in typer.main.get_command(app).commands.items():
         page = (site / "commands" / name / "index.html").read_text("utf-8")
         options = [p for p in command.params if p.param_type_name == "option" and p.name != "help"]
@@ -70,4 +70,4 @@ def test_every_command_has_its_page_with_all_options_and_settings(site):
         assert sorted(shown) == sorted(names), name
         texts = [p for p in options if isinstance(p.default, str) and not p.hidden]
         assert all(re.search(rf"\[default: \(?{p.default}\)?\]", page) for p in texts), name
-        assert f'href="../commands/{name}/"' in shared, name
+        assert f'href="../commands/{name}/"' in shared_data, name

@@ -19,7 +19,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import layouts
+import small_builds
 
 LIMIT_S = 120.0
 RECIPE = """
@@ -156,7 +156,7 @@ class Builds:
         from corruptset.generate.recipes.recipe import parse_recipe
 
         self.folder, self.out, self.notes = folder, folder / "out", folder / "notes"
-        self.source: Any = f"folder:{layouts.write_crops(folder / 'source', each=each)}"
+        self.source: Any = f"folder:{small_builds.write_crops(folder / 'source', each=each)}"
         self.recipe = parse_recipe(RECIPE, "kill")
         self.whole: dict[str, dict[str, bytes]] = {}
         self.counts: Counter[str] = Counter()
@@ -214,7 +214,7 @@ class Builds:
 
     def compare(self, where: str, wanted: Mapping[str, bytes]) -> None:
         """Note the differences between `out` and the wanted files."""
-        files = layouts.files_of(self.out)
+        files = small_builds.read_files(self.out)
         self.counts["files compared"] += len(files)
         self.wrong += [f"{where}: {problem}" for problem in difference(files, wanted)]
 

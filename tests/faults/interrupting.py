@@ -30,7 +30,7 @@ from children import LIMIT_S, memory_folder, parsed, wait_for_end
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import layouts
+import small_builds
 from commands import COMMAND
 
 AS_IN_A_TERMINAL = """
@@ -126,7 +126,7 @@ class Harness:
     def __init__(self, folder: Path) -> None:
         self.folder, self.out, self.whole = folder, folder / "out", folder / "whole"
         self.bad = 0
-        source, recipe = layouts.write_crops(folder / "source", each=3), layouts.write_recipe(folder)
+        source, recipe = small_builds.write_crops(folder / "source", each=3), small_builds.write_recipe(folder)
         asked = [str(recipe), "--source", f"folder:{source}", "--storage", "both"]
         self.run(["build", *asked, "--out", str(self.whole), "--jobs", "1"])
         (built,) = map(str, self.whole.glob("[!.]*"))
@@ -177,7 +177,7 @@ class Harness:
             found = problem(name, done, self.out)
             if found is None and done.code == 130 and name.startswith("build"):
                 self.run(self.commands[name])
-                if layouts.files_of(self.out) != layouts.files_of(self.whole):
+                if small_builds.read_files(self.out) != small_builds.read_files(self.whole):
                     found = "the resumed build has other bytes, or more or fewer files"
             if found is not None:
                 wrong.append(f"  {name}, {later:.3f} s of {length:.3f} s: {found}")

@@ -24,7 +24,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from children import Builds, Child, committed, memory_folder, parsed, wait_for_end, workers_of
-from layouts import files_of
+from small_builds import read_files
 
 WAYS = {
     "main": (signal.SIGKILL, {-9}),
@@ -74,7 +74,7 @@ class Harness(Builds):
             assert child.wait() == 0, child.said()
             self.length[sink, count] = time.monotonic() - started
             self.parts[sink] = int(self.notes.read_text().split()[1])
-            files = files_of(self.out)
+            files = read_files(self.out)
             assert self.whole.setdefault(sink, files) == files, "one and two jobs differ"
 
     def stop(self, stop: Stop) -> None:

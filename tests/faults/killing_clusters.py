@@ -21,8 +21,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from children import RECIPE, Builds, committed, memory_folder, parsed
-from clusters import Cluster, LedSource
-from layouts import files_of
+from clusters import Cluster, ScriptedSource
+from small_builds import read_files
 
 WAYS = {"worker": 0, "scheduler": 3, "client": -9, "worker and client": -9}
 """Who is killed, and the exit code that follows, if the build is not done before."""
@@ -37,9 +37,9 @@ class Clustered(Builds):
         import distributed  # noqa: F401  # children inherit it, and the kernels
 
         self.make("folder", folder / "whole")
-        self.whole["folder"] = files_of(folder / "whole")
+        self.whole["folder"] = read_files(folder / "whole")
         (folder / "script").write_text("sleep 0.01")
-        self.source = LedSource(folder / "source", folder / "script")
+        self.source = ScriptedSource(folder / "source", folder / "script")
 
     def moment(self, cluster: Cluster, way: str, parts: int, later: float) -> None:
         """Kill at one moment, resume and compare."""

@@ -23,7 +23,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from children import Builds, Child, memory_folder, parsed
-from layouts import files_of
+from small_builds import read_files
 
 COMMANDS = ("pack", "unpack", "rebuild", "repair")
 
@@ -97,7 +97,7 @@ class Commands(Builds):
         started = time.monotonic()
         child = self.command(arguments)
         assert child.wait() == 0, child.said()
-        length, files, whole = time.monotonic() - started, int(self.notes.read_text()), files_of(self.out)
+        length, files, whole = time.monotonic() - started, int(self.notes.read_text()), read_files(self.out)
         for k in range(moments):
             share = (k + rng.random()) / moments
             by_time = k % 2 == 1

@@ -21,7 +21,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from children import SINKS, Builds, memory_folder, parsed
-from layouts import files_of
+from small_builds import read_files
 
 WAYS = {"kill": signal.SIGKILL, "term": signal.SIGTERM, "int": signal.SIGINT}
 NAME = "kill-1.0.0"
@@ -35,11 +35,11 @@ class Extensions(Builds):
         self.length: dict[str, float] = {}
         self.base: dict[str, dict[str, bytes]] = {}
         for sink in SINKS:
-            self.base[sink] = files_of(self.make(sink, folder / f"base-{sink}", sets=["contrast/*"]))
+            self.base[sink] = read_files(self.make(sink, folder / f"base-{sink}", sets=["contrast/*"]))
             started = time.monotonic()
             self.make(sink, folder / f"whole-{sink}")
             self.length[sink] = time.monotonic() - started
-            self.whole[sink] = files_of(folder / f"whole-{sink}")
+            self.whole[sink] = read_files(folder / f"whole-{sink}")
 
     def stop(self, rng: random.Random) -> None:
         """Stop an extension once, and resume it or delete its folder."""
@@ -69,7 +69,7 @@ class Extensions(Builds):
             shutil.rmtree(self.out, ignore_errors=True)
         elif (second := self.child(sink, extend=base)).wait() != 0:
             self.wrong.append(f"{where}: the resume failed: {second.said()}")
-        if files_of(base) != self.base[sink]:
+        if read_files(base) != self.base[sink]:
             self.wrong.append(f"{where}: the finished dataset changed")
         if not back:
             if alone:

@@ -20,11 +20,11 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from children import Builds, memory_folder, parsed
-from layouts import files_of
+from small_builds import read_files
 
 FIRST: dict[str, dict[str, Any]] = {"build": {}, "finish": {"finish": True}}
 SECOND: dict[str, dict[str, Any]] = {**FIRST, "job": {"part": (0, 2)}, "other seed": {"seed": 1}}
-REFUSED = ("Another build or repair is writing", "asked for 1", "holds no parts", "Jobs of an array")
+REFUSED = ("Another build or repair is writing", "requested 1", "contains no parts", "Jobs of an array")
 FILES = 3000
 """Additional files of the bookkeeping."""
 
@@ -34,7 +34,7 @@ class Meetings(Builds):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder, each=2)
-        self.whole["both"] = files_of(self.make("both", folder / "whole").parent)
+        self.whole["both"] = read_files(self.make("both", folder / "whole").parent)
         for job in range(2):
             self.make_part(job)
         check = next((folder / "begun").glob("*.partial")) / ".corruptset/check/other"

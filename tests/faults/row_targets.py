@@ -9,10 +9,10 @@ import pickle
 import struct
 import tarfile
 
-import archives
 import h5py
 import icons
 import numpy as np
+import source_archives
 from image_targets import save, strict
 from mutating import mutate
 from target import RGB, Target
@@ -30,7 +30,7 @@ class TarFolder(Target):
         made = []
         for form in (tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT):
             long = {} if form == tarfile.USTAR_FORMAT else {f"dog/{'ü' * 60}{form}.png": pictures["dog/2.png"]}
-            made.append(archives.tar(self.folder / "made.tar", pictures | long, format=form).read_bytes())
+            made.append(source_archives.write_tar(self.folder / "made.tar", pictures | long, format=form).read_bytes())
         return made
 
     def mutated(self, rng):
@@ -88,8 +88,8 @@ class Idx(Lettered):
     """``mnist:FOLDER``: the file of images or of labels is mutated, the other one is whole."""
 
     def make(self):
-        images = archives.idx(RGB[:, :, :28, 0].reshape(-1, 28)[:56].reshape(2, 28, 28))
-        self.whole = {b"I": images, b"L": archives.idx([3, 9])}
+        images = source_archives.idx_bytes(RGB[:, :, :28, 0].reshape(-1, 28)[:56].reshape(2, 28, 28))
+        self.whole = {b"I": images, b"L": source_archives.idx_bytes([3, 9])}
         return [letter + content for letter, content in self.whole.items()]
 
     def try_one(self, data):
@@ -117,9 +117,9 @@ class Cifar(Lettered):
     text_letters = b"\1"
 
     def make(self):
-        rows = archives.crops(3, seed=5)
-        dumps = [archives.python2_batch, *(archives.modern_batch(p) for p in (2, 3, 4, 5))]
-        made = [archives.ten_python(rows, dump=dump) for dump in dumps]
+        rows = source_archives.random_crops(3, seed=5)
+        dumps = [source_archives.python2_batch, *(source_archives.modern_batch(p) for p in (2, 3, 4, 5))]
+        made = [source_archives.cifar10_python(rows, dump=dump) for dump in dumps]
         whole = [{name.rpartition("/")[2]: data for name, data in one.items()} for one in made]
         self.whole = whole[0]
         return [bytes([k]) + one[name] for one in whole for k, name in enumerate(self.names)]
@@ -139,7 +139,7 @@ class Icons(Target):
     """
 
     def make(self):
-        lists = icons.fields(12)
+        lists = icons.icon_fields(12)
         arrays, objects = (
             {name: values if name == "image" else np.array(values, kind) for name, values in lists.items()}
             for kind in (None, object)

@@ -8,10 +8,10 @@ import resource
 from collections.abc import Sequence
 from pathlib import Path
 
-import archives
+import source_archives
 from mutating import mutate
 
-RGB = archives.crops(2, seed=3)[0]
+RGB = source_archives.random_crops(2, seed=3)[0]
 """(2, 32, 32, 3)"""
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-import layouts
 import pytest
-from layouts import files_of
+import small_builds
+from small_builds import read_files
 
 from corruptset.errors import BuildError, Interrupted, SourceError
 
@@ -32,36 +32,36 @@ def change(source: Path, how: str) -> None:
     ],
 )
 def test_a_source_that_has_changed_is_refused_with_the_list(tmp_path, recipe, how, finished, lines):
-    source, out = layouts.write_crops(tmp_path / "source"), tmp_path / "out"
+    source, out = small_builds.write_crops(tmp_path / "source"), tmp_path / "out"
 
     def stop(event):
         if event.phase == "building" and event.parts_done == 2:
             raise KeyboardInterrupt
 
     if finished:
-        layouts.make(recipe, source, out, sets=["contrast/*"])
+        small_builds.build_dataset(recipe, source, out, sets=["contrast/*"])
     else:
         with pytest.raises(Interrupted):
-            layouts.make(recipe, source, out, sets=SETS, progress=stop)
-    before = files_of(out)
+            small_builds.build_dataset(recipe, source, out, sets=SETS, progress=stop)
+    before = read_files(out)
     kept = shutil.copytree(source, tmp_path / "kept")
     change(source, how)
     with pytest.raises(BuildError, match=r"source\.digest: here ") as caught:
-        layouts.make(recipe, source, out, sets=SETS)
+        small_builds.build_dataset(recipe, source, out, sets=SETS)
     assert all(line in str(caught.value) for line in lines)
     assert str(caught.value).count("  source: ") == len(lines)
-    assert files_of(out) == before
+    assert read_files(out) == before
     # after the original has been put back, the result has the same bytes
     shutil.rmtree(source)
     kept.rename(source)
     more = {"extend": next(out.iterdir()), "out": tmp_path / "more"} if finished else {"out": out}
-    made = layouts.make(recipe, source, sets=SETS, **more)
-    assert files_of(made) == files_of(layouts.make(recipe, source, tmp_path / "whole", sets=SETS))
+    made = small_builds.build_dataset(recipe, source, sets=SETS, **more)
+    assert read_files(made) == read_files(small_builds.build_dataset(recipe, source, tmp_path / "whole", sets=SETS))
 
 
 @pytest.mark.parametrize("how", ["replaced", "removed"])
 def test_a_file_that_changes_after_the_check_stops_the_build(tmp_path, recipe, how):
-    source, done = layouts.write_crops(tmp_path / "source"), list[str]()
+    source, done = small_builds.write_crops(tmp_path / "source"), list[str]()
 
     def progress(event):
         if event.phase == "preparing" and not done:
@@ -70,5 +70,5 @@ def test_a_file_that_changes_after_the_check_stops_the_build(tmp_path, recipe, h
 
     said = r"03_class/im\.1\.png (has changed since the source was checked|was readable when)"
     with pytest.raises(SourceError, match=said):
-        layouts.make(recipe, source, tmp_path / "out", sets=SETS, progress=progress)
+        small_builds.build_dataset(recipe, source, tmp_path / "out", sets=SETS, progress=progress)
     assert not list(tmp_path.glob("out/*/manifest.json"))

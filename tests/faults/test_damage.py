@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import layouts
 import pytest
+import small_builds
 
 import corruptset
 from corruptset.manifests.verify.ladder import verify_directory
@@ -36,12 +36,12 @@ UNDERIVABLE = {
 
 
 @pytest.fixture
-def copy(shared, tmp_path):
+def copy(shared_data, tmp_path):
     """Return a copy of a small build of this kind."""
 
     def copied(name):
         recipe = {"encoding": "jpeg" if name == "jpeg" else "png"}
-        root = shared.build(crops={"each": 1}, recipe=recipe, metrics=2, storage="both", sets=SETS)
+        root = shared_data.build(crops={"each": 1}, recipe=recipe, metrics=2, storage="both", sets=SETS)
         return Path(shutil.copytree(root, tmp_path / root.name))
 
     return copied
@@ -97,7 +97,7 @@ def damage(way: str, root: Path, files: list[str], rng: random.Random) -> tuple[
 @pytest.mark.parametrize("name", BUILDS)
 def test_each_flipped_byte_is_found_and_its_file_named(copy, name, count):
     root, rng = copy(name), random.Random(f"{name} {count}")
-    good, tried = layouts.files_of(root), Counter[str]()
+    good, tried = small_builds.read_files(root), Counter[str]()
     kinds = sorted({kind_of(path) for path in good})
     for number in range(count):
         kind = kinds[number % len(kinds)]
@@ -121,9 +121,9 @@ def test_each_flipped_byte_is_found_and_its_file_named(copy, name, count):
         *(pytest.param(way, "jpeg", 12, marks=pytest.mark.long) for way in WAYS[1:]),
     ],
 )
-def test_damage_is_named_and_mended(copy, shared, way, name, times):
+def test_damage_is_named_and_mended(copy, shared_data, way, name, times):
     root = copy(name)
-    good = layouts.files_of(root)
+    good = small_builds.read_files(root)
     # without its manifest a directory is an incomplete build, and nothing else of it is looked at
     files = sorted(good.keys() - {"manifest.json"})
     rng = random.Random(f"{way} {name} {times}")
@@ -133,7 +133,7 @@ def test_damage_is_named_and_mended(copy, shared, way, name, times):
         assert damaged or strange
         named = {p.path.partition("#")[0] for p in verify_directory(root).problems}
         assert named >= damaged | strange
-        report = corruptset.verify(root, repair=True, source=f"folder:{shared.crops(each=1)}", jobs=1)
+        report = corruptset.verify(root, repair=True, source=f"folder:{shared_data.crops(each=1)}", jobs=1)
         # if SHA256SUMS and manifest.json disagree, either may have been changed, and a repair changes neither
         unclear = {p.path for p in report.problems} & damaged & {"SHA256SUMS"}
         assert set(report.mended or ()) == damaged - unclear
@@ -142,15 +142,15 @@ def test_damage_is_named_and_mended(copy, shared, way, name, times):
             (root / path).unlink()
         for path in unclear:
             (root / path).write_bytes(good[path])
-        assert layouts.files_of(root) == good
+        assert small_builds.read_files(root) == good
 
 
-def test_a_manifest_cannot_be_mended_and_that_is_said(copy, shared):
+def test_a_manifest_cannot_be_mended_and_that_is_said(copy, shared_data):
     root = copy("jpeg")
     for seed in range(3):
         good = (root / "manifest.json").read_bytes()
         damage("flip", root, ["manifest.json"], random.Random(seed))
-        report = corruptset.verify(root, repair=True, source=f"folder:{shared.crops(each=1)}", jobs=1)
+        report = corruptset.verify(root, repair=True, source=f"folder:{shared_data.crops(each=1)}", jobs=1)
         assert ("manifest.json", "unmended") in {(p.path, p.kind) for p in report.problems}
         assert report.mended == []
         (root / "manifest.json").write_bytes(good)
@@ -175,7 +175,7 @@ def other(value: Any) -> Any:
     return "x" if value is None else ["x"] if value == [] else {"x": 1}
 
 
-@pytest.mark.parametrize("most", [25, pytest.param(10**6, marks=pytest.mark.ci)])
+@pytest.mark.parametrize("most", [25, pytest.param(10**6, marks=pytest.mark.long)])
 @pytest.mark.parametrize("sealed", [False, True])
 def test_every_edited_field_of_a_manifest_is_found(copy, sealed, most):
     """At once, and mostly also if its hash is put right."""

@@ -14,32 +14,33 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-import layouts
 import pytest
+import small_builds
 from children import SINKS
-from clusters import LedSource
-from layouts import files_of
+from clusters import ScriptedSource
+from small_builds import read_files
 
 from corruptset.errors import BuildError, MachineError
-from corruptset.generate.build import ProgressEvent, build
+from corruptset.generate.build import build
 from corruptset.generate.sinks import set_writer
+from corruptset.progress import ProgressEvent
 
 SETS = ["contrast/*", "brightness/*"]
 RESUME = "run the same command again to resume"
 
 
 @pytest.fixture
-def make(shared):
+def make(shared_data):
     """Build twenty crops in a sink."""
-    return lambda sink, out, **more: layouts.make(
-        shared.recipe(), shared.crops(), out, sets=SETS, **SINKS[sink], **more
+    return lambda sink, out, **more: small_builds.build_dataset(
+        shared_data.recipe(), shared_data.crops(), out, sets=SETS, **SINKS[sink], **more
     )
 
 
 @pytest.fixture
-def whole(shared):
+def whole(shared_data):
     """Return the files of a build that nothing happened to."""
-    return lambda sink: files_of(shared.build(sets=SETS, **SINKS[sink]).parent)
+    return lambda sink: read_files(shared_data.build(sets=SETS, **SINKS[sink]).parent)
 
 
 @pytest.fixture
@@ -102,7 +103,7 @@ def test_a_disk_that_becomes_full(make, whole, disk, sink, jobs):
             assert there.items() >= kept.items()
 
     make(sink, out, progress=look)
-    assert files_of(out) == whole(sink)
+    assert read_files(out) == whole(sink)
 
 
 @pytest.mark.parametrize(("sink", "call"), [("folder", 3), ("hdf5", 11)])
@@ -140,7 +141,7 @@ def test_an_error_injected_where_files_are_written(
     assert len(calls) == call
     assert not list(tmp_path.rglob(".*.part"))
     make(sink, tmp_path / "out")
-    assert files_of(tmp_path / "out") == whole(sink)
+    assert read_files(tmp_path / "out") == whole(sink)
 
 
 def test_a_directory_that_must_not_be_written_to(make, tmp_path, monkeypatch):
@@ -157,13 +158,13 @@ def test_a_directory_that_is_removed_under_a_build(make, whole, tmp_path):
         make("folder", out, progress=after(2, lambda: shutil.rmtree(out)))
     assert str(out) in str(caught.value)
     make("folder", out)
-    assert files_of(out) == whole("folder")
+    assert read_files(out) == whole("folder")
 
 
 @pytest.mark.parametrize(
     ("deed", "said"),
     [
-        ("exhaust", "ran out of memory"),
+        pytest.param("exhaust", "ran out of memory", marks=pytest.mark.ci),
         pytest.param("die", "killed 3 times while it worked on 0", marks=pytest.mark.ci),
     ],
 )
@@ -178,7 +179,7 @@ def test_a_worker_without_memory(
 ):
     script = tmp_path / "script"
     script.write_text(f"{deed} 05_class/im.1")
-    source = LedSource(crops, script)
+    source = ScriptedSource(crops, script)
     with pytest.raises(MachineError, match=said) as caught:
         build(recipe, source, tmp_path / "out", sets=SETS, jobs=2, metrics=0, storage="folder", page=False)
     assert caught.value.exit_code == 3
@@ -187,4 +188,4 @@ def test_a_worker_without_memory(
         assert "samples 10 to" in str(caught.value) or "contrast" in str(caught.value)
         assert list((tmp_path / "out").glob("*/.corruptset/parts/*.json"))  # parts without the victim were finished
     make("folder", tmp_path / "out")
-    assert files_of(tmp_path / "out") == whole("folder")
+    assert read_files(tmp_path / "out") == whole("folder")

@@ -17,10 +17,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import archives
-import layouts
 import numpy as np
 import pytest
+import small_builds
+import source_archives
 from damage import edit_lines, edit_manifest
 from PIL import Image
 
@@ -68,9 +68,11 @@ def test_a_gzipped_file_that_expands_a_thousandfold(tmp_path, monkeypatch):
     head = struct.pack(">IIII", 0x803, 1 << 20, 28, 28)
     (tmp_path / "m").mkdir()
     (tmp_path / "m/t10k-images-idx3-ubyte.gz").write_bytes(gzip.compress(head + bytes(64 << 20), 1))
-    (tmp_path / "m/t10k-labels-idx1-ubyte.gz").write_bytes(gzip.compress(archives.idx([1])))
-    files = archives.ten_python(archives.crops(2))
-    bomb = archives.tar(tmp_path / "x.tar.gz", {**files, "cifar-10-batches-py/bomb": bytes(64 << 20)}, "w:gz")
+    (tmp_path / "m/t10k-labels-idx1-ubyte.gz").write_bytes(gzip.compress(source_archives.idx_bytes([1])))
+    files = source_archives.cifar10_python(source_archives.random_crops(2))
+    bomb = source_archives.write_tar(
+        tmp_path / "x.tar.gz", {**files, "cifar-10-batches-py/bomb": bytes(64 << 20)}, "w:gz"
+    )
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     for text in (f"mnist:{tmp_path / 'm'}", f"cifar10:{bomb}"):
         with pytest.raises(SourceError, match=r"(expands to|has) more than 8,388,608 bytes"):
@@ -80,9 +82,9 @@ def test_a_gzipped_file_that_expands_a_thousandfold(tmp_path, monkeypatch):
 
 def test_names_in_a_tar(tmp_path):
     out = io.BytesIO()
-    Image.fromarray(archives.crops(1)[0][0]).save(out, "PNG")
+    Image.fromarray(source_archives.random_crops(1)[0][0]).save(out, "PNG")
     path, data = tmp_path / "x.tar", out.getvalue()
-    inner = archives.tar(tmp_path / "inner.tar", {"c/1.png": data}).read_bytes()
+    inner = source_archives.write_tar(tmp_path / "inner.tar", {"c/1.png": data}).read_bytes()
     (tmp_path / "inner.tar").unlink()
     for names, kept, said in (
         (["a/" * 600 + "1.png"], [], "longer than"),
@@ -120,9 +122,9 @@ def test_names_in_a_tar(tmp_path):
 
 
 @pytest.fixture
-def stranger(shared, tmp_path):
+def stranger(shared_data, tmp_path):
     """Return a copy of a data set in a folder of its own."""
-    built = shared.build(crops={"classes": 2, "each": 1}, sets=["contrast/*", "clean"], storage="both")
+    built = shared_data.build(crops={"classes": 2, "each": 1}, sets=["contrast/*", "clean"], storage="both")
     return lambda name: Path(shutil.copytree(built, tmp_path / name / "home" / "set"))
 
 
@@ -149,7 +151,7 @@ def test_records_of_a_stranger_write_nothing_outside(stranger, tmp_path, edit):
     for layout in ("imagenet-c", "webdataset"):
         try:
             verify_directory(root)
-            layouts.export(layout, root, root.parent / layout, sets=["contrast/*"])
+            small_builds.export(layout, root, root.parent / layout, sets=["contrast/*"])
         except CorruptsetError:
             pass
     made = {p.relative_to(root.parent).parts[0] for p in tmp_path.rglob("*") if p.is_file()}
@@ -182,7 +184,7 @@ def test_links_that_lead_out_are_not_followed(stranger, monkeypatch):
                 list(corruptset.open(root, prefer=prefer)["contrast/1"])
             if prefer == "folder":
                 with pytest.raises(CorruptsetError, match="symbolic link that leads out"):
-                    layouts.export("imagenet-c", root, root.parent / "export", sets=["contrast/*"])
+                    small_builds.export("imagenet-c", root, root.parent / "export", sets=["contrast/*"])
                 assert not (root.parent / "export").exists()
             assert not verify_directory(root).ok
         assert not any(o.startswith(str(elsewhere)) for o in opened)

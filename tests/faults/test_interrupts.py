@@ -12,8 +12,8 @@ import subprocess
 import time
 
 import interrupting
-import layouts
 import pytest
+import small_builds
 from children import run_script, workers_of
 from commands import COMMAND, exit_code
 from typer.core import TyperGroup
@@ -40,10 +40,10 @@ def resumed(out):
 @pytest.mark.parametrize(
     ("number", "times", "group"),
     [
-        (signal.SIGINT, 6, True),
-        pytest.param(signal.SIGINT, 1, True, marks=pytest.mark.ci),
+        pytest.param(signal.SIGINT, 1, True, marks=pytest.mark.long),
+        pytest.param(signal.SIGINT, 6, True, marks=pytest.mark.ci),
         pytest.param(signal.SIGTERM, 1, False, marks=pytest.mark.ci),
-        pytest.param(signal.SIGHUP, 6, True, marks=pytest.mark.ci),
+        pytest.param(signal.SIGHUP, 6, True, marks=pytest.mark.long),
     ],
 )
 def test_a_build_that_is_interrupted_while_workers_start_resumes(tmp_path, digest, number, times, group):
@@ -70,7 +70,7 @@ def test_a_build_whose_worker_is_killed_finishes(tmp_path, digest):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_while_a_command_imports_interrupts_it(tmp_path, number):
-    image = next(layouts.write_crops(tmp_path / "source", classes=1, each=1).rglob("*.png"))
+    image = next(small_builds.write_crops(tmp_path / "source", classes=1, each=1).rglob("*.png"))
     running = interrupting.Running(["corrupt", str(image), "fog", "--out", str(tmp_path / "fog.png")], tmp_path)
     running.wait_until(running.listens)
     done = running.press(number, times=1)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from layouts import files_of
 from PIL import Image
-from slow_regions import EMBED, EXHAUSTIVE, FOGGED, PHOTOS, SAMPLED, SIZES, photograph
-from slow_regions import write_recipe as write_region_recipe
+from reference_regions import EMBED, EXHAUSTIVE, FOGGED, PHOTOS, SAMPLED, SIZES, photograph
+from reference_regions import write_recipe as write_region_recipe
+from small_builds import read_files
 
 from corruptset.generate.build import build
 
@@ -58,7 +58,7 @@ def write_recipe(folder, encoding='format = "jpeg"'):
 
 @pytest.fixture(scope="session")
 def files():
-    return files_of
+    return read_files
 
 
 @pytest.fixture(scope="session")

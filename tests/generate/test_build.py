@@ -5,7 +5,7 @@ import shutil
 
 import numpy as np
 import pytest
-from layouts import write_crops
+from small_builds import write_crops
 
 import corruptset
 from corruptset.errors import BuildError, CorruptsetError, MachineError, UnknownCorruption
@@ -71,7 +71,7 @@ def test_the_plan_is_what_is_built(whole, small_recipe, monkeypatch):
     real = sum(p.stat().st_size for p in whole.directory.rglob("*") if p.is_file())
     assert (planned.images, planned.storage) == (whole.images, "both")
     notes = {scale: plan(small_recipe, jobs=1, calibration="imagenet", scale=scale).notes for scale in ("none", "side")}
-    told = "pixels get the parameters of imagenet, which are for 224, as they are."
+    told = "The parameters of imagenet were chosen for images of 224 pixels."
     assert ([told in note for note in notes["none"]], planned.notes, notes["side"]) == ([True], (), ())
     assert abs(planned.bytes / real - 1) < 0.15
     for form in ("folder", "hdf5"):
@@ -92,11 +92,9 @@ def test_a_plan_names_what_cannot_be_used(small_recipe, tmp_path):
     (source / "00_class/data.bin").write_bytes(b"x")
     (source / "empty").mkdir()
     (note,) = plan(small_recipe, f"folder:{source}", sets=["contrast/1"], jobs=1).notes
-    said = (
-        "1 class folder and 7 files of the source cannot be used, of those looked at: 00_class/data.bin, 00_class/im.1"
-    )
-    assert note.startswith(said)
-    assert note.endswith(" A build stops at such files; --skip-bad leaves them out.")
+    expected = "Among the checked images, 1 class folder and 7 files of the source cannot be used: 00_class/data.bin, "
+    assert note.startswith(f"{expected}00_class/im.1")
+    assert note.endswith(" A build stops if there are such files. Use --skip-bad to leave them out.")
 
 
 def test_progress_counts_up_to_everything(make):
@@ -137,7 +135,7 @@ def test_what_cannot_be_built_is_refused_and_nothing_is_touched(make, lossless_r
             make(encoding=encoding)
     (tmp_path / "small-1.0.0").mkdir()
     (tmp_path / "small-1.0.0" / "thesis.tex").write_text("years of work")
-    with pytest.raises(BuildError, match=r"holds no build \(thesis.tex\)"):
+    with pytest.raises(BuildError, match=r"does not contain a build \(thesis.tex\)"):
         make()
     assert files(tmp_path) == {"small-1.0.0/thesis.tex": b"years of work"}
 
@@ -181,7 +179,7 @@ def test_images_of_several_shapes(photos, tmp_path, monkeypatch):
                 make(recipe, source, out=tmp_path / "out", storage="hdf5", jobs=1)
         assert plan(recipe, source, jobs=1).storage == "folder"
     assert not (tmp_path / "out").exists()
-    monkeypatch.setattr("corruptset.generate.plan.recipe_build._PROBED", 1)  # so the others are seen later
+    monkeypatch.setattr("corruptset.generate.plan.recipe_build.PROBED_IMAGES", 1)  # so the others are seen later
     assert plan(recipe, source, jobs=1).storage == "folder"
     built = build(recipe, source, tmp_path / "out", jobs=1, page=False)
     assert built.manifest.storage.container == "folder"

@@ -4,27 +4,27 @@ came in.
 
 from __future__ import annotations
 
-import archives as a
 import numpy as np
 import pytest
+import source_archives as a
 
 import corruptset
 from corruptset.generate.build import build
 from corruptset.generate.planning import plan
 from corruptset.generate.reproduction.verify import verify
 
-TEST, TRAIN = a.crops(12), [a.crops(12, 1)]
+TEST, TRAIN = a.random_crops(12), [a.random_crops(12, 1)]
 
 
 def forms_of_cifar10(root):
-    a.tar(root / "cifar-10-python.tar.gz", a.ten_python(TEST, TRAIN), "w:gz")
-    a.write(root, a.ten_binary(TEST, TRAIN))
+    a.write_tar(root / "cifar-10-python.tar.gz", a.cifar10_python(TEST, TRAIN), "w:gz")
+    a.write_files(root, a.cifar10_binary(TEST, TRAIN))
     return [f"cifar10:{root / name}" for name in ("cifar-10-python.tar.gz", "cifar-10-batches-bin")]
 
 
 def forms_of_imagenet(root):
-    a.write(root / "flat", a.devkit() | a.val_images())
-    a.tar(root / "folders.tar", a.wnid_folders())
+    a.write_files(root / "flat", a.devkit_files() | a.val_images())
+    a.write_tar(root / "folders.tar", a.wnid_folders())
     return [f"imagenet:{root / name}" for name in ("flat", "folders.tar")]
 
 
@@ -50,7 +50,7 @@ def test_one_digest_whatever_the_form(tmp_path, forms, recipe, options):
         firsts = sorted({int(np.flatnonzero(labels == v)[0]) for v in set(labels.tolist())})
         expected = [(f"train/{i:05d}", int(labels[i]), "train") for i in firsts]
         assert [(s.id, s.label, s.split) for s in data.samples] == expected
-        assert [c.name for c in data.classes] == a.TEN
+        assert [c.name for c in data.classes] == a.CIFAR10_CLASSES
         nothing = {"samples": None, "first": None, "ids": None, "chosen": len(firsts)}
         assert data.manifest.selection == nothing | {"split": "train", "per_class": 1, "total": 12}
         assert np.array_equal(data["clean"].image(1), TRAIN[0][0][firsts[1]])

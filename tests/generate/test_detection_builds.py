@@ -10,10 +10,10 @@ import shutil
 from pathlib import Path
 
 import h5py
-import layouts
 import numpy as np
 import pytest
-from detection_sets import ODD, RECIPE, SIZES, picture, write_cityscapes, write_coco, write_tree
+import small_builds
+from detection_sets import ODD_NAMES, RECIPE, SIZES, example_image, write_cityscapes, write_coco, write_tree
 from PIL import Image
 
 import corruptset
@@ -81,15 +81,15 @@ def test_what_moves_content_is_said(built, recipe, coco):
     planned = corruptset.plan(recipe, f"tree:{coco}", images=IMAGES, samples=2)
     assert planned.moves_content == ("elastic_transform",)
     told = "\n".join(planned.notes)
-    assert re.search(r"boxes and masks are not moved(.|\n)*may name 3 images, of which 2 are built", told)
+    assert re.search(r"boxes and masks are not changed(.|\n)*all 3 images of the source, but only 2 are built", told)
     counted, unmatched, note = corruptset.plan(recipe, f"tree:{coco}", images=IMAGES, sets=["contrast/*"]).notes
-    assert counted == "Files of the source that count as images: 3, in val2017/ (3)."
+    assert counted == "Files of the source that are treated as images: 3, in val2017/ (3)."
     assert unmatched.startswith(
         f"Files with the suffix of an image that --images {IMAGES!r} does not match: 1, in train2017/"
     )
-    assert re.fullmatch(r"4 other files of the source, .* kB, are copied as they are\.", note)
+    assert re.fullmatch(r"4 other files of the source, .* kB, are copied unchanged\.", note)
     resized = corruptset.plan("imagenet-c", f"tree:{coco}", images=IMAGES, sets=["contrast/1"], any_shape=True)
-    assert any("in pixels of the images as they were" in note for note in resized.notes)
+    assert any("in pixels of the original images" in note for note in resized.notes)
 
 
 def test_it_is_verified_made_again_and_repaired(built, coco, tmp_path):
@@ -107,7 +107,7 @@ def test_it_is_verified_made_again_and_repaired(built, coco, tmp_path):
     assert kinds["images/contrast/3/val2017/000000000002.JPG"] == "unexpected"
     second.with_suffix(".JPG").rename(second)
     assert verify(data, repair=True, source=f"tree:{coco}", jobs=1).ok
-    assert layouts.files_of(data) == layouts.files_of(built)
+    assert small_builds.read_files(data) == small_builds.read_files(built)
     # an image in another's place
     rows = data / "sets/contrast/3.jsonl"
     for old, new in (("000000000001", "x"), ("000000000002", "000000000001"), ("/x.jpg", "/000000000002.jpg")):
@@ -122,9 +122,9 @@ def test_pack_unpack_export_rebuild_and_virtual(built, coco, tmp_path):
     assert "| `contrast/1`, `contrast/3`, `elastic_transform/1`, `elastic_transform/3` |" in card
     corruptset.unpack(sorted((tmp_path / "packed/data").iterdir()), tmp_path / "unpacked")
     (whole,) = (tmp_path / "unpacked").iterdir()
-    assert layouts.files_of(whole) == layouts.files_of(built)
+    assert small_builds.read_files(whole) == small_builds.read_files(built)
     corruptset.export("source-tree", built, tmp_path / "exported")
-    assert layouts.files_of(tmp_path / "exported/images") == layouts.files_of(built / "images")
+    assert small_builds.read_files(tmp_path / "exported/images") == small_builds.read_files(built / "images")
     assert verify(built, export=tmp_path / "exported").ok
     with pytest.raises(BuildError, match="contains labels"):
         corruptset.export("webdataset", built, tmp_path / "none")
@@ -145,20 +145,20 @@ def test_it_is_extended(recipe, coco, built, tmp_path):
     first = made(recipe, root, tmp_path / "first", sets=["contrast/*"], **options).directory
     (root / "notes.txt").unlink()
     done = made(recipe, root, tmp_path / "out", extend=first, **options).directory
-    assert layouts.files_of(done) == layouts.files_of(built)
-    with pytest.raises(BuildError, match=r"selection\.images: here 'val2017/\*\.jpg', asked for 'val2017/\*'"):
+    assert small_builds.read_files(done) == small_builds.read_files(built)
+    with pytest.raises(BuildError, match=r"selection\.images: existing 'val2017/\*\.jpg', requested 'val2017/\*'"):
         made(recipe, root, tmp_path / "out", images="val2017/*")
 
 
 def test_any_tree_keeps_names_and_formats(recipe, tmp_path):
     root, exif = write_tree(tmp_path / "tree"), Image.Exif()
     exif[0x0112] = 6
-    odd = {"grey.jpg": picture(30, 20).convert("L"), "print.jpg": picture(30, 20).convert("CMYK")}
+    odd = {"grey.jpg": example_image(30, 20).convert("L"), "print.jpg": example_image(30, 20).convert("CMYK")}
     odd |= {"deep.png": Image.fromarray((np.arange(600).reshape(20, 30) * 100).astype(np.uint16))}
-    for name, image in (odd | {"turned.jpg": picture(30, 20)}).items():
+    for name, image in (odd | {"turned.jpg": example_image(30, 20)}).items():
         image.save(root / name, **({"exif": exif} if name == "turned.jpg" else {}))
     out = made(recipe, root, tmp_path, sets=["clean", "contrast/3"]).directory
-    names = {*ODD, *odd, "turned.jpg"}
+    names = {*ODD_NAMES, *odd, "turned.jpg"}
     for folder in (out / "images/clean", out / "images/contrast/3"):
         assert {p.relative_to(folder).as_posix() for p in folder.rglob("*.*")} == names
         for name in names:
@@ -175,7 +175,7 @@ def test_any_tree_keeps_names_and_formats(recipe, tmp_path):
     report = verify(out, rederive=20, source=f"tree:{root}")
     assert report.ok, report.problems
     # it is held to its pixels: a source whose PNG is another one is refused
-    picture(33, 37, 9).save(root / "x.png")
+    example_image(33, 37, 9).save(root / "x.png")
     with pytest.raises(SourceError, match=r"x\.png: is sha256"):
         verify(out, rederive=20, source=f"tree:{root}")
 
@@ -194,8 +194,8 @@ def test_images_with_an_orientation_are_counted(recipe, tmp_path):
     exif = Image.Exif()
     exif[0x0112] = 8
     root = write_tree(tmp_path / "tree", ["a/x.jpg", "b/y.jpg"])
-    picture(24, 24).save(root / "a/phone.jpg", exif=exif)
-    picture(24, 24).save(root / "b/scan.tif", tiffinfo={0x0112: 8})  # which Pillow turns
+    example_image(24, 24).save(root / "a/phone.jpg", exif=exif)
+    example_image(24, 24).save(root / "b/scan.tif", tiffinfo={0x0112: 8})  # which Pillow turns
     files = [np.frombuffer(path.read_bytes(), np.uint8) for path in sorted(root.rglob("*.jpg"))]
     with h5py.File(tmp_path / "x.h5", "w") as file:
         file.create_dataset("images", (3,), dtype=h5py.vlen_dtype(np.uint8))
@@ -224,8 +224,8 @@ def test_pngs_alone_are_a_lossless_data_set(recipe, tmp_path):
     data = corruptset.open(out)
     assert (data.manifest.encoding, data.manifest.storage.container) == ({"format": "png"}, "folder")
     assert data["contrast/3"].verify() == data["contrast/3"].record.pixel_digest
-    labels = layouts.files_of(root / "gtFine")  # label images among them
-    assert (len(labels), layouts.files_of(out / "gtFine")) == (6, labels)
+    labels = small_builds.read_files(root / "gtFine")  # label images among them
+    assert (len(labels), small_builds.read_files(out / "gtFine")) == (6, labels)
     assert (out / "images/contrast/3/leftImg8bit/val/lindau/lindau_000001_000019_leftImg8bit.png").is_file()
     assert verify(out, rederive=2, source=f"tree:{root}").ok
 
@@ -237,7 +237,7 @@ def test_names_that_a_data_set_has_itself_stay_its_own(recipe, tmp_path):
     for name in ("labels/val/x.txt", "images/val.cache", "ReadMe.md", "data.yaml", "split.mat"):
         (root / name).write_text(name)
     done = made(recipe, root, tmp_path / "out", sets=["contrast/3"], images="images/val/*.jpg")
-    files = layouts.files_of(done.directory)
+    files = small_builds.read_files(done.directory)
     assert {path for path in files if files[path] == path.encode()} == {"labels/val/x.txt", "data.yaml", "split.mat"}
     assert [path for path in files if path.startswith("images/")] == ["images/contrast/3/images/val/x.jpg"]
     assert any(note.startswith("ReadMe.md, images/train/y.jpg, images/val.cache: not copied") for note in done.notes)
@@ -245,7 +245,7 @@ def test_names_that_a_data_set_has_itself_stay_its_own(recipe, tmp_path):
 
 
 def test_what_does_not_fit_is_refused_before_anything_is_written(recipe, coco, tmp_path):
-    hdf5 = "--storage hdf5 stores images in HDF5 shards, which have no names(.|\n)*--per-class"
+    hdf5 = "--storage hdf5 uses HDF5 shards, which do not keep names(.|\n)*--per-class"
     with pytest.raises(BuildError, match=hdf5):
         made(recipe, coco, tmp_path / "out", images=IMAGES, storage="hdf5", per_class=1)
     root = shutil.copytree(coco, tmp_path / "coco")

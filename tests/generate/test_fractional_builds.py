@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from own_recipes import HEAD, recipe
+from custom_recipes import HEAD, parse_sets
 
 import corruptset
 from corruptset.errors import RecipeError
@@ -32,7 +32,7 @@ orders = "given"
 def test_ids_manifest_images_and_scores(tmp_path):
     options = {"samples": 2, "jobs": 1, "sets": ["clean", "*"], "metrics": 0, "page": False}
     head = HEAD.replace('"none"', '"resize-crop"\nresize = 72\ncrop = 64')
-    built = build(recipe(SETS, head), "sample", tmp_path / "out", **options)
+    built = build(parse_sets(SETS, head), "sample", tmp_path / "out", **options)
     stages = {s.id: [(t.corruption, t.severity) for t in s.stages] for s in built.manifest.sets}
     assert stages["fog/2p25"] == [("fog", 2.25)]
     assert stages["gaussian_noise-2p5+contrast-0p75"] == [("gaussian_noise", 2.5), ("contrast", 0.75)]
@@ -65,4 +65,4 @@ def test_a_recipe_refuses_other_severities():
     said = "expected a severity from 1 to 5, or a fraction with at most two decimals"
     for wrong in ("-1", "5.25", "2.125", "true", '"2"'):
         with pytest.raises(RecipeError, match=said):
-            recipe(f'[[sets]]\ncorruptions = ["fog"]\nseverities = [{wrong}]\n')
+            parse_sets(f'[[sets]]\ncorruptions = ["fog"]\nseverities = [{wrong}]\n')

@@ -37,8 +37,9 @@ def test_the_recipes_hold_every_gradual_operator_at_thirty_levels_and_clean():
         assert (ids[0], sorted(ids)) == ("clean", every)
 
 
-def test_a_ladder_is_planned_as_one_pass():
-    planned = plan("image-degrade-30", "sample", samples=1, jobs=1, sets=["black_lines/*", "posterize/*"])
+def test_a_ladder_is_planned_as_one_pass(crops):
+    sets = ["black_lines/*", "posterize/*"]
+    planned = plan("image-degrade-30", f"folder:{crops}", first=1, jobs=1, sets=sets, any_shape=True)
     assert (planned.images, planned.stages_applied) == (2 * 30, 2 * 30)
     assert planned.stages_naive == sum(range(1, 31)) + 30
 

@@ -28,7 +28,7 @@ def test_a_subset_has_the_same_sets(whole, make, files):
 
 def test_batches_groups_and_runs_change_no_image(whole, make, files, monkeypatch):
     monkeypatch.setattr(parts, "BATCH_BYTES", 2 * 64 * 64 * 3)  # two images
-    monkeypatch.setattr(parts, "PARTS_WANTED", 1)
+    monkeypatch.setattr(parts, "TARGET_PARTS", 1)
     monkeypatch.setattr(parts, "LEAST_SAMPLES", 3)
     built = make()
     assert built.digest == whole.digest
@@ -50,9 +50,9 @@ def test_stored_images_are_what_corrupt_makes(lossless, small_sets):
 
 
 def test_container_and_encoding_are_outside_the_digest(whole, lossless):
-    shared = digests(lossless)
-    assert shared.pop("clean")
-    assert shared == digests(whole)
+    shared_data = digests(lossless)
+    assert shared_data.pop("clean")
+    assert shared_data == digests(whole)
 
 
 def test_seed_and_coupling_change_the_noise_alone(small_recipe, whole, tmp_path):
@@ -63,7 +63,7 @@ def test_seed_and_coupling_change_the_noise_alone(small_recipe, whole, tmp_path)
         assert after["gaussian_noise/1"] != before["gaussian_noise/1"]
 
 
-@pytest.mark.ci
+@pytest.mark.long  # .ci/run compares the digests of the same recipe for one and for all processors
 def test_every_byte_of_imagenet_c_all_is_equal_for_one_and_two_jobs(tmp_path, files):
     one, two = (build("imagenet-c-all", "sample", tmp_path / str(j), jobs=j, metrics=1, samples=2) for j in (1, 2))
     assert files(one.directory) == files(two.directory)

@@ -11,7 +11,7 @@ import surrogates
 import corruptset
 from corruptset.errors import BuildError, ModelError
 from corruptset.generate.recipes.recipe import parse_recipe
-from pictures import encoded
+from example_images import encode_image
 
 pytestmark = pytest.mark.ci
 
@@ -41,15 +41,15 @@ OPTIONS = {"jobs": 1, "metrics": 0, "page": False}
 
 @pytest.fixture(scope="module")
 def model():
-    return surrogates.digits().model
+    return surrogates.digits_model().model
 
 
 def write_digits(folder, count):
     """Write the first `count` digits that the model does not know, a folder a class; return the source."""
-    known = surrogates.digits()
+    known = surrogates.digits_model()
     for number, (image, label) in enumerate(zip(known.images[:count], known.labels[:count], strict=True)):
         (folder / str(label)).mkdir(parents=True, exist_ok=True)
-        (folder / str(label) / f"{number:04d}.png").write_bytes(encoded(image[:, :, 0]))
+        (folder / str(label) / f"{number:04d}.png").write_bytes(encode_image(image[:, :, 0]))
     return f"folder:{folder}"
 
 

@@ -22,7 +22,7 @@ import corruptset
 from corruptset.corruptions.calibrations import LADDERS, SHIPPED, shipped
 from corruptset.corruptions.registry import corruption_names, get_corruption
 from corruptset.errors import CorruptsetError
-from pictures import painted
+from example_images import synthetic_image
 
 FILE = Path(__file__).with_name("digests.json")
 RECORDABLE = tuple(name for name in corruption_names() if not get_corruption(name).needs_model)
@@ -55,9 +55,9 @@ def digest(name: str, *, on: str = "golden", **options: object) -> str:
     """Return the digest of a corruption's outputs on the golden pictures, or on ramps."""
     if on == "ramps":
         return blake3(corruptset.corrupt(ramps(), name, seed=20, **options).tobytes()).hexdigest(16)
-    colour = np.stack([painted(*COLOUR, 3, which) for which in range(2)])
+    colour = np.stack([synthetic_image(*COLOUR, 3, which) for which in range(2)])
     out = blake3()
-    for image, key in ((colour, ["golden/0", "golden/1"]), (painted(*GREY, 1), "golden/grey")):
+    for image, key in ((colour, ["golden/0", "golden/1"]), (synthetic_image(*GREY, 1), "golden/grey")):
         got = corruptset.corrupt(image, name, key=key, seed=20, **options)
         out.update(repr(got.shape).encode() + got.tobytes())
     return out.hexdigest(16)

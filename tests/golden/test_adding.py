@@ -37,7 +37,7 @@ def test_the_page_is_followed_literally(tmp_path, tmp_path_factory):
     copy_package(site, ("corruptions",))
     shutil.copytree(TESTS / "golden", site / "tests/golden", ignore=shutil.ignore_patterns("__pycache__"))
     (site / "tests/corruptions").mkdir()
-    for name in ("__init__.py", "pictures.py", "surrogates.py", "corruptions/test_properties.py"):
+    for name in ("__init__.py", "example_images.py", "surrogates.py", "corruptions/test_properties.py"):
         shutil.copy(TESTS / name, site / "tests" / name)
     environment = os.environ | {"PYTHONPATH": str(site), "PYTHONDONTWRITEBYTECODE": "1"}
     environment["CORRUPTSET_CACHE"] = str(tmp_path_factory.mktemp("cache"))

@@ -7,10 +7,10 @@ from __future__ import annotations
 import os
 import tempfile
 
-import archives
 import numpy as np
 import pytest
-from doc_pages import LINES, typed
+import source_archives
+from doc_pages import LINES, run_line
 
 # One cache for all that is loaded here, as a user has one; only not the one of whoever runs the tests. Libraries read
 # this when imported.
@@ -22,18 +22,24 @@ def write_archives(root):
     """Write what the page's commands read: CIFAR-10's archive, ImageNet's validation images in wnid folders, MNIST of
     both splits.
     """
-    images, labels = archives.crops(20)
-    archives.tar(root / "cifar-10-python.tar.gz", archives.ten_python((images, labels)), "w:gz")
-    archives.write_photographs(
+    images, labels = source_archives.random_crops(20)
+    source_archives.write_tar(root / "cifar-10-python.tar.gz", source_archives.cifar10_python((images, labels)), "w:gz")
+    source_archives.write_photographs(
         root / "val",
-        [f"{archives.WNIDS[k - 1]}/ILSVRC2012_val_{i:08d}.JPEG" for i, k in enumerate(archives.truth(4), 1)],
+        [
+            f"{source_archives.WNIDS[k - 1]}/ILSVRC2012_val_{i:08d}.JPEG"
+            for i, k in enumerate(source_archives.ground_truth(4), 1)
+        ],
     )
     grey = images.mean(axis=3).astype(np.uint8)[:, 2:30, 2:30]
     for split, rows in (("t10k", slice(0, 12)), ("train", slice(12, 20))):
         files = {"images-idx3": grey[rows], "labels-idx1": labels[rows]}
-        archives.write(
+        source_archives.write_files(
             root / "MNIST/raw",
-            {f"{split}-{name}-ubyte.gz": archives.zipped(archives.idx(array)) for name, array in files.items()},
+            {
+                f"{split}-{name}-ubyte.gz": source_archives.gzip_bytes(source_archives.idx_bytes(array))
+                for name, array in files.items()
+            },
         )
 
 
@@ -42,12 +48,12 @@ def here(tmp_path_factory):
     """A folder in which every ``sh`` line of the page was run, in the page's order."""
     root = tmp_path_factory.mktemp("use-it-with")
     write_archives(root)
-    wnids = sorted(archives.WNIDS)
+    wnids = sorted(source_archives.WNIDS)
     # as RobustBench's list is written; it leaves the last class out
     listed = [f"{wnid}/{path.name}\n" for wnid in wnids[:2] for path in sorted((root / "val" / wnid).iterdir())]
     (root / "imagenet_test_image_ids.txt").write_text("".join(listed))
     for line in LINES:
-        typed(line, root)
+        run_line(line, root)
     return root
 
 

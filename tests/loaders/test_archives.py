@@ -20,8 +20,8 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def built(shared):
-    return shared.build(recipe={"encoding": "jpeg"}, storage="both")
+def built(shared_data):
+    return shared_data.build(recipe={"encoding": "jpeg"}, storage="both")
 
 
 @pytest.mark.parametrize("layout", ["huggingface", "zenodo"])
@@ -52,13 +52,13 @@ def test_mlcroissant_reads_a_published_data_set_over_http(built, tmp_path, monke
 
 
 @pytest.mark.parametrize(("encoding", "format"), [("jpeg", "folder"), ("png", "hdf5")])
-def test_load_dataset_gives_the_images_of_a_published_data_set(shared, tmp_path, encoding, format):
+def test_load_dataset_gives_the_images_of_a_published_data_set(shared_data, tmp_path, encoding, format):
     """As the commands are typed, and the folder is loaded with the hub's own library: a configuration a set, labels by
     name.
     """
     from datasets import ClassLabel, get_dataset_config_names, load_dataset
 
-    built = shared.build(recipe={"encoding": encoding}, storage=format)
+    built = shared_data.build(recipe={"encoding": encoding}, storage=format)
     shell(f"corruptset pack {built} --out release --parquet", tmp_path)
     told = shell("corruptset publish release --to there --for huggingface --license cc-by-4.0 --go", tmp_path)
     assert "load_dataset" not in told

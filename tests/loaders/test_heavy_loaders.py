@@ -10,10 +10,10 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import archives
 import numpy as np
 import pytest
-from doc_pages import lines, run, shell, snippets
+import source_archives
+from doc_pages import lines, run_snippet, shell, snippets
 from torchvision_cpu import let_torchvision_be_imported
 
 import corruptset
@@ -30,7 +30,7 @@ def torchvision_beside_a_cpu_torch() -> object:
 def test_class_folders(inside: Path, name: str) -> None:
     data = corruptset.open("imagenet-c-1.1.0")
     (text,) = (text for text in snippets(f"from {name}") if "data-in" in text)
-    dataset = run(text)["dataset"]
+    dataset = run_snippet(text)["dataset"]
     assert len(dataset) == len(data.samples)
     # both read class by class, and by name within a class
     order = sorted(data.samples, key=lambda s: (s.label, s.id))
@@ -44,7 +44,7 @@ def test_class_folders(inside: Path, name: str) -> None:
 def test_timm_streams_the_shards_of_a_set(inside: Path) -> None:
     data = corruptset.open("imagenet-c-1.1.0")
     (text,) = (text for text in snippets("from timm") if "wds/" in text)
-    dataset = run(text)["dataset"]
+    dataset = run_snippet(text)["dataset"]
     assert len(dataset) == len(data.samples)
     found = list(dataset)
     assert [label for _, label in found] == data["contrast/3"].labels.tolist()
@@ -54,7 +54,7 @@ def test_timm_streams_the_shards_of_a_set(inside: Path) -> None:
 def test_timm_reads_a_set_as_parquet(inside: Path) -> None:
     images = corruptset.open("imagenet-c-1.1.0")["contrast/3"]
     (text,) = snippets("hfds/")
-    dataset = run(text)["dataset"]
+    dataset = run_snippet(text)["dataset"]
     assert [label for _, label in dataset] == images.labels.tolist()
     np.testing.assert_array_equal(np.stack([np.array(image) for image, _ in dataset]), images.array())
 
@@ -66,7 +66,7 @@ def robustbench(torchvision_beside_a_cpu_torch: object) -> Path:
     As installed it cannot: it imports ``autoattack``, which its own requirement installs as ``pyautoattack``. The
     page's lines name the one by the other; RobustBench attacks models with it, and its loaders do without.
     """
-    run(snippets("import pyautoattack")[0])
+    run_snippet(snippets("import pyautoattack")[0])
     import robustbench
 
     return Path(robustbench.__file__).parent
@@ -83,16 +83,16 @@ SEVERAL = ["contrast", "brightness", "impulse_noise"]
 @pytest.mark.parametrize("classes", [10, 100])
 def test_robustbench_on_cifar(robustbench: Path, classes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The page's commands, from an archive shaped as CIFAR's, whose rows are not sorted by label."""
-    images, labels = archives.crops(10_000)
+    images, labels = source_archives.random_crops(10_000)
     rng = np.random.default_rng(1)
     # a row of its own for every image: crops alone may repeat, and then rows out of order would go unseen
     images[:, 0, :, 0] = rng.integers(0, 256, (len(images), 32))
     if classes == 100:
         labels = rng.integers(0, 100, len(images))
-        files = archives.hundred_python({"test": (images, labels, labels // 5)})
+        files = source_archives.cifar100_python({"test": (images, labels, labels // 5)})
     else:
-        files = archives.ten_python((images, labels))
-    archives.tar(tmp_path / f"cifar-{classes}-python.tar.gz", files, "w:gz")
+        files = source_archives.cifar10_python((images, labels))
+    source_archives.write_tar(tmp_path / f"cifar-{classes}-python.tar.gz", files, "w:gz")
     build, export_line = lines("build cifar10-c")[0], lines("export cifar-c")[0]
     if classes == 100:
         build, export_line = (
@@ -117,7 +117,7 @@ def test_robustbench_on_cifar(robustbench: Path, classes: int, tmp_path: Path, m
     np.testing.assert_array_equal(y, np.tile(labels[:1000], 3))
     if classes == 10:
         monkeypatch.chdir(tmp_path)
-        names = run(snippets("load_cifar10c")[0])
+        names = run_snippet(snippets("load_cifar10c")[0])
         assert names["x"].shape == (10_000, 3, 32, 32)
         np.testing.assert_array_equal(as_stored(names["x"]), data["contrast/3"].array())
         np.testing.assert_array_equal(names["y"], labels)
@@ -135,7 +135,7 @@ def test_robustbench_on_imagenet(robustbench: Path, tmp_path: Path, monkeypatch:
     assert empty == ["n02066245", "n03482405", "n07875152"]
     taken = {name.partition("/")[2] for name in listed}
     free = (name for i in range(1, 50_001) if (name := f"ILSVRC2012_val_{i:08d}.JPEG") not in taken)
-    archives.write_photographs(tmp_path / "val", [*listed, *(f"{wnid}/{next(free)}" for wnid in empty)])
+    source_archives.write_photographs(tmp_path / "val", [*listed, *(f"{wnid}/{next(free)}" for wnid in empty)])
     shell(f"{lines('build imagenet-c')[0]} --sets 'contrast/*' --metrics 0 --storage folder", tmp_path)
     built = tmp_path / "imagenet-c-1.1.0"
     shutil.copy(helpers / "imagenet_test_image_ids.txt", tmp_path)
@@ -143,7 +143,7 @@ def test_robustbench_on_imagenet(robustbench: Path, tmp_path: Path, monkeypatch:
     assert ", ".join(empty) in told
 
     monkeypatch.chdir(tmp_path)
-    names = run(snippets("load_imagenetc")[0])
+    names = run_snippet(snippets("load_imagenetc")[0])
     truth = [numbers[name.partition("/")[0]] for name in listed]
     np.testing.assert_array_equal(names["y"], truth)
     data = corruptset.open(built)

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import archives
 import numpy as np
 import pytest
-from doc_pages import lines, run, shell, snippets
+import source_archives
+from doc_pages import lines, run_snippet, shell, snippets
 
 import corruptset
 
@@ -17,8 +17,11 @@ pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore")]
 
 
 def test_the_lines_of_the_page_decode_exactly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    names = [f"{archives.WNIDS[k - 1]}/ILSVRC2012_val_{i:08d}.JPEG" for i, k in enumerate(archives.truth(4), 1)]
-    archives.write_photographs(tmp_path / "val", names)
+    names = [
+        f"{source_archives.WNIDS[k - 1]}/ILSVRC2012_val_{i:08d}.JPEG"
+        for i, k in enumerate(source_archives.ground_truth(4), 1)
+    ]
+    source_archives.write_photographs(tmp_path / "val", names)
     monkeypatch.chdir(tmp_path)
     shell(f"{lines('build imagenet-c')[0]} --sets 'contrast/*' --metrics 0 --jobs 1", tmp_path)
     shell(lines("export imagenet-c ")[0], tmp_path)
@@ -27,7 +30,7 @@ def test_the_lines_of_the_page_decode_exactly(tmp_path: Path, monkeypatch: pytes
     pixels, labels = data["contrast/3"][order]
 
     (text,) = snippets("import tensorflow as tf")
-    found = run(text)
+    found = run_snippet(text)
     batch, numbers = next(iter(found["dataset"]))
     np.testing.assert_array_equal(batch, pixels)
     np.testing.assert_array_equal(numbers, labels)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from doc_pages import run, snippets
+from doc_pages import run_snippet, snippets
 
 import corruptset
 from corruptset.generate.exports.export import export
@@ -21,7 +21,7 @@ pytestmark = [
 def test_webdataset(inside):
     data = corruptset.open("imagenet-c-1.1.0")
     (text,) = snippets("import webdataset")
-    found = list(run(text)["dataset"])
+    found = list(run_snippet(text)["dataset"])
     assert len(found) == len(data.samples)
     images = data["contrast/3"].array()
     for index, (image, label, about) in enumerate(found):
@@ -32,11 +32,11 @@ def test_webdataset(inside):
 def test_hugging_face_datasets(inside):
     data = corruptset.open("imagenet-c-1.1.0")
     folder, tars = snippets("load_dataset")
-    names = run(folder)
+    names = run_snippet(folder)
     assert len(names["dataset"]) == len(data) * len(data.samples)
     images = data["contrast/3"].array()
     by_id = {s.id: s for s in data.samples}
-    for rows, key in ((names["fog"], "image"), (run(tars)["dataset"], "jpg")):
+    for rows, key in ((names["fog"], "image"), (run_snippet(tars)["dataset"], "jpg")):
         assert len(rows) == len(by_id)
         for row in rows:
             sample = by_id[row["id"] if "id" in row else row["json"]["id"]]
@@ -47,7 +47,7 @@ def test_hugging_face_datasets(inside):
 def test_mlcroissant(inside):
     data = corruptset.open("imagenet-c-1.1.0")
     (text,) = snippets("import mlcroissant")
-    dataset = run(text)["dataset"]
+    dataset = run_snippet(text)["dataset"]
     assert not dataset.metadata.ctx.issues.errors
     found = list(dataset.records("contrast/3"))
     images = data["contrast/3"].array()
@@ -60,19 +60,19 @@ def test_mlcroissant(inside):
         assert record["contrast/3/class"].decode() == sample.class_
 
 
-def test_chains_by_their_ids(shared, tmp_path, monkeypatch):
+def test_chains_by_their_ids(shared_data, tmp_path, monkeypatch):
     """The page's lines with the id of a chain in place of ``contrast/3``: its signs (+ -) mean nothing to patterns and
     URLs.
     """
     named = {"name": "imagenet-c", "version": "1.1.0", "encoding": "jpeg"}
-    data = corruptset.open(shared.build(recipe=named))
+    data = corruptset.open(shared_data.build(recipe=named))
     export("webdataset", data.path, tmp_path / "shards")
     monkeypatch.chdir(tmp_path)
     by_tar = {
         about["id"]: np.round(image).astype(np.uint8)
-        for image, _, about in run(snippets("import webdataset")[0].replace("contrast/3", CHAIN))["dataset"]
+        for image, _, about in run_snippet(snippets("import webdataset")[0].replace("contrast/3", CHAIN))["dataset"]
     }
-    rows = run(snippets("load_dataset")[1].replace("contrast/3", CHAIN))["dataset"]
+    rows = run_snippet(snippets("load_dataset")[1].replace("contrast/3", CHAIN))["dataset"]
     by_hub = {row["json"]["id"]: np.array(row["jpg"]) for row in rows}
     for read in (by_tar, by_hub):
         assert read.keys() == {s.id for s in data.samples}

@@ -9,7 +9,7 @@ from PIL import Image
 from torchvision_cpu import let_torchvision_be_imported
 
 import corruptset
-from pictures import painted
+from example_images import synthetic_image
 
 pytestmark = [pytest.mark.ci, pytest.mark.filterwarnings("ignore")]
 
@@ -19,7 +19,7 @@ def test_the_blocks_run(monkeypatch):
     import datasets
 
     monkeypatch.setenv("NO_ALBUMENTATIONS_UPDATE", "1")
-    image = painted(48, 64)
+    image = synthetic_image(48, 64)
     names = {
         "image": image,
         "picture": Image.fromarray(image),

@@ -8,10 +8,10 @@ from PIL import Image
 from torchvision_cpu import let_torchvision_be_imported
 
 import corruptset
-from pictures import painted
+from example_images import synthetic_image
 
 pytestmark = [pytest.mark.ci, pytest.mark.filterwarnings("ignore")]
-MANY = [painted(32, 40, which=i) for i in range(12)]
+MANY = [synthetic_image(32, 40, which=i) for i in range(12)]
 CHAIN = corruptset.Corrupt("fog-3+impulse_noise-2")
 MIXED = [
     *"defocus_blur glass_blur motion_blur zoom_blur snow fog brightness elastic_transform pixelate spatter".split(),

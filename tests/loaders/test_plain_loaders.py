@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from doc_pages import BLOCKS, ROOT, run, snippets
+from doc_pages import BLOCKS, ROOT, run_snippet, snippets
 
 import corruptset
 
@@ -46,7 +46,7 @@ def test_what_the_page_installs_is_what_the_tests_install():
 
 
 def test_a_layout_of_ones_own(inside):
-    run(snippets("by-class")[0])
+    run_snippet(snippets("by-class")[0])
     data = corruptset.open("imagenet-c-1.1.0")
     links = sorted(Path("by-class").glob("*/*.JPEG"))
     assert len(links) == 2 * len(data.samples)
@@ -58,7 +58,7 @@ def test_a_layout_of_ones_own(inside):
 
 def test_the_sets_of_a_dataset_without_an_export(inside):
     data = corruptset.open("imagenet-c-1.1.0")
-    names = run(snippets("corruptset.open")[0])
+    names = run_snippet(snippets("corruptset.open")[0])
     images = data["contrast/3"].array()
     assert images.shape[1:] == (224, 224, 3)
     # the snippet ends at the last image of the set
@@ -70,18 +70,18 @@ def test_shards_are_read_all_and_in_order(inside):
     data = corruptset.open("sharded/cifar10-c-1.1.0")["contrast/3"]
     pixels, files = snippets("import h5py")
     assert len(list(Path("sharded/cifar10-c-1.1.0/hdf5/contrast").glob("3-*.h5"))) > 1
-    names = run(pixels)
+    names = run_snippet(pixels)
     np.testing.assert_array_equal(names["images"], data.array())
     np.testing.assert_array_equal(names["labels"], data.labels)
     photographs = corruptset.open("sharded/imagenet-c-1.1.0")["contrast/3"]
-    names = run(files)
+    names = run_snippet(files)
     np.testing.assert_array_equal(names["image"], photographs.array()[-1])
     assert names["label"] == photographs.labels[-1]
 
 
 def test_records_in_pandas(inside):
     data = corruptset.open("imagenet-c-1.1.0")
-    table = run(snippets("import pandas")[0])["table"]
+    table = run_snippet(snippets("import pandas")[0])["table"]
     assert table["id"].tolist() == [s.id for s in data.samples]
     assert table["label"].tolist() == [s.label for s in data.samples]
     assert table["pixels"].tolist() == [row.pixels for row in data["contrast/3"].rows]
@@ -90,18 +90,18 @@ def test_records_in_pandas(inside):
 def test_arrays_and_lists(inside):
     data = corruptset.open("cifar10-c-1.1.0")
     cifar, mnist = (text for text in snippets("np.load"))
-    names = run(cifar)
+    names = run_snippet(cifar)
     np.testing.assert_array_equal(names["images"], data["contrast/3"].array())
     np.testing.assert_array_equal(names["labels"], data["contrast/3"].labels)
     assert names["labels"].dtype == np.uint8
-    names = run(mnist)
+    names = run_snippet(mnist)
     digits = corruptset.open("mnist-c-1.0.0")
     test = [s.index for s in digits.samples if s.split == "test"]
     assert (len(digits.samples), len(test)) == (20, 12)
     np.testing.assert_array_equal(names["images"], digits["stripe"].array()[test])
     np.testing.assert_array_equal(names["clean"], digits["clean"].array()[test])
     np.testing.assert_array_equal(names["labels"], digits["clean"].labels[test])
-    run(snippets("lists/contrast")[0])
+    run_snippet(snippets("lists/contrast")[0])
     found = {p: len(np.load(p)) for p in Path("data-mnist/mnist_c").rglob("*.npy")}
     assert len(found) == 16 * 4
     assert all(rows == {"test": 12, "train": 8}[path.name.partition("_")[0]] for path, rows in found.items())

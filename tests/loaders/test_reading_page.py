@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import layouts
 import numpy as np
 import pytest
-from doc_pages import ROOT, blocks, run
+import small_builds
+from doc_pages import ROOT, blocks, run_snippet
 from torchvision_cpu import let_torchvision_be_imported
 
 import corruptset
@@ -16,11 +16,11 @@ pytestmark = [pytest.mark.ci, pytest.mark.filterwarnings("ignore")]
 def test_the_lines_of_the_page(tmp_path, monkeypatch):
     kept = let_torchvision_be_imported()
     more = '[[sets]]\ncorruptions = ["contrast", "gaussian_blur"]\n[[sets]]\nclean = true\n'
-    recipe = layouts.write_recipe(tmp_path, name="imagenet-c", version="1.1.0", more=more)
-    layouts.make(recipe, layouts.write_crops(tmp_path / "crops"), tmp_path, storage="both")
+    recipe = small_builds.write_recipe(tmp_path, name="imagenet-c", version="1.1.0", more=more)
+    small_builds.build_dataset(recipe, small_builds.write_crops(tmp_path / "crops"), tmp_path, storage="both")
     monkeypatch.chdir(tmp_path)
     text = "".join(text for kind, text in blocks(ROOT / "docs/reading.md") if kind == "python")
-    names = run(text, kept=kept)
+    names = run_snippet(text, kept=kept)
     images = corruptset.open("imagenet-c-1.1.0")["contrast/3"]
     assert list(names["blurred"]) == ["gaussian_blur/1", "gaussian_blur/3", "gaussian_blur/5"]
     assert len(names["test"]) == 5

@@ -12,13 +12,13 @@ import shutil
 import subprocess
 import sys
 
-import archives
 import numpy as np
 import pytest
-from doc_pages import corruptset_runs
+import source_archives
+from doc_pages import run_corruptset
 from PIL import Image
 
-from pictures import photograph
+from example_images import photograph
 
 pytestmark = pytest.mark.ci
 
@@ -105,13 +105,17 @@ def sources(tmp_path_factory):
     for i, name in enumerate(names):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         picture.crop((i, i, i + 260, i + 256)).save(root / name)
-    images, labels = archives.crops(12)
-    train = [archives.crops(12, seed=i) for i in range(1, 6)]
-    archives.tar(root / "cifar-10-python.tar.gz", archives.ten_python((images, labels), train), "w:gz")
+    images, labels = source_archives.random_crops(12)
+    train = [source_archives.random_crops(12, seed=i) for i in range(1, 6)]
+    source_archives.write_tar(
+        root / "cifar-10-python.tar.gz", source_archives.cifar10_python((images, labels), train), "w:gz"
+    )
     digits = images[:, :28, :28].mean(-1).astype(np.uint8)
     for split, part in (("t10k", slice(0, 5)), ("train", slice(5, 12))):
         files = {"images-idx3-ubyte": digits[part], "labels-idx1-ubyte": labels[part]}
-        archives.write(root / "MNIST/raw", {f"{split}-{name}": archives.idx(array) for name, array in files.items()})
+        source_archives.write_files(
+            root / "MNIST/raw", {f"{split}-{name}": source_archives.idx_bytes(array) for name, array in files.items()}
+        )
     return root
 
 
@@ -131,7 +135,7 @@ def built(sources, tmp_path_factory):
     """Name -> directory of a build by the command."""
     root = tmp_path_factory.mktemp("built")
     for name, line in BUILDS.items():
-        corruptset_runs(f"corruptset build {line.format(sources)} --jobs 1 --metrics 1 --no-page --out {root / name}")
+        run_corruptset(f"corruptset build {line.format(sources)} --jobs 1 --metrics 1 --no-page --out {root / name}")
     return {name: next((root / name).iterdir()) for name in BUILDS}
 
 
@@ -140,33 +144,33 @@ def test_imagefolder_gives_every_row_of_every_data_set(built, tmp_path):
     for name, directory in built.items():
         # the names of folders above say nothing either
         out = tmp_path / "train" / f"{name}-test"
-        corruptset_runs(f"corruptset export imagefolder {directory} --out {out}")
+        run_corruptset(f"corruptset export imagefolder {directory} --out {out}")
         pairs.append((directory, out / directory.name))
     read(READ_IMAGEFOLDER, pairs, tmp_path / "home")
     # another data set where the first one was
     _, folder = pairs[0]
     shutil.rmtree(folder.parent)
-    corruptset_runs(f"corruptset export imagefolder {built['another-seed']} --out {folder.parent}")
+    run_corruptset(f"corruptset export imagefolder {built['another-seed']} --out {folder.parent}")
     read(READ_IMAGEFOLDER, [(built["another-seed"], folder)], tmp_path / "home")
 
 
-def test_croissant_gives_the_images_of_the_data_set_that_is_read(built, shared, tmp_path):
+def test_croissant_gives_the_images_of_the_data_set_that_is_read(built, shared_data, tmp_path):
     # the very pixels of "png", stored as JPEG: the digest is the same, what a loader sees is not
     more = '[[sets]]\ncorruptions = ["contrast"]\nseverities = [3]\n'
     same = {
-        e: shared.build(crops={"each": 1}, recipe={"encoding": e, "more": more}, storage="both")
+        e: shared_data.build(crops={"each": 1}, recipe={"encoding": e, "more": more}, storage="both")
         for e in ("png", "jpeg")
     }
     pairs = []
     for name, directory in {**built, **same}.items():
-        corruptset_runs(f"corruptset export croissant {directory} --out {tmp_path / name}-export")
+        run_corruptset(f"corruptset export croissant {directory} --out {tmp_path / name}-export")
         pairs.append((directory, tmp_path / f"{name}-export" / directory.name / "croissant.json"))
         # one after the other: in one archive a corruption, in two
         for kind, options in (("whole", "--by corruption"), ("split", "--by corruption --max-bytes {0}")):
             out = tmp_path / f"{name}-{kind}"
             largest = max((p.stat().st_size for p in (tmp_path / f"{name}-whole/data").glob("*.tar")), default=0)
             most = max(100_000, largest * 9 // 10)  # the records of a set and one of its files have room
-            corruptset_runs(f"corruptset pack {directory} --out {out} {options.format(most)}")
+            run_corruptset(f"corruptset pack {directory} --out {out} {options.format(most)}")
             pairs.append((directory, out / "croissant.json"))
     read(READ_CROISSANT, pairs, tmp_path / "home")
 

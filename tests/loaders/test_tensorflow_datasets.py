@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import archives
 import numpy as np
 import pytest
-from doc_pages import lines, run, shell, snippets
+import source_archives
+from doc_pages import lines, run_snippet, shell, snippets
 
 import corruptset
 
@@ -37,15 +37,17 @@ def published_checksums() -> Iterator[None]:
 @pytest.fixture
 def exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder in which the page's commands were run on few sets, from archives shaped as the published ones."""
-    images, labels = archives.crops(20)
-    archives.tar(tmp_path / "cifar-10-python.tar.gz", archives.ten_python((images, labels)), "w:gz")
+    images, labels = source_archives.random_crops(20)
+    source_archives.write_tar(
+        tmp_path / "cifar-10-python.tar.gz", source_archives.cifar10_python((images, labels)), "w:gz"
+    )
     grey = images.mean(axis=3).astype(np.uint8)[:, 2:30, 2:30]
     for split, rows in (("t10k", slice(0, 12)), ("train", slice(12, 20))):
         files = {
-            f"{split}-images-idx3-ubyte": archives.idx(grey[rows]),
-            f"{split}-labels-idx1-ubyte": archives.idx(labels[rows]),
+            f"{split}-images-idx3-ubyte": source_archives.idx_bytes(grey[rows]),
+            f"{split}-labels-idx1-ubyte": source_archives.idx_bytes(labels[rows]),
         }
-        archives.write(tmp_path / "MNIST/raw", files)
+        source_archives.write_files(tmp_path / "MNIST/raw", files)
     monkeypatch.chdir(tmp_path)
     for line in (*lines("build cifar10-c")[:1], *lines("build mnist-c")[:1]):
         shell(f"{line} --sets {'contrast/*,elastic_transform/*' if 'cifar' in line else 'stripe'} --jobs 1", tmp_path)
@@ -67,7 +69,7 @@ def test_the_lines_of_the_page(exported: Path, published_checksums: None) -> Non
     import tensorflow_datasets as tfds
 
     (text,) = snippets("tensorflow_datasets")
-    names = run(text)
+    names = run_snippet(text)
     data = corruptset.open("cifar10-c-1.1.0")
     assert rows(names["cifar"]) == stored(data["contrast/3"].array(), data["contrast/3"].labels)
     digits = corruptset.open("mnist-c-1.0.0")

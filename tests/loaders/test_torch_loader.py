@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import layouts
 import numpy as np
 import pytest
+import small_builds
 
 import corruptset
 
@@ -15,10 +15,10 @@ FOG = {"name": "imagenet-c", "version": "1.1.0", "more": '[[sets]]\ncorruptions 
 
 
 @pytest.mark.parametrize(("method", "encoding"), [("fork", "png"), ("spawn", "jpeg")])
-def test_every_image_comes_with_its_label(shared: layouts.Shared, method: str, encoding: str) -> None:
+def test_every_image_comes_with_its_label(shared_data: small_builds.SharedData, method: str, encoding: str) -> None:
     from torch.utils.data import DataLoader
 
-    images = corruptset.open(shared.build(recipe=FOG | {"encoding": encoding}, storage="both"))["fog/3"]
+    images = corruptset.open(shared_data.build(recipe=FOG | {"encoding": encoding}, storage="both"))["fog/3"]
     loader: Any = DataLoader(images, batch_size=2, num_workers=2, multiprocessing_context=method)
     batches = list(loader)
     assert {len(batch) for batch in batches} == {2}

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from doc_pages import run, snippets
+from doc_pages import run_snippet, snippets
 from torchvision_cpu import let_torchvision_be_imported
 
 import corruptset
@@ -39,7 +39,7 @@ def net() -> Any:
 
 def test_lightning(inside: Path, net: Any) -> None:
     (text,) = snippets("import lightning")
-    found = run(text, model=net)
+    found = run_snippet(text, model=net)
     data = corruptset.open("imagenet-c-1.1.0")
     assert list(found["accuracy"]) == [f"contrast/{s}" for s in range(1, 6)]
     for name, value in found["accuracy"].items():
@@ -62,7 +62,7 @@ def test_fastai(inside: Path, net: Any) -> None:
     )
     learner = fastai.Learner(loaders, net, loss_func=fastai.CrossEntropyLossFlat(), metrics=fastai.accuracy)
     (text,) = snippets("from fastai")
-    found = run(text, learner=learner)
+    found = run_snippet(text, learner=learner)
     bright = images.array().mean((1, 2, 3)) / 255 > 0.5
     assert found["accuracy"] == pytest.approx((bright == images.labels).mean())
 
@@ -72,7 +72,7 @@ def test_mmpretrain(inside: Path) -> None:
     images = data["contrast/3"]
     folders, lists = snippets("from mmpretrain")
     for text in (folders, lists):
-        dataset = run(text)["dataset"]
+        dataset = run_snippet(text)["dataset"]
         assert len(dataset) == len(data.samples)
         by_name = {s.id: s.index for s in data.samples}
         for item in dataset:

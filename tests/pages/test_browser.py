@@ -27,14 +27,14 @@ def browser():
 
 
 @pytest.fixture(scope="module")
-def builds(shared):
+def builds(shared_data):
     """Pages of a plain build, of a grid and of levels."""
     options = {"storage": "hdf5", "metrics": 64, "page": True}
     small = {"crops": {"classes": 2}, **options}
     return {
-        "plain": shared.build(**options),
-        "grid": shared.build(recipe={"name": "browsed-grid", "more": GRID}, **small),
-        "levels": shared.build(recipe={"name": "browsed-levels", "more": LEVELS}, **small),
+        "plain": shared_data.build(**options),
+        "grid": shared_data.build(recipe={"name": "browsed-grid", "more": GRID}, **small),
+        "levels": shared_data.build(recipe={"name": "browsed-levels", "more": LEVELS}, **small),
     }
 
 

@@ -15,8 +15,8 @@ from corruptset.pages.contact_sheet import (
     HEADING,
     LINE,
     LINE_HEIGHT,
+    MIN_IMAGE_SIDE,
     PAPER,
-    READABLE,
     TEXT,
     SheetRow,
     draw_sheet,
@@ -25,7 +25,7 @@ from corruptset.pages.contact_sheet import (
     text_width,
     tile,
 )
-from pictures import painted
+from example_images import synthetic_image
 
 WHITE, EDGE = ImageColor.getrgb(PAPER), ImageColor.getrgb(LINE)
 LONG = "a_long_name_of_a_set-" * 12 + "end"
@@ -64,18 +64,18 @@ def count(data, value):
 def test_pictures_are_whole_enlarged_by_whole_factors_and_edged():
     shapes = {(8, 8, 3): 12, (28, 28, 1): 4, (32, 32, 3): 3, (40, 8, 3): 3, (95, 30, 1): 2, (224, 224, 3): 1}
     for shape, factor in shapes.items():
-        pictures = [painted(*shape, which=i) for i in range(3)]
+        pictures = [synthetic_image(*shape, which=i) for i in range(3)]
         canvas = pixels(draw_sheet([SheetRow("row", [(f"n{i}", p) for i, p in enumerate(pictures)])], title="title"))
         corners = [place(canvas, enlarged(p, factor)) for p in pictures]
         high, wide = factor * shape[0], factor * shape[1]
-        assert max(high, wide) >= READABLE
+        assert max(high, wide) >= MIN_IMAGE_SIDE
         for x, y in corners:
             around = canvas[y - 1 : y + high + 1, x - 1 : x + wide + 1].copy()
             around[1:-1, 1:-1] = EDGE
             assert (around == EDGE).all()
         assert len({y for _, y in corners}) == 1
         assert corners[1][0] - corners[0][0] == corners[2][0] - corners[1][0] >= wide + GAP
-    small, large = painted(32, 32), painted(100, 100, which=1)
+    small, large = synthetic_image(32, 32), synthetic_image(100, 100, which=1)
     canvas = pixels(draw_sheet([SheetRow("", [("", small), ("", large), ("", None), ("", BLANK)])]))
     place(canvas, enlarged(small, 3))
     place(canvas, large)
@@ -138,7 +138,7 @@ def test_every_ascii_letter_can_be_drawn_and_others_are_escaped():
 
 def test_a_legend_says_what_colours_mean():
     entries = [(f"colour number {i}", (10 * i, 0, 200)) for i in range(9)]
-    canvas = pixels(draw_sheet([SheetRow("", [("", painted(96, 96))])], legend=entries))
+    canvas = pixels(draw_sheet([SheetRow("", [("", synthetic_image(96, 96))])], legend=entries))
     for _, colour in entries:
         y, x = np.nonzero((canvas == colour).all(axis=2))
         assert len(y) == 144

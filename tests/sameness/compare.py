@@ -161,7 +161,7 @@ class Environments:
             run([interpreter(version, self.pythons), "-m", "venv", str(home)], "no virtual environment")
         pip = [own, "-m", "pip", "install", "-q", "--disable-pip-version-check", "-c", str(HERE / f"{lock}.txt")]
         with tempfile.TemporaryDirectory() as copy:
-            checkout.copy(Path(copy))
+            checkout.copy_checkout(Path(copy))
             # first what it needs, then this checkout over whatever was installed of it the last time
             for step in ([f"{copy}[build]"], ["--force-reinstall", "--no-deps", copy]):
                 run([*pip, *step], f"{lock}.txt cannot be installed")
@@ -183,7 +183,7 @@ class Environments:
         wheels += [f"--platform={name}_aarch64" for name in PLATFORMS]
         with tempfile.TemporaryDirectory() as temporary:
             copy, half = Path(temporary, "copy"), Path(temporary, "site")
-            checkout.copy(copy)
+            checkout.copy_checkout(copy)
             run([*pip, "wheel", "-q", "--no-deps", "-w", temporary, str(copy)], "no wheel of this checkout")
             (wheel,) = map(str, Path(temporary).glob("*.whl"))
             install = [*pip, "install", "-q", "--target"]

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import pytest
-from result_pages import build, full, reported, scored
+from result_pages import full_scores, random_scores, report_page, results_dataset
 
 
 @pytest.fixture(scope="session")
-def data(shared):
-    return build(shared)
+def data(shared_data):
+    return results_dataset(shared_data)
 
 
 @pytest.fixture(scope="session")
 def everything(data, tmp_path_factory):
     """A page of three models with something of everything."""
-    scores = full(data, "net-a", "net-b", "net-c")
-    return reported(data, scores, tmp_path_factory.mktemp("report") / "r.html"), scores
+    scores = full_scores(data, "net-a", "net-b", "net-c")
+    return report_page(data, scores, tmp_path_factory.mktemp("report") / "r.html"), scores
 
 
 @pytest.fixture(scope="session")
 def flips(data, tmp_path_factory):
     """A page of two models with their predictions."""
-    scores, predictions = scored(data, "net-a", "net-b")
+    scores, predictions = random_scores(data, "net-a", "net-b")
     out = tmp_path_factory.mktemp("report") / "r.html"
-    return reported(data, scores, out, predictions=predictions), predictions
+    return report_page(data, scores, out, predictions=predictions), predictions

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import plain_scores
 import pytest
-import unbuilt
+import record_datasets
+import reference_scores
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,7 +16,7 @@ from corruptset.scores.formulas import cv_percent
 
 @pytest.fixture(scope="module")
 def samples(tmp_path_factory):
-    return unbuilt.data_set(tmp_path_factory.mktemp("data"), count=11).samples
+    return record_datasets.records_dataset(tmp_path_factory.mktemp("data"), count=11).samples
 
 
 @settings(deadline=None, max_examples=8)
@@ -24,7 +24,7 @@ def samples(tmp_path_factory):
 def test_all_images_with_a_value_first_and_then_each_resample(samples, values, seed):
     estimate = images_of(samples, seed).estimates({"x": np.array(values, np.float32)})["x"]
     assert estimate.shape == (1001,)
-    for place, rows in [(0, range(11)), *((1 + n, plain_scores.drawn(seed, 11, n)) for n in (0, 1, 99))]:
+    for place, rows in [(0, range(11)), *((1 + n, reference_scores.drawn(seed, 11, n)) for n in (0, 1, 99))]:
         there = [values[row] for row in rows if values[row] == values[row]]
         assert estimate[place] == pytest.approx(np.mean(there) if there else np.nan, nan_ok=True)
 
@@ -34,14 +34,14 @@ def test_regions_are_drawn_with_their_image(tmp_path):
     of_image = [[1], [0, 1, 0, 0], [1, 1]]
     sizes = [(source, x) for source, flags in enumerate(of_image) for x in range(len(flags))]
     rows = [{"region": place | {"source": f"photo {source}", "x": x}} for source, x in sizes]
-    samples = unbuilt.data_set(tmp_path, "fragile-cifar10", 7, samples=rows).samples
+    samples = record_datasets.records_dataset(tmp_path, "fragile-cifar10", 7, samples=rows).samples
     flags = np.concatenate(of_image).astype(bool)
     images = images_of(samples, 5)
     assert images.bootstrap.units == 3
     estimate = images.estimates({"x": flags})["x"]
     assert estimate[0] == pytest.approx(4 / 7)
     for resample in range(30):
-        together = [flag for source in plain_scores.drawn(5, 3, resample) for flag in of_image[source]]
+        together = [flag for source in reference_scores.drawn(5, 3, resample) for flag in of_image[source]]
         assert estimate[1 + resample] == pytest.approx(np.mean(together))
     # of the chosen ones, too
     chosen = images_of(samples[1:6], 5)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-import unbuilt
-from slow_fragile import region
+import record_datasets
+from reference_fragile import region_record
 
 import corruptset
 from corruptset.published_frost import PUBLISHED_FROST
@@ -21,7 +21,7 @@ def notes(data, *, condition=None, baseline=None, scored=None):
 @pytest.fixture(scope="module")
 def make(tmp_path_factory):
     """Return what gives CIFAR-10-C, as large as published, with its records changed."""
-    data = unbuilt.data_set(tmp_path_factory.mktemp("data"), "cifar10-c", 10_000)
+    data = record_datasets.records_dataset(tmp_path_factory.mktemp("data"), "cifar10-c", 10_000)
 
     def changed(**fields):
         other = corruptset.open(data.path)
@@ -44,7 +44,7 @@ def test_each_difference_has_one_note_and_the_published_benchmark_has_none(make)
         ({"scale": "side"}, "Lengths are proportional to the side of the image"),
         ({"coupling": "severity"}, "All severities of a sample use the same random draws"),
         (
-            {"textures": [{"name": "sheet", "sha256": unbuilt.SHA256}]},
+            {"textures": [{"name": "sheet", "sha256": record_datasets.SHA256}]},
             "The frost images are not those of the published sets",
         ),
         ({"textures": FROST[:3]}, "The frost images are not those of the published sets"),
@@ -66,10 +66,10 @@ def test_each_difference_has_one_note_and_the_published_benchmark_has_none(make)
 
 
 def test_images_and_sets_that_are_missing(tmp_path, make):
-    (note,) = notes(unbuilt.data_set(tmp_path / "few", "cifar10-c", 500))
+    (note,) = notes(record_datasets.records_dataset(tmp_path / "few", "cifar10-c", 500))
     assert note == "The dataset has 500 images, but the published scores are of 10,000."
-    rows = [{"region": region(f"photo {n // 2}", 3, 0, n % 2).as_json()} for n in range(6)]
-    found = notes(unbuilt.data_set(tmp_path / "regions", "fragile-cifar10", 6, samples=rows))
+    rows = [{"region": region_record(f"photo {n // 2}", 3, 0, n % 2).as_json()} for n in range(6)]
+    found = notes(record_datasets.records_dataset(tmp_path / "regions", "fragile-cifar10", 6, samples=rows))
     assert "The dataset has 3 images, but the published scores are of 10,000." in found
     (note,) = notes(make(), scored=["fog/1", "clean"])
     assert note.startswith("2 of the 96 sets of the recipe are scored (the rest was not built or not selected)")
@@ -79,17 +79,17 @@ def test_images_and_sets_that_are_missing(tmp_path, make):
     assert "the rest of the dataset was not unpacked" in note
     some = {"chosen": 20, "total": 600}
     said = "The dataset has 20 of the 600 images of its source."
-    assert said in notes(unbuilt.data_set(tmp_path / "some", "image-degrade-30", 20, selection=some))
+    assert said in notes(record_datasets.records_dataset(tmp_path / "some", "image-degrade-30", 20, selection=some))
     held = some | {"hold_out": {"groups": ["microsoft"]}}
-    assert said not in notes(unbuilt.data_set(tmp_path / "held", "icons50-apple", 20, selection=held))
+    assert said not in notes(record_datasets.records_dataset(tmp_path / "held", "icons50-apple", 20, selection=held))
     for name in ("flageval-noise", "two-factor-69", "icons50-apple"):
-        assert benchmark(name).remark in notes(unbuilt.data_set(tmp_path / name, name, 20))
+        assert benchmark(name).remark in notes(record_datasets.records_dataset(tmp_path / name, name, 20))
 
 
 def test_imagenet_at_another_size(tmp_path):
-    assert any("299x299" in note for note in notes(unbuilt.data_set(tmp_path / "299", "imagenet-c-299")))
+    assert any("299x299" in note for note in notes(record_datasets.records_dataset(tmp_path / "299", "imagenet-c-299")))
     smaller = {"kind": "resize-crop", "resize": 110, "crop": 96}
-    found = notes(unbuilt.data_set(tmp_path / "96", "imagenet-c", preprocessing=smaller))
+    found = notes(record_datasets.records_dataset(tmp_path / "96", "imagenet-c", preprocessing=smaller))
     assert (
         "The corruptions, their parameters or the size of the images are not those of ImageNet-C at 224x224." in found
     )
@@ -97,30 +97,30 @@ def test_imagenet_at_another_size(tmp_path):
 
 def test_alexnet_is_the_baseline_of_imagenet_c_alone(tmp_path, monkeypatch):
     rows = [{"id": f"ILSVRC2012_val_{i + 1:08d}"} for i in range(40)]
-    genuine = unbuilt.data_set(tmp_path, "imagenet-c", samples=rows)
+    genuine = record_datasets.records_dataset(tmp_path, "imagenet-c", samples=rows)
     monkeypatch.setattr("corruptset.scores.comparability.IMAGENET_IMAGES", 40)
     assert why_not_alexnet(genuine, None) == []
     assert why_not_alexnet(genuine, "correct@clean") == ["only some of the images are scored"]
-    scores = corruptset.score(genuine, unbuilt.made_up(genuine))
+    scores = corruptset.score(genuine, record_datasets.random_predictions(genuine))
     assert (scores.baseline, len(scores.values("ce"))) == ("alexnet", 15)
     fog = sum(1 - scores.sets[f"fog/{s}"].accuracy for s in range(1, 6))
     clean = 1 - scores.sets["clean"].accuracy
     assert scores["ce.fog"].value == pytest.approx(fog / (5 * 0.819324))
     assert scores["relative_ce.fog"].value == pytest.approx((fog - 5 * clean) / (5 * 0.819324 - 5 * 0.435))
     assert scores.get("mce") == pytest.approx(sum(scores.values("ce").values()) / 15)
-    conditioned = corruptset.score(genuine, unbuilt.made_up(genuine), condition="correct@clean")
+    conditioned = corruptset.score(genuine, record_datasets.random_predictions(genuine), condition="correct@clean")
     assert (conditioned.get("mce"), conditioned.group("ce"), conditioned.baseline) == (None, {}, None)
 
 
 def test_alexnet_is_no_baseline_of_other_images_or_recipes(tmp_path):
-    data = unbuilt.data_set(tmp_path / "few", "imagenet-c")
+    data = record_datasets.records_dataset(tmp_path / "few", "imagenet-c")
     few = "its 40 images are not the 50,000 validation images of ImageNet"
     assert why_not_alexnet(data, None) == [few]
-    reasons = why_not_alexnet(unbuilt.data_set(tmp_path / "cifar", "cifar10-c"), None)
+    reasons = why_not_alexnet(record_datasets.records_dataset(tmp_path / "cifar", "cifar10-c"), None)
     assert len(reasons) == 2
     assert reasons[0].startswith("its recipe is not that of ImageNet-C")
     for given in (None, "alexnet"):
-        scores = corruptset.score(data, unbuilt.made_up(data), baseline=given)
+        scores = corruptset.score(data, record_datasets.random_predictions(data), baseline=given)
         assert (scores.get("mce"), scores.get("relative_mce"), scores.group("ce"), scores.baseline) == (
             None,
             None,

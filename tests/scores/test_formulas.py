@@ -6,8 +6,8 @@ import csv
 from pathlib import Path
 
 import numpy as np
-import plain_scores
 import pytest
+import reference_scores
 
 from corruptset.scores.formulas import corruption_error, cv_percent, ratio, rb_index
 
@@ -39,10 +39,10 @@ def test_published_rows_give_the_published_mce():
     places = list(zip(ROWS[0][1:], ROWS[1][1:], strict=True))
     rows = {row[0]: dict(zip(places, map(float, row[1:]), strict=True)) for row in ROWS[2:]}
     errors = {
-        m: {c: [np.array([1 - row[c, str(s)]]) for s in range(1, 6)] for c in plain_scores.FIFTEEN}
+        m: {c: [np.array([1 - row[c, str(s)]]) for s in range(1, 6)] for c in reference_scores.FIFTEEN}
         for m, row in rows.items()
     }
     for model, (accuracy, printed) in PRINTED.items():
-        mce = np.mean([corruption_error(errors[model][c], errors["AlexNet"][c])[0] for c in plain_scores.FIFTEEN])
+        mce = np.mean([corruption_error(errors[model][c], errors["AlexNet"][c])[0] for c in reference_scores.FIFTEEN])
         assert 100 * np.mean(list(rows[model].values())) == pytest.approx(accuracy, abs=0.0051), model
         assert 100 * mce == pytest.approx(printed, abs=0.0051), model

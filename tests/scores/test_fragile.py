@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import unbuilt
+import record_datasets
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from slow_fragile import data_of, exhaustive, region, slow_flips, slow_rates
-from slow_regions import SAMPLED, small_images, write_recipe, write_rows
+from reference_fragile import dataset_of, exhaustive_regions, reference_flips, reference_rates, region_record
+from reference_regions import SAMPLED, small_images, write_recipe, write_rows
 
 import corruptset
 from corruptset.errors import PredictionError, VerificationError
@@ -21,7 +21,7 @@ def clean(right, predicted=None):
 
 
 def rates_of(records, right, predicted=None, **options):
-    return rates_in(measure_fragile(data_of(records, **options), clean(right, predicted)))
+    return rates_in(measure_fragile(dataset_of(records, **options), clean(right, predicted)))
 
 
 def rates_in(found):
@@ -40,10 +40,10 @@ def check(data, right, predicted, *, shrunk=True, seed=0):
     records = [s.region for s in data.samples]
     # The bootstrap numbers images in the order of their first region, which need not be an anchor.
     sources = list(dict.fromkeys(r.source for r in records))
-    rows = sorted(slow_flips(records, right, predicted, shrunk), key=lambda row: sources.index(row["source"]))
+    rows = sorted(reference_flips(records, right, predicted, shrunk), key=lambda row: sources.index(row["source"]))
     found = rates_in(measure_fragile(data, clean(right, predicted), seed))
     for group, name in [(group, name) for group in {r.group for r in records} for name in RATES]:
-        wanted, got = slow_rates(rows, group, name, seed), found.get((group, name))
+        wanted, got = reference_rates(rows, group, name, seed), found.get((group, name))
         if wanted is None:
             assert got is None
             continue
@@ -58,34 +58,34 @@ def test_rates_of_random_outcomes(data):
     # side 5's shrunk regions are anchors of side 3
     sides = data.draw(st.sampled_from([[3], [5], [3, 5], [4, 6], [7]]))
     sizes = data.draw(st.lists(st.integers(7, 9), min_size=1, max_size=3))
-    records = [r for i, size in enumerate(sizes) for r in exhaustive(f"im/{i}", size, sides)]
+    records = [r for i, size in enumerate(sizes) for r in exhaustive_regions(f"im/{i}", size, sides)]
     order = data.draw(st.permutations(records)) if data.draw(st.booleans()) else records
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
     right = rng.random(len(records)) < data.draw(st.sampled_from([0.02, 0.5, 0.9]))
-    check(data_of(order), right, rng.integers(0, 3, len(records)), seed=data.draw(st.integers(0, 3)))
+    check(dataset_of(order), right, rng.integers(0, 3, len(records)), seed=data.draw(st.integers(0, 3)))
 
 
 def test_regions_that_lack_others():
     # embedded images have no shrunk regions though sides are two apart
-    records = [r for side in (10, 12) for r in exhaustive("a", 14, [side], shrunk=False)]
+    records = [r for side in (10, 12) for r in exhaustive_regions("a", 14, [side], shrunk=False)]
     right = [r.side == 12 for r in records]
-    check(data_of(records, kind="embed"), right, right, shrunk=False)
+    check(dataset_of(records, kind="embed"), right, right, shrunk=False)
     # an image without a group counts in the others
-    records = exhaustive("a", 8, [3]) + exhaustive("b", 8, [5]) + exhaustive("c", 8, [3])
+    records = exhaustive_regions("a", 8, [3]) + exhaustive_regions("b", 8, [5]) + exhaustive_regions("c", 8, [3])
     rng = np.random.default_rng(3)
-    check(data_of(records), rng.random(len(records)) < 0.5, rng.integers(0, 2, len(records)))
+    check(dataset_of(records), rng.random(len(records)) < 0.5, rng.integers(0, 2, len(records)))
     # regions of different images are no neighbours
-    records = [region("a", 3, 0, 0), region("b", 3, 0, 1), region("b", 3, 1, 0)]
+    records = [region_record("a", 3, 0, 0), region_record("b", 3, 0, 1), region_record("b", 3, 1, 0)]
     shift = rates_of(records, [True, False, False], kind="embed")["s3", "loose_shift"]
     assert (shift["anchors"], shift["rate"]) == (2, 0)
     # nor are the last of a row and the first of the next
-    records = [region("a", 3, 0, 2), region("a", 3, 1, 0)]
+    records = [region_record("a", 3, 0, 2), region_record("a", 3, 1, 0)]
     assert ("s3", "loose_shift") not in rates_of(records, [True, False], kind="embed")
 
 
 def test_the_published_definition_by_hand():
     # 3x3 positions of side 3 in an image of 5x5, the middle alone is right; the shrunk ones are all wrong
-    records = exhaustive("a", 5, [3])
+    records = exhaustive_regions("a", 5, [3])
     scores = rates_of(records, [r.anchor and (r.y, r.x) == (1, 1) for r in records])
     loose = {"rate": 1, "positive": 1 / 9, "negative": 8 / 9, "minimal": 1, "interval": None, "anchors": 9}
     assert scores["s3", "loose_shift"] == loose
@@ -100,16 +100,16 @@ def test_the_published_definition_by_hand():
     label = changing["s3", "label_change_shift"]
     assert (changing["s3", "loose_shift"]["rate"], label["rate"], label["negative"]) == (0, 1, 1)
     # a region without neighbours counts in no shift
-    records = exhaustive("a", 5, [5])
+    records = exhaustive_regions("a", 5, [5])
     whole = rates_of(records, [r.anchor for r in records], range(len(records)))
     assert set(whole) == {("s5", "loose_shrink"), ("s5", "strict_shrink")}
     assert (whole["s5", "strict_shrink"]["rate"], whole["s5", "strict_shrink"]["anchors"]) == (1, 1)
 
 
 def test_images_count_alike_and_have_their_minimal_images():
-    records = exhaustive("a", 5, [3]) + exhaustive("b", 9, [3])
+    records = exhaustive_regions("a", 5, [3]) + exhaustive_regions("b", 9, [3])
     right = [r.source == "a" and (r.y, r.x, r.side) in ((0, 0, 3), (2, 2, 3)) for r in records]
-    found = measure_fragile(data_of(records), clean(right))
+    found = measure_fragile(dataset_of(records), clean(right))
     shift = rates_in(found)["s3", "loose_shift"]
     # two corners that are right while a neighbour is wrong, and none in the other image: one on average
     assert (shift["anchors"], shift["rate"], shift["minimal"]) == (9 + 49, pytest.approx((7 / 9 + 0) / 2), 1)
@@ -118,48 +118,48 @@ def test_images_count_alike_and_have_their_minimal_images():
         ["b", "s3", "loose shift", 49, 0, 0],
     ]
     assert found.images.csv().startswith("image,regions,change,anchors,minimal,wrong and fragile\n")
-    groups = [region("a", side, 0, 0, group=group) for side, group in [(9, "p80"), (75, "p5"), (3, "p20")]]
-    groups += [region("a", side, 0, 1, group=group) for side, group in [(9, "p80"), (75, "p5"), (3, "p20")]]
+    groups = [region_record("a", side, 0, 0, group=group) for side, group in [(9, "p80"), (75, "p5"), (3, "p20")]]
+    groups += [region_record("a", side, 0, 1, group=group) for side, group in [(9, "p80"), (75, "p5"), (3, "p20")]]
     in_order = dict.fromkeys(group for group, _ in rates_of(groups, [True] * 6, kind="embed"))
     assert list(in_order) == ["p5", "p20", "p80"]
 
 
 def test_five_most_likely_classes_count_from_a_thousand_classes_on():
-    records = exhaustive("a", 6, [3])
+    records = exhaustive_regions("a", 6, [3])
     wrong = np.zeros(len(records), bool)
     every_other = np.arange(len(records)) % 2 == 0
     for classes, top5, fragile in [(999, every_other, 0), (1000, every_other, 1), (1000, None, 0)]:
-        found = measure_fragile(data_of(records, classes=classes), {"clean": Outcome(wrong, top5)})
+        found = measure_fragile(dataset_of(records, classes=classes), {"clean": Outcome(wrong, top5)})
         assert found.scores["fragile.s3.loose_shift"].value == fragile
         assert ("five most likely" if fragile else "most likely class is the true one") in found.notes[0]
 
 
 def test_notes_and_estimates():
-    records = exhaustive("a", 6, [3]) + exhaustive("b", 6, [3])
+    records = exhaustive_regions("a", 6, [3]) + exhaustive_regions("b", 6, [3])
     right = np.random.default_rng(0).random(len(records)) < 0.5
     for mode in ("sampled", "exhaustive"):
-        found = measure_fragile(data_of(records, mode=mode), clean(right), 5)
+        found = measure_fragile(dataset_of(records, mode=mode), clean(right), 5)
         assert any("estimates" in note for note in found.notes) == (mode == "sampled")
     parts = ("", ".positive", ".negative", ".minimal")
     assert set(found.scores) == {f"fragile.s3.{name}{part}" for name in RATES[:4] for part in parts}
-    one = measure_fragile(data_of(records[:52]), clean(right[:52])).scores["fragile.s3.loose_shift"]
+    one = measure_fragile(dataset_of(records[:52]), clean(right[:52])).scores["fragile.s3.loose_shift"]
     assert (one.interval, one.reason) == (None, "one image has no interval")
 
 
 def test_predictions_and_regions_that_do_not_fit(tmp_path):
-    records = exhaustive("a", 6, [3])
+    records = exhaustive_regions("a", 6, [3])
     left = [r for r in records if (r.side, r.y, r.x) != (1, 0, 1)]
     for regions, count, error, says in (
         (records, 3, PredictionError, "3 predictions of 52 samples, 52 of them regions"),
         (left, 51, VerificationError, "2 anchors lack shrunk regions"),
-        (exhaustive("a", 6, [4], shrunk=False), 9, VerificationError, "9 anchors lack shrunk regions"),
+        (exhaustive_regions("a", 6, [4], shrunk=False), 9, VerificationError, "9 anchors lack shrunk regions"),
         ([*records, records[0]], 53, VerificationError, "occurs twice in the samples"),
     ):
         with pytest.raises(error, match=says):
             rates_of(regions, [True] * count)
-    found = measure_fragile(data_of(records), {"fog/1": clean([True] * 52)["clean"]})
+    found = measure_fragile(dataset_of(records), {"fog/1": clean([True] * 52)["clean"]})
     assert (found.scores, len(found.notes)) == ({}, 1)
-    plain = unbuilt.small(tmp_path, "clean")
+    plain = record_datasets.small_dataset(tmp_path, "clean")
     found = measure_fragile(plain, clean([True] * 20))
     assert (found.scores, found.notes) == ({}, [])
 

@@ -8,10 +8,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from PIL import Image
-from slow_fragile import data_of, exhaustive, region, slow_flips
+from reference_fragile import dataset_of, exhaustive_regions, reference_flips, region_record
 
 from corruptset.errors import ParameterError, PredictionError
-from corruptset.scores.fragile_maps import crop_maps, fragile_maps, overlap, picture, write_maps
+from corruptset.scores.fragile_maps import crop_maps, fragile_maps, map_sheet, overlap, write_maps
 from corruptset.scores.outcomes import Outcome
 
 BLUE, ORANGE, DARK = (0, 114, 178), (230, 159, 0), (96, 96, 96)
@@ -30,25 +30,25 @@ def colours(file):
 
 
 def test_maps_are_the_slow_versions():
-    records = exhaustive("a", 9, [4, 6]) + exhaustive("b/c", 8, [4, 6])
+    records = exhaustive_regions("a", 9, [4, 6]) + exhaustive_regions("b/c", 8, [4, 6])
     records = [records[i] for i in np.random.default_rng(1).permutation(len(records))]
     outcome = outcome_of(len(records))
-    rows = {(r["source"], *r["place"]): r for r in slow_flips(records, outcome.correct, outcome.correct, True)}
+    rows = {(r["source"], *r["place"]): r for r in reference_flips(records, outcome.correct, outcome.correct, True)}
     of = {(r.source, r.side, r.y, r.x): i for i, r in enumerate(records)}
     for source, size, side in [("a", 9, 4), ("b/c", 8, 6)]:
-        maps = fragile_maps(data_of(records), {"clean": outcome}, source, side)
+        maps = fragile_maps(dataset_of(records), {"clean": outcome}, source, side)
         assert (maps.source, maps.side, maps.right.shape) == (source, side, (size - side + 1,) * 2)
         for y, x in np.ndindex(maps.right.shape):
             row, index = rows[source, side, y, x], of[source, side, y, x]
             found = maps.right[y, x], maps.shift[y, x], maps.shrink[y, x], maps.probability[y, x]
             assert found == (row["right"], row["loose_shift"], row["loose_shrink"], outcome.probability[index])
-    embedded = data_of(exhaustive("a", 9, [4], shrunk=False), kind="embed")
+    embedded = dataset_of(exhaustive_regions("a", 9, [4], shrunk=False), kind="embed")
     maps = fragile_maps(embedded, {"clean": Outcome(np.ones(36, bool))}, "a", 4)
     assert maps.shrink is maps.probability is None
     assert not maps.shift.any()
     # crops of a table
-    records = exhaustive("a", 9, [4])
-    outcome, data = outcome_of(len(records)), data_of(records)
+    records = exhaustive_regions("a", 9, [4])
+    outcome, data = outcome_of(len(records)), dataset_of(records)
     data.crops = lambda name: SimpleNamespace(regions=lambda: iter(records))
     wanted, found = fragile_maps(data, {"clean": outcome}, "a", 4), crop_maps(data, outcome, "a", 4)
     for name in ("right", "shift", "shrink", "probability"):
@@ -58,8 +58,8 @@ def test_maps_are_the_slow_versions():
 
 
 def test_what_has_no_maps():
-    records = exhaustive("a", 9, [4])
-    block = [region("a", 4, y, x, anchor=y == x == 3) for y in (2, 3, 4) for x in (2, 3, 4)]
+    records = exhaustive_regions("a", 9, [4])
+    block = [region_record("a", 4, y, x, anchor=y == x == 3) for y in (2, 3, 4) for x in (2, 3, 4)]
     whole = {"clean": outcome_of(len(records))}
     for given, outcomes, name, side, error, says in (
         (records, whole, "b", 4, ParameterError, "no regions of an image 'b'"),
@@ -70,32 +70,32 @@ def test_what_has_no_maps():
         (records, {"clean": outcome_of(3)}, "a", 4, PredictionError, "every region"),
     ):
         with pytest.raises(error, match=says):
-            fragile_maps(data_of(given), outcomes, name, side)
+            fragile_maps(dataset_of(given), outcomes, name, side)
     with pytest.raises(ParameterError, match="no regions among its samples"):
-        write_maps(data_of([None]), {}, "maps", 1)
+        write_maps(dataset_of([None]), {}, "maps", 1)
 
 
 def test_maps_are_written_by_image_and_a_picture_has_the_colours_of_its_positions(tmp_path):
-    records = exhaustive("a", 32, [28])
+    records = exhaustive_regions("a", 32, [28])
     right = np.array([r.x < 3 for r in records])
-    maps = fragile_maps(data_of(records), {"clean": Outcome(right, probability=right.astype(np.float32))}, "a", 28)
-    found = colours(io.BytesIO(picture([maps])))
+    maps = fragile_maps(dataset_of(records), {"clean": Outcome(right, probability=right.astype(np.float32))}, "a", 28)
+    found = colours(io.BytesIO(map_sheet([maps])))
     # 5 x 5 positions of 5 x 5 pixels, right in columns 0 to 2: fragile are columns 2 (right) and 3 (wrong); of the
     # shrunk, columns 1 to 4
     assert found[BLUE] > 5 * 25
     assert found[ORANGE] > 5 * 25
     assert found[DARK] > 10 * 25
-    records = [r for name in ("x/a", "x/b", "c") for r in exhaustive(name, 12, [5, 8])]
+    records = [r for name in ("x/a", "x/b", "c") for r in exhaustive_regions(name, 12, [5, 8])]
     outcomes = {"clean": outcome_of(len(records))}
-    files = write_maps(data_of(records), outcomes, tmp_path, 2)
+    files = write_maps(dataset_of(records), outcomes, tmp_path, 2)
     assert [f.relative_to(tmp_path).as_posix() for f in files] == ["x/a.png", "x/b.png"]
-    assert files[1].read_bytes() == picture([fragile_maps(data_of(records), outcomes, "x/b", n) for n in (5, 8)])
-    assert len(write_maps(data_of(records), outcomes, tmp_path / "all", 9)) == 3
+    assert files[1].read_bytes() == map_sheet([fragile_maps(dataset_of(records), outcomes, "x/b", n) for n in (5, 8)])
+    assert len(write_maps(dataset_of(records), outcomes, tmp_path / "all", 9)) == 3
 
 
 def test_two_models_have_an_overlap_of_fragile_positions(tmp_path):
     """Two models by hand, on 1x4 positions: right are two on the left, and one."""
-    data = data_of([region(name, 3, 0, x) for name in "ab" for x in range(4)], kind="embed")
+    data = dataset_of([region_record(name, 3, 0, x) for name in "ab" for x in range(4)], kind="embed")
     one, other = ({"clean": Outcome(np.arange(8) < most)} for most in (2, 1))
     # fragile are positions 1 and 2, and 0 and 1: one of three is fragile to both
     maps = [fragile_maps(data, outcome, "a", 3) for outcome in (one, other)]
@@ -107,6 +107,6 @@ def test_two_models_have_an_overlap_of_fragile_positions(tmp_path):
     ]  # fmt: skip
     found = colours(tmp_path / "a.png")
     assert found[GREEN] == found[SKY] == found[VERMILION] > 100
-    shrunk = exhaustive("a", 9, [4])
-    same = fragile_maps(data_of(shrunk), {"clean": outcome_of(len(shrunk))}, "a", 4)
+    shrunk = exhaustive_regions("a", 9, [4])
+    same = fragile_maps(dataset_of(shrunk), {"clean": outcome_of(len(shrunk))}, "a", 4)
     assert overlap(same, same) == {"shift": 1, "shrink": 1}

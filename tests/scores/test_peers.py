@@ -8,9 +8,9 @@ from __future__ import annotations
 import sys
 
 import numpy as np
-import plain_scores
 import pytest
-import unbuilt
+import record_datasets
+import reference_scores
 from predictions import write_folder
 from torchvision_cpu import let_torchvision_be_imported
 
@@ -26,7 +26,7 @@ def torchvision_beside_a_cpu_torch():
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    return unbuilt.data_set(tmp_path_factory.mktemp("data"), "imagenet-c", count=200)
+    return record_datasets.records_dataset(tmp_path_factory.mktemp("data"), "imagenet-c", count=200)
 
 
 def write_logits(data, folder, seed):
@@ -64,7 +64,7 @@ def test_robustbench(data, tmp_path, monkeypatch):
     places = (BenchmarkDataset.imagenet, ThreatModel.corruptions)
     monkeypatch.setitem(bench.CORRUPTION_DATASET_LOADERS[places[0]], places[1], load)
     # what it is relative to stands in a file of its repository
-    columns = pandas.MultiIndex.from_tuples([(c, s) for c in plain_scores.FIFTEEN for s in range(1, 6)])
+    columns = pandas.MultiIndex.from_tuples([(c, s) for c in reference_scores.FIFTEEN for s in range(1, 6)])
     right = [(other[f"{c}/{s}"].argmax(axis=1) == data["clean"].labels).mean() for c, s in columns]
     folder = tmp_path / "model_info/imagenet/corruptions"
     folder.mkdir(parents=True)

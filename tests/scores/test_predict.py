@@ -9,10 +9,10 @@ import json
 from types import SimpleNamespace
 from typing import ClassVar
 
-import layouts
 import numpy as np
 import pytest
-from predictions import kinds
+import small_builds
+from predictions import all_kinds
 from surrogates import Linear, seeded, write_model
 
 import corruptset
@@ -71,8 +71,8 @@ class Broken(Model):
 
 
 @pytest.fixture(scope="module")
-def directory(shared):
-    return shared.build(sets=SETS)
+def directory(shared_data):
+    return shared_data.build(sets=SETS)
 
 
 def read(file):
@@ -80,10 +80,10 @@ def read(file):
         return {name: stored[name] for name in stored.files}
 
 
-def test_each_set_has_a_file_named_by_its_id(directory, shared, tmp_path):
+def test_each_set_has_a_file_named_by_its_id(directory, shared_data, tmp_path):
     model, told, out = Model(), [], tmp_path / "p"
     done = corruptset.predict(directory, model, out, progress=lambda *event: told.append(event))
-    data, everything = corruptset.open(directory), layouts.files_of(out)
+    data, everything = corruptset.open(directory), small_builds.read_files(out)
     assert set(everything) == {"predictions.json", *(f"{name}.npz" for name in SETS)}
     for name in SETS:
         logits = read(out / f"{name}.npz")["logits"]
@@ -98,9 +98,9 @@ def test_each_set_has_a_file_named_by_its_id(directory, shared, tmp_path):
     assert told[-1] == ("predicting", 60, 60)
     assert [now for _, now, _ in told] == sorted(now for _, now, _ in told)
     # a virtual data set is taken as the stored one
-    virtual = corruptset.open(directory, source=f"folder:{shared.crops()}")
+    virtual = corruptset.open(directory, source=f"folder:{shared_data.crops()}")
     assert corruptset.predict(virtual, Model(), tmp_path / "made", progress=False).accuracy == done.accuracy
-    assert layouts.files_of(tmp_path / "made") == everything
+    assert small_builds.read_files(tmp_path / "made") == everything
 
 
 def test_each_kind_follows_from_the_logits(directory, tmp_path):
@@ -114,7 +114,7 @@ def test_each_kind_follows_from_the_logits(directory, tmp_path):
         done = corruptset.predict(directory, Even(), tmp_path / "even" / kind, kind=kind, sets=["clean"])
         assert done.accuracy["clean"] == (1.0 if kind == "rank" else (labels == 0).mean())
     assert read(tmp_path / "even/top/clean.npz")["top"].tolist() == [[0, 1, 2, 3, 4]] * 20
-    of_logits = kinds(stored["logits"], labels)
+    of_logits = all_kinds(stored["logits"], labels)
     for name, wanted in {**of_logits["probs"], **of_logits["top"], **of_logits["rank"]}.items():
         assert stored[name].dtype == (np.float32 if wanted.dtype.kind == "f" else np.int64)
         np.testing.assert_allclose(stored[name], wanted, rtol=1e-5)
@@ -126,9 +126,9 @@ def test_the_same_call_goes_on_and_keeps_what_fits(directory, tmp_path):
     first = (out / "clean.npz").read_bytes()
     done = corruptset.predict(directory, model, out)
     assert (done.kept, done.images, model.asked, list(done.accuracy)) == (("clean",), 40, 40, SETS)
-    everything = layouts.files_of(out)
+    everything = small_builds.read_files(out)
     assert corruptset.predict(directory, Model(), tmp_path / "q").accuracy == done.accuracy
-    assert layouts.files_of(tmp_path / "q") == everything, "as in one go"
+    assert small_builds.read_files(tmp_path / "q") == everything, "as in one go"
     # what is damaged, or has other shapes, is made again
     others = [b"", first[:-30], b"text", first.replace(b"logits", b"logitz")]
     for array in (np.zeros((19, 10), np.float32), np.zeros((20, 9), np.float32), np.zeros((20, 10))):
@@ -137,13 +137,13 @@ def test_the_same_call_goes_on_and_keeps_what_fits(directory, tmp_path):
     for content in others:
         (out / "clean.npz").write_bytes(content)
         assert corruptset.predict(directory, Model(), out).images == 20
-        assert layouts.files_of(out) == everything
+        assert small_builds.read_files(out) == everything
 
 
-def test_a_folder_of_other_predictions_is_refused(directory, shared, tmp_path):
-    out, other = tmp_path / "p", shared.build(sets=["clean"])
+def test_a_folder_of_other_predictions_is_refused(directory, shared_data, tmp_path):
+    out, other = tmp_path / "p", shared_data.build(sets=["clean"])
     corruptset.predict(directory, Model(), out, sets=["clean"])
-    before = layouts.files_of(out)
+    before = small_builds.read_files(out)
     digests = [corruptset.open(one).digest for one in (directory, other)]
 
     def refused(says, of=directory, model=None, **options):
@@ -157,7 +157,7 @@ def test_a_folder_of_other_predictions_is_refused(directory, shared, tmp_path):
     refused("kind 'logits' instead of 'top'", kind="top")
     deeper = Model(arguments={"depth": 3})
     refused("arguments {} instead of {'depth': 3}", model=deeper)
-    assert layouts.files_of(out) == before
+    assert small_builds.read_files(out) == before
     (out / "predictions.json").write_text("{")
     refused("predictions.json is not JSON")
     (out / "predictions.json").unlink()

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import unbuilt
+import record_datasets
 
 import corruptset
 from corruptset.errors import ParameterError
@@ -21,7 +21,7 @@ def changed(level):
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    return unbuilt.data_set(tmp_path_factory.mktemp("data"), "image-degrade-30", COUNT, changed=changed)
+    return record_datasets.records_dataset(tmp_path_factory.mktemp("data"), "image-degrade-30", COUNT, changed=changed)
 
 
 def falling(data, steps):
@@ -32,7 +32,7 @@ def falling(data, steps):
         correct = np.arange(COUNT) >= wrong
         rank = np.where(correct, 0, 1 + np.arange(COUNT) % 3).astype(np.int32)
         outcomes[record.id] = Outcome(correct, rank < 5, rank, np.where(correct, 0.75, 0.125).astype(np.float32))
-    return replace(unbuilt.made_up(data), outcomes=outcomes)
+    return replace(record_datasets.random_predictions(data), outcomes=outcomes)
 
 
 def test_levels_where_they_fall_and_the_mean_of_all(data):
@@ -62,13 +62,19 @@ def test_levels_where_they_fall_and_the_mean_of_all(data):
     partly = corruptset.score(data, replace(ranked, outcomes=some))
     assert (partly.profiles["jpeg"].rank, partly.mean_profile.rank) == (None, None)
     nothing = {name: Outcome(np.zeros(COUNT, bool)) for name in data.set_ids}
-    never = corruptset.score(data, replace(unbuilt.made_up(data), outcomes=nothing)).profiles["jpeg"].first_below["0.1"]
+    never = (
+        corruptset.score(data, replace(record_datasets.random_predictions(data), outcomes=nothing))
+        .profiles["jpeg"]
+        .first_below["0.1"]
+    )
     assert (never.level, never.change, never.changed) == (0, "unchanged", 0)
 
 
 def test_levels_that_only_some_have(tmp_path):
     def profiles(*sets, **options):
-        data = unbuilt.data_set(tmp_path / sets[0], "image-degrade-30", COUNT, only=sets.__contains__, **options)
+        data = record_datasets.records_dataset(
+            tmp_path / sets[0], "image-degrade-30", COUNT, only=sets.__contains__, **options
+        )
         return corruptset.score(data, falling(data, {"black_lines": 4}))
 
     scores = profiles("black_lines/01", "black_lines/05", "posterize/05", "posterize/09")
@@ -80,7 +86,9 @@ def test_levels_that_only_some_have(tmp_path):
 
 def test_the_means_of_the_papers_fourteen_and_of_what_is_there(tmp_path):
     fourteen, fifteen = (
-        unbuilt.data_set(tmp_path / name, name, COUNT, only=lambda set_id: set_id.endswith("/10") or set_id == "clean")
+        record_datasets.records_dataset(
+            tmp_path / name, name, COUNT, only=lambda set_id: set_id.endswith("/10") or set_id == "clean"
+        )
         for name in ("image-degrade-30", "image-degrade-30-model")
     )
     for over, left_out in (("figures", "random_noise"), ("tables", "fade_grey")):

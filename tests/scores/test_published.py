@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import unbuilt
+import record_datasets
 
 from corruptset.corruptions.registry import get_corruption
 from corruptset.generate.recipes.recipe import load_recipe
@@ -31,7 +31,7 @@ def test_the_fifteen_and_the_four():
 
 def test_the_definition_is_of_parameters_scale_preprocessing_and_encoding(tmp_path):
     for name in ("imagenet-c-299", "tiny-imagenet-c", "cifar10-c", "imagenet-c-all", "imagenet-c"):
-        manifest = unbuilt.data_set(tmp_path / name, name).manifest
+        manifest = record_datasets.records_dataset(tmp_path / name, name).manifest
         assert (definition(manifest) == IMAGENET_C) == (name in ("imagenet-c", "imagenet-c-all")), name
     smaller = {**manifest.preprocessing, "crop": 96}
     png = {"format": "png"}
@@ -48,5 +48,5 @@ def test_benchmarks_are_as_their_recipes(tmp_path):
     for name in published()["benchmarks"]:
         recipe, found = load_recipe(name), benchmark(name)
         assert (found.versions[-1], found.calibration) == (recipe.version, recipe.calibration), name
-        assert found.encoding == encoding_of(unbuilt.data_set(tmp_path / name, name).manifest), name
+        assert found.encoding == encoding_of(record_datasets.records_dataset(tmp_path / name, name).manifest), name
         assert found.images in (None, recipe.published and recipe.published.images), name

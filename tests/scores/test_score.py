@@ -9,10 +9,10 @@ import sys
 from dataclasses import replace
 
 import numpy as np
-import plain_scores
 import pytest
-import unbuilt
-from plain_scores import FIFTEEN, accuracy, mean
+import record_datasets
+import reference_scores
+from reference_scores import FIFTEEN, accuracy, mean
 
 import corruptset
 from corruptset.cli.score import put_scores
@@ -26,17 +26,17 @@ GROUPS = [*["microsoft", "apple", "apple", "google"] * 9, "apple", "apple", "app
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    return unbuilt.data_set(tmp_path_factory.mktemp("data"))
+    return record_datasets.records_dataset(tmp_path_factory.mktemp("data"))
 
 
 @pytest.fixture(scope="module")
 def predictions(data):
-    return unbuilt.made_up(data)
+    return record_datasets.random_predictions(data)
 
 
 @pytest.fixture(scope="module")
 def scores(data, predictions):
-    return corruptset.score(data, predictions, baseline=unbuilt.made_up(data, 1, "other"))
+    return corruptset.score(data, predictions, baseline=record_datasets.random_predictions(data, 1, "other"))
 
 
 def right_of(predictions):
@@ -74,25 +74,28 @@ def test_every_set(data, predictions, scores):
 
 
 def test_error_curves_and_means_over_test_sets_and_their_resamples(data, predictions, scores):
-    right, other = right_of(predictions), right_of(unbuilt.made_up(data, 1))
+    right, other = right_of(predictions), right_of(record_datasets.random_predictions(data, 1))
     assert list(scores.group("aude")) == [*FIFTEEN, *EXTRA]
     for name in scores.group("aude"):
-        assert scores[f"aude.{name}"].value == pytest.approx(plain_scores.aude(right, name))
-        assert scores[f"ce.{name}"].value == pytest.approx(plain_scores.ce(right, other, name))
-        assert scores[f"relative_ce.{name}"].value == pytest.approx(plain_scores.relative_ce(right, other, name))
+        assert scores[f"aude.{name}"].value == pytest.approx(reference_scores.aude(right, name))
+        assert scores[f"ce.{name}"].value == pytest.approx(reference_scores.ce(right, other, name))
+        assert scores[f"relative_ce.{name}"].value == pytest.approx(reference_scores.relative_ce(right, other, name))
     values = scores.resamples.values
     assert (scores.resamples.seed, scores.resamples.units) == (0, 40)
     assert set(values) == {one.name for one in scores.scores if "." not in one.name}
     for resample in (None, 0, 7):
         if resample is not None:
-            right, other = (plain_scores.resampled(right_of(unbuilt.made_up(data, n)), 0, resample) for n in (0, 1))
+            right, other = (
+                reference_scores.resampled(right_of(record_datasets.random_predictions(data, n)), 0, resample)
+                for n in (0, 1)
+            )
         clean, tests = accuracy(right["clean"]), shares(right)
         wanted = {
-            "maude": plain_scores.maude(right),
-            "relative_maude": plain_scores.maude(right) - (1 - clean),
-            "mce": mean(plain_scores.ce(right, other, name) for name in FIFTEEN),
-            "relative_mce": mean(plain_scores.relative_ce(right, other, name) for name in FIFTEEN),
-            "rb_index": plain_scores.rb_index(clean, tests),
+            "maude": reference_scores.maude(right),
+            "relative_maude": reference_scores.maude(right) - (1 - clean),
+            "mce": mean(reference_scores.ce(right, other, name) for name in FIFTEEN),
+            "relative_mce": mean(reference_scores.relative_ce(right, other, name) for name in FIFTEEN),
+            "rb_index": reference_scores.rb_index(clean, tests),
         }
         found = {name: scores.get(name) if resample is None else values[name][resample] for name in wanted}
         assert found == pytest.approx(wanted, rel=1e-5)
@@ -127,8 +130,8 @@ def test_the_worst_case_is_of_images_that_are_right_under_every_set(data, predic
 
 
 def test_an_attack_within_a_radius_counts_what_goes_no_further_and_the_clean_images(tmp_path):
-    attacked = unbuilt.data_set(tmp_path, "pgd-5")
-    made = unbuilt.made_up(attacked)
+    attacked = record_datasets.records_dataset(tmp_path, "pgd-5")
+    made = record_datasets.random_predictions(attacked)
     found = corruptset.score(attacked, made)
     radii = {s.id: s.stages[0].parameters["eps"] for s in attacked.manifest.sets if s.stages}
     assert len(set(radii.values())) > 1
@@ -175,7 +178,7 @@ def test_a_ratio_whose_resamples_divide_by_almost_0_has_no_interval(data, predic
     for row in (scores["relative_mce"], scores["relative_ce.fog"]):
         assert (row.interval, row.reason) == (None, "no interval, because some resamples divide by almost 0")
     right = right_of(predictions)
-    wanted = mean(plain_scores.relative_ce(right, right_of(other), name) for name in FIFTEEN)
+    wanted = mean(reference_scores.relative_ce(right, right_of(other), name) for name in FIFTEEN)
     assert scores.get("relative_mce") == pytest.approx(wanted)
     assert scores.interval("mce") is not None
     put_scores(scores)
@@ -185,25 +188,27 @@ def test_a_ratio_whose_resamples_divide_by_almost_0_has_no_interval(data, predic
 
 def test_top5_accuracy_needs_at_least_six_classes(tmp_path):
     for classes, is_shown in ((5, False), (6, True)):
-        few = unbuilt.data_set(tmp_path / str(classes), "cifar10-c", classes=classes, only="fog/1".__eq__)
-        scores = corruptset.score(few, unbuilt.made_up(few))
+        few = record_datasets.records_dataset(
+            tmp_path / str(classes), "cifar10-c", classes=classes, only="fog/1".__eq__
+        )
+        scores = corruptset.score(few, record_datasets.random_predictions(few))
         assert (scores.sets["fog/1"].top5 is not None) == is_shown
         assert not has_note(scores, "top5")
 
 
 def test_a_recipe_in_a_manifest_without_stages_is_named(tmp_path):
-    folder = unbuilt.write_data_set(tmp_path, "cifar10-c")
+    folder = record_datasets.write_records(tmp_path, "cifar10-c")
     manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
     del manifest["recipe"]["sets"][3]["stages"]
     (folder / "manifest.json").write_text(json.dumps(manifest), "utf-8")
     data = corruptset.open(folder)
     with pytest.raises(VerificationError, match=r"manifest\.json: recipe\.sets\[3\] has no 'stages'"):
-        corruptset.score(data, unbuilt.made_up(data))
+        corruptset.score(data, record_datasets.random_predictions(data))
 
 
 def test_scores_that_the_recipe_was_made_for_are_named_if_they_are_absent(tmp_path):
-    data = unbuilt.data_set(tmp_path, "image-degrade-30")
-    made = unbuilt.made_up(data)
+    data = record_datasets.records_dataset(tmp_path, "image-degrade-30")
+    made = record_datasets.random_predictions(data)
     assert not has_note(corruptset.score(data, made), "Not applicable")
     (note,) = (n for n in corruptset.score(data, made, sets=["clean"]).notes if "Not applicable" in n)
     assert "degradation profiles" in note
@@ -211,7 +216,9 @@ def test_scores_that_the_recipe_was_made_for_are_named_if_they_are_absent(tmp_pa
 
 
 def test_scores_of_some_sets_are_those_of_a_build_of_them(tmp_path, data, predictions):
-    part = unbuilt.data_set(tmp_path, only=lambda name: name.startswith("fog/") or name in ("clean", "saturate/2"))
+    part = record_datasets.records_dataset(
+        tmp_path, only=lambda name: name.startswith("fog/") or name in ("clean", "saturate/2")
+    )
     here = corruptset.score(data, predictions, sets=["fog/*", "clean", "saturate/2"])
     of_part = {name: predictions.outcomes[name] for name in part.set_ids}
     assert here == corruptset.score(part, replace(predictions, outcomes=of_part))
@@ -219,7 +226,7 @@ def test_scores_of_some_sets_are_those_of_a_build_of_them(tmp_path, data, predic
     assert here["maude"].reason == here["mce"].reason == "14 of the 15 corruptions are missing"
     assert has_note(here, f"14 of them are missing: {', '.join(name for name in FIFTEEN if name != 'fog')}.")
     assert has_note(here, "7 of the 96 sets of the recipe are scored")
-    unclean = unbuilt.data_set(tmp_path / "unclean", clean=False)
+    unclean = record_datasets.records_dataset(tmp_path / "unclean", clean=False)
     without = {name: outcome for name, outcome in predictions.outcomes.items() if name != "clean"}
     scores = corruptset.score(unclean, replace(predictions, outcomes=without))
     # clean images need not be a set of the data set
@@ -250,21 +257,21 @@ def test_predictions_and_baselines_of_something_else(data, predictions, tmp_path
     with pytest.raises(UnknownCorruption, match="Did you mean"):
         corruptset.score(data, predictions, sets=["fogg/*"])
     # a baseline needs what error curves need
-    mixed = unbuilt.data_set(tmp_path, only=lambda name: name.startswith("fog/") or name == "snow/3")
-    other = unbuilt.made_up(mixed, 1, "other")
+    mixed = record_datasets.records_dataset(tmp_path, only=lambda name: name.startswith("fog/") or name == "snow/3")
+    other = record_datasets.random_predictions(mixed, 1, "other")
     del other.outcomes["snow/3"]
-    scores = corruptset.score(mixed, unbuilt.made_up(mixed), baseline=other)
+    scores = corruptset.score(mixed, record_datasets.random_predictions(mixed), baseline=other)
     assert (list(scores.group("ce")), scores.baseline) == (["fog"], "other")
     del other.outcomes["fog/3"]
     with pytest.raises(PredictionError, match="lack the sets fog/3"):
-        corruptset.score(mixed, unbuilt.made_up(mixed), baseline=other)
+        corruptset.score(mixed, record_datasets.random_predictions(mixed), baseline=other)
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ScoreError, match="pip install pandas"):
         scores.to_pandas()
 
 
 def test_only_images_that_a_model_has_right(data, tmp_path):
-    made, other = (unbuilt.made_up(data, seed, best=0.7) for seed in (0, 1))
+    made, other = (record_datasets.random_predictions(data, seed, best=0.7) for seed in (0, 1))
     (tmp_path / "judge").mkdir()
     labels = data["clean"].labels
     first = np.where(other.outcomes["clean"].correct, labels, (labels + 1) % 7)
@@ -286,18 +293,20 @@ def test_only_images_that_a_model_has_right(data, tmp_path):
         with pytest.raises(ParameterError, match="expected 'correct@clean', or 'correct@clean=PREDICTIONS'"):
             corruptset.score(data, made, condition=text)
     wrong = replace(made, outcomes={**made.outcomes, "clean": Outcome(np.zeros(40, bool))})
-    unclean = unbuilt.data_set(tmp_path, "cifar10-c", clean=False)
+    unclean = record_datasets.records_dataset(tmp_path, "cifar10-c", clean=False)
     for of, given, says in (
         (data, wrong, "classifies no clean image correctly"),
-        (unclean, unbuilt.made_up(unclean), r"those of made up have none. Add clean\.npz"),
+        (unclean, record_datasets.random_predictions(unclean), r"those of made up have none. Add clean\.npz"),
     ):
         with pytest.raises(PredictionError, match=says):
             corruptset.score(of, given, condition="correct@clean")
 
 
 def test_groups_of_samples_and_their_gap(tmp_path):
-    icons = unbuilt.data_set(tmp_path / "icons", "icons50-microsoft", samples=[{"group": group} for group in GROUPS])
-    made = unbuilt.made_up(icons, best=0.6)
+    icons = record_datasets.records_dataset(
+        tmp_path / "icons", "icons50-microsoft", samples=[{"group": group} for group in GROUPS]
+    )
+    made = record_datasets.random_predictions(icons, best=0.6)
     scores = corruptset.score(icons, made)
     correct = made.outcomes["clean"].correct
 
@@ -311,31 +320,31 @@ def test_groups_of_samples_and_their_gap(tmp_path):
     assert (list(scores.values("style")), scores.values("style")) == (sorted(wanted), pytest.approx(wanted))
     assert scores.get("style_gap") == pytest.approx(max(wanted.values()) - min(wanted.values()))
     for resample in range(20):
-        means = of_groups(plain_scores.drawn(0, 40, resample)).values()
+        means = of_groups(reference_scores.drawn(0, 40, resample)).values()
         assert scores.resamples.values["style_gap"][resample] == pytest.approx(max(means) - min(means), abs=1e-6)
     correct[:] = np.array([group != "google" for group in GROUPS])
     chosen = corruptset.score(icons, made, condition="correct@clean")
     assert chosen.values("style") == {"apple": 1.0, "microsoft": 1.0, "rare": 1.0}
-    one = unbuilt.data_set(tmp_path / "one", "icons50-microsoft", samples=[{"group": "microsoft"}] * 40)
-    alone = corruptset.score(one, unbuilt.made_up(one))
+    one = record_datasets.records_dataset(tmp_path / "one", "icons50-microsoft", samples=[{"group": "microsoft"}] * 40)
+    alone = corruptset.score(one, record_datasets.random_predictions(one))
     assert (list(alone.values("style")), alone.get("style_gap")) == (["microsoft"], None)
     assert alone["style_gap"].reason == "only one group"
 
 
 def test_two_factors_over_names_and_sets_and_in_both_orders(tmp_path):
-    data = unbuilt.data_set(tmp_path / "all", "two-factor-69")
-    made = unbuilt.made_up(data, 3)
+    data = record_datasets.records_dataset(tmp_path / "all", "two-factor-69")
+    made = record_datasets.random_predictions(data, 3)
     scored = corruptset.score(data, made)
     two, values = scored.group("two_factor"), scored.resamples.values
     for resample in (None, 11):
-        right = right_of(made) if resample is None else plain_scores.resampled(right_of(made), 0, resample)
+        right = right_of(made) if resample is None else reference_scores.resampled(right_of(made), 0, resample)
         of_set = {name: accuracy(flags) for name, flags in right.items()}
         names = [of_set[data.aliases[f"type {number}"]] for number in range(1, 70)]
         wanted = {
             "mean_accuracy": mean(names),
-            "cv_percent": plain_scores.cv_percent(names),
+            "cv_percent": reference_scores.cv_percent(names),
             "distinct_mean_accuracy": mean(of_set.values()),
-            "distinct_cv_percent": plain_scores.cv_percent(list(of_set.values())),
+            "distinct_cv_percent": reference_scores.cv_percent(list(of_set.values())),
         }
         found = {n: two[n].value if resample is None else values[f"two_factor.{n}"][resample] for n in wanted}
         assert found == pytest.approx(wanted, rel=1e-6)
@@ -346,10 +355,14 @@ def test_two_factors_over_names_and_sets_and_in_both_orders(tmp_path):
         a, b = made.outcomes[first].correct, made.outcomes[second].correct
         assert effect.difference == pytest.approx(accuracy(a) - accuracy(b))
         # the images are the same on both sides: the difference is resampled, not each side by itself
-        paired = [np.mean(a[rows]) - np.mean(b[rows]) for rows in (plain_scores.drawn(0, 40, r) for r in range(100))]
+        paired = [
+            np.mean(a[rows]) - np.mean(b[rows]) for rows in (reference_scores.drawn(0, 40, r) for r in range(100))
+        ]
         assert min(paired) - 0.2 < effect.interval[0] <= effect.interval[1] < max(paired) + 0.2
-    part = unbuilt.data_set(tmp_path, "two-factor-69", only={"sp010+ga010", "sp010", "ga010+sp015"}.__contains__)
-    few = corruptset.score(part, unbuilt.made_up(part))
+    part = record_datasets.records_dataset(
+        tmp_path, "two-factor-69", only={"sp010+ga010", "sp010", "ga010+sp015"}.__contains__
+    )
+    few = corruptset.score(part, record_datasets.random_predictions(part))
     counts = [few[f"two_factor.{kind}cv_percent"].count for kind in ("", "distinct_")]
     # clean, sp010 as often as the paper names it, and the two chains
     assert (counts, few.order_effects) == ([1 + 4 + 2, 4], [])
@@ -359,8 +372,8 @@ def test_chains_have_a_curve_where_a_stage_has_all_five_severities(tmp_path):
     pairs = [f"fog-{a}+snow-{b}" for a in range(1, 6) for b in range(1, 6)]
     four = [f"contrast-1+frost-{s}" for s in range(1, 5)]
     more = "[[sets]]\nclean = true\n" + "".join(f"[[sets]]\nchain = {n.split('+')}\n" for n in [*pairs, *four])
-    data = unbuilt.small(tmp_path, more=more)
-    made = unbuilt.made_up(data)
+    data = record_datasets.small_dataset(tmp_path, more=more)
+    made = record_datasets.random_predictions(data)
     right, found = right_of(made), corruptset.score(data, made).values("aude")
     for name, pattern in (
         ("fog+snow", "fog-{0}+snow-{0}"),
@@ -368,5 +381,5 @@ def test_chains_have_a_curve_where_a_stage_has_all_five_severities(tmp_path):
         ("fog+snow-3", "fog-{0}+snow-3"),
     ):
         curve = {f"chain/{s}": right[pattern.format(s)] for s in range(1, 6)} | {"clean": right["clean"]}
-        assert found[name] == pytest.approx(plain_scores.aude(curve, "chain"))
+        assert found[name] == pytest.approx(reference_scores.aude(curve, "chain"))
     assert len(found) == 11

@@ -8,11 +8,11 @@ import re
 import shutil
 from pathlib import Path
 
+import example_scores
 import jsonschema
-import layouts
-import made_scores
 import pytest
-import unbuilt
+import record_datasets
+import small_builds
 
 import corruptset
 from corruptset.errors import ParameterError, ScoreError
@@ -27,17 +27,17 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    data = unbuilt.data_set(tmp_path_factory.mktemp("data"), "two-factor-69")
+    data = record_datasets.records_dataset(tmp_path_factory.mktemp("data"), "two-factor-69")
     out = tmp_path_factory.mktemp("out") / "scores"
-    corruptset.score(data, unbuilt.made_up(data), out=out)
+    corruptset.score(data, record_datasets.random_predictions(data), out=out)
     return out
 
 
 def test_what_is_read_is_what_was_written(folder, tmp_path):
     scores = load_scores(folder)
     assert scores == load_scores(folder / "scores.json")
-    data = unbuilt.data_set(tmp_path / "again", "two-factor-69")
-    assert scores == corruptset.score(data, unbuilt.made_up(data), out=tmp_path / "out")
+    data = record_datasets.records_dataset(tmp_path / "again", "two-factor-69")
+    assert scores == corruptset.score(data, record_datasets.random_predictions(data), out=tmp_path / "out")
     for file in ("scores.json", "sets.csv"):
         assert (tmp_path / "out" / file).read_bytes() == (folder / file).read_bytes()
     rows = list(csv.DictReader((folder / "sets.csv").read_text("utf-8").splitlines()))
@@ -50,11 +50,14 @@ def test_what_is_read_is_what_was_written(folder, tmp_path):
 
 
 def test_results_never_go_into_a_data_set(folder, tmp_path):
-    data = unbuilt.data_set(tmp_path, "two-factor-69")
-    before = layouts.files_of(tmp_path)
+    data = record_datasets.records_dataset(tmp_path, "two-factor-69")
+    before = small_builds.read_files(tmp_path)
     for call, says in (
         (lambda: corruptset.predict(data, "no.toml", data.path), "lies in the data set"),
-        (lambda: corruptset.score(data, unbuilt.made_up(data), out=data.path / "scores"), "lies in the data set"),
+        (
+            lambda: corruptset.score(data, record_datasets.random_predictions(data), out=data.path / "scores"),
+            "lies in the data set",
+        ),
         (lambda: corruptset.score_table({"clean": {"AP": 0.4}}, out=data.path), "lies in the data set"),
         (lambda: corruptset.compare([folder], data.path), "lies in the data set"),
         (lambda: corruptset.report(data, [folder], data.path / "r.html"), "lies in the data set"),
@@ -62,7 +65,7 @@ def test_results_never_go_into_a_data_set(folder, tmp_path):
     ):
         with pytest.raises(ParameterError, match=says):
             call()
-    assert layouts.files_of(tmp_path) == before
+    assert small_builds.read_files(tmp_path) == before
 
 
 def test_the_schema_is_that_of_the_models_and_holds(folder):
@@ -94,7 +97,7 @@ def test_a_version_in_a_record_that_has_none_is_a_key_too_many():
 
 
 def test_every_mistake_is_named(folder, tmp_path):
-    whole = made_scores.valid(made_scores.full(0))[0].as_json()
+    whole = example_scores.validated(example_scores.full_scores(0))[0].as_json()
     file = tmp_path / "changed.json"
     newer = "schema_version is 3, and this release reads 2: use the release of corruptset that wrote it"
 
@@ -112,8 +115,14 @@ def test_every_mistake_is_named(folder, tmp_path):
             changed("resamples", values={"maude": [0.2], "mce": [0.1, 0.2]}),
             "has 1 values of maude, 2 values of mce; exp",
         ),
-        (changed("sets", clean=made_scores.set_score(0.9) | {"accuracy": 1.2}), r"sets\.clean\.accuracy: .*less than"),
-        (changed("profiles", fade_black=made_scores.profile(1) | {"accuracy": [0.5]}), "accuracy has 1 values for 31"),
+        (
+            changed("sets", clean=example_scores.set_score(0.9) | {"accuracy": 1.2}),
+            r"sets\.clean\.accuracy: .*less than",
+        ),
+        (
+            changed("profiles", fade_black=example_scores.profile(1) | {"accuracy": [0.5]}),
+            "accuracy has 1 values for 31",
+        ),
     ):
         file.write_text(json.dumps({name: one for name, one in (whole | fields).items() if one is not ...}))
         with pytest.raises(ScoreError, match=says):

@@ -11,7 +11,7 @@ from specification import plain
 
 import corruptset
 from corruptset.corruptions.calibrations import SHIPPED, shipped
-from pictures import painted
+from example_images import synthetic_image
 
 ROWS = (("imagenet", 1), ("cifar", 3), ("tiny", 5))
 NAMES = "gaussian_noise impulse_noise contrast brightness pixelate motion_blur".split()
@@ -34,7 +34,10 @@ def columns(name, calibration, severity):
 
 def check(name, calibration, severity, *, apart=1):
     """Compare on two pictures, whose levels are so far apart from each other, with black and white beside them."""
-    for image, sample in ((painted(19, 26), "ILSVRC2012_val_00000001"), (painted(21, 13, 1), "test/00007")):
+    for image, sample in (
+        (synthetic_image(19, 26), "ILSVRC2012_val_00000001"),
+        (synthetic_image(21, 13, 1), "test/00007"),
+    ):
         if apart > 1:
             image = image // apart * apart + severity
             image[0, :2] = [0], [255]
@@ -59,7 +62,10 @@ def test_every_row(name):
 
 def test_chains_are_keyed_by_all_that_came_before():
     chain = {"contrast": 2, "gaussian_noise": 5, "impulse_noise": 4}
-    plainly, image = [(name, columns(name, "cifar", severity)) for name, severity in chain.items()], painted(17, 22)
+    plainly, image = (
+        [(name, columns(name, "cifar", severity)) for name, severity in chain.items()],
+        synthetic_image(17, 22),
+    )
     got = corruptset.corrupt(image, list(chain.items()), calibration="cifar", key="a/b", seed=3)
     np.testing.assert_array_equal(got, made_plainly(image, plainly, "a/b", 3))
     assert not np.array_equal(got, made_plainly(image, plainly[1:], "a/b", 3))

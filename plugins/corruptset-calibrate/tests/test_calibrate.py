@@ -16,7 +16,7 @@ import corruptset
 from corruptset.corruptions.calibrations import get_calibration
 from corruptset.errors import BuildError, ParameterError
 from corruptset.generate.sources.source import open_source
-from pictures import photograph
+from example_images import photograph
 
 NAMES = ["gaussian_noise", "contrast", "jpeg_compression"]
 NINETEEN = (

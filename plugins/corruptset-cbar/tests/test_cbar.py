@@ -17,7 +17,7 @@ from numpy.random import RandomState
 
 import corruptset
 from corruptset.generate.recipes.recipe import load_recipe
-from pictures import numbers, photograph
+from example_images import number_keys, photograph
 
 PUBLISHED = json.loads(Path(__file__).with_name("cbar_published.json").read_text("utf-8"))
 PAIRS = sorted({key.rpartition("/")[0] for key in PUBLISHED["parity"]})
@@ -115,7 +115,9 @@ def test_what_is_drawn_is_distributed_as_published(name):
     """
     published, image = PUBLISHED["statistics"][name], photograph("astronaut", 32)
     calibration = "cifar" if f"32/{name}/3" in PUBLISHED["parity"] else "imagenet"
-    outs = corruptset.corrupt(np.stack([image] * 1000), name, severity=3, calibration=calibration, key=numbers(1000))
+    outs = corruptset.corrupt(
+        np.stack([image] * 1000), name, severity=3, calibration=calibration, key=number_keys(1000)
+    )
     change = outs.astype(float) - image
     halves = change[:, :16].mean(axis=(1, 2, 3)) - change[:, 16:].mean(axis=(1, 2, 3))
     steps = np.abs(np.diff(change, axis=2)).mean(axis=(1, 2, 3))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import layouts
 import numpy as np
 import pytest
+import small_builds
 from corruptset_pairs.sheet import Sheet, pairs_sheet
-from slow_regions import small_images, write_recipe, write_rows
+from reference_regions import small_images, write_recipe, write_rows
 
 import corruptset
 from corruptset.generate.build import build
@@ -41,9 +41,9 @@ def predictions(regions: Dataset, tmp_path_factory: pytest.TempPathFactory) -> P
 
 
 @pytest.fixture(scope="session")
-def levels(shared: layouts.Shared) -> Dataset:
+def levels(shared_data: small_builds.SharedData) -> Dataset:
     """Build twenty crops from ten classes, clean and at three levels of two gradual degradations."""
-    return corruptset.open(shared.build(recipe={"name": "levels", "more": LEVELS}, storage="folder"))
+    return corruptset.open(shared_data.build(recipe={"name": "levels", "more": LEVELS}, storage="folder"))
 
 
 @pytest.fixture(scope="session")

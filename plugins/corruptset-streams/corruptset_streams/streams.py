@@ -136,7 +136,7 @@ def stream(
             steps = places[:: table.speed]
             sets = list(islice(walk(table, used, seed), len(steps)))
             known = {
-                **build.header_of(spec.asked).as_json(),
+                **build.header_of(spec.requested).as_json(),
                 "schema_version": 1,
                 "calibration": settings.table().name,
                 "preprocessing": build.header.preprocessing | {"crops": table.crops},
@@ -160,7 +160,7 @@ def stream(
                     directory.mkdir(parents=True, exist_ok=True)
                     atomic.write_atomic(directory / BEGUN, json.dumps(record).encode())
                     missing = [tar for tar in tars if not (tar.exists() and tar.with_suffix(".part").exists())]
-                    warm_up.warm_up(build.chosen(spec.asked), build.maker, workers)
+                    warm_up.warm_up(build.chosen(spec.requested), build.maker, workers)
 
                     def count(_: Path, images: int) -> None:
                         nonlocal made
@@ -259,7 +259,7 @@ def _finish(directory: Path, tars: Mapping[Path, range], build: CheckedBuild, re
     """Write samples.jsonl, stream.json and finally SHA256SUMS, and return the digest of the stream."""
     made = [json.loads(tar.with_suffix(".part").read_bytes()) for tar in tars]
     rows = "".join(
-        json.dumps({"id": i, "label": n, "sha256": s}, ensure_ascii=False) + "\n" for i, n, s in build.made_of
+        json.dumps({"id": i, "label": n, "sha256": s}, ensure_ascii=False) + "\n" for i, n, s in build.source_rows
     )
 
     def write(path: str, data: bytes) -> models.FileRecord:
@@ -270,7 +270,7 @@ def _finish(directory: Path, tars: Mapping[Path, range], build: CheckedBuild, re
     images = record["stream"]["length"]
     record |= {"images": images, "pixel_digest": digests.set_digest(one for _, pixels in made for one in pixels)}
     classes = [[one.index, one.name, one.folder] for one in build.header.classes]
-    named = {key: record[key] for key in NAMED} | {"classes": classes, "samples": build.made_of, "count": images}
+    named = {key: record[key] for key in NAMED} | {"classes": classes, "samples": build.source_rows, "count": images}
     record |= {"digest": canonical_sha256(named), "files": [file.model_dump() for file in files]}
     record["environment"] = dict(environment.environment())
     lines = ",\n".join(f'"{key}": {json.dumps(value, ensure_ascii=False)}' for key, value in record.items())

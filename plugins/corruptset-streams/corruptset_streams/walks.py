@@ -21,11 +21,11 @@ from pydantic import Field, PositiveInt, ValidationError
 from corruptset.corruptions.keys import hash64
 from corruptset.corruptions.rows import severity_number
 from corruptset.corruptions.stages import Stage, set_id
-from corruptset.error_lines import mistake_lines
-from corruptset.errors import RecipeError, first_few, mistakes
+from corruptset.error_lines import error_lines
+from corruptset.errors import RecipeError, first_few, problems_message
 from corruptset.files import parse_toml, read_text
 from corruptset.generate.recipes.file_models import CorruptionName, RecipeTable
-from corruptset.generate.recipes.recipe import Recipe, located_recipe
+from corruptset.generate.recipes.recipe import Recipe, recipe_from_values
 
 SHIPPED = Path(__file__).with_name("recipes")
 STREAM_VERSION = 1
@@ -77,12 +77,12 @@ def load_stream(recipe: str | Path, **changes: int | None) -> tuple[Recipe, Stre
         given = {name: value for name, value in changes.items() if value is not None}
         table = StreamTable.model_validate({**data.pop("stream", {}), **given})
     except ValidationError as e:
-        raise RecipeError(mistakes(where, mistake_lines(e))) from None
+        raise RecipeError(problems_message(where, error_lines(e))) from None
     except (OSError, TypeError) as e:
         raise RecipeError(
             f"{where} cannot be read ({e}). Choose ccc-easy, ccc-medium, ccc-hard, or a recipe file (.toml)."
         ) from None
-    made = located_recipe(
+    made = recipe_from_values(
         data | {"sets": [{"corruptions": table.corruptions, "severities": table.severities[1:]}]}, where, path.parent
     )
     if made.preprocessing.kind in ("none", "surrogate") or made.encoding.lossless:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pickle
 from pathlib import Path
 
-import layouts
 import numpy as np
 import pytest
-import unbuilt
+import record_datasets
+import small_builds
 from corruptset_streams import Schedule, ScheduleError, Stream, StreamItem, schedule
-from packs import packed
+from packs import pack_dataset
 
 import corruptset
 from corruptset.canonical import canonical
@@ -21,9 +21,9 @@ from corruptset.manifests.records.digests import sha256_bytes
 
 
 @pytest.fixture(scope="module")
-def stored(shared: layouts.Shared) -> Dataset:
+def stored(shared_data: small_builds.SharedData) -> Dataset:
     sets = ["contrast/*", "brightness/*", "clean"]
-    return corruptset.open(shared.build(crops={"classes": 2}, sets=sets, storage="folder"))
+    return corruptset.open(shared_data.build(crops={"classes": 2}, sets=sets, storage="folder"))
 
 
 @pytest.fixture(scope="module")
@@ -86,17 +86,21 @@ def test_files_of_another_form_or_of_another_data_set_are_refused(
         (tmp_path / "s.jsonl").write_bytes(canonical(named) + b"\n" + rest)
         with pytest.raises(CorruptsetError, match=r"missing from its first line|The schedule belongs to|no set"):
             stored.stream(tmp_path / "s.jsonl")
-    other = unbuilt.data_set(tmp_path, "imagenet-c-all", 4)
+    other = record_datasets.records_dataset(tmp_path, "imagenet-c-all", 4)
     with pytest.raises(ScheduleError, match=r"The schedule belongs to .*small-c.*this dataset is .*imagenet-c-all"):
         other.stream(mixed)
 
 
 def test_a_virtual_data_set_streams_too(
-    stored: Dataset, mixed: Schedule, shared: layouts.Shared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    stored: Dataset,
+    mixed: Schedule,
+    shared_data: small_builds.SharedData,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(inputs, "cache_root", lambda: tmp_path)
-    release = packed(stored.path, tmp_path, manifest_only=True).path
-    data = corruptset.open(release, source=f"folder:{shared.crops(classes=2)}")
+    release = pack_dataset(stored.path, tmp_path, manifest_only=True).path
+    data = corruptset.open(release, source=f"folder:{shared_data.crops(classes=2)}")
     assert all(map(equal, data.stream(mixed), stored.stream(mixed)))
 
 

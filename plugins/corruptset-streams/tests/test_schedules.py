@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-import unbuilt
+import record_datasets
 from corruptset_streams import Schedule, ScheduleError, read_schedule, schedule, schedules
 
 from corruptset.canonical import canonical
@@ -30,7 +30,7 @@ AT_FIVE = [f"{name}/5" for name in FIFTEEN]
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("data")
-    return unbuilt.write_data_set(folder, "imagenet-c-all", 40, version="1.0.0")  # a schedule names its data set
+    return record_datasets.write_records(folder, "imagenet-c-all", 40, version="1.0.0")  # a schedule names its data set
 
 
 def visits(made: Schedule) -> list[str]:
@@ -145,7 +145,7 @@ def test_labels_come_in_runs(data: Path, tmp_path: Path) -> None:
     assert some < 0.5 * changes(schedule(data, "continual", seed=2))
     usual = {"reset": "never", "shuffle": True, "delta": 0.1, "slots": 7}
     assert schedule(data, "correlated").head["parameters"] == usual
-    thousand = unbuilt.write_data_set(tmp_path, count=20, classes=1000)
+    thousand = record_datasets.write_records(tmp_path, count=20, classes=1000)
     assert schedule(thousand, "correlated", sets=["fog/5"]).head["parameters"]["delta"] == 0.01
 
 
@@ -175,7 +175,7 @@ def test_what_cannot_be_scheduled_is_refused(data: Path, tmp_path: Path) -> None
 
 
 def test_the_command_writes_and_names_a_schedule(run: Any, tmp_path: Path) -> None:
-    data = unbuilt.write_data_set(tmp_path / "data", count=12)
+    data = record_datasets.write_records(tmp_path / "data", count=12)
     done = run("schedule", "data")
     first = "schedule.jsonl: continual, 180 images in 15 shifts of 15 sets, 1 resets"
     assert done.out.splitlines() == [first, f"Digest: {schedule(data).digest}"]
@@ -208,7 +208,7 @@ HEAD = {
     "kind": "mixed",
     "seed": 7,
     "parameters": {"reset": "never"},
-    "data_set": {"name": "some-c", "version": "1.0.0", "digest": unbuilt.SHA256},
+    "data_set": {"name": "some-c", "version": "1.0.0", "digest": record_datasets.SHA256},
     "length": 5,
     "sets": ["fog/5", "snow/5"],
     "samples": ["a", "b", "ü"],

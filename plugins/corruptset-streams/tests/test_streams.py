@@ -15,15 +15,15 @@ import numpy as np
 import pytest
 from corruptset_streams import Streamed, stream, streams
 from corruptset_streams.crops import cropped, draw_crop
-from layouts import files_of
 from PIL import Image
+from small_builds import read_files
 from stream_tools import accuracies_file, members, small_recipe
 
 import corruptset
 from corruptset.errors import BuildError, IncompleteBuild, MachineError, StoreError, VerificationError
 from corruptset.generate.recipes.recipe import load_recipe
 from corruptset.generate.sources.source import open_source
-from pictures import painted
+from example_images import synthetic_image
 
 
 def make(folder: Path, out: Path | None = None, **options: Any) -> Streamed:
@@ -40,7 +40,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Streamed:
 def test_a_stream_has_its_names_order_and_record(made: Streamed) -> None:
     tars = [f"serial_{n:05d}.tar" for n in range(6)]
     assert made.directory.parts[-2:] == ("small-0.1", "baseline_35_transition+speed_5_seed_43")
-    assert sorted(files_of(made.directory)) == ["SHA256SUMS", "samples.jsonl", *tars, "stream.json"]
+    assert sorted(read_files(made.directory)) == ["SHA256SUMS", "samples.jsonl", *tars, "stream.json"]
     subprocess.run(["sha256sum", "--check", "--quiet", "SHA256SUMS"], cwd=made.directory, check=True)
     images = members(made.directory)
     infos = [info for _, info, _, _ in images]
@@ -81,7 +81,7 @@ def test_crops_are_pillows_distributed_as_torchvisions_and_follow_from_their_key
     assert (draw_crop(2000, 10, [1])[0], draw_crop(10, 2000, [1])[0]) == ((993, 0, 1006, 10), (0, 993, 10, 1006))
     assert draw_crop(500, 375, ["stream", 1, 43, "crop", "n01440764_10026@0"]) == ((76, 146, 265, 294), False)
     for channels in (1, 3):
-        image = np.ascontiguousarray(painted(60, 80)[:, :, :channels])
+        image = np.ascontiguousarray(synthetic_image(60, 80)[:, :, :channels])
         out = cropped(image, (5, 10, 45, 50), True, (32, 24), "bilinear")
         picture = Image.fromarray(image.squeeze()).crop((5, 10, 45, 50)).resize((32, 24), Image.Resampling.BILINEAR)
         np.testing.assert_array_equal(out, np.asarray(picture).reshape(24, 32, channels)[:, ::-1])
@@ -110,7 +110,7 @@ def test_interruptions_change_no_byte_and_another_stream_is_refused(
         make(tmp_path, seed=43, tar=13)
     again = make(tmp_path, seed=43)
     assert again.made == 64 - 24, "two are kept"
-    assert files_of(again.directory) == files_of(made.directory)
+    assert read_files(again.directory) == read_files(made.directory)
     finished = make(tmp_path, seed=43)
     assert (finished.made, finished.digest) == (0, made.digest)
     with pytest.raises(BuildError, match="another stream, which differs in stream, walk\\."):
@@ -130,7 +130,7 @@ def test_a_finished_stream_is_checked_and_a_folder_with_other_files_is_refused(m
         (folder / name).write_text("[1]")
         with pytest.raises(BuildError, match=r"contains (other files .* no stream|another stream, ).*\. Choose"):
             make(tmp_path, seed=43)
-        assert files_of(folder) == {name: b"[1]"}
+        assert read_files(folder) == {name: b"[1]"}
         (folder / name).unlink()
     shutil.copytree(made.directory, folder, dirs_exist_ok=True)
     for name in ("samples.jsonl", "stream.json", "serial_00001.tar"):
@@ -156,7 +156,7 @@ def test_what_is_outside_the_digest_and_what_replaces_the_recipes_settings(made:
 
 def test_images_without_labels(tmp_path: Path) -> None:
     (tmp_path / "tree").mkdir()
-    Image.fromarray(painted(60, 80)).save(tmp_path / "tree/a.png")
+    Image.fromarray(synthetic_image(60, 80)).save(tmp_path / "tree/a.png")
     folder = make(tmp_path, source=f"tree:{tmp_path / 'tree'}", length=3).directory
     with tarfile.open(folder / "serial_00000.tar") as archive:
         names = [f"sample_{n:08d}.{ending}" for n in range(3) for ending in ("info", "input.jpg")]

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import corruptset
-from pictures import painted
+from example_images import synthetic_image
 
 pytestmark = [pytest.mark.ci, pytest.mark.filterwarnings("ignore")]
-PHOTO = painted(40, 56)
+PHOTO = synthetic_image(40, 56)
 NOISE = corruptset.Corrupt("gaussian_noise", severity=2)
 
 
@@ -47,7 +47,7 @@ def test_what_is_drawn_follows_from_the_image_or_the_key() -> None:
     step: Any = ImageTransform(NOISE)
     pipeline = A.Compose([A.RandomBrightnessContrast(p=0.0), step], seed=3)
     again = pickle.loads(pickle.dumps(pipeline))
-    many = [painted(32, 32, which=i) for i in range(8)]
+    many = [synthetic_image(32, 32, which=i) for i in range(8)]
     want = [NOISE(image) for image in many]
     for made in (pipeline, again):
         for i in (5, 0, 5, 7, 2):

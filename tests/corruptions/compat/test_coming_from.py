@@ -8,12 +8,12 @@ import shlex
 import numpy as np
 import pytest
 import typer
-from doc_pages import ROOT, blocks, corruptset_runs, run
+from doc_pages import ROOT, blocks, run_corruptset, run_snippet
 from PIL import Image
 
 import corruptset
 from corruptset.cli.app import app
-from pictures import painted
+from example_images import synthetic_image
 
 PAGE = ROOT / "docs/coming-from.md"
 TEXT = PAGE.read_text("utf-8")
@@ -22,7 +22,7 @@ ROWS = [
     for line in re.findall(r"^\|[^|]* \| ([^|]*)\|$", TEXT, re.MULTILINE)
     for code in re.findall(r"`((?:corruptset\.|augment|image, label).*?)`", line)
 ]
-PHOTO, SMALL = painted(64, 96), Image.fromarray(painted(32, 32))
+PHOTO, SMALL = synthetic_image(64, 96), Image.fromarray(synthetic_image(32, 32))
 
 
 WNIDS = [f"n{number:08d}" for number in (2124075, 1443537, 12267677, 7695742, 1629819)]
@@ -37,7 +37,7 @@ def tiny_imagenet(tmp_path, monkeypatch):
     for number in range(10):
         path = tmp_path / f"tiny-imagenet-200/val/images/val_{number}.JPEG"
         path.parent.mkdir(parents=True, exist_ok=True)
-        Image.fromarray(painted(64, 64)).save(path)
+        Image.fromarray(synthetic_image(64, 64)).save(path)
         lines.append(f"{path.name}\t{WNIDS[number % 5]}\t0\t32\t44\t62\n")
     (tmp_path / "tiny-imagenet-200/val/val_annotations.txt").write_text("".join(lines))
     return lines
@@ -47,7 +47,7 @@ def test_tiny_imagenet_gets_the_labels_of_its_training_folders(tiny_imagenet):
     (snippet,) = [text for _, text in blocks(PAGE) if "val_annotations" in text]
     (line,) = re.findall(r"`(corruptset build tiny-imagenet-c [^`]*)`", TEXT)
     exec(snippet, {})
-    corruptset_runs(f"{line} --sets clean --storage folder --jobs 1 --no-page --out sets")
+    run_corruptset(f"{line} --sets clean --storage folder --jobs 1 --no-page --out sets")
     data = corruptset.open("sets/tiny-imagenet-c-1.1.0")
     assert [c.name for c in data.classes] == sorted(WNIDS)  # as torchvision's ImageFolder numbers train/
     found = {sample.id: data.classes[sample.label].name for sample in data.samples}
@@ -75,7 +75,7 @@ def test_the_right_hand_columns_run_and_the_command_line_takes_its_lines():
         picture, augment = Image.fromarray(PHOTO), corruptset.Corrupt("fog", severity=2)
         names = {"np": np, "corruptset": corruptset, "image": PHOTO, "picture": picture, "small": SMALL}
         names["rng"] = np.random.default_rng(1)
-        made = run(f"made = {code}", augment=augment, images=np.stack([PHOTO] * 2), **names)["made"]
+        made = run_snippet(f"made = {code}", augment=augment, images=np.stack([PHOTO] * 2), **names)["made"]
         assert isinstance(made(picture) if callable(made) else made, (np.ndarray, Image.Image)), code
     commands = re.findall(r"`corruptset ((?:build|export) [^`]*)`", TEXT)
     assert len(commands) >= 8

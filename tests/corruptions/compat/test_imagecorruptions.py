@@ -14,9 +14,9 @@ from corruptset.compat import imagecorruptions
 from corruptset.compat.imagecorruptions import corrupt, get_corruption_names
 from corruptset.corruptions.calibrations import shipped
 from corruptset.errors import ImageError, ParameterError, UnknownCorruption
-from pictures import painted
+from example_images import synthetic_image
 
-PHOTO = painted(48, 64)
+PHOTO = synthetic_image(48, 64)
 NINETEEN = (
     "gaussian_noise shot_noise impulse_noise defocus_blur glass_blur motion_blur zoom_blur snow frost fog "
     "brightness contrast elastic_transform pixelate jpeg_compression speckle_noise gaussian_blur spatter saturate"
@@ -47,7 +47,7 @@ def test_each_has_the_parameters_of_imagenet_c_at_any_size_and_always_makes_the_
     """As a step of mmdetection, whose benchmark casts what it has read as floats, and passes severity by name."""
     state, grey = np.random.get_state()[1].tolist(), PHOTO[:, :, 0]  # noqa: NPY002
     for number, name in enumerate(NINETEEN):
-        for image in (PHOTO, painted(32, 32)):
+        for image in (PHOTO, synthetic_image(32, 32)):
             out = corrupt(image, 2, name)
             if name != "elastic_transform":
                 row = shipped("imagenet").row(name, 2).parameters
@@ -64,7 +64,7 @@ def test_each_has_the_parameters_of_imagenet_c_at_any_size_and_always_makes_the_
 
 def test_elastic_transform_is_its_own(monkeypatch):
     """Uniform noise of up to 0.005 sides moves pixels, smoothed over 0.01 sides, times the strength; no affine map."""
-    side, image = 64, painted(64, 64)
+    side, image = 64, synthetic_image(64, 64)
     fields = np.random.default_rng(5).uniform(-1, 1, (2, side, side))
     given = functools.partial(imagecorruptions.corrupt_image, field_x=fields[0], field_y=fields[1])
     monkeypatch.setattr(imagecorruptions, "corrupt_image", given)

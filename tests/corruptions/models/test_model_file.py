@@ -98,7 +98,7 @@ MISTAKES = [
     (PROGRAM, "net.pt2", "net.onnx", "program is 'net.onnx'; expected a .pt2 file"),
     (PROGRAM, "trust = true", 'trust = true\nfactory = "a:b"', "has factory and program; expected one of them"),
     (PROGRAM, "trust = true", 'trust = true\nweights = "a.pt"', "has a program and weights or arguments"),
-    ("name = ", "x", "", "is not TOML"),
+    ("name = ", "x", "", "is not valid TOML"),
 ]
 
 

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from surrogates import NORMAL, digits, seeded, smooth, write_file, write_model
+from surrogates import NORMAL, digits_model, seeded, smooth_network_file, write_file, write_model
 
 import corruptset
 from corruptset.corruptions.models.model_file import ModelFile
 from corruptset.corruptions.models.surrogate import Surrogate
 from corruptset.errors import ModelError, ParameterError
-from pictures import painted, photograph
+from example_images import photograph, synthetic_image
 
 FOLDERS = tuple("abcdefghij")
 
@@ -89,7 +89,7 @@ def test_the_gradient_is_that_of_the_pixels(channels, tmp_path):
 @pytest.mark.ci
 def test_one_at_a_time_is_what_a_batch_is_and_what_a_manifest_records():
     images, labels = np.random.default_rng(1).integers(0, 256, (7, 12, 9, 3)).astype(np.uint8), np.arange(7)
-    one, three = (corruptset.load_surrogate(smooth(12, 9), batch=batch) for batch in (1, 3))
+    one, three = (corruptset.load_surrogate(smooth_network_file(12, 9), batch=batch) for batch in (1, 3))
     logits = one.logits(images)
     np.testing.assert_allclose(logits, three.logits(images), atol=1e-5)
     np.testing.assert_array_equal(logits[4:5], one.logits(images[4:5]))
@@ -115,7 +115,7 @@ def test_one_at_a_time_is_what_a_batch_is_and_what_a_manifest_records():
 
 @pytest.mark.ci
 def test_columns_are_the_data_sets_classes_and_a_least_accuracy_is_asked_for(tmp_path):
-    trained = digits()
+    trained = digits_model()
     folders = [f"digit {i}" for i in range(10)]
 
     def loaded(text, **more):
@@ -214,7 +214,7 @@ def test_a_model_without_finite_logits_is_refused(tmp_path):
 
 @pytest.mark.ci
 def test_a_model_without_a_gradient_is_refused_when_it_is_followed(tmp_path):
-    image = painted(8, 8, 1)
+    image = synthetic_image(8, 8, 1)
     for change, says in (
         ("logits.detach()", "RuntimeError: element 0 of tensors does not require grad"),
         (

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import layouts
 import pytest
+import small_builds
 
 import corruptset
 from corruptset.errors import Interrupted
 
 
 @pytest.fixture
-def make(shared, tmp_path):
+def make(shared_data, tmp_path):
     """Build crops, as JPEG and by this process, into a folder of this test."""
-    recipe, crops = shared.recipe(encoding="jpeg"), shared.crops(each=1)
+    recipe, crops = shared_data.recipe(encoding="jpeg"), shared_data.crops(each=1)
 
     def run(out="out", **options):
         given = {"jobs": 1, "metrics": 0, "sets": ["*"], "storage": "both", "page": False, "any_shape": True, **options}
@@ -38,11 +38,11 @@ def stopped(make):
 
 
 @pytest.fixture
-def whole(shared):
+def whole(shared_data):
     """Return the files of a build that nothing happened to."""
 
     def files(**options):
         given = {"storage": "both", **options}
-        return layouts.files_of(shared.build(crops={"each": 1}, recipe={"encoding": "jpeg"}, **given))
+        return small_builds.read_files(shared_data.build(crops={"each": 1}, recipe={"encoding": "jpeg"}, **given))
 
     return files

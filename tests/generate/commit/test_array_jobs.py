@@ -7,9 +7,9 @@ import os
 import random
 import re
 
-import layouts
 import pytest
-from layouts import files_of
+import small_builds
+from small_builds import read_files
 
 import corruptset
 from corruptset.errors import BuildError, IncompleteBuild, Interrupted, MissingParts, SourceError
@@ -20,8 +20,8 @@ SETS = ["contrast/*", "brightness/*"]
 
 
 @pytest.mark.parametrize("sink", [{"storage": "folder"}, {"storage": "hdf5"}])
-def test_seven_jobs_in_any_order_make_what_one_process_makes(make, shared, sink):
-    options = {"sets": SETS, "metrics": 8, "recipe": shared.recipe(), **sink}
+def test_seven_jobs_in_any_order_make_what_one_process_makes(make, shared_data, sink):
+    options = {"sets": SETS, "metrics": 8, "recipe": shared_data.recipe(), **sink}
     whole = make("whole", **options)
     order = list(range(7))
     random.Random(str(sink)).shuffle(order)
@@ -38,7 +38,7 @@ def test_seven_jobs_in_any_order_make_what_one_process_makes(make, shared, sink)
     assert finished.images == 0
     assert sum(one.images for one in made) == sum(s.count for s in finished.manifest.sets)
     assert all(one.parts == one.made > 0 for one in made)
-    assert files_of(finished.directory) == files_of(whole.directory)
+    assert read_files(finished.directory) == read_files(whole.directory)
     assert {s.metrics.images for s in finished.manifest.sets} == {8}  # of both runs
     late = make(part=(1, 7), **options)
     assert (late.parts, late.images) == (0, 0)
@@ -47,12 +47,12 @@ def test_seven_jobs_in_any_order_make_what_one_process_makes(make, shared, sink)
 
 def test_an_extension_and_a_resume_are_shared_too(make, stopped, whole, monkeypatch):
     """What was committed by a build that was stopped counts, also in other groups."""
-    monkeypatch.setattr("corruptset.generate.plan.parts.PARTS_WANTED", 1)  # a group a run
+    monkeypatch.setattr("corruptset.generate.plan.parts.TARGET_PARTS", 1)  # a group a run
     root, more = make(sets=["contrast/*"]).directory, {"out": "more"}
     more["extend"] = root
     stopped(1, sets=["brightness/*"], **more)
     made = [make(part=(i, 3), **more) for i in (2, 0, 1)]
-    assert files_of(make(finish=True, **more).directory) == whole()
+    assert read_files(make(finish=True, **more).directory) == whole()
     assert sum(one.images for one in made) == 7 * 10 - 5 * 8  # a run of five sets stood
 
 
@@ -64,20 +64,20 @@ def test_arrays_of_several_sizes_and_a_build_of_the_rest(make, whole):
     assert (caught.value.of, caught.value.jobs) == (5, (1, 2, 3))
     make(part=(2, 5))
     # all that is left, as after any stop
-    assert files_of(make().directory) == whole()
+    assert read_files(make().directory) == whole()
 
 
 def test_what_is_no_job_of_the_same_build_is_refused_by_name(make, tmp_path):
-    with pytest.raises(IncompleteBuild, match="holds no parts: make them first, with --part i/n"):
+    with pytest.raises(IncompleteBuild, match=r"contains no parts\. Make them first, with --part i/n"):
         make(finish=True)
     assert not (tmp_path / "out").exists()
-    with pytest.raises(BuildError, match="part, finish and scheduler exclude each other"):
+    with pytest.raises(BuildError, match="part, finish and scheduler cannot be combined"):
         make(part=(0, 2), finish=True)
     make(part=(0, 2))
     for other, text in (
-        ({"seed": 1}, "seed: here 0, asked for 1"),
-        ({"first": 8}, "selection.first: here None, asked for 8"),
-        ({"metrics": 4}, "metrics_images: here 0, asked for 4"),
+        ({"seed": 1}, "seed: existing 0, requested 1"),
+        ({"first": 8}, "selection.first: existing None, requested 8"),
+        ({"metrics": 4}, "metrics_images: existing 0, requested 4"),
         ({"storage": "hdf5"}, "storage.container"),
     ):
         with pytest.raises(BuildError, match=text):
@@ -109,15 +109,15 @@ def test_only_jobs_of_an_array_work_beside_each_other(make):
 def test_jobs_of_other_sets_wait_for_those_at_work_and_are_refused(make, whole, tmp_path, monkeypatch):
     make(part=(0, 2), sets=["contrast/*"])
     monkeypatch.setattr(array_jobs, "WORKERS_WAIT_S", 0.1)
-    monkeypatch.setattr(array_jobs, "LOOK_AGAIN_S", 0.1)
+    monkeypatch.setattr(array_jobs, "RETRY_S", 0.1)
     with (tmp_path / "out/small-c-1.0.0.partial/.corruptset/workers").open("r+") as file:
         fcntl.flock(file, fcntl.LOCK_SH)
-        with pytest.raises(BuildError, match="making other sets"):
+        with pytest.raises(BuildError, match="making different sets"):
             make(part=(0, 2))
         make(part=(1, 2), sets=["contrast/*"])
     make(part=(0, 2))
     make(part=(1, 2))
-    assert files_of(make(finish=True).directory) == whole()
+    assert read_files(make(finish=True).directory) == whole()
 
 
 def test_a_part_that_another_job_has_made_meanwhile_is_not_touched(make, tmp_path, monkeypatch):
@@ -143,7 +143,11 @@ def test_a_part_that_another_job_has_made_meanwhile_is_not_touched(make, tmp_pat
 
 
 def test_an_array_checks_the_source_once_and_notices_what_changes_afterwards(recipe, tmp_path, monkeypatch):
-    source, looked_at, real = layouts.write_crops(tmp_path / "source", classes=3, each=4), list[str](), array_jobs.check
+    source, looked_at, real = (
+        small_builds.write_crops(tmp_path / "source", classes=3, each=4),
+        list[str](),
+        array_jobs.check,
+    )
     bad = source / "01_class/im.2.png"
     good = bad.read_bytes()
 
@@ -167,7 +171,7 @@ def test_an_array_checks_the_source_once_and_notices_what_changes_afterwards(rec
     assert sorted(looked_at) == sorted(p.relative_to(source).as_posix() for p in source.glob("*/*"))
     finished = make("skipped", finish=True, skip_bad=True)
     assert [e.path for e in finished.manifest.excluded] == ["01_class/im.2.png"]
-    assert files_of(finished.directory) == files_of(whole.directory)
+    assert read_files(finished.directory) == read_files(whole.directory)
     bad.write_bytes(good)  # mended: what was found before counts no more
     make("out", part=(0, 2))
     looked_at.clear()

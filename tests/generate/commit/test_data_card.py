@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import re
 
-import layouts
 import numpy as np
 import pytest
+import small_builds
 
 import corruptset
 from corruptset.manifests.images.pictures import decode
@@ -17,8 +17,8 @@ PLAIN = '[[sets]]\ncorruptions = ["contrast"]\n'
 
 
 @pytest.mark.parametrize("encoding", ["png", "jpeg"])
-def test_the_lines_of_the_card_read_whole_sets(shared, monkeypatch, encoding):
-    built = shared.build(recipe={"encoding": encoding, "more": PLAIN}, storage="both")
+def test_the_lines_of_the_card_read_whole_sets(shared_data, monkeypatch, encoding):
+    built = shared_data.build(recipe={"encoding": encoding, "more": PLAIN}, storage="both")
     data, card = corruptset.open(built)["contrast/1"], (built / "README.md").read_text("utf-8")
     shards = sorted((built / "hdf5/contrast").glob("1-*.h5"))
     assert len(shards) > 1
@@ -37,24 +37,26 @@ def test_the_lines_of_the_card_read_whole_sets(shared, monkeypatch, encoding):
 
 
 def test_the_card_warns_of_another_order_of_classes_and_has_no_markdown_of_strangers(tmp_path):
-    crops = layouts.write_crops(tmp_path / "crops", classes=2, each=1)
+    crops = small_builds.write_crops(tmp_path / "crops", classes=2, each=1)
     for old, new in (("00_class", "10_eel"), ("01_class", "2_dog")):
         (crops / old).rename(crops / new)
-    recipe = layouts.write_recipe(tmp_path, more=PLAIN)
+    recipe = small_builds.write_recipe(tmp_path, more=PLAIN)
     named = 'title = "a <img src=x> [x](javascript:1)"\ndescription = "*b* <script>"'
     recipe.write_text(recipe.read_text("utf-8").replace('title = "Small"', named), "utf-8")
-    card = (layouts.make(recipe, crops, tmp_path / "out", storage="folder") / "README.md").read_text("utf-8")
+    card = (small_builds.build_dataset(recipe, crops, tmp_path / "out", storage="folder") / "README.md").read_text(
+        "utf-8"
+    )
     assert "timm numbers these classes differently" in card
     assert r"# a \<img src=x\> \[x\](javascript:1) (" in card
     assert r"\*b\* \<script\>" in card
 
 
-def test_the_card_warns_of_classes_before_others_that_have_no_image(shared):
+def test_the_card_warns_of_classes_before_others_that_have_no_image(shared_data):
     lacking = "Classes have no image and therefore no folder"
     for chosen, warned in (({"samples": 2}, True), ({"first": 2}, False)):  # of four classes: 0 and 2, 0 and 1
-        built = shared.build(crops={"classes": 4, "each": 1}, recipe={"more": PLAIN}, storage="folder", **chosen)
+        built = shared_data.build(crops={"classes": 4, "each": 1}, recipe={"more": PLAIN}, storage="folder", **chosen)
         card = (built / "README.md").read_text("utf-8")
         assert (lacking in card) == warned, chosen
         (built / "README.md").unlink()
-        assert corruptset.verify(built, repair=True, source=f"folder:{shared.crops(classes=4, each=1)}").ok
+        assert corruptset.verify(built, repair=True, source=f"folder:{shared_data.crops(classes=4, each=1)}", jobs=1).ok
         assert (built / "README.md").read_text("utf-8") == card

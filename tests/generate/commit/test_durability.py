@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from corruptset.generate import build as building
+from corruptset.generate import builder
 
 SETS = ["contrast/*", "brightness/*"]
 
 
 def test_everything_is_on_disk_before_what_speaks_for_it(
     make,
-    shared,
+    shared_data,
     tmp_path,
     monkeypatch,
 ):
@@ -42,7 +42,7 @@ def test_everything_is_on_disk_before_what_speaks_for_it(
 
     monkeypatch.setattr(os, "fsync", fsync)
     monkeypatch.setattr(os, "replace", replace)
-    root = make(sets=SETS, recipe=shared.recipe(), storage="hdf5").directory
+    root = make(sets=SETS, recipe=shared_data.recipe(), storage="hdf5").directory
     assert unnamed == {}
     assert len(sidecars) == len(set(sidecars)) > 1
     rows = {os.fspath(p) for p in root.rglob("*") if p.suffix in (".h5", ".jsonl")}
@@ -53,7 +53,7 @@ def test_everything_is_on_disk_before_what_speaks_for_it(
 
 def test_the_space_that_is_asked_for_is_that_of_what_is_left(make, stopped, monkeypatch):
     needed = []
-    monkeypatch.setattr(building, "check_space", lambda directory, estimate, *_: needed.append(estimate))
+    monkeypatch.setattr(builder, "check_space", lambda directory, estimate, *_: needed.append(estimate))
     stopped(2, sets=SETS)
     make(sets=["clean"], out="more", extend=make(sets=SETS).directory)
     before_it_began, first, resumed, before_the_extension, extended = needed

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from damage import edit_manifest
-from layouts import files_of
 from PIL import Image
+from small_builds import read_files
 
 import corruptset
 from corruptset.errors import BuildError, FinishedDataset, IncompleteBuild, Interrupted
@@ -45,39 +45,42 @@ def test_an_extension_equals_the_union_and_makes_nothing_again(make, whole):
     # the same command has nothing to do, also when the first dataset is gone
     shutil.rmtree(first.directory)
     assert make(out="more", extend=first.directory).images == 0
-    assert files_of(extended.directory) == whole()
+    assert read_files(extended.directory) == whole()
     assert corruptset.verify(extended.directory, jobs=1).ok
 
 
 DIFFERENCES: list[tuple[dict[str, Any], str]] = [
-    ({"seed": 7}, "seed: here 0, asked for 7"),
-    ({"coupling": "severity"}, "coupling: here 'independent', asked for 'severity'"),
-    ({"scale": "side"}, "scale: here 'none', asked for 'side'"),
-    ({"samples": 3}, r"source\.digest: here 'sha256:"),
+    ({"seed": 7}, "seed: existing 0, requested 7"),
+    ({"coupling": "severity"}, "coupling: existing 'independent', requested 'severity'"),
+    ({"scale": "side"}, "scale: existing 'none', requested 'side'"),
+    ({"samples": 3}, r"source\.digest: existing 'sha256:"),
     ({"storage": "folder"}, r"storage\.container"),
-    ({"optimize": True}, r"encoding\.optimize: here False, asked for True"),
-    ({"metrics": 2}, "metrics_images: here 0, asked for 2"),
-    ({"calibration": "tiny"}, r"recipe\.calibration: here 'cifar', asked for 'tiny'"),
+    ({"optimize": True}, r"encoding\.optimize: existing False, requested True"),
+    ({"metrics": 2}, "metrics_images: existing 0, requested 2"),
+    ({"calibration": "tiny"}, r"recipe\.calibration: existing 'cifar', requested 'tiny'"),
 ]
 
 
 @pytest.mark.parametrize("state", ["finished", "interrupted", "extended"])
-def test_another_build_is_refused_with_the_difference(make, stopped, shared, tmp_path, state):
+def test_another_build_is_refused_with_the_difference(make, stopped, shared_data, tmp_path, state):
     stopped(1, sets=["contrast/1"]) if state == "interrupted" else make(sets=["contrast/1"])
     given = {"extend": tmp_path / "out/small-c-1.0.0", "out": "more"} if state == "extended" else {}
-    before = files_of(tmp_path)
-    other = shared.recipe(encoding="jpeg", channels="keep")
-    for option, field in [*DIFFERENCES, ({"recipe": other}, r"preprocessing\.channels: here 'rgb', asked for 'keep'")]:
+    before = read_files(tmp_path)
+    other = shared_data.recipe(encoding="jpeg", channels="keep")
+    for option, field in [
+        *DIFFERENCES,
+        ({"recipe": other}, r"preprocessing\.channels: existing 'rgb', requested 'keep'"),
+    ]:
         for sets in (["contrast/1"], ["contrast/*"]):
             with pytest.raises(BuildError, match=field) as caught:
                 make(sets=sets, **option, **given)
             assert caught.value.exit_code == 2
-    assert files_of(tmp_path) == before
+    assert read_files(tmp_path) == before
 
 
 def test_what_cannot_be_extended_is_refused(make, stopped, tmp_path):
     first = make(sets=["contrast/1"]).directory
-    with pytest.raises(BuildError, match=r"the extended dataset needs another place\. Choose another --out, such as"):
+    with pytest.raises(BuildError, match=r"needs a folder of a different name\. Choose another --out, such as"):
         make(extend=first)
     with pytest.raises(BuildError, match="already has all requested sets"):
         make(out="more", sets=["contrast/1"], extend=first)
@@ -94,7 +97,7 @@ def test_what_cannot_be_extended_is_refused(make, stopped, tmp_path):
 @pytest.mark.parametrize("links", [True, False])
 def test_an_extension_that_is_killed_while_it_links_is_resumed(make, whole, monkeypatch, links, tmp_path):
     first = make(sets=["contrast/*"]).directory
-    before, real, copied = files_of(first), os.link, []
+    before, real, copied = read_files(first), os.link, []
 
     def link(file, target, **options):
         copied.append(target)
@@ -111,8 +114,8 @@ def test_an_extension_that_is_killed_while_it_links_is_resumed(make, whole, monk
         copied[5].write_bytes(b"half")
     with pytest.raises(BuildError, match="does not have all files of the dataset that it extends"):
         make(out="more")
-    assert files_of(make(out="more", extend=first).directory) == whole()
-    assert files_of(first) == before
+    assert read_files(make(out="more", extend=first).directory) == whole()
+    assert read_files(first) == before
 
 
 def test_an_extension_is_resumed_without_the_first_dataset(make, stopped, whole, tmp_path):
@@ -124,7 +127,7 @@ def test_an_extension_is_resumed_without_the_first_dataset(make, stopped, whole,
         make(out="more", extend=other)
     shutil.rmtree(first)
     assert make(out="more").images < 70
-    assert files_of(tmp_path / "more/small-c-1.0.0") == whole()
+    assert read_files(tmp_path / "more/small-c-1.0.0") == whole()
 
 
 @pytest.mark.parametrize("moment", ["manifest", "bookkeeping", "half of the bookkeeping"])
@@ -151,11 +154,11 @@ def test_a_build_that_was_killed_at_its_end_is_only_renamed(make, whole, monkeyp
     assert (partial / "manifest.json").exists()
     assert not directory.exists()
     before = stamps(partial / "images")
-    with pytest.raises(BuildError, match="seed: here 0, asked for 7"):
+    with pytest.raises(BuildError, match="seed: existing 0, requested 7"):
         make(seed=7)
     assert not partial.exists()
     assert {directory / p.relative_to(partial): stamp for p, stamp in before.items()} == stamps(directory / "images")
-    assert files_of(tmp_path / "out") == {f"small-c-1.0.0/{path}": data for path, data in whole().items()}
+    assert read_files(tmp_path / "out") == {f"small-c-1.0.0/{path}": data for path, data in whole().items()}
     assert make().images == 0
 
 
@@ -186,7 +189,9 @@ def test_another_revision_of_a_corruption_is_another_build(make):
         manifest["recipe"]["sets"][0]["stages"][0]["revision"] = 99
 
     edit_manifest(first, change, reseal=True)
-    with pytest.raises(BuildError, match=r"recipe\.sets\[contrast/1\]\.stages\[0\]\.revision: here 99, asked for 1"):
+    with pytest.raises(
+        BuildError, match=r"recipe\.sets\[contrast/1\]\.stages\[0\]\.revision: existing 99, requested 1"
+    ):
         make(sets=["contrast/3"], extend=first, out="more")
 
 
@@ -200,12 +205,12 @@ def test_parts_of_other_clean_pixels_are_refused(make, stopped, monkeypatch, tmp
         return made
 
     root = make(sets=["contrast/*"]).directory
-    before = files_of(root)
+    before = read_files(root)
     with monkeypatch.context() as patch:
         patch.setattr(jobs, "preprocess", other)
         with pytest.raises(BuildError, match="the dataset that is extended and the new ones were made from different"):
             make(out="more", sets=["brightness/*"], extend=root)
-    assert files_of(root) == before
+    assert read_files(root) == before
     stopped(1, out="third", sets=["brightness/*"])
     monkeypatch.setattr(jobs, "preprocess", other)
     with pytest.raises(BuildError, match=r"parts of samples 0 to 7 were made from different .* or delete that"):
@@ -221,7 +226,7 @@ def test_textures_count_only_where_sets_have_them(tmp_path):
     assert grown.manifest.textures
     at_once = made("b", "frost/1", "contrast/1")
     other_way = made("c2", "contrast/1", extend=made("c", "frost/1").directory)  # the textures stay named
-    assert files_of(grown.directory) == files_of(at_once.directory) == files_of(other_way.directory)
+    assert read_files(grown.directory) == read_files(at_once.directory) == read_files(other_way.directory)
     mine = tmp_path / "mine"
     mine.mkdir()
     Image.new("RGB", (600, 600), (200, 210, 220)).save(mine / "ice.png")

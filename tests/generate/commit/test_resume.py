@@ -12,7 +12,7 @@ from contextlib import nullcontext
 from typing import Any
 
 import pytest
-from layouts import files_of
+from small_builds import read_files
 
 from corruptset.errors import BuildError, Interrupted, MachineError
 from corruptset.generate.work import worker
@@ -46,12 +46,12 @@ def test_committed_parts_are_never_made_again_and_others_are_made_whole(make, tm
     built = [event for event in told if event.phase == "building"]
     assert 0 < built[0].images_done < built[-1].images_done == built[-1].images_total
     assert not done & set(calls)
-    assert files_of(finished) == whole()
+    assert read_files(finished) == whole()
 
 
 def test_a_resume_with_other_sets_ends_with_both(make, stopped, whole):
     stopped(3, sets=["contrast*", "clean"])
-    assert files_of(make(sets=["brightness/*"]).directory) == whole()
+    assert read_files(make(sets=["brightness/*"]).directory) == whole()
 
 
 class Released(ThreadPoolExecutor):
@@ -94,7 +94,7 @@ def test_signals_of_a_build(make, whole, monkeypatch, where, number, stops):
         assert signal.getsignal(signal.SIGINT) is handler
     finally:
         signal.signal(signal.SIGINT, before)
-    assert files_of(make().directory) == whole()
+    assert read_files(make().directory) == whole()
 
 
 def test_a_signal_that_comes_while_an_error_is_handled_does_not_hide_the_error(make):
@@ -128,10 +128,10 @@ def test_nothing_is_written_through_a_link_that_leads_out_of_the_directory(make,
     else:
         outside.mkdir()
     linked.symlink_to(outside)
-    before = files_of(outside)
+    before = read_files(outside)
     with pytest.raises(BuildError, match="symbolic link"):
         make()
-    assert files_of(outside) == before
+    assert read_files(outside) == before
 
 
 def test_links_in_the_place_of_files_are_replaced(make, stopped, tmp_path, whole):
@@ -148,7 +148,7 @@ def test_links_in_the_place_of_files_are_replaced(make, stopped, tmp_path, whole
         path.symlink_to(outside)
     shutil.rmtree(directory / ".corruptset/parts")
     finished = make().directory
-    assert files_of(finished) == whole()
+    assert read_files(finished) == whole()
     assert outside.read_bytes() == b"mine"
     assert not any(path.is_symlink() for path in finished.rglob("*"))
 

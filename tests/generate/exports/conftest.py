@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import archives
-import layouts
 import numpy as np
 import pytest
+import small_builds
+import source_archives
 
 from corruptset.generate.build import build
 from corruptset.generate.exports.export import export
@@ -74,43 +74,43 @@ id = "__val/latest+dev"
 
 
 @pytest.fixture(scope="session")
-def png(shared: layouts.Shared) -> Path:
-    return shared.build(storage="both")
+def png(shared_data: small_builds.SharedData) -> Path:
+    return shared_data.build(storage="both")
 
 
 @pytest.fixture(scope="session")
-def jpeg(shared: layouts.Shared) -> Path:
-    return shared.build(recipe={"encoding": "jpeg"}, storage="both")
+def jpeg(shared_data: small_builds.SharedData) -> Path:
+    return shared_data.build(recipe={"encoding": "jpeg"}, storage="both")
 
 
 @pytest.fixture(scope="session")
-def chains_recipe(shared: layouts.Shared) -> Path:
-    return shared.recipe(name="chains", more=CHAINS)
+def chains_recipe(shared_data: small_builds.SharedData) -> Path:
+    return shared_data.recipe(name="chains", more=CHAINS)
 
 
 @pytest.fixture(scope="session")
-def chains(shared: layouts.Shared) -> Path:
-    return shared.build(crops={"classes": 3}, recipe={"name": "chains", "more": CHAINS})
+def chains(shared_data: small_builds.SharedData) -> Path:
+    return shared_data.build(crops={"classes": 3}, recipe={"name": "chains", "more": CHAINS})
 
 
 @pytest.fixture(scope="session")
-def grey_chains(shared: layouts.Shared) -> Path:
+def grey_chains(shared_data: small_builds.SharedData) -> Path:
     grey = {"classes": 3, "side": 28, "mode": "L"}
-    return shared.build(crops=grey, recipe={"name": "chains", "channels": "keep", "more": CHAINS})
+    return shared_data.build(crops=grey, recipe={"name": "chains", "channels": "keep", "more": CHAINS})
 
 
 @pytest.fixture(scope="session")
 def named_source(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Fourteen images of twelve classes whose folders (03) are not their names (3), in no order."""
     root = tmp_path_factory.mktemp("arrays")
-    np.save(root / "x.npy", archives.crops(14)[0])
+    np.save(root / "x.npy", source_archives.random_crops(14)[0])
     np.save(root / "y.npy", np.arange(14) * 5 % 12)
     return f"npy:{root / 'x.npy'},{root / 'y.npy'}"
 
 
 @pytest.fixture(scope="session")
-def named_recipe(shared: layouts.Shared) -> Path:
-    return shared.recipe(encoding="jpeg", more=NAMED)
+def named_recipe(shared_data: small_builds.SharedData) -> Path:
+    return shared_data.recipe(encoding="jpeg", more=NAMED)
 
 
 @pytest.fixture(scope="session")

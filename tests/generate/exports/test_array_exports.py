@@ -7,13 +7,13 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-import archives as a
-import layouts
 import numpy as np
 import pytest
-import unbuilt
-from layouts import PLAIN, export
+import record_datasets
+import small_builds
+import source_archives as a
 from sklearn.datasets import load_digits
+from small_builds import PLAIN_PATTERNS, export
 
 import corruptset
 from corruptset.generate.build import build
@@ -45,7 +45,7 @@ PART = {"test": slice(0, 6), "train": slice(20, 30)}
 
 
 def test_cifar_c_stacks_five_severities_in_the_samples_order_beside_tiled_labels(png: Path, tmp_path: Path) -> None:
-    done = export("cifar-c", png, tmp_path / "data", sets=PLAIN)
+    done = export("cifar-c", png, tmp_path / "data", sets=PLAIN_PATTERNS)
     data, top = corruptset.open(png), tmp_path / "data/CIFAR-10-C"
     assert done.top == top
     assert sorted(p.name for p in top.iterdir()) == ["brightness.npy", "contrast.npy", "labels.npy"]
@@ -66,13 +66,13 @@ def test_cifar_c_stacks_five_severities_in_the_samples_order_beside_tiled_labels
 
 
 def test_a_hundred_classes_are_cifar_100_c_and_ten_thousand_rows_are_robustbenchs(
-    shared: layouts.Shared, tmp_path: Path
+    shared_data: small_builds.SharedData, tmp_path: Path
 ) -> None:
     hundred = {"classes": 100, "each": 1, "side": 8}
-    built = shared.build(crops=hundred, recipe={"more": '[[sets]]\ncorruptions = ["contrast"]\n'})
+    built = shared_data.build(crops=hundred, recipe={"more": '[[sets]]\ncorruptions = ["contrast"]\n'})
     export("cifar-c", built, tmp_path / "data")
     assert np.load(tmp_path / "data/CIFAR-100-C/labels.npy").tolist() == list(range(100)) * 5
-    data = unbuilt.data_set(tmp_path / "unbuilt", "cifar10-c", 4, classes=10, clean=False)
+    data = record_datasets.records_dataset(tmp_path / "unbuilt", "cifar10-c", 4, classes=10, clean=False)
     contents = ExportContents.of(data.manifest, data.samples)
     for count, notes in ((10_000, 0), (9_999, 1)):
         samples = [Sample(i, f"test/{i:05d}", i % 10) for i in range(count)]
@@ -87,9 +87,11 @@ def mnist(tmp_path_factory: pytest.TempPathFactory) -> str:
     names = (("t10k", "test"), ("train", "train"))
     pairs = (("images-idx3", IMAGES), ("labels-idx1", DIGITS.target))
     files = {
-        f"{name}-{kind}-ubyte.gz": a.zipped(a.idx(array[PART[split]])) for name, split in names for kind, array in pairs
+        f"{name}-{kind}-ubyte.gz": a.gzip_bytes(a.idx_bytes(array[PART[split]]))
+        for name, split in names
+        for kind, array in pairs
     }
-    return f"mnist:{a.write(tmp_path_factory.mktemp('mnist'), files)}"
+    return f"mnist:{a.write_files(tmp_path_factory.mktemp('mnist'), files)}"
 
 
 def published_mnist_c(top: Path, built: Path) -> None:
@@ -119,8 +121,8 @@ def test_both_splits_of_mnist_c_are_as_published(mnist: str, tmp_path: Path) -> 
     published_mnist_c(done.top, built)
     assert [any("--split all" in note for note in one.notes) for one in (some, done)] == [True, False]
     # a sample is the same whichever samples are built with it
-    whole = layouts.files_of(done.top)
-    assert layouts.files_of(some.top) == {path: data for path, data in whole.items() if "/train_" in path}
+    whole = small_builds.read_files(done.top)
+    assert small_builds.read_files(some.top) == {path: data for path, data in whole.items() if "/train_" in path}
     for report in (verify_export(done.path), check_export(built, done.path)):
         assert report.ok, report.problems
     counts = {s["path"]: s["count"] for s in json.loads((done.path / "VIEW.json").read_text("utf-8"))["sets"]}

@@ -8,9 +8,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-import layouts
 import pytest
-from layouts import CHOSEN, CONTRAST, PLAIN, TAKE_ALL, export
+import small_builds
+from small_builds import CHAIN_PATTERNS, CONTRAST_SETS, GENERAL_VIEWS, PLAIN_PATTERNS, export
 
 from corruptset.errors import BuildError
 from corruptset.generate.exports.export_check import check_export, verify_export
@@ -18,20 +18,23 @@ from corruptset.generate.exports.layouts import LAYOUTS
 
 
 def test_a_build_of_shards_alone_and_one_whose_files_cannot_be_linked_give_the_same_views(
-    shared: layouts.Shared, png: Path, jpeg: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    shared_data: small_builds.SharedData, png: Path, jpeg: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: Any, **__: Any) -> None:
         raise OSError(errno.EXDEV, "Invalid cross-device link")
 
     for encoding, layout in (("jpeg", "imagenet-c"), ("jpeg", "webdataset"), ("png", "imagenet-c"), ("png", "cifar-c")):
-        both, shards = {"png": png, "jpeg": jpeg}[encoding], shared.build(recipe={"encoding": encoding}, storage="hdf5")
+        both, shards = (
+            {"png": png, "jpeg": jpeg}[encoding],
+            shared_data.build(recipe={"encoding": encoding}, storage="hdf5"),
+        )
         one, other, copied = (tmp_path / f"{encoding}-{layout}-{kind}" for kind in ("both", "shards", "copied"))
         export(layout, both, one, sets=["contrast/*"])
         export(layout, shards, other, sets=["contrast/*"])
         with monkeypatch.context() as patch:
             patch.setattr(os, "link", refuse)
             assert export(layout, both, copied, sets=["contrast/*"]).linked == 0
-        assert layouts.files_of(one) == layouts.files_of(other) == layouts.files_of(copied), layout
+        assert small_builds.read_files(one) == small_builds.read_files(other) == small_builds.read_files(copied), layout
         assert all(p.stat().st_nlink == 1 for p in copied.rglob("*") if p.is_file())
 
 
@@ -42,27 +45,27 @@ def test_nothing_is_left_of_an_export_that_stops_or_is_refused(png: Path, tmp_pa
 
     for layout in ("imagenet-c", "cifar-c", "webdataset"):
         with pytest.raises(KeyboardInterrupt):
-            export(layout, png, tmp_path / "data", sets=PLAIN, progress=stop)
+            export(layout, png, tmp_path / "data", sets=PLAIN_PATTERNS, progress=stop)
         assert list(tmp_path.iterdir()) == []
     (tmp_path / "full").mkdir()
     (tmp_path / "full/mine.txt").write_text("mine")
     (tmp_path / "file").write_text("")
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
-    before = layouts.files_of(png), layouts.files_of(tmp_path)
+    before = small_builds.read_files(png), small_builds.read_files(tmp_path)
     for layout, out, sets, match in (
-        ("cifar-c", tmp_path / "full", PLAIN, r"is not empty \(mine.txt\)"),
-        ("cifar-c", tmp_path / "file", PLAIN, "not a folder"),
-        ("cifar-c", tmp_path / "link", PLAIN, "not a folder"),
-        ("cifar-c", png / "exports", PLAIN, "is inside the dataset"),
-        ("cifar-c", png, PLAIN, "is inside the dataset"),
+        ("cifar-c", tmp_path / "full", PLAIN_PATTERNS, r"is not empty \(mine.txt\)"),
+        ("cifar-c", tmp_path / "file", PLAIN_PATTERNS, "not a folder"),
+        ("cifar-c", tmp_path / "link", PLAIN_PATTERNS, "not a folder"),
+        ("cifar-c", png / "exports", PLAIN_PATTERNS, "is inside the dataset"),
+        ("cifar-c", png, PLAIN_PATTERNS, "is inside the dataset"),
         ("imagenet_c", tmp_path / "x", None, "Did you mean 'imagenet-c'"),
         ("imagefolder", tmp_path / "x", ["fogg/*"], r"'fogg/\*' matches no set"),
     ):
         with pytest.raises(BuildError, match=match):
             export(layout, png, out, sets=sets)
-    assert (layouts.files_of(png), layouts.files_of(tmp_path)) == before
+    assert (small_builds.read_files(png), small_builds.read_files(tmp_path)) == before
     (tmp_path / "empty").mkdir()
-    export("cifar-c", png, tmp_path / "empty", sets=PLAIN)
+    export("cifar-c", png, tmp_path / "empty", sets=PLAIN_PATTERNS)
     assert verify_export(tmp_path / "empty").ok
 
 
@@ -75,21 +78,23 @@ WANTED = {
 
 
 def test_every_view_holds_every_image_in_its_place_and_progress_ends_at_their_number(
-    shared: layouts.Shared, png: Path, chains: Path, tmp_path: Path
+    shared_data: small_builds.SharedData, png: Path, chains: Path, tmp_path: Path
 ) -> None:
     """Those of any set hold chains and levels by their ids; and every layout is on the pages that list them."""
     docs = Path(__file__).parents[3] / "docs"
     pages = [(docs / name).read_text("utf-8") for name in ("command-line.md", "use-it-with.md")]
-    grey = shared.build(crops={"classes": 2, "side": 28, "mode": "L"}, recipe={"channels": "keep", "more": CONTRAST})
+    grey = shared_data.build(
+        crops={"classes": 2, "side": 28, "mode": "L"}, recipe={"channels": "keep", "more": CONTRAST_SETS}
+    )
     twice = {"first": [f"contrast/{s}" for s in range(1, 6)], "second": ["contrast/1"] * 5}
     asked: dict[str, tuple[Path, dict[str, Any]]] = {
-        "imagenet-c": (png, {"sets": PLAIN}),
-        "tiny-imagenet-c": (png, {"sets": PLAIN}),
-        "imagenet-c-5k": (png, {"sets": PLAIN, "images": ["00_class/im.0"]}),
+        "imagenet-c": (png, {"sets": PLAIN_PATTERNS}),
+        "tiny-imagenet-c": (png, {"sets": PLAIN_PATTERNS}),
+        "imagenet-c-5k": (png, {"sets": PLAIN_PATTERNS, "images": ["00_class/im.0"]}),
         "cifar-c": (png, {"severities": twice, "sets": ["clean", "contrast/*"]}),  # a set that is named twice
         "flageval": (png, {"sets": ["clean"]}),
         "mnist-c": (grey, {"sets": ["clean"]}),
-    } | {layout: (chains, {"sets": CHOSEN}) for layout in TAKE_ALL}
+    } | {layout: (chains, {"sets": CHAIN_PATTERNS}) for layout in GENERAL_VIEWS}
     assert asked.keys() == LAYOUTS.keys()
     for layout, (built, options) in asked.items():
         assert all(f"`{layout}`" in page or f"export {layout} " in page for page in pages), layout
@@ -104,7 +109,7 @@ def test_every_view_holds_every_image_in_its_place_and_progress_ends_at_their_nu
         for report in (verify_export(tmp_path / layout), check_export(built, tmp_path / layout)):
             assert report.ok, report.problems
         assert report.checked["images"] == done.images
-        if layout in TAKE_ALL:
+        if layout in GENERAL_VIEWS:
             assert {s["id"]: s["count"] for s in sets} == dict.fromkeys(WANTED, 6)
             for one in sets:
                 assert one["path"].endswith((one["id"], f"{one['id']}.tar", f"{one['id']}/000000.tar")), one

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import archives
-import layouts
 import numpy as np
 import pytest
-from layouts import export, members
+import small_builds
+import source_archives
+from small_builds import export, tar_members
 
 import corruptset
 from corruptset.generate.exports.export_check import check_export, verify_export
@@ -24,8 +24,8 @@ Files = dict[str, bytes]
 
 
 @pytest.fixture(scope="module")
-def built(shared: layouts.Shared) -> Path:
-    return shared.build(sets=SETS)
+def built(shared_data: small_builds.SharedData) -> Path:
+    return shared_data.build(sets=SETS)
 
 
 @pytest.fixture(scope="module")
@@ -112,10 +112,10 @@ def test_what_lies_in_a_tar_is_held_to_the_build(
 ) -> None:
     copy = copied(layout)
     path = min(copy.rglob("*.tar"))
-    changed = change(members(path))
-    assert list(changed.items()) != list(members(path).items())
+    changed = change(tar_members(path))
+    assert list(changed.items()) != list(tar_members(path).items())
     path.unlink()
-    archives.tar(path, changed)
+    source_archives.write_tar(path, changed)
     reseal(copy)
     problems = [p for p in check_export(built, copy).problems if not p.path.endswith("croissant.json")]
     assert {p.kind for p in problems} == {"decode"}
@@ -148,10 +148,10 @@ def test_rows_labels_and_metadata_are_held_to_the_build(built: Path, copied: Cop
 
 
 def test_a_view_of_another_build_a_broken_record_or_none_is_said(
-    built: Path, shared: layouts.Shared, copied: Copy, tmp_path: Path
+    built: Path, shared_data: small_builds.SharedData, copied: Copy, tmp_path: Path
 ) -> None:
     exported = copied("cifar-c")
-    other = shared.build(crops={"classes": 5}, sets=SETS)
+    other = shared_data.build(crops={"classes": 5}, sets=SETS)
     for report, expected in (
         (check_export(other, exported), ("VIEW.json", "digest")),
         (verify_export(tmp_path), ("VIEW.json", "missing")),
@@ -181,11 +181,13 @@ def test_files_of_operating_systems_are_noted(built: Path, good: Copy, copied: C
             assert [note[:54] for note in report.notes] == ["Files that macOS or Windows left in the folders: 4 (.D"]
 
 
-def test_an_export_with_names_in_another_unicode_form_says_so(tmp_path: Path, shared: layouts.Shared) -> None:
-    source = shared.crops(classes=2)
+def test_an_export_with_names_in_another_unicode_form_says_so(
+    tmp_path: Path, shared_data: small_builds.SharedData
+) -> None:
+    source = shared_data.crops(classes=2)
     shutil.copytree(source / "00_class", tmp_path / "source/caf\u00e9")
     shutil.copytree(source / "01_class", tmp_path / "source/dog")
-    built = layouts.make(shared.recipe(), tmp_path / "source", tmp_path / "out", sets=SETS)
+    built = small_builds.build_dataset(shared_data.recipe(), tmp_path / "source", tmp_path / "out", sets=SETS)
     exported = export("imagenet-c", built, tmp_path / "export").path
     for folder in exported.rglob("caf*"):
         folder.rename(folder.with_name("cafe\u0301"))

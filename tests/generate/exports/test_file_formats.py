@@ -6,11 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-import layouts
 import numpy as np
 import pytest
-from detection_sets import picture, save
-from layouts import export, members, pixels
+import small_builds
+from detection_sets import example_image, save_image
+from small_builds import decode_image, export, tar_members
+from source_archives import write_tar
 
 import corruptset
 from corruptset.errors import BuildError
@@ -44,7 +45,7 @@ def mixed(root: Path) -> Path:
     """Write class folders of images whose names end in different suffixes."""
     for number, name in enumerate(["a/x.png", "a/y.JPG", "b/x.PNG", "b/z.jpeg"]):
         form = "PNG" if name.lower().endswith("png") else "JPEG"
-        save(picture(32, 32, number), root / name, form)
+        save_image(example_image(32, 32, number), root / name, form)
     return root
 
 
@@ -55,7 +56,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def build(encoding: str, source: str, out: Path, **options: Any) -> Any:
     out.mkdir(parents=True, exist_ok=True)
-    recipe = layouts.write_recipe(out, encoding=encoding)
+    recipe = small_builds.write_recipe(out, encoding=encoding)
     options = {"sets": SETS, "jobs": 1, "metrics": 0, "page": False, "any_shape": True, **options}
     return corruptset.build(recipe, source, out, **options)
 
@@ -67,14 +68,14 @@ def test_a_name_in_png_gets_a_png_of_the_stored_jpeg(source: Path, tmp_path: Pat
     assert any("stores JPEG, and the names of 2 images of each set end in .png" in note for note in done.notes)
     data = corruptset.open(built)
     for set_id in SETS:
-        files = layouts.files_of(tmp_path / "export/images" / set_id)
+        files = small_builds.read_files(tmp_path / "export/images" / set_id)
         assert sorted(files) == ["a/x.png", "a/y.JPG", "b/x.PNG", "b/z.jpeg"]
         assert files_match(files)
         for index, sample in enumerate(data.samples):
-            np.testing.assert_array_equal(pixels(files[str(sample.path)]), data[set_id].image(index))
+            np.testing.assert_array_equal(decode_image(files[str(sample.path)]), data[set_id].image(index))
     good(built, tmp_path / "export")
     # a changed pixel of such a PNG is found by the build
-    save(picture(32, 32, 7), tmp_path / "export/images/clean/a/x.png", "PNG")
+    save_image(example_image(32, 32, 7), tmp_path / "export/images/clean/a/x.png", "PNG")
     assert [(p.path, p.kind) for p in check_export(built, tmp_path / "export").problems] == [
         ("images/clean/a/x.png", "pixels")
     ]
@@ -91,17 +92,17 @@ def test_a_dataset_of_pngs_has_no_names_of_jpegs(source: Path, tmp_path: Path) -
         (tmp_path / "export/images", done.notes),
         (tree.directory / "images", tree.notes),
     ):
-        files = layouts.files_of(top / "clean")
+        files = small_builds.read_files(top / "clean")
         assert (sorted(files), files_match(files)) == (renamed, True)
         assert any("stores PNG, and the names of 2 images of each set end in the suffix of a JPEG" in n for n in notes)
         for name, path in zip(renamed, ["a/x.png", "a/y.JPG", "b/x.PNG", "b/z.jpeg"], strict=True):
-            np.testing.assert_array_equal(pixels(files[name]), pixels((source / path).read_bytes()))
+            np.testing.assert_array_equal(decode_image(files[name]), decode_image((source / path).read_bytes()))
     assert corruptset.verify(tree.directory, rederive=2, source=f"tree:{source}").ok
 
 
 def test_names_that_differ_only_in_their_suffix_cannot_all_be_pngs(tmp_path: Path) -> None:
     for name in ("x.jpg", "x.png"):
-        save(picture(32, 32), tmp_path / "tree" / name)
+        save_image(example_image(32, 32), tmp_path / "tree" / name)
     with pytest.raises(BuildError, match=r"x\.jpg and x\.png: both would be called \.png"):
         build("png", f"tree:{tmp_path / 'tree'}", tmp_path / "out")
     assert build("jpeg", f"tree:{tmp_path / 'tree'}", tmp_path / "out").images == 4
@@ -112,7 +113,7 @@ def test_a_dataset_with_own_names_is_exported_under_fitting_suffixes(source: Pat
     for layout in ("source-tree",):
         export(layout, built, tmp_path / layout)
         good(built, tmp_path / layout)
-        files = layouts.files_of(tmp_path / layout)
+        files = small_builds.read_files(tmp_path / layout)
         assert files_match(files)
         assert {Path(name).suffix.lower() for name in files} >= {".png", ".jpeg"}
 
@@ -122,7 +123,7 @@ def test_bytes_of_another_format_fail_the_check_of_an_export(jpeg: Path, tmp_pat
     export("source-tree", jpeg, tmp_path / "files", sets=["clean"])
     wrong = tmp_path / "files/images/clean/00_class/im.0.png"
     wrong.unlink()
-    save(picture(32, 32), wrong, "JPEG")
+    save_image(example_image(32, 32), wrong, "JPEG")
     record = json.loads((tmp_path / "files/VIEW.json").read_text())
     images = sorted(path for path in (tmp_path / "files/images/clean").rglob("*.png"))
     rows = [(p.relative_to(tmp_path / "files").as_posix(), sha256_file(p), p.stat().st_size) for p in images]
@@ -136,12 +137,10 @@ def test_bytes_of_another_format_fail_the_check_of_an_export(jpeg: Path, tmp_pat
 
 
 def test_members_of_a_tar_are_looked_at_too(jpeg: Path, tmp_path: Path) -> None:
-    import archives
-
     export("webdataset", jpeg, tmp_path / "tars", sets=["clean"])
     (tar,) = (tmp_path / "tars").rglob("*.tar")
-    renamed = {name.replace(".jpg", ".png"): data for name, data in members(tar).items()}
-    archives.tar(tar, renamed)
+    renamed = {name.replace(".jpg", ".png"): data for name, data in tar_members(tar).items()}
+    write_tar(tar, renamed)
     record = json.loads((tmp_path / "tars/VIEW.json").read_text())
     for file in record["files"]:
         file.update(

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import layouts
 import numpy as np
 import pytest
-from layouts import CHOSEN, PLAIN, export, members
+import small_builds
+from small_builds import CHAIN_PATTERNS, PLAIN_PATTERNS, export, tar_members
 
 import corruptset
 from corruptset.corruptions.stages import Stage
@@ -51,7 +51,7 @@ def rows_of(path: Path) -> list[dict[str, Any]]:
 def test_severity_folders_hold_class_folders_alone_and_link_the_builds_files(
     jpeg: Path, tmp_path: Path, layout: str, top: str
 ) -> None:
-    done = export(layout, jpeg, tmp_path / "data", sets=PLAIN)
+    done = export(layout, jpeg, tmp_path / "data", sets=PLAIN_PATTERNS)
     data, found = corruptset.open(jpeg), set()
     for name in (f"{corruption}/{s}" for corruption in ("contrast", "brightness") for s in range(1, 6)):
         for sample, row in zip(data.samples, data[name].rows, strict=True):
@@ -63,17 +63,17 @@ def test_severity_folders_hold_class_folders_alone_and_link_the_builds_files(
 
 
 def test_a_class_without_images_is_refused_or_said(crops: Path, tmp_path: Path) -> None:
-    built = layouts.make(layouts.write_recipe(tmp_path), crops, tmp_path / "out", samples=7)
+    built = small_builds.build_dataset(small_builds.write_recipe(tmp_path), crops, tmp_path / "out", samples=7)
     refused = r"3 of 10 classes have none:\n  \d\d_class\n.*\n  \d\d_class\n.*--allow-missing-classes"
     with pytest.raises(BuildError, match=refused):
-        export("imagenet-c", built, tmp_path / "export", sets=PLAIN)
+        export("imagenet-c", built, tmp_path / "export", sets=PLAIN_PATTERNS)
     assert not (tmp_path / "export").exists()
-    done = export("imagenet-c", built, tmp_path / "export", sets=PLAIN, allow_missing_classes=True)
+    done = export("imagenet-c", built, tmp_path / "export", sets=PLAIN_PATTERNS, allow_missing_classes=True)
     assert any("differ from the manifest's" in note for note in done.notes)
     assert json.loads((tmp_path / "export/VIEW.json").read_text("utf-8"))["notes"] == list(done.notes)
     assert len(os.listdir(done.top / "contrast/1")) == 7
     # arrays carry their labels, so nothing is lost in them
-    export("cifar-c", built, tmp_path / "arrays", sets=PLAIN)
+    export("cifar-c", built, tmp_path / "arrays", sets=PLAIN_PATTERNS)
     labels = corruptset.open(built)["contrast/1"].labels.tolist()
     assert np.load(tmp_path / "arrays/CIFAR-10-C/labels.npy")[:7].tolist() == labels
 
@@ -92,10 +92,12 @@ def test_loaders_that_number_classes_otherwise_are_named(tmp_path: Path) -> None
     ):
         notes = numbering_notes((f"{folder}/ILSVRC2012_val_{i:08d}.JPEG", i) for i, folder in enumerate(folders))
         assert [note.startswith(start or "-") for note in notes] == [True] * (start is not None), folders
-    crops = layouts.write_crops(tmp_path / "crops", classes=3, each=1)
+    crops = small_builds.write_crops(tmp_path / "crops", classes=3, each=1)
     for name, own in (("00_class", "10_eel"), ("01_class", "1_cat"), ("02_class", "2_dog")):
         (crops / name).rename(crops / own)
-    made = layouts.make(layouts.write_recipe(tmp_path, more=layouts.CONTRAST), crops, tmp_path / "out")
+    made = small_builds.build_dataset(
+        small_builds.write_recipe(tmp_path, more=small_builds.CONTRAST_SETS), crops, tmp_path / "out"
+    )
     notes = export("imagenet-c", made, tmp_path / "export", sets=["*/*"]).notes
     assert sum(note.startswith("timm numbers these classes differently") for note in notes) == 1
 
@@ -104,7 +106,7 @@ def test_the_5k_view_takes_the_list_and_fills_the_classes_that_it_leaves_empty(j
     stems = {c: f"{c:02d}_class/im.{c % 2}" for c in range(10) if c not in (2, 5, 9)}
     names = [f"{stem}.{('JPEG', 'jpg', 'PNG')[c % 3]} {c}" for c, stem in stems.items()]
     (tmp_path / "list.txt").write_text("\n".join(names) + "\n")
-    done = export("imagenet-c-5k", jpeg, tmp_path / "data", sets=PLAIN, images=tmp_path / "list.txt")
+    done = export("imagenet-c-5k", jpeg, tmp_path / "data", sets=PLAIN_PATTERNS, images=tmp_path / "list.txt")
     folder = tmp_path / "data/ImageNet-C/contrast/3"
     found = {p.relative_to(folder).as_posix() for p in folder.rglob("*.JPEG")}
     assert found == {f"{stem}.JPEG" for stem in (*stems.values(), *(f"{c:02d}_class/im.0" for c in (2, 5, 9)))}
@@ -116,12 +118,14 @@ def test_the_5k_view_takes_the_list_and_fills_the_classes_that_it_leaves_empty(j
     wrong = r"no-such-one.JPEG: is not among the samples\n  im.1.JPEG: names 10 samples"
     for options, match in (({"images": tmp_path / "bad.txt"}, wrong), ({}, "--list")):
         with pytest.raises(BuildError, match=match):
-            export("imagenet-c-5k", jpeg, tmp_path / "other", sets=PLAIN, **options)
+            export("imagenet-c-5k", jpeg, tmp_path / "other", sets=PLAIN_PATTERNS, **options)
     assert not (tmp_path / "other").exists()
 
 
-def test_flageval_takes_what_its_page_names_and_clean_where_it_is_named(shared: layouts.Shared, tmp_path: Path) -> None:
-    noisy = shared.build(crops={"classes": 3}, recipe={"name": "noisy", "more": NOISES + OTHERS}, storage="folder")
+def test_flageval_takes_what_its_page_names_and_clean_where_it_is_named(
+    shared_data: small_builds.SharedData, tmp_path: Path
+) -> None:
+    noisy = shared_data.build(crops={"classes": 3}, recipe={"name": "noisy", "more": NOISES + OTHERS}, storage="folder")
     with pytest.raises(BuildError) as error:
         export("flageval", noisy, tmp_path / "data")
     assert str(error.value).split("\n") == [
@@ -133,8 +137,8 @@ def test_flageval_takes_what_its_page_names_and_clean_where_it_is_named(shared: 
         "Choose sets that fit with --sets.",
     ]
     assert not (tmp_path / "data").exists()
-    recipe = shared.recipe(name="fitting", more=NOISES)
-    fitting = layouts.make(recipe, shared.crops(classes=3, each=1), tmp_path / "fitting", sets=None)
+    recipe = shared_data.recipe(name="fitting", more=NOISES)
+    fitting = small_builds.build_dataset(recipe, shared_data.crops(classes=3, each=1), tmp_path / "fitting", sets=None)
     top = export("flageval", fitting, tmp_path / "data").top
     letters = {"gaussian_noise": "g", "impulse_noise": "i", "shot_noise": "s"}
     assert {p.relative_to(top).as_posix() for p in top.rglob("*.png")} >= {
@@ -161,7 +165,7 @@ def test_numbered_classes_and_words_of_a_split_lead_no_loader_astray(
     ]
     assert not any("split" in r for r in rows)
     # labels of two digits, folders (03) that are not the names (3), and no label is a sample's number
-    files = members(named_exports("webdataset") / "small-c-1.0.0/clean/000000.tar")
+    files = tar_members(named_exports("webdataset") / "small-c-1.0.0/clean/000000.tar")
     lines = (named_exports("openood") / "small-c-1.0.0/lists/clean.txt").read_text("utf-8").splitlines()
     for sample, line in zip(data.samples, lines, strict=True):
         about = json.loads(files[f"{sample.index:08d}.json"])
@@ -171,7 +175,7 @@ def test_numbered_classes_and_words_of_a_split_lead_no_loader_astray(
 
 
 def test_metadata_tells_severities_levels_and_the_rest_apart(chains: Path, tmp_path: Path) -> None:
-    rows = rows_of(export("imagefolder", chains, tmp_path / "h", sets=CHOSEN).top / "metadata.jsonl")
+    rows = rows_of(export("imagefolder", chains, tmp_path / "h", sets=CHAIN_PATTERNS).top / "metadata.jsonl")
     found = {row["set"]: (row["corruption"], row["severity"], row["level"]) for row in rows}
     alone = {"contrast/3": ("contrast", 3, 0), "dull": ("contrast", 2, 0), "black_lines/07": ("black_lines", 0, 7)}
     own = {name: (name, 0, 0) for name in ("clean", "sp010", "sp010+ro-30", "contrast-3+brightness-5")}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from layouts import CHOSEN, CONTRAST, Shared, export, files_of
+from small_builds import CHAIN_PATTERNS, CONTRAST_SETS, SharedData, export, read_files
 
 import corruptset
 from corruptset.errors import BuildError
@@ -39,7 +39,7 @@ def test_layouts_of_five_severities_refuse_the_others_by_name(
         assert list(tmp_path.iterdir()) == []
         return str(e.value)
 
-    said = refused(chains, CHOSEN)
+    said = refused(chains, CHAIN_PATTERNS)
     assert said.splitlines()[1:-1] == MISFITS
     assert "--severities FILE" in said
     for some in (LEVELS[:5], DIAGONAL, ["sp010"]):
@@ -137,15 +137,15 @@ def test_mnist_c_takes_one_corruption_at_a_severity_by_itself_and_the_rest_as_to
     assert report.ok, report.problems
 
 
-def test_what_has_no_severity_is_left_out_where_nobody_names_it(shared: Shared, tmp_path: Path) -> None:
+def test_what_has_no_severity_is_left_out_where_nobody_names_it(shared_data: SharedData, tmp_path: Path) -> None:
     """A recipe with a clean set has the exports that it had without one."""
-    recipe = {"more": CONTRAST}
-    directory = shared.build(recipe=recipe)
+    recipe = {"more": CONTRAST_SETS}
+    directory = shared_data.build(recipe=recipe)
     for layout in ("cifar-c", "imagenet-c"):
         whole, chosen = (
             export(layout, directory, tmp_path / layout / str(sets), sets=sets) for sets in (None, ["*/*"])
         )
-        assert files_of(whole.path) == files_of(chosen.path)
+        assert read_files(whole.path) == read_files(chosen.path)
         with pytest.raises(BuildError, match=r"clean: the clean images have no severity\n.*such as '\*/\*'\), or") as e:
             export(layout, directory, tmp_path / "no", sets=["clean", "contrast/*"])
         assert "{" not in str(e.value)

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import layouts
 import numpy as np
 import pytest
-from layouts import export, members, pixels
+import small_builds
+from small_builds import decode_image, export, tar_members
 
 import corruptset
 from corruptset.generate.exports import placement
@@ -32,7 +32,7 @@ def test_webdatasets_tars_are_deterministic_and_their_keys_have_no_dots(
     done = export("webdataset", png, tmp_path / "a", sets=sets)
     monkeypatch.setattr("time.time", lambda: 12345.0)
     export("webdataset", png, tmp_path / "b", sets=sets)
-    assert layouts.files_of(tmp_path / "a") == layouts.files_of(tmp_path / "b")
+    assert small_builds.read_files(tmp_path / "a") == small_builds.read_files(tmp_path / "b")
     said = json.loads((tmp_path / "a/VIEW.json").read_text("utf-8"))["sets"]
     assert {(s["id"], s["path"]) for s in said} == {
         (set_id, f"small-c-1.0.0/{set_id}/{k:06d}.tar") for set_id in sets for k in range(3)
@@ -44,10 +44,10 @@ def test_webdatasets_tars_are_deterministic_and_their_keys_have_no_dots(
             with tarfile.open(tar) as archive:
                 kept = {(m.mtime, m.uid, m.gid, m.uname, m.gname, m.mode) for m in archive.getmembers()}
             assert kept == {(0, 0, 0, "", "", 0o644)}
-            contents = members(tar)
+            contents = tar_members(tar)
             assert {name.count(".") for name in contents} == {1}
             for key in dict.fromkeys(name.partition(".")[0] for name in contents):
-                np.testing.assert_array_equal(pixels(contents[f"{key}.png"]), data[set_id].image(index))
+                np.testing.assert_array_equal(decode_image(contents[f"{key}.png"]), data[set_id].image(index))
                 sample, about = data.samples[index], json.loads(contents[f"{key}.json"])
                 assert (int(contents[f"{key}.cls"]), about["id"]) == (sample.label, sample.id)
                 index += 1
@@ -70,7 +70,7 @@ def test_croissant_names_every_tar_with_its_hash_and_reads_a_members_path_in_the
     for one in record["recordSet"]:
         regexes = {f["name"].rpartition("/")[2]: f["source"].get("transform", {}).get("regex") for f in one["field"]}
         assert list(regexes) == ["image", "index", "label", "class", "path"]
-        files = members(top / tars[f"{one['@id']}.tar"])
+        files = tar_members(top / tars[f"{one['@id']}.tar"])
         # mlcroissant sorts what it extracted by path, and matches from a path's beginning
         found = [{n: re.match(r, name)[1] for n, r in regexes.items() if r} for name in sorted(files)]  # type: ignore[index]
         assert found == [
@@ -84,8 +84,8 @@ def test_croissant_names_every_tar_with_its_hash_and_reads_a_members_path_in_the
 def test_no_archive_is_called_as_one_of_other_content(tmp_path: Path) -> None:
     """mlcroissant looks up what it extracted by `contentUrl` alone."""
     noise = '[[sets]]\ncorruptions = ["gaussian_noise"]\nseverities = [3]\n'
-    crops, others = (layouts.write_crops(tmp_path / f"{side}", classes=4, each=1, side=side) for side in (32, 40))
-    png, jpeg = (layouts.write_recipe(tmp_path, encoding=e, more=noise) for e in ("png", "jpeg"))
+    crops, others = (small_builds.write_crops(tmp_path / f"{side}", classes=4, each=1, side=side) for side in (32, 40))
+    png, jpeg = (small_builds.write_recipe(tmp_path, encoding=e, more=noise) for e in ("png", "jpeg"))
     builds: dict[str, tuple[Path, Path, dict[str, Any]]] = {
         "it": (png, crops, {}), "seed": (png, crops, {"seed": 1}), "source": (png, others, {}),
         "jpeg": (jpeg, crops, {}), "it again": (png, crops, {}),
@@ -93,7 +93,7 @@ def test_no_archive_is_called_as_one_of_other_content(tmp_path: Path) -> None:
     packs: list[dict[str, Any]] = [{}, {"by": "set"}, {"manifest_only": True}]
     urls: dict[str, set[str]] = {}
     for name, (recipe, source, more) in builds.items():
-        directory = layouts.make(recipe, source, tmp_path / name, **more)
+        directory = small_builds.build_dataset(recipe, source, tmp_path / name, **more)
         folders = [export("croissant", directory, tmp_path / f"export-{name}").top]
         folders += [pack(directory, tmp_path / f"{name}-{o}", **o).path for o in packs]
         for number, folder in enumerate(folders):
@@ -108,10 +108,12 @@ def test_no_archive_is_called_as_one_of_other_content(tmp_path: Path) -> None:
 
 def test_packed_samples_keep_ids_and_class_names_of_digits(tmp_path: Path) -> None:
     """A table that guesses types makes 3 of the name "03"."""
-    crops = layouts.write_crops(tmp_path / "crops", classes=2, each=2)
+    crops = small_builds.write_crops(tmp_path / "crops", classes=2, each=2)
     for c in range(2):
         (crops / f"{c:02d}_class").rename(crops / f"{c:02d}")
-    built = layouts.make(layouts.write_recipe(tmp_path, more="[[sets]]\nclean = true\n"), crops, tmp_path / "out")
+    built = small_builds.build_dataset(
+        small_builds.write_recipe(tmp_path, more="[[sets]]\nclean = true\n"), crops, tmp_path / "out"
+    )
     packed = pack(built, tmp_path / "packed").path
     samples = next(r for r in record_of(packed)["recordSet"] if r["@id"] == "samples")
     table = json.loads((packed / "croissant-samples.json").read_bytes())

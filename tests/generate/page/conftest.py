@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import layouts
 import pytest
+import small_builds
 
 from corruptset.manifests.reader import Dataset
 
@@ -29,23 +29,23 @@ LEVELS = '[[sets]]\nclean = true\n\n[[sets]]\ncorruptions = ["fade_black", "blac
 
 
 @pytest.fixture(scope="session")
-def plain(shared: layouts.Shared) -> Path:
+def plain(shared_data: small_builds.SharedData) -> Path:
     """Two corruptions at five severities, clean, and a chain, in both containers, measured."""
-    return shared.build(storage="both", metrics=64, page=True)
+    return shared_data.build(storage="both", metrics=64, page=True)
 
 
 @pytest.fixture(scope="session")
-def two_orders(shared: layouts.Shared) -> Path:
+def two_orders(shared_data: small_builds.SharedData) -> Path:
     """A grid of both orders of two factors."""
     named = {"name": "orders", "more": TWO_ORDERS}
-    return shared.build(crops={"classes": 2}, recipe=named, storage="hdf5", page=True)
+    return shared_data.build(crops={"classes": 2}, recipe=named, storage="hdf5", page=True)
 
 
 @pytest.fixture(scope="session")
-def levels(shared: layouts.Shared) -> Path:
+def levels(shared_data: small_builds.SharedData) -> Path:
     """Two gradual degradations of grey images of 28 pixels."""
     named = {"name": "levels", "more": LEVELS, "channels": "keep", "calibration": "imagenet"}
-    return shared.build(
+    return shared_data.build(
         crops={"classes": 2, "side": 28, "mode": "L"}, recipe=named, storage="hdf5", metrics=64, page=True
     )
 

@@ -10,9 +10,9 @@ import shutil
 from functools import cache
 from pathlib import Path
 
-import layouts
 import numpy as np
 import pytest
+import small_builds
 from html_tree import Node, read_html
 from PIL import Image
 
@@ -123,7 +123,7 @@ def test_regions_stand_with_their_neighbours(made: Built, table: Built) -> None:
     assert "Corruptions" not in page.one("section", id="made").text
 
 
-def test_what_is_odd_is_said(opened: Dataset, shared: layouts.Shared) -> None:
+def test_what_is_odd_is_said(opened: Dataset, shared_data: small_builds.SharedData) -> None:
     """Images left out, textures, sets that follow a model and how they differ, and that clean images are missing."""
     record = opened.manifest.as_json()
     record["excluded"] = [{"path": "broken.png", "reason": "is cut off"}]
@@ -140,7 +140,7 @@ def test_what_is_odd_is_said(opened: Dataset, shared: layouts.Shared) -> None:
     first, clean = (opened[name].image(0).astype(int) for name in ("contrast/5", "clean"))
     shown = np.array(pixels(difference)).astype(int)[: len(first)]
     assert np.abs(shown - np.clip(128 + factor * (first - clean), 0, 255)).mean() < 6
-    directory = shared.build(crops={"classes": 2}, sets=["contrast/*"], storage="folder", page=True)
+    directory = shared_data.build(crops={"classes": 2}, sets=["contrast/*"], storage="folder", page=True)
     alone = read_html(build_page(Dataset(directory)))  # its own was made with the source
     shown = [[n for n in t.all("figure") if n.attributes.get("class") == "clean"] for t in (page_of(directory), alone)]
     assert list(map(bool, shown)) == [True, False]

@@ -1,4 +1,4 @@
-"""Where a build may go: a folder that is there or can be made, empty or its own."""
+"""The output folder of a build: it may be missing or empty, or contain the unfinished build."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from archives import PICTURES, jpeg, write
+from source_archives import PHOTOGRAPHS, jpeg_bytes, write_files
 
 import corruptset
 from corruptset.errors import BuildError, IncompleteBuild
@@ -29,7 +29,7 @@ def test_an_empty_work_folder_makes_no_build(make: Callable[..., Built], tmp_pat
     root = tmp_path / "small-1.0.0.partial"
     (root / ".corruptset").mkdir(parents=True)
     (root / "thesis.tex").write_text("mine")
-    with pytest.raises(BuildError, match=r"not empty and holds no build \(\.corruptset, thesis\.tex\)"):
+    with pytest.raises(BuildError, match=r"not empty and does not contain a build \(\.corruptset, thesis\.tex\)"):
         make(sets=["contrast/1"])
     with pytest.raises(IncompleteBuild, match="not a corruptset data set"):
         corruptset.open(root)
@@ -39,7 +39,7 @@ def test_an_empty_work_folder_makes_no_build(make: Callable[..., Built], tmp_pat
 
 
 def test_an_image_that_lies_where_another_ones_folder_is(small_recipe: Path, tmp_path: Path) -> None:
-    source = write(tmp_path / "source", dict.fromkeys(("a/x.jpg", "a/x.JPEG/y.jpg"), jpeg(PICTURES[0])))
+    source = write_files(tmp_path / "source", dict.fromkeys(("a/x.jpg", "a/x.JPEG/y.jpg"), jpeg_bytes(PHOTOGRAPHS[0])))
     with pytest.raises(BuildError, match=r"as a file and a folder of one name \(.*/a/x.JPEG\)\. Rename one") as caught:
         build(small_recipe, f"folder:{source}", tmp_path / "out", jobs=1, sets=["contrast/1"], storage="folder")
     assert caught.value.exit_code == 2

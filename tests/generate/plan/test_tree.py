@@ -1,4 +1,4 @@
-"""The tree shares what chains have in common, and walks to the same pixels as chain after chain."""
+"""The tree applies shared stages once, and gives the same pixels as applying each chain separately."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from corruptset.corruptions.call import corrupt
 from corruptset.corruptions.keys import sample_keys
 from corruptset.corruptions.stages import check_images, parse_chain, resolve_stage
 from corruptset.generate.plan import tree as trees
-from corruptset.generate.plan.tree import grow, stages_applied, stages_naive, walk, walk_order
+from corruptset.generate.plan.tree import build_tree, stages_applied, stages_naive, walk, walk_order
 from corruptset.generate.recipes.set_spec import SetSpec, merge_chains
 
 TABLE = get_calibration("tiny")
@@ -43,7 +43,7 @@ def test_a_walk_gives_the_pixels_of_each_chain_alone_and_applies_each_stage_once
     names: list[str], coupling: Any, applied: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sets, images, keys = specs(*names), batch(), ["a", "b", "c"]
-    root = grow(sets, 5, coupling)
+    root = build_tree(sets, 5, coupling)
     assert (stages_applied(root), stages_naive(sets)) == applied
     assert sorted(walk_order(root)) == sorted(names)
     counts: Counter[str] = Counter()
@@ -61,7 +61,7 @@ def test_a_walk_gives_the_pixels_of_each_chain_alone_and_applies_each_stage_once
     for one in sets:
         alone = corrupt(images, one.stages, calibration="tiny", key=keys, seed=5, coupling=coupling)
         assert np.array_equal(seen[one.id], alone), one.id
-    if names == LADDER:  # noise after a level is drawn anew for every level
+    if names == LADDER:  # noise after a gradual degradation is drawn separately for every level
         noise = [seen[name].astype(int) - seen[f"fade_black/{name[11:13]}"] for name in FADED]
         middle = (seen["fade_black/05"] > 90) & (seen["fade_black/02"] < 160)
         assert middle.sum() > 100
@@ -80,5 +80,5 @@ def test_names_of_one_chain_become_aliases() -> None:
         ("gaussian_noise/2", ("n2", "given", "G", "again"), 3),
         ("contrast/3", (), 1),
     ]
-    # severities that share draws draw otherwise than the same parameters given outright
+    # with coupling = "severity", a severity draws differently from a stage with the same explicit parameters
     assert len(merge_chains(sets, 0, "severity")) == 3

@@ -1,10 +1,10 @@
-"""What images a recipe is made for, and mistakes in saying it."""
+"""The images that a recipe expects, and mistakes in this table."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from own_recipes import HEAD, mistakes
+from custom_recipes import HEAD, recipe_errors
 
 from corruptset.generate.pixels.preprocessing import SurrogateInput
 from corruptset.generate.recipes.recipe import load_recipe
@@ -17,14 +17,14 @@ def test_mistakes_in_what_a_recipe_expects():
         ("sizes = [[32, 4]]", "expects, sizes, item 1, item 2: Input should be greater than or equal to 8 (given: 4)"),
         ('channels = "gray"', "expects, channels: Input should be 'rgb' or 'grey' (given: 'gray')"),
     ):
-        assert mistakes(f"{HEAD}[expects]\n{expects}\n[[sets]]\nclean = true\n") == [f"  {said}"]
+        assert recipe_errors(f"{HEAD}[expects]\n{expects}\n[[sets]]\nclean = true\n") == [f"  {said}"]
 
 
 def test_every_shipped_recipe_says_what_images_it_is_made_for():
     page = (Path(__file__).parents[3] / "docs" / "recipes.md").read_text(encoding="utf-8")
     for name in recipe_names():
         expects = load_recipe(name).expects
-        # A recipe whose images get a model's size takes any.
+        # A recipe that resizes images to the size of a model accepts all images.
         assert (expects is None) == isinstance(load_recipe(name).preprocessing, SurrogateInput), name
-        assert expects is None or expects.words in page, name
+        assert expects is None or expects.description in page, name
         assert not {"expects", "published"} & load_recipe(name).resolve().record.keys()

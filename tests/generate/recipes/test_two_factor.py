@@ -1,4 +1,4 @@
-"""The two-factor paper's sets: 69 names, 53 distinct conditions, both orders, and what they share."""
+"""The sets of the two-factor paper: 69 names, 53 distinct conditions, in both orders."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections import Counter
 from itertools import permutations
 from typing import Any
 
-import archives as a
 import numpy as np
 import pytest
-from own_recipes import recipe as own_recipe
+import small_builds
+import source_archives as a
+from custom_recipes import parse_sets as own_recipe
 
 import corruptset
 from corruptset.corruptions.stages import parse_chain
@@ -26,9 +27,9 @@ OPTIONS: dict[str, Any] = {"jobs": 1, "storage": "hdf5", "metrics": 0}
 
 @pytest.fixture(scope="module")
 def crops(tmp_path_factory):
-    """Crops of photographs in the form of CIFAR-10's test batch, a few more than are taken."""
+    """Write crops of photographs as a test batch of CIFAR-10, with a few more images than the recipe uses."""
     root = tmp_path_factory.mktemp("cifar")
-    a.tar(root / "cifar-10-python.tar.gz", a.ten_python(a.crops(COUNT + 20)), "w:gz")
+    a.write_tar(root / "cifar-10-python.tar.gz", a.cifar10_python(a.random_crops(COUNT + 20)), "w:gz")
     return f"cifar10:{root / 'cifar-10-python.tar.gz'}"
 
 
@@ -38,7 +39,7 @@ def built(crops, tmp_path_factory):
 
 
 def test_table_4_is_numbered_as_published():
-    """A few numbers of each block of the paper's Table 4."""
+    """Some values of each block of Table 4 in the paper."""
     sets = load_recipe("two-factor-69").resolve().sets
     by_alias = {alias: s.id for s in sets for alias in s.aliases}
     assert [by_alias[f"type {n}"] for n in range(1, 9)] == [
@@ -75,8 +76,8 @@ def test_69_names_53_conditions(built):
 
 
 def test_sets_with_one_first_stage_share_its_work_and_its_pixels(built, crops):
-    """The second factor, applied to what is stored of the first, gives what is stored of both: no other first draw is
-    beneath.
+    """The second factor, applied to the stored images of the first, gives the stored images of both factors, because
+    the first factor draws the same random numbers in both sets.
     """
     planned = plan("two-factor-69", crops, samples=COUNT, jobs=1)
     assert (planned.stages_applied, planned.stages_naive) == (52, 110)
@@ -87,11 +88,11 @@ def test_sets_with_one_first_stage_share_its_work_and_its_pixels(built, crops):
         stages = by_id[f"{first}+{second}"].stages
         assert stages[:1] == by_id[first].stages
         stored, both = (np.stack([data[name].image(i) for i in rows]) for name in (first, f"{first}+{second}"))
-        if second.startswith("ro"):  # nothing is drawn: the stage by itself says it all
+        if second.startswith("ro"):  # the stage is deterministic, so it can be applied directly
             assert np.array_equal(corruptset.corrupt(stored, [stages[1]], key=keys), both)
-        else:  # salt and pepper leaves most elements as the first stage made them
+        else:  # salt and pepper noise does not change most values of the first stage
             kept = (both != 0) & (both != 255)
-            assert kept.mean() > 0.3  # much of a rotated picture is black
+            assert kept.mean() > 0.3  # a large part of a rotated image is black
             assert np.array_equal(both[kept], stored[kept])
 
 
@@ -101,19 +102,19 @@ def test_a_part_of_the_69_is_the_same_alone(built, crops, tmp_path):
     assert [s.id for s in alone.manifest.sets] == ["ro-60+sp010", "sp015+ga020"]
     for one in alone.manifest.sets:
         assert (one.pixel_digest, one.aliases) == (known[one.id].pixel_digest, known[one.id].aliases)
-    # fewer samples are the same images
+    # a build of fewer samples contains the same images
     made = build("two-factor-69", crops, tmp_path / "few", samples=10, sets=["sp010+ga020"], **OPTIONS)
     few, rows = corruptset.open(made.directory), {s.id: s.index for s in data.samples}
-    shared = [s for s in few.samples if s.id in rows]
-    assert shared
-    for sample in shared:
+    shared_data = [s for s in few.samples if s.id in rows]
+    assert shared_data
+    for sample in shared_data:
         assert np.array_equal(few["sp010+ga020"].image(sample.index), data["sp010+ga020"].image(rows[sample.id]))
 
 
 def test_training_samples_must_not_be_test_samples(built, tmp_path):
-    test, own = a.crops(COUNT + 20), a.crops(16, seed=5)
+    test, own = a.random_crops(COUNT + 20), a.random_crops(16, seed=5)
     train = [tuple(np.concatenate([mine[:4], others]) for mine, others in zip(test, own, strict=True))]
-    a.tar(tmp_path / "cifar-10-python.tar.gz", a.ten_python(a.crops(20, seed=6), train), "w:gz")
+    a.write_tar(tmp_path / "cifar-10-python.tar.gz", a.cifar10_python(a.random_crops(20, seed=6), train), "w:gz")
     training = f"cifar10:{tmp_path / 'cifar-10-python.tar.gz'}"
     options = {"split": "train", "disjoint_from": str(built.directory), "jobs": 1}
     with pytest.raises(BuildError) as error:
@@ -140,8 +141,10 @@ def test_imagenet_c_in_pairs():
     assert [s.id for s in with_severities(sides, [3]).resolve().sets] == ["fog-3+snow-3", "snow-3+fog-3"]
 
 
-def test_photographs_of_several_sizes_need_folders():
-    """The recipe keeps the source's sizes, and an HDF5 array holds images of one size."""
+def test_images_of_several_sizes_need_folders(tmp_path):
+    """The recipe keeps the sizes of the source, but an HDF5 array needs images of one size."""
+    for side in (32, 40):
+        small_builds.write_crops(tmp_path / str(side), classes=1, each=1, side=side)
     with pytest.raises(BuildError, match="Use --storage folder"):
-        plan("two-factor-69", "sample", samples=3, jobs=1)
-    assert plan("two-factor-69", "sample", samples=3, jobs=1, storage="folder").storage == "folder"
+        plan("two-factor-69", f"folder:{tmp_path}", jobs=1, any_shape=True)
+    assert plan("two-factor-69", f"folder:{tmp_path}", jobs=1, any_shape=True, storage="folder").storage == "folder"

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from slow_regions import photograph, slow_crop, slow_embedding, small_images
+from reference_regions import photograph, reference_crop, reference_embedding, small_images
 
 from corruptset.errors import RecipeError, SourceError
 from corruptset.generate.recipes.recipe import load_recipe
@@ -42,8 +42,8 @@ def test_of_each_size_an_anchor_its_neighbours_and_its_shrinks(lines):
             assert len(images) == 7
             for across in (-1, 0, 1):
                 shrunk = (side - 2, top + step + 1, left + across + 1)
-                assert np.array_equal(images[2 + across], slow_crop(image, (side, top + step, left + across), 224))
-                assert np.array_equal(images[5 + across], slow_crop(image, shrunk, 224))
+                assert np.array_equal(images[2 + across], reference_crop(image, (side, top + step, left + across), 224))
+                assert np.array_equal(images[5 + across], reference_crop(image, shrunk, 224))
 
 
 def test_small_ones_are_enlarged_and_embedded_ones_have_no_shrinks(lines):
@@ -51,7 +51,7 @@ def test_small_ones_are_enlarged_and_embedded_ones_have_no_shrinks(lines):
     found = lines(image, load_recipe("location-cifar10"), 0, "a")
     assert [len(line.cells) for line in found] == [0, 3, 3, 3] * 2
     assert "side 12 at y 10, x 10" in found[0].label
-    assert np.array_equal(found[2].cells[1][1], slow_embedding(image, (12, 10, 10), 32))
+    assert np.array_equal(found[2].cells[1][1], reference_embedding(image, (12, 10, 10), 32))
 
 
 def test_what_cannot_be_shown():

@@ -8,9 +8,9 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import layouts
 import pytest
-from packs import archive_paths, packed
+import small_builds
+from packs import archive_paths, pack_dataset
 
 import corruptset
 from corruptset.errors import BuildError, IncompleteBuild, Interrupted, ParameterError, SourceError, VerificationError
@@ -23,9 +23,9 @@ OPTIONS: dict[str, Any] = {"sets": ["contrast/*"], "storage": "folder"}
 
 
 @pytest.fixture(scope="module")
-def finished(shared: layouts.Shared) -> Path:
+def finished(shared_data: small_builds.SharedData) -> Path:
     """A build without a clean set, with its page."""
-    return shared.build(crops={"classes": 2}, page=True, **OPTIONS)
+    return shared_data.build(crops={"classes": 2}, page=True, **OPTIONS)
 
 
 @pytest.fixture
@@ -34,14 +34,14 @@ def copied(finished: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def source(shared: layouts.Shared) -> str:
-    return f"folder:{shared.crops(classes=2)}"
+def source(shared_data: small_builds.SharedData) -> str:
+    return f"folder:{shared_data.crops(classes=2)}"
 
 
 def test_it_is_written_next_to_the_dataset_which_stays_as_it_is(
-    copied: Path, shared: layouts.Shared, source: str, tmp_path: Path
+    copied: Path, shared_data: small_builds.SharedData, source: str, tmp_path: Path
 ) -> None:
-    data, before = corruptset.open(copied), layouts.files_of(copied)
+    data, before = corruptset.open(copied), small_builds.read_files(copied)
     assert PAGE in {f.path for f in data.manifest.files}
     done = page(copied, source=source)
     assert (done.path, done.clean, done.digest) == (tmp_path / f"{copied.name}.html", True, data.digest)
@@ -55,15 +55,15 @@ def test_it_is_written_next_to_the_dataset_which_stays_as_it_is(
     ):
         with pytest.raises(ParameterError, match=re.escape(says)):
             page(copied, out=out)
-    bare = shutil.copytree(shared.build(crops={"classes": 2}, **OPTIONS), tmp_path / "bare")
+    bare = shutil.copytree(shared_data.build(crops={"classes": 2}, **OPTIONS), tmp_path / "bare")
     assert not (bare / PAGE).exists()
     assert page(bare, source=source).path.read_bytes() == before[PAGE]
     assert not (bare / PAGE).exists()
-    assert layouts.files_of(copied) == before
+    assert small_builds.read_files(copied) == before
 
 
 def test_a_build_without_a_page_has_none_also_after_an_interrupted_end(
-    shared: layouts.Shared, source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    shared_data: small_builds.SharedData, source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options: dict[str, Any] = {"jobs": 1, "metrics": 0, "any_shape": True, "storage": "folder", "sets": ["contrast/1"]}
     real = os.replace
@@ -76,19 +76,19 @@ def test_a_build_without_a_page_has_none_also_after_an_interrupted_end(
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", replace)
         with pytest.raises(Interrupted):
-            build(shared.recipe(), source, tmp_path, **options)
+            build(shared_data.recipe(), source, tmp_path, **options)
     assert next(tmp_path.rglob(PAGE))
-    directory = build(shared.recipe(), source, tmp_path, page=False, **options).directory
+    directory = build(shared_data.recipe(), source, tmp_path, page=False, **options).directory
     corruptset.verify(directory).raise_for_problems()
     # a finished dataset does not get a page either
-    assert build(shared.recipe(), source, tmp_path, **options).directory == directory
+    assert build(shared_data.recipe(), source, tmp_path, **options).directory == directory
     assert not (directory / PAGE).exists()
 
 
 def test_clean_images_are_neither_lost_nor_taken_from_another_source(copied: Path, source: str, tmp_path: Path) -> None:
-    before = layouts.files_of(copied)
-    other = layouts.write_crops(tmp_path / "other", classes=2, side=40)
-    fewer = layouts.write_crops(tmp_path / "fewer", classes=1)
+    before = small_builds.read_files(copied)
+    other = small_builds.write_crops(tmp_path / "other", classes=2, side=40)
+    fewer = small_builds.write_crops(tmp_path / "fewer", classes=1)
     cases: list[tuple[type[Exception], Path, str]] = [
         (SourceError, other, "has changed since"),
         (SourceError, fewer, "is not in the source"),
@@ -97,15 +97,15 @@ def test_clean_images_are_neither_lost_nor_taken_from_another_source(copied: Pat
         with pytest.raises(error, match=match):
             page(copied, source=f"folder:{folder}")
     assert not page(copied).clean
-    assert layouts.files_of(copied) == before
+    assert small_builds.read_files(copied) == before
     rows = (copied / "samples.jsonl").read_text(encoding="utf-8")
     (copied / "samples.jsonl").write_text(re.sub(r"blake3:[0-9a-f]{64}", f"blake3:{'0' * 64}", rows), encoding="utf-8")
-    with pytest.raises(VerificationError, match="is decoded or resized otherwise"):
+    with pytest.raises(VerificationError, match="is decoded or resized differently"):
         page(copied, source=source, out=tmp_path / "page.html")
 
 
 def test_parts_and_unfinished_builds_are_refused(copied: Path, tmp_path: Path) -> None:
-    archives = archive_paths(packed(copied, tmp_path / "bag", by="set"))
+    archives = archive_paths(pack_dataset(copied, tmp_path / "bag", by="set"))
     part = unpack([a for a in archives if "metadata" not in a.name][:1], tmp_path / "part")
     assert not (part.path / PAGE).exists()
     with pytest.raises(BuildError, match="Unpack its other archives first"):

@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import layouts
 import numpy as np
 import pytest
-from remade import other_pixels, photos, release_of, small_release_of
+import small_builds
+from regenerated import changed_pixels, copy_records, pack_and_unpack_records, write_photos
 
 from corruptset.errors import BuildError, VerificationError
 from corruptset.generate.build import Built, build
@@ -32,7 +32,7 @@ class Killed(BaseException):
 
 @pytest.fixture
 def release(whole: Built, tmp_path: Path) -> Path:
-    return release_of(whole.directory, tmp_path / "release")
+    return copy_records(whole.directory, tmp_path / "release")
 
 
 @pytest.fixture
@@ -52,10 +52,10 @@ def test_the_same_bytes_come_back_at_once_or_set_by_set(
     assert files(made.built.directory) == files(whole.directory)
     assert (made.whole, made.identical, made.built.digest) == (True, True, whole.digest)
     assert (again.built.images, again.identical) == (0, True)
-    small = small_release_of(lossless.directory, tmp_path)
+    small = pack_and_unpack_records(lossless.directory, tmp_path)
     some = rebuild(small, out=tmp_path / "some", sets=["contrast/*"], jobs=1)
     assert {s.id for s in some.built.manifest.sets} == {"contrast/1", "contrast/3"}
-    with pytest.raises(BuildError, match=r"is finished, so it is not changed, and it lacks .* Choose another --out"):
+    with pytest.raises(BuildError, match=r"is finished, so it is not changed, but it lacks .* Choose another --out"):
         rebuild(small, out=tmp_path / "some", jobs=1)
     rest = rebuild(small, out=tmp_path / "rest", jobs=1)
     assert [(part.whole, part.identical) for part in (some, rest)] == [(False, True), (True, True)]
@@ -63,7 +63,7 @@ def test_the_same_bytes_come_back_at_once_or_set_by_set(
 
 
 def test_a_selection_and_bad_images_are_those_of_the_manifest(small_recipe: Path, tmp_path: Path, files: Files) -> None:
-    source = photos(tmp_path / "photos")
+    source = write_photos(tmp_path / "photos")
     (tmp_path / "photos" / "a" / "1.png").write_bytes(b"no image")
     (tmp_path / "ids.txt").write_text("a/0\na/1\nb/2\n")
     built = build(
@@ -71,17 +71,17 @@ def test_a_selection_and_bad_images_are_those_of_the_manifest(small_recipe: Path
         seed=9, sets=["gaussian_noise/*", "clean"], storage="hdf5", metrics=1, scale="side",
     )  # fmt: skip
     assert [e.path for e in built.manifest.excluded] == ["a/1.png"]
-    made = rebuild(release_of(built.directory, tmp_path / "release"), source, tmp_path / "two", jobs=1)
+    made = rebuild(copy_records(built.directory, tmp_path / "release"), source, tmp_path / "two", jobs=1)
     assert files(made.built.directory) == files(built.directory)
 
 
-def test_sets_of_several_runs_come_back(shared: layouts.Shared, tmp_path: Path, files: Files) -> None:
+def test_sets_of_several_runs_come_back(shared_data: small_builds.SharedData, tmp_path: Path, files: Files) -> None:
     """In a build of more samples than a part takes, what a part calls its first image is not the set's first."""
     crops = {"classes": 3, "each": 4}
     for number, options in enumerate(({"storage": "folder", "sets": ["contrast/*"]}, {"sets": ["contrast/1"]})):
-        built = shared.build(crops=crops, **options)
-        of, out = (release_of, small_release_of)[number % 2], tmp_path / f"{number}"
-        made = rebuild(of(built, out / "release"), f"folder:{shared.crops(**crops)}", out, jobs=1)
+        built = shared_data.build(crops=crops, **options)
+        of, out = (copy_records, pack_and_unpack_records)[number % 2], tmp_path / f"{number}"
+        made = rebuild(of(built, out / "release"), f"folder:{shared_data.crops(**crops)}", out, jobs=1)
         assert files(made.built.directory) == files(built), options
     assert len(list(built.glob("hdf5/contrast/1-*.h5"))) == 2
     assert verify_directory(built).ok
@@ -102,7 +102,7 @@ def test_it_resumes_and_compares_what_an_earlier_call_made(
             raise Killed
 
     monkeypatch.setattr(worker, "write_sidecar", commit)
-    with other_pixels(), pytest.raises(Killed):
+    with changed_pixels(), pytest.raises(Killed):
         again()
     assert len(parts_of(tmp_path)) == 1
     with pytest.raises(Killed):
@@ -120,17 +120,17 @@ def test_other_decoding_the_release_itself_and_a_build_of_other_pixels_are_refus
     again: Callable[[], Rebuilt], whole: Built, small_recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = builds.load_clean
-    decoded = r"the image of clean is blake3:\w+, made again; .* decoded or resized otherwise here"
+    decoded = r"the clean image has the digest blake3:\w+, but .* decoded or resized differently here"
     with monkeypatch.context() as patch:
         patch.setattr(builds, "load_clean", lambda *a: real(*a) ^ np.uint8(1))
         with pytest.raises(VerificationError, match=decoded):
             again()
     assert not (tmp_path / "out").exists()
     with pytest.raises(BuildError, match="is the release itself"):
-        rebuild(release_of(whole.directory, tmp_path / "self" / "small-1.0.0"), out=tmp_path / "self")
-    with other_pixels("contrast/1"):
+        rebuild(copy_records(whole.directory, tmp_path / "self" / "small-1.0.0"), out=tmp_path / "self")
+    with changed_pixels("contrast/1"):
         made = build(small_recipe, "sample", tmp_path / "out", jobs=1)
-    other = r"existed before, and its sets are not those of the manifest:\n  contrast/1: has blake3:"
+    other = r"already existed, and its sets differ from those of the manifest:\n  contrast/1: has blake3:"
     with pytest.raises(VerificationError, match=other):
         again()
     assert (made.directory / "manifest.json").exists()
@@ -169,11 +169,11 @@ def test_where_a_difference_begins(
     assert f"corruption, contrast/3: 1 ({ids[5]})" in said
     assert said.count("corruption, ") == 1
     # parts that came out otherwise are not kept, and others are, so the same call ends well
-    with other_pixels("contrast/1"):
+    with changed_pixels("contrast/1"):
         with pytest.raises(VerificationError, match="corruption, contrast/1: 8 "):
             again()
         kept = [path.read_text() for path in parts_of(tmp_path)]
-        monkeypatch.setattr(rebuilding, "ENOUGH", 8)
+        monkeypatch.setattr(rebuilding, "MAX_DIFFERING", 8)
         with pytest.raises(VerificationError, match=r"contrast/1: 8 \("):
             again()
     assert kept
@@ -192,7 +192,7 @@ def test_other_encoded_bytes_are_said_and_are_no_failure(
     assert made.other_images == 8 * len(whole.manifest.sets)
     assert not replace(made, other_images=0).identical
     assert {"manifest.json", "sets/contrast/1.jsonl"} <= set(made.other_files)
-    assert "of the same release here" in made.advice
+    assert "are the recorded ones" in made.advice
 
 
 def _edit(path: Path, old: str, new: str) -> None:
@@ -223,13 +223,13 @@ def test_a_release_that_contradicts_itself_is_refused(whole: Built, tmp_path: Pa
         (_other_rows, False, "the rows give blake3:"),
     ]
     for number, (damage, sums, match) in enumerate(damages):
-        release = release_of(whole.directory, tmp_path / f"{number}")
+        release = copy_records(whole.directory, tmp_path / f"{number}")
         damage(release)
         if not sums:
             (release / "SHA256SUMS").unlink()
         with pytest.raises(VerificationError, match=match):
             rebuild(release, out=tmp_path / "out", jobs=1)
-    small = small_release_of(whole.directory, tmp_path)
+    small = pack_and_unpack_records(whole.directory, tmp_path)
     (small / "PARTIAL.json").unlink()
     with pytest.raises(VerificationError, match=r"sets/contrast/1\.jsonl: unreadable: No such file"):
         rebuild(small, out=tmp_path / "out", jobs=1)
@@ -237,9 +237,9 @@ def test_a_release_that_contradicts_itself_is_refused(whole: Built, tmp_path: Pa
 
 
 def test_a_set_with_another_digest_is_named(whole: Built, tmp_path: Path, files: Files) -> None:
-    release = small_release_of(whole.directory, tmp_path)
-    named = r"corruption, contrast/1: 1 \(its digest is blake3:\w+, recorded is blake3:"
-    with other_pixels("contrast/1"), pytest.raises(VerificationError, match=named):
+    release = pack_and_unpack_records(whole.directory, tmp_path)
+    named = r"corruption, contrast/1: 1 \(its digest is blake3:\w+, but blake3:"
+    with changed_pixels("contrast/1"), pytest.raises(VerificationError, match=named):
         rebuild(release, out=tmp_path / "out", jobs=1)
     assert not list((tmp_path / "out").glob("*/manifest.json"))
     assert files(rebuild(release, out=tmp_path / "out", jobs=1).built.directory) == files(whole.directory)

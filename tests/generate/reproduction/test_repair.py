@@ -8,10 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import layouts
 import pytest
+import small_builds
 from damage import flip
-from remade import photos
+from regenerated import write_photos
 
 import corruptset
 from corruptset.errors import BuildError, Interrupted, ParameterError, SourceError
@@ -144,7 +144,7 @@ def test_lossy_files_of_another_encoder_and_files_that_no_record_names_are_left_
     report = mended(root)
     assert (report.mended, kinds(report)) == (["contact.png"], {(image, "hash"), (image, "unmended")})
     (said,) = (p.detail for p in report.problems if p.kind == "unmended")
-    assert "made again, it is sha256:" in said
+    assert "the regenerated file is sha256:" in said
     assert "opencv-python-headless" in said
 
 
@@ -170,7 +170,7 @@ def test_no_link_is_followed_and_no_folder_replaced(root: Path, tmp_path: Path) 
     (root / "sets/brightness").write_bytes(b"")
     left = {p.path: p.detail for p in mended(root).problems if p.kind == "unmended"}
     assert "sets/contrast is a link" in left["sets/contrast/1.jsonl"]
-    assert "sets/brightness is no folder" in left["sets/brightness/3.jsonl"]
+    assert "sets/brightness is not a folder" in left["sets/brightness/3.jsonl"]
     (root / ".corruptset").symlink_to(outside, target_is_directory=True)
     assert (".corruptset", "unmended") in kinds(mended(root))
     assert list(outside.iterdir()) == []
@@ -178,13 +178,13 @@ def test_no_link_is_followed_and_no_folder_replaced(root: Path, tmp_path: Path) 
 
 @pytest.mark.parametrize("options", [{"per_class": 1}, {"samples": 4}, {"first": 10}], ids=str)
 def test_samples_are_chosen_again_as_they_were(
-    shared: layouts.Shared, tmp_path: Path, files: Files, options: dict[str, int]
+    shared_data: small_builds.SharedData, tmp_path: Path, files: Files, options: dict[str, int]
 ) -> None:
     """Also where an image was left out, and where the last shard has a single one."""
-    crops = layouts.write_crops(tmp_path / "crops", classes=3, each=4)
+    crops = small_builds.write_crops(tmp_path / "crops", classes=3, each=4)
     (crops / "00_class/im.1.png").write_bytes(b"no image")
     chosen: dict[str, Any] = {"sets": ["contrast/1"], "storage": "hdf5", "skip_bad": True, **options}
-    good = layouts.make(shared.recipe(), crops, tmp_path / "out", **chosen)
+    good = small_builds.build_dataset(shared_data.recipe(), crops, tmp_path / "out", **chosen)
     root = shutil.copytree(good, tmp_path / "copy")
     lost = {"samples.jsonl", some_of(root, ".h5")[-1]}
     for path in lost:
@@ -221,7 +221,7 @@ def test_what_was_mended_before_a_stop_stays(
 
 
 def test_the_source_is_only_asked_for_where_it_is_needed(small_recipe: Path, tmp_path: Path) -> None:
-    source = photos(tmp_path / "photos", each=1)
+    source = write_photos(tmp_path / "photos", each=1)
     (tmp_path / "ids").write_text("a/0\nb/0\n")
     options: dict[str, Any] = {"jobs": 1, "sets": ["gaussian_noise/1"], "ids": tmp_path / "ids"}
     root = build(small_recipe, source, tmp_path / "out", **options).directory
@@ -229,9 +229,9 @@ def test_the_source_is_only_asked_for_where_it_is_needed(small_recipe: Path, tmp
     assert mended(root).mended == ["README.md"]
     image = some_of(root, ".JPEG")[0]
     (root / image).unlink()
-    with pytest.raises(SourceError, match="name it with --source"):
+    with pytest.raises(SourceError, match="Pass it with --source"):
         mended(root)
-    with pytest.raises(ParameterError, match="a repair looks at everything"):
+    with pytest.raises(ParameterError, match="a repair needs the level 'pixels'"):
         mended(root, level="sizes")
     with locked(root), pytest.raises(BuildError, match="Another build or repair is writing"):
         mended(root, source=source)

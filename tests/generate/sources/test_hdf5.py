@@ -1,4 +1,4 @@
-"""HDF5 files: others' datasets, one's own shards; files that change or are damaged."""
+"""HDF5 files from other programs and shards of builds, including files that change or are damaged."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import shutil
 import subprocess
 import sys
 
-import archives as a
 import h5py
 import numpy as np
 import pytest
+import source_archives as a
 
 import corruptset
 from corruptset.generate.build import build
@@ -21,19 +21,19 @@ from corruptset.generate.sources import hdf5 as shards
 from corruptset.generate.sources.decoding import decode
 from corruptset.generate.sources.source import BadSample, open_source
 
-IMAGES, LABELS = a.crops(60)
+IMAGES, LABELS = a.random_crops(60)
 N = len(IMAGES)
 FORMS = {"plain": {}, "compressed": {"chunks": (7, 32, 32, 3), "compression": "gzip"}, "encoded": {}}
 
 
 def write(path, form="plain"):
-    """Write images, as pixels or as encoded ones."""
+    """Write images as pixels or as encoded image files."""
     with h5py.File(path, "w") as file:
         file["labels"] = LABELS
         if form == "encoded":
             rows = file.create_dataset("images", (N,), h5py.vlen_dtype(np.uint8))
             for i, image in enumerate(IMAGES):
-                rows[i] = np.frombuffer(a.jpeg(image), np.uint8)
+                rows[i] = np.frombuffer(a.jpeg_bytes(image), np.uint8)
         else:
             file.create_dataset("images", data=IMAGES, **FORMS[form])
     return f"hdf5:{path}"
@@ -42,11 +42,11 @@ def write(path, form="plain"):
 @pytest.mark.parametrize("form", FORMS)
 def test_rows_are_those_of_the_file_in_whatever_order(tmp_path, monkeypatch, form):
     monkeypatch.setattr(shards, "MAX_ROWS_AHEAD", 8)
-    stored = [a.jpeg(image) if form == "encoded" else image.tobytes() for image in IMAGES]
+    stored = [a.jpeg_bytes(image) if form == "encoded" else image.tobytes() for image in IMAGES]
     images = [decode(data) for data in stored] if form == "encoded" else IMAGES
     sha256s = ["sha256:" + hashlib.sha256(data).hexdigest() for data in stored]
     source = pickle.loads(pickle.dumps(open_source(write(tmp_path / "x.h5", form))))
-    assert a.facts(source) == [(f"data/{i}", int(LABELS[i]), None, sha256s[i]) for i in range(N)]
+    assert a.source_contents(source) == [(f"data/{i}", int(LABELS[i]), None, sha256s[i]) for i in range(N)]
     opened, really = [], shards._opened
     monkeypatch.setattr(shards, "_opened", lambda path: opened.append(path) or really(path))
     for order in (range(N), range(N)[::-1], range(0, N, 3)):
@@ -55,7 +55,7 @@ def test_rows_are_those_of_the_file_in_whatever_order(tmp_path, monkeypatch, for
             loaded = source.load(source.samples[i])
             assert loaded.sha256 == sha256s[i]
             assert np.array_equal(loaded.image, images[i])
-            loaded.image[:] = 0  # it is the caller's
+            loaded.image[:] = 0  # the returned array is a copy
         assert len(opened) <= N / 6, "the file is not opened for each row"
 
 
@@ -75,7 +75,7 @@ def test_a_damaged_row_stops_only_who_asks_for_it(tmp_path):
 
 
 def test_a_file_that_changes_is_read_again(tmp_path):
-    """Rows that were read ahead are not those that are there now."""
+    """If a file is replaced, rows that were read ahead are read again."""
     path = tmp_path / "x.h5"
     source = open_source(write(path))
     for sample in source.samples[:8]:
@@ -89,7 +89,7 @@ def test_a_file_that_changes_is_read_again(tmp_path):
     with h5py.File(tmp_path / "y.h5", "w") as file:
         file["images"], file["labels"] = IMAGES[:, :16], LABELS
     (tmp_path / "y.h5").replace(path)
-    assert source.load(source.samples[9]).image.shape == (16, 32, 3)  # whose sha256 is another, which stops a build
+    assert source.load(source.samples[9]).image.shape == (16, 32, 3)  # the sha256 differs, which stops a build
     path.unlink()
     with pytest.raises(BadSample):
         source.load(source.samples[9])
@@ -115,20 +115,20 @@ def test_files_that_are_refused(tmp_path):
         ("linked", None, "contains no dataset 'linked'"),
         ("virtual", None, "is stored in other files"),
         ("apart", None, "is stored in other files"),
-        ("hollow", None, "claims .* bytes, more than its file can hold"),
+        ("hollow", None, "claims .* bytes, more than its file can contain"),
         (None, None, r"contains no dataset 'images'. It has .*floats.*: name one with --images"),
         ("good", "nothing", "name one with --labels"),
     ):
-        a.refuses(path, said, images=images, labels=labels)
+        a.check_refused(path, said, images=images, labels=labels)
     grey = open_source(path, images="deep/packed", labels="deep/y")
     assert np.array_equal(grey.load(grey.samples[11]).image, IMAGES[11, :, :, :1])
     assert [s.label for s in grey.samples] == LABELS[::-1].tolist()
     whole = (tmp_path / "other.h5").read_bytes()
     for content in (b"", b"images,labels", whole[: len(whole) // 2]):
         (tmp_path / "bad.h5").write_bytes(content)
-        a.refuses(f"hdf5:{tmp_path}/bad.h5", r"is not an HDF5 file, or a damaged one .*Copy it again")
-    a.refuses(f"hdf5:{tmp_path}/no.h5", "does not exist")
-    a.refuses(f"hdf5:{tmp_path}", "is a folder")
+        a.check_refused(f"hdf5:{tmp_path}/bad.h5", r"is not an HDF5 file, or a damaged one .*Copy it again")
+    a.check_refused(f"hdf5:{tmp_path}/no.h5", "does not exist")
+    a.check_refused(f"hdf5:{tmp_path}", "is a folder")
 
 
 WITH_FILTERS = """
@@ -146,20 +146,20 @@ FILTERS = {"Zstd": "zstd (32015)", "LZ4": "lz4 (32004)", "Bitshuffle": "bitshuff
 def test_filters_of_hdf5plugin_are_named_and_used_where_it_is_installed(tmp_path, monkeypatch):
     np.save(tmp_path / "x.npy", IMAGES)
     np.save(tmp_path / "y.npy", LABELS)
-    # another process writes them, because hdf5plugin registers its filters for good
+    # another process writes them, because hdf5plugin cannot unregister its filters
     subprocess.run([sys.executable, "-c", WITH_FILTERS, tmp_path, *FILTERS], check=True)
     with monkeypatch.context() as patch:
-        patch.setitem(sys.modules, "hdf5plugin", None)  # as if it were not installed
+        patch.setitem(sys.modules, "hdf5plugin", None)  # simulates that hdf5plugin is not installed
         for file, name in FILTERS.items():
             of = "labels" if file == "LZ4" else "images"
             said = rf"{of} is compressed with the HDF5 filter {re.escape(name)}, .* pip install hdf5plugin"
-            message = a.refuses(f"hdf5:{tmp_path / file}.h5", said)
+            message = a.check_refused(f"hdf5:{tmp_path / file}.h5", said)
             assert "\n" not in str(message)
     for file in FILTERS:
         source = open_source(f"hdf5:{tmp_path / file}.h5")
         assert [s.label for s in source.samples] == LABELS.tolist()
         assert np.array_equal(source.load(source.samples[9]).image, IMAGES[9])
-    # one that hdf5plugin does not have
+    # a filter that hdf5plugin does not have
     with h5py.File(tmp_path / "own.h5", "w") as file:
         properties = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
         properties.set_chunk(IMAGES.shape)
@@ -169,12 +169,12 @@ def test_filters_of_hdf5plugin_are_named_and_used_where_it_is_installed(tmp_path
             (0,) * 4, b"x" * 99
         )
         file["labels"] = LABELS
-    a.refuses(f"hdf5:{tmp_path / 'own.h5'}", r"filter lzo \(305\), which is not installed.*h5repack -f GZIP=4")
+    a.check_refused(f"hdf5:{tmp_path / 'own.h5'}", r"filter lzo \(305\), which is not installed.*h5repack -f GZIP=4")
 
 
 def test_a_shard_of_ones_own_keeps_its_ids(tmp_path, whole):
-    """A build's second shard begins with row 0, which is another sample."""
-    rows = a.write(tmp_path / "ten", a.ten_python((IMAGES[:12], LABELS[:12])))
+    """Row 0 of the second shard of a build is not the first sample of the build."""
+    rows = a.write_files(tmp_path / "ten", a.cifar10_python((IMAGES[:12], LABELS[:12])))
     options = {"storage": "hdf5", "metrics": 0, "jobs": 1, "page": False}
     made = build("cifar10-c", f"cifar10:{rows}", tmp_path, sets=["contrast/2"], **options)
     first, second = sorted((made.directory / "hdf5/contrast").iterdir())
@@ -189,19 +189,19 @@ def test_a_shard_of_ones_own_keeps_its_ids(tmp_path, whole):
     encoded = open_source(f"hdf5:{whole.directory / 'hdf5/contrast/1-00000.h5'}")
     expected = corruptset.open(whole.directory)["contrast/1"].image(3)
     assert np.array_equal(encoded.load(encoded.samples[3]).image, expected)
-    # who names the datasets has rows, whatever build the shard is of
+    # if the datasets are named, samples are rows, even if the file is a shard of a build
     named = open_source(f"hdf5:{second}", labels="labels", images="images")
     assert [(s.id, s.label) for s in named.samples] == [(f"data/{i}", s.label) for i, s in enumerate(source.samples)]
     shutil.copy(second, tmp_path / "alone.h5")
-    a.refuses(f"hdf5:{tmp_path / 'alone.h5'}", r"has no manifest\.json")
-    # labels or numbers of others: the shard was changed, or another build's put in its place
+    a.check_refused(f"hdf5:{tmp_path / 'alone.h5'}", r"has no manifest\.json")
+    # labels or indices do not fit the build: the shard was modified, or belongs to another build
     with h5py.File(second, "r+") as f:
         f["labels"][0] = (f["labels"][0] + 1) % 10
-    a.refuses(f"hdf5:{second}", r"does not belong to the build in .*, because its labels differ")
+    a.check_refused(f"hdf5:{second}", r"does not belong to the build in .*, because its labels differ")
     shutil.copy(first, second)
     with h5py.File(second, "r+") as f:
         f["index"][0] = 12
-    a.refuses(f"hdf5:{second}", "does not belong to the build in ")
+    a.check_refused(f"hdf5:{second}", "does not belong to the build in ")
 
 
 def test_labels_may_be_floats_of_whole_numbers(tmp_path):
@@ -212,4 +212,4 @@ def test_labels_may_be_floats_of_whole_numbers(tmp_path):
     assert source.remarks == (f"{tmp_path / 'x.h5'}: labels holds float64, which is read as whole numbers.",)
     with h5py.File(tmp_path / "x.h5", "r+") as file:
         file["labels"][3] = 0.5
-    a.refuses(f"hdf5:{tmp_path / 'x.h5'}", r"has 1 label out of range or not whole numbers \(row 3: 0\.5\)")
+    a.check_refused(f"hdf5:{tmp_path / 'x.h5'}", r"has 1 label out of range or not whole numbers \(row 3: 0\.5\)")

@@ -1,22 +1,22 @@
-"""Icons-50: from its file and from its folders, in styles and in subtypes."""
+"""Icons-50 from its file and from its folders, with styles or subtypes as groups."""
 
 from __future__ import annotations
 
 import os
 
-import archives as a
 import icons
 import numpy as np
+import source_archives as a
 
 from corruptset.generate.sources.source import open_source
 
 
 def test_the_file(tmp_path):
-    fields = icons.fields()
+    fields = icons.icon_fields()
     images = fields["image"].transpose(0, 2, 3, 1)
     last = fields | {"image": np.ascontiguousarray(images), "class": np.array(fields["class"])}
     for value, protocol in ((fields, 2), (fields, 4), (last, 2), (last, 4)):
-        (tmp_path / "Icons-50.npy").write_bytes(a.saved(value, protocol))
+        (tmp_path / "Icons-50.npy").write_bytes(a.npy_object(value, protocol))
         source = open_source(f"icons50:{tmp_path}")
         assert (source.scheme, source.grouping) == ("icons50", "style")
         assert [c.folder for c in source.classes] == ["0", "1", "2"]
@@ -31,7 +31,7 @@ def test_the_file(tmp_path):
 def test_the_folders(tmp_path):
     nested = icons.write_folders(tmp_path / "nested" / "Icons-50" / "Icons-50")
     files = {f"Icons-50/{p.relative_to(nested)}": p.read_bytes() for p in nested.rglob("*.*") if p.is_file()}
-    archive = a.tar(tmp_path / "icons.tar", files)
+    archive = a.write_tar(tmp_path / "icons.tar", files)
     for path, grouping in ((nested, "style"), (tmp_path / "nested", "style"), (archive, "subtype")):
         source = open_source(f"icons50:{path}", groups=grouping)
         assert [c.name for c in source.classes] == ["bird", "feline", "marine_animals"]
@@ -42,7 +42,7 @@ def test_the_folders(tmp_path):
         names = icons.STYLES if grouping == "style" else icons.SUBTYPES[:6]
         assert {s.group for s in source.samples} == set(names)
         assert first.group == {"style": "emoji-one", "subtype": "cat_face"}[grouping]
-    # an icon without a style is listed
+    # an icon whose name contains no style is listed
     (nested / "bird" / "apple_1_whale.png").rename(nested / "bird" / "whale.png")
     source = open_source(f"icons50:{nested}")
     ((path, reason),) = source.notes
@@ -50,7 +50,7 @@ def test_the_folders(tmp_path):
     assert [s.index for s in source.samples] == list(range(17))
     for path in sorted(nested.glob("*/*.png")):
         path.rename(path.with_name(path.name.replace("_", "")))
-    a.refuses(f"icons50:{nested}", "has no style in its name")
+    a.check_refused(f"icons50:{nested}", "has no style in its name")
 
 
 class Hostile:
@@ -73,13 +73,13 @@ def test_files_that_are_not_as_published(tmp_path, monkeypatch):
         ({"image": np.zeros((42, 3072), np.uint8)}, r"image has the shape \(42, 3072\); expected"),
     ):
         icons.write_file(path, **changes)
-        assert str(path) in a.refuses(f"icons50:{path}", said)
+        assert str(path) in a.check_refused(f"icons50:{path}", said)
     assert not (tmp_path / "hacked").exists()
-    np.save("Icons-50.npy", {"image": icons.fields()["image"]}, allow_pickle=True)
-    a.refuses("icons50:.", "has no style, so it is not the expected file")
+    np.save("Icons-50.npy", {"image": icons.icon_fields()["image"]}, allow_pickle=True)
+    a.check_refused("icons50:.", "has no style, so it is not the expected file")
     data = icons.write_file(path).read_bytes()
     path.write_bytes(data[:-9000])
-    a.refuses("icons50:Icons-50.npy", "is truncated|is no pickle")
+    a.check_refused("icons50:Icons-50.npy", "is truncated|is no pickle")
     np.save("plain.npy", np.zeros(4))
     os.mkfifo("pipe")
     for source, options, said in (
@@ -89,4 +89,4 @@ def test_files_that_are_not_as_published(tmp_path, monkeypatch):
         (".", {"groups": "colour"}, "--groups is 'colour'; expected one of style, subtype"),
         (".", {"split": "test"}, "has no option --split"),
     ):
-        a.refuses(f"icons50:{source}", said, **options)
+        a.check_refused(f"icons50:{source}", said, **options)

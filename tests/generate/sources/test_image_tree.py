@@ -1,13 +1,13 @@
-"""Trees of images: ids are paths; what cannot keep its name is listed."""
+"""Trees of images: ids are paths, and files that cannot keep their names are listed."""
 
 from __future__ import annotations
 
 import unicodedata
 
-import archives as a
 import numpy as np
 import pytest
-from detection_sets import ODD, picture, save, write_cityscapes, write_tree
+import source_archives as a
+from detection_sets import ODD_NAMES, example_image, save_image, write_cityscapes, write_tree
 from PIL import Image
 
 from corruptset.errors import SourceError
@@ -16,17 +16,17 @@ from corruptset.generate.sources.source import open_source
 
 def test_ids_are_paths_with_their_suffix_in_the_order_of_ids(tmp_path):
     decomposed = unicodedata.normalize("NFD", "caf\u00e9/e\u0301.jpg")
-    source = open_source(f"tree:{write_tree(tmp_path, [*ODD, decomposed])}")
-    assert {s.path for s in source.samples} == {*ODD, decomposed}
+    source = open_source(f"tree:{write_tree(tmp_path, [*ODD_NAMES, decomposed])}")
+    assert {s.path for s in source.samples} == {*ODD_NAMES, decomposed}
     assert [s.id for s in source.samples] == sorted(unicodedata.normalize("NFC", s.path or "") for s in source.samples)
-    assert [(s.index, s.label) for s in source.samples] == [(i, None) for i in range(len(ODD) + 1)]
+    assert [(s.index, s.label) for s in source.samples] == [(i, None) for i in range(len(ODD_NAMES) + 1)]
     assert source.classes == source.notes == ()
 
 
 def test_a_pattern_says_which_files_are_images(tmp_path):
     write_tree(tmp_path, ["val/a.jpg", "val/deep/b.png", "train/c.jpg"])
     others = ("val/scan.tif", "notes.txt", "annotations/val.json", "no-suffix", ".hidden", "Thumbs.db")
-    a.write(tmp_path, dict.fromkeys(others, b"text"))
+    a.write_files(tmp_path, dict.fromkeys(others, b"text"))
     source = open_source(f"tree:{tmp_path}", images="val/*.[jp]*")
     assert [s.id for s in source.samples] == ["val/a.jpg", "val/deep/b.png"]
     assert list(source.other_files) == ["annotations/val.json", "no-suffix", "notes.txt", "train/c.jpg", "val/scan.tif"]
@@ -36,16 +36,16 @@ def test_a_pattern_says_which_files_are_images(tmp_path):
     every = open_source(f"tree:{tmp_path}")
     assert list(every.other_files) == ["annotations/val.json", "no-suffix", "notes.txt"]
     assert [path for path, _ in every.notes] == ["val/scan.tif"]
-    said = r"contains no image that --images 'test/\*' names\. The images there: train/c\.jpg, val/a\.jpg,"
-    a.refuses(f"tree:{tmp_path}", said, images="test/*")
+    said = r"contains no image that --images 'test/\*' matches\. It contains these images: train/c\.jpg, val/a\.jpg,"
+    a.check_refused(f"tree:{tmp_path}", said, images="test/*")
 
 
 def test_what_cannot_keep_its_name_is_listed(tmp_path):
-    a.refuses(f"tree:{tmp_path}", "contains no image")
+    a.check_refused(f"tree:{tmp_path}", "contains no image")
     write_tree(tmp_path, ["good.jpg", "a/Same.jpg", "a/same.jpg"])
     for name in ("scan.tif", "old.bmp"):
-        picture(20, 20).save(tmp_path / name)
-    a.write(tmp_path, dict.fromkeys(("a\tb.txt", "12:30/x.txt", "x\\y.txt", "notes.txt"), b"text"))
+        example_image(20, 20).save(tmp_path / name)
+    a.write_files(tmp_path, dict.fromkeys(("a\tb.txt", "12:30/x.txt", "x\\y.txt", "notes.txt"), b"text"))
     source = open_source(f"tree:{tmp_path}")
     assert [s.id for s in source.samples] == ["good.jpg"]
     assert list(source.other_files) == ["notes.txt"]
@@ -60,7 +60,7 @@ def test_what_cannot_keep_its_name_is_listed(tmp_path):
         (f"tree:{tmp_path / 'good.jpg'}", {}, "is a file, not a folder"),
         (f"tree:{tmp_path}", {"labels": "x.csv"}, "has no option --labels"),
     ):
-        a.refuses(text, why, **options)
+        a.check_refused(text, why, **options)
 
 
 def mask(mode):
@@ -75,11 +75,11 @@ def mask(mode):
 @pytest.mark.parametrize(("mode", "form"), [("P", "PNG"), ("1", "PNG"), ("P", "GIF"), ("P", "BMP")])
 def test_masks_are_refused_unless_a_pattern_says_which_files_are_images(tmp_path, mode, form):
     write_tree(tmp_path, ["JPEGImages/a.jpg", "JPEGImages/b.jpg"])
-    save(mask(mode), tmp_path / "SegmentationClass/a.png", form)
-    a.refuses(
+    save_image(mask(mode), tmp_path / "SegmentationClass/a.png", form)
+    a.check_refused(
         f"tree:{tmp_path}",
         r"contains 1 palette or 1-bit image, as masks are stored, in SegmentationClass/ \(1\)\.(.|\n)*"
-        r"--images 'JPEGImages/\*' names the other images(.|\n)*--images '\*\.\[jp\]\*g' names all of them",
+        r"--images 'JPEGImages/\*' selects the other images(.|\n)*--images '\*\.\[jp\]\*g' selects all of them",
     )
     source = open_source(f"tree:{tmp_path}", images="JPEGImages/*")
     assert [s.id for s in source.samples] == ["JPEGImages/a.jpg", "JPEGImages/b.jpg"]
@@ -90,26 +90,26 @@ def test_masks_are_refused_unless_a_pattern_says_which_files_are_images(tmp_path
 
 def test_the_pattern_that_a_refusal_shows_fits_the_tree(tmp_path):
     for names, masks, shown in (
-        (["a.jpg", "b.jpg"], ["a.png"], "'*.jpg'"),  # side by side
+        (["a.jpg", "b.jpg"], ["a.png"], "'*.jpg'"),  # masks are stored next to the images
         (["x/a.png", "y/b.png", "y/c.jpg"], ["z/a.png"], "PATTERN, such as 'y/*',"),
-        (["x/a.png", "x/b.png"], ["x/b_mask.png"], "PATTERN names"),
-        ([], ["z/a.png"], "PATTERN names"),
+        (["x/a.png", "x/b.png"], ["x/b_mask.png"], "PATTERN selects"),
+        ([], ["z/a.png"], "PATTERN selects"),
     ):
         root = tmp_path / str(len(list(tmp_path.iterdir())))
         write_tree(root, names)
         for name in masks:
-            save(mask("P"), root / name)
+            save_image(mask("P"), root / name)
         with pytest.raises(SourceError) as refused:
             open_source(f"tree:{root}")
         assert f"--images {shown}" in str(refused.value)
 
 
 def test_grey_images_next_to_coloured_ones_are_noted(tmp_path):
-    """Cityscapes stores its masks without a palette, and somebody's grey photographs are no mistake."""
+    """Cityscapes stores its masks without a palette, so grey images may be masks or photographs."""
     (note,) = open_source(f"tree:{write_cityscapes(tmp_path / 'city')}").remarks
     assert note.startswith("The images in gtFine/val/frankfurt/ (2), gtFine/val/lindau/ (2) are all grey")
     assert open_source(f"tree:{tmp_path / 'city'}", images="leftImg8bit/*").remarks == ()
-    save(picture(24, 24).convert("L"), tmp_path / "grey/a.png")
+    save_image(example_image(24, 24).convert("L"), tmp_path / "grey/a.png")
     assert open_source(f"tree:{tmp_path / 'grey'}").remarks == ()
 
 
@@ -119,10 +119,10 @@ def test_a_pattern_matches_suffixes_in_upper_and_lower_case(tmp_path):
         ("DCIM/*.jpg", ["DCIM/IMG_1.JPG", "DCIM/IMG_2.jpg"]),
         ("DCIM/*.JPG", ["DCIM/IMG_1.JPG", "DCIM/IMG_2.jpg"]),
         ("*.[jJ]P*g", ["DCIM/IMG_1.JPG", "DCIM/IMG_2.jpg", "DCIM/IMG_3.Jpeg"]),
-        ("dcim/*", ["dcim/IMG_4.png"]),  # folders keep their case
+        ("dcim/*", ["dcim/IMG_4.png"]),  # the names of folders are compared with their case
         ("dcim/img*.png", None),
     ):
         if ids is None:
-            a.refuses(f"tree:{tmp_path}", "contains no image that --images", images=pattern)
+            a.check_refused(f"tree:{tmp_path}", "contains no image that --images", images=pattern)
         else:
             assert [s.id for s in open_source(f"tree:{tmp_path}", images=pattern).samples] == ids

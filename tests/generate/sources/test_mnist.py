@@ -1,4 +1,4 @@
-"""MNIST and what is shaped like it: IDX files of real digits, gzipped or not."""
+"""MNIST and datasets in the same format: IDX files of real digits, gzipped or not."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ import gzip
 import hashlib
 import pickle
 
-import archives as a
 import numpy as np
+import source_archives as a
 from sklearn.datasets import load_digits
 
 from corruptset.generate.sources.source import open_source
 
 DIGITS = load_digits()
 IMAGES = np.pad(np.kron((DIGITS.images[:100] * 15.9).astype(np.uint8), np.ones((1, 3, 3), np.uint8)), 2)[2:-2]
-"""Real digits of 8x8, each pixel three times, within a border: 28x28."""
+"""Real digits of 8x8 pixels, enlarged three times and padded to 28x28."""
 LABELS = DIGITS.target[:100]
 TEST, TRAIN = slice(0, 40), slice(40, 100)
 
 
 def files(suffix="", prefix="", names=("t10k", "train"), labels=LABELS):
-    pack = a.zipped if suffix else bytes
+    pack = a.gzip_bytes if suffix else bytes
     return {
-        f"{prefix}{name}-{kind}-idx{dims}-ubyte{suffix}": pack(a.idx(array[part]))
+        f"{prefix}{name}-{kind}-idx{dims}-ubyte{suffix}": pack(a.idx_bytes(array[part]))
         for name, part in zip(names, (TEST, TRAIN), strict=True)
         for kind, dims, array in (("images", 3, IMAGES), ("labels", 1, labels))
     }
@@ -40,17 +40,17 @@ def test_gzipped_or_not_it_is_the_same_source(tmp_path):
         "torchvision/MNIST/raw": files(".gz") | files(),
         "dotted/raw": {name.replace("-idx", ".idx"): data for name, data in files().items()},
     }.items():
-        a.write(tmp_path / folder, made)
+        a.write_files(tmp_path / folder, made)
         source = open_source(f"mnist:{tmp_path / folder.partition('/')[0]}", split="all")
-        assert a.facts(source) == expected, folder
+        assert a.source_contents(source) == expected, folder
         assert len(pickle.dumps(source)) < 10_000
         for i in (50, 7, 99, 0):
             assert np.array_equal(source.load(source.samples[i]).image, IMAGES[i][..., None])
     few = {name: data for name, data in files().items() if "t10k" in name}
-    source = open_source(f"mnist:{a.write(tmp_path / 'few', few)}")
+    source = open_source(f"mnist:{a.write_files(tmp_path / 'few', few)}")
     assert [(c.index, c.name, c.folder) for c in source.classes] == [(i, str(i), str(i)) for i in range(10)]
     assert source.probe(source.samples[7]) == (expected[7][3], 28, 28, 1, False)
-    a.refuses(f"mnist:{tmp_path / 'few'}", r"has no file of train labels \(it has test", split="train")
+    a.check_refused(f"mnist:{tmp_path / 'few'}", r"has no file of train labels \(it has test", split="train")
 
 
 def test_the_classes_of_emnist(tmp_path):
@@ -60,26 +60,26 @@ def test_the_classes_of_emnist(tmp_path):
             ("letters", LABELS + 1, 27),
             ("letters", LABELS * 2 + 1, 27),
             ("balanced", LABELS * 5, 47),
-            ("balanced", uneven, 47),  # the classes of one split are those of the other, whatever labels it has
+            ("balanced", uneven, 47),  # all splits have the same classes, even if a split does not use all labels
             ("byclass", LABELS * 6, 62),
             ("digits", LABELS, 10),
         )
     ):
-        root = a.write(tmp_path / str(i), files("", f"emnist-{name}-", ("test", "train"), labels))
+        root = a.write_files(tmp_path / str(i), files("", f"emnist-{name}-", ("test", "train"), labels))
         for split in ("test", "train", "all"):
             classes = open_source(f"mnist:{root}", split=split).classes
             assert [c.index for c in classes] == list(range(count)), (name, split)
             assert sorted(c.folder for c in classes) == [c.folder for c in classes]
     for name in ("digits", "mnist"):
-        several = a.write(tmp_path / "gzip", files("", f"emnist-{name}-", ("test", "train")))
-    a.refuses(f"mnist:{several}", "contains 2 datasets. Choose one: mnist:.*emnist-digits, mnist:.*emnist-mnist")
+        several = a.write_files(tmp_path / "gzip", files("", f"emnist-{name}-", ("test", "train")))
+    a.check_refused(f"mnist:{several}", "contains 2 datasets. Choose one: mnist:.*emnist-digits, mnist:.*emnist-mnist")
     assert len(open_source(f"mnist:{several}/emnist-digits").samples) == 40
     said = "emnist-letters is not a folder with IDX files, and not the first part"
-    a.refuses(f"mnist:{several}/emnist-letters", said)
+    a.check_refused(f"mnist:{several}/emnist-letters", said)
 
 
 def test_files_that_are_not_as_published(tmp_path):
-    labels, images = a.idx(LABELS[TEST]), a.idx(IMAGES[TEST])
+    labels, images = a.idx_bytes(LABELS[TEST]), a.idx_bytes(IMAGES[TEST])
     for i, (change, said) in enumerate(
         (
             (
@@ -88,9 +88,9 @@ def test_files_that_are_not_as_published(tmp_path):
             ),
             ({"images": images + b"\0"}, "It is truncated or damaged"),
             ({"labels": labels[:4] + b"\0\0\0\x29" + labels[8:]}, r"announces 41 bytes"),
-            ({"images": a.idx(IMAGES[:39])}, "t10k-labels-idx1-ubyte.gz has 40 labels for 39 images"),
+            ({"images": a.idx_bytes(IMAGES[:39])}, "t10k-labels-idx1-ubyte.gz has 40 labels for 39 images"),
             ({"labels": images}, "begins with the magic number 2051; expected .* 2049"),
-            ({"labels": a.idx(np.full(40, 62))}, r"40 labels out of range \(row 0: 62.*expected 0 to 61"),
+            ({"labels": a.idx_bytes(np.full(40, 62))}, r"40 labels out of range \(row 0: 62.*expected 0 to 61"),
             ({"labels": None}, "has no file of test labels"),
             ({"images": gzip.compress(images)[:-9]}, "is truncated in the middle"),
             ({"images": gzip.compress(images[:-5])}, "It is truncated or damaged"),
@@ -100,37 +100,38 @@ def test_files_that_are_not_as_published(tmp_path):
         made = {"images": images, "labels": labels} | change
         names = {"images": "t10k-images-idx3-ubyte.gz", "labels": "t10k-labels-idx1-ubyte.gz"}
         present = {names[kind]: data for kind, data in made.items() if data is not None}
-        root = a.write(tmp_path / str(i), present | {"x.txt": b""})
-        a.refuses(f"mnist:{root}", said)
-    a.refuses("mnist", "needs a path")
-    a.refuses(f"mnist:{root}/nothing/x", "is not a folder with IDX files")
-    a.refuses(f"mnist:{root}", "has no option --labels", labels="x")
+        root = a.write_files(tmp_path / str(i), present | {"x.txt": b""})
+        a.check_refused(f"mnist:{root}", said)
+    a.check_refused("mnist", "needs a path")
+    a.check_refused(f"mnist:{root}/nothing/x", "is not a folder with IDX files")
+    a.check_refused(f"mnist:{root}", "has no option --labels", labels="x")
 
 
 def test_hidden_files_are_ignored(tmp_path):
-    """macOS puts a hidden file next to every file, on disks of other systems and in archives."""
+    """On disks of other systems and in archives, macOS stores a hidden file next to every file."""
     mac = b"\x00\x05\x16\x07\x00\x02\x00\x00Mac OS X"
     for folder, made in (("plain", files()), ("zipped", files(".gz")), ("torchvision/MNIST/raw", files())):
         hidden = {f"._{name}": mac for name in made} | {".DS_Store": mac}
         root = tmp_path / folder.partition("/")[0]
-        a.write(tmp_path / folder, made | hidden)
+        a.write_files(tmp_path / folder, made | hidden)
         assert [s.label for s in open_source(f"mnist:{root}", split="all").samples] == LABELS.tolist()
     several = {**files("", "emnist-digits-"), "._emnist-letters-train-images-idx3-ubyte": mac}
-    assert len(open_source(f"mnist:{a.write(tmp_path / 'several', several)}").samples) == 40
+    assert len(open_source(f"mnist:{a.write_files(tmp_path / 'several', several)}").samples) == 40
 
 
 def test_a_folder_of_images_is_not_called_empty(tmp_path):
-    a.write(
-        tmp_path, {"cat/1.png": a.jpeg(a.PICTURES[0]), "dog/deep/2.PNG": b"x", "notes.txt": b"x", ".DS_Store": b"x"}
+    a.write_files(
+        tmp_path,
+        {"cat/1.png": a.jpeg_bytes(a.PHOTOGRAPHS[0]), "dog/deep/2.PNG": b"x", "notes.txt": b"x", ".DS_Store": b"x"},
     )
     for scheme in ("mnist", "cifar10", "cifar100"):
-        said = rf"it holds cat/, dog/, notes\.txt, with 2 image files in all\. .* source folder:{tmp_path}\."
-        message = a.refuses(f"{scheme}:{tmp_path}", said)
+        said = rf"it contains cat/, dog/, notes\.txt, with 2 image files in all\. .* source folder:{tmp_path}\."
+        message = a.check_refused(f"{scheme}:{tmp_path}", said)
         assert "nothing" not in message
         assert "DS_Store" not in message
-    a.tar(tmp_path / "x.tar", {"cat/1.png": b"x", "dog/2.png": b"x"})
-    a.refuses(f"cifar10:{tmp_path / 'x.tar'}", r"it holds 1\.png, 2\.png, with 2 image files in all")
+    a.write_tar(tmp_path / "x.tar", {"cat/1.png": b"x", "dog/2.png": b"x"})
+    a.check_refused(f"cifar10:{tmp_path / 'x.tar'}", r"it contains 1\.png, 2\.png, with 2 image files in all")
     (tmp_path / "empty").mkdir()
-    a.refuses(f"cifar10:{tmp_path / 'empty'}", r"it holds nothing\.")
-    a.write(tmp_path / "idx", files())
-    a.refuses(f"mnist:{tmp_path / 'idx/t10k'}", rf"In {tmp_path / 'idx'} it holds t10k-images-idx3-ubyte, ")
+    a.check_refused(f"cifar10:{tmp_path / 'empty'}", r"it contains nothing\.")
+    a.write_files(tmp_path / "idx", files())
+    a.check_refused(f"mnist:{tmp_path / 'idx/t10k'}", rf"In {tmp_path / 'idx'}, it contains t10k-images-idx3-ubyte, ")

@@ -1,16 +1,16 @@
-"""Arrays in .npy files: their rows are samples; others are refused."""
+"""Arrays in .npy files, whose rows are samples, and files that are rejected."""
 
 from __future__ import annotations
 
 import hashlib
 import pickle
 
-import archives as a
 import numpy as np
+import source_archives as a
 
 from corruptset.generate.sources.source import open_source
 
-IMAGES, LABELS = a.crops(12)
+IMAGES, LABELS = a.random_crops(12)
 EXPECTED = [
     (f"data/{i}", int(v), None, "sha256:" + hashlib.sha256(x.tobytes()).hexdigest())
     for i, (x, v) in enumerate(zip(IMAGES, LABELS, strict=True))
@@ -29,13 +29,13 @@ def test_rows_are_samples(tmp_path):
         source = open_source(write(tmp_path, images, LABELS.astype(np.int64 if images is IMAGES else np.uint8)))
         assert np.array_equal(source.load(source.samples[5]).image, images[5].reshape(32, 32, -1))
         assert [c.index for c in source.classes] == list(range(LABELS.max() + 1))
-        assert images.shape != IMAGES.shape or a.facts(source) == EXPECTED
+        assert images.shape != IMAGES.shape or a.source_contents(source) == EXPECTED
         assert len(pickle.dumps(source)) < 5000
 
 
 def test_whole_numbers_may_be_floats_as_in_a_csv(tmp_path):
     source = open_source(write(tmp_path, IMAGES, LABELS.astype(np.float32)))
-    assert a.facts(source) == EXPECTED
+    assert a.source_contents(source) == EXPECTED
     assert source.remarks == (f"{tmp_path / 'y.npy'} holds float32, which is read as whole numbers.",)
     assert open_source(write(tmp_path)).remarks == ()
 
@@ -56,18 +56,20 @@ def test_what_is_refused(tmp_path):
         (IMAGES, np.eye(12, dtype=int), "expected whole numbers of shape"),
         (IMAGES, LABELS - 100, "labels out of range"),
     ):
-        a.refuses(write(tmp_path, images, labels), said)
+        a.check_refused(write(tmp_path, images, labels), said)
     number, path = LABELS[:10], write(tmp_path, IMAGES, LABELS[:10])
-    a.refuses(path, rf"y\.npy has 10 labels for 12 images in {tmp_path}/x\.npy; expected one label for each image")
-    a.refuses(write(tmp_path, IMAGES, number.astype(float)), "has 10 labels for 12 images")
-    a.refuses(write(tmp_path, IMAGES, np.eye(10)), "has 10 labels for 12 images")
+    a.check_refused(
+        path, rf"y\.npy has 10 labels for 12 images in {tmp_path}/x\.npy; expected one label for each image"
+    )
+    a.check_refused(write(tmp_path, IMAGES, number.astype(float)), "has 10 labels for 12 images")
+    a.check_refused(write(tmp_path, IMAGES, np.eye(10)), "has 10 labels for 12 images")
     x, y = tmp_path / "x.npy", tmp_path / "y.npy"
-    a.refuses(write(tmp_path, LABELS, IMAGES), rf"{x} holds 12 single values, .*images come first: npy:{y},{x}\.")
+    a.check_refused(write(tmp_path, LABELS, IMAGES), rf"{x} holds 12 single values, .*images come first: npy:{y},{x}\.")
     text = write(tmp_path)
     whole = (tmp_path / "x.npy").read_bytes()
     for data in (whole[:-1], whole[:60], b"", b"PK\x03\x04" + bytes(100)):
         (tmp_path / "x.npy").write_bytes(data)
-        a.refuses(text, r"is not a \.npy file, or is truncated")
+        a.check_refused(text, r"is not a \.npy file, or is truncated")
     for wrong in ("npy:x.npy", "npy:,y.npy"):
-        a.refuses(wrong, "needs two files: npy:IMAGES,LABELS")
-    a.refuses(f"npy:{tmp_path}/a.npy,{tmp_path}/y.npy", "does not exist")
+        a.check_refused(wrong, "needs two files: npy:IMAGES,LABELS")
+    a.check_refused(f"npy:{tmp_path}/a.npy,{tmp_path}/y.npy", "does not exist")

@@ -1,4 +1,4 @@
-"""Gzipped files and tars, read in place: what is unsafe or cut is said."""
+"""Gzipped files and tars are read without unpacking, and unsafe or truncated files are reported."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import gzip
 import io
 import tarfile
 
-import archives as a
 import pytest
+import source_archives as a
 
 from corruptset.errors import SourceError
 from corruptset.generate.build import build
 from corruptset.generate.sources.source import open_source
 from corruptset.generate.sources.tar_archives import list_tar, read_named_files
 
-PICTURES = {f"{c}/{i}.jpg": a.jpeg(a.crops(3, i)[0][i]) for c in ("cat", "dog", "ant") for i in range(3)}
+PICTURES = {f"{c}/{i}.jpg": a.jpeg_bytes(a.random_crops(3, i)[0][i]) for c in ("cat", "dog", "ant") for i in range(3)}
 
 
 def test_a_tar_of_class_folders_is_the_folder(tmp_path):
-    expected = open_source(f"folder:{a.write(tmp_path / 'photos', PICTURES)}")
+    expected = open_source(f"folder:{a.write_files(tmp_path / 'photos', PICTURES)}")
     extra = {".hidden/x.jpg": b"", "README.md": b"", "cat/.DS_Store": b""}
     for i, (files, form) in enumerate(
         (
@@ -29,11 +29,15 @@ def test_a_tar_of_class_folders_is_the_folder(tmp_path):
             (PICTURES | {"cat/" + "long" * 40 + ".txt": b"x"}, tarfile.GNU_FORMAT),
         )
     ):
-        source = open_source(f"folder:{a.tar(tmp_path / f'{i}.tar', files, format=form)}")
-        assert (a.facts(source), source.classes, source.notes) == (a.facts(expected), expected.classes, ()), i
-    # one class folder stays a class
+        source = open_source(f"folder:{a.write_tar(tmp_path / f'{i}.tar', files, format=form)}")
+        assert (a.source_contents(source), source.classes, source.notes) == (
+            a.source_contents(expected),
+            expected.classes,
+            (),
+        ), i
+    # a single class folder remains a class
     single = {name: data for name, data in PICTURES.items() if name.startswith("cat")}
-    assert [c.name for c in open_source(f"folder:{a.tar(tmp_path / 'one.tar', single)}").classes] == ["cat"]
+    assert [c.name for c in open_source(f"folder:{a.write_tar(tmp_path / 'one.tar', single)}").classes] == ["cat"]
     (tmp_path / "labels.csv").write_text("file,label\n" + "".join(f"{n},{n[1]}\n" for n in PICTURES))
     labelled = open_source(f"folder:{tmp_path / '0.tar'}", labels=tmp_path / "labels.csv")
     assert [c.name for c in labelled.classes] == ["a", "n", "o"]
@@ -66,7 +70,7 @@ def test_what_is_unsafe_is_said_and_stops_a_build(tmp_path):
 
 
 def test_a_tar_that_is_cut_or_damaged(tmp_path):
-    whole = a.tar(tmp_path / "x.tar", PICTURES, format=tarfile.USTAR_FORMAT).read_bytes()
+    whole = a.write_tar(tmp_path / "x.tar", PICTURES, format=tarfile.USTAR_FORMAT).read_bytes()
     offsets = [p.offset for p in list_tar(tmp_path / "x.tar").files.values()]
     end = offsets[-1] + -(-len(PICTURES["ant/2.jpg"]) // 512) * 512
     flipped = bytearray(whole)
@@ -80,39 +84,39 @@ def test_a_tar_that_is_cut_or_damaged(tmp_path):
         (gzip.compress(whole), r"is gzipped, but images are read.*gunzip bad\.tar"),
     ]:
         (tmp_path / "bad.tar").write_bytes(data)
-        a.refuses(f"folder:{tmp_path / 'bad.tar'}", said)
+        a.check_refused(f"folder:{tmp_path / 'bad.tar'}", said)
 
 
-def joined(tmp_path, *files, between=b""):
-    """Return the bytes of tars put together, as ``cat a.tar b.tar`` puts them."""
-    tars = [a.tar(tmp_path / "part.tar", some, format=tarfile.GNU_FORMAT).read_bytes() for some in files]
+def concatenated_tars(tmp_path, *files, between=b""):
+    """Return the bytes of concatenated tars, as ``cat a.tar b.tar`` writes them."""
+    tars = [a.write_tar(tmp_path / "part.tar", some, format=tarfile.GNU_FORMAT).read_bytes() for some in files]
     return between.join(tars)
 
 
 def test_tars_that_were_put_together_are_read_to_the_end(tmp_path):
     parts = [{n: d for n, d in PICTURES.items() if n.startswith(name)} for name in ("cat", "dog", "ant")]
-    expected = a.facts(open_source(f"folder:{a.write(tmp_path / 'photos', PICTURES)}"))
+    expected = a.source_contents(open_source(f"folder:{a.write_files(tmp_path / 'photos', PICTURES)}"))
     path = tmp_path / "both.tar"
     for between in (b"", bytes(512), bytes(3 << 20)):
-        path.write_bytes(joined(tmp_path, *parts, between=between))
-        assert a.facts(open_source(f"folder:{path}")) == expected
-    path.write_bytes(joined(tmp_path, PICTURES, parts[0]))
+        path.write_bytes(concatenated_tars(tmp_path, *parts, between=between))
+        assert a.source_contents(open_source(f"folder:{path}")) == expected
+    path.write_bytes(concatenated_tars(tmp_path, PICTURES, parts[0]))
     twice = open_source(f"folder:{path}").notes
     assert [(name, "twice" in why) for name, why in twice] == [(name, True) for name in sorted(parts[0])]
-    # likewise in the other archives that are read
+    # the same for the other archives that sources read
     names = sorted(a.val_images())
     images = [{n: d for n, d in a.val_images().items() if (n in names[:3]) == first} for first in (True, False)]
-    a.tar(tmp_path / "ILSVRC2012_devkit_t12.tar.gz", a.devkit(), "w:gz")
-    (tmp_path / "ILSVRC2012_img_val.tar").write_bytes(joined(tmp_path, *images))
+    a.write_tar(tmp_path / "ILSVRC2012_devkit_t12.tar.gz", a.devkit_files(), "w:gz")
+    (tmp_path / "ILSVRC2012_img_val.tar").write_bytes(concatenated_tars(tmp_path, *images))
     assert len(open_source(f"imagenet:{tmp_path}").samples) == 7
-    rows = a.crops(5)
-    ten = a.ten_python(rows)
+    rows = a.random_crops(5)
+    ten = a.cifar10_python(rows)
     meta = {name: data for name, data in ten.items() if name.endswith("meta")}
     rest = {name: data for name, data in ten.items() if name not in meta}
     for name, data in (
-        ("c.tar", joined(tmp_path, meta, rest)),
-        ("c.tar.gz", a.zipped(joined(tmp_path, meta, rest))),
-        ("d.tar.gz", a.zipped(joined(tmp_path, meta)) + a.zipped(joined(tmp_path, rest))),
+        ("c.tar", concatenated_tars(tmp_path, meta, rest)),
+        ("c.tar.gz", a.gzip_bytes(concatenated_tars(tmp_path, meta, rest))),
+        ("d.tar.gz", a.gzip_bytes(concatenated_tars(tmp_path, meta)) + a.gzip_bytes(concatenated_tars(tmp_path, rest))),
     ):
         (tmp_path / name).write_bytes(data)
         source = open_source(f"cifar10:{tmp_path / name}")
@@ -120,42 +124,42 @@ def test_tars_that_were_put_together_are_read_to_the_end(tmp_path):
 
 
 def test_what_follows_a_tar(tmp_path):
-    whole = a.tar(tmp_path / "x.tar", PICTURES, format=tarfile.GNU_FORMAT).read_bytes()
+    whole = a.write_tar(tmp_path / "x.tar", PICTURES, format=tarfile.GNU_FORMAT).read_bytes()
     (tmp_path / "filled.tar").write_bytes(whole + bytes(1 << 20) + bytes(100))
     assert len(open_source(f"folder:{tmp_path / 'filled.tar'}").samples) == 9
-    cut = joined(tmp_path, PICTURES, {"elk/0.jpg": bytes(5000)})[: len(whole) + 3000]
+    cut = concatenated_tars(tmp_path, PICTURES, {"elk/0.jpg": bytes(5000)})[: len(whole) + 3000]
     for data, said in (
         (whole + b"<html>", "has bytes after its end, from byte .* which are not another archive"),
         (whole + bytes(5000) + b"x" * 5000, "has bytes after its end, from byte"),
         (cut, "is truncated"),
     ):
         (tmp_path / "bad.tar").write_bytes(data)
-        a.refuses(f"folder:{tmp_path / 'bad.tar'}", said)
-    with (tmp_path / "bad.tar").open("wb") as file:  # space that a download reserved
+        a.check_refused(f"folder:{tmp_path / 'bad.tar'}", said)
+    with (tmp_path / "bad.tar").open("wb") as file:  # zeros that an interrupted download leaves
         file.write(whole)
         file.truncate(1 << 40)
-    a.refuses(f"folder:{tmp_path / 'bad.tar'}", "has more than 16 MiB of zeros .* an interrupted download")
-    (tmp_path / "x.tar.gz").write_bytes(a.zipped(joined(tmp_path, {"a": b"x"}) * 9))
+    a.check_refused(f"folder:{tmp_path / 'bad.tar'}", "has more than 16 MiB of zeros .* an interrupted download")
+    (tmp_path / "x.tar.gz").write_bytes(a.gzip_bytes(concatenated_tars(tmp_path, {"a": b"x"}) * 9))
     with pytest.raises(SourceError, match="has more than 8 archives"):
         read_named_files(tmp_path / "x.tar.gz", ())
-    (tmp_path / "x.tar.gz").write_bytes(a.zipped(whole + bytes(17 << 20)))
+    (tmp_path / "x.tar.gz").write_bytes(a.gzip_bytes(whole + bytes(17 << 20)))
     with pytest.raises(SourceError, match="has more than 16 MiB of zeros"):
         read_named_files(tmp_path / "x.tar.gz", ())
 
 
 def test_a_second_tar_whose_header_leads_back_ends_the_listing(tmp_path):
-    first = a.tar(tmp_path / "x.tar", PICTURES, format=tarfile.USTAR_FORMAT).read_bytes()
+    first = a.write_tar(tmp_path / "x.tar", PICTURES, format=tarfile.USTAR_FORMAT).read_bytes()
     for size in (-1024, -len(first), -len(first) - 512):
-        second = bytearray(a.tar(tmp_path / "x.tar", {"b": b"y"}, format=tarfile.USTAR_FORMAT).read_bytes())
+        second = bytearray(a.write_tar(tmp_path / "x.tar", {"b": b"y"}, format=tarfile.USTAR_FORMAT).read_bytes())
         second[124:136], second[148:156] = size.to_bytes(12, "big", signed=True), b" " * 8
         second[148:156] = b"%06o\0 " % sum(second[:512])
         (tmp_path / "x.tar").write_bytes(first + second)
-        a.refuses(f"folder:{tmp_path / 'x.tar'}", "a header leads back to byte")
+        a.check_refused(f"folder:{tmp_path / 'x.tar'}", "a header leads back to byte")
 
 
 def test_headers_that_lie_about_sizes(tmp_path):
-    """Whatever a header says, no more than some megabytes are read for it."""
-    good = a.tar(tmp_path / "good.tar", {"a": b"x" * 600, "b": b"y"}, format=tarfile.USTAR_FORMAT).read_bytes()
+    """At most a few megabytes are read for a header, independently of the size that it states."""
+    good = a.write_tar(tmp_path / "good.tar", {"a": b"x" * 600, "b": b"y"}, format=tarfile.USTAR_FORMAT).read_bytes()
 
     def with_size(at, size, kind=b"0"):
         data = bytearray(good)
@@ -164,7 +168,7 @@ def test_headers_that_lie_about_sizes(tmp_path):
         return bytes(data)
 
     def before_a_member(kind, count, size):
-        """Long names and extended headers, which tarfile reads into memory, one inside the other."""
+        """Nested long names and extended headers, which tarfile would read into memory."""
         header = tarfile.TarInfo("x")
         header.type, header.size = kind, size
         content = b"%d comment=" % size if kind != tarfile.GNUTYPE_LONGNAME else b"n"
@@ -184,7 +188,7 @@ def test_headers_that_lie_about_sizes(tmp_path):
         for count, size in ((2000, 10), (3, 500_000))
     ]
     for data, said in lies:
-        for name, content in (("x.tar.gz", a.zipped(data)), ("x.tar", data)):
+        for name, content in (("x.tar.gz", a.gzip_bytes(data)), ("x.tar", data)):
             (tmp_path / name).write_bytes(content)
             with pytest.raises(SourceError, match=said if name.endswith("gz") else r"damaged|truncated"):
                 read_named_files(tmp_path / name, ())

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import clusters
-import layouts
 import pytest
-from clusters import Cluster, LedSource
+import small_builds
+from clusters import Cluster, ScriptedSource
 from commands import COMMAND
 
 import corruptset
@@ -33,8 +33,8 @@ SETS = '[[sets]]\ncorruptions = ["contrast", "brightness", "gaussian_noise"]\n'
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("dealt")
-    layouts.write_crops(folder / "source", each=3)
-    layouts.write_recipe(folder, more=SETS).rename(folder / "recipe.toml")
+    small_builds.write_crops(folder / "source", each=3)
+    small_builds.write_recipe(folder, more=SETS).rename(folder / "recipe.toml")
     return folder
 
 
@@ -42,7 +42,7 @@ def folder(tmp_path_factory):
 def whole(folder):
     """What one process builds."""
     source = f"folder:{folder}/source"
-    return layouts.files_of(build(folder / "recipe.toml", source, folder / "whole", jobs=1).directory)
+    return small_builds.read_files(build(folder / "recipe.toml", source, folder / "whole", jobs=1).directory)
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ def script(tmp_path):
 def make(folder, cluster, tmp_path, script):
     def run(out="out", **options):
         given = {"scheduler": cluster.address, "jobs": 1, **options}
-        return build(folder / "recipe.toml", LedSource(folder / "source", script), tmp_path / out, **given)
+        return build(folder / "recipe.toml", ScriptedSource(folder / "source", script), tmp_path / out, **given)
 
     return run
 
@@ -98,14 +98,14 @@ def test_the_command_builds_the_same_in_a_folder_that_it_names_from_where_it_sta
     arguments = ["recipe.toml", "--source", "folder:source", "--out", "by-dask", "--scheduler", cluster.address]
     done = subprocess.run([COMMAND, "build", *arguments], cwd=folder, capture_output=True, text=True)
     assert (done.returncode, done.stderr.splitlines()[-1]) == (0, "build: finishing")
-    assert layouts.files_of(folder / "by-dask/small-c-1.0.0") == whole
+    assert small_builds.read_files(folder / "by-dask/small-c-1.0.0") == whole
 
 
 def test_a_client_is_taken_and_left_open(make, cluster, two, whole):
     from distributed import Client
 
     with Client(cluster.address, set_as_default=False) as client:
-        assert layouts.files_of(make("a", scheduler=client).directory) == whole
+        assert small_builds.read_files(make("a", scheduler=client).directory) == whole
         # what workers keep of the first build does not go into the second
         assert make("b", seed=1).digest == make("c", seed=1, scheduler=None).digest
         assert client.status == "running"
@@ -126,7 +126,7 @@ def test_unfit_workers_are_refused_by_name(make, cluster, two, script, tmp_path,
             make(out)
         return str(refused.value)
 
-    others = [cluster.add(clusters.HIDDEN, name="bare"), cluster.add(OTHER, name="old")]
+    others = [cluster.add(clusters.HIDDEN_MODULES, name="bare"), cluster.add(OTHER, name="old")]
     bare, old = sorted(line.strip() for line in refusal().splitlines()[1:3])
     cluster.kill(*others)
     assert bare.startswith("bare (tcp://")
@@ -165,11 +165,11 @@ def test_one_killed_one_that_hangs_one_retired_one_that_joined_later(make, clust
         cluster.add(name="three")
 
     built = make(progress=at(5, change))
-    assert layouts.files_of(built.directory) == whole
+    assert small_builds.read_files(built.directory) == whole
     assert built.images == 450
     os.kill(hangs, signal.SIGCONT)  # what it had is not wanted any more
     time.sleep(0.5)
-    assert layouts.files_of(built.directory) == whole
+    assert small_builds.read_files(built.directory) == whole
 
 
 def test_workers_that_cannot_go_on_end_the_build_by_name(make, folder, cluster, two, script, whole, tmp_path):
@@ -183,7 +183,7 @@ def test_workers_that_cannot_go_on_end_the_build_by_name(make, folder, cluster, 
     script.write_text("sleep 0.02")
 
     def change():
-        cluster.add(clusters.HIDDEN, name="bare")
+        cluster.add(clusters.HIDDEN_MODULES, name="bare")
         os.kill(two[0], signal.SIGKILL)
         os.kill(two[1], signal.SIGKILL)
 
@@ -199,7 +199,7 @@ def test_workers_that_cannot_go_on_end_the_build_by_name(make, folder, cluster, 
     assert "Workers did not survive the part 00003-" in str(stopped.value)
     assert "samples 24 to 29 of " in str(stopped.value)
     script.unlink()
-    assert layouts.files_of(make().directory) == whole
+    assert small_builds.read_files(make().directory) == whole
 
 
 def test_a_scheduler_that_is_none_or_has_no_workers(make, cluster, two, monkeypatch):

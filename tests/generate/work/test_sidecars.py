@@ -6,9 +6,9 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import layouts
 import pytest
-from layouts import files_of
+import small_builds
+from small_builds import read_files
 
 from corruptset.errors import BuildError, Interrupted, MachineError
 from corruptset.generate.commit.state import committed
@@ -19,13 +19,13 @@ SETS = ["contrast/*", "brightness/*"]
 NAME = "small-c-1.0.0.partial"
 
 
-def make(shared: layouts.Shared, out: Path, **options: Any) -> Path:
+def make(shared_data: small_builds.SharedData, out: Path, **options: Any) -> Path:
     given = {"sets": SETS, "storage": "both", **options}
-    return layouts.make(shared.recipe(), shared.crops(each=1), out, **given)
+    return small_builds.build_dataset(shared_data.recipe(), shared_data.crops(each=1), out, **given)
 
 
 @pytest.fixture(scope="module")
-def begun(shared, tmp_path_factory):
+def begun(shared_data, tmp_path_factory):
     """A build of which every part is committed, and nothing else is done."""
     out = tmp_path_factory.mktemp("begun")
 
@@ -34,13 +34,13 @@ def begun(shared, tmp_path_factory):
             raise KeyboardInterrupt
 
     with pytest.raises(Interrupted):
-        make(shared, out, progress=stop)
+        make(shared_data, out, progress=stop)
     return out
 
 
 @pytest.fixture
-def whole(shared):
-    return lambda: files_of(shared.build(crops={"each": 1}, sets=SETS, storage="both"))
+def whole(shared_data):
+    return lambda: read_files(shared_data.build(crops={"each": 1}, sets=SETS, storage="both"))
 
 
 def flip(path: Path) -> None:
@@ -48,7 +48,7 @@ def flip(path: Path) -> None:
     path.write_bytes(data[:-40] + bytes([data[-40] ^ 1]) + data[-39:])
 
 
-def test_damaged_records_are_as_if_they_were_not_there(begun, shared, tmp_path, whole):
+def test_damaged_records_are_as_if_they_were_not_there(begun, shared_data, tmp_path, whole):
     """A damaged sidecar's part is made again; where records of the build are damaged, parts say whose they are; and a
     set in two sidecars of a run counts once.
     """
@@ -65,21 +65,21 @@ def test_damaged_records_are_as_if_they_were_not_there(begun, shared, tmp_path, 
     def look(event):
         done.extend([event.parts_done] * (event.phase == "building"))
 
-    finished = make(shared, tmp_path / "out", progress=look)
+    finished = make(shared_data, tmp_path / "out", progress=look)
     assert (min(done), max(done)) == (len(parts) - 1, len(parts))
-    assert files_of(finished) == whole()
+    assert read_files(finished) == whole()
 
 
 @pytest.mark.parametrize("options", [{"seed": 1}, {"sets": ["contrast/*"]}])
-def test_parts_of_two_builds_are_never_mixed(begun, shared, tmp_path, options):
+def test_parts_of_two_builds_are_never_mixed(begun, shared_data, tmp_path, options):
     """Where build.json is gone the parts themselves say that they are another build's."""
     shutil.copytree(begun, tmp_path / "out")
     (tmp_path / "out" / NAME / ".corruptset/build.json").unlink()
     with pytest.raises(BuildError, match=r"holds parts of another build, and its build\.json is damaged, missing"):
-        make(shared, tmp_path / "out", **options)
+        make(shared_data, tmp_path / "out", **options)
 
 
-def test_a_sidecar_that_is_damaged_before_the_end_stops_the_build(begun, shared, tmp_path):
+def test_a_sidecar_that_is_damaged_before_the_end_stops_the_build(begun, shared_data, tmp_path):
     root = shutil.copytree(begun, tmp_path / "out") / NAME
 
     def damage(event):
@@ -87,7 +87,7 @@ def test_a_sidecar_that_is_damaged_before_the_end_stops_the_build(begun, shared,
             flip(min((root / ".corruptset/parts").iterdir()))
 
     with pytest.raises(MachineError, match=r"damaged after it was written\. Run the same command again"):
-        make(shared, tmp_path / "out", progress=damage)
+        make(shared_data, tmp_path / "out", progress=damage)
     assert not (root / "manifest.json").exists()
 
 

@@ -31,7 +31,7 @@ from corruptset.workers import Workers
 def warm(jobs, *names):
     sets, told, before = [SimpleNamespace(stages=parse_chain(name, table)) for name in names], [], len(compiled.buffer)
     with Workers(jobs) as workers:
-        warm_up(sets, SetMaker(32), workers, tell=lambda done, total: told.append([done, total]))
+        warm_up(sets, SetMaker(32), workers, on_progress=lambda ready, total: told.append([ready, total]))
     warming = len(compiled.buffer)
     image = np.arange(40 * 30 * 3, dtype=np.uint8).reshape(40, 30, 3)
     for name in names:
@@ -59,12 +59,12 @@ def warmed(folder: Path, jobs: int) -> Any:
 @pytest.mark.ci
 def test_processes_fill_the_same_cache_as_one_and_prepare_nothing_again(tmp_path):
     (alone, again, more), kernels = warmed(tmp_path, 1)
-    (shared, again_shared, more_shared), same = warmed(tmp_path, 2)
+    (shared_data, again_shared, more_shared), same = warmed(tmp_path, 2)
     assert kernels == same != []
-    assert alone[0][-1] == shared[0][-1] == [2, 2]
+    assert alone[0][-1] == shared_data[0][-1] == [2, 2]
     assert alone[1] > 0
     # With workers this process compiles nothing, then or afterwards.
-    assert (shared[1], shared[2], alone[2]) == (0, 0, 0)
+    assert (shared_data[1], shared_data[2], alone[2]) == (0, 0, 0)
     assert again == again_shared == [[], 0, 0, 4]
     # another stage is another mark; the kernels that it shares with the first are loaded
     assert more == more_shared == [[[1, 1]], 0, 0, 5]

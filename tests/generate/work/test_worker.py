@@ -14,13 +14,13 @@ import pytest
 from corruptset.errors import BuildError
 from corruptset.generate.build import build
 from corruptset.generate.commit.locks import locked, wait_for_workers
-from corruptset.generate.plan.parts import Part, parts, runs_of
+from corruptset.generate.plan.parts import Part, chunks_of, parts
 from corruptset.generate.sinks.set_writer import write_file
-from corruptset.generate.sinks.sink import Run
+from corruptset.generate.sinks.sink import Chunk
 from corruptset.generate.work import dask_workers, pool, worker
 from corruptset.workers import Workers
 
-PART = Part(Run(0, 0, 2), ("contrast/1",))
+PART = Part(Chunk(0, 0, 2), ("contrast/1",))
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def job(tmp_path, monkeypatch):
         jobs.append(job)
         raise BuildError("stopped")
 
-    monkeypatch.setattr("corruptset.generate.build.run", stop)
+    monkeypatch.setattr("corruptset.generate.builder.make_parts", stop)
     with pytest.raises(BuildError, match="stopped"):
         build("imagenet-c", "sample", tmp_path, sets=["contrast/1"], samples=2, jobs=1, metrics=0)
     file = jobs[0].directory / ".corruptset" / ".lease-x.part"
@@ -97,7 +97,7 @@ def test_a_worker_makes_its_part_only_while_its_file_is_there(job, monkeypatch):
             worker.process(job, PART)
     assert not list(job.directory.glob(".corruptset/parts/*.json"))
     told = []
-    pool.run(replace(job, file=None), [PART], Workers(1), on_part=lambda record: None, on_progress=told.append)
+    pool.make_parts(replace(job, file=None), [PART], Workers(1), on_part=lambda record: None, on_progress=told.append)
     assert [p.stem for p in job.directory.glob(".corruptset/parts/*.json")] == [PART.name]
     assert told == [2]
 
@@ -129,12 +129,12 @@ def test_a_scheduler_that_cannot_be_used_is_named(monkeypatch, tmp_path):
 
 
 def test_whole_runs_come_first_and_as_many_runs_as_workers_come_part_by_part():
-    for runs, jobs, whole in [(10, 2, 8), (3, 2, 1), (2, 2, 0), (1, 4, 0), (30, 3, 27)]:
-        every = parts(runs_of(8 * runs, 8), [(f"set/{g}",) for g in range(4)])
-        tasks = pool.whole_runs(every, jobs)
+    for chunks, jobs, whole in [(10, 2, 8), (3, 2, 1), (2, 2, 0), (1, 4, 0), (30, 3, 27)]:
+        every = parts(chunks_of(8 * chunks, 8), [(f"set/{g}",) for g in range(4)])
+        tasks = pool.tasks_of(every, jobs)
         assert sorted((p for task in tasks for p in task), key=every.index) == every
-        assert [len(task) for task in tasks] == [4] * whole + [1] * (4 * (runs - whole))
-        assert all(len({p.run.number for p in task}) == 1 for task in tasks)
+        assert [len(task) for task in tasks] == [4] * whole + [1] * (4 * (chunks - whole))
+        assert all(len({p.chunk.number for p in task}) == 1 for task in tasks)
 
 
 def test_images_of_parts_that_workers_have_not_finished_are_counted(job, monkeypatch):
@@ -144,7 +144,7 @@ def test_images_of_parts_that_workers_have_not_finished_are_counted(job, monkeyp
         made(5)
         assert seen.wait(30)
         made(3)
-        return worker.PartDone(part.name, 8)
+        return worker.FinishedPart(part.name, 8)
 
     def told(images):
         counts.append(images)
@@ -154,8 +154,8 @@ def test_images_of_parts_that_workers_have_not_finished_are_counted(job, monkeyp
     monkeypatch.setattr(pool, "process", process)
     with ThreadPoolExecutor(2) as threads, Workers(2) as workers:
         monkeypatch.setattr(workers, "submit", threads.submit)  # instead of processes, which would not share the event
-        both = parts(runs_of(16, 8), [("set",)])
-        pool.run(replace(job, token="y"), both, workers, on_part=lambda record: None, on_progress=told)
+        both = parts(chunks_of(16, 8), [("set",)])
+        pool.make_parts(replace(job, token="y"), both, workers, on_part=lambda record: None, on_progress=told)
     assert counts == sorted(counts)
     assert {10, 16} <= set(counts)
     assert not list(job.directory.glob(".corruptset/.*y.part"))

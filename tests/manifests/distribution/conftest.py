@@ -2,7 +2,7 @@
 
 import pytest
 from file_server import serving
-from packs import packed
+from packs import pack_dataset
 
 from corruptset.manifests.disk import remote
 from corruptset.manifests.distribution import download
@@ -24,7 +24,7 @@ def root(templates):
 @pytest.fixture(scope="session")
 def bag(root, tmp_path_factory):
     """Its archives, one a set, and that of the records."""
-    return packed(root, tmp_path_factory.mktemp("release"), by="set")
+    return pack_dataset(root, tmp_path_factory.mktemp("release"), by="set")
 
 
 @pytest.fixture

@@ -97,6 +97,7 @@ def endless(begin, again, wait_s):
         ended.set()
 
 
+@pytest.mark.ci
 def test_replies_without_end(bag, serve, monkeypatch):
     """No read waits longer than is allowed, and yet no byte of the file comes."""
     monkeypatch.setattr(download, "STALLED_S", 0.3)

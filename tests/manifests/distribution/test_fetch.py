@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from file_server import Faults
-from packs import OUTSIDE, TOP, header, killed, members_of, tree, usage_of, write_archive
+from packs import OUTSIDE, TOP, disk_usage_with, file_hashes, read_tar, run_and_kill, tar_header, write_archive
 
 from corruptset.errors import (
     BuildError,
@@ -42,7 +42,7 @@ def left(out):
 
 
 def is_whole(out, root):
-    return tree(out / TOP) == tree(root)
+    return file_hashes(out / TOP) == file_hashes(root)
 
 
 def test_the_data_set_comes_back(root, bag, serve, tmp_path):
@@ -103,7 +103,7 @@ def test_the_archives_as_they_are(bag, serve, tmp_path):
     with pytest.raises(IncompleteBuild, match=f"Fetch the others .`corruptset fetch URL --packed --out {tmp_path}/o`"):
         publish(tmp_path / "o", tmp_path / "p")
     done = fetch(server.url, tmp_path / "o", packed=True)
-    assert tree(done.path) == tree(bag.path)
+    assert file_hashes(done.path) == file_hashes(bag.path)
     (tmp_path / "o/README.md").write_text("mine")
     with pytest.raises(ReleaseError, match=r"has other files under these names: README\.md"):
         fetch(server.url, tmp_path / "o", packed=True)
@@ -235,12 +235,12 @@ def test_hostile_archives(bag, serve, tmp_path):
     """The index has the right hash of them: what is in them is refused all the same, and nothing of it is kept. Of the
     last, two images were exchanged: the pixels of a lossless set tell.
     """
-    members = members_of(bag.path / archive_of(bag, FOG).path)
+    members = read_tar(bag.path / archive_of(bag, FOG).path)
     extra = f"{TOP}/images/fog/3/extra"
     *others, (first, one), (second, other) = members
     added = [
-        *((header(extra, type=kind), b"") for kind in (tarfile.SYMTYPE, tarfile.CHRTYPE)),
-        (header(extra, size=1 << 40), b""),
+        *((tar_header(extra, type=kind), b"") for kind in (tarfile.SYMTYPE, tarfile.CHRTYPE)),
+        (tar_header(extra, size=1 << 40), b""),
         *((name, b"x") for name in (OUTSIDE[0], OUTSIDE[2])),
     ]
     for number, archive in enumerate([*([*members, more] for more in added), [*others, (first, other), (second, one)]]):
@@ -264,7 +264,7 @@ def test_what_stands_where_it_goes(bag, serve, tmp_path, monkeypatch):
     server.root = forged(bag, tmp_path / "r", lambda index: index.update(digest="sha256:" + "1" * 64))
     with pytest.raises(ReleaseError, match="contains another dataset"):
         fetch(server.url, tmp_path)
-    monkeypatch.setattr(shutil, "disk_usage", usage_of(bag.bytes))
+    monkeypatch.setattr(shutil, "disk_usage", disk_usage_with(bag.bytes))
     with pytest.raises(MachineError, match="the release needs about"):
         fetch(server.url, tmp_path / "small")
     assert not list(tmp_path.glob("small/*.*/parts/*"))
@@ -310,7 +310,7 @@ def test_a_killed_fetch_goes_on(root, bag, serve, tmp_path, count):
         drawn, server, out = random.Random(seed), serve(bag.path), tmp_path / str(seed)
         server.faults.cut = {a.name: [drawn.randrange(20_000) for _ in range(3)] for a in bag.archives}
         for at in [drawn.randrange(1, 12) for _ in range(3)]:
-            assert killed(at, fetch, server.url, out, connections=2) in (-signal.SIGKILL, 0)
+            assert run_and_kill(at, fetch, server.url, out, connections=2) in (-signal.SIGKILL, 0)
             assert not (out / TOP).exists() or is_whole(out, root)
         fetch(server.url, out, digest=bag.digest)
         assert is_whole(out, root)

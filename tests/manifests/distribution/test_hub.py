@@ -2,7 +2,7 @@
 
 import pytest
 from hub_server import TOKEN, hub
-from packs import TOP, tree
+from packs import TOP, file_hashes
 
 from corruptset.errors import MachineError, ReleaseError
 from corruptset.manifests.distribution.addresses import hub_address
@@ -58,7 +58,7 @@ def test_a_release_is_one_commit_and_an_interrupted_one_goes_on(root, bag, serve
     publish(bag.path, PLACE, go=True, replace=True)
     assert repository.commits[-1] == files
     fetch(PLACE, tmp_path, digest=bag.digest)
-    assert tree(tmp_path / TOP) == tree(root)
+    assert file_hashes(tmp_path / TOP) == file_hashes(root)
 
 
 @pytest.mark.ci

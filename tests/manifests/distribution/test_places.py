@@ -3,8 +3,8 @@
 from itertools import accumulate
 
 import pytest
-from packs import TOP, tree
-from stores import SECRET, bucket, s3
+from packs import TOP, file_hashes
+from stores import SECRET, create_bucket, s3
 
 from corruptset.errors import MachineError, ReleaseError, StoreError
 from corruptset.manifests.disk import remote
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.ci
 def store():
     """A store of objects with a bucket, and its file system."""
     with s3() as proxy:
-        yield proxy, bucket("bucket")
+        yield proxy, create_bucket("bucket")
 
 
 def test_there_and_back(root, bag, store, tmp_path):
@@ -39,7 +39,7 @@ def test_there_and_back(root, bag, store, tmp_path):
     assert publish(bag.path, f"{PLACE}/", go=True).to_send == []
     fetch(PLACE, tmp_path, sets=["fog/3"])
     fetch(PLACE, tmp_path, digest=bag.digest)
-    assert tree(tmp_path / TOP) == tree(root)
+    assert file_hashes(tmp_path / TOP) == file_hashes(root)
 
 
 def test_a_store_that_fails(root, bag, store, tmp_path):
@@ -58,7 +58,7 @@ def test_a_store_that_fails(root, bag, store, tmp_path):
             call()
     proxy.reset()
     assert sorted(set(told)) == sorted(accumulate((f.bytes for f in done.files), initial=0))
-    assert tree(tmp_path / TOP) == tree(root)
+    assert file_hashes(tmp_path / TOP) == file_hashes(root)
 
 
 def test_what_is_kept_beside_an_object_is_compared_with_its_bytes(bag, store):
@@ -97,7 +97,7 @@ def test_any_file_system_of_fsspec(root, bag, tmp_path, monkeypatch):
         publish(bag.path, place)
     publish(bag.path, place, replace=True, go=True)
     fetch(f"{place}/archives.json", tmp_path, digest=bag.digest)
-    assert tree(tmp_path / TOP) == tree(root)
+    assert file_hashes(tmp_path / TOP) == file_hashes(root)
     opened, text = remote_of(place), (bag.path / "README.md").read_bytes()
     with opened.open("README.md", 5) as reply:
         assert (reply.start, reply.total, b"".join(reply.chunks)) == (5, len(text), text[5:])

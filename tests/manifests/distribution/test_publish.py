@@ -6,7 +6,7 @@ import shutil
 import subprocess
 
 import pytest
-from packs import TOP, packed, tree, usage_of
+from packs import TOP, disk_usage_with, file_hashes, pack_dataset
 
 from corruptset.errors import BuildError, IncompleteBuild, MachineError, ReleaseError, VerificationError
 from corruptset.manifests.distribution import places
@@ -27,7 +27,7 @@ def test_a_dry_run_then_the_real_one(bag, tmp_path):
     dry = publish(bag.path, tmp_path / "p")
     assert (dry.done, dry.there, not (tmp_path / "p").exists()) == (False, {}, True)
     assert [f.path for f in dry.files][-1] == "archives.json"
-    assert sorted(f.path for f in dry.files) == sorted(tree(bag.path))
+    assert sorted(f.path for f in dry.files) == sorted(file_hashes(bag.path))
     steps = []
     done = publish(bag.path, tmp_path / "p", go=True, progress=lambda *step: steps.append(step))
     assert (done.done, done.to_send) == (True, done.files)
@@ -36,7 +36,7 @@ def test_a_dry_run_then_the_real_one(bag, tmp_path):
     assert publish(bag.path, tmp_path / "p", go=True).to_send == []
     # a folder by its URL, whose upper folders are not there yet
     publish(bag.path, f"file://{tmp_path}/some/where", go=True)
-    assert tree(tmp_path / "p") == tree(tmp_path / "some/where") == tree(bag.path)
+    assert file_hashes(tmp_path / "p") == file_hashes(tmp_path / "some/where") == file_hashes(bag.path)
 
 
 def test_an_interrupted_one_goes_on(bag, serve, tmp_path, monkeypatch):
@@ -60,7 +60,7 @@ def test_an_interrupted_one_goes_on(bag, serve, tmp_path, monkeypatch):
         (out / ".0123456789abcdef.part").write_text("of a call that was killed")
         again = publish(bag.path, out, go=True)
         assert {f.path for f in again.files} - {f.path for f in again.to_send} == set(sent)
-        assert tree(out) == tree(bag.path)
+        assert file_hashes(out) == file_hashes(bag.path)
 
 
 def test_temporary_files_of_other_programs_stay(bag, tmp_path):
@@ -76,15 +76,15 @@ def test_what_is_there_and_differs(bag, tmp_path):
     differing = ["README.md", bag.archives[0].path]
     for path in differing:
         changed(place / path)
-    before = tree(place)
+    before = file_hashes(place)
     for go in (False, True):
         with pytest.raises(ReleaseError, match="other files under these names, and nothing was sent") as failed:
             publish(bag.path, place, go=go)
         assert all(path in str(failed.value) for path in differing)
-    assert tree(place) == before
+    assert file_hashes(place) == before
     assert {f.path for f in publish(bag.path, place, replace=True).to_send} == set(differing)
     publish(bag.path, place, replace=True, go=True)
-    assert tree(place) == tree(bag.path)
+    assert file_hashes(place) == file_hashes(bag.path)
 
 
 def test_what_is_no_sound_release(root, bag, tmp_path, monkeypatch):
@@ -107,7 +107,7 @@ def test_what_is_no_sound_release(root, bag, tmp_path, monkeypatch):
         spoil(folder)
         with pytest.raises(error, match=match):
             publish(folder, tmp_path / "p", go=True)
-    monkeypatch.setattr(shutil, "disk_usage", usage_of(1000))
+    monkeypatch.setattr(shutil, "disk_usage", disk_usage_with(1000))
     refusals = [
         (root, tmp_path / "p", {}, ReleaseError, f"corruptset pack {root} --out {root}-release"),
         (bag.path, bag.path / "data/p", {}, ReleaseError, "is inside the release"),
@@ -148,7 +148,7 @@ def test_a_zenodo_record(root, bag, serve, tmp_path):
     assert (metadata["upload_type"], metadata["license"], metadata["version"]) == ("dataset", "cc-by-4.0", "1.0.0")
     assert bag.digest in metadata["description"]
     fetch(serve(files).url, tmp_path / "o", digest=bag.digest)
-    assert tree(tmp_path / "o" / TOP) == tree(root)
+    assert file_hashes(tmp_path / "o" / TOP) == file_hashes(root)
     large = [PublishedFile(f"files/{n}", 10**9, "", b"") for n in range(102)]
     notes = [note.split(":")[0].split(" are more")[0] for note in limit_notes(large, "zenodo")]
     assert notes == ["101,000,000,000 bytes", "101 files"]
@@ -174,7 +174,7 @@ def test_the_hubs_layout_in_a_folder(root, bag, templates, tmp_path):
     assert rows == samples
     checked(tmp_path / "h", "SHA256SUMS", "tagmanifest-sha256.txt", "manifest-sha256.txt")
     # three digits are below a thousand still
-    many = packed(templates(repeat=8, containers=("folder",)), tmp_path / "many", manifest_only=True)
+    many = pack_dataset(templates(repeat=8, containers=("folder",)), tmp_path / "many", manifest_only=True)
     publish(many.path, tmp_path / "120", layout="huggingface", go=True)
     assert '\nsize_categories: ["n<1K"]\n' in (tmp_path / "120/README.md").read_text("utf-8")
 
@@ -189,7 +189,7 @@ def test_from_one_place_to_another(bag, serve, tmp_path):
         publish(bag.path, folder, layout=layout, go=True, url=f"{url}a/", **options)
     for number, folder in enumerate([h, z / "files"]):
         mirror, again = fetch(serve(folder).url, tmp_path / f"m{number}", packed=True).path, tmp_path / f"h{number}"
-        assert tree(mirror) == tree(folder)
+        assert file_hashes(mirror) == file_hashes(folder)
         publish(mirror, again, layout="huggingface", go=True, url=f"{url}b", **license)
         files = json.loads((again / "croissant.json").read_bytes())["distribution"]
         urls = [f["contentUrl"] for f in files if "contentUrl" in f]
@@ -197,12 +197,12 @@ def test_from_one_place_to_another(bag, serve, tmp_path):
         card = (again / "README.md").read_text("utf-8")
         assert (card.startswith("---\npretty_name"), card.count("pretty_name")) == (True, 1)
     publish(tmp_path / "m0", tmp_path / "h2", layout="huggingface", go=True, url=f"{url}a/", **license)
-    assert tree(tmp_path / "h2") == tree(h)
+    assert file_hashes(tmp_path / "h2") == file_hashes(h)
 
 
 def test_a_release_without_images(root, serve, tmp_path):
     for digests in ("images", "sets"):
-        bag = packed(root, tmp_path / digests, manifest_only=True, digests=digests)
+        bag = pack_dataset(root, tmp_path / digests, manifest_only=True, digests=digests)
         server, out = serve(bag.path), tmp_path / f"o {digests}"
         done = fetch(server.url, out, digest=bag.digest)
         assert (done.sets, done.absent) == ([], ["clean", "fog-3+gaussian_noise-5", "fog/3"])

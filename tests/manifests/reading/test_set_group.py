@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from itertools import product
 
 import pytest
-import unbuilt
+import record_datasets
 
 import corruptset
 from corruptset.corruptions.registry import corruption_names, family_of, get_corruption
@@ -17,12 +17,12 @@ from corruptset.manifests.reading.set_group import by_corruption
 
 @pytest.fixture(scope="module")
 def singles(tmp_path_factory):
-    return unbuilt.data_set(tmp_path_factory.mktemp("singles"), "imagenet-c-all", 4)
+    return record_datasets.records_dataset(tmp_path_factory.mktemp("singles"), "imagenet-c-all", 4)
 
 
 @pytest.fixture(scope="module")
 def levels(tmp_path_factory):
-    return unbuilt.data_set(tmp_path_factory.mktemp("levels"), "image-degrade-30", 4)
+    return record_datasets.records_dataset(tmp_path_factory.mktemp("levels"), "image-degrade-30", 4)
 
 
 @pytest.fixture

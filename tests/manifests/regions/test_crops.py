@@ -6,15 +6,15 @@ import tracemalloc
 import numpy as np
 import pytest
 from PIL import Image
-from slow_regions import (
+from reference_regions import (
     EMBED,
     SAMPLED,
-    all_places,
+    all_regions,
     photograph,
     place_of,
+    reference_crop,
+    reference_embedding,
     side_of,
-    slow_crop,
-    slow_embedding,
     small_images,
     write_recipe,
     write_rows,
@@ -47,7 +47,7 @@ def compare(image, table, expected=None):
     places = [place_of(record) for record in crops.regions()]
     assert expected is None or places == list(expected)
     for made, place in zip(crops, places, strict=True):
-        assert np.array_equal(made, slow_crop(image, place, table.size, fit=str(table.fit))), place
+        assert np.array_equal(made, reference_crop(image, place, table.size, fit=str(table.fit))), place
 
 
 @pytest.mark.parametrize("fit", ["resize", "pad"])
@@ -58,14 +58,14 @@ def test_crops_of_photographs_are_the_slow_ones(fit):
         sides = {r.side for r in cut(photograph(width, height), table).regions() if r.role == "base"}
         assert sides == {side_of(p, width, height) for p in FRACTIONS}
     table = RegionTable(fractions=FRACTIONS, mode="exhaustive", out=40 if fit == "pad" else 16, fit=fit)
-    compare(photograph(31, 27), table, all_places((side_of(p, 31, 27) for p in FRACTIONS), 31, 27))
+    compare(photograph(31, 27), table, all_regions((side_of(p, 31, 27) for p in FRACTIONS), 31, 27))
 
 
 @pytest.mark.long
 def test_every_crop_of_a_photograph_and_of_ten_small_images():
     table = RegionTable(fractions=FRACTIONS, mode="exhaustive", out=32)
     for width, height in ((500, 375), (375, 500)):
-        places = all_places((side_of(p, width, height) for p in FRACTIONS), width, height)
+        places = all_regions((side_of(p, width, height) for p in FRACTIONS), width, height)
         assert len(places) == 531_328
         compare(photograph(width, height), table, places)
     sides = tuple(range(12, 29))
@@ -73,7 +73,7 @@ def test_every_crop_of_a_photograph_and_of_ten_small_images():
         for fit in ("resize", "pad"):
             compare(image, RegionTable(sides=sides, out=32, fit=fit))
             table = RegionTable(sides=sides, mode="exhaustive", out=32, fit=fit)
-            compare(image, table, all_places(sides, 32, 32))
+            compare(image, table, all_regions(sides, 32, 32))
 
 
 @pytest.mark.parametrize("name", STORED)
@@ -92,9 +92,9 @@ def test_both_ways_to_store_regions_give_the_slow_pixels(name, tmp_path):
         assert records == list(second.regions())
         assert len(first) == len(second) == len(records) > 30
         for i, record in enumerate(records):
-            slow = slow_crop(image, place_of(record), first[0].shape[0], fit="pad" if name == "pad" else "resize")
+            slow = reference_crop(image, place_of(record), first[0].shape[0], fit="pad" if name == "pad" else "resize")
             if name == "embed":
-                slow = slow_embedding(image, place_of(record), 32)
+                slow = reference_embedding(image, place_of(record), 32)
             if name == "grey as colour":
                 slow = np.repeat(slow, 3, axis=2)
             assert np.array_equal(first[i], slow)

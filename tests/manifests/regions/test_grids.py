@@ -1,6 +1,6 @@
 """Regions of grids: each once, sorted, described by what says most of it."""
 
-from slow_regions import all_places, block_places, place_of
+from reference_regions import all_regions, block_regions, place_of
 
 from corruptset.generate.recipes.region_table import RegionTable
 from corruptset.generate.regions.block_draws import drawn_places, grids_of
@@ -16,7 +16,7 @@ def described(*grids):
 def test_exhaustive_is_every_position_once_in_order():
     """Which positions these are, test_crops holds too."""
     found = described(*grids_of(RegionTable(sides=(12, 14, 32), mode="exhaustive", out=32), 0, "a", 32, 32))
-    assert [place_of(r) for r in found] == all_places((12, 14, 32), 32, 32)
+    assert [place_of(r) for r in found] == all_regions((12, 14, 32), 32, 32)
     base = [r for r in found if r.role == "base"]
     assert len(base) == 21 * 21 + 19 * 19 + 1
     assert all((r.row, r.col) == (r.y, r.x) for r in base)
@@ -30,7 +30,7 @@ def test_sampled_is_the_blocks_and_the_shrinks_of_their_anchors():
         for _, _, side in table.groups(width, height):
             corners = drawn_places(0, "a", "crop", side, (height - side + 1, width - side + 1), block, 10)
             assert len(set(corners)) == 10
-            expected |= block_places(side, block, corners)
+            expected |= block_regions(side, block, corners)
         found = described(*grids_of(table, 0, "a", width, height))
         assert [place_of(r) for r in found] == sorted(expected)
         # the inner regions of a block

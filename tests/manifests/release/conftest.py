@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from packs import RECORD, TOP, members_of, packed
+from packs import RECORD, TOP, pack_dataset, read_tar
 
 
 @pytest.fixture(scope="session")
@@ -15,7 +15,7 @@ def packs(tmp_path_factory, templates):
         key = repr((of, options))
         if key not in made:
             root = templates(**(of or {}))
-            made[key] = root, packed(root, tmp_path_factory.mktemp("packed"), **options)
+            made[key] = root, pack_dataset(root, tmp_path_factory.mktemp("packed"), **options)
         return made[key]
 
     return make
@@ -27,5 +27,5 @@ def good(packs):
     own.
     """
     _, bag = packs({"containers": ("folder",)})
-    first, *others = members_of(next(bag.path.glob("data/*-clean.tar")))
+    first, *others = read_tar(next(bag.path.glob("data/*-clean.tar")))
     return {RECORD: json.dumps({**json.loads(first[1]), "archive": f"{TOP}-clean"}).encode(), **dict(others)}

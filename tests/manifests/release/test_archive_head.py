@@ -4,7 +4,7 @@ import hashlib
 import json
 
 import pytest
-from packs import IMAGE, RECORD, TOP, refused, write_archive
+from packs import IMAGE, RECORD, TOP, check_unpack_fails, write_archive
 
 from corruptset.manifests.release.unpack import unpack
 
@@ -38,11 +38,11 @@ def test_members_that_nothing_names_and_that_are_missing(good, tmp_path):
         changed[f"other {file}"] = (list({**good, name: other}.items()), f"{file}.*recorded is")
         changed[f"longer {file}"] = (list({**good, name: longer}.items()), f"{file}.* bytes")
     for number, (members, said) in enumerate(changed.values()):
-        refused(write_archive(tmp_path / str(number), members), tmp_path, said)
+        check_unpack_fails(write_archive(tmp_path / str(number), members), tmp_path, said)
     whole = write_archive(tmp_path / "cut", items).read_bytes()
     for at in (100, len(whole) // 2, len(whole) - 11_000):
         (tmp_path / "cut").write_bytes(whole[:at])
-        refused(tmp_path / "cut", tmp_path, "cut off|beyond|is not a tar|ends before")
+        check_unpack_fails(tmp_path / "cut", tmp_path, "cut off|beyond|is not a tar|ends before")
 
 
 def sealed(good, name, data):
@@ -80,9 +80,9 @@ def test_rows_that_lead_elsewhere(good, tmp_path):
         names = list(members)
         first = names.index(ROWS) + 1
         moved = [(name, members[name]) for name in [*names[:first], *sorted(names[first:])]]
-        refused(write_archive(tmp_path / f"a{number}", moved), tmp_path, said)
+        check_unpack_fails(write_archive(tmp_path / f"a{number}", moved), tmp_path, said)
     rows = good[ROWS].replace(b"bild eins.png", b"ZWEI.png")
-    refused(write_archive(tmp_path / "capitals", sealed(good, ROWS, rows)), tmp_path, "capitals aside")
+    check_unpack_fails(write_archive(tmp_path / "capitals", sealed(good, ROWS, rows)), tmp_path, "capitals aside")
 
 
 def test_manifests_of_strangers(good, tmp_path):
@@ -95,7 +95,7 @@ def test_manifests_of_strangers(good, tmp_path):
         (lambda m: m["classes"][0].update(folder=".."), "contradicts itself"),
     ]
     for number, (change, said) in enumerate(changes):
-        refused(write_archive(tmp_path / f"a{number}", edited(good, change, MANIFEST)), tmp_path, said)
+        check_unpack_fails(write_archive(tmp_path / f"a{number}", edited(good, change, MANIFEST)), tmp_path, said)
 
 
 def test_records_of_strangers(good, tmp_path):
@@ -124,7 +124,7 @@ def test_records_of_strangers(good, tmp_path):
         "a field": (lambda r: r.update(run="rm -rf /"), "not a record"),
     }
     for number, (change, said) in enumerate(changes.values()):
-        refused(write_archive(tmp_path / f"a{number}", edited(good, change, RECORD)), tmp_path, said)
+        check_unpack_fails(write_archive(tmp_path / f"a{number}", edited(good, change, RECORD)), tmp_path, said)
     unlisted = edited(good, with_file("setup.py"), RECORD)  # and it is there, behind the rows
     unlisted.insert([name for name, _ in unlisted].index(ROWS) + 1, (f"{TOP}/setup.py", unlisted[2][1]))
-    refused(write_archive(tmp_path / "unlisted", unlisted), tmp_path, other)
+    check_unpack_fails(write_archive(tmp_path / "unlisted", unlisted), tmp_path, other)

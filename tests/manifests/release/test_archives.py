@@ -7,7 +7,7 @@ import sys
 import tarfile
 
 import pytest
-from packs import IMAGE, ODD, OUTSIDE, RECORD, TOP, header, refused, write_archive
+from packs import IMAGE, INVALID_NAMES, OUTSIDE, RECORD, TOP, check_unpack_fails, tar_header, write_archive
 
 from corruptset.manifests.release.archives import BadArchive, read_members
 from corruptset.manifests.release.unpack import unpack
@@ -15,10 +15,10 @@ from corruptset.manifests.release.unpack import unpack
 
 def test_names_that_lead_out_or_are_odd(good, tmp_path):
     items = list(good.items())
-    for number, name in enumerate(OUTSIDE + ODD):
+    for number, name in enumerate(OUTSIDE + INVALID_NAMES):
         for at in (2,) if number else (0, 2, len(items)):
             archive = write_archive(tmp_path / f"{number} at {at}", [*items[:at], (name, b"escaped"), *items[at:]])
-            refused(archive, tmp_path, "is not what the records name|which says what is in it")
+            check_unpack_fails(archive, tmp_path, "is not what the records name|which says what is in it")
     archive = write_archive(tmp_path / "a", [(f"{TOP}/\x1b]0;x\x07", b"")])
     with pytest.raises(BadArchive) as e:
         unpack([archive], tmp_path / "out")
@@ -33,26 +33,26 @@ def test_members_that_are_no_files(good, tmp_path):
     for flag in (*flags, tarfile.GNUTYPE_SPARSE):
         for number, where in enumerate((IMAGE, f"{TOP}/samples.jsonl", RECORD)):
             members = list(good.items())
-            members.insert(list(good).index(where), (header(where, type=flag), b""))
+            members.insert(list(good).index(where), (tar_header(where, type=flag), b""))
             archive = write_archive(tmp_path / f"{flag.decode()}{number}", members)
-            refused(archive, tmp_path, "no plain file")
+            check_unpack_fails(archive, tmp_path, "no plain file")
 
 
 def test_sizes_that_lie(good, tmp_path):
     """A header that promises more than the archive has is refused before anything is read."""
-    (tmp_path / "big").write_bytes(header(RECORD, size=1 << 40).tobuf(tarfile.GNU_FORMAT) + bytes(2048))
-    refused(tmp_path / "big", tmp_path, "beyond the archive's end")
-    info = header("y", type=tarfile.XHDTYPE, size=1 << 30)
+    (tmp_path / "big").write_bytes(tar_header(RECORD, size=1 << 40).tobuf(tarfile.GNU_FORMAT) + bytes(2048))
+    check_unpack_fails(tmp_path / "big", tmp_path, "beyond the archive's end")
+    info = tar_header("y", type=tarfile.XHDTYPE, size=1 << 30)
     (tmp_path / "header").write_bytes(info.tobuf(tarfile.USTAR_FORMAT) + bytes(4096))
-    refused(tmp_path / "header", tmp_path, "a header of 1,073,741,824 bytes")
+    check_unpack_fails(tmp_path / "header", tmp_path, "a header of 1,073,741,824 bytes")
     odd = (b"20 path=" + b"x" * 30, b"12 mtime=1.5\n", b"99999999 path=x\n", b"11 size=-1\n", b"x")
     for records in (*odd, b"25 GNU.sparse.major=100\n"):
         info.size = len(records)
         (tmp_path / "pax").write_bytes(info.tobuf(tarfile.USTAR_FORMAT) + records.ljust(512, b"\0") + bytes(2048))
-        refused(tmp_path / "pax", tmp_path, "is cut or damaged")
+        check_unpack_fails(tmp_path / "pax", tmp_path, "is cut or damaged")
     for data in (b"", b"\x1f\x8b" + bytes(600), b"PK\x03\x04" + bytes(600), b"x" * 5000, bytes(10240)):
         (tmp_path / "none").write_bytes(data)
-        refused(tmp_path / "none", tmp_path, "is not a tar|cut off|is empty")
+        check_unpack_fails(tmp_path / "none", tmp_path, "is not a tar|cut off|is empty")
 
 
 def test_tarfiles_own_padding_is_taken_and_nothing_behind_it(good, tmp_path):
@@ -61,7 +61,7 @@ def test_tarfiles_own_padding_is_taken_and_nothing_behind_it(good, tmp_path):
     sound = path.read_bytes()
     for behind in (sound, b"x", bytes(10240)):
         path.write_bytes(sound + behind)
-        refused(path, tmp_path, "has bytes behind its end")
+        check_unpack_fails(path, tmp_path, "has bytes behind its end")
     path = tmp_path / "a.tar"
     for size in range(0, tarfile.RECORDSIZE + 1, tarfile.BLOCKSIZE):
         write_archive(path, [("a", b"x" * size)])

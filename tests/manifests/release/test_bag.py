@@ -4,7 +4,7 @@ import json
 import shutil
 import subprocess
 
-from packs import TOP, archive_paths, members_of, tree
+from packs import TOP, archive_paths, file_hashes, read_tar
 
 from corruptset.manifests.release.unpack import unpack
 from corruptset.manifests.verify.ladder import verify_directory
@@ -14,7 +14,7 @@ def test_the_folder_is_a_bag(packs):
     """RFC 8493; tests/loaders asks the bagit package."""
     out = packs()[1].path
     assert (out / "bagit.txt").read_bytes() == b"BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
-    files, index = tree(out), json.loads((out / "archives.json").read_bytes())
+    files, index = file_hashes(out), json.loads((out / "archives.json").read_bytes())
     data = {p: h for p, h in files.items() if p.startswith("data/")}
     # the index names all others; a bag need not name a file that no bag has to have
     assert {f["path"]: f["sha256"] for f in [*index["archives"], *index["files"]]} | {
@@ -36,14 +36,14 @@ def test_the_folder_is_a_bag(packs):
 def test_every_archive_describes_itself_and_any_program_unpacks_it(packs, tmp_path):
     root, bag = packs()
     for archive, made in zip(archive_paths(bag), bag.archives, strict=True):
-        members = dict(members_of(archive))
+        members = dict(read_tar(archive))
         (name, record), *_ = members.items()
         assert (name, json.loads(record)["digest"]) == (f"{TOP}/archives/{archive.stem}.json", bag.digest)
         common = {"manifest.json", "samples.jsonl", "README.md", "SHA256SUMS"}
         assert {f"{TOP}/{path}" for path in common | {f"sets/{s}.jsonl" for s in made.sets}} <= members.keys()
         subprocess.run(["tar", "-xf", archive, "-C", tmp_path], check=True)
     shutil.rmtree(tmp_path / root.name / "archives")
-    assert tree(tmp_path / root.name) == tree(root)
+    assert file_hashes(tmp_path / root.name) == file_hashes(root)
     card, said = (bag.path / "README.md").read_text("utf-8"), ("Source images", "Code", "Textures", "CC0-1.0")
     assert all(part in card for part in (bag.digest, *said, "## Citation", *(a.name for a in bag.archives)))
 
@@ -51,7 +51,7 @@ def test_every_archive_describes_itself_and_any_program_unpacks_it(packs, tmp_pa
 def test_a_release_without_pixels_has_none(packs, tmp_path):
     root, bag = packs(manifest_only=True)
     (archive,) = archive_paths(bag)
-    assert {n.rpartition(".")[2] for n, _ in members_of(archive)} == {"json", "jsonl", "md", "0/SHA256SUMS"}
+    assert {n.rpartition(".")[2] for n, _ in read_tar(archive)} == {"json", "jsonl", "md", "0/SHA256SUMS"}
     data = archive.read_bytes()
     assert not any(p.read_bytes()[-64:] in data for p in [*root.rglob("*.png"), *root.rglob("*.h5")])
     done = unpack([archive], tmp_path / "u")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from damage import edit_lines, edit_manifest, flip
-from packs import TOP, archive_paths, killed, packed, tree, usage_of
+from packs import TOP, archive_paths, disk_usage_with, file_hashes, pack_dataset, run_and_kill
 
 from corruptset.errors import BuildError, MachineError, VerificationError
 from corruptset.manifests.disk.lock import locked
@@ -30,10 +30,10 @@ def test_twice_packed_is_the_same(packs, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path / "copied")
     before = os.umask(0o077)
     try:
-        packed(Path("renamed"), Path("two"))
+        pack_dataset(Path("renamed"), Path("two"))
     finally:
         os.umask(before)
-    assert tree(one.path) == tree(tmp_path / "copied" / "two")
+    assert file_hashes(one.path) == file_hashes(tmp_path / "copied" / "two")
 
 
 def plain(bag):
@@ -49,8 +49,8 @@ def test_the_division_by_family_is_imagenet_cs(dataset, packs, tmp_path):
     weather = ("fog-3+gaussian_noise-5", "fog/3")
     assert plain(packs()[1]) == {"clean.tar": ("clean",), "weather.tar": weather, "metadata.tar": ()}
     edit_manifest(root, lambda m: m["sets"][2].update(role="validation"), reseal=True)
-    assert list(plain(packed(root, tmp_path / "extra")))[1] == "extra.tar"
-    by_corruption = plain(packed(root, tmp_path / "corruptions", by="corruption"))
+    assert list(plain(pack_dataset(root, tmp_path / "extra")))[1] == "extra.tar"
+    by_corruption = plain(pack_dataset(root, tmp_path / "corruptions", by="corruption"))
     assert by_corruption == {"clean.tar": ("clean",), "fog.tar": weather, "metadata.tar": ()}
     by_set = list(plain(packs(by="set")[1]))
     assert by_set == [f"{n}.tar" for n in ("clean", "fog-3+gaussian_noise-5", "fog.3", "metadata")]
@@ -59,11 +59,11 @@ def test_the_division_by_family_is_imagenet_cs(dataset, packs, tmp_path):
 def test_archives_are_split_between_sets_and_then_between_files(packs, tmp_path):
     root, whole = packs({"repeat": 8, "containers": ("folder",)})
     weather = next(a.bytes for a in whole.archives if "weather" in a.name)
-    between_sets = packed(root, tmp_path / "sets", max_bytes=weather - 20_000)
+    between_sets = pack_dataset(root, tmp_path / "sets", max_bytes=weather - 20_000)
     assert {a.sets for a in between_sets.archives if "weather" in a.name} == {("fog-3+gaussian_noise-5",), ("fog/3",)}
     assert plain(between_sets).keys() >= {f"weather-000{n}.tar" for n in (0, 1)}
     most = between_sets.archives[0].bytes * 3 // 4
-    bag = packed(root, tmp_path / "files", max_bytes=most)
+    bag = pack_dataset(root, tmp_path / "files", max_bytes=most)
     assert all(a.bytes <= most for a in bag.archives[:-1])
     pieces = [p for p in archive_paths(bag) if "clean" in p.name]
     assert len(pieces) > 1
@@ -73,9 +73,9 @@ def test_archives_are_split_between_sets_and_then_between_files(packs, tmp_path)
     assert unpack(pieces[1:], tmp_path / "u").sets == ["clean"]
     assert verify_directory(first.path).problems == []
     assert not unpack(archive_paths(bag), tmp_path / "u").absent
-    assert tree(first.path) == tree(root)
+    assert file_hashes(first.path) == file_hashes(root)
     with pytest.raises(BuildError, match="too small"):
-        packed(root, tmp_path / "none", max_bytes=most // 8)
+        pack_dataset(root, tmp_path / "none", max_bytes=most // 8)
 
 
 def test_what_a_pack_needs_is_known_before(templates, tmp_path, monkeypatch):
@@ -83,7 +83,7 @@ def test_what_a_pack_needs_is_known_before(templates, tmp_path, monkeypatch):
     for by, options in kinds.items():
         asked = []
         monkeypatch.setattr(packing, "check_space", lambda out, needed, *_, asked=asked: asked.append(needed))
-        bag = packed(templates(**options), tmp_path / by, by=by)
+        bag = pack_dataset(templates(**options), tmp_path / by, by=by)
         # These sets have a handful of images: what fills an archive's end, and its own record, are much of it.
         assert abs(asked[0] - bag.bytes) < 0.1 * bag.bytes + 12_000 * len(bag.archives)
 
@@ -112,7 +112,7 @@ def test_a_damaged_build_is_refused_by_name(dataset, tmp_path):
         root, out = dataset(), tmp_path / f"p{number}"
         change(root / path)
         with pytest.raises(VerificationError) as e:
-            packed(root, out)
+            pack_dataset(root, out)
         assert path in str(e.value)
         assert not [*out.glob("SHA256SUMS"), *out.rglob("*.part")]
     # and a link is not followed
@@ -121,7 +121,7 @@ def test_a_damaged_build_is_refused_by_name(dataset, tmp_path):
     path.rename(tmp_path / "elsewhere")
     path.symlink_to(tmp_path / "elsewhere")
     with pytest.raises(VerificationError, match=r"rex\.png is missing, or a link"):
-        packed(root, tmp_path / "p")
+        pack_dataset(root, tmp_path / "p")
 
 
 def test_where_something_else_is_or_another_works_nothing_is_packed(packs, tmp_path):
@@ -132,9 +132,9 @@ def test_where_something_else_is_or_another_works_nothing_is_packed(packs, tmp_p
     places = {bag.path: "finished pack", tmp_path / "other": "not empty", root / "archives": "inside the build"}
     for out, said in (places | {tmp_path / "begun": "not empty"}).items():
         with pytest.raises(BuildError, match=said):
-            packed(root, out)
+            pack_dataset(root, out)
     works = {
-        ".p.lock": lambda: packed(root, tmp_path / "p"),
+        ".p.lock": lambda: pack_dataset(root, tmp_path / "p"),
         f"u/.{TOP}.lock": lambda: unpack(archive_paths(bag), tmp_path / "u"),
     }
     for lock, work in works.items():
@@ -161,21 +161,21 @@ def test_no_other_unpack_begins_while_one_removes_its_work_folder(packs, tmp_pat
 
 def test_a_killed_pack_goes_on_and_needs_room_for_the_rest_alone(packs, tmp_path, monkeypatch):
     root, whole = packs(by="set")
-    assert killed(37, packed, root, tmp_path / "p", by="set") == -signal.SIGKILL
+    assert run_and_kill(37, pack_dataset, root, tmp_path / "p", by="set") == -signal.SIGKILL
     stood = {p.name: p.stat() for p in (tmp_path / "p/data").glob("*.tar")}
     assert stood
     with pytest.raises(BuildError, match="other options"):
-        packed(root, tmp_path / "p", by="family")
+        pack_dataset(root, tmp_path / "p", by="family")
     for spoil in (flip, lambda path: os.truncate(path, path.stat().st_size // 2)):
         copy = shutil.copytree(tmp_path / "p", tmp_path / f"p{spoil.__name__}")
         spoil(copy / "data" / next(iter(stood)))
-        assert (packed(root, copy, by="set").kept, tree(copy)) == (len(stood) - 1, tree(whole.path))
+        assert (pack_dataset(root, copy, by="set").kept, file_hashes(copy)) == (len(stood) - 1, file_hashes(whole.path))
     asked = []
     monkeypatch.setattr(packing, "check_space", lambda out, needed, *_: asked.append(needed))
-    packed(root, tmp_path / "other", by="set")
-    bag = packed(root, tmp_path / "p", by="set")
+    pack_dataset(root, tmp_path / "other", by="set")
+    bag = pack_dataset(root, tmp_path / "p", by="set")
     assert (bag.kept, asked[1]) == (len(stood), asked[0] - sum(s.st_size for s in stood.values()))
-    assert tree(bag.path) == tree(whole.path)
+    assert file_hashes(bag.path) == file_hashes(whole.path)
     times = {name: (tmp_path / "p/data" / name).stat().st_mtime_ns for name in stood}
     assert times == {name: s.st_mtime_ns for name, s in stood.items()}
     assert not list(bag.path.rglob("*.part"))
@@ -183,11 +183,11 @@ def test_a_killed_pack_goes_on_and_needs_room_for_the_rest_alone(packs, tmp_path
 
 def test_without_room_nothing_is_packed(packs, tmp_path, monkeypatch):
     root, _ = packs()
-    monkeypatch.setattr(shutil, "disk_usage", usage_of(1000))
+    monkeypatch.setattr(shutil, "disk_usage", disk_usage_with(1000))
     needs = r"p has 1\.0 kB free, and the pack needs about \d+\.\d kB\. Free some space"
     for manifest_only in (False, True):
         with pytest.raises(MachineError, match=needs) as caught:
-            packed(root, tmp_path / "p", manifest_only=manifest_only)
+            pack_dataset(root, tmp_path / "p", manifest_only=manifest_only)
         assert caught.value.exit_code == 3
     assert not (tmp_path / "p").exists()
 

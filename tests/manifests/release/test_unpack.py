@@ -7,7 +7,7 @@ import tracemalloc
 from contextlib import suppress
 
 import pytest
-from packs import IMAGE, TOP, archive_paths, killed, packed, tree, usage_of, write_archive
+from packs import IMAGE, TOP, archive_paths, disk_usage_with, file_hashes, pack_dataset, run_and_kill, write_archive
 
 from corruptset.errors import BuildError, CorruptsetError, MachineError, UnknownCorruption, VerificationError
 from corruptset.manifests.partial import PARTIAL
@@ -28,12 +28,12 @@ def test_there_and_back_is_the_identity(packs, tmp_path, options, by):
     root, bag = packs(options, by=by)
     done = unpack(archive_paths(bag)[::-1], tmp_path / "u")
     assert done.path == tmp_path / "u" / root.name
-    assert tree(done.path) == tree(root)
+    assert file_hashes(done.path) == file_hashes(root)
     assert not done.absent
     # and over itself, the whole and one archive of it: everything is kept
     for archives in (archive_paths(bag), archive_paths(bag)[:1]):
         again = unpack(archives, tmp_path / "u")
-        assert (again.absent, again.written, tree(done.path)) == ([], 0, tree(root))
+        assert (again.absent, again.written, file_hashes(done.path)) == ([], 0, file_hashes(root))
 
 
 def test_hidden_files_next_to_archives_are_ignored(packs, tmp_path):
@@ -43,7 +43,7 @@ def test_hidden_files_next_to_archives_are_ignored(packs, tmp_path):
         shutil.copy(archive, tmp_path / "downloads")
         (tmp_path / "downloads" / f"._{archive.name}").write_bytes(b"Mac OS X")
     done = unpack([tmp_path / "downloads"], tmp_path / "u")
-    assert (done.absent, tree(done.path)) == ([], tree(root))
+    assert (done.absent, file_hashes(done.path)) == ([], file_hashes(root))
 
 
 @pytest.mark.parametrize("container", ["folder", "hdf5"])
@@ -52,7 +52,7 @@ def test_any_archive_alone_is_a_smaller_data_set_and_all_are_the_whole(packs, tm
     for archive, missing in zip(archive_paths(bag), (2, 1, 0, 0), strict=True):  # the page comes with the last
         done = unpack([archive], tmp_path / "u")
         assert (len(done.absent), verify_directory(done.path).problems) == (missing, [])
-    assert tree(tmp_path / "u" / root.name) == tree(root)
+    assert file_hashes(tmp_path / "u" / root.name) == file_hashes(root)
     ids = {s for a in bag.archives for s in a.sets}
     for number, (archive, made) in enumerate(zip(archive_paths(bag), bag.archives, strict=True)):
         done = unpack([archive], tmp_path / f"u{number}")
@@ -65,7 +65,7 @@ def test_any_archive_alone_is_a_smaller_data_set_and_all_are_the_whole(packs, tm
         with pytest.raises(UnknownCorruption, match="is not in it"):
             data[done.absent[0]]
         with pytest.raises(BuildError, match="is a part of a data set"):
-            packed(done.path, tmp_path / "again")
+            pack_dataset(done.path, tmp_path / "again")
 
 
 def test_a_part_that_is_damaged_is_found(packs, tmp_path):
@@ -92,13 +92,13 @@ def test_a_part_that_is_damaged_is_found(packs, tmp_path):
 
 def test_a_killed_unpack_goes_on(packs, tmp_path):
     root, bag = packs(by="set")
-    assert killed(30, unpack, archive_paths(bag), tmp_path / "u") == -signal.SIGKILL
+    assert run_and_kill(30, unpack, archive_paths(bag), tmp_path / "u") == -signal.SIGKILL
     left = tmp_path / "u" / root.name
     (problem,) = [p for p in verify_directory(left).problems if p.kind == "incomplete"]
     assert "corruptset unpack" in problem.detail
     there = {p: p.stat().st_mtime_ns for p in left.rglob("*") if p.is_file() and ".corruptset" not in p.parts}
     done = unpack(archive_paths(bag), tmp_path / "u")
-    assert tree(left) == tree(root)
+    assert file_hashes(left) == file_hashes(root)
     assert done.kept >= len(there)
     assert {p: p.stat().st_mtime_ns for p in there} == there
 
@@ -106,7 +106,7 @@ def test_a_killed_unpack_goes_on(packs, tmp_path):
 def test_a_killed_unpack_keeps_what_was_there_before(packs, tmp_path):
     _, bag = packs(by="set")
     unpack([p for p in archive_paths(bag) if "fog.3" in p.name], tmp_path / "u")
-    assert killed(9, unpack, archive_paths(bag), tmp_path / "u") == -signal.SIGKILL
+    assert run_and_kill(9, unpack, archive_paths(bag), tmp_path / "u") == -signal.SIGKILL
     done = unpack([p for p in archive_paths(bag) if "clean" in p.name], tmp_path / "u")
     assert done.sets == ["clean", "fog/3"]
     assert [p for p in verify_directory(done.path).problems if p.kind != "unexpected"] == []
@@ -127,7 +127,7 @@ def test_unpacked_onto_files_of_the_right_size(packs, tmp_path):
         flip(path)
     done = unpack(archive_paths(bag), tmp_path / "u")
     assert (done.written, done.absent) == (len(paths), [])
-    assert tree(left) == tree(root)
+    assert file_hashes(left) == file_hashes(root)
 
 
 def test_parts_of_a_set_over_earlier_parts(packs, tmp_path):
@@ -146,17 +146,17 @@ def test_parts_of_a_set_over_earlier_parts(packs, tmp_path):
 def test_without_room_nothing_is_unpacked(packs, tmp_path, monkeypatch):
     root, bag = packs(by="set")
     with monkeypatch.context() as patched:
-        patched.setattr(shutil, "disk_usage", usage_of(1000))
+        patched.setattr(shutil, "disk_usage", disk_usage_with(1000))
         with pytest.raises(MachineError, match=r"has 1\.0 kB free, and what is in the archives needs about \d+\.\d kB"):
             unpack(archive_paths(bag), tmp_path / "u" / "deep")
         assert not (tmp_path / "u").exists()
     unpack(archive_paths(bag)[:-1], tmp_path / "u")
     # What is there already needs no more room.
-    monkeypatch.setattr(shutil, "disk_usage", usage_of(bag.bytes * 2 // 3))
+    monkeypatch.setattr(shutil, "disk_usage", disk_usage_with(bag.bytes * 2 // 3))
     with pytest.raises(MachineError, match="needs about"):
         unpack(archive_paths(bag), tmp_path / "elsewhere")
     assert not unpack(archive_paths(bag), tmp_path / "u").absent
-    assert tree(tmp_path / "u" / root.name) == tree(root)
+    assert file_hashes(tmp_path / "u" / root.name) == file_hashes(root)
 
 
 def test_where_something_else_is_nothing_is_unpacked(packs, tmp_path):
@@ -166,7 +166,7 @@ def test_where_something_else_is_nothing_is_unpacked(packs, tmp_path):
     (tmp_path / "u" / root.name / "mine").write_text("x")
     unpack(archive_paths(foreign), tmp_path / "taken")
     left = unpack(archive_paths(foreign)[:1], tmp_path / "begun").path
-    before = tree(left)
+    before = file_hashes(left)
     (left / "manifest.json").unlink()  # as after a kill: the note of what is there is all that speaks
     (left / ".corruptset").mkdir()
     (left / PARTIAL).rename(left / ".corruptset/unpack.json")
@@ -182,7 +182,7 @@ def test_where_something_else_is_nothing_is_unpacked(packs, tmp_path):
         with pytest.raises(BuildError, match=said):
             unpack(archives, tmp_path / out)
     unpack(archive_paths(foreign)[:1], tmp_path / "begun")
-    assert tree(left) == before
+    assert file_hashes(left) == before
     # a release that took the place of another left its archives
     release = shutil.copytree(bag.path, tmp_path / "release")
     shutil.copy(archive_paths(foreign)[0], release / "data")

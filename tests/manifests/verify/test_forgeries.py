@@ -6,25 +6,26 @@ import shutil
 
 import h5py
 import numpy as np
+import pytest
 from damage import (
     JPEG_IMAGE,
     OTHER_PNG,
     PNG_IMAGE,
     SHARD,
-    assigned,
+    assign_value,
     edit_lines,
     edit_manifest,
+    edit_shard,
     external_link,
     external_storage,
     flip,
-    found,
-    paths,
-    redigest,
-    remake_shard,
-    replaced,
+    problem_paths,
+    replace_column,
     soft_link,
     swap_classes,
-    virtual,
+    update_digest,
+    verify_problems,
+    virtual_dataset,
 )
 from PIL import Image
 
@@ -51,7 +52,7 @@ def forge(root, change):
     stored = [f for r in rows for f in r["files"]]
     totals = {"count": len(rows), "files": len(stored), "bytes": sum(f["bytes"] for f in stored)}
     edit_manifest(root, lambda m: m["sets"][2].update(totals), reseal=True)
-    return found(root)
+    return verify_problems(root)
 
 
 def stored_anew(root, path, data, row=None):
@@ -91,11 +92,11 @@ def test_an_edited_manifest_is_found_with_and_without_matching_hashes(dataset):
     for name, change in MANIFEST_EDITS.items():
         root = dataset(containers=("folder",))
         edit_manifest(root, change)
-        assert "manifest.json" in paths(found(root, level="structure"), "hash"), name
+        assert "manifest.json" in problem_paths(verify_problems(root, level="structure"), "hash"), name
         seal(root)
-        problems = found(root)
+        problems = verify_problems(root)
         assert problems, name
-        assert "manifest.json" not in paths(problems, "hash"), name
+        assert "manifest.json" not in problem_paths(problems, "hash"), name
     # no type stands for another, and what no schema takes is said without the letters that steer a terminal
     steering = {"path": "a\x1b[2J\nb", "bytes": 1, "sha256": ZERO, "\x1b[31m": 0}
     for change in (
@@ -105,7 +106,9 @@ def test_an_edited_manifest_is_found_with_and_without_matching_hashes(dataset):
     ):
         root = dataset(containers=("folder",))
         edit_manifest(root, change, reseal=True)
-        assert {(p.path, p.kind, str(p).isprintable()) for p in found(root)} == {("manifest.json", "schema", True)}
+        assert {(p.path, p.kind, str(p).isprintable()) for p in verify_problems(root)} == {
+            ("manifest.json", "schema", True)
+        }
 
 
 STRANGE = ("../secret.png", "contact.png", OTHER_PNG, "images/fog/3")
@@ -139,14 +142,14 @@ def test_edited_rows_with_matching_hashes(dataset):
         root = dataset(shard_rows=5)
         edit_lines(root / ROWS, change)
         seal(root)
-        problems = found(root)
+        problems = verify_problems(root)
         assert problems, name
-        assert all("fog/3" in p for p in paths(problems)), (name, problems)
+        assert all("fog/3" in p for p in problem_paths(problems)), (name, problems)
     for name, change in SAMPLE_EDITS.items():
         root = dataset(containers=("folder",))
         edit_lines(root / "samples.jsonl", change)
         seal(root)
-        assert "samples.jsonl" in paths(found(root, level="structure")), name
+        assert "samples.jsonl" in problem_paths(verify_problems(root, level="structure")), name
 
 
 def test_sets_and_classes_exchanged(dataset):
@@ -156,12 +159,12 @@ def test_sets_and_classes_exchanged(dataset):
     other.rename(one)
     (root / "aside").rename(other)
     seal(root)
-    problems = found(root)
-    assert paths(problems, "digest") == paths(problems, "records") == {ROWS, "sets/clean.jsonl"}
+    problems = verify_problems(root)
+    assert problem_paths(problems, "digest") == problem_paths(problems, "records") == {ROWS, "sets/clean.jsonl"}
     for field in ("name", "folder"):
         root = dataset(containers=("hdf5",))
         swap_classes(root, field)
-        (problem,) = found(root)
+        (problem,) = verify_problems(root)
         assert (problem.path, problem.kind) == ("manifest.json", "digest")
     root = dataset(containers=("folder",))
     new = "images/fog/3/0_käfer/Ünal 7.png"
@@ -185,8 +188,8 @@ def test_samples_of_one_id_or_path_or_of_paths_that_lead_out(dataset):
     for change, said in cases:
         root = dataset(containers=("hdf5",), shard_rows=5)
         edit_lines(root / "samples.jsonl", change)
-        redigest(root)
-        problems = found(root)
+        update_digest(root)
+        problems = verify_problems(root)
         assert len(problems) == (said is not None), said
         for problem in problems:
             assert (problem.path, problem.kind) == ("samples.jsonl", "records")
@@ -203,7 +206,7 @@ def test_a_key_that_stands_twice(dataset):
         if path != "manifest.json":
             seal(root)
         said = f"{where}the key '{key}' stands more than once in one object"
-        assert Problem(path, "schema", said) in found(root, level="structure")
+        assert Problem(path, "schema", said) in verify_problems(root, level="structure")
     # quotation marks in a name, written as escapes, must not make up for those of a key
     root = dataset(containers=("folder",))
     path = root / "samples.jsonl"
@@ -211,7 +214,7 @@ def test_a_key_that_stands_twice(dataset):
     for text, kinds in ((quoted.replace('"label": 0', '"label": 1, "label": 0', 1), {"schema"}), (quoted, set())):
         path.write_text(text, "utf-8")
         seal(root)
-        assert {p.kind for p in found(root)} == kinds
+        assert {p.kind for p in verify_problems(root)} == kinds
 
 
 def test_other_bytes_and_pixels_behind_matching_hashes(dataset):
@@ -227,7 +230,7 @@ def test_other_bytes_and_pixels_behind_matching_hashes(dataset):
         (root / PNG_IMAGE).write_bytes(data)
         problems = stored_anew(root, PNG_IMAGE, data)
         assert [(p.path, p.kind) for p in problems] == [(PNG_IMAGE, kind)]
-        assert found(root, level="hashes") == []
+        assert verify_problems(root, level="hashes") == []
     # each whole and as recorded: but the file and the shard are two encodings
     out = io.BytesIO()
     Image.open(jpeg / JPEG_IMAGE).save(out, "JPEG", quality=30)
@@ -256,20 +259,20 @@ def longer(f):
 
 
 SHARD_EDITS = [
-    (assigned("images", 3), "hash", ""),
-    (assigned("labels", 1), "records", ""),
-    (assigned("index", 1), "records", ""),
-    (replaced("images"), "decode", ""),
-    (replaced("labels", data=np.ones(5)), "decode", ""),
-    (replaced("pixel_digest", data=np.zeros((5, 16), np.uint8)), "decode", ""),
+    (assign_value("images", 3), "hash", ""),
+    (assign_value("labels", 1), "records", ""),
+    (assign_value("index", 1), "records", ""),
+    (replace_column("images"), "decode", ""),
+    (replace_column("labels", data=np.ones(5)), "decode", ""),
+    (replace_column("pixel_digest", data=np.zeros((5, 16), np.uint8)), "decode", ""),
     (longer, "shape", "has 6 rows, recorded are 5"),
-    (replaced("images", data=np.zeros((1, 16, 20, 3), np.uint8)), "missing", ""),
-    (replaced("images", data=np.zeros((5, 8, 20, 3), np.uint8)), "size", ""),
+    (replace_column("images", data=np.zeros((1, 16, 20, 3), np.uint8)), "missing", ""),
+    (replace_column("images", data=np.zeros((5, 8, 20, 3), np.uint8)), "size", ""),
     # a bomb is refused before a byte of it is read
-    (replaced("images", shape=(5, 2**20, 2**20, 3), chunks=(1, 64, 64, 3), dtype=np.uint8), "decode", "claims"),
+    (replace_column("images", shape=(5, 2**20, 2**20, 3), chunks=(1, 64, 64, 3), dtype=np.uint8), "decode", "claims"),
     (external_link, "decode", "is a link"),
     (external_storage, "decode", "stored in other files"),
-    (virtual, "decode", "stored in other files"),
+    (virtual_dataset, "decode", "stored in other files"),
     (soft_link, "decode", "is a link"),
 ]
 
@@ -277,8 +280,8 @@ SHARD_EDITS = [
 def test_edited_shards_with_matching_hashes(dataset):
     for number, (change, kind, said) in enumerate(SHARD_EDITS):
         root = dataset(containers=("hdf5",), shard_rows=5)
-        remake_shard(root, change, ONE_SHARD)
-        problems = found(root)
+        edit_shard(root, change, ONE_SHARD)
+        problems = verify_problems(root)
         assert {p.path.partition("#")[0] for p in problems} == {ONE_SHARD}, number
         assert any(p.kind == kind and said in p.detail for p in problems), (number, problems)
         assert kind not in ("decode", "records") or not said or len(problems) == 1, (number, problems)
@@ -310,9 +313,10 @@ def test_rows_in_strange_places_of_shards(dataset):
         shutil.copyfile(root / ONE_SHARD, root / name)
     added = [{"path": name, "bytes": 0, "sha256": ZERO} for name in strays]
     edit_manifest(root, lambda m: m.update(files=sorted([*m["files"], *added], key=lambda f: f["path"])), reseal=True)
-    assert found(root) == sorted(Problem(name, "unexpected", said) for name, said in strays.items())
+    assert verify_problems(root) == sorted(Problem(name, "unexpected", said) for name, said in strays.items())
 
 
+@pytest.mark.ci
 def test_several_processes_find_what_one_finds(dataset, monkeypatch):
     """Twice, named from another directory each time, as a notebook does: workers of the first call are there still. Of
     fifteen rows, which two slices share, none is left out.
@@ -327,7 +331,7 @@ def test_several_processes_find_what_one_finds(dataset, monkeypatch):
         for path in names:
             flip(root / path)
         for shard in [f"hdf5/fog/3-0000{n}.h5" for n in range(3)] if damaged else ():
-            remake_shard(root, lambda f: f["images"].write_direct(f["images"][...] ^ 1), shard)
+            edit_shard(root, lambda f: f["images"].write_direct(f["images"][...] ^ 1), shard)
             names |= {f"{shard}#{row}" for row in range(5)}
         one = verify_directory(root.name)
         assert {(p.path, p.kind) for p in one.problems} == {(name, "hash") for name in names}

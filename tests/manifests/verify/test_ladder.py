@@ -14,12 +14,12 @@ from damage import (
     SHARD,
     WHOLE_FILES,
     edit_lines,
+    edit_shard,
     external_link,
     flip,
-    found,
-    outside,
-    paths,
-    remake_shard,
+    problem_paths,
+    verify_problems,
+    write_outside_file,
 )
 
 import corruptset
@@ -30,7 +30,7 @@ from corruptset.manifests.verify.ladder import verify_directory
 
 def named(root, **options):
     """Return path and kind of every problem."""
-    return {(p.path, p.kind) for p in found(root, **options)}
+    return {(p.path, p.kind) for p in verify_problems(root, **options)}
 
 
 def test_whole_data_sets_have_no_problems(templates):
@@ -93,7 +93,7 @@ def renamed_to(root, form):
 def test_names_in_another_unicode_form_are_one_problem(dataset):
     root = dataset(containers=("folder",))
     count = renamed_to(root, "NFD")
-    (problem,) = found(root)
+    (problem,) = verify_problems(root)
     assert (count, problem.path, problem.kind) == (9, ".", "unicode")
     assert problem.detail.startswith("9 files are there under names in another Unicode form than the records have")
     assert "0_käfer/bild eins.png" in problem.detail
@@ -170,7 +170,7 @@ def test_damage_is_named_without_reading_the_bytes(dataset):
     root = dataset(shard_rows=5)
     for name in ODD:
         added(root, name)
-    assert [(p.kind, p.path.isprintable()) for p in found(root)] == [("unexpected", True)] * len(ODD)
+    assert [(p.kind, p.path.isprintable()) for p in verify_problems(root)] == [("unexpected", True)] * len(ODD)
     for path in (PNG_IMAGE, "samples.jsonl", "sets/fog/3.jsonl", ONE_SHARD):
         root = dataset(shard_rows=5)
         (root / path).unlink()
@@ -178,7 +178,7 @@ def test_damage_is_named_without_reading_the_bytes(dataset):
         assert {(path, "missing"), (path, "unexpected")} <= named(root), path
     root = dataset(shard_rows=5)
     added(root, "archives/x.json")  # as tar -xf does
-    assert [p.detail for p in found(root)] == ["left by tar's unpacking: remove the folder archives/"]
+    assert [p.detail for p in verify_problems(root)] == ["left by tar's unpacking: remove the folder archives/"]
 
 
 def test_truncated_and_exchanged_files(dataset):
@@ -188,16 +188,16 @@ def test_truncated_and_exchanged_files(dataset):
         kind = None if path in ("manifest.json", "SHA256SUMS") else "size"
         for kept in (b"", data[: len(data) // 2], data[:-1]):
             (root / path).write_bytes(kept)
-            assert path in paths(found(root, level="sizes"), kind), path
-        assert path in paths(found(root), kind), path
+            assert path in problem_paths(verify_problems(root, level="sizes"), kind), path
+        assert path in problem_paths(verify_problems(root), kind), path
         (root / path).write_bytes(data)
-    assert found(root) == []
+    assert verify_problems(root) == []
     for one, other in ((PNG_IMAGE, OTHER_PNG), (ONE_SHARD, "hdf5/clean-00000.h5")):
         exchanged(root, one, other)
-        assert paths(found(root)) == {one, other}
+        assert problem_paths(verify_problems(root)) == {one, other}
         exchanged(root, one, other)
     exchanged(root, "images/fog/3", "images/clean")
-    assert {p.split("/")[1] for p in paths(found(root))} == {"fog", "clean"}
+    assert {p.split("/")[1] for p in problem_paths(verify_problems(root))} == {"fog", "clean"}
 
 
 VALUES = [2**60, 10**400, -1, 1.5, "1", None, True, [], {}, float("nan"), "\ud800"]
@@ -216,7 +216,7 @@ def test_values_of_any_kind_are_reported_not_raised(dataset):
         manifest = json.loads(whole)
         change(manifest, value)
         (root / "manifest.json").write_text(json.dumps(manifest))
-        assert "manifest.json" in paths(found(root)), value
+        assert "manifest.json" in problem_paths(verify_problems(root)), value
 
 
 def test_what_is_no_finished_build_says_how_to_go_on(dataset, tmp_path):
@@ -234,10 +234,10 @@ def test_what_is_no_finished_build_says_how_to_go_on(dataset, tmp_path):
 def test_everything_is_collected_and_raised_once_level_by_level(dataset):
     root = dataset()
     flip(root / PNG_IMAGE)
-    assert found(root, level="structure") == found(root, level="sizes") == []
+    assert verify_problems(root, level="structure") == verify_problems(root, level="sizes") == []
     assert named(root, level="hashes") == {(PNG_IMAGE, "hash")}
     (root / OTHER_PNG).write_bytes(b"short")
-    assert found(root, level="structure") == []
+    assert verify_problems(root, level="structure") == []
     assert named(root, level="sizes") == {(OTHER_PNG, "size")}
     (root / "note.txt").write_bytes(b"")
     flip(root / SHARD)
@@ -269,8 +269,8 @@ def test_rederive_is_called_on_sound_records_only(dataset):
 def test_nothing_outside_is_opened(dataset, monkeypatch):
     """Whatever the records say, every file that is opened lies in the data set."""
     root = dataset()
-    outside(root)
-    remake_shard(root, external_link)
+    write_outside_file(root)
+    edit_shard(root, external_link)
     edit_lines(root / "sets/clean.jsonl", lambda rows: rows[0]["files"][0].update(path="../../secret.png"))
     (root / "images/clean/link.png").symlink_to(root.parent / "secret.png")
     opened = []

@@ -9,7 +9,7 @@ import re
 from itertools import combinations
 from pathlib import Path
 
-import made_scores
+import example_scores
 import numpy as np
 import pytest
 import scipy.stats
@@ -28,8 +28,8 @@ VALUES = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=3, m
 
 def scores(model="a", maude=0.5, draws=None, *, seed=0, units=200, **changes):
     values = {} if draws is None else {"maude": maude + draws}
-    resamples = made_scores.resamples(seed, units, **values)
-    return Scores.model_validate(made_scores.bare(model, {"maude": maude}, resamples=resamples) | changes)
+    resamples = example_scores.resamples(seed, units, **values)
+    return Scores.model_validate(example_scores.minimal_scores(model, {"maude": maude}, resamples=resamples) | changes)
 
 
 def of_maude(*compared, **options):
@@ -39,8 +39,8 @@ def of_maude(*compared, **options):
 
 def test_what_is_written(tmp_path):
     lacking = {"profiles": {}, "mean_profile": None}
-    small = [made_scores.without(made_scores.small(i) | lacking, "fragile") for i in range(2)]
-    files = made_scores.write(tmp_path, *small)
+    small = [example_scores.without_group(example_scores.small_scores(i) | lacking, "fragile") for i in range(2)]
+    files = example_scores.write_scores(tmp_path, *small)
     out = tmp_path / "out"
     done = compare(files, out)
     there = {p.relative_to(out).as_posix(): p for p in out.rglob("*") if p.is_file()}
@@ -53,10 +53,12 @@ def test_what_is_written(tmp_path):
     for table in done.tables:
         assert there[f"tables/{table.name}.md"].read_text().rstrip() in page
     assert "](plots/maude.svg)" in page
-    assert made_scores.DIGEST in page
+    assert example_scores.DIGEST in page
     rows = list(csv.DictReader(there["tables/aude.csv"].read_text().splitlines()))
     assert [row["model"] for row in rows] == ["net-0", "net-1"]
-    assert float(rows[1]["mAUDE %"]) == pytest.approx(100 * made_scores.value_of(made_scores.small(1), "maude"))
+    assert float(rows[1]["mAUDE %"]) == pytest.approx(
+        100 * example_scores.value_of(example_scores.small_scores(1), "maude")
+    )
     assert json.loads(json.dumps(done.as_json()))["models"] == ["net-0", "net-1"]
     assert done.notes == ("PNG in place of JPEG.", "net-0: A note of 0.", "net-1: A note of 1.")
     compare(files, tmp_path / "again", plots=False)
@@ -67,21 +69,25 @@ def test_what_is_written(tmp_path):
 
 
 def test_files_folders_and_scores_are_taken_in_the_order_given(tmp_path):
-    folder, file = tmp_path / "folder", made_scores.write(tmp_path, made_scores.bare("c"))[0]
-    made_scores.write(folder, made_scores.bare("b"))[0].rename(folder / "scores.json")
+    folder, file = tmp_path / "folder", example_scores.write_scores(tmp_path, example_scores.minimal_scores("c"))[0]
+    example_scores.write_scores(folder, example_scores.minimal_scores("b"))[0].rename(folder / "scores.json")
     assert compare([scores("z"), folder, str(file)]).models == ("z", "b", "c")
     named = ("a (small-c 1.0.0, 11111111)", "a (small-c 1.0.0, 22222222)")
-    assert compare([scores(), scores(digest=made_scores.OTHER)], any_data=True).models == named
+    assert compare([scores(), scores(digest=example_scores.OTHER_DIGEST)], any_data=True).models == named
     own = scores(condition="correct@clean")
     assert compare([scores(), own]).models == ("a (all images)", "a (correct@clean)")
     assert compare([own]).models == ("a",)
 
 
 def test_all_problems_are_said_at_once(tmp_path):
-    other = made_scores.bare("b", digest=made_scores.OTHER)
-    given = made_scores.write(tmp_path, made_scores.bare("a"), other, made_scores.bare("a"))
+    other = example_scores.minimal_scores("b", digest=example_scores.OTHER_DIGEST)
+    given = example_scores.write_scores(
+        tmp_path, example_scores.minimal_scores("a"), other, example_scores.minimal_scores("a")
+    )
     (tmp_path / "broken.json").write_text("{")
-    (tmp_path / "wrong.json").write_text(json.dumps(made_scores.bare("a") | {"samples": "many", "surplus": 1}))
+    (tmp_path / "wrong.json").write_text(
+        json.dumps(example_scores.minimal_scores("a") | {"samples": "many", "surplus": 1})
+    )
     given += [tmp_path / f"{name}.json" for name in ("broken", "wrong", "absent")]
     with pytest.raises(ScoreError) as raised:
         compare(given, tmp_path / "out")
@@ -106,16 +112,18 @@ def test_differences_are_taken_resample_by_resample():
     one = of_maude(scores("a", 0.50, DRAWS), scores("b", 0.47, other))[0]["a", "b"]
     assert (one.low, one.high) == pytest.approx(tuple(np.quantile(0.03 + DRAWS - other, [0.025, 0.975])))
     assert one.exceeds is False
-    made = [made_scores.changed(made_scores.full(i), two_factor__cv_percent=3.0 + i) for i in range(2)]
+    made = [
+        example_scores.replace_values(example_scores.full_scores(i), two_factor__cv_percent=3.0 + i) for i in range(2)
+    ]
     for i, own in enumerate(made):
         own["resamples"]["values"] = {"two_factor.cv_percent": list(3.0 + i + DRAWS)}
-    by = {d.score: d for d in compare(made_scores.valid(*made)).differences}
+    by = {d.score: d for d in compare(example_scores.validated(*made)).differences}
     cv = by["two_factor.cv_percent"]  # a variation in per cent is a fraction in its difference
     assert (cv.difference, cv.low, cv.high, cv.exceeds) == (*[pytest.approx(-0.01, rel=0.02)] * 3, True)
     # resamples whose CV is larger by as much as by chance alone
     for i, (own, times) in enumerate(zip(made, (1.4, 1.5), strict=True)):
         own["resamples"]["values"] = {"two_factor.cv_percent": list(times * (3.0 + i) * (1 + DRAWS))}
-    (cv,) = (d for d in compare(made_scores.valid(*made)).differences if d.score == "two_factor.cv_percent")
+    (cv,) = (d for d in compare(example_scores.validated(*made)).differences if d.score == "two_factor.cv_percent")
     assert (cv.low, cv.difference) == pytest.approx((-0.01, -0.01))
     assert (cv.high > 0, cv.exceeds) == (True, False)
     assert {"clean_accuracy", "relative_mce", "style_gap", "fragile.s28.strict_shrink"} <= by.keys()
@@ -126,7 +134,7 @@ def test_unpaired_models_have_differences_without_intervals():
         ({"seed": 1}, "different seeds"),
         ({"units": 100}, "numbers of images"),
         ({"condition": "correct@clean"}, "different images are scored"),
-        ({"digest": made_scores.OTHER}, "different datasets"),
+        ({"digest": example_scores.OTHER_DIGEST}, "different datasets"),
         ({"resamples": None}, "a file has no resamples"),
     ):
         found, (note,) = of_maude(scores("a", 0.5, DRAWS), scores("b", 0.4, DRAWS, **change), any_data=True)
@@ -139,15 +147,15 @@ def test_unpaired_models_have_differences_without_intervals():
 
 
 def test_scores_over_other_sets_and_relative_to_other_baselines_have_no_difference():
-    made = [made_scores.full(i) for i in range(4)]
+    made = [example_scores.full_scores(i) for i in range(4)]
     for own in made:
-        own["scores"] += made_scores.score_values({"mean_accuracy": 0.5})
-    of_all = {d.score for d in compare(made_scores.valid(*made[:2])).differences}
+        own["scores"] += example_scores.score_values({"mean_accuracy": 0.5})
+    of_all = {d.score for d in compare(example_scores.validated(*made[:2])).differences}
     over_sets = {name for name in of_all if name in ("mean_accuracy", "rb_index") or name.startswith("two_factor.")}
     for other in made[2:]:
         del other["sets"]["fog/3"]
         other["baseline"] = "vgg"
-    done = compare(made_scores.valid(*made))
+    done = compare(example_scores.validated(*made))
     scored = {pair: {d.score for d in done.differences if (d.first, d.second) == pair} for pair in PAIRS}
     assert (scored["net-0", "net-1"], scored["net-2", "net-3"]) == (of_all, of_all)
     assert scored["net-0", "net-2"] == of_all - over_sets - {"mce", "relative_mce"}
@@ -179,11 +187,11 @@ def test_the_paper_s_models_are_compared_around_the_paper_s_point(tmp_path):
     """Table 3 of Dai & Berleant 2021: its networks of clean images, and one's own."""
     printed = Path(__file__).parents[1] / "two_factor_paper_table3.csv"
     values = {"two_factor__cv_percent": 1.0, "two_factor__mean_accuracy": 0.95}
-    own = made_scores.changed(made_scores.full(0, "own"), **values)
+    own = example_scores.replace_values(example_scores.full_scores(0, "own"), **values)
     names = [row["model"] for row in csv.DictReader(printed.read_text().splitlines())]
     clean = [name for name in names if "(clean)" in name]
     assert len(clean) == 3
-    done = compare([printed, *made_scores.valid(own)], tmp_path, plots=False, reference=clean)
+    done = compare([printed, *example_scores.validated(own)], tmp_path, plots=False, reference=clean)
     *rows, point = done.table("two_factor").to_pandas().to_dict("records")
     assert [row["model"] for row in rows] == [*names, "own"]
     assert (point["CV %"], point["mean accuracy"]) == pytest.approx((2.94, 0.8831), abs=5e-5)
@@ -219,7 +227,7 @@ def test_printed_tables_with_mistakes_are_refused(tmp_path):
             compare([path])
     for text in ("2.94,188.31", "-2.94,88.31", "0.0294,0.8831"):
         with pytest.raises(ScoreError, match=r"--reference: .*expected a CV of at least 0 and acc"):
-            compare(made_scores.valid(made_scores.full()), reference=text)
+            compare(example_scores.validated(example_scores.full_scores()), reference=text)
     unused = ("The reference point is not used, because no model has two-factor scores.",)
     assert compare([scores()], reference=(2.94, 88.31)).notes == unused
 

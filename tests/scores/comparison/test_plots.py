@@ -7,10 +7,10 @@ import sys
 import xml.etree.ElementTree
 from pathlib import Path
 
-import made_scores
+import example_scores
 import numpy as np
 import pytest
-from layouts import files_of
+from small_builds import read_files
 
 import corruptset
 from corruptset.scores.comparison import figures
@@ -28,10 +28,10 @@ PLOTS = {
 DRAW = """
 import sys
 sys.path.insert(0, {tests!r})
-import made_scores
+import example_scores
 from pathlib import Path
 import corruptset
-made = made_scores.valid(*(made_scores.small(i, {name!r} + str(i)) for i in range(2)))
+made = example_scores.validated(*(example_scores.small_scores(i, {name!r} + str(i)) for i in range(2)))
 corruptset.compare(made, Path({folder!r}))
 """
 NAME = "<script>\u202e & \u0007é"
@@ -44,7 +44,9 @@ def plots_of(models):
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory):
     folder = tmp_path_factory.mktemp("plots")
-    corruptset.compare(made_scores.valid(*(made_scores.small(i, f"{NAME}{i}") for i in range(2))), folder)
+    corruptset.compare(
+        example_scores.validated(*(example_scores.small_scores(i, f"{NAME}{i}") for i in range(2))), folder
+    )
     return folder / "plots"
 
 
@@ -57,26 +59,26 @@ def test_every_plot_is_an_svg_in_which_names_are_text(drawn):
         assert root.tag.endswith("svg")
         assert not {"\u202e", "\u0007"} & set(text)
         assert "<script>" in text
-    whole = made_scores.full()
+    whole = example_scores.full_scores()
     for field, plots in {**PLOTS, "style": []}.items():
         own = [s for s in whole["scores"] if s["name"].partition(".")[0] == field]
         fields = {field: whole[field]} if field in whole else {"scores": own}
-        assert sorted(plots_of(gather(made_scores.valid(made_scores.bare(**fields))))) == plots
+        assert sorted(plots_of(gather(example_scores.validated(example_scores.minimal_scores(**fields))))) == plots
 
 
 @pytest.mark.ci
 def test_two_processes_write_the_same_bytes(drawn, tmp_path):
-    code = DRAW.format(tests=str(Path(made_scores.__file__).parent), folder=str(tmp_path), name=NAME)
+    code = DRAW.format(tests=str(Path(example_scores.__file__).parent), folder=str(tmp_path), name=NAME)
     subprocess.run([sys.executable, "-c", code], check=True)
-    assert files_of(tmp_path / "plots") == files_of(drawn)
+    assert read_files(tmp_path / "plots") == read_files(drawn)
 
 
 def test_values_lie_where_scores_say():
-    made = [made_scores.full(i) for i in (1, 0, 2)]
+    made = [example_scores.full_scores(i) for i in (1, 0, 2)]
     names = ("two_factor.cv_percent", "two_factor.mean_accuracy", "maude")
-    values = [[made_scores.value_of(one, name) for name in names] for one in made]
+    values = [[example_scores.value_of(one, name) for name in names] for one in made]
     wanted = [(cv, 100 * mean) for cv, mean, _ in values]
-    models = gather(made_scores.valid(*made))
+    models = gather(example_scores.validated(*made))
     (chart,) = figures.quadrant_charts(models, reference_point(models))
     np.testing.assert_allclose([line.points[0][:2] for line in chart.lines], wanted)
     np.testing.assert_allclose(chart.middle, np.mean(wanted, axis=0))
@@ -89,5 +91,5 @@ def test_values_lie_where_scores_say():
     areas = sorted(area for _, _, area in values)
     np.testing.assert_allclose(np.array(widths) / widths[0], np.array(areas) / areas[0])
     del made[0]["sets"]["fog/3"]
-    titles = {chart.title for chart in figures.course_charts(gather(made_scores.valid(made[0])), figures.ERRORS)}
+    titles = {chart.title for chart in figures.curve_charts(gather(example_scores.validated(made[0])), figures.ERRORS)}
     assert not {"fog", "mean of the fifteen"} & titles

@@ -6,7 +6,7 @@ import re
 import string
 import sys
 
-import made_scores
+import example_scores
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -81,7 +81,7 @@ def test_on_a_page_intervals_stand_below_and_columns_of_dashes_are_left_out():
     html = table._repr_html_()
     assert "<td>&lt;a&gt; <small></small></td><td>50.00 <small>40.00 to 60.00</small></td>" in html
     assert "&lt;Summary&gt;" in html
-    (scores,) = made_scores.valid(made_scores.full(0, "<net>"))
+    (scores,) = example_scores.validated(example_scores.full_scores(0, "<net>"))
     assert "&lt;net&gt; on small-c" in scores._repr_html_()
     assert f"<td>{100 * scores.get('maude'):.2f} <small></small></td>" in scores._repr_html_()
     assert "<th>mAUDE %</th>" in corruptset.compare([scores])._repr_html_()
@@ -111,7 +111,7 @@ def test_control_characters_are_written_as_escapes():
 
 
 def made(*compared):
-    return {table.name: table for table in corruptset.compare(made_scores.valid(*compared)).tables}
+    return {table.name: table for table in corruptset.compare(example_scores.validated(*compared)).tables}
 
 
 def rows_of(table):
@@ -121,46 +121,48 @@ def rows_of(table):
 
 @pytest.fixture(scope="module")
 def three():
-    return made(*map(made_scores.full, range(3)))
+    return made(*map(example_scores.full_scores, range(3)))
 
 
 def test_a_comparison_has_the_tables_that_its_scores_have(three):
-    bare = made(made_scores.bare("a"))
+    bare = made(example_scores.minimal_scores("a"))
     assert {name: table.rows for name, table in bare.items()} == {
         "summary": [["a", 0.9, pytest.approx(0.88), pytest.approx(0.92)]],
         "accuracy": [["clean", 0.9]],
     }
     names = "summary aude ce relative_ce families accuracy degradation degradation_levels two_factor correlations "
     assert list(three) == (names + "order_effects fragile fragile_parts style differences").split()
-    both = made(made_scores.full(0), made_scores.bare("bare"))
+    both = made(example_scores.full_scores(0), example_scores.minimal_scores("bare"))
     assert both["families"].rows[0][1:] == [pytest.approx(0.54), None]
     assert rows_of(both["aude"])[1]["mAUDE"] is None
     areas = {"aude.fog": 0.2, "aude.fog+snow": 0.3, "aude.mine": 0.1}
-    curves = made(made_scores.bare("a", areas), made_scores.bare("b"))
+    curves = made(example_scores.minimal_scores("a", areas), example_scores.minimal_scores("b"))
     assert [c.title for c in curves["aude"].columns] == ["model", "clean error", "mAUDE", "relative mAUDE", "fog"]
     assert curves["aude_others"].rows == [["fog+snow", 0.3, None], ["mine", 0.1, None]]
 
 
 def test_error_tables_are_laid_out_as_printed(three):
-    table, wanted = three["aude"], made_scores.full(1)
+    table, wanted = three["aude"], example_scores.full_scores(1)
     row = rows_of(table)[1]
     assert list(row) == ["model", "clean error", "mAUDE", "relative mAUDE", *FIFTEEN, *EXTRA]
-    areas = {name: made_scores.value_of(wanted, f"aude.{name}") for name in (*FIFTEEN, *EXTRA)}
+    areas = {name: example_scores.value_of(wanted, f"aude.{name}") for name in (*FIFTEEN, *EXTRA)}
     assert {name: row[name] for name in areas} == pytest.approx(areas)
-    means = (made_scores.value_of(wanted, name) for name in ("maude", "relative_maude"))
+    means = (example_scores.value_of(wanted, name) for name in ("maude", "relative_maude"))
     totals = (1 - wanted["sets"]["clean"]["accuracy"], *means)
     assert (row["clean error"], row["mAUDE"], row["relative mAUDE"]) == pytest.approx(totals)
     assert three["ce"].title == "CE by corruption, relative to alexnet"
     assert list(rows_of(three["ce"])[0]) == ["model", "clean error", "mCE", *FIFTEEN]
-    assert rows_of(three["relative_ce"])[0]["relative mCE"] == made_scores.value_of(made_scores.full(0), "relative_mce")
+    assert rows_of(three["relative_ce"])[0]["relative mCE"] == example_scores.value_of(
+        example_scores.full_scores(0), "relative_mce"
+    )
 
 
 def test_degradations_orders_fragile_rates_and_differences(three):
     rows = {(r["degradation"], r["accuracy below %"]): r for r in rows_of(three["degradation"])}
-    assert {name for name, _ in rows} == {*made_scores.DEGRADATIONS, "mean"}
+    assert {name for name, _ in rows} == {*example_scores.DEGRADATIONS, "mean"}
     for (name, threshold), row in rows.items():
         for number in range(3):
-            scores = made_scores.full(number)
+            scores = example_scores.full_scores(number)
             profile = scores["mean_profile"] if name == "mean" else scores["profiles"][name]
             level = next((i for i, value in enumerate(profile["accuracy"]) if value < threshold / 100), "never")
             assert row[f"net-{number}"] == level
@@ -170,7 +172,7 @@ def test_degradations_orders_fragile_rates_and_differences(three):
     first = levels[0]
     assert first["effect of the level"] == f"{first['level']} randomly placed 1 pixel wide lines"
     assert first["pixels changed"] == pytest.approx(first["level"] / 31, abs=1e-4)
-    effect = made_scores.full(2)["order_effects"][0]
+    effect = example_scores.full_scores(2)["order_effects"][0]
     row = next(r for r in rows_of(three["order_effects"]) if r["first order"] == effect["first"])
     assert (row["second order"], row["net-2"]) == (effect["second"], effect["difference"])
     fragile = {(r["regions"], r["change"]): r for r in rows_of(three["fragile"])}
@@ -191,7 +193,9 @@ def test_two_factor_by_hand():
     compared = []
     points = [("a", 1.0, 0.95, 0.99), ("b", 5.0, 0.93, 0.98), ("c", 1.5, 0.80, 0.97), ("d", 4.26, 0.8524, 0.96)]
     for model, cv, accuracy, clean in points:
-        compared.append(made_scores.bare(model, {**made_scores.two_factor(accuracy, cv), "clean_accuracy": clean}))
+        compared.append(
+            example_scores.minimal_scores(model, {**example_scores.two_factor(accuracy, cv), "clean_accuracy": clean})
+        )
     found = made(*compared)
     rows = rows_of(found["two_factor"])
     assert [r["quadrant"] for r in rows] == ["I", "II", "III", "IV", None]

@@ -6,8 +6,8 @@ import re
 
 import numpy as np
 import pytest
-import unbuilt
-from doc_pages import EVALUATE, blocks, run
+import record_datasets
+from doc_pages import EVALUATE, blocks, run_snippet
 from torchvision_cpu import let_torchvision_be_imported
 
 import corruptset
@@ -26,11 +26,11 @@ def lines(word):
 
 
 @pytest.fixture
-def shared_names(shared, tmp_path, monkeypatch):
+def shared_names(shared_data, tmp_path, monkeypatch):
     """The names of the lines that all frameworks share, beside a build."""
-    (tmp_path / "imagenet-c-1.1.0").symlink_to(shared.build(sets=SETS))
+    (tmp_path / "imagenet-c-1.1.0").symlink_to(shared_data.build(sets=SETS))
     monkeypatch.chdir(tmp_path)
-    return run(SHARED)
+    return run_snippet(SHARED)
 
 
 def check(logits):
@@ -61,7 +61,7 @@ def test_lines_that_all_share(shared_names):
 def test_the_table_of_the_page_is_a_csv_that_is_read(tmp_path):
     rows = [{"id": f"ILSVRC2012_val_{number:08d}"} for number in (1, 2)]
     options = {"classes": 1000, "only": "fog/3".__eq__, "clean": False}
-    data = unbuilt.data_set(tmp_path, "imagenet-c", 2, samples=rows, **options)
+    data = record_datasets.records_dataset(tmp_path, "imagenet-c", 2, samples=rows, **options)
     (text,) = re.findall(r"```csv\n(.*?)```", EVALUATE.read_text("utf-8"), re.DOTALL)
     (tmp_path / "p.csv").write_text(text)
     assert read_predictions(tmp_path / "p.csv", data).outcomes["fog/3"].predicted.tolist() == [65, 970]
@@ -90,7 +90,7 @@ def test_pytorch(shared_names):
     torch.manual_seed(0)
     text = lines("from torchvision").replace("from torchvision.models import resnet50\n", "")
     net = Plain(channels=3, classes=10, side=32)
-    check_torch(run(text.replace('resnet50(weights="DEFAULT")', "net"), **shared_names, net=net)["model"])
+    check_torch(run_snippet(text.replace('resnet50(weights="DEFAULT")', "net"), **shared_names, net=net)["model"])
 
 
 @pytest.mark.long
@@ -99,7 +99,7 @@ def test_pytorch(shared_names):
 )
 def test_torchvision_and_timm(shared_names, word, pretrained):
     kept = let_torchvision_be_imported()
-    check_torch(run(lines(word).replace(pretrained, "num_classes=10"), **shared_names)["model"])
+    check_torch(run_snippet(lines(word).replace(pretrained, "num_classes=10"), **shared_names)["model"])
     del kept
 
 
@@ -107,7 +107,7 @@ def test_torchvision_and_timm(shared_names, word, pretrained):
 def test_keras(shared_names):
     """In an environment with the extra ``frameworks``."""
     text = lines("import keras").replace("ResNet50(", "ResNet50(weights=None, classes=10, input_shape=(32, 32, 3), ")
-    names = run(text, **shared_names)
+    names = run_snippet(text, **shared_names)
     caffe = np.array([103.939, 116.779, 123.68], np.float32)  # the mean of BGR, as its networks have it
     check(lambda images: np.asarray(names["model"](images[..., ::-1].astype(np.float32) - caffe)))
 
@@ -119,7 +119,7 @@ def test_jax(shared_names):
         "params": WEIGHTS.astype(np.float32),
         "apply": lambda params, images: images.reshape(len(images), -1) @ params,
     }
-    run(lines("import jax"), **shared_names, **more)
+    run_snippet(lines("import jax"), **shared_names, **more)
     check(plain)
 
 
@@ -135,6 +135,6 @@ def test_transformers(shared_names, tmp_path):
     folder = tmp_path / "microsoft/resnet-50"
     ResNetForImageClassification(config).save_pretrained(folder)
     ViTImageProcessor(image_mean=MEAN.tolist(), image_std=STD.tolist()).save_pretrained(folder)
-    names = run(lines("from transformers"), **shared_names)
+    names = run_snippet(lines("from transformers"), **shared_names)
     check_torch(lambda x: names["model"](x).logits)
     del kept

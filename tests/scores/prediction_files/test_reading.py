@@ -6,8 +6,8 @@ import json
 
 import numpy as np
 import pytest
-import unbuilt
-from predictions import check, joined, kinds, logits_of, write_csv, write_folder
+import record_datasets
+from predictions import all_kinds, check_outcome, concatenate_sets, random_logits, write_csv, write_folder
 
 import corruptset
 from corruptset.errors import PredictionError
@@ -19,10 +19,10 @@ LABELS = np.arange(20) // 2
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    return unbuilt.small(tmp_path_factory.mktemp("data"), *SETS)
+    return record_datasets.small_dataset(tmp_path_factory.mktemp("data"), *SETS)
 
 
-LOGITS = {name: logits_of(20, 10, seed=seed) for seed, name in enumerate(SETS)}
+LOGITS = {name: random_logits(20, 10, seed=seed) for seed, name in enumerate(SETS)}
 
 
 def of_kind(kind, dtype="float64", names=SETS):
@@ -30,7 +30,7 @@ def of_kind(kind, dtype="float64", names=SETS):
     typed = {name: LOGITS[name].astype(dtype if kind == "logits" else "float32") for name in names}
     types = {"f": dtype, "i": dtype.replace("float", "int")}
     return {
-        name: {key: values.astype(types[values.dtype.kind]) for key, values in kinds(logits, LABELS)[kind].items()}
+        name: {key: values.astype(types[values.dtype.kind]) for key, values in all_kinds(logits, LABELS)[kind].items()}
         for name, logits in typed.items()
     }
 
@@ -38,7 +38,7 @@ def of_kind(kind, dtype="float64", names=SETS):
 def check_all(found, kind, sets):
     assert found.keys() == sets.keys()
     for name, arrays in sets.items():
-        check(found[name], kind, arrays, LABELS)
+        check_outcome(found[name], kind, arrays, LABELS)
 
 
 def shuffled(sets, **keys):
@@ -70,10 +70,13 @@ def test_every_kind_type_order_and_container(data, kind, tmp_path):
             folder / "mixed.npz",
         ]
         if kind in ("top", "rank"):
-            files += [write_csv(folder / "one.csv", joined(sets)), write_csv(folder / "ids.csv", joined(by_id))]
-        np.savez(folder / "one.npz", **joined(sets))
+            files += [
+                write_csv(folder / "one.csv", concatenate_sets(sets)),
+                write_csv(folder / "ids.csv", concatenate_sets(by_id)),
+            ]
+        np.savez(folder / "one.npz", **concatenate_sets(sets))
         order = np.random.default_rng(1).permutation(60)
-        mixed = {key: values[order] for key, values in joined(by_index).items()}
+        mixed = {key: values[order] for key, values in concatenate_sets(by_index).items()}
         np.savez_compressed(folder / "mixed.npz", **mixed)
         for path in files:
             check_all(read_predictions(path, data).outcomes, kind, sets)
@@ -95,22 +98,22 @@ def test_whole_numbers_of_any_type_and_top_of_fewer_or_more_classes(data, tmp_pa
                 assert outcome.top5 is None
                 np.testing.assert_array_equal(outcome.correct, order[name]["top"][:, 0] == LABELS)
             else:
-                check(outcome, "top", order[name], LABELS)
+                check_outcome(outcome, "top", order[name], LABELS)
 
 
 def test_sets_by_their_aliases_and_files_of_several_kinds(tmp_path):
     more = (
         '[[sets]]\nclean = true\naliases = ["type 0"]\n[[sets]]\nchain = ["brightness-1"]\naliases = ["SP0.1GA0.2"]\n'
     )
-    data = unbuilt.small(tmp_path / "data", more=more)
-    of_each = kinds(LOGITS["clean"], LABELS)
+    data = record_datasets.small_dataset(tmp_path / "data", more=more)
+    of_each = all_kinds(LOGITS["clean"], LABELS)
     folder = write_folder(tmp_path / "p", {"type 0": of_each["logits"], "SP0.1GA0.2": of_each["rank"]})
     found = read_predictions(folder, data).outcomes
-    check(found["clean"], "logits", of_each["logits"], LABELS)
-    check(found["brightness/1"], "rank", of_each["rank"], LABELS)
+    check_outcome(found["clean"], "logits", of_each["logits"], LABELS)
+    check_outcome(found["brightness/1"], "rank", of_each["rank"], LABELS)
     assert list(read_predictions(folder, data, sets=["SP0*"]).outcomes) == ["brightness/1", "clean"]
     # one file with the id on some rows and the alias on others, and sets that alternate
-    together = joined(dict.fromkeys(("type 0", "brightness/1"), of_each["logits"]))
+    together = concatenate_sets(dict.fromkeys(("type 0", "brightness/1"), of_each["logits"]))
     together["set_id"][:7] = "clean"
     order = np.arange(40).reshape(2, 20).T.ravel()
     np.savez(tmp_path / "one.npz", **{key: values[order] for key, values in together.items()})
@@ -121,8 +124,8 @@ def test_sets_by_their_aliases_and_files_of_several_kinds(tmp_path):
 def test_whose_predictions_they_are(data, tmp_path):
     sets = of_kind("top")
     folder, one = write_folder(tmp_path / "my-net", sets), tmp_path / "one.npz"
-    write_csv(tmp_path / "two.csv", joined(sets))
-    np.savez(one, **joined(sets))
+    write_csv(tmp_path / "two.csv", concatenate_sets(sets))
+    np.savez(one, **concatenate_sets(sets))
 
     def whose(path):
         found = read_predictions(path, data)
@@ -132,7 +135,7 @@ def test_whose_predictions_they_are(data, tmp_path):
     head = {"model": "ResNet-50", "digest": data.digest, "kind": "top", "more": [1]}
     for file in (folder / "predictions.json", tmp_path / "two.json"):
         file.write_text(json.dumps(head))
-    np.savez(one, **joined(sets), model="VGG", digest=data.digest, labels=np.zeros(3))
+    np.savez(one, **concatenate_sets(sets), model="VGG", digest=data.digest, labels=np.zeros(3))
     assert whose(folder) == whose(tmp_path / "two.csv") == ("ResNet-50", data.digest)
     assert whose(one) == ("VGG", data.digest)
 
@@ -140,7 +143,7 @@ def test_whose_predictions_they_are(data, tmp_path):
 def test_chosen_sets_and_clean_of_the_whole_and_of_a_part(data, tmp_path):
     sets = of_kind("top")
     folder = write_folder(tmp_path / "some", {name: sets[name] for name in SETS[:2]})
-    np.savez(tmp_path / "one.npz", **joined(sets))
+    np.savez(tmp_path / "one.npz", **concatenate_sets(sets))
 
     def found(path=folder, data=data, sets=("brightness/1",)):
         return list(read_predictions(path, data, sets=sets).outcomes)
@@ -161,10 +164,10 @@ def test_chosen_sets_and_clean_of_the_whole_and_of_a_part(data, tmp_path):
 
 
 def test_clean_predictions_of_a_build_without_a_clean_set(tmp_path):
-    data = unbuilt.small(tmp_path / "data", "brightness/1")
+    data = record_datasets.small_dataset(tmp_path / "data", "brightness/1")
     sets = of_kind("logits", "float16", SETS[:2])
     folder = write_folder(tmp_path / "p", sets)
-    np.savez(tmp_path / "one.npz", **joined(sets))
+    np.savez(tmp_path / "one.npz", **concatenate_sets(sets))
     for path, chosen in ((folder, None), (folder, ["clean", "brightness/1"]), (tmp_path / "one.npz", None)):
         check_all(read_predictions(path, data, sets=chosen).outcomes, "logits", sets)
     for chosen in ("clean", ["clean"]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from predictions import check
+from predictions import check_outcome
 
 from corruptset.scores.prediction_files.reduction import reduced
 
@@ -26,4 +26,4 @@ def test_rows_of_any_range():
         labels = rng.integers(0, 30, 60)
         outcome, faults = reduced("logits", {"logits": values}, labels, 30)
         assert not any(rows.any() for rows in faults.values())
-        check(outcome, "logits", {"logits": values}, labels)
+        check_outcome(outcome, "logits", {"logits": values}, labels)

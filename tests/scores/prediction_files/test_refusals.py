@@ -11,21 +11,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import unbuilt
-from predictions import joined, kinds, logits_of, write_csv, write_folder
+import record_datasets
+from predictions import all_kinds, concatenate_sets, random_logits, write_csv, write_folder
 
 from corruptset.errors import PredictionError, UnknownCorruption
 from corruptset.scores.prediction_files import read_predictions
 
 SETS = ["brightness/1", "clean", "contrast-3+brightness-2"]
 ROW = np.arange(20)
-SOUND = kinds(logits_of(20, 10), ROW // 2)
+SOUND = all_kinds(random_logits(20, 10), ROW // 2)
 LOGITS, PROBS, TOP, RANK, P_TRUE = (array for arrays in SOUND.values() for array in arrays.values())
 
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    return unbuilt.small(tmp_path_factory.mktemp("data"), *SETS)
+    return record_datasets.small_dataset(tmp_path_factory.mktemp("data"), *SETS)
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_names_of_sets(data, sets, tmp_path):
     assert last == "The file formats are described in docs/evaluate.md."
     with pytest.raises(UnknownCorruption, match="'brightnes/1' matches no set"):
         read_predictions(tmp_path / "p", data, sets=["brightnes/1"])
-    np.savez(tmp_path / "one.npz", **joined(dict.fromkeys(("clean", "fgo/1", "fog/9"), sets["clean"])))
+    np.savez(tmp_path / "one.npz", **concatenate_sets(dict.fromkeys(("clean", "fgo/1", "fog/9"), sets["clean"])))
     unknown, missing = problems(tmp_path / "one.npz", data)
     assert unknown == "has rows of 2 sets that the dataset does not have: fgo/1, fog/9"
     assert missing.startswith("2 of 3 sets have no predictions: brightness/1, contrast-3+brightness-2.")
@@ -65,11 +65,11 @@ def test_names_of_sets(data, sets, tmp_path):
         "brightness/1.npz, clean.npz, contrast-3+brightness-2.npz: has logits of the shape (20, 9); expected (N, 10), "
         "because the dataset has 10 classes"
     ]
-    named = unbuilt.small(tmp_path / "data", more='[[sets]]\nclean = true\naliases = ["type 0"]\n')
+    named = record_datasets.small_dataset(tmp_path / "data", more='[[sets]]\nclean = true\naliases = ["type 0"]\n')
     twice = {"clean": sets["clean"], "type 0": sets["clean"]}
     folder = write_folder(tmp_path / "twice", twice)
     assert problems(folder, named) == ["the set clean has 2 files: clean.npz, type 0.npz. Keep one of them"]
-    np.savez(tmp_path / "one.npz", **joined(twice), index=np.tile(ROW, 2))
+    np.savez(tmp_path / "one.npz", **concatenate_sets(twice), index=np.tile(ROW, 2))
     assert problems(tmp_path / "one.npz", named)[0].startswith("repeats 20 images of clean: 0 (00_class/im.0), 1 (")
 
 
@@ -91,7 +91,7 @@ def test_rows(data, sets, tmp_path):
         own = np.resize(TOP, (count, 5))
         (line,) = problems(write_folder(tmp_path / "top", {"clean": {"top": own}}), data, sets=["clean"])
         assert line.startswith(f"clean.npz: has {count} rows, but the dataset has 20 images. Without index or id")
-        one = write_csv(tmp_path / "one.csv", joined({"clean": {"top": own}}))
+        one = write_csv(tmp_path / "one.csv", concatenate_sets({"clean": {"top": own}}))
         (line,) = problems(one, data, sets=["clean"])
         assert line.startswith(f"has {count} rows of clean, but the dataset has 20 images.")
 
@@ -105,7 +105,7 @@ def test_predictions_of_another_dataset(data, sets, tmp_path):
     assert [line.partition(";")[0] for line in problems(tmp_path, data)] == ["model is 7", "digest is null"]
     (tmp_path / "predictions.json").write_text("{")
     assert "predictions.json is not JSON" in refusal(tmp_path, data)[0]
-    np.savez(tmp_path / "one.npz", **joined(sets), digest=other)
+    np.savez(tmp_path / "one.npz", **concatenate_sets(sets), digest=other)
     assert problems(tmp_path / "one.npz", data)[0].startswith("they belong to another dataset")
 
 

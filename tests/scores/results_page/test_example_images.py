@@ -6,11 +6,11 @@ import json
 import re
 import shutil
 
-import made_scores
+import example_scores
 import numpy as np
 import predictions
 import pytest
-from result_pages import build, full, pictures, reported, scored, section, tables
+from result_pages import figure_images, full_scores, random_scores, report_page, results_dataset, section, tables
 
 import corruptset
 from corruptset.errors import ParameterError, ScoreError
@@ -38,7 +38,7 @@ def test_flips_are_counted_and_those_of_most_models_shown(flips, data):
             times[name] += was & ~now
             lost, won = (was & ~now).sum(), (~was & now).sum()
             assert row[3 * number : 3 * number + 3] == [str(lost), f"{100 * lost / was.sum():.2f}", str(won)]
-    figures, pixels = {node.attributes["id"]: node for node in failures.all("figure")}, pictures(page)
+    figures, pixels = {node.attributes["id"]: node for node in failures.all("figure")}, figure_images(page)
     shown = {name: [] for name in rows}
     for id, figure in [(id, figure) for id, figure in figures.items() if not id.endswith("-clean")]:
         clean, name = figures[f"{id}-clean"].one("figcaption").text, id.split("-")[1]
@@ -54,20 +54,20 @@ def test_flips_are_counted_and_those_of_most_models_shown(flips, data):
         assert counts[-1] > 0
 
 
-def test_without_predictions_or_clean_images_it_says_so(everything, data, shared, tmp_path):
+def test_without_predictions_or_clean_images_it_says_so(everything, data, shared_data, tmp_path):
     missing = "The failures of net-a, net-b, net-c are not shown, because scores files do not contain predictions."
     assert missing in section(everything[0], "failures").text
 
     def failures(of, scores, predicted):
-        return section(reported(of, scores, tmp_path / "r.html", predictions=predicted), "failures")
+        return section(report_page(of, scores, tmp_path / "r.html", predictions=predicted), "failures")
 
-    scores, (one, other) = scored(data, "net-a", "net-b")
+    scores, (one, other) = random_scores(data, "net-a", "net-b")
     without = Predictions("net-b", data.digest, {name: o for name, o in other.outcomes.items() if name != "clean"})
     text = failures(data, scores, {"net-a": one, "net-b": without}).text
     assert "The predictions of net-b have no clean images, so its failures are unknown." in text
     assert "scores files do not contain predictions" not in text
-    bright = build(shared, name="bright", more='[[sets]]\ncorruptions = ["brightness"]\n')
-    shown = failures(bright, *scored(bright, "net", clean=True))
+    bright = results_dataset(shared_data, name="bright", more='[[sets]]\ncorruptions = ["brightness"]\n')
+    shown = failures(bright, *random_scores(bright, "net", clean=True))
     assert "The dataset has no clean images, so none are shown." in shown.text
     ids = [node.attributes["id"] for node in shown.all("figure")]
     assert ids
@@ -88,7 +88,7 @@ def test_panels_show_the_image_at_the_level_of_the_profile(everything, data):
     figures = list(panels.all("figure"))
     assert [node.one("figcaption").text for node in figures] == expected
     assert sum(p.text.startswith("Never below") for p in panels.all("p")) == never
-    pixels, firsts = pictures(page), {name: data[name].image(0).astype(np.float32) for name in data}
+    pixels, firsts = figure_images(page), {name: data[name].image(0).astype(np.float32) for name in data}
     pictured = [(node, text) for node, text in zip(figures, expected, strict=True) if node.attributes["id"] in pixels]
     assert len(pictured) == sum(caption.startswith(("black_lines", "fade_black")) for caption in expected)
     for figure, caption in pictured:
@@ -99,19 +99,19 @@ def test_panels_show_the_image_at_the_level_of_the_profile(everything, data):
 
 
 def test_the_sample_of_the_panels(data, tmp_path):
-    scores, out = full(data, "net-a"), tmp_path / "r.html"
-    page = reported(data, scores, out, sample=data.samples[7].id)
+    scores, out = full_scores(data, "net-a"), tmp_path / "r.html"
+    page = report_page(data, scores, out, sample=data.samples[7].id)
     panels = section(page, "panels")
     assert f"One image ({data.samples[7].id}, class" in panels.text
     caption, figure = next(pair for pair in captions(panels).items() if pair[0].startswith("fade_black"))
     level = int(re.search(r"level (\d+)", caption).group(1))
-    assert np.abs(pictures(page)[figure.attributes["id"]] - data[f"fade_black/{level:02d}"].image(7)).mean() < 4
+    assert np.abs(figure_images(page)[figure.attributes["id"]] - data[f"fade_black/{level:02d}"].image(7)).mean() < 4
     with pytest.raises(ParameterError, match="has no sample '00_class/im'"):
         corruptset.report(data, scores, tmp_path / "none.html", sample="00_class/im")
     assert not (tmp_path / "none.html").exists()
     # by default the first image that all models have right
-    own, predicted = scored(data, "net-a", "net-b", best=0.5)
-    page_of_both = reported(data, own, out, predictions=predicted)
+    own, predicted = random_scores(data, "net-a", "net-b", best=0.5)
+    page_of_both = report_page(data, own, out, predictions=predicted)
     first = int(np.argmax(np.all([one.outcomes["clean"].correct for one in predicted], axis=0)))
     assert first > 0
     assert f"One image ({data.samples[first].id}, class" in page_of_both.text
@@ -120,15 +120,15 @@ def test_the_sample_of_the_panels(data, tmp_path):
     there = [name for name in data.set_ids if not name.startswith("fade_black")]
     partial = {"schema_version": 1, "digest": data.digest, "manifest": data.digest, "sets": there, "pieces": {}}
     (tmp_path / "d/PARTIAL.json").write_text(json.dumps(partial), "utf-8")
-    panels = section(reported(tmp_path / "d", scores, out), "panels")
+    panels = section(report_page(tmp_path / "d", scores, out), "panels")
     shown = {text.partition(",")[0]: bool(list(node.all("use"))) for text, node in captions(panels).items()}
     assert (shown["black_lines"], shown["fade_black"]) == (True, False)
     assert "The dataset does not contain this image." in panels.text
 
 
 def test_all_that_does_not_belong_together_is_told_at_once(data, tmp_path):
-    scores, predicted = scored(data, "net-a", "net-b")
-    files = made_scores.write(tmp_path, *scores, made_scores.bare("other"), scores[0])
+    scores, predicted = random_scores(data, "net-a", "net-b")
+    files = example_scores.write_scores(tmp_path, *scores, example_scores.minimal_scores("other"), scores[0])
     (tmp_path / "bad.json").write_text("{}")
     wrong, foreign = (Predictions(n, data.digest, predicted[0].outcomes) for n in ("net-b", "net-z"))
     given = [wrong, foreign, f"none={tmp_path}"]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import made_scores
+import example_scores
 import pytest
 from browsers import axe_violations, opened_browser, visits
-from result_pages import build
-from unbuilt import made_up
+from record_datasets import random_predictions
+from result_pages import results_dataset
 
 import corruptset
 
@@ -20,13 +20,15 @@ def browser():
 
 
 @pytest.fixture(scope="module")
-def reports(shared, tmp_path_factory):
+def reports(shared_data, tmp_path_factory):
     """A page with something of everything, and one with the images that flip."""
-    data, folder = build(shared), tmp_path_factory.mktemp("reports")
+    data, folder = results_dataset(shared_data), tmp_path_factory.mktemp("reports")
     names = enumerate(["net-a", "<b>net-b</b>", "vit_large_patch14_clip_224.openai_ft_in12k_in1k"])
-    made = made_scores.valid(*(made_scores.small(n, name) | {"digest": data.digest} for n, name in names))
+    made = example_scores.validated(
+        *(example_scores.small_scores(n, name) | {"digest": data.digest} for n, name in names)
+    )
     few = [name for name in data if name == "clean" or name.startswith("brightness")]
-    predictions = [made_up(data, seed, name) for seed, name in enumerate(("net-a", "net-b"))]
+    predictions = [random_predictions(data, seed, name) for seed, name in enumerate(("net-a", "net-b"))]
     scores = [corruptset.score(data, one, sets=few) for one in predictions]
     return {
         "everything": corruptset.report(data, made, folder / "everything.html").file,

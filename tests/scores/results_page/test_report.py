@@ -8,10 +8,10 @@ import re
 import shutil
 from base64 import b64encode
 
-import made_scores
+import example_scores
 import pytest
 from html_tree import read_html
-from result_pages import full, reported, scored, section, tables
+from result_pages import full_scores, random_scores, report_page, section, tables
 
 import corruptset
 from corruptset.scores import report as home
@@ -65,7 +65,7 @@ def test_notes_and_how_scores_were_made(everything, data, tmp_path):
     assert [row[:7] for row in rows] == [[one.model, "200", "all", "alexnet", "1000", "0", "96"] for one in scores]
     assert len({row[7] for row in rows}) == 3
     assert scores[0].digest in page.one("header").text
-    (bare,) = made_scores.valid(made_scores.bare("bare", digest=data.digest))
+    (bare,) = example_scores.validated(example_scores.minimal_scores("bare", digest=data.digest))
     write_scores(bare, tmp_path)
     done = corruptset.report(data, [tmp_path], tmp_path / "new/r.html")
     page = read_html(done.file)
@@ -174,11 +174,11 @@ def test_what_strangers_write_comes_out_as_text(data, tmp_path):
     rows = [json.loads(line) for line in (directory / "samples.jsonl").read_text("utf-8").splitlines()]
     rows = [row | {"id": f"{payload}{row['index']}", "class": payload} for row in rows]
     (directory / "samples.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    (scores,), predictions = scored(corruptset.open(directory), payload)
+    (scores,), predictions = random_scores(corruptset.open(directory), payload)
     record = scores.as_json() | {"notes": [payload], "condition": payload, "baseline": payload}
-    record["scores"] += made_scores.score_values({f"style.{payload}": 0.5})
+    record["scores"] += example_scores.score_values({f"style.{payload}": 0.5})
     record["profiles"]["fade_black"]["first_below"]["0.9"]["change"] = payload
-    page = reported(directory, made_scores.valid(record), tmp_path / "r.html", predictions=predictions)
+    page = report_page(directory, example_scores.validated(record), tmp_path / "r.html", predictions=predictions)
     assert_inert(page)
     for name in ("panels", "failures", "notes", "made", "sets"):
         text = section(page, name).text
@@ -189,15 +189,15 @@ def test_what_strangers_write_comes_out_as_text(data, tmp_path):
 def test_the_same_bytes_wherever_the_files_lie(data, tmp_path):
     pages = []
     for place in ("here", "there"):
-        files = made_scores.write(tmp_path / place, *full(data, "net-a", "net-b"))
+        files = example_scores.write_scores(tmp_path / place, *full_scores(data, "net-a", "net-b"))
         pages.append(corruptset.report(data.path, files, tmp_path / place / "report.html").file.read_bytes())
     assert pages[0] == pages[1]
     assert str(tmp_path).encode() not in pages[0]
 
 
 def test_long_tables_are_cut_and_many_images_are_reduced(data, tmp_path, monkeypatch):
-    scores = full(data, "net-a", "net-b")
-    best = list(reported(data, scores, tmp_path / "best.html").all("image"))
+    scores = full_scores(data, "net-a", "net-b")
+    best = list(report_page(data, scores, tmp_path / "best.html").all("image"))
     monkeypatch.setattr(home, "MAX_CELLS", 300)
     monkeypatch.setattr(home, "IMAGE_BYTES", 100_000)
     done = corruptset.report(data, scores, tmp_path / "r.html")

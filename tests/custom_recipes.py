@@ -1,0 +1,40 @@
+"""Recipes of a user's own, as text: what the tests of recipes read."""
+
+from __future__ import annotations
+
+import pytest
+
+from corruptset.errors import RecipeError
+from corruptset.generate.recipes.recipe import Recipe, parse_recipe
+
+HEAD = """
+name = "mine"
+version = "0.1"
+calibration = "imagenet"
+[preprocessing]
+kind = "none"
+[encoding]
+format = "png"
+"""
+NAMED_STAGES = """
+[stages.gn010]
+corruption = "gaussian_noise"
+parameters = {sigma = 0.1}
+[stages.dark]
+corruption = "fade_black"
+level = 4
+"""
+
+
+def parse_sets(sets: str, head: str = HEAD) -> Recipe:
+    """Return a recipe of these sets."""
+    return parse_recipe(head + sets, "The recipe")
+
+
+def recipe_errors(text: str) -> list[str]:
+    """Return the lines of the error that a recipe's text raises."""
+    with pytest.raises(RecipeError) as error:
+        parse_recipe(text, "The recipe")
+    first, *lines = str(error.value).split("\n")
+    assert first == f"The recipe has {len(lines)} mistake{'s' * (len(lines) > 1)}:"
+    return lines

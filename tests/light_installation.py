@@ -1,0 +1,67 @@
+"""An installation without the extra `build`, and the command in it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import distribution
+from pathlib import Path
+
+from packaging.requirements import Requirement
+
+import corruptset
+
+ROOT = Path(__file__).parents[1]
+MAX_MB = 200
+
+
+def required_packages(requirements: list[str]) -> Iterator[str]:
+    """Yield the names of packages, and of those that they need themselves."""
+    seen: set[str] = set()
+    while requirements:
+        wanted = Requirement(requirements.pop())
+        if wanted.name not in seen and (wanted.marker is None or wanted.marker.evaluate({"extra": ""})):
+            seen.add(wanted.name)
+            yield wanted.name
+            requirements += distribution(wanted.name).requires or []
+
+
+def light_python(folder: Path) -> Path:
+    """Return the Python of a fresh environment that has what pyproject.toml names without extras, as links to what is
+    installed here.
+    """
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    (site,) = folder.glob("lib/python*/site-packages")
+    size = 0
+    for name in required_packages(
+        list(tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"])
+    ):
+        found = distribution(name)
+        for file in found.files or []:
+            size += Path(file.locate()).stat().st_size if Path(file.locate()).is_file() else 0
+            target = site / file.parts[0]
+            if file.parts[0] != ".." and not target.exists():
+                target.symlink_to(Path(found.locate_file(file.parts[0])))
+    package = Path(corruptset.__file__).parent
+    (site / "corruptset").symlink_to(package)
+    own = distribution("corruptset").locate_file(f"corruptset-{corruptset.__version__}.dist-info")
+    (site / Path(str(own)).name).symlink_to(Path(str(own)))
+    size += sum(file.stat().st_size for file in package.rglob("*") if file.is_file())
+    print(f"a light installation has {size / 1e6:.0f} MB")
+    assert size < MAX_MB * 1e6
+    return folder / "bin/python"
+
+
+def run_python(python: str | Path, *words: object, code: int = 0) -> str:
+    """Run the command line, and return what it prints."""
+    done = subprocess.run(
+        [python, "-c", "from corruptset.cli import main; main()", *map(str, words)],
+        capture_output=True,
+        text=True,
+        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
+    )
+    assert done.returncode == code, done.stderr
+    return done.stdout + done.stderr

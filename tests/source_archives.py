@@ -1,0 +1,234 @@
+"""Small archives in the published forms, made of real pictures: what the tests of sources read."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import pickle
+import struct
+import tarfile
+
+import numpy as np
+import pytest
+import scipy.io
+import skimage.data
+from PIL import Image
+
+from corruptset.errors import SourceError
+from corruptset.generate.sources.source import open_source
+from example_images import encode_image
+
+CIFAR10_CLASSES = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
+CIFAR100_CLASSES = [f"fine_{i:02d}" for i in range(100)]
+CIFAR100_GROUPS = [f"coarse_{i:02d}" for i in range(20)]
+WNIDS = ["n02123045", "n01440764", "n01532829"]
+"""In the order of their ILSVRC2012 ids, which is not the sorted one."""
+PHOTOGRAPHS = [skimage.data.astronaut(), skimage.data.chelsea(), skimage.data.coffee()]
+
+
+def random_crops(count, seed=0):
+    """Crops of 32x32 of photographs, and labels that are not sorted."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for i in range(count):
+        picture = PHOTOGRAPHS[i % 3]
+        y, x = (int(rng.integers(0, n - 32)) for n in picture.shape[:2])
+        found.append(picture[y : y + 32, x : x + 32])
+    return np.stack(found), rng.integers(0, 10, count)
+
+
+def channel_planes(images):
+    return np.ascontiguousarray(images.transpose(0, 3, 1, 2)).reshape(len(images), -1)
+
+
+def _text(value):
+    """A short string as Python 2 pickled it."""
+    return b"U" + bytes([len(value)]) + value.encode()
+
+
+def python2_batch(rows, columns):
+    """A batch as it is published: protocol 2 of Python 2, strings as bytes, the memo used."""
+    data = rows.tobytes()
+    parts = [b"\x80\x02}q\x01(", _text("batch_label"), b"q\x02", _text("testing batch 1 of 1"), b"q\x03"]
+    for key, labels in columns.items():
+        parts += [_text(key), b"q\x04]q\x05(", *(b"K" + bytes([int(v)]) for v in labels), b"e"]
+    parts += [_text("data"), b"q\x06cnumpy.core.multiarray\n_reconstruct\nq\x07cnumpy\nndarray\nq\x08K\x00\x85U\x01b"]
+    parts += [b"\x87Rq\x09(K\x01", *(b"M" + struct.pack("<H", n) for n in rows.shape)]
+    parts += [b"\x86cnumpy\ndtype\nq\x0aU\x02u1K\x00K\x01\x87Rq\x0b(K\x03U\x01|NNN", b"J\xff\xff\xff\xff" * 2]
+    parts += [b"K\x00tb\x89T", struct.pack("<I", len(data)), data, b"tb", _text("filenames"), b"]q\x0c("]
+    parts += [_text(f"photo_s_{i:06d}.png") for i in range(len(rows))]
+    return b"".join(parts) + b"eu."
+
+
+def protocol0_meta(names, rows):
+    """batches.meta as it is published: protocol 0 of Python 2."""
+    text = f"(dp1\nS'num_cases_per_batch'\np2\nI{rows}\nsS'label_names'\np3\n(lp4\n"
+    text += "".join(f"S'{name}'\np{5 + i}\na" for i, name in enumerate(names))
+    return (text + "sS'num_vis'\np40\nI3072\ns.").encode()
+
+
+def modern_batch(protocol):
+    """Batches as someone saves them again from Python 3."""
+
+    def dump(rows, columns):
+        lists = {key.encode(): [int(v) for v in labels] for key, labels in columns.items()}
+        return pickle.dumps({b"data": rows, **lists}, protocol=protocol)
+
+    return dump
+
+
+def npy_object(value, protocol=4):
+    """A .npy file of an object as numpy.save writes it, its pickle under another protocol."""
+    out = io.BytesIO()
+    np.lib.format.write_array_header_1_0(out, {"descr": "|O", "fortran_order": False, "shape": ()})
+    whole = np.empty((), object)
+    whole[()] = value
+    return out.getvalue() + pickle.dumps(whole, protocol)
+
+
+def _cifar10_files(test, train, names, batch):
+    """Files of CIFAR-10: the batch to test on, and five with some images to train on, where there are any."""
+    batches = [test]
+    if train:
+        images, labels = (np.concatenate(parts) for parts in zip(*train, strict=True))
+        batches += zip(np.array_split(images, 5), np.array_split(labels, 5), strict=True)
+    return {names.format(f"data_batch_{i}" if i else "test_batch"): batch(*some) for i, some in enumerate(batches)}
+
+
+def cifar10_python(test, train=None, rows=None, dump=python2_batch):
+    """Files of CIFAR-10's python version."""
+    top = "cifar-10-batches-py/"
+    files = {
+        f"{top}batches.meta": protocol0_meta(CIFAR10_CLASSES, rows or len(test[0])),
+        f"{top}readme.html": b"<html></html>",
+    }
+    return files | _cifar10_files(
+        test, train, f"{top}{{}}", lambda images, labels: dump(channel_planes(images), {"labels": labels})
+    )
+
+
+def cifar10_binary(test, train=None):
+    """Files of CIFAR-10's binary version."""
+    top = "cifar-10-batches-bin/"
+    files = {f"{top}batches.meta.txt": "\n".join([*CIFAR10_CLASSES, "", ""]).encode(), f"{top}readme.html": b""}
+    return files | _cifar10_files(
+        test, train, f"{top}{{}}.bin", lambda images, labels: binary_rows(images, labels[:, None])
+    )
+
+
+def binary_rows(images, labels):
+    return np.concatenate([np.asarray(labels, np.uint8), channel_planes(images)], axis=1).tobytes()
+
+
+def cifar100_python(parts, dump=python2_batch):
+    """Files of CIFAR-100's python version; parts: name -> (images, fine, coarse)."""
+    meta = pickle.dumps({"fine_label_names": CIFAR100_CLASSES, "coarse_label_names": CIFAR100_GROUPS}, protocol=2)
+    files = {"cifar-100-python/meta": meta, "cifar-100-python/file.txt~": b"x"}
+    for name, (images, fine, coarse) in parts.items():
+        files[f"cifar-100-python/{name}"] = dump(channel_planes(images), {"fine_labels": fine, "coarse_labels": coarse})
+    return files
+
+
+def cifar100_binary(parts):
+    lists = {"fine_label_names.txt": CIFAR100_CLASSES, "coarse_label_names.txt": CIFAR100_GROUPS}
+    files = {name: "\n".join([*names, ""]).encode() for name, names in lists.items()}
+    for name, (images, fine, coarse) in parts.items():
+        files[f"{name}.bin"] = binary_rows(images, np.stack([coarse, fine], axis=1))
+    return {f"cifar-100-binary/{name}": data for name, data in files.items()}
+
+
+def write_files(root, files):
+    for name, data in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    return root
+
+
+def write_tar(path, files, mode="w", change=None, **options):
+    """Write a tar; `change` is given every header."""
+    with tarfile.open(path, mode, **options) as archive:
+        for name, data in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            if change is not None:
+                change(member)
+            archive.addfile(member, io.BytesIO(data) if member.isreg() else None)
+    return path
+
+
+def idx_bytes(array):
+    """An IDX file of unsigned bytes."""
+    array = np.asarray(array, np.uint8)
+    return struct.pack(f">BBBB{array.ndim}I", 0, 0, 8, array.ndim, *array.shape) + array.tobytes()
+
+
+def gzip_bytes(data):
+    return gzip.compress(data, mtime=0)
+
+
+def jpeg_bytes(image, mode="RGB"):
+    return encode_image(Image.fromarray(image).convert(mode), "JPEG", quality=90)
+
+
+def val_images():
+    """Seven ILSVRC2012_val_*.JPEG with the odd ones of the real set: a CMYK JPEG, a PNG, a grey one."""
+    crops = {i: PHOTOGRAPHS[0][i * 20 : i * 20 + 130 + i, i * 30 : i * 30 + 160] for i in range(1, 8)}
+    files = {i: jpeg_bytes(crop, {2: "CMYK", 4: "L"}.get(i, "RGB")) for i, crop in crops.items()}
+    return {f"ILSVRC2012_val_{i:08d}.JPEG": data for i, data in (files | {3: encode_image(crops[3])}).items()}
+
+
+def write_photographs(folder, names):
+    """Write JPEG files of 256 pixels and more: crops of photographs, each of its own."""
+    pictures = [getattr(skimage.data, name)() for name in ("astronaut", "coffee", "chelsea", "rocket")]
+    for i, name in enumerate(names):
+        picture, turn = pictures[i % 4], i // 4
+        height, width = 256 + turn % 7, 256 + turn % 11
+        y, x = turn * 37 % (picture.shape[0] - height), turn * 53 % (picture.shape[1] - width)
+        write_files(folder, {name: encode_image(picture[y : y + height, x : x + width], "JPEG", quality=95)})
+
+
+def ground_truth(count=7):
+    """The ILSVRC2012 ids of the images."""
+    return [(i * 2) % 3 + 1 for i in range(count)]
+
+
+def devkit_files(ids=None, year="2012", wnids=WNIDS):
+    """Files of a devkit with the structure of the real one: classes first, then two synsets that stand above them."""
+    names = f"ILSVRC{year}_ID WNID words gloss num_children children wordnet_height num_train_images".split()
+    whole, none = np.uint16, np.zeros((1, 0))
+    rows = [
+        (whole(i), wnid, f"thing {i}, stuff", "a gloss", whole(0), none, whole(0), whole(1300))
+        for i, wnid in enumerate(wnids, 1)
+    ] + [
+        (whole(len(wnids) + 1 + i), f"n0000{i:04d}", "above", "g", whole(2), np.array([[1, 2]]), whole(1), whole(0))
+        for i in range(2)
+    ]
+    buffer = io.BytesIO()
+    scipy.io.savemat(buffer, {"synsets": np.array(rows, [(name, "O") for name in names]).reshape(-1, 1)})
+    top = f"ILSVRC{year}_devkit_t12"
+    return {
+        f"{top}/readme.txt": b"x",
+        f"{top}/data/meta.mat": buffer.getvalue(),
+        f"{top}/data/ILSVRC{year}_validation_ground_truth.txt": "".join(
+            f"{i}\n" for i in ids or ground_truth()
+        ).encode(),
+    }
+
+
+def wnid_folders():
+    """The same images in wnid folders."""
+    images = zip(ground_truth(), val_images().items(), strict=True)
+    return {f"{WNIDS[k - 1]}/{name}": data for k, (name, data) in images}
+
+
+def check_refused(source, said, **options):
+    """Demand that a source is refused with a message that a pattern is found in; return the message."""
+    with pytest.raises(SourceError, match=said) as error:
+        open_source(str(source), **options)
+    return str(error.value)
+
+
+def source_contents(source):
+    """What two sources must have in common, to be the same."""
+    return [(s.id, s.label, s.split, source.fingerprint(s)) for s in source.samples]
