@@ -116,13 +116,14 @@ def machine_error(error: OSError, directory: str | Path) -> MachineError:
 
 
 def tasks_of(parts: Sequence[Part], jobs: int) -> list[list[Part]]:
-    """Group parts into tasks for workers. The first tasks are whole runs, and the last ones are single parts.
+    """Group parts into tasks for workers. The first tasks are complete chunks, and the last ones are single parts.
 
-    The images of a whole run are decoded only once, and the small tasks let all workers finish at about the same time.
+    The images of a complete chunk are decoded only once, and the small tasks let all workers finish at about the same
+    time.
     """
-    runs = [list(some) for _, some in groupby(parts, lambda part: part.chunk.number)]
-    whole = max(0, len(runs) - jobs)
-    return [*runs[:whole], *([part] for run in runs[whole:] for part in run)]
+    chunks = [list(some) for _, some in groupby(parts, lambda part: part.chunk.number)]
+    whole = max(0, len(chunks) - jobs)
+    return [*chunks[:whole], *([part] for chunk in chunks[whole:] for part in chunk)]
 
 
 def _work(directory: Path, file: Path, counter: Path, parts: list[Part]) -> list[FinishedPart]:
