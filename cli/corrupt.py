@@ -189,9 +189,9 @@ def corrupt(
 
 def _calibration_note(shape: tuple[int, ...], corruptions: Sequence[str]) -> str:
     """Return the note that says which calibration was chosen for an image (H, W, C), and why."""
-    from ..corruptions.calibrations import fitting, for_shape
+    from ..corruptions.calibrations import for_shape, with_fallback
 
-    table = fitting(for_shape(*shape))
+    table = with_fallback(for_shape(*shape))
     names = dict.fromkeys(table.of(corruption).name for corruption in corruptions)
     grey = " and the image is grey" if table.name == "mnist" else ""
     return (

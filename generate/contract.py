@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from ..corruptions.calibrations import calibrations_of, get_calibration
 from ..corruptions.keys import sample_keys
-from ..corruptions.plugins import fault_of, load_plugins, plugins_of
+from ..corruptions.plugins import load_plugins, output_problem, plugins_of
 from ..corruptions.registry import PLUGIN, Corruption, Images, Parameter, get_corruption
 from ..corruptions.stages import Stage, apply_stage, chain_keys, check_images, resolve_stage
 from ..errors import ParameterError, require_build
@@ -193,7 +193,7 @@ class _Trial:
         """Apply a stage, note what is wrong in its images; return whether nothing is."""
         try:
             made = _apply(stage, self.maker, images)
-            fault = fault_of(made, images, keeps_shape=self.declared.keeps_shape)
+            fault = output_problem(made, images, keeps_shape=self.declared.keeps_shape)
         except Exception as e:
             fault = str(e).removeprefix(f"The plugin {self.declared.module}: {self.declared.name} ")
         self.note(bool(fault), fault, where)

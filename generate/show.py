@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from ..corruptions.add_ons import where_to_get
+from ..corruptions.add_ons import install_hint
 from ..corruptions.calibrations import (
     LADDERS,
     calibration_names,
@@ -103,7 +103,7 @@ def show(
         hint = f"{near} `corruptset list`, `corruptset list recipes` and `corruptset list calibrations` name them."
         raise UnknownCorruption(
             f"{text!r} is no corruption, recipe or calibration, and no directory or recipe file (.toml) is there."
-            + (where_to_get(text) or hint)
+            + (install_hint(text) or hint)
         )
     if ladder is not None:
         raise ParameterError(f"--ladder goes with a gradual degradation, which has levels; {text!r} has none.")

@@ -129,7 +129,7 @@ def test_every_row_but_the_first_of_every_calibration_has_neighbours(calibration
         if name in ZERO:
             assert resolve_stage(name, table, severity=0.25).name == f"{name}-0p25"
         elif get_corruption(name).family != "adversarial":
-            with pytest.raises(ParameterError, match=f"{name}: severity 0.5 lies between 0 and 1, and there is no row"):
+            with pytest.raises(ParameterError, match=f"{name}: severity 0.5 is between 0 and 1, but calibration"):
                 table.row(name, 0.5)
 
 

@@ -14,7 +14,7 @@ from specification import plain
 
 import corruptset
 from corruptset.corruptions.calibrations import shipped
-from corruptset.corruptions.digital.fields import smooth, smoother
+from corruptset.corruptions.digital.fields import make_smoother, smooth
 from corruptset.errors import ImageError
 from example_images import jpeg_round_trip, photograph, synthetic_image
 
@@ -183,7 +183,7 @@ def test_the_fields_of_elastic_transform_are_smoothed_as_scipy_does():
         ((64, 70), 0.1),
     ):
         field = np.random.default_rng(3).uniform(-1, 1, shape)
-        away = smooth(field[None], smoother(*shape, sigma), 1.0)[0] - gaussian_filter(
+        away = smooth(field[None], make_smoother(*shape, sigma), 1.0)[0] - gaussian_filter(
             field, sigma, mode="reflect", truncate=3
         )
         assert np.abs(away).max() < 1e-6 * max(1.0, 20.0 / sigma), (shape, sigma)

@@ -273,7 +273,7 @@ def test_given_draws_are_used_level_by_level_and_checked(name, draw, value):
         ("evaluated", "white_fog", 1, "10035 pixels + 20"),
         ("evaluated", "adjacent_pixel_swap", 1, "24864 pixels overwritten"),
         ("text", "adjacent_pixel_swap", 2, "2508 pairs exchanged"),
-        ("evaluated", "posterize", 7, "25 levels a channel"),
+        ("evaluated", "posterize", 7, "25 values per channel"),
         ("evaluated", "jpeg", 30, "quality 2"),
     ],
 )

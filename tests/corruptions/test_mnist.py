@@ -12,7 +12,7 @@ from skimage import color
 
 import corruptset
 from corruptset.corruptions import call
-from corruptset.corruptions.calibrations import Calibration, fitting, for_shape, shipped
+from corruptset.corruptions.calibrations import Calibration, for_shape, shipped, with_fallback
 from corruptset.corruptions.stages import resolve_stage
 from corruptset.errors import ParameterError
 from example_images import digit_image, synthetic_image
@@ -76,9 +76,9 @@ def test_the_calibration_follows_from_size_and_channels_and_falls_back_to_cifar(
         np.testing.assert_array_equal(corruptset.corrupt(image, "contrast", severity=2), want)
     assert [for_shape(side, 99) for side in (48, 49, 96, 97)] == ["cifar", "tiny", "tiny", "imagenet"]
     mnist, image = shipped("mnist"), digit_image(0)
-    assert fitting("mnist").otherwise is shipped("cifar")
+    assert with_fallback("mnist").fallback is shipped("cifar")
     short = Calibration("mnist", 28, {n: r for n, r in mnist.rows.items() if n != "gaussian_blur"}, shipped("cifar"))
-    monkeypatch.setattr(call, "fitting", lambda name: short)
+    monkeypatch.setattr(call, "with_fallback", lambda name: short)
     np.testing.assert_array_equal(
         corruptset.corrupt(image, "gaussian_blur", severity=2, scale="side"),
         corruptset.corrupt(image, "gaussian_blur", severity=2, scale="side", calibration="cifar"),

@@ -317,7 +317,7 @@ FAULTS = {
     ),
     "writing": (
         "images[:] = 1\n    return images",
-        r"raised ValueError: .*line 6\); it must leave its input as it is, and work on a copy",
+        r"raised ValueError: .*line 6\); it must not change its input, so work on a copy",
     ),
     "tiny": ("return images[:, :4]", "of at least 8x8"),
 }

@@ -215,12 +215,14 @@ def a_stage_is_applied_step_by_step(name):
             (key,) = chain_keys([stage], 7)
             done = level - 1 if level and declared.gradual.accumulates else 0
             source = now if done else images
-            now = apply_stage(source, stage, key, ids, side=options["calibration"].side, done=done, resources=resources)
+            now = apply_stage(
+                source, stage, key, ids, side=options["calibration"].side, start_level=done, resources=resources
+            )
             more = {} if level is None else {"level": level}
             steps.append(declared.apply(images, stage.parameters, key, ids, **resources, **more).tobytes())
         np.testing.assert_array_equal(now, corrupt(images, name, seed=7, key=["x", "y"], **options))
         if declared.gradual:  # no step is left
-            same = apply_stage(now, stage, key, ids, side=32, done=stage.level, resources=resources)
+            same = apply_stage(now, stage, key, ids, side=32, start_level=stage.level, resources=resources)
             assert not np.shares_memory(same, now)
             assert not declared.gradual.accumulates or np.array_equal(same, now)
         assert declared.deterministic or len(set(steps)) == len(steps)

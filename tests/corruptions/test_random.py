@@ -80,7 +80,7 @@ def test_uniforms_whole_numbers_and_normals_are_made_of_words():
     keys = Keys(STAGE, np.array([5, 2**40, SAMPLE], np.uint64))
     rows = np.array([plain_words(20, STAGE, sample, 1) for sample in keys.samples], np.float64).reshape(3, 4, 5)
     np.testing.assert_array_equal(keys.uniforms(4, 5, stream=1, low=-45.0, high=45.0), -45.0 + 90.0 * (rows * 2.0**-32))
-    np.testing.assert_array_equal(keys.whole_numbers(7, 2, stream=1), rows[:, 0, :2] * [7, 2] // 2**32)
+    np.testing.assert_array_equal(keys.integers(7, 2, stream=1), rows[:, 0, :2] * [7, 2] // 2**32)
     alone = Keys(STAGE, keys.samples[1:2])
     np.testing.assert_array_equal(alone.normals(4, 5, stream=1)[0], keys.normals(4, 5, stream=1)[1])
 

@@ -49,15 +49,15 @@ def test_shear_rotate_scale_and_translate_are_the_published_maps():
 def test_draws_are_whole_numbers_of_the_keys_and_can_be_given():
     """Rows are 0 .. H - 2; columns 0 .. 4 and 22 .. 26 of 28; the zigzag's second row is -5 .. 4 from the first."""
     keys, images = Keys(np.uint64(9), sample_keys(number_keys(20))), np.repeat(digit_image(1)[None], 20, axis=0)
-    sign, rows = {"sign": 2 * keys.whole_numbers(2)[:, 0] - 1}, keys.whole_numbers(27, 27)
-    columns = keys.whole_numbers(5, 5, stream=1) + np.array([0, 22])
+    sign, rows = {"sign": 2 * keys.integers(2)[:, 0] - 1}, keys.integers(27, 27)
+    columns = keys.integers(5, 5, stream=1) + np.array([0, 22])
     for name, values in {
         "shear": sign,
         "rotate": sign,
-        "translate": {"signs": 2 * keys.whole_numbers(2, 2) - 1},
+        "translate": {"signs": 2 * keys.integers(2, 2) - 1},
         "line": {"rows": rows, "columns": columns},
         "dotted_line": {"rows": rows},
-        "zigzag": {"rows": np.cumsum(keys.whole_numbers(27, 10) + np.array([0, -5]), axis=1)},
+        "zigzag": {"rows": np.cumsum(keys.integers(27, 10) + np.array([0, -5]), axis=1)},
     }.items():
         drawn = get_corruption(name).apply(images, shipped("mnist").row(name, 1).parameters, keys.stage, keys.samples)
         assert len({one.tobytes() for one in drawn}) > 1
