@@ -216,5 +216,6 @@ def test_a_network_from_its_file(directory, tmp_path):
     with pytest.raises(PredictionError, match="classes 'index' instead of 'sha256:"):
         corruptset.predict(directory, changed, out)
     changed.write_text(text + "least_accuracy = 1\n")
-    with pytest.raises(ModelError, match=r"of 20 clean images right; .*changed\.toml asks for 100\.0%"):
+    message = r"of 20 clean images correctly, but .*changed\.toml requires at least 100\.0%"
+    with pytest.raises(ModelError, match=message):
         corruptset.predict(directory, changed, tmp_path / "r")

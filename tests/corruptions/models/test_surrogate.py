@@ -37,11 +37,11 @@ def test_outputs_are_the_data_sets_classes_in_its_order_or_by_name():
     assert unloaded().for_classes(FOLDERS).columns == tuple(range(10))
     for folders in (FOLDERS[:9], (*FOLDERS, "k")):
         with pytest.raises(
-            ModelError, match=rf"has 10 outputs, and the data set has {len(folders)} classes; with classes = 'index'"
+            ModelError, match=rf"has 10 outputs, but the dataset has {len(folders)} classes\. With classes = 'index'"
         ):
             unloaded().for_classes(folders)
     assert unloaded(classes="folders.txt").for_classes(("a", "b", "j")).columns == (2, 0, 9)
-    with pytest.raises(ModelError, match=r"(?s)has no output for 2 of the data set's 4 classes.*\n  x\n  y"):
+    with pytest.raises(ModelError, match=r"(?s)has no output for 2 of the 4 classes of the dataset.*\n  x\n  y"):
         unloaded(classes="folders.txt").for_classes(("a", "x", "b", "y"))
 
 
@@ -49,14 +49,14 @@ def test_labels_and_images_of_another_kind_are_refused():
     model, few = unloaded(), unloaded(classes="folders.txt").for_classes(("a", "b", "j"))
     rgb, images = unloaded(input={"size": 8} | NORMAL["rgb"]), np.zeros((2, 8, 8, 1), np.float32)
     for who, labels, says in (
-        (model, [0, 10], "has classes 0 to 9, and there are labels beyond: 10"),
+        (model, [0, 10], "has classes 0 to 9, but there are other labels: 10"),
         (model, [-1, 3], "beyond: -1"),
-        (few, [3, 0], "has classes 0 to 2, and there are labels beyond: 3"),
+        (few, [3, 0], "has classes 0 to 2, but there are other labels: 3"),
         (rgb, [0, 1], "takes RGB images .* these are grey"),
     ):
         with pytest.raises(ModelError, match=says):
             who.gradient(images, np.array(labels))
-    with pytest.raises(ModelError, match=r"takes grey images of 8x8 \(height x width\), and these are grey, 8x9"):
+    with pytest.raises(ModelError, match=r"expects grey images of 8x8 \(height x width\), but these are grey, 8x9"):
         model.logits(np.zeros((1, 8, 9, 1), np.uint8))
     for wrong in (0, 1.5, True):
         with pytest.raises((ModelError, ParameterError), match=r"batch is .*; expected a whole number"):

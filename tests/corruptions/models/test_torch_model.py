@@ -66,7 +66,7 @@ def test_weights_that_are_code_or_none_or_of_another_architecture_are_refused_an
         def __reduce__(self):
             return os.system, (f"touch {marker}",)
 
-    code = "The weights w.pt hold more than tensors, which could run code, and were not loaded"
+    code = "The weights w.pt contain objects other than tensors, which could execute code, so they were not loaded"
     for content, says in (
         ({"x": Evil()}, code),
         (pickle.dumps(Evil(), 2), code),
@@ -74,8 +74,8 @@ def test_weights_that_are_code_or_none_or_of_another_architecture_are_refused_an
         (b"", "The weights w.pt cannot be read: EOFError"),
         (b"PK\x03\x04 and so on", "cannot be read"),
         (b"hello world", "cannot be read: KeyError: 101"),
-        ([1, 2], "hold a list that is not a state dict of tensors by name"),
-        ({"epoch": 3, "lr": 1}, "hold a dict that is not a state dict of tensors by name"),
+        ([1, 2], "contain a list that is not a state dict of tensors by name"),
+        ({"epoch": 3, "lr": 1}, "contain a dict that is not a state dict of tensors by name"),
     ):
         file = write(tmp_path, network, weights="w.pt")
         (tmp_path / "w.pt").write_bytes(content) if isinstance(content, bytes) else torch.save(
@@ -90,7 +90,7 @@ def test_weights_that_are_code_or_none_or_of_another_architecture_are_refused_an
     for content in (b"", good[:-20], b"\xff" * 100):
         (tmp_path / "weights.safetensors").write_bytes(content)
         refused(file, "The weights weights.safetensors cannot be read: SafetensorError: ")
-    other = "The weights weights.safetensors are of another architecture than small_nets:Plain makes: RuntimeError: "
+    other = "The weights weights.safetensors do not fit the architecture that small_nets:Plain returns: RuntimeError: "
     refused(
         write(tmp_path, network, factory="small_nets:Plain"), other, 'Missing key(s) in state_dict: "layers.0.weight", '
     )
@@ -158,7 +158,7 @@ def test_a_device_that_is_not_there_is_told(network, tmp_path):
 
     file = write(tmp_path, network)
     for device in ("gpu", *["cuda"] * (not torch.cuda.is_available())):
-        with pytest.raises(ModelError, match=f"There is no device '{device}' for PyTorch .* on this machine"):
+        with pytest.raises(ModelError, match=f"PyTorch .* has no device '{device}' on this machine"):
             corruptset.load_surrogate(file, device=device)
 
 
