@@ -1,4 +1,4 @@
-"""Mistakes in a recipe's file: all at once, each with its place."""
+"""Test that all mistakes in a recipe file are reported together, each with its location."""
 
 from __future__ import annotations
 

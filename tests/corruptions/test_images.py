@@ -1,4 +1,4 @@
-"""Arrays, PIL images and tensors; what is no image is named with its remedy."""
+"""Test arrays, PIL images and tensors, and the messages for inputs that are not images."""
 
 from __future__ import annotations
 

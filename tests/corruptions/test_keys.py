@@ -1,4 +1,4 @@
-"""Stage keys and sample keys: pinned, those of the specification, and equal or different where the design says so."""
+"""Test stage keys and sample keys against fixed values and the specification."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MNIST-C's options of shared corruptions, its table, and when it is chosen."""
+"""Test the options that corruptions have for MNIST-C, its table, and when it is selected."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def stored(values):
 
 
 def through_colour(grey, change):
-    """Return what a change of HSV makes of a grey image in 0..1, in grey levels: there and back by scikit-image."""
+    """Return a grey image in 0..1 after a change in HSV, computed by scikit-image, in grey values."""
     hsv = change(color.rgb2hsv(color.gray2rgb(grey)))
     return np.round(np.float32(np.clip(color.rgb2gray(color.hsv2rgb(np.clip(hsv, 0, 1))), 0, 1) * 255))
 
 
 def test_blur_contrast_brightness_and_saturate_are_the_published_arithmetic():
-    """Blur across rows only; brightness and saturate through colour; all rounded."""
+    """Test blurs along rows only, brightness and saturate through colour, and rounding."""
     names = ("gaussian_blur", "contrast", "brightness", "saturate")
     for severity, image in itertools.product(range(1, 6), PICTURES):
         blur, contrast, brightness, saturate = (shipped("mnist").row(n, severity).parameters for n in names)

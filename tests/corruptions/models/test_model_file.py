@@ -1,4 +1,4 @@
-"""The file of a model: what it says, and every mistake with its line."""
+"""Test model files, and the message for every mistake in them."""
 
 from __future__ import annotations
 

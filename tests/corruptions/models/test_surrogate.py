@@ -1,4 +1,4 @@
-"""A loaded model: classes, gradient, the check before its use, its way to other processes."""
+"""Test loaded models: their classes, gradients, checks, and how they are passed to other processes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FOLDERS = tuple("abcdefghij")
 
 
 def unloaded(**changes) -> Surrogate:
-    """Return a surrogate whose network is never asked, for which no PyTorch is needed."""
+    """Return a surrogate whose network is never used, so that PyTorch is not needed."""
     values = {
         "name": "net",
         "factory": "a:b",
@@ -66,7 +66,7 @@ def test_labels_and_images_of_another_kind_are_refused():
 @pytest.mark.ci
 @pytest.mark.parametrize("channels", ["rgb", "bgr"])
 def test_the_gradient_is_that_of_the_pixels(channels, tmp_path):
-    """Against differences of the loss, in the order of the image's own planes."""
+    """Compare the gradient with finite differences of the loss."""
     from small_nets import Smooth
 
     given = {"size": 8, "channels": channels} | NORMAL["rgb"]
@@ -130,7 +130,7 @@ def test_columns_are_the_data_sets_classes_and_a_least_accuracy_is_asked_for(tmp
         who.gradient(images[:2].astype(np.float32), np.array(of)) for who, of in ((some, [0, 1]), (model, [3, 0]))
     )
     np.testing.assert_array_equal(*gradients)
-    turned = (trained.labels + 3) % 10  # the data set's classes begin with digit 7
+    turned = (trained.labels + 3) % 10  # The classes of the dataset begin with digit 7.
     mended = model.for_classes([folders[(i - 3) % 10] for i in range(10)])
     assert mended.check_accuracy(trained.images, turned) > 0.95
     with pytest.raises(ModelError, match=r"images right; .* asks for 90\.0% or more \(least_accuracy\)\."):
@@ -247,7 +247,7 @@ def test_probabilities_have_the_gradient_of_their_logits(tmp_path):
     ],
 )
 def test_a_real_factory_makes_a_model_with_a_gradient(factory, arguments, size, tmp_path):
-    """Weights are those that the factory draws, saved and read by the loading code, which asks for a gradient."""
+    """Test weights that the factory creates, which are saved and loaded by code that needs a gradient."""
     import importlib
 
     import torch

@@ -1,4 +1,4 @@
-"""The adapter for PyTorch: factories, weights, programs, PyTorch's settings; and every mistake."""
+"""Test the adapter for PyTorch: factories, weights, programs, settings of PyTorch, and every mistake."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_a_program_gives_what_its_network_gives(network, tmp_path):
         gradients = (who.gradient(IMAGES.astype(np.float32), np.array([1, 2, 3])) for who in (program, plain))
         np.testing.assert_allclose(*gradients, rtol=1e-4, atol=1e-8)
     torch.export.save(torch.export.export(network, (example,)), tmp_path / "net.pt2")
-    refused(file, "The model small fails (")  # it was exported with a batch of 2
+    refused(file, "The model small fails (")  # The program was exported with a batch of 2.
     (tmp_path / "net.pt2").write_bytes(b"no program")
     refused(file, "The program net.pt2 cannot be loaded by PyTorch")
 
@@ -164,7 +164,7 @@ def test_a_device_that_is_not_there_is_told(network, tmp_path):
 
 @pytest.mark.ci
 def test_results_do_not_depend_on_settings_of_the_caller(network, tmp_path):
-    """Threads, inference mode, autocast; and a module of the user's own is found beside its file."""
+    """Test threads, inference mode and autocast, and a user's module that is next to its model file."""
     import torch
 
     (tmp_path / "own_module_of_a_user.py").write_text("from small_nets import Smooth as net\n")
