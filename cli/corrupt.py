@@ -30,6 +30,9 @@ from .options import (
 from .output import progress_of, say
 from .records import put_result
 
+InputImage = Annotated[
+    str, typer.Argument(metavar="IMAGE", help="An image file, or a sample photograph such as sample:astronaut.")
+]
 Key = Annotated[
     str | None,
     typer.Option(
@@ -53,9 +56,7 @@ Parameters = Annotated[
 
 
 def corrupt(
-    image: Annotated[
-        str, typer.Argument(metavar="IMAGE", help="An image file, or a sample photograph such as sample:astronaut.")
-    ],
+    image: InputImage,
     name: Annotated[
         str,
         typer.Argument(
@@ -266,9 +267,7 @@ def _value(name: str, text: str) -> Any:
 
 
 def preview(
-    image: Annotated[
-        str, typer.Argument(metavar="IMAGE", help="An image file, or a sample photograph such as sample:astronaut.")
-    ] = "sample:astronaut",
+    image: InputImage = "sample:astronaut",
     recipe: Annotated[
         str | None,
         typer.Option(

@@ -159,7 +159,7 @@ class Surrogate:
         beyond = np.unique(labels[(labels < 0) | (labels >= len(columns))]).tolist()
         if beyond:
             raise ModelError(
-                f"The model {self.name} has classes 0 to {len(columns) - 1}, but there are other labels: "
+                f"The model {self.name} has classes 0 to {len(columns) - 1}, but some labels are outside this range: "
                 f"{', '.join(map(str, beyond[:MAX_LISTED]))}{', ...' * (len(beyond) > MAX_LISTED)}."
             )
         return columns[labels]

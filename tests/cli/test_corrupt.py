@@ -145,7 +145,7 @@ def test_corrupt_follows_a_model(run, tmp_path):
             picture, name, **keywords, surrogate=smooth_network_file(24, 20), label=4, key="a"
         )
         assert np.array_equal(read(tmp_path / "x.png"), expected)
-    said = "has classes 0 to 9, but there are other labels: 10"
+    said = "has classes 0 to 9, but some labels are outside this range: 10"
     run.fails(said, "corrupt a.png pgd-3 --label 10 --out y.png", *surrogate)
 
 

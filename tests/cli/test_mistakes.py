@@ -10,8 +10,8 @@ from corruptset.corruptions.registry import corruption_names
 
 MISTAKES = {
     "show gausian_noise": "gaussian_noise",
-    "show ccc-hard": "It is a stream's recipe, for `corruptset stream ccc-hard`, and comes with the package",
-    "plan ccc-hard": "It is a stream's recipe, for `corruptset stream ccc-hard`, and comes with the package",
+    "show ccc-hard": "It is the recipe of a stream, for `corruptset stream ccc-hard`, and comes with the package",
+    "plan ccc-hard": "It is the recipe of a stream, for `corruptset stream ccc-hard`, and comes with the package",
     "show blak_lines --ladder text": "black_lines",
     "show fog --ladder text": "'fog' has no levels",
     "corrupt sample:astronaut fog-1+snow-2p5 --ladder text": "goes with a gradual degradation",
