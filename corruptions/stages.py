@@ -346,8 +346,8 @@ def apply_stage(
         raise ParameterError(
             f"{declared.name} follows the gradient of a model, and {' and '.join(missing)} "
             f"{'are' if missing[1:] else 'is'} missing. Pass surrogate= (a model file or a loaded model) and label= "
-            "(or labels=, one per image) to corrupt(), or --surrogate FILE.toml to a build, which takes the labels from "
-            "its source."
+            "(or labels=, one per image) to corrupt(), or --surrogate FILE.toml to a build, which takes the labels "
+            "from its source."
         )
     if not len(images):
         return images.copy()
