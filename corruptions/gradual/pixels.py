@@ -201,7 +201,7 @@ def pixel_swap(images: Images, keys: Keys, *, level: int, share: float, exchange
         Parameter(
             "share", float, 0.0, 10.0, "number of pairs per level, as a fraction of the pixels without the margin"
         ),
-        Parameter("margin", int, 0, 1, "number of rows and columns that are not floored_share for the number of pairs"),
+        Parameter("margin", int, 0, 1, "number of rows and columns that are excluded from the number of pairs"),
         _EXCHANGE,
     ),
     gradual=Gradual(_swapped),
