@@ -11,7 +11,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-from ...corruptions.add_ons import installed_files, install_hint
+from ...corruptions.add_ons import install_hint, installed_files
 from ...corruptions.registry import corruption_names
 from ...errors import RecipeError, listed, suggest
 from ...files import parse_toml, read_text, reason
