@@ -143,7 +143,9 @@ def placed(layout: Layout, sets: Sequence[ExportSet], named: Collection[str] = (
 
 
 def unexpected(layout: Layout, images: Sequence[Named]) -> str | None:
-    """Return why the loaders of a layout do not expect these images, with the layouts that fit, or None.
+    """Return a message if the loaders of a layout do not expect these images, or None.
+
+    The message explains the reason and names layouts that fit.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""`export`: write a finished dataset in the layout that a third-party loader expects."""
+"""The public function `export`, which writes a finished dataset in the layout that a third-party loader expects."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def export(
     BuildError
         The dataset cannot be exported in this layout, or `out` is not empty. Nothing was written.
     """
-    chosen = get_layout(layout)  # an unknown layout is named before the dataset is opened
+    chosen = get_layout(layout)  # so that an unknown layout is reported before the dataset is opened
     target = local_folder(out, "exports are written to")
     data = Dataset(directory)
     if Path(directory).resolve() in (target.resolve(), *target.resolve().parents):
@@ -176,15 +176,15 @@ def _unexpected(layout: Layout, contents: ExportContents, data: Dataset) -> str 
 def _record(placement: Placement, options: ExportOptions, written: Writer) -> ExportRecord:
     manifest = placement.contents.manifest
     digests = {s.id: s.pixel_digest for s in manifest.sets if placement.contents.format == "png"}
-    whole = len(placement.contents.samples)
+    count = len(placement.contents.samples)
     sets = [
         ExportSetRecord(
             id=images.set_id,
             path=images.path,
             row=images.row,
             count=len(images.samples),
-            # only a whole set has the recorded digest
-            pixel_digest=None if images.row is None or len(images.samples) < whole else digests.get(images.set_id),
+            # the recorded digest is that of the complete set
+            pixel_digest=None if images.row is None or len(images.samples) < count else digests.get(images.set_id),
         )
         for images in sorted(placement.slices, key=lambda s: (s.set_id, s.path, s.row or 0))
     ]

@@ -1,4 +1,4 @@
-"""The names of sets in an export. A set without a name is refused."""
+"""Choose the names of sets in an export, and reject sets for which a layout has no name."""
 
 from __future__ import annotations
 

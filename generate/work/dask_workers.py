@@ -38,12 +38,12 @@ CONNECT_S = 30.0
 """The timeout for connecting to the scheduler."""
 ANSWER_S = 60.0
 """The time in which workers report whether they can make parts. Slower ones report it with their first part."""
-NOBODY_S = 300.0
+NO_WORKERS_S = 300.0
 """How long a build waits for workers."""
 COMPILE_S = 3600.0
 """How long a worker waits while another one on its machine compiles the kernels."""
 RETRIES = 3
-"""How often Dask repeats a part after an error."""
+"""The number of times that Dask repeats a part after an error."""
 
 _CALL = "getattr(__import__('corruptset.generate.work.dask_workers', fromlist=['*']), function)(*arguments)"
 _START = "`dask worker ADDRESS --nworkers -1 --nthreads 1`"
@@ -97,11 +97,13 @@ def connected(scheduler: str | Client | None) -> Iterator[Client | None]:
         yield client
 
 
-def run_parts(client: Client, file: Path, parts: Sequence[Part], done: Callable[[FinishedPart], None]) -> None:
+def make_parts_in_cluster(
+    client: Client, file: Path, parts: Sequence[Part], on_part: Callable[[FinishedPart], None]
+) -> None:
     """Make and commit parts of the job in a file in the workers of a scheduler. See `pool.make_parts`."""
     from distributed.comm import CommClosedError
 
-    left = len(parts)
+    remaining = len(parts)
     last_worker = time.monotonic()
     executor = client.get_executor(pure=False, retries=RETRIES)
 
@@ -110,21 +112,21 @@ def run_parts(client: Client, file: Path, parts: Sequence[Part], done: Callable[
         return future
 
     def on_done(part: Part, future: Future[Any]) -> None:
-        nonlocal left
+        nonlocal remaining
         _raise_failure(part, future)
-        left -= 1
-        done(FinishedPart(part.name, part.images))
+        remaining -= 1
+        on_part(FinishedPart(part.name, part.images))
 
     def poll() -> None:
         nonlocal last_worker
         if client.status != "running":
-            raise ConnectionError("the scheduler is gone")
+            raise ConnectionError("the scheduler has stopped")
         if client.scheduler_info()["workers"]:
             last_worker = time.monotonic()
-        elif time.monotonic() - last_worker > NOBODY_S:
+        elif time.monotonic() - last_worker > NO_WORKERS_S:
             raise MachineError(
-                f"The scheduler had no workers for {NOBODY_S:.0f} s, and {left} parts are left. Start workers with "
-                f"{_START}. {_RESUME}"
+                f"The scheduler had no workers for {NO_WORKERS_S:.0f} s, and {remaining} parts remain. Start workers "
+                f"with {_START}. {_RESUME}"
             )
 
     try:
@@ -135,7 +137,7 @@ def run_parts(client: Client, file: Path, parts: Sequence[Part], done: Callable[
         if isinstance(e, CorruptsetError) or not lost:
             raise
         raise MachineError(
-            f"The connection to the scheduler was lost, and {left} parts are left. Start it again with its workers. "
+            f"The connection to the scheduler was lost, and {remaining} parts remain. Restart it with its workers. "
             f"{_RESUME}"
         ) from e
     finally:
@@ -205,7 +207,7 @@ def problems(wanted: Mapping[str, str], file: str | None) -> list[str]:
     """
     own = versions()
     differing = [
-        f"{name} is {own.get(name, 'missing')} there and {version} here"
+        f"{name} is {own.get(name, 'missing')} there, but {version} here"
         for name, version in wanted.items()
         if own.get(name) != version
     ]

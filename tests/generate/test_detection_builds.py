@@ -75,7 +75,11 @@ def test_paths_sizes_and_other_files_are_the_sources(built, coco):
 def test_what_moves_content_is_said(built, recipe, coco):
     assert corruptset.open(built).manifest.recipe["moves_content"] == ["elastic_transform"]
     card = (built / "README.md").read_text()
-    for said in ("Content moves in elastic_transform", "other files of the source are next to them", "(H, W, C), None"):
+    for said in (
+        "not boxes and masks: elastic_transform",
+        "other files of the source are next to them",
+        "(H, W, C), None",
+    ):
         assert said in card
     assert "boxes and masks of the clean images do not fit" in (built / "index.html").read_text()
     planned = corruptset.plan(recipe, f"tree:{coco}", images=IMAGES, samples=2)

@@ -132,7 +132,7 @@ def test_unfit_workers_are_refused_by_name(make, cluster, two, script, tmp_path,
     assert bare.startswith("bare (tcp://")
     assert f"No module named 'corruptset'; install corruptset {corruptset.__version__} there" in bare
     assert old.startswith("old (tcp://")
-    assert f"corruptset is 0.0.1 there and {corruptset.__version__} here; kernels is 0000 there" in old
+    assert f"corruptset is 0.0.1 there, but {corruptset.__version__} here; kernels is 0000 there" in old
     assert not (tmp_path / "out").exists()
     with monkeypatch.context() as patch:
         patch.chdir(tmp_path)  # the same path is another folder in each process
@@ -211,7 +211,7 @@ def test_a_scheduler_that_is_none_or_has_no_workers(make, cluster, two, monkeypa
         ):
             with pytest.raises(BuildError, match=said):
                 make(scheduler=given)
-    monkeypatch.setattr(dask_workers, "NOBODY_S", 1.0)
+    monkeypatch.setattr(dask_workers, "NO_WORKERS_S", 1.0)
     cluster.kill(*two)
-    with pytest.raises(MachineError, match=r"had no workers for 1 s, and 32 parts are left.*dask worker"):
+    with pytest.raises(MachineError, match=r"had no workers for 1 s, and 32 parts remain.*dask worker"):
         make()

@@ -75,7 +75,9 @@ def test_parts_of_two_builds_are_never_mixed(begun, shared_data, tmp_path, optio
     """Where build.json is gone the parts themselves say that they are another build's."""
     shutil.copytree(begun, tmp_path / "out")
     (tmp_path / "out" / NAME / ".corruptset/build.json").unlink()
-    with pytest.raises(BuildError, match=r"holds parts of another build, and its build\.json is damaged, missing"):
+    with pytest.raises(
+        BuildError, match=r"contains parts of a different build, and its build\.json is missing, damaged"
+    ):
         make(shared_data, tmp_path / "out", **options)
 
 

@@ -49,7 +49,7 @@ def test_a_dask_worker_says_what_differs_and_what_it_does_not_see(job):
     other = {"corruptset": "9", "kernels": "9", "encoding of file names": "iso8859-1"}
     assert [line.split(" is ")[0] for line in problems(**other)] == list(other)
     assert len(dask_workers.versions()["kernels"]) == 32
-    assert dask_workers.problems({"nothing": "1"}, None) == ["nothing is missing there and 1 here"]
+    assert dask_workers.problems({"nothing": "1"}, None) == ["nothing is missing there, but 1 here"]
     (unlocked,) = problems()  # nobody holds the build's lock
     assert "locks on files in" in unlocked
     with locked(job.directory):
