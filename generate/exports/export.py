@@ -19,6 +19,7 @@ from ...manifests.records.report import Progress
 from ...progress import progress_function, shows_progress
 from ..pixels.preprocessing import parse_preprocessing
 from ..recipes.choice import matching_sets
+from ..recipes.expectations import AMONG_CHECKED
 from .class_folders import read_list
 from .contents import ExportContents, ExportOptions, placed, unexpected
 from .export_record import EXPORT_RECORD, ExportRecord, ExportSetRecord
@@ -118,7 +119,7 @@ def export(
     if problem is not None:
         if not any_shape:
             raise BuildError(f"{problem} Nothing was written.")
-        placement.notes.append(problem.partition(" Of the images looked at:")[0])
+        placement.notes.append(problem.partition(f" {AMONG_CHECKED}")[0])
     with finished_at_once(target) as part:
         written = Writer(part)
         written.write(placement, data, progress_function(progress))

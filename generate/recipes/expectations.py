@@ -20,6 +20,8 @@ Named = tuple[str, Shape]
 _CHANNELS = {"rgb": 3, "grey": 1}
 _COLOURS = {1: "grey", 3: "in colour"}
 _SHOWN = 3
+AMONG_CHECKED = "Among the checked images:"
+"""The words of a refusal that precede its list of problems."""
 
 
 class Expects(RecipeTable):
@@ -83,7 +85,7 @@ class Expects(RecipeTable):
 
 def refusal(what: str, expects: Expects, problems: Sequence[str], instead: str) -> str:
     """Return an error's text: what was expected and given, what fits, how to insist."""
-    text = f"{what} is made for {expects.words}. Of the images looked at:\n{listed(problems)}\n{instead}"
+    text = f"{what} is made for {expects.words}. {AMONG_CHECKED}\n{listed(problems)}\n{instead}"
     return f"{text} With --any-shape they are taken all the same."
 
 
