@@ -1,4 +1,4 @@
-"""Regions that cannot be built, and recorded regions that contradict each other."""
+"""Test errors for regions that cannot be built, and for recorded regions that contradict each other."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The data card of a build: its lines of Python, run where the build lies, give every image and label of the set that
-they name.
-"""
+"""Test that the Python code in the data card of a build loads every image and label of the named set."""
 
 from __future__ import annotations
 
