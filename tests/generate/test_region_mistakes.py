@@ -37,7 +37,7 @@ def test_options_that_do_not_go_together(photos, recipes):
         (
             recipes["photos"],
             {"store": "table"},
-            r"--store table stores whole images .* corrupted regions need --store images",
+            r"--store table stores complete images .* cannot store corrupted regions\. Use --store images",
         ),
         (recipes["plain"], {"store": "rows"}, "store is 'rows'; expected one of images, table"),
     ):
@@ -53,7 +53,7 @@ def test_images_are_disjoint_whatever_their_regions(photos, recipes, made, tmp_p
 
 def test_the_data_card_says_what_the_samples_are(made, table):
     assert "Each sample is a region" in (made.directory / "README.md").read_text("utf-8")
-    assert "`regions.jsonl` says which regions" in (table.directory / "README.md").read_text("utf-8")
+    assert "`regions.jsonl` lists the regions" in (table.directory / "README.md").read_text("utf-8")
 
 
 def test_other_regions_are_another_build(photos, recipes, made, tmp_path):
