@@ -31,7 +31,7 @@ def data_card(manifest: Manifest, labels: Sequence[int | None]) -> str:
         held_out=recorded_hold_out(manifest.selection.get("hold_out")),
         numbering=numbering_notes((f"{c.folder}/", c.index) for c in manifest.classes if c.index in occurring),
         shards=sum(set_of_shard(file.path) == example for file in manifest.files),
-        others=any(not is_own(file.path) for file in manifest.files),
+        has_other_files=any(not is_own(file.path) for file in manifest.files),
         moved=moved_content(manifest),
     )
 

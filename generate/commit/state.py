@@ -1,7 +1,7 @@
-"""The state of an unfinished build, and how a build is begun or resumed.
+"""The state of an unfinished build, which is read when a build begins or is resumed.
 
-A build works in ``<name>-<version>.partial/``. Its bookkeeping is in the folder `.corruptset/` there: build.json (what
-the build is, and its sets) and ``parts/<part>.json``, a sidecar for every part that exists.
+An unfinished build is in the folder ``<name>-<version>.partial/``. Its bookkeeping is in the subfolder `.corruptset/`,
+with build.json, which describes the build and its sets, and a sidecar ``parts/<part>.json`` for every committed part.
 """
 
 from __future__ import annotations

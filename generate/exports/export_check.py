@@ -191,11 +191,11 @@ def check_export(directory: str | Path, export: str | Path, *, progress: Progres
     expected, present = dict.fromkeys(placement.paths()), listing.files.keys() - {EXPORT_RECORD}
     report.add(file_problems(listing, expected, sizes=False, known={EXPORT_RECORD}))
     total, images = sum(len(images.samples) for images in placement.slices), None
-    for done, (set_id, index, where, found) in enumerate(_images(placement, root, present)):
+    for done, (set_id, index, place, stored) in enumerate(_images(placement, root, present)):
         report_progress("images", done, total)
         if images is None or images.record.id != set_id:
             images = data[set_id]  # reads the rows of the set once
-        report.add(_image_problems(images, index, where, found), Counter(images=1))
+        report.add(_image_problems(images, index, place, stored), Counter(images=1))
     hashes = {
         p: sha256_file(root / p) for p in placement.slices_at if placement.layout.container == "tars" and p in present
     }
@@ -243,14 +243,14 @@ def _images(placement: Placement, root: Path, present: Container[str]) -> Iterat
 def _in_tar(
     placement: Placement, tar: Path, path: str, inside: list[tuple[SetSlice, int]]
 ) -> Iterator[tuple[str, int, str, Stored]]:
-    left = _regular(tar)
+    tar_members = _regular(tar)
     for images, index in inside:
         wanted = list(members(placement, images, index))
-        found = [next(left, ("", b"")) for _ in wanted]
+        found = [next(tar_members, ("", b"")) for _ in wanted]
         pairs = zip(wanted, found, strict=True)
         good = all(member == name and data in (None, content) for (name, data), (member, content) in pairs)
         yield images.set_id, index, f"{path}:{wanted[0][0]}", found[0][1] if good else None
-    if next(left, None) is not None:
+    if next(tar_members, None) is not None:
         yield images.set_id, index, f"{path}: data after the last image", None
 
 

@@ -168,8 +168,8 @@ def _refuse_unfit(client: Client, file: Path | None) -> None:
     for task, called in asked.items():
         if task.status == "error":
             unfit.append(f"{called}: {task.exception()}; install corruptset {versions()['corruptset']} there")
-        elif task.status == "finished" and (found := task.result()):
-            unfit.append(f"{called}: {'; '.join(found)}")
+        elif task.status == "finished" and (reasons := task.result()):
+            unfit.append(f"{called}: {'; '.join(reasons)}")
     if unfit:
         raise BuildError(
             f"{len(unfit)} of the scheduler's workers cannot make parts of this build:\n{listed(unfit)}\n"
@@ -200,15 +200,15 @@ def versions() -> dict[str, str]:
     return {**environment(), "kernels": sources_digest(), "encoding of file names": sys.getfilesystemencoding()}
 
 
-def problems(wanted: Mapping[str, str], file: str | None) -> list[str]:
+def problems(expected: Mapping[str, str], file: str | None) -> list[str]:
     """Return the reasons why this worker cannot make parts of the job in a file.
 
-    Its versions differ from those in `wanted`, or it cannot read or lock the files of the build.
+    Its versions differ from those in `expected`, or it cannot read or lock the files of the build.
     """
     own = versions()
     differing = [
         f"{name} is {own.get(name, 'missing')} there, but {version} here"
-        for name, version in wanted.items()
+        for name, version in expected.items()
         if own.get(name) != version
     ]
     if differing or file is None:
@@ -221,24 +221,24 @@ def problems(wanted: Mapping[str, str], file: str | None) -> list[str]:
             f"it does not see {folder} as this machine does ({e.strerror}): --out must be one folder "
             "with the same path on all machines"
         ]
-    found = []
+    reasons = []
     try:
         with locked(lock_file(folder), ""):
-            found.append(f"locks on files in {folder} do not reach it: mount that file system with locks")
+            reasons.append(f"locks on files in {folder} do not reach it: mount that file system with locks")
     except Busy:
         pass
     except BuildError as e:
-        found.append(str(e))
+        reasons.append(str(e))
     try:
         job.clean(0)
     except (OSError, CorruptsetError) as e:
-        found.append(
+        reasons.append(
             f"it does not see the source as this machine does ({e}): the source must have the same path on all machines"
         )
-    return found
+    return reasons
 
 
-def make(wanted: Mapping[str, str], file: str, chunk: int, first: int, stop: int, sets: tuple[str, ...]) -> None:
+def make(expected: Mapping[str, str], file: str, chunk: int, first: int, stop: int, sets: tuple[str, ...]) -> None:
     """Make and commit a part in this worker. Errors name the worker."""
     from distributed import get_worker
 
@@ -246,9 +246,9 @@ def make(wanted: Mapping[str, str], file: str, chunk: int, first: int, stop: int
     try:
         with _one_at_a_time:
             if file not in _fit:
-                if found := problems(wanted, file):
+                if reasons := problems(expected, file):
                     raise BuildError(
-                        f"{worker} cannot make parts of this build: {'; '.join(found)}. Repair or stop it. {_RESUME}"
+                        f"{worker} cannot make parts of this build: {'; '.join(reasons)}. Repair or stop it. {_RESUME}"
                     )
                 host = socket.gethostname()  # machines that share the cache may have different processors
                 busy = (
