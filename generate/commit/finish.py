@@ -265,9 +265,9 @@ def sample_record(classes: Sequence[ClassRecord], index: int, chosen: CheckedSam
 
 def contact_of(job: Job, data: Dataset) -> bytes:
     """Return the contact sheet, which shows the stored image of the first sample in every set."""
-    from ..pixels.matrix import blocks_of, contact_sheet, thinned
+    from ..pixels.matrix import blocks_of, contact_sheet, thin_out
 
     shown = [name for block in blocks_of(n for n in job.sets if n in data) for name in block.shown]
-    images = {name: data[name].single(0) for name in thinned(shown, MAX_SHOWN)}
+    images = {name: data[name].single(0) for name in thin_out(shown, MAX_SHOWN)}
     title = f"{job.header.title}, seed {job.header.seed}: {job.samples[0].sample.id}"
     return contact_sheet(images, clean=job.clean(0), title=title)

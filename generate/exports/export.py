@@ -18,8 +18,8 @@ from ...manifests.reader import Dataset
 from ...manifests.records.report import Progress
 from ...progress import progress_function, shows_progress
 from ..pixels.preprocessing import parse_preprocessing
-from ..recipes.choice import matching_sets
-from ..recipes.expectations import AMONG_CHECKED
+from ..recipes.choice import match_sets
+from ..recipes.expectations import IN_CHECKED_IMAGES
 from .class_folders import read_list
 from .contents import ExportContents, ExportOptions, placed, unexpected
 from .export_record import EXPORT_RECORD, ExportRecord, ExportSetRecord
@@ -119,7 +119,7 @@ def export(
     if problem is not None:
         if not any_shape:
             raise BuildError(f"{problem} Nothing was written.")
-        placement.notes.append(problem.partition(f" {AMONG_CHECKED}")[0])
+        placement.notes.append(f"{problem.partition(IN_CHECKED_IMAGES)[0]}.")
     with finished_at_once(target) as part:
         written = Writer(part)
         written.write(placement, data, progress_function(progress))
@@ -159,7 +159,7 @@ def _chosen_sets(layout: Layout, data: Dataset, sets: Sequence[str] | None, opti
     """Return the chosen sets, without the clean images if the layout has no place for them."""
     contents = ExportContents.of(data.manifest, data.samples)
     patterns = [] if sets is None else set_patterns(sets)
-    refs, problems = matching_sets(contents.sets, patterns or ["*"])
+    refs, problems = match_sets(contents.sets, patterns or ["*"])
     if problems:
         raise BuildError(f"--sets of this dataset:\n{listed(problems)}")
     named = [*patterns, *(name for names in options.severities.values() for name in names)]
