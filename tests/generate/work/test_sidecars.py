@@ -113,7 +113,7 @@ def test_a_sidecar_is_read_as_it_was_written_and_is_of_builds_of_its_textures(tm
             environment={"numpy": "2.0.0"},
         )
         assert [one.of(ice), one.of(glass)] == fits
-        assert not one.of(Origin("sha256:other", {}))
+        assert not one.belongs_to(Origin("sha256:other", {}))
         write_sidecar(tmp_path, "x", one)
         assert read_sidecar(path) == one
         assert [bool(committed(tmp_path, origin, ["fog/3"])) for origin in (ice, glass)] == fits
