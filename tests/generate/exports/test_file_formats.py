@@ -103,7 +103,7 @@ def test_a_dataset_of_pngs_has_no_names_of_jpegs(source: Path, tmp_path: Path) -
 def test_names_that_differ_only_in_their_suffix_cannot_all_be_pngs(tmp_path: Path) -> None:
     for name in ("x.jpg", "x.png"):
         save_image(example_image(32, 32), tmp_path / "tree" / name)
-    with pytest.raises(BuildError, match=r"x\.jpg and x\.png: both would be called \.png"):
+    with pytest.raises(BuildError, match=r"x\.jpg and x\.png: both would have the suffix \.png"):
         build("png", f"tree:{tmp_path / 'tree'}", tmp_path / "out")
     assert build("jpeg", f"tree:{tmp_path / 'tree'}", tmp_path / "out").images == 4
 

@@ -112,7 +112,7 @@ def test_a_sidecar_is_read_as_it_was_written_and_is_of_builds_of_its_textures(tm
             sets={"fog/3": entry},
             environment={"numpy": "2.0.0"},
         )
-        assert [one.of(ice), one.of(glass)] == fits
+        assert [one.belongs_to(ice), one.belongs_to(glass)] == fits
         assert not one.belongs_to(Origin("sha256:other", {}))
         write_sidecar(tmp_path, "x", one)
         assert read_sidecar(path) == one
