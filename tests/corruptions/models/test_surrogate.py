@@ -50,9 +50,9 @@ def test_labels_and_images_of_another_kind_are_refused():
     rgb, images = unloaded(input={"size": 8} | NORMAL["rgb"]), np.zeros((2, 8, 8, 1), np.float32)
     for who, labels, says in (
         (model, [0, 10], "has classes 0 to 9, but some labels are outside this range: 10"),
-        (model, [-1, 3], "beyond: -1"),
+        (model, [-1, 3], "outside this range: -1"),
         (few, [3, 0], "has classes 0 to 2, but some labels are outside this range: 3"),
-        (rgb, [0, 1], "takes RGB images .* these are grey"),
+        (rgb, [0, 1], "expects RGB images .* these are grey"),
     ):
         with pytest.raises(ModelError, match=says):
             who.gradient(images, np.array(labels))
