@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ...corruptions.models.surrogate import Surrogate
 from ...corruptions.plugins import plugins_of
-from ...corruptions.stages import LEAST_SIDE
+from ...corruptions.stages import MIN_SIDE
 from ...corruptions.weather.textures import TextureSet, default_textures
 from ...errors import BuildError
 from ...manifests.disk.jsonl import json_line
@@ -262,9 +262,9 @@ def size_problem(preprocessing: Preprocessing, regions: RegionStore | None, widt
     ):
         return problem
     problem = preprocessing.problem(width, height)
-    if problem is None and min(preprocessing.size(width, height)) < LEAST_SIDE:
+    if problem is None and min(preprocessing.size(width, height)) < MIN_SIDE:
         return (
-            f"is {width}x{height}; corruptions need at least {LEAST_SIDE}x{LEAST_SIDE}: leave it out, or use a "
+            f"is {width}x{height}; corruptions need at least {MIN_SIDE}x{MIN_SIDE}: leave it out, or use a "
             "recipe that resizes"
         )
     return problem

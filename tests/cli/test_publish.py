@@ -1,4 +1,4 @@
-"""The commands publish and fetch, on a build that the command made and packed: page and all."""
+"""Test the commands publish and fetch on a build that was packed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""verify on data sets: both containers, an export, a folder of builds."""
+"""Test the command `verify` with both forms of storage, an export, and a folder of builds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plugins: found by path, module and entry point; called in portions; refused in a sentence."""
+"""Test plugins: loading by path, module and entry point, calls in portions, and error messages."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
 
 
 def package(folder: Path, name: str = "slats", *, installed: bool = True) -> None:
-    """Write a package with a corruption in a module of its own, as installed."""
+    """Write a package with a corruption in a module, as if it were installed."""
     (folder / name).mkdir()
     (folder / name / "__init__.py").write_text("from .inner import blinds\n__version__ = 'its own'\n")
     (folder / name / "inner.py").write_text(documented_module())
@@ -188,7 +188,7 @@ def test_the_hash_is_of_all_python_files_and_a_changed_one_is_not_used_beside_ol
     first = load_plugin(path)
     assert load_plugin(path) == first
     job, transform = pickle.dumps(first), pickle.dumps(corruptset.Corrupt("blinds", severity=3))
-    # another process loads what it unpickles
+    # Another process loads the plugin when it unpickles it.
     known = "import pickle, sys; print(pickle.load(sys.stdin.buffer))"
     done = subprocess.run([sys.executable, "-c", known], input=transform, capture_output=True, check=True)
     assert done.stdout.decode().strip() == "Corrupt('blinds', severity=3)"
@@ -244,7 +244,7 @@ print(corruptset.show("dimmed").record["revision"])
 
 
 def test_a_cell_of_a_notebook_that_is_run_again_declares_its_corruption_anew(tmp_path):
-    # like a notebook, code given with -c has a main module without a file
+    # Code given with -c has a main module without a file, like a notebook.
     done = subprocess.run([sys.executable, "-c", NOTEBOOK], cwd=tmp_path, capture_output=True, text=True)
     outside = "dimmed: parameter 'depth' is 1.0; expected a finite number at least 0 and at most 0.5."
     no_table = "dimmed has no published severities; give its parameters instead: depth."
@@ -317,7 +317,7 @@ FAULTS = {
     ),
     "writing": (
         "images[:] = 1\n    return images",
-        r"raised ValueError: .*line 6\); it must leave its input as it is, and work on a copy",
+        r"raised ValueError: .*line 6\); it must not change its input, so work on a copy",
     ),
     "tiny": ("return images[:, :4]", "of at least 8x8"),
 }

@@ -1,4 +1,4 @@
-"""`Corrupt`: the bytes of `corrupt`, whatever is called before, between and where."""
+"""Test that `Corrupt` gives the same bytes as `corrupt` in any order and any process."""
 
 from __future__ import annotations
 
