@@ -156,7 +156,7 @@ def test_a_packages_folder_is_named_by_the_package(tmp_path, monkeypatch):
     package(tmp_path / "elsewhere", "shutters", installed=False)
     monkeypatch.chdir(tmp_path / "elsewhere")
     for given in ("shutters", "shutters/", "./shutters", "shutters/__init__.py", Path("shutters")):
-        with pytest.raises(PluginError, match=r"install it \(`pip install -e \.`\), or put the folder that holds it"):
+        with pytest.raises(PluginError, match=r"Install the package \(`pip install -e \.`\) or add its parent folder"):
             load_plugin(given)
 
 
@@ -313,7 +313,7 @@ FAULTS = {
     "cut": ("return images[:, 1:]", r"returned the shape \(1, 19, 24, 3\); expected \(1, 20, 24, 3\)"),
     "fewer": (
         "return images[:2]",
-        r"returned the shape \(2, 20, 24, 3\).* on a batch of 3 images, though on none alone",
+        r"returned the shape \(2, 20, 24, 3\).* on a batch of 3 images, but not on any of them alone",
     ),
     "writing": (
         "images[:] = 1\n    return images",

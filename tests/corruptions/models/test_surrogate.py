@@ -133,7 +133,7 @@ def test_columns_are_the_data_sets_classes_and_a_least_accuracy_is_asked_for(tmp
     turned = (trained.labels + 3) % 10  # The classes of the dataset begin with digit 7.
     mended = model.for_classes([folders[(i - 3) % 10] for i in range(10)])
     assert mended.check_accuracy(trained.images, turned) > 0.95
-    with pytest.raises(ModelError, match=r"images right; .* asks for 90\.0% or more \(least_accuracy\)\."):
+    with pytest.raises(ModelError, match=r"images correctly, but .* requires at least 90\.0% \(least_accuracy\)\."):
         loaded(folders).check_accuracy(trained.images, turned)
     for name, says in (("folders.txt", r"10 outputs, and folders\.txt has 2 class"), ("none.txt", "cannot be read")):
         with pytest.raises(ModelError, match=says):
