@@ -105,7 +105,7 @@ def test_text_is_read_up_to_a_limit(tmp_path, monkeypatch):
     path = Path("some.toml")
     path.write_bytes("\ufeffä\r\nb\r".encode())
     assert opening.read_text(path) == "ä\nb\n"
-    with pytest.raises(opening.UnfitFile, match=r"some\.toml cannot be read: it has more than 8 bytes"):
+    with pytest.raises(opening.UnfitFile, match=r"some\.toml cannot be read: it is larger than 8 bytes"):
         opening.read_text(path, 8)
     path.write_bytes(b"\xff")
     with pytest.raises(opening.UnfitFile, match="not UTF-8"):

@@ -384,8 +384,8 @@ def test_a_new_folder_replaces_those_that_nobody_has_used_for_a_month(cache):
 # --- without a compiler ---------------------------------------------------------------------------------------------
 
 SWITCHED_OFF = (
-    "corruptset cannot corrupt images while numba's compiler is switched off. Unset the environment variable "
-    "NUMBA_DISABLE_JIT and start Python again."
+    "corruptset cannot corrupt images while numba's compiler is disabled. Unset the environment variable "
+    "NUMBA_DISABLE_JIT and restart Python."
 )
 
 

@@ -90,7 +90,7 @@ def test_a_stage_of_another_revision_is_refused_in_every_form():
         written = {"corruption": "frost", "revision": other, "severity": 2}
         for asked in (stage, stage.as_json(), written, written | {"severity": 0}):
             for make in (lambda s: corruptset.corrupt(IMAGE, [s], **options), lambda s: corruptset.Corrupt([s])):
-                with pytest.raises(ParameterError, match=f"frost has revision 2 .* asks for revision {other},"):
+                with pytest.raises(ParameterError, match=f"frost has revision 2 .* requires revision {other},"):
                     make(asked)
 
 

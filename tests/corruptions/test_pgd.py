@@ -203,14 +203,18 @@ def test_what_is_missing_or_too_much_is_said():
         ("fog-1+model_gradient-02", model, "labels is missing"),
         ("fog-3", {"label": 3}, "labels can be given only with a corruption that follows a model: model_gradient, pgd"),
         ("pgd-3", {"label": 3, "labels": [3]}, "label is 3 and labels is [3]; expected one of them"),
-        ("pgd-3", {"label": True}, "label is True and labels is None; expected one of them: label, a whole number"),
-        ("pgd-3", {"labels": [1, 2]}, "labels is [1, 2]; expected one of them: label, a whole number"),
+        (
+            "pgd-3",
+            {"label": True},
+            "label is True and labels is None; expected one of them. Pass label, a whole number",
+        ),
+        ("pgd-3", {"labels": [1, 2]}, "labels is [1, 2]; expected one of them. Pass label, a whole number"),
     ):
         with pytest.raises(ParameterError, match=re.escape(says)):
             corruptset.corrupt(synthetic_image(20, 20), name, **options)
     with pytest.raises(ModelError, match="The model is a object; expected a model file"):
         corruptset.corrupt(batch(), "pgd", severity=1, **given(batch(), surrogate=object()))
-    with pytest.raises(ParameterError, match=r"labels is \[1, 2\].*or labels, 3 whole numbers, one for each image"):
+    with pytest.raises(ParameterError, match=r"labels is \[1, 2\].*or labels, 3 whole numbers, one per image"):
         corruptset.corrupt(batch(), "pgd", severity=1, **given(batch(), labels=[1, 2]))
 
 

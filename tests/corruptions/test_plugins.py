@@ -118,7 +118,7 @@ MISTAKES = {
     "empty.py": ("x = 1\n", "registers no corruption"),
     "clashing.py": (
         HEAD + function_source("fog", "return images"),
-        r"line 3\): clashing registers 'fog', and corruptset's own weather\.fog",
+        r"line 3\): clashing registers 'fog', but corruptset's own weather\.fog",
     ),
     "capital.py": (HEAD + function_source("Fog", "return images"), "expected a name of lower-case letters"),
     "clean.py": (HEAD + function_source("clean", "return images"), "and not 'clean'"),
@@ -135,7 +135,10 @@ MISTAKES = {
         "expected a tuple of Param",
     ),
     "drawn.py": (HEAD + function_source("one", "return images", ", draws=Parameter('a')"), "expected a tuple of Draw"),
-    "twice.py": (HEAD + 2 * function_source("one", "return images"), "the plugin twice has a corruption of that name"),
+    "twice.py": (
+        HEAD + 2 * function_source("one", "return images"),
+        "the plugin twice already has a corruption of that name",
+    ),
 }
 
 
@@ -156,7 +159,7 @@ def test_a_packages_folder_is_named_by_the_package(tmp_path, monkeypatch):
     package(tmp_path / "elsewhere", "shutters", installed=False)
     monkeypatch.chdir(tmp_path / "elsewhere")
     for given in ("shutters", "shutters/", "./shutters", "shutters/__init__.py", Path("shutters")):
-        with pytest.raises(PluginError, match=r"install it \(`pip install -e \.`\), or put the folder that holds it"):
+        with pytest.raises(PluginError, match=r"Install the package \(`pip install -e \.`\) or add its parent folder"):
             load_plugin(given)
 
 
@@ -164,7 +167,9 @@ def test_two_cannot_share_a_name(tmp_path):
     write_blinds(tmp_path)
     (tmp_path / "other.py").write_text(documented_module())
     load_plugin("mine")
-    with pytest.raises(PluginError, match="other registers 'blinds', and the plugin mine has a corruption of that"):
+    with pytest.raises(
+        PluginError, match="other registers 'blinds', but the plugin mine already has a corruption of that"
+    ):
         load_plugin("other")
     assert get_corruption("blinds").module == "mine"
 
@@ -313,7 +318,7 @@ FAULTS = {
     "cut": ("return images[:, 1:]", r"returned the shape \(1, 19, 24, 3\); expected \(1, 20, 24, 3\)"),
     "fewer": (
         "return images[:2]",
-        r"returned the shape \(2, 20, 24, 3\).* on a batch of 3 images, though on none alone",
+        r"returned the shape \(2, 20, 24, 3\).* on a batch of 3 images, but not on any of them alone",
     ),
     "writing": (
         "images[:] = 1\n    return images",

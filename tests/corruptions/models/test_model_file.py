@@ -119,7 +119,7 @@ def test_a_file_that_cannot_be_read_is_told_and_class_folders_are_a_line_each(tm
     for reader, name, says in (
         (read_model_file, "none.toml", "cannot be read: No such file"),
         (read_model_file, ".", "cannot be read: Is a directory"),
-        (class_folders, "gap.txt", "has 'a', ''; expected a line for each output"),
+        (class_folders, "gap.txt", "has 'a', ''; expected one line per output"),
         (class_folders, "empty.txt", "is empty"),
         (class_folders, "none.txt", "The file of class folders .* cannot be read: No such file"),
     ):

@@ -50,9 +50,9 @@ def test_labels_and_images_of_another_kind_are_refused():
     rgb, images = unloaded(input={"size": 8} | NORMAL["rgb"]), np.zeros((2, 8, 8, 1), np.float32)
     for who, labels, says in (
         (model, [0, 10], "has classes 0 to 9, but some labels are outside this range: 10"),
-        (model, [-1, 3], "beyond: -1"),
+        (model, [-1, 3], "outside this range: -1"),
         (few, [3, 0], "has classes 0 to 2, but some labels are outside this range: 3"),
-        (rgb, [0, 1], "takes RGB images .* these are grey"),
+        (rgb, [0, 1], "expects RGB images .* these are grey"),
     ):
         with pytest.raises(ModelError, match=says):
             who.gradient(images, np.array(labels))
@@ -133,7 +133,7 @@ def test_columns_are_the_data_sets_classes_and_a_least_accuracy_is_asked_for(tmp
     turned = (trained.labels + 3) % 10  # The classes of the dataset begin with digit 7.
     mended = model.for_classes([folders[(i - 3) % 10] for i in range(10)])
     assert mended.check_accuracy(trained.images, turned) > 0.95
-    with pytest.raises(ModelError, match=r"images right; .* asks for 90\.0% or more \(least_accuracy\)\."):
+    with pytest.raises(ModelError, match=r"images correctly, but .* requires at least 90\.0% \(least_accuracy\)\."):
         loaded(folders).check_accuracy(trained.images, turned)
     for name, says in (("folders.txt", r"10 outputs, and folders\.txt has 2 class"), ("none.txt", "cannot be read")):
         with pytest.raises(ModelError, match=says):

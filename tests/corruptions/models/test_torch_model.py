@@ -102,8 +102,8 @@ def test_a_factory_that_makes_nothing_is_told(network, tmp_path):
     for factory, arguments, says in (
         ("no_such_module:net", {}, "fails: ModuleNotFoundError: No module named 'no_such_module'"),
         ("small_nets:Smoth", {}, "fails: AttributeError: module 'small_nets' has no attribute 'Smoth'"),
-        ("small_nets:__name__", {}, "The factory small_nets:__name__(), searched among the installed packages and in "),
-        ("small_nets:Smooth", {"depth": 3}, "The factory small_nets:Smooth(depth=3), searched among"),
+        ("small_nets:__name__", {}, "The factory small_nets:__name__(), searched in the installed packages and in "),
+        ("small_nets:Smooth", {"depth": 3}, "The factory small_nets:Smooth(depth=3), searched in"),
         ("builtins:dict", {}, "The factory builtins:dict() returns a dict; expected a torch.nn.Module"),
         ("broken:net", {}, "fails: ZeroDivisionError: division by zero"),
     ):
