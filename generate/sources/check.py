@@ -95,12 +95,12 @@ def check(
         The samples to check.
     workers : Workers, optional
         Worker processes, which are started if there are many images. Each holds one image at a time.
-    judge : callable, optional
+    check_size : callable, optional
         Takes a width and a height, and returns why an image of this size cannot be used, or None. An example is
         `Preprocessing.problem`.
-    worth_workers_s : float, optional
+    min_seconds_for_workers : float, optional
         Seconds of remaining work above which workers are started.
-    seen : callable, optional
+    on_checked : callable, optional
         Called after every batch with the number of images that have been checked.
 
     Returns
