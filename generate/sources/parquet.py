@@ -1,8 +1,8 @@
 """The source ``parquet:PATH``: images and labels in Parquet files, as Hugging Face distributes datasets.
 
-The column of images is a struct of ``bytes``, which is an image file, and ``path``, which is its name. The metadata ``huggingface``
-of the schema says which columns are images and labels, and names the classes. The labels and names are read when the
-source is opened, and the images of a row group when they are needed.
+The column of images is a struct of ``bytes``, which is an image file, and ``path``, which is its name. The metadata
+``huggingface`` of the schema says which columns are images and labels, and names the classes. The labels and names are
+read when the source is opened, and the images in batches when they are needed.
 """
 
 from __future__ import annotations
