@@ -25,8 +25,8 @@ def recipe_names() -> tuple[str, ...]:
 @cache
 def _files() -> dict[str, Traversable]:
     """Return name -> file, for the recipes of corruptset and of installed add-ons."""
-    own = {f.name.removesuffix(".toml"): f for f in files(__package__).iterdir() if f.name.endswith(".toml")}
-    return installed_files("recipes") | own
+    shipped = {f.name.removesuffix(".toml"): f for f in files(__package__).iterdir() if f.name.endswith(".toml")}
+    return installed_files("recipes") | shipped
 
 
 @cache

@@ -71,10 +71,10 @@ def row_source(
             name = f"{split or 'data'}/{rows_of[split] + row:0{width}d}"
             samples.append(Sample(len(samples), name, label, None, split, groups[row] if groups else None))
         rows_of[split] += len(labels)
-    held = sum(table.images.nbytes for table in tables if type(table.images) is np.ndarray)
+    memory_bytes = sum(table.images.nbytes for table in tables if type(table.images) is np.ndarray)
     remarks = tuple(table.remark for table in tables if table.remark is not None)
     load = functools.partial(_load, rows)
-    return Source(scheme, tuple(samples), classes or (), load, memory_bytes=held, remarks=remarks)
+    return Source(scheme, tuple(samples), classes or (), load, memory_bytes=memory_bytes, remarks=remarks)
 
 
 def _load(rows: Callable[[], ReadResult], sample: Sample) -> bytes | NDArray[np.uint8]:
