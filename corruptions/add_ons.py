@@ -23,10 +23,10 @@ from importlib.metadata import EntryPoint, entry_points
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar, cast
 
 from ..errors import CorruptsetError, CorruptsetWarning, PluginError, install_add_on
-from ..foreign import describe_error
+from ..foreign import ForeignCode, describe_error
 
 _A = TypeVar("_A")
 _B = TypeVar("_B")
@@ -90,6 +90,24 @@ def cannot_load(entry: EntryPoint, error: Exception) -> PluginError:
     return PluginError(
         f"{package}: {entry.name} = {entry.value} ({entry.group}) cannot be loaded: {describe_error(error)}."
     )
+
+
+def installed_function(kind: Literal["sources", "exports"], name: str) -> Callable[..., Any] | None:
+    """Return the function of an entry point, or None if no installed package has one of this name.
+
+    Raises
+    ------
+    PluginError
+        The function cannot be imported.
+    """
+    entry = installed(kind).get(name)
+    if entry is None:
+        return None
+    try:
+        with ForeignCode():
+            return cast(Callable[..., Any], entry.load())
+    except Exception as e:  # The code of another package can raise any exception.
+        raise cannot_load(entry, e) from None
 
 
 def readable(load: Callable[[_A], _B], things: Iterable[_A]) -> list[_B]:
