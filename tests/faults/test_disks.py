@@ -21,8 +21,9 @@ from clusters import ScriptedSource
 from small_builds import read_files
 
 from corruptset.errors import BuildError, MachineError
-from corruptset.generate.build import ProgressEvent, build
+from corruptset.generate.build import build
 from corruptset.generate.sinks import set_writer
+from corruptset.progress import ProgressEvent
 
 SETS = ["contrast/*", "brightness/*"]
 RESUME = "run the same command again to resume"

@@ -59,8 +59,8 @@ def test_the_data_card_says_what_the_samples_are(made, table):
 def test_other_regions_are_another_build(photos, recipes, made, tmp_path):
     more = write_recipe(tmp_path, PHOTOS.replace("blocks = 2", "blocks = 3"))
     for recipe, store, said in (
-        (recipes["plain"], "table", r"recipe.regions.store: here 'images', asked for 'table'"),
-        (more, "images", r"recipe.regions.blocks: here 2, asked for 3"),
+        (recipes["plain"], "table", r"recipe.regions.store: existing 'images', requested 'table'"),
+        (more, "images", r"recipe.regions.blocks: existing 2, requested 3"),
     ):
         with pytest.raises(BuildError, match=said):
             build(recipe, f"folder:{photos}", made.directory.parent, jobs=1, store=store)
