@@ -85,7 +85,7 @@ def by_corruption(data: Dataset, ids: Sequence[str]) -> dict[str, list[str]]:
     Raises
     ------
     BuildError
-        A corruption does not have all five severities, or there is none.
+        A corruption does not have all five severities, or there are no corruptions.
     """
     names = dict.fromkeys(one.rpartition("/")[0] for one in ids if one != "clean")
     sets = {PUBLISHED_NAMES.get(name, name): [f"{name}/{severity}" for severity in SEVERITIES] for name in names}
