@@ -14,7 +14,7 @@ from ..corruptions.registry import Images, get_corruption
 from ..corruptions.stages import check_images
 from .pixels.preprocessing import preprocess
 from .plan.tree import SetMaker
-from .recipes.choice import ladders
+from .recipes.choice import gradual_sets
 from .recipes.recipe import load_recipe
 from .sources.source import open_source
 
@@ -59,7 +59,7 @@ def change_table(name: str, ladder: str = DEFAULT_LADDER) -> list[Change]:
     assert gradual is not None
     table = replace(fitting("imagenet"), ladder=check_ladder(ladder))
     ids, clean = _photographs()
-    specs = [spec for spec in ladders(table) if spec.stages[0].corruption == name]
+    specs = [spec for spec in gradual_sets(table) if spec.stages[0].corruption == name]
     levels = {spec.id: spec.stages[0].level or 0 for spec in specs}
     maker = SetMaker(table.side)
     measured = {0: [_measure(image, image) for image in clean]}

@@ -22,11 +22,11 @@ from ..manifests.disk.atomic import write_atomic
 from ..pages.contact_sheet import MAX_IMAGE_SIDE
 from ..pixels import pixel_digest
 from ..progress import progress_function, shows_progress
+from .pixels.image_file import check_output, load_image
 from .pixels.matrix import contact_sheet
-from .pixels.picture_file import check_output, load
 from .pixels.preprocessing import preprocess
 from .plan.tree import SetMaker
-from .recipes.choice import choose_shown
+from .recipes.choice import choose_preview_sets
 from .recipes.recipe import Recipe, load_recipe
 from .recipes.set_spec import SetSpec, merge_chains
 from .regions.region_sheet import region_sheet
@@ -155,7 +155,7 @@ def preview(
     else:
         pixels = preprocess(pixels, loaded.preprocessing)
         resolved = loaded.resolve(calibration)
-        chosen = choose_shown(resolved.sets, sets, resolved.table)
+        chosen = choose_preview_sets(resolved.sets, sets, resolved.table)
         resources: dict[str, Any] = {} if frost_textures is None else {"textures": load_textures(Path(frost_textures))}
         maker = SetMaker(resolved.table.side, seed, coupling, scale or loaded.scale, resources)
         images = _make_images(maker, chosen, pixels, used_key, progress_function(progress))
@@ -169,7 +169,7 @@ def preview(
 def _pixels(image: str | Path | Images) -> tuple[Images, str]:
     """Return an image as an (H, W, C) array, and its default key."""
     if isinstance(image, (str, Path)):
-        return load(str(image))
+        return load_image(str(image))
     pixels = check_images(np.asarray(image))
     return pixels[0], pixel_digest(pixels[0])
 

@@ -16,8 +16,8 @@ import numpy as np
 from PIL import Image
 
 import corruptset
+from corruptset.generate.pixels.image_file import load_image
 from corruptset.generate.pixels.matrix import contact_sheet
-from corruptset.generate.pixels.picture_file import load
 from corruptset.generate.pixels.preprocessing import preprocess
 from corruptset.generate.plan.tree import SetMaker
 from corruptset.generate.recipes.recipe import load_recipe
@@ -54,7 +54,7 @@ README = (
 
 def photograph(name: str = "astronaut", side: int = 224) -> Pixels:
     """Return a photograph of the source ``sample``, cropped as in the recipes for ImageNet and resized to `side`."""
-    pixels = preprocess(load(f"sample:{name}")[0], load_recipe("imagenet-c-all").preprocessing)
+    pixels = preprocess(load_image(f"sample:{name}")[0], load_recipe("imagenet-c-all").preprocessing)
     return pixels if side == 224 else np.asarray(Image.fromarray(pixels).resize((side, side), Image.Resampling.BOX))
 
 
@@ -146,7 +146,7 @@ def two_factor() -> bytes:
 
 
 def regions() -> bytes:
-    return region_sheet(load("sample:astronaut")[0], load_recipe("fragile-imagenet"), 0, "astronaut", side=128)
+    return region_sheet(load_image("sample:astronaut")[0], load_recipe("fragile-imagenet"), 0, "astronaut", side=128)
 
 
 SHEETS: dict[str, Callable[[], bytes]] = {

@@ -265,9 +265,9 @@ def sample_record(classes: Sequence[ClassRecord], index: int, chosen: CheckedSam
 
 def contact_of(job: Job, data: Dataset) -> bytes:
     """Return the contact sheet, which shows the stored image of the first sample in every set."""
-    from ..pixels.matrix import blocks_of, contact_sheet, thinned
+    from ..pixels.matrix import blocks_of, contact_sheet, thin_out
 
     pictured = [name for block in blocks_of(n for n in job.sets if n in data) for name in block.shown]
-    pictures = {name: data[name].single(0) for name in thinned(pictured, MAX_SHOWN)}
+    pictures = {name: data[name].single(0) for name in thin_out(pictured, MAX_SHOWN)}
     title = f"{job.header.title}, seed {job.header.seed}: {job.samples[0].sample.id}"
     return contact_sheet(pictures, clean=job.clean(0), title=title)

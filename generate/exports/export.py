@@ -22,7 +22,7 @@ from ...manifests.records.models import FileRecord
 from ...manifests.records.report import Progress
 from ...progress import progress_function, shows_progress
 from ..pixels.preprocessing import parse_preprocessing
-from ..recipes.choice import matching_sets
+from ..recipes.choice import match_sets
 from .class_folders import read_list
 from .contents import ExportContents, ExportOptions, placed, unexpected
 from .export_record import EXPORT_RECORD, ExportRecord, ExportSetRecord
@@ -208,7 +208,7 @@ def _chosen_sets(layout: Layout, data: Dataset, sets: Sequence[str] | None, opti
 def _matching(data: Dataset, patterns: Sequence[str]) -> ExportContents:
     """Return the sets that match a pattern, or all sets if there are no patterns."""
     contents = ExportContents.of(data.manifest, data.samples)
-    refs, problems = matching_sets(contents.sets, patterns or ["*"])
+    refs, problems = match_sets(contents.sets, patterns or ["*"])
     if problems:
         raise BuildError(f"--sets of this dataset:\n{listed(problems)}")
     return contents.only(ref.id for ref in refs)

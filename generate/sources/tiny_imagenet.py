@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import cast
 
 from ...errors import SourceError, listed
-from ...files import MOST_TEXT, read_text, reason
+from ...files import MAX_TEXT_BYTES, read_text, reason
 from .decoding import BadSample
 from .image_listing import ImageListing, is_ignored, list_images
 from .imagenet import WNID
@@ -113,7 +113,7 @@ def _read_text(path: Path, archive: ZipListing | None, name: str) -> str:
         except OSError as e:
             raise SourceError(f"{path / name} cannot be read: {reason(e)}. Unpack the zip again.") from None
     location = archive.files.get(name)
-    if location is None or location.size > MOST_TEXT:
+    if location is None or location.size > MAX_TEXT_BYTES:
         raise SourceError(f"{path} has no {name}, or one that is larger than expected. Download it again.")
     return read_zip_member(path, location).decode("utf-8", "replace")
 

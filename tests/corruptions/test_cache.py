@@ -18,7 +18,6 @@ from pathlib import Path
 import checkout
 import numpy as np
 import pytest
-from commands import COMMAND
 from package_copies import PACKAGES, copy_package
 
 import corruptset
@@ -396,6 +395,3 @@ def test_a_process_without_numbas_compiler_reads_but_refuses_to_corrupt():
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
     assert done.stdout.split() == [str(len(corruptset.names()))]
     assert done.stderr.splitlines()[-1] == f"corruptset.errors.MachineError: {SWITCHED_OFF}"
-    line = [COMMAND, "corrupt", "sample:astronaut", "gaussian_noise", "--severity", "1", "--out", "never.png"]
-    done = subprocess.run(line, env=env, capture_output=True, text=True)
-    assert (done.returncode, done.stdout, done.stderr) == (3, "", f"{SWITCHED_OFF}\n")

@@ -54,6 +54,7 @@ def test_moments_are_spread_over_the_build_and_over_everything():
         assert all(b - a < 0.2 for a, b in pairwise([0.0, *shares, 1.0]))
 
 
+@CI
 def test_the_harness_notices_other_bytes(tmp_path):
     harness = killing.Harness(tmp_path, each=1)
     harness.prepare("folder", [1])

@@ -37,7 +37,7 @@ def test_options_that_do_not_go_together(photos, recipes):
         (
             recipes["photos"],
             {"store": "table"},
-            r"--store table stores whole images .* corrupted regions need --store images",
+            r"--store table stores complete images .* cannot store corrupted regions\. Use --store images",
         ),
         (recipes["plain"], {"store": "rows"}, "store is 'rows'; expected one of images, table"),
     ):
@@ -88,7 +88,7 @@ def test_records_that_do_not_fit_are_found(made, table, tmp_path):
 def test_regions_of_a_manifest_that_no_build_has(made, photos, tmp_path):
     root = shutil.copytree(made.directory, tmp_path / "made")
     edit_manifest(root, lambda m: m["recipe"]["regions"].update(fit="crop"), reseal=True)
-    with pytest.raises(VerificationError, match="No build has the regions of the manifest's recipe"):
+    with pytest.raises(VerificationError, match="The manifest's recipe has invalid regions"):
         corruptset.verify(root, rederive=1, source=f"folder:{photos}", jobs=1)
     edit_manifest(root, lambda m: m["recipe"]["regions"].update(fit="resize", store="rows"), reseal=True)
     assert any("stored as 'rows'" in p.detail for p in verify_problems(root))
