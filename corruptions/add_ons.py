@@ -42,6 +42,7 @@ OURS = {
     "corruptset-streams": ["stream", "schedule", "ccc-easy", "ccc-medium", "ccc-hard"],
     "corruptset-pairs": ["pairs-sheet", "pairs-score"],
     "corruptset-calibrate": ["calibrate", "imagenet-512", "imagenet-96"],
+    "corruptset-3dcc": ["iso_noise", "low_light", "color_quant"],
     "corruptset-medmnist": [
         "medmnist",
         "medmnist-c",
