@@ -280,5 +280,5 @@ def _digest_of(job: bytes) -> str:
     return pixel_digest(_apply(stage, maker, _test_images(64, 64, 3))[0])
 
 
-def _equal(one: Images, other: Images) -> bool:
-    return one.shape == other.shape and bool((one == other).all())
+def _equal(a: Images, b: Images) -> bool:
+    return a.shape == b.shape and bool((a == b).all())

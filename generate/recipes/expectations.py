@@ -20,6 +20,8 @@ NamedShape = tuple[str, Shape]
 _CHANNELS = {"rgb": 3, "grey": 1}
 _COLOURS = {1: "grey", 3: "in colour"}
 MAX_SIZES_SHOWN = 3
+IN_CHECKED_IMAGES = ", but in the checked images:"
+"""The words of `expectation_error` before the list of problems."""
 
 
 class Expects(RecipeTable):
@@ -83,7 +85,7 @@ class Expects(RecipeTable):
 
 def expectation_error(what: str, expects: Expects, problems: Sequence[str], instead: str) -> str:
     """Return an error message that says what was expected, what was found, what fits, and how to proceed anyway."""
-    text = f"{what} is made for {expects.description}, but in the checked images:\n{listed(problems)}\n{instead}"
+    text = f"{what} is made for {expects.description}{IN_CHECKED_IMAGES}\n{listed(problems)}\n{instead}"
     return f"{text} To use these images anyway, add --any-shape."
 
 

@@ -1,4 +1,4 @@
-"""The path through a grid against the definition, cell by cell; the walk by its golden digest and its rules."""
+"""Test the path through a grid against its definition, and the walk against a golden digest and its rules."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TABLES = get_calibration("imagenet")
 
 
 def plain_path(grid, baseline):
-    """The definition, as it is told: recursively, every way on from a cell compared."""
+    """Return the path by a recursive search that compares all continuations of every cell, as in the definition."""
     size = len(grid)
 
     def distance(path):
