@@ -54,7 +54,8 @@ def _cumulative(means: tuple[float, ...]) -> Floats:
         weights[:, count] = weights[:, count - 1] * (mean / count)
     cumulative = np.minimum(np.cumsum(weights, axis=1), 1.0)
     cumulative[:, -1] = 1.0
-    return (cumulative + 2.0 * np.arange(len(means))[:, None]).ravel()
+    sequence: Floats = (cumulative + 2.0 * np.arange(len(means))[:, None]).ravel()
+    return sequence
 
 
 def _noisy(
