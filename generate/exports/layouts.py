@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from importlib import resources
 from typing import Literal
 
-from ...corruptions.add_ons import installed, where_to_get
+from ...corruptions.add_ons import install_hint, installed
 from ...errors import BuildError, suggest
 from ...files import parse_toml
 from ..recipes.expectations import Expects
@@ -111,6 +111,6 @@ def get_layout(name: str) -> Layout:
     if name not in LAYOUTS:
         known = "".join(f"\n  {layout.name}: {layout.about}" for layout in LAYOUTS.values())
         known += "".join(f"\n  {added}: from an add-on" for added in installed("exports"))
-        hint = where_to_get(name) or suggest(name, [*LAYOUTS, *installed("exports")])
+        hint = install_hint(name) or suggest(name, [*LAYOUTS, *installed("exports")])
         raise BuildError(f"{name!r} is not a layout.{hint} Known layouts:{known}")
     return LAYOUTS[name]

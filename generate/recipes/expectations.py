@@ -97,5 +97,7 @@ def _line(wrong: Sequence[NamedShape], images: Sequence[NamedShape], are: str) -
 def _sizes(images: Sequence[NamedShape]) -> str:
     """Return the sizes of images, the most frequent first."""
     sizes = [f"{w}x{h}" for (w, h), _ in Counter(shape[:2] for _, shape in images).most_common()]
-    more = len(sizes) - MAX_SIZES_SHOWN
-    return ", ".join(sizes[:MAX_SIZES_SHOWN]) + (f" and {more} other size{'s' * (more > 1)}" if more > 0 else "")
+    further = len(sizes) - MAX_SIZES_SHOWN
+    return ", ".join(sizes[:MAX_SIZES_SHOWN]) + (
+        f" and {further} other size{'s' * (further > 1)}" if further > 0 else ""
+    )

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...corruptions.add_ons import installed, installed_function, where_to_get
+from ...corruptions.add_ons import install_hint, installed, installed_function
 from ...errors import SourceError, suggest
 from ...manifests.records.digests import sha256_bytes
 from ...manifests.records.fields import Labelled
@@ -298,7 +298,7 @@ def open_source(text: str, **options: Any) -> Source:
 
 
 def _unknown(text: str, name: str) -> str:
-    hint = where_to_get(name) or suggest(name, schemes())
+    hint = install_hint(name) or suggest(name, schemes())
     if Path(text).is_dir():
         hint = f" It is a folder: did you mean folder:{text}?"
     elif "/" in name:

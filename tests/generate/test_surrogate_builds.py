@@ -114,9 +114,9 @@ def test_a_model_that_does_not_fit_is_refused(model, source, tmp_path):
     few = write_digits(tmp_path / "few", 3)
     for images, options, error, said in (
         (source, {}, BuildError, "--surrogate FILE.toml"),
-        (source, {"surrogate": wrong}, ModelError, r"images right; .*wrong\.toml asks for 90\.0% or more"),
-        (few, {"surrogate": model}, ModelError, "has 10 outputs, and the data set has 3 classes"),
-        (source, {"surrogate": model, "device": "cuda"}, ModelError, "There is no device 'cuda'"),
+        (source, {"surrogate": wrong}, ModelError, r"images correctly, but .*wrong\.toml requires at least 90\.0%"),
+        (few, {"surrogate": model}, ModelError, "has 10 outputs, but the dataset has 3 classes"),
+        (source, {"surrogate": model, "device": "cuda"}, ModelError, "has no device 'cuda'"),
     ):
         with pytest.raises(error, match=said):
             corruptset.build("pgd-5", images, tmp_path / "out", jobs=1, **options)

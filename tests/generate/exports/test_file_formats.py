@@ -94,7 +94,7 @@ def test_a_dataset_of_pngs_has_no_names_of_jpegs(source: Path, tmp_path: Path) -
     ):
         files = small_builds.read_files(top / "clean")
         assert (sorted(files), files_match(files)) == (renamed, True)
-        assert any("stores PNG, and the names of 2 images of each set end in the suffix of a JPEG" in n for n in notes)
+        assert any("stores PNG, but the names of 2 images of each set end in the suffix of a JPEG" in n for n in notes)
         for name, path in zip(renamed, ["a/x.png", "a/y.JPG", "b/x.PNG", "b/z.jpeg"], strict=True):
             np.testing.assert_array_equal(decode_image(files[name]), decode_image((source / path).read_bytes()))
     assert corruptset.verify(tree.directory, rederive=2, source=f"tree:{source}").ok
