@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from ...corruptions.models.surrogate import Surrogate
 from ...errors import ImageError, VerificationError, listed
-from ...manifests.records.parsing import field_mistakes
+from ...manifests.records.parsing import field_errors
 from ..sources.decoding import MAX_PIXELS
 
 Side = Annotated[int, Field(strict=True, ge=8, le=8192)]
@@ -186,7 +186,7 @@ def parse_preprocessing(record: Mapping[str, Any]) -> AnyPreprocessing:
     except ValidationError as e:
         raise VerificationError(
             "No build has the manifest's preprocessing, so nothing can be made again from "
-            f"it:\n{listed(field_mistakes(e))}\n"
+            f"it:\n{listed(field_errors(e))}\n"
             "Run `corruptset verify` on the data set, and fetch manifest.json again."
         ) from e
     if isinstance(preprocessing, SurrogateInput) and (preprocessing.width is None or preprocessing.height is None):

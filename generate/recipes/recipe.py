@@ -17,7 +17,7 @@ from ...corruptions.plugins import load_plugin
 from ...corruptions.stages import Coupling
 from ...error_lines import error_lines
 from ...errors import CorruptsetError, PluginError, RecipeError, problems_message, quoted
-from ...manifests.records.fields import LONGEST_NAME
+from ...manifests.records.fields import MAX_NAME_LENGTH
 from ..pixels.encoding import Encoding
 from ..pixels.preprocessing import Preprocessing
 from .expectations import Expects
@@ -107,10 +107,10 @@ class Recipe(RecipeTable):
     @model_validator(mode="after")
     def _names_a_folder(self) -> Recipe:
         folder = f"{self.name}-{self.version}"
-        if len(folder) > LONGEST_NAME:
+        if len(folder) > MAX_NAME_LENGTH:
             raise ValueError(
                 f"name and version make a folder's name of {len(folder)} characters, {folder[:20]}...; expected at "
-                f"most {LONGEST_NAME}"
+                f"most {MAX_NAME_LENGTH}"
             )
         return self
 

@@ -19,7 +19,7 @@ from ...errors import SourceError, VerificationError
 from ...manifests.checksums import SUMS_CAP, sha256sums_bytes
 from ...manifests.disk.jsonl import BadLine, json_line, read_jsonl, scan_jsonl
 from ...manifests.disk.listing import plain_file
-from ...manifests.partial import load_partial, may_be_absent
+from ...manifests.partial import load_partial, optional_files
 from ...manifests.paths import (
     CONTACT,
     LICENSE,
@@ -38,9 +38,9 @@ from ...manifests.paths import (
 )  # fmt: skip
 from ...manifests.records.digests import sha256_bytes, source_digest
 from ...manifests.records.models import FileRecord, ImageRecord, Manifest, SampleRecord
-from ...manifests.records.parsing import record_or_mistakes
-from ...manifests.records.report import Progress, VerificationReport, printable
-from ...manifests.verify.ladder import verify_directory
+from ...manifests.records.parsing import parse_record
+from ...manifests.records.report import ProgressCallback, VerificationReport, printable
+from ...manifests.verify.directory import verify_directory
 from ...manifests.verify.rules import contradicts_manifest, manifest_problems, sample_problems
 from ...pixels import pixel_digest
 from ..commit.data_card import data_card, license_text
@@ -59,7 +59,7 @@ from .page import clean_images
 from .recorded_build import selected_again
 
 
-def repair(directory: Path, before: VerificationReport, options: RemakeOptions, progress: Progress) -> Mending:
+def repair(directory: Path, before: VerificationReport, options: RemakeOptions, progress: ProgressCallback) -> Mending:
     """Regenerate the files that a verification found damaged or missing, as far as possible.
 
     Parameters
@@ -125,7 +125,7 @@ def _trusted(m: Mending) -> bool:
     if not plain_file(m.root, MANIFEST):
         return False  # the verification says how to come to one
     data = (m.root / MANIFEST).read_bytes()
-    manifest, wrong = record_or_mistakes(Manifest, data)
+    manifest, wrong = parse_record(Manifest, data)
     if manifest is not None:
         m.manifest, problems = manifest, list(manifest_problems(manifest))
         if sound := not problems and m.sound(SAMPLES):
@@ -156,7 +156,7 @@ def _trusted(m: Mending) -> bool:
         )
         return False
     if part is not None:
-        m.absent = frozenset(path for path in may_be_absent(manifest, part.sets) if not os.path.lexists(m.root / path))
+        m.absent = frozenset(path for path in optional_files(manifest, part.sets) if not os.path.lexists(m.root / path))
     return True
 
 

@@ -1,6 +1,4 @@
-"""The command in this process: a hundred calls in the time that a handful of processes take (tests/acceptance has
-those).
-"""
+"""Fixtures that run commands in the process of the tests, which is much faster than starting processes."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ def built(shared_data):
 
 
 class Command(CommandRunner):
-    """Runs ``corruptset LINE WORDS...``, the line as a shell reads it; a traceback fails the test."""
+    """Run ``corruptset LINE WORDS...`` in this process. The line is split as in a shell, and tracebacks are failures."""
 
     def __init__(self, capsys):
         self.capsys = capsys
@@ -32,7 +30,7 @@ class Command(CommandRunner):
 
 @pytest.fixture
 def run(monkeypatch, capsys, tmp_path):
-    """The command, in `tmp_path` as the current folder."""
+    """A function that runs a command with `tmp_path` as the current folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "160")
     monkeypatch.delenv("CORRUPTSET_DEBUG", raising=False)

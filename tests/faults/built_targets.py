@@ -20,7 +20,7 @@ from corruptset.generate.sources.source import open_source
 from corruptset.manifests.checksums import parse_sha256sums
 from corruptset.manifests.manifest_file import parse_manifest
 from corruptset.manifests.paths import MANIFEST, SHA256SUMS, set_path
-from corruptset.manifests.verify.ladder import verify_directory
+from corruptset.manifests.verify.directory import verify_directory
 
 
 class Recipe(Target):

@@ -21,7 +21,7 @@ import pytest
 import small_builds
 
 import corruptset
-from corruptset.manifests.verify.ladder import verify_directory
+from corruptset.manifests.verify.directory import verify_directory
 
 SETS = ["contrast/1", "contrast/4", "clean"]
 BUILDS = ["png", "jpeg"]

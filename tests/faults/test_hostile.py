@@ -29,7 +29,7 @@ from corruptset.errors import CorruptsetError, SourceError
 from corruptset.generate.sources import tar_archives
 from corruptset.generate.sources.check import check
 from corruptset.generate.sources.source import open_source
-from corruptset.manifests.verify.ladder import verify_directory
+from corruptset.manifests.verify.directory import verify_directory
 
 SIDE = 10_000
 """A hundred megapixels."""

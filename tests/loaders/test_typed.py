@@ -40,6 +40,9 @@ images, labels = data["fog/3"][2:5]
 first: np.int64 = labels[0]
 for image, label in data["fog/3"]:
     images_of([(image, label)])
+for severity, images_of_set in data["fog"].items():
+    harder: bool = severity > 2.5
+    images_of(images_of_set)
 """
 TORCH = """
 from torch.utils.data import ConcatDataset, DataLoader, Dataset

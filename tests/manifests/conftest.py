@@ -116,7 +116,7 @@ def write_dataset(
         metrics = {"images": count, "psnr": None, "ssim": 0.9, "changed": 1.0} if stages else None
         sets.append(SetRecord.model_validate(record | {"metrics": metrics}))
     write("contact.png", encode(draw(7, 7, (30, 40, 3)), "png"))
-    write("README.md", b"A data set made by a test.\n")
+    write("README.md", b"A dataset for tests.\n")
     jpeg = {"quality": 85, "optimize": False, "subsampling": "4:2:0"} if encoding_format == "jpeg" else {}
     rows_of_samples, preprocessing = [(s.id, s.label, s.sha256) for s in samples], {"kind": "none"}
     digest = build_digest(

@@ -62,9 +62,9 @@ def test_what_is_no_data_set_says_how_to_go_on(tmp_path, templates):
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).touch()
     cases = {
-        "build": r"incomplete build.*Resume it by running the same `corruptset build` command",
-        "archives": r"holds the archives of a data set\. Unpack them \(`corruptset unpack .*/data/\* --out DIR`\)",
-        "stream": r"is a changing stream.* corruptset-streams",
+        "build": r"incomplete build.*To resume, run the same `corruptset build` command",
+        "archives": r"contains the archives of a dataset\. Unpack them with `corruptset unpack .*/data/\* --out DIR`",
+        "stream": r"is a stream.* corruptset-streams",
         "nowhere": "does not exist",
         # the directory that was meant, one below
         templates().parent: r"Did you mean .*tiny-c-1\.0\.0\?",

@@ -148,7 +148,7 @@ def test_records_that_would_mix_up_labels_are_refused(dataset):
         images = corruptset.open(root)["fog/3"]
         last = (lambda images=images: images.labels) if path == "samples.jsonl" else images.array
         for ask in (lambda images=images: images[0], lambda images=images: list(images), last):
-            with pytest.raises(VerificationError, match="does not hold rows 0 to 4 in order"):
+            with pytest.raises(VerificationError, match="does not contain the rows 0 to 4 in this order"):
                 ask()
 
 
@@ -248,7 +248,7 @@ def test_reading_in_threads_leaves_no_warning_filter_behind(templates):
 LIGHT = """
 import sys
 import corruptset
-from corruptset.manifests.verify.ladder import verify_directory
+from corruptset.manifests.verify.directory import verify_directory
 for directory in sys.argv[1:]:
     data = corruptset.open(directory)
     assert sum(len(list(data[s])) for s in data) == 15

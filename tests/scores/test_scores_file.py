@@ -16,7 +16,7 @@ import small_builds
 
 import corruptset
 from corruptset.errors import ParameterError, ScoreError
-from corruptset.manifests.records.parsing import record_or_mistakes
+from corruptset.manifests.records.parsing import parse_record
 from corruptset.manifests.records.schema import schema_bytes
 from corruptset.scores.records import TITLES, OrderEffect
 from corruptset.scores.schema import make_scores_schema
@@ -91,7 +91,7 @@ def test_every_field_and_score_is_in_the_documentation():
 
 
 def test_a_version_in_a_record_that_has_none_is_a_key_too_many():
-    record, mistakes = record_or_mistakes(OrderEffect, b'{"schema_version": 1}')
+    record, mistakes = parse_record(OrderEffect, b'{"schema_version": 1}')
     assert record is None
     assert any("schema_version: Extra inputs" in mistake for mistake in mistakes)
 

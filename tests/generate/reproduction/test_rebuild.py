@@ -21,7 +21,7 @@ from corruptset.generate.reproduction import rebuild as rebuilding
 from corruptset.generate.reproduction.rebuild import Rebuilt, rebuild
 from corruptset.generate.work import worker
 from corruptset.manifests.records.digests import sha256_bytes, sha256_file
-from corruptset.manifests.verify.ladder import verify_directory
+from corruptset.manifests.verify.directory import verify_directory
 
 Files = Callable[[Path], dict[str, bytes]]
 

@@ -105,7 +105,7 @@ def test_replies_without_end(bag, serve, monkeypatch):
 
     def ask(begin, again):
         with endless(begin, again, 0.05) as url, pytest.raises(Unreachable, match=r"nothing came for 0\.3 s"):
-            download.small_file(remote_of(url), "archives.json")
+            download.download_small_file(remote_of(url), "archives.json")
 
     said = ((b"", b"HTTP/1.1 100 Continue\r\n\r\n"), (OK, b"x"), (b"", b"H"), (chunked, b"X: y\r\n"))
     with ThreadPoolExecutor(len(said)) as pool:  # each takes seconds to give up

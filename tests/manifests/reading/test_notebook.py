@@ -11,7 +11,7 @@ from damage import edit_lines
 from PIL import Image
 
 import corruptset
-from corruptset.manifests.reading.notebook import strip
+from corruptset.manifests.reading.notebook import image_strip
 
 
 def pictures(html):
@@ -34,7 +34,7 @@ def test_a_set_shows_its_first_images(templates):
         assert len(html) < 60_000
     group = data.severities("fog")._repr_html_()
     assert (len(pictures(group)), "fog/3" in group) == (1, True)
-    large = strip([np.full((500, 250, 3), 200, np.uint8), np.full((300, 300, 1), 10, np.uint8)])
+    large = image_strip([np.full((500, 250, 3), 200, np.uint8), np.full((300, 300, 1), 10, np.uint8)])
     assert large is not None
     assert [set(np.unique(part)) for part in np.split(large, [64, 68], axis=1)] == [{200}, {255}, {10}]
 

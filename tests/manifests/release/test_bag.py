@@ -7,7 +7,7 @@ import subprocess
 from packs import TOP, archive_paths, file_hashes, read_tar
 
 from corruptset.manifests.release.unpack import unpack
-from corruptset.manifests.verify.ladder import verify_directory
+from corruptset.manifests.verify.directory import verify_directory
 
 
 def test_the_folder_is_a_bag(packs):

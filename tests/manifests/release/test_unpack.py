@@ -13,7 +13,7 @@ from corruptset.errors import BuildError, CorruptsetError, MachineError, Unknown
 from corruptset.manifests.partial import PARTIAL
 from corruptset.manifests.reader import Dataset as open_data
 from corruptset.manifests.release.unpack import unpack
-from corruptset.manifests.verify.ladder import verify_directory
+from corruptset.manifests.verify.directory import verify_directory
 
 
 @pytest.mark.parametrize(
@@ -62,9 +62,9 @@ def test_any_archive_alone_is_a_smaller_data_set_and_all_are_the_whole(packs, tm
         assert (report.problems, report.absent, report.partial) == ([], done.absent, True)
         for set_id in done.sets:
             assert [i.tobytes() for i, _ in data[set_id]] == [i.tobytes() for i, _ in open_data(root)[set_id]]
-        with pytest.raises(UnknownCorruption, match="is not in it"):
+        with pytest.raises(UnknownCorruption, match="only a part of the dataset"):
             data[done.absent[0]]
-        with pytest.raises(BuildError, match="is a part of a data set"):
+        with pytest.raises(BuildError, match="is only a part of a dataset"):
             pack_dataset(done.path, tmp_path / "again")
 
 
@@ -112,6 +112,22 @@ def test_a_killed_unpack_keeps_what_was_there_before(packs, tmp_path):
     assert [p for p in verify_directory(done.path).problems if p.kind != "unexpected"] == []
 
 
+def test_a_dataset_stays_readable_while_archives_are_unpacked_into_it(packs, tmp_path):
+    root, bag = packs(by="set")
+    archives, seen = archive_paths(bag), []
+    done = unpack(archives[:1], tmp_path / "u")
+    unpack(archives, tmp_path / "u", progress=lambda *_: seen.append(open_data(done.path).set_ids))
+    assert seen == [done.sets] * len(seen) != []
+    complete = open_data(root).set_ids
+    unpack(archives, tmp_path / "u", progress=lambda *_: seen.append(open_data(done.path).set_ids))
+    assert seen[-1] == complete
+    assert run_and_kill(9, unpack, archives, tmp_path / "u") == -signal.SIGKILL
+    assert open_data(done.path).set_ids == complete
+    assert {p.kind for p in verify_directory(done.path).problems} == {"incomplete"}
+    assert unpack(archives, tmp_path / "u").written == 0
+    assert file_hashes(done.path) == file_hashes(root)
+
+
 def flip(path):
     data = path.read_bytes()
     path.write_bytes(data[:-9] + bytes([data[-9] ^ 1]) + data[-8:])
@@ -147,7 +163,7 @@ def test_without_room_nothing_is_unpacked(packs, tmp_path, monkeypatch):
     root, bag = packs(by="set")
     with monkeypatch.context() as patched:
         patched.setattr(shutil, "disk_usage", disk_usage_with(1000))
-        with pytest.raises(MachineError, match=r"has 1\.0 kB free, and what is in the archives needs about \d+\.\d kB"):
+        with pytest.raises(MachineError, match=r"has 1\.0 kB free, but what is in the archives needs about \d+\.\d kB"):
             unpack(archive_paths(bag), tmp_path / "u" / "deep")
         assert not (tmp_path / "u").exists()
     unpack(archive_paths(bag)[:-1], tmp_path / "u")
@@ -174,9 +190,9 @@ def test_where_something_else_is_nothing_is_unpacked(packs, tmp_path):
     cases = {
         "nowhere": ([tmp_path / "nope.tar"], r"nope\.tar does not exist"),
         "u": (archive_paths(bag), "or something else"),
-        "mixed": (mixed, "not of one data set"),
-        "taken": (archive_paths(bag), "another data set"),
-        "begun": (archive_paths(bag)[1:2], "holds another data set"),
+        "mixed": (mixed, "belong to different datasets"),
+        "taken": (archive_paths(bag), "another dataset"),
+        "begun": (archive_paths(bag)[1:2], "contains another dataset"),
     }
     for out, (archives, said) in cases.items():
         with pytest.raises(BuildError, match=said):

@@ -32,7 +32,7 @@ from PIL import Image
 from corruptset.manifests.records.digests import sha256_bytes
 from corruptset.manifests.records.report import Problem
 from corruptset.manifests.verify import sets
-from corruptset.manifests.verify.ladder import verify_directory
+from corruptset.manifests.verify.directory import verify_directory
 
 ROWS = "sets/fog/3.jsonl"
 ONE_SHARD = "hdf5/fog/3-00000.h5"
@@ -180,7 +180,7 @@ def test_samples_of_one_id_or_path_or_of_paths_that_lead_out(dataset):
 
     outside = ("../up.jpg", "a/../../up.jpg", "/etc/passwd", "a\\b.jpg", "C:/x.jpg", "")
     cases = [
-        (lambda rows: rows[1].update(id=rows[0]["id"].upper()), "capitals aside"),
+        (lambda rows: rows[1].update(id=rows[0]["id"].upper()), "ignoring case"),
         (lambda rows: rows[1].update(path=rows[0]["path"]), "two images have the path"),
         *((path(value), f"the path {value!r} is not a relative path inside") for value in outside),
         *((path(value), None) for value in ("12:30/a b.jpg", "..a/b..jpg", None)),
@@ -205,7 +205,7 @@ def test_a_key_that_stands_twice(dataset):
         (root / path).write_text(text.replace(f'"{key}": ', f'"{key}": null, "{key}": ', 1), "utf-8")
         if path != "manifest.json":
             seal(root)
-        said = f"{where}the key '{key}' stands more than once in one object"
+        said = f"{where}the key '{key}' occurs more than once in one object"
         assert Problem(path, "schema", said) in verify_problems(root, level="structure")
     # quotation marks in a name, written as escapes, must not make up for those of a key
     root = dataset(containers=("folder",))
@@ -236,7 +236,7 @@ def test_other_bytes_and_pixels_behind_matching_hashes(dataset):
     Image.open(jpeg / JPEG_IMAGE).save(out, "JPEG", quality=30)
     (jpeg / JPEG_IMAGE).write_bytes(out.getvalue())
     problems = stored_anew(jpeg, JPEG_IMAGE, out.getvalue())
-    assert problems == [Problem(ROWS, "records", "the containers of row 3 hold different bytes")]
+    assert problems == [Problem(ROWS, "records", "row 3 has different bytes in its two containers")]
     root = dataset(containers=("hdf5",))
     with h5py.File(root / SHARD, "r+") as f:
         f["images"][1, 0, 0, 0] ^= 1
@@ -265,11 +265,11 @@ SHARD_EDITS = [
     (replace_column("images"), "decode", ""),
     (replace_column("labels", data=np.ones(5)), "decode", ""),
     (replace_column("pixel_digest", data=np.zeros((5, 16), np.uint8)), "decode", ""),
-    (longer, "shape", "has 6 rows, recorded are 5"),
+    (longer, "shape", "has 6 rows, but 5 are recorded"),
     (replace_column("images", data=np.zeros((1, 16, 20, 3), np.uint8)), "missing", ""),
     (replace_column("images", data=np.zeros((5, 8, 20, 3), np.uint8)), "size", ""),
     # a bomb is refused before a byte of it is read
-    (replace_column("images", shape=(5, 2**20, 2**20, 3), chunks=(1, 64, 64, 3), dtype=np.uint8), "decode", "claims"),
+    (replace_column("images", shape=(5, 2**20, 2**20, 3), chunks=(1, 64, 64, 3), dtype=np.uint8), "decode", "states"),
     (external_link, "decode", "is a link"),
     (external_storage, "decode", "stored in other files"),
     (virtual_dataset, "decode", "stored in other files"),
@@ -289,11 +289,11 @@ def test_edited_shards_with_matching_hashes(dataset):
 
 def test_rows_in_strange_places_of_shards(dataset):
     cases = [
-        (lambda rows: rows[3]["files"][0].update(row=0), f"row 3 is in {SHARD} at row 0, as is another"),
-        (lambda rows: rows[3]["files"][0].update(row=5), f"the rows in {SHARD} are not 0 to 1"),
+        (lambda rows: rows[3]["files"][0].update(row=0), f"row 3 is stored in row 0 of {SHARD}, like another row"),
+        (lambda rows: rows[3]["files"][0].update(row=5), f"the recorded rows of {SHARD} are not 0 to 1"),
     ]
     for path in ("hdf5/clean-00002.h5", "hdf5/fog/3-00007.h5"):
-        said = f"row 4 is in {path}, which is not a shard of this set in the manifest"
+        said = f"row 4 is stored in {path}, which the manifest does not list as a shard of this set"
         cases.append((lambda rows, path=path: rows[4]["files"][0].update(path=path), said))
     for change, said in cases:
         assert (ROWS, said) in {(p.path, p.detail) for p in forge(dataset(containers=("hdf5",)), change)}
@@ -306,8 +306,8 @@ def test_rows_in_strange_places_of_shards(dataset):
     assert {p.path for p in problems} == {f"{SHARD}#0", f"{SHARD}#1"}
     assert sum("index" in p.detail for p in problems) == 2
     root = dataset(shard_rows=5)
-    strays = {"hdf5/fog/3-00009.h5": "no row of set fog/3 is in this shard", "hdf5/notes.h5": "a shard of no set"}
-    strays["hdf5/snow/3-00000.h5"] = "a shard of no set"
+    strays = dict.fromkeys(("hdf5/notes.h5", "hdf5/snow/3-00000.h5"), "a shard that belongs to no set")
+    strays["hdf5/fog/3-00009.h5"] = "no record of set fog/3 refers to this shard"
     for name in strays:
         (root / name).parent.mkdir(exist_ok=True)
         shutil.copyfile(root / ONE_SHARD, root / name)

@@ -25,7 +25,7 @@ from damage import (
 import corruptset
 from corruptset.errors import IncompleteBuild, VerificationError
 from corruptset.manifests.records.report import Problem
-from corruptset.manifests.verify.ladder import verify_directory
+from corruptset.manifests.verify.directory import verify_directory
 
 
 def named(root, **options):
@@ -95,7 +95,7 @@ def test_names_in_another_unicode_form_are_one_problem(dataset):
     count = renamed_to(root, "NFD")
     (problem,) = verify_problems(root)
     assert (count, problem.path, problem.kind) == (9, ".", "unicode")
-    assert problem.detail.startswith("9 files are there under names in another Unicode form than the records have")
+    assert problem.detail.startswith("9 files have names in another Unicode form than the records")
     assert "0_käfer/bild eins.png" in problem.detail
     assert "--nfc" in problem.detail
     (root / "images/fog/3/1 a dog/deep/rex.png").unlink()  # other problems are told too
@@ -178,7 +178,7 @@ def test_damage_is_named_without_reading_the_bytes(dataset):
         assert {(path, "missing"), (path, "unexpected")} <= named(root), path
     root = dataset(shard_rows=5)
     added(root, "archives/x.json")  # as tar -xf does
-    assert [p.detail for p in verify_problems(root)] == ["left by tar's unpacking: remove the folder archives/"]
+    assert [p.detail for p in verify_problems(root)] == ["left by unpacking with tar; remove the folder archives/"]
 
 
 def test_truncated_and_exchanged_files(dataset):
@@ -225,7 +225,7 @@ def test_what_is_no_finished_build_says_how_to_go_on(dataset, tmp_path):
     (root / "manifest.json").unlink()
     assert named(root) == {("manifest.json", "incomplete")}
     (root / ".corruptset/parts").mkdir(parents=True)
-    places = {root: "Resume it by running the same `corruptset build`", tmp_path / "nowhere": "nowhere"}
+    places = {root: "To resume, run the same `corruptset build`", tmp_path / "nowhere": "nowhere"}
     for place, said in (places | {tmp_path / "file": "file"}).items():
         with pytest.raises(IncompleteBuild, match=said):
             verify_directory(place).raise_for_problems()
