@@ -1,1 +1,1 @@
-"""Speed against peers and against the floor, as ratios in one run."""
+"""Benchmarks that compare the speed of corruptset with its floor and with other packages, as ratios."""

@@ -1,7 +1,8 @@
-"""The estimates of `plan` against builds: ``python -m benchmarks.estimates``.
+"""Compare the estimates of `plan` with builds: ``python -m benchmarks.estimates``.
 
-Each recipe is planned in a new process, and then built in another one. ``--cold`` begins with an empty kernel cache, so
-that the plan compiles all kernels first. ``--only`` and ``--images`` make it smaller; ``--json`` keeps the figures.
+Each recipe is planned in a new process, and then built in another one. With ``--cold``, the kernel cache is empty at
+first, so the plan also compiles all kernels. Use ``--only`` and ``--images`` for a shorter run, and ``--json`` to save
+the results.
 """
 
 from __future__ import annotations
@@ -56,7 +57,9 @@ def measure(case: Case, count: int, work: Path) -> dict[str, Any]:
 
 def main() -> None:
     parser = options(__doc__)
-    parser.add_argument("--only", nargs="+", metavar="RECIPE", help=f"some of: {', '.join(c.recipe for c in CASES)}")
+    parser.add_argument(
+        "--only", nargs="+", metavar="RECIPE", help=f"recipes to measure: {', '.join(c.recipe for c in CASES)}"
+    )
     parser.add_argument("--images", type=int, help="the number of images of every source, instead of the default")
     parser.add_argument("--cold", action="store_true", help="begin each recipe with an empty kernel cache")
     parser.add_argument("--folder", type=Path, help="the folder for sources and builds, by default a temporary one")

@@ -1,8 +1,9 @@
-"""The time that any generator needs: ``python -m benchmarks.floors '{"source": ..., "like": ..., "out": ...}'``.
+"""Measure the least time for a build: ``python -m benchmarks.floors '{"source": ..., "like": ..., "out": ...}'``.
 
-The same reads, decodes, resizes, encodes of the very same corrupted pixels, and writes as those of a finished build,
-`like`, with no corruption, digest or record. Corrupted pixels are made beforehand, untimed. Shards are written as the
-same bytes in as many files, each waited for. The seconds are printed as JSON.
+This *floor* includes only the work that every generator must do to make the finished build `like`: it reads, decodes
+and resizes the images, encodes the corrupted pixels, and writes the files. It includes no corruptions, digests or
+records, because the corrupted pixels are computed before the time is taken. Instead of shards, files of the same sizes
+are written and synchronised with the disk. The seconds are printed as JSON.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from corruptset.generate.sources.source import open_source
 
 
 def floor(source: str, like: str, out: Path) -> float:
-    """Return the floor's seconds."""
+    """Return the floor of a build in seconds."""
     manifest = corruptset.open(like).manifest
     folders = [c.folder for c in manifest.classes]
     images = open_source(source)
@@ -49,6 +50,7 @@ def floor(source: str, like: str, out: Path) -> float:
 
 
 def _shards(out: Path, sizes: list[int]) -> float:
+    """Return the time to write files of some sizes and synchronise them with the disk."""
     data = np.random.default_rng(0).integers(0, 256, max(sizes), np.uint8)
     start = time.perf_counter()
     for number, size in enumerate(sizes):

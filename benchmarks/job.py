@@ -1,7 +1,7 @@
-"""One job, measured: ``python -m benchmarks.job '{"what": "build", "recipe": ..., ...}'`` prints JSON.
+"""Measure one job and print JSON: ``python -m benchmarks.job '{"what": "build", "recipe": ..., ...}'``.
 
-The other benchmarks run it in a process of its own. `what` is build (the default), plan or export. The time to start
-and to import is not included.
+The other benchmarks run this module in a separate process. The value of `what` is build (the default), plan or export.
+The time to start Python and to import modules is not included.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ JOBS = {
     "plan": "corruptset.generate.planning",
     "export": "corruptset.generate.exports.export",
 }
-"""Job -> the module of the function of that name."""
+"""The name of a job -> the module with the function of that name."""
 
 
 def main() -> None:
@@ -27,22 +27,21 @@ def main() -> None:
     what = task.pop("what", "build")
     run = getattr(importlib.import_module(JOBS[what]), what)
     used, start = processor_seconds(), time.perf_counter()
-    done = run(**task)
-    figures: dict[str, Any] = {"seconds": time.perf_counter() - start, "images": done.images}
+    result = run(**task)
+    figures: dict[str, Any] = {"seconds": time.perf_counter() - start, "images": result.images}
     if what == "plan":
-        figures |= {"planned_seconds": done.seconds, "bytes": done.bytes}
-        figures |= {"looked_at": done.looked_at, "deviation": done.deviation}
+        figures |= {"planned_seconds": result.seconds, "bytes": result.bytes}
+        figures |= {"looked_at": result.looked_at, "deviation": result.deviation}
     if what == "build":
-        # joblib would keep the workers of the source's check for five minutes, and their time counts when they have
-        # ended
+        # joblib keeps idle workers for five minutes, but their processor time is known only after they have ended
         from joblib.externals.loky import get_reusable_executor
 
         get_reusable_executor().shutdown(wait=True)
         figures |= {
-            "digest": done.digest,
-            "sets": len(done.manifest.sets),
-            "directory": str(done.directory),
-            "corruptions": sorted(done.manifest.revisions),
+            "digest": result.digest,
+            "sets": len(result.manifest.sets),
+            "directory": str(result.directory),
+            "corruptions": sorted(result.manifest.revisions),
         }
     print(json.dumps({**figures, "cpu": processor_seconds() - used, "peak": memory()}))
 

@@ -1,9 +1,8 @@
-"""Each corruption against one JPEG encode of its output, and a peer.
+"""Compare each corruption with a JPEG encode of its output and another package: ``python -m benchmarks.kernels``.
 
-``python -m benchmarks.kernels`` prints the table.
-
-One core, medians over repeats, mean over severities, everything in one run: read the ratios, not the milliseconds.
-Gradual degradations have rows of their own: one level from the one before it, mean over levels 1 to 30.
+Everything is measured on one core in the same process, so the ratios are more meaningful than the milliseconds. A row
+is the mean over severities of medians over repeats. A second table has the gradual degradations: the time to make one
+level from the previous one, as the mean over levels 1 to 30.
 """
 
 from __future__ import annotations
@@ -34,9 +33,9 @@ Call = Callable[[], NDArray[np.uint8]]
 
 
 def photographs(size: int, count: int = 8) -> NDArray[np.uint8]:
-    """Return the eight sample photographs in turn, cropped to 224 pixels.
+    """Return the eight sample photographs, repeated until there are `count` images.
 
-    The shortest side is 256, the crop central; for other sizes they are area-averaged.
+    Their shorter side is resized to 256 and the central 224x224 pixels are used, which are then resized to `size`.
     """
     source = open_source("sample")
     spec = ResizeCrop(kind="resize-crop", resize=256, crop=224, interpolation="bilinear", channels="rgb")
@@ -55,7 +54,7 @@ def severities(name: str, calibration: str, images: NDArray[np.uint8], keys: NDA
 
 
 def levels(name: str, calibration: str, images: NDArray[np.uint8], keys: NDArray[np.uint64]) -> Iterator[Call]:
-    """Yield a call for each level of a gradual degradation, from the level below it."""
+    """Yield a call for each level of a gradual degradation, which makes it from the previous level."""
     gradual, table = get_corruption(name).gradual, shipped(calibration)
     for level in range(1, LEVELS + 1) if gradual is not None else ():
         stage = resolve_stage(name, table, level=level)
@@ -67,7 +66,7 @@ def levels(name: str, calibration: str, images: NDArray[np.uint8], keys: NDArray
 
 
 def measure(steps: Callable[..., Iterator[Call]], size: int, batch: int, calibration: str, repeats: int) -> Figures:
-    """Return per corruption: milliseconds an image, and of one JPEG encode of its output."""
+    """Return the milliseconds per image of each corruption, and of one JPEG encode of its output."""
     images, keys = photographs(size, batch), sample_keys([str(i) for i in range(batch)])
     rows = {}
     for name in (name for name in corruption_names() if not get_corruption(name).needs_model):
@@ -88,29 +87,32 @@ def encode_all(images: NDArray[np.uint8]) -> None:
         cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, 85])
 
 
-def show_rows(what: str, of: str, large: Figures, small: Figures, peer: dict[str, float | None] | None = None) -> None:
-    """Print corruptions or gradual degradations."""
-    headings = [what, "224: ms", "encode ms", "ours / encode", "32x32: us an image"]
+def show_rows(
+    kind: str, statistic: str, large: Figures, small: Figures, peer: dict[str, float | None] | None = None
+) -> None:
+    """Print the table of corruptions or of gradual degradations."""
+    headings = [kind, "224: ms", "encode ms", "ours / encode", "32x32: us per image"]
     rows = []
     ratios = {name: row["ms"] / row["encode_ms"] for name, row in large.items()}
     for name, row in large.items():
         us = f"{small[name]['ms'] * 1e3:.1f}" if name in small else "-"
         rows.append([name, f"{row['ms']:.3f}", f"{row['encode_ms']:.3f}", f"{ratios[name]:.2f}", us])
         if peer:
-            theirs = peer.get(name)
-            rows[-1] += ["-", "-"] if theirs is None else [f"{theirs:.1f}", f"{theirs / row['ms']:.0f}"]
+            peer_ms = peer.get(name)
+            rows[-1] += ["-", "-"] if peer_ms is None else [f"{peer_ms:.1f}", f"{peer_ms / row['ms']:.0f}"]
     show(
-        f"one core; {of} of medians; encode = one JPEG of quality 85 of the output",
+        f"one core, {statistic} of medians, encode = one JPEG of quality 85 of the output",
         [*headings, *([f"{NAME} ms", "peer / ours"] if peer else [])],
         rows,
     )
-    print(f"encodes a {what} at 224: median {statistics.median(ratios.values()):.2f}, most {max(ratios.values()):.2f}")
+    median, largest = statistics.median(ratios.values()), max(ratios.values())
+    print(f"encodes per {kind} at 224: median {median:.2f}, largest {largest:.2f}")
 
 
 def main() -> None:
     parser = options(__doc__, repeats=15)
-    parser.add_argument("--only-levels", action="store_true", help="only the gradual degradations")
-    parser.add_argument("--no-peer", action="store_true", help="leave the peer out")
+    parser.add_argument("--only-levels", action="store_true", help="measure only the gradual degradations")
+    parser.add_argument("--no-peer", action="store_true", help=f"do not compare with {NAME}")
     arguments = parser.parse_args()
     cv2.setNumThreads(1)
     repeats, fewer = arguments.repeats, max(3, arguments.repeats // 3)

@@ -1,8 +1,7 @@
-"""The peer, imagecorruptions-imaug, in an environment of its own.
+"""Run the package imagecorruptions-imaug, with which corruptset is compared, in a separate environment.
 
-It is the one published generator that installs and runs today.
-
-It pulls in another build of OpenCV, so it never shares an environment with corruptset; it is run through a subprocess.
+It is the only published generator that can still be installed and run. It requires a different build of OpenCV, so it
+cannot share an environment with corruptset.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ NAME = "imagecorruptions-imaug"
 
 
 def peer_python() -> Path:
-    """Return the interpreter of the peer's environment, which is made when first asked for."""
+    """Return the Python interpreter of the environment, which is created on first use."""
     folder = cache_root() / f"peer-{sys.version_info.major}.{sys.version_info.minor}"
     python = folder / "bin" / "python"
     ready = folder / "ready"
     if not ready.exists():
-        print(f"making an environment for {NAME} in {folder}", file=sys.stderr)
+        print(f"Creating an environment for {NAME} in {folder}", file=sys.stderr)
         venv.create(folder, with_pip=True, clear=True)
         subprocess.run([python, "-m", "pip", "install", "-q", NAME], check=True)
         ready.touch()
@@ -33,12 +32,12 @@ def peer_python() -> Path:
 
 
 def run_peer(task: str, **arguments: Any) -> Any:
-    """Run a task of `peer_tasks.py` in the peer's environment; return its JSON."""
-    done = subprocess.run(
+    """Run a task of `peer_tasks.py` in the environment, and return its JSON output."""
+    process = subprocess.run(
         [peer_python(), str(Path(__file__).with_name("peer_tasks.py")), task, json.dumps(arguments)],
         check=True,
         capture_output=True,
         text=True,
         env={"PATH": "/usr/bin:/bin", "OMP_NUM_THREADS": "1", "OPENCV_FOR_THREADS_NUM": "1"},
     )
-    return json.loads(done.stdout.splitlines()[-1])
+    return json.loads(process.stdout.splitlines()[-1])

@@ -1,4 +1,4 @@
-"""The tasks of the peer, inside its environment: corruptions, and an image's 75 files."""
+"""Tasks that run in the environment of imagecorruptions-imaug: single corruptions, and the 75 files of an image."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ cv2.setNumThreads(1)
 
 
 def kernels(images: str, names: list[str], repeats: int) -> dict[str, float | None]:
-    """Return each corruption's median milliseconds, averaged over severities; None where it fails."""
-    pictures = np.load(images)
+    """Return the median milliseconds of each corruption, averaged over severities, or None if it fails."""
+    photographs = np.load(images)
     out: dict[str, float | None] = {}
     for name in names:
         try:
-            corrupt(pictures[0], corruption_name=name, severity=1)
+            corrupt(photographs[0], corruption_name=name, severity=1)
             severities = []
             for severity in range(1, 6):
                 times = []
                 for i in range(repeats if name != "glass_blur" else 2):
                     start = time.perf_counter()
-                    corrupt(pictures[i % len(pictures)], corruption_name=name, severity=severity)
+                    corrupt(photographs[i % len(photographs)], corruption_name=name, severity=severity)
                     times.append(time.perf_counter() - start)
                 severities.append(statistics.median(times))
             out[name] = statistics.mean(severities) * 1e3
@@ -41,7 +41,7 @@ def kernels(images: str, names: list[str], repeats: int) -> dict[str, float | No
 
 
 def pipeline(files: list[str], names: list[str], folder: str) -> dict[str, float]:
-    """Return the seconds for all outputs of each file: read, corrupt, encode, write."""
+    """Return the median seconds per file to read it, and to corrupt, encode and write all of its outputs."""
     times = []
     for number, file in enumerate(files):
         start = time.perf_counter()
@@ -57,7 +57,7 @@ def pipeline(files: list[str], names: list[str], folder: str) -> dict[str, float
                 path.parent.mkdir(parents=True, exist_ok=True)
                 Image.fromarray(corrupt(pixels, corruption_name=name, severity=severity)).save(path, quality=85)
         times.append(time.perf_counter() - start)
-    # the first image pays for compilation
+    # the time of the first image includes compilation
     return {"median_seconds": statistics.median(times[1:])}
 
 

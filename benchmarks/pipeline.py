@@ -1,10 +1,11 @@
-"""Whole builds against their floors and a peer: ``python -m benchmarks.pipeline``.
+"""Compare whole builds with their floors and with another package: ``python -m benchmarks.pipeline``.
 
-The floor is what any generator must do, see floors.py. One process, everything in one run; read the ratios. ``--only``
-and ``--images`` make it smaller; ``--json`` keeps the figures.
+The floor is the time for the work that every generator must do (floors.py). Everything is measured with one process and
+on the same machine, so the ratios are more meaningful than the seconds. Use ``--only`` and ``--images`` for a shorter
+run, and ``--json`` to save the results.
 
-Image folders stay until the end: ext4 does not use an inode again for up to six minutes after it was deleted, and looks
-at each of those before it finds a free one, so a file made right after many were deleted costs up to ten times as much.
+Folders with image files are deleted only at the end. For up to six minutes after a file was deleted, ext4 does not use
+its inode again but examines it when it looks for a free one, so creating a file would take up to ten times as long.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ PEER_IMAGES = 6
 
 @dataclass(frozen=True)
 class Case:
-    """A build that is measured."""
+    """A build to measure."""
 
     recipe: str
     source: Callable[[Path, int], str]
@@ -37,10 +38,11 @@ class Case:
     storage: str
     options: dict[str, Any] = field(default_factory=dict)
     layout: str | None = None
-    """Which export is measured too, and with it a build by two processes."""
+    """The layout of an export to measure. A build with two processes is then measured as well."""
 
     @property
     def name(self) -> str:
+        """The recipe and the options of the build."""
         return self.recipe + "".join(f" --{name}" for name in self.options)
 
 
@@ -56,12 +58,9 @@ CASES = (
 
 
 def measure(case: Case, source: str, work: Path, repeats: int) -> dict[str, Any]:
-    """Return the medians of a build and its floor, in seconds.
-
-    And what else was seen.
-    """
+    """Return the median seconds of a build and of its floor, and further measurements."""
     builds, floors = [], []
-    seen: dict[str, float] = {}
+    more: dict[str, float] = {}
     for repeat in range(repeats):
         out, floor_out = work / f"{case.name} {repeat}", work / f"floor of {case.name} {repeat}"
         task = {
@@ -77,8 +76,8 @@ def measure(case: Case, source: str, work: Path, repeats: int) -> dict[str, Any]
             child("floors", {"source": source, "like": builds[-1]["directory"], "out": str(floor_out)})["seconds"]
         )
         if case.layout is not None and repeat == 0:
-            seen = also(case, task, builds[-1], work)
-        if case.storage != "folder":  # a few large files, which fill the disk
+            more = measure_more(case, task, builds[-1], work)
+        if case.storage != "folder":  # a few large files, which would fill the disk
             shutil.rmtree(out)
             shutil.rmtree(floor_out, ignore_errors=True)
     middle = sorted(builds, key=lambda b: b["seconds"])[len(builds) // 2]
@@ -87,33 +86,30 @@ def measure(case: Case, source: str, work: Path, repeats: int) -> dict[str, Any]
         "floor": statistics.median(floors),
         "ratio": statistics.median(b["seconds"] for b in builds) / statistics.median(floors),
         "samples": case.images,
-        **seen,
+        **more,
     }
 
 
-def also(case: Case, task: dict[str, Any], built: dict[str, Any], work: Path) -> dict[str, float]:
-    """Return the seconds of a build by two processes, and of an export.
-
-    The build is the same, and the export is of it.
-    """
-    two, exported = work / f"{case.name} by two", work / f"{case.name} exported"
-    by_two = child("job", {**task, "out": str(two), "jobs": 2})
+def measure_more(case: Case, task: dict[str, Any], built: dict[str, Any], work: Path) -> dict[str, float]:
+    """Return the seconds of the same build with two processes, and of an export of the build."""
+    two, exported = work / f"{case.name} with two processes", work / f"{case.name} exported"
+    with_two = child("job", {**task, "out": str(two), "jobs": 2})
     export = {"what": "export", "layout": case.layout, "directory": built["directory"], "out": str(exported)}
-    figures = {"two": by_two["seconds"], "export": child("job", export)["seconds"]}
+    figures = {"two": with_two["seconds"], "export": child("job", export)["seconds"]}
     for folder in (two, exported):
         shutil.rmtree(folder)
     return figures
 
 
 def show_builds(results: dict[str, dict[str, Any]], repeats: int) -> None:
-    """Print what was measured."""
+    """Print the table of results."""
     show(
         f"whole builds, one process, medians of {repeats}",
         (
             "what",
             "sets x images",
-            "ms an image",
-            "us an output",
+            "ms per image",
+            "us per output",
             "floor",
             "build / floor",
             "two, s",
@@ -137,7 +133,7 @@ def show_builds(results: dict[str, dict[str, Any]], repeats: int) -> None:
 
 
 def peer_seconds(work: Path, corruptions: Sequence[str]) -> float:
-    """Return the seconds that the peer takes for an image's 75 files."""
+    """Return the seconds in which the other package makes the 75 files of an image."""
     sources.photographs(work / "peer-source", PEER_IMAGES)
     files = [str(f) for f in sorted((work / "peer-source").rglob("*.JPEG"))]
     peer: float = run_peer("pipeline", files=files, names=corruptions, folder=str(work / "peer"))["median_seconds"]
@@ -146,13 +142,15 @@ def peer_seconds(work: Path, corruptions: Sequence[str]) -> float:
 
 def main() -> None:
     parser = options(__doc__, repeats=3)
-    parser.add_argument("--only", nargs="+", metavar="WHAT", help=f"some of: {', '.join(repr(c.name) for c in CASES)}")
-    parser.add_argument("--images", type=int, help="samples of every source, in place of its own number")
-    parser.add_argument("--no-peer", action="store_true", help="leave the peer out")
+    parser.add_argument(
+        "--only", nargs="+", metavar="WHAT", help=f"builds to measure: {', '.join(repr(c.name) for c in CASES)}"
+    )
+    parser.add_argument("--images", type=int, help="number of samples of every source, instead of the default")
+    parser.add_argument("--no-peer", action="store_true", help=f"do not compare with {NAME}")
     arguments = parser.parse_args()
     cases = [c for c in CASES if arguments.only is None or c.name in arguments.only]
     if not cases:
-        parser.error(f"none of these is measured here: {', '.join(arguments.only)}")
+        parser.error(f"unknown builds: {', '.join(arguments.only)}")
     results: dict[str, dict[str, Any]] = {}
     figures: dict[str, Any] = {"builds": results}
     with tempfile.TemporaryDirectory() as folder:
@@ -160,7 +158,7 @@ def main() -> None:
         for number, case in enumerate(cases):
             case = replace(case, images=arguments.images or case.images)
             source = case.source(work / f"source{number}", case.images)
-            # the first build compiles kernels and makes tables, once on a machine
+            # the first build on a machine compiles kernels and computes tables
             warm = {
                 "recipe": case.recipe,
                 "source": source,
@@ -178,8 +176,8 @@ def main() -> None:
     show_builds(results, arguments.repeats)
     if "peer" in figures:
         print(
-            f"{NAME}, the same 75 made, encoded and written: {figures['peer']['seconds'] * 1e3:.0f} ms an image; the "
-            f"build is {figures['peer']['ratio']:.1f} times as fast (corruptset {corruptset.__version__})"
+            f"{NAME} needs {figures['peer']['seconds'] * 1e3:.0f} ms per image to make, encode and write the same 75 "
+            f"files. The build is {figures['peer']['ratio']:.1f} times as fast (corruptset {corruptset.__version__})."
         )
     save(arguments.json, figures)
 

@@ -1,6 +1,6 @@
-"""The functions of the published generators, loaded from checkouts of their repositories.
+"""Load the functions of the published generators from clones of their repositories.
 
-Nothing of them is part of corruptset. `benchmarks.audit_bench` takes a folder with clones of
+Their code is not part of corruptset. `benchmarks.audit_bench` takes a folder with clones of
 
 * https://github.com/hendrycks/robustness as ``robustness`` (ImageNet-C at 224 and CIFAR-10-C at 32 pixels),
 * https://github.com/google-research/mnist-c as ``mnist-c``,

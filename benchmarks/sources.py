@@ -1,4 +1,4 @@
-"""Sources for benchmarks, made of the sample photographs: JPEGs, and archives of CIFAR and MNIST."""
+"""Write sources for benchmarks from the sample photographs: JPEG files, and archives like those of CIFAR and MNIST."""
 
 from __future__ import annotations
 
@@ -19,43 +19,43 @@ CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "hors
 
 
 def photographs(folder: Path, count: int) -> str:
-    """Write `count` JPEGs of 500x375 in 4 class folders; return the source."""
+    """Write `count` JPEG files of 500x375 into four class folders, and return the source."""
     source = open_source("sample")
-    pictures = [Image.fromarray(source.load(sample).image) for sample in source.samples]
+    photos = [Image.fromarray(source.load(sample).image) for sample in source.samples]
     for i in range(count):
-        picture = pictures[i % len(pictures)]
-        scale = 1 - 0.6 * (i // len(pictures)) / max(count // len(pictures), 1)
-        width, height = int(picture.width * scale), int(picture.height * scale)
-        crop = picture.crop((0, 0, width, height)).resize((500, 375), Image.Resampling.LANCZOS)
-        path = folder / f"class_{i % 4}" / f"picture_{i:05d}.JPEG"
+        photo = photos[i % len(photos)]
+        scale = 1 - 0.6 * (i // len(photos)) / max(count // len(photos), 1)
+        width, height = int(photo.width * scale), int(photo.height * scale)
+        crop = photo.crop((0, 0, width, height)).resize((500, 375), Image.Resampling.LANCZOS)
+        path = folder / f"class_{i % 4}" / f"image_{i:05d}.JPEG"
         path.parent.mkdir(parents=True, exist_ok=True)
         crop.save(path, quality=90)
     return f"folder:{folder}"
 
 
 def crops(count: int, side: int = 32) -> NDArray[np.uint8]:
-    """Return crops of the sample photographs in turn, (count, side, side, 3).
+    """Return crops of the sample photographs as a (count, side, side, 3) array.
 
-    No place comes up again before all others did.
+    A position in a photograph is repeated only when all of its positions were used.
     """
     source = open_source("sample")
-    pictures = [source.load(sample).image for sample in source.samples]
+    photos = [source.load(sample).image for sample in source.samples]
     out = np.empty((count, side, side, 3), np.uint8)
     for i in range(count):
-        picture = pictures[i % len(pictures)]
-        # 7919 is a prime that divides no photograph's number of places
-        height, width = picture.shape[0] - side, picture.shape[1] - side
-        place = (i // len(pictures)) * 7919 % (height * width)
+        photo = photos[i % len(photos)]
+        # 7919 is a prime that does not divide the number of positions of any photograph
+        height, width = photo.shape[0] - side, photo.shape[1] - side
+        place = (i // len(photos)) * 7919 % (height * width)
         y, x = divmod(place, width)
-        out[i] = picture[y : y + side, x : x + side]
+        out[i] = photo[y : y + side, x : x + side]
     return out
 
 
 def cifar(folder: Path, count: int) -> str:
-    """Write `count` images as the test batch of ``cifar-10-python.tar.gz``; return the source."""
+    """Write `count` images as the test batch of ``cifar-10-python.tar.gz``, and return the source."""
     folder.mkdir(parents=True)
     path = folder / "cifar-10-python.tar.gz"
-    # rows of 3072 bytes, the red plane first
+    # rows of 3072 bytes, which begin with the red plane
     rows = np.ascontiguousarray(crops(count).transpose(0, 3, 1, 2)).reshape(count, -1)
     files = {
         "batches.meta": {"num_cases_per_batch": count, "label_names": list(CLASSES), "num_vis": rows.shape[1]},
@@ -71,10 +71,7 @@ def cifar(folder: Path, count: int) -> str:
 
 
 def mnist(folder: Path, count: int) -> str:
-    """Write `count` grey images as MNIST's four files; return the source.
-
-    The training files have one image.
-    """
+    """Write `count` grey images as the four files of MNIST, and return the source. The training split has one image."""
     folder.mkdir(parents=True, exist_ok=True)
     grey = crops(count, 28).mean(axis=3).astype(np.uint8)
     for split, images in (("train", grey[:1]), ("t10k", grey)):

@@ -1,4 +1,4 @@
-"""Shared parts of the benchmarks: options, child processes, medians, memory, tables."""
+"""Common functions of the benchmarks: options, child processes, medians, memory and tables."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from rich.table import Table
 
 
 def options(doc: str | None, *, repeats: int | None = None) -> argparse.ArgumentParser:
-    """Return a parser with the option ``--json`` and, where something is repeated, ``--repeats``."""
+    """Return a parser with the option ``--json``, and with ``--repeats`` if a number of repeats is given."""
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", type=Path, help="write the figures to this file as well")
+    parser.add_argument("--json", type=Path, help="also write the results to this file")
     if repeats is not None:
         parser.add_argument("--repeats", type=int, default=repeats)
     return parser
 
 
 def save(path: Path | None, figures: Mapping[str, Any] | Sequence[Any]) -> None:
-    """Write figures where ``--json`` says."""
+    """Write results to the file of the option ``--json``, if there is one."""
     if path is not None:
         path.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
 
 
 def median_seconds(call: Callable[[], object], repeats: int) -> float:
-    """Return the median seconds of a call, which is made once before."""
+    """Return the median seconds of repeated calls, after one call that is not counted."""
     spent = []
     for _ in range(repeats + 1):
         start = time.perf_counter()
@@ -44,10 +44,10 @@ def median_seconds(call: Callable[[], object], repeats: int) -> float:
 
 
 def memory() -> int:
-    """Return the most memory that this process has held, in bytes."""
+    """Return the peak memory of this process in bytes."""
     if sys.platform != "linux":
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-    # not getrusage: on Linux it begins at what the parent process held
+    # on Linux, getrusage includes the peak memory of the parent process at the time of the fork
     return int(Path("/proc/self/status").read_text(encoding="ascii").split("VmHWM:")[1].split()[0]) * 1024
 
 
@@ -58,17 +58,17 @@ def processor_seconds() -> float:
 
 
 def child(module: str, task: Mapping[str, Any]) -> dict[str, Any]:
-    """Run a module of benchmarks in a process of its own; return its JSON."""
+    """Run a module of the benchmarks in a separate process, and return its JSON output."""
     command = [sys.executable, "-m", f"benchmarks.{module}", json.dumps(task)]
-    # an installed package has its bytecode
+    # let Python store bytecode, because an installed package has it
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment)
-    figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    process = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment)
+    figures: dict[str, Any] = json.loads(process.stdout.splitlines()[-1])
     return figures
 
 
 def show(title: str, headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print a table: text in the first column, figures in the others."""
+    """Print a table with text in the first column and numbers in the others."""
     table = Table(title=title, title_justify="left")
     for number, heading in enumerate(headings):
         table.add_column(heading, justify="right" if number else "left")

@@ -143,7 +143,7 @@ def corrupt(
     same pixels on every machine. By default, the calibration depends on the short side of the image. It is mnist for
     grey images of up to 28 pixels, cifar up to 48, tiny up to 96, and imagenet for larger images.
     """
-    from ..generate.pixels.picture_file import FORMATS, check_output, load
+    from ..generate.pixels.image_file import OUTPUT_FORMATS, check_output, load_image
 
     if plugins:
         from ..corruptions.plugins import load_plugins
@@ -163,7 +163,7 @@ def corrupt(
     from ..manifests.disk.atomic import write_atomic
     from ..pixels import pixel_digest
 
-    pixels, default_key = load(image)
+    pixels, default_key = load_image(image)
     if recipe is not None:
         loaded = load_recipe(recipe)
         pixels = preprocess(pixels, loaded.preprocessing)
@@ -177,7 +177,7 @@ def corrupt(
         raise ParameterError(
             f"--ladder goes with a gradual degradation, but {name!r} does not contain one. Leave the option out."
         )
-    write_atomic(target, parse_encoding({"format": FORMATS[target.suffix.lower()]}).encode(result))
+    write_atomic(target, parse_encoding({"format": OUTPUT_FORMATS[target.suffix.lower()]}).encode(result))
     graded = [word for word in words if get_corruption(word).gradual is None]
     chosen = recipe is None and calibration is None and graded and (severity or not name.isidentifier())
     notes = [_calibration_note(pixels.shape, graded)] if chosen else []
@@ -259,9 +259,9 @@ def _value(name: str, text: str) -> Any:
         except (OSError, ValueError) as e:
             why = reason(e) if isinstance(e, OSError) else e
             raise ParameterError(f"--param {name}: the array {text} cannot be read: {why}.") from None
-    from ..generate.recipes.two_factor import number_or_word
+    from ..generate.recipes.two_factor import parse_value
 
-    number = number_or_word(text)
+    number = parse_value(text)
     return text if isinstance(number, float) and not math.isfinite(number) else number
 
 

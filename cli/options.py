@@ -104,7 +104,8 @@ Labels = Annotated[
         metavar="LABELS",
         rich_help_panel=SOURCE,
         help="The labels. For folder, a CSV file (file,label). For imagenet, the devkit or a list. For cifar100, fine "
-        "or coarse. For hdf5, the name of a dataset.",
+        "or coarse. For hdf5, the name of a dataset. For parquet, the name of a column. For webdataset, a key of the "
+        ".json files.",
     ),
 ]
 ImageNames = Annotated[
@@ -113,8 +114,9 @@ ImageNames = Annotated[
         "--images",
         metavar="NAME",
         rich_help_panel=SOURCE,
-        help="For hdf5, the name of the dataset of images. For tree, a pattern such as 'val2017/*.jpg' that selects "
-        "the image files. All other files are copied.",
+        help="For hdf5, the name of the dataset of images. For parquet, the name of the column of images. For "
+        "webdataset, the image of a key to use, such as left.jpg. For tree, a pattern such as 'val2017/*.jpg' that "
+        "selects the image files. All other files are copied.",
     ),
 ]
 Groups = Annotated[
@@ -126,8 +128,12 @@ Groups = Annotated[
     ),
 ]
 Split = Annotated[
-    Literal["test", "train", "all"] | None,
-    typer.Option(rich_help_panel=SOURCE, help="The split of cifar10, cifar100 or mnist. The default is test."),
+    Literal["test", "train", "val", "all"] | None,
+    typer.Option(
+        rich_help_panel=SOURCE,
+        help="The split of cifar10, cifar100 or mnist (test by default), of tiny-imagenet (val by default), or of a "
+        "folder of Parquet files.",
+    ),
 ]
 AnyShape = Annotated[
     bool,
@@ -289,7 +295,7 @@ Scale = Annotated[
 ]
 FrostTextures = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", rich_help_panel=SETS, help="A folder with your frost textures."),
+    typer.Option(metavar="DIR", rich_help_panel=SETS, help="A folder with your own textures for frost."),
 ]
 Seed = Annotated[int, typer.Option(metavar="N", rich_help_panel=SETS, help="The random seed, from 0 to 2**53 - 1.")]
 

@@ -100,7 +100,13 @@ def plan(
     seed: Seed = 0,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="DIR", rich_help_panel=OUTPUT, help="Output directory."),
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="DIR",
+            rich_help_panel=OUTPUT,
+            help="The folder of the build. A plan writes nothing into it.",
+        ),
     ] = None,
     storage: Storage = None,
     encoding: Encoding = None,

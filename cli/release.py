@@ -62,7 +62,7 @@ def pack(
     out: Annotated[
         Path,
         typer.Option(
-            "--out", "-o", metavar="DIR2", rich_help_panel=OUTPUT, help="A new or empty folder for the archives."
+            "--out", "-o", metavar="FOLDER", rich_help_panel=OUTPUT, help="A new or empty folder for the archives."
         ),
     ],
     by: Annotated[

@@ -1,4 +1,4 @@
-"""Entry points of installed add-on packages: corruptions, recipes, tables and commands.
+"""Entry points of installed add-on packages: corruptions, recipes, tables, sources, exports and commands.
 
 A package declares its entry points in its pyproject.toml. Its code is imported only when one of them is used.
 
@@ -8,6 +8,8 @@ entry points of the group   an entry names
 ``corruptset.corruptions``  a module whose import registers corruptions
 ``corruptset.recipes``      a package with recipes, ``<name>.toml``
 ``corruptset.tables``       a package with calibrations, ``<name>.toml``
+``corruptset.sources``      a function that opens a source; the entry's name is the word before the colon
+``corruptset.exports``      a function that writes an export; the entry's name is the layout's
 ``corruptset.commands``     a function of the command line; the entry's name is the command's
 ==========================  =====================================================================
 """
@@ -29,6 +31,8 @@ from ..foreign import describe_error
 _A = TypeVar("_A")
 _B = TypeVar("_B")
 
+_MEDMNIST = "blood breast chest derma oct organa organc organs path pneumonia retina tissue".split()
+
 OURS = {
     "corruptset-cbar": (
         "imagenet-c-bar cifar10-c-bar blue_noise_sample brownish_noise caustic_refraction checkerboard_cutout "
@@ -38,12 +42,26 @@ OURS = {
     "corruptset-streams": ["stream", "schedule", "ccc-easy", "ccc-medium", "ccc-hard"],
     "corruptset-pairs": ["pairs-sheet", "pairs-score"],
     "corruptset-calibrate": ["calibrate", "imagenet-512", "imagenet-96"],
+    "corruptset-medmnist": [
+        "medmnist",
+        "medmnist-c",
+        "medmnist-score",
+        *(f"{dataset}mnist{end}" for end in ("", "-c") for dataset in _MEDMNIST),
+        *(
+            "added_saturation black_corner brightness_down brightness_up bubble characters contrast_down contrast_up "
+            "gamma_corr_down gamma_corr_up rgb_gaussian_noise rgb_impulse_noise rgb_shot_noise rgb_speckle_noise "
+            "stain_deposit windowed_gaussian_blur"
+        ).split(),
+    ],
 }
 """The names that this project's own add-on packages provide, for errors that name the package to install."""
 
 
+Kind = Literal["corruptions", "recipes", "tables", "sources", "exports", "commands"]
+
+
 @functools.cache
-def installed(kind: Literal["corruptions", "recipes", "tables", "commands"]) -> dict[str, EntryPoint]:
+def installed(kind: Kind) -> dict[str, EntryPoint]:
     """Return the installed entry points of one kind by name."""
     return {
         entry.name: entry for entry in sorted(entry_points(group=f"corruptset.{kind}"), key=lambda entry: entry.name)

@@ -16,14 +16,14 @@ class Built:
     digest: str
     contact_sheet: Path
     images: int
-    """The number of images that this call made. Those that were committed before are not counted."""
+    """The number of images built by this call, without those of earlier calls."""
     seconds: float
     manifest: Manifest
     notes: tuple[str, ...] = ()
     """Notes for the user."""
 
     def __repr__(self) -> str:
-        sets = f"{len(self.manifest.sets)} sets, {self.images:,} images made by this call in {self.seconds:.1f} s"
+        sets = f"{len(self.manifest.sets)} sets, {self.images:,} images built by this call in {self.seconds:.1f} s"
         return (
             f"<Built {self.manifest.name} {self.manifest.version} in {self.directory}: {sets}, {len(self.notes)} "
             f"notes, {self.digest}>"
@@ -37,20 +37,20 @@ class Built:
 
 @dataclass(frozen=True)
 class PartBuilt:
-    """The result of one job of an array, whose share of the parts is committed.
+    """The result of one job of an array, whose share of the parts is complete.
 
-    The build is finished with ``finish=True``.
+    When all shares are complete, call `build` with ``finish=True`` to finish the dataset.
     """
 
     directory: Path
     part: tuple[int, int]
     """The number of the job, i, and the number of jobs, n."""
     parts: int
-    """The number of parts of its share."""
+    """The number of parts in the share of this job."""
     made: int
-    """The number of parts that this call made. The others existed."""
+    """The number of parts built by this call, without those that existed."""
     images: int
-    """The number of images that this call made."""
+    """The number of images built by this call."""
     seconds: float
     notes: tuple[str, ...] = ()
     """Notes for the user."""

@@ -1,4 +1,4 @@
-"""What there is to name: corruptions, recipes, sources and calibrations, each in short."""
+"""Lists of all corruptions, recipes, sources and calibrations, with a short description of each."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from .recipes.recipe_files import recipe_names
 from .sinks.sink import stored_bytes
 from .sources.source import SCHEMES
 
-Kind = Literal["corruptions", "recipes", "sources", "calibrations"]
+ListKind = Literal["corruptions", "recipes", "sources", "calibrations"]
 
 
 @dataclass(frozen=True)
 class Outline:
-    """A recipe in short."""
+    """A short description of a recipe."""
 
     name: str
     version: str
@@ -33,25 +33,25 @@ class Outline:
     sets: int
     calibration: str
     size: tuple[int, int] | None
-    """(Width, height) of an image; None where it is the source's own."""
+    """The width and height of an image, or None if images keep the size that they have in the source."""
     source: str
-    """What it was published for, or is made for, in words."""
+    """The dataset for which the recipe is intended."""
     samples: int | None
-    """Images of that source, where the number is known."""
+    """The number of images of that dataset, if it is known."""
     images: int | None
-    """Sets times samples."""
+    """The number of images in all sets."""
     bytes_per_sample: int | None
-    """Estimate, by the constants that `plan` has: of one sample's images in all sets."""
+    """The estimated bytes of the images of one sample in all sets, from the same constants as in `plan`."""
     bytes: int | None
-    """Estimate: of all images, where their number is known."""
+    """The estimated bytes of all images, if their number is known."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the outline as JSON values."""
+        """Return the description as JSON values."""
         return asdict(self) | {"aliases": list(self.aliases), "size": None if self.size is None else list(self.size)}
 
 
 def names(
-    what: Kind = "corruptions",
+    what: ListKind = "corruptions",
     *,
     family: str | None = None,
     role: str | None = None,
@@ -62,22 +62,24 @@ def names(
     Parameters
     ----------
     what : {"corruptions", "recipes", "sources", "calibrations"}
+        The kind of names.
     family : str, optional
-        Only corruptions of this family: noise, blur, weather, digital, shape, gradual, adversarial, plugin.
+        Return only corruptions of this family: noise, blur, weather, digital, shape, gradual, adversarial or plugin.
     role : {"test", "validation", "train"}, optional
-        Only corruptions with this role; ``validation`` are the published extra four, by which methods are tuned.
+        Return only corruptions with this role. The role ``validation`` belongs to the four extra corruptions of
+        ImageNet-C, which are published for tuning methods.
     plugins : sequence of str or path, optional
-        Modules with corruptions of your own, or their files; plugins that are installed are found by themselves.
+        Python modules or files that define further corruptions. Installed plugins are always included.
 
     Returns
     -------
     list of str
-        Corruptions by family; those of plugins come last.
+        The names. Corruptions are sorted by family, and those of plugins come last.
 
     Raises
     ------
     ParameterError
-        There are no names of that kind, no such family or no such role.
+        The kind, the family or the role does not exist.
 
     Examples
     --------
@@ -93,33 +95,32 @@ def names(
         "calibrations": calibration_names(),
     }
     if what not in known:
-        raise ParameterError(f"There are no names of {what!r}.{suggest(what, known)} Known: {', '.join(known)}.")
+        raise ParameterError(f"{what!r} is not a kind of names.{suggest(what, known)} Known kinds: {', '.join(known)}.")
     if family is None and role is None:
         return list(known[what])
     if what != "corruptions":
-        raise ParameterError(f"Only corruptions have a family and a role; names of {what} are asked for.")
+        raise ParameterError(
+            f"family and role apply only to corruptions, but names of {what} were requested. Leave them out."
+        )
     declared = [get_corruption(name) for name in corruption_names()]
-    for word, given, there in (
+    for field, given, existing in (
         ("family", family, {d.family for d in declared}),
         ("role", role, {d.role for d in declared}),
     ):
-        if given is not None and given not in there:
+        if given is not None and given not in existing:
             raise ParameterError(
-                f"There is no {word} {given!r}.{suggest(given, there)} Known: {', '.join(sorted(there))}."
+                f"There is no {field} {given!r}.{suggest(given, existing)} Known: {', '.join(sorted(existing))}."
             )
     return [d.name for d in declared if family in (None, d.family) and role in (None, d.role)]
 
 
 def recipes() -> list[Outline]:
-    """Return every shipped recipe in short.
-
-    What it makes, from what, and how large that is.
-    """
+    """Return a short description of every shipped recipe."""
     return [outline(recipe) for recipe in readable(load_recipe, recipe_names())]
 
 
-def catalogue(what: Kind, *, plugins: Sequence[str | Path] | None = None) -> list[dict[str, Any]]:
-    """Return what `corruptset list` says of each thing, as JSON values."""
+def catalogue(what: ListKind, *, plugins: Sequence[str | Path] | None = None) -> list[dict[str, Any]]:
+    """Return the descriptions that `corruptset list --json` prints."""
     load_plugins(plugins or ())
     if what == "corruptions":
         load_installed()
@@ -129,14 +130,14 @@ def catalogue(what: Kind, *, plugins: Sequence[str | Path] | None = None) -> lis
         return [{"source": name, "about": scheme.help} for name, scheme in SCHEMES.items()]
     if what == "calibrations":
         return [_calibration(table) for table in readable(get_calibration, calibration_names())]
-    return [one.as_json() for one in recipes()]
+    return [recipe.as_json() for recipe in recipes()]
 
 
 def _corruption(corruption: Corruption, tables: Sequence[Mapping[str, Mapping[int, Row]]]) -> dict[str, Any]:
-    """Return a corruption in short."""
+    """Return a short description of a corruption."""
     return {
         **{field: getattr(corruption, field) for field in ("name", "family", "role", "revision")},
-        # those of the shipped calibrations
+        # the severities for which a shipped calibration has parameters
         "severities": sorted({severity for rows in tables for severity in rows.get(corruption.name, {})}),
         # the last level of a gradual degradation
         "levels": None if corruption.gradual is None else corruption.gradual.most,
@@ -149,13 +150,13 @@ def _corruption(corruption: Corruption, tables: Sequence[Mapping[str, Mapping[in
 
 
 def _calibration(table: Calibration) -> dict[str, Any]:
-    """Return a calibration in short: its short side, and who published its rows."""
+    """Return a short description of a calibration, with its reference side and the sources of its parameters."""
     cited = {row.source.split(",")[0] for by_severity in table.rows.values() for row in by_severity.values()}
     return {"name": table.name, "side": table.side, "corruptions": len(table.rows), "sources": sorted(cited)}
 
 
 def outline(recipe: Recipe) -> Outline:
-    """Return a recipe in short.
+    """Return a short description of a recipe.
 
     Parameters
     ----------
@@ -164,13 +165,13 @@ def outline(recipe: Recipe) -> Outline:
     Returns
     -------
     Outline
-        Bytes are of HDF5 shards below 64 pixels and of image files else, as `plan` chooses for large builds.
+        The bytes are those of HDF5 shards for images below 64 pixels, and otherwise those of image files.
 
     Examples
     --------
     >>> from corruptset.generate.recipes.recipe import load_recipe
-    >>> short = outline(load_recipe("imagenet-c"))
-    >>> short.sets, short.size, short.samples, short.images
+    >>> description = outline(load_recipe("imagenet-c"))
+    >>> description.sets, description.size, description.samples, description.images
     (76, (224, 224), 50000, 3800000)
     """
     published = recipe.published

@@ -1,6 +1,7 @@
-"""`check_corruption`: whether a corruption keeps its contract.
+"""The public function `check_corruption`, which tests whether a corruption meets its contract.
 
-Pure, keyed, alike in any batch, any size, any process.
+A corruption must be deterministic for a given key, independent of batching, order and process, and accept any image
+size.
 """
 
 from __future__ import annotations
@@ -30,44 +31,44 @@ from ..workers import Workers
 from .plan.tree import SetMaker
 
 CHECKS = (
-    "sizes from 8x8, grey and colour: uint8 in the same shape",
-    "the input stays as it is, the same input gives the same output, and no global generator takes part",
-    "an image of a batch is what it is alone, in any order",
-    "the key decides what is drawn, and nothing else does",
+    "the output is uint8 in the shape of the input, for sizes from 8x8, in grey and in colour",
+    "the input is not modified, equal inputs give equal outputs, and no global random generator is used",
+    "the output for an image does not depend on the other images of the batch or on their order",
+    "the random draws depend on the key and on nothing else",
     "severities differ from each other and from the clean image",
-    "another process makes the same",
-    "one colour image of 4000x6000",
+    "the output is the same in another process",
+    "one colour image of 4000x6000 works",
 )
 SIZES = ((8, 8), (8, 37), (41, 24), (64, 64), (97, 150))
-"""Heights and widths, each in grey and in colour."""
+"""The heights and widths to test, each in grey and in colour."""
 LEVELS = (1, 2, 5, 10, 30)
-"""Levels of a gradual degradation that are tried."""
+"""The levels of a gradual degradation to test."""
 IDS = ("a", "b", "c", "d")
-"""Ids of the images of a batch; their numbers are their labels."""
+"""The ids of the images of a batch. The label of each image is its position in the batch."""
 BATCH = range(len(IDS))
 
 
 @dataclass(frozen=True)
 class CorruptionCheck:
-    """What the contract says of a corruption."""
+    """The result of testing whether a corruption meets its contract."""
 
     corruption: str
     plugin: str | None
-    """Its module, where it is not corruptset's own."""
+    """The module that defines the corruption, or None if it is part of corruptset."""
     failures: tuple[str, ...]
-    """A sentence each; none where it keeps the contract."""
+    """One sentence for each failure. The tuple is empty if the corruption meets its contract."""
     checks: tuple[str, ...]
-    """What was looked at."""
+    """The properties that were tested."""
     seconds: float
-    """For one colour image of 224x224, measured at the strongest severity; NaN where it fails."""
+    """The time for one colour image of 224x224 at the highest severity, or NaN if there are failures."""
 
     @property
     def ok(self) -> bool:
-        """Whether nothing failed."""
+        """Whether there are no failures."""
         return not self.failures
 
 
-class _StandIn:
+class _MockModel:
     """A model whose gradient depends only on each image and its label."""
 
     def logits(self, images: NDArray[Any]) -> NDArray[np.float32]:
@@ -85,36 +86,39 @@ def check_corruption(
     plugins: Sequence[str | Path] | None = None,
     large: bool = True,
 ) -> CorruptionCheck:
-    """Hold a corruption to its contract, a plugin's or one of corruptset's own.
+    """Test whether a corruption meets its contract.
 
-    Its input stays as it is and the same input gives the same output; an image of a batch is what it is alone; the key
-    decides what is drawn, and no global generator or order does; grey and colour, 8x8 to 4000x6000; uint8 in and out,
-    in the same shape unless it says otherwise; severities differ; and another process makes the same.
+    A corruption must not modify its input, and equal inputs must give equal outputs, also in another process. The
+    output for an image must not depend on the rest of the batch. Random draws must depend on the key alone, and not on
+    a global random generator. Grey and colour images from 8x8 to 4000x6000 must work. The output must be uint8, in the
+    shape of the input unless the corruption declares otherwise. Severities must differ.
 
     Parameters
     ----------
     name : str
+        The name of the corruption.
     parameters : mapping, optional
-        For a corruption that has no table: by default the middle of each parameter's bounds.
+        The parameters to test, for a corruption without a severity table. The default of each parameter is the middle
+        of its bounds.
     plugins : sequence of str or path, optional
-        Modules with corruptions of your own, or their files.
+        Python modules or files that define further corruptions.
     large : bool
-        Also look at one image of 4000x6000.
+        Whether to test an image of 4000x6000 as well.
 
     Returns
     -------
     CorruptionCheck
-        With a sentence for each failure.
+        The result, with one sentence for each failure.
 
     Raises
     ------
     UnknownCorruption, PluginError, ParameterError
-        There is no such corruption, or it cannot be called at all.
+        The corruption does not exist, or it cannot be called.
     """
     require_build()
     load_plugins(plugins or ())
     declared = get_corruption(name)
-    resources = {"surrogate": _StandIn()} if declared.needs_model else {}
+    resources = {"surrogate": _MockModel()} if declared.needs_model else {}
     maker = SetMaker(224, plugins=plugins_of([name]), resources=resources)
     trial = _Trial(declared, _stages(declared, dict(parameters or {})), maker)
     states = np.random.get_state(), random.getstate()  # noqa: NPY002
@@ -126,16 +130,17 @@ def check_corruption(
     seconds = float("nan")
     if not trial.failures:
         started = time.perf_counter()
-        _apply(trial.stages[-1], maker, _picture(224, 224, 3))
+        _apply(trial.stages[-1], maker, _test_images(224, 224, 3))
         seconds = time.perf_counter() - started
     plugin = declared.module if declared.family == PLUGIN else None
     return CorruptionCheck(name, plugin, tuple(trial.failures.values()), CHECKS[: 6 + large], seconds)
 
 
 def _stages(declared: Corruption, parameters: Mapping[str, Any]) -> list[Stage]:
-    """Return the stages to try.
+    """Return the stages to test.
 
-    Severities of the first calibration that has rows, a few levels, or given parameters.
+    They are the severities of the first calibration that has the corruption, a few levels of a gradual degradation, or
+    one stage with the given parameters.
     """
     name, tables = declared.name, calibrations_of(declared.name)
     table = get_calibration(tables[0] if tables else "imagenet")
@@ -153,17 +158,15 @@ def _middle(parameter: Parameter, corruption: str) -> Any:
         return parameter.choices[0] if parameter.choices else True
     if parameter.low is None or parameter.high is None:
         raise ParameterError(
-            f"{corruption} has no table, and its parameter {parameter.name!r} no bounds: give it (--param)."
+            f"{corruption} has no severity table, and its parameter {parameter.name!r} has no bounds. Pass a value "
+            f"with --param {parameter.name}=VALUE."
         )
     middle = (parameter.low + parameter.high) / 2
     return int(middle) if parameter.kind is int else middle
 
 
-def _picture(height: int, width: int, channels: int, count: int = 1) -> Images:
-    """Return images with shades, edges and grain.
-
-    Each of several is darker than the one before.
-    """
+def _test_images(height: int, width: int, channels: int, count: int = 1) -> Images:
+    """Return images with gradients, edges and noise. Each one is darker than the previous one."""
     y, x = np.mgrid[:height, :width]
     shades = 128 + 70 * np.sin(x / 9) * np.cos(y / 7) + 30 * ((x // 5 + y // 6) % 2)
     grain = np.random.Generator(np.random.PCG64(1)).normal(0, 12, (count, height, width, channels))
@@ -175,97 +178,96 @@ def _picture(height: int, width: int, channels: int, count: int = 1) -> Images:
 
 @dataclass
 class _Trial:
-    """A corruption that is tried, and the sentences of what is wrong with it."""
+    """The test of one corruption, which collects failures."""
 
     declared: Corruption
     stages: Sequence[Stage]
     maker: SetMaker
     failures: dict[str, str] = field(default_factory=dict)
-    """By what they are of: a fault is noted once, whatever its numbers are at other sizes."""
+    """The failure without its numbers -> its sentence, so that a failure at several sizes is reported once."""
 
-    def note(self, wrong: bool, fault: str, where: str = "") -> None:
-        """Note a fault, if it is one."""
-        if wrong:
-            kind = re.sub(r"\d+", "", fault) if where else fault
-            self.failures.setdefault(kind, f"{self.declared.name} {fault}{where and f', {where}'}.")
+    def require(self, condition: bool, failure: str, circumstances: str = "") -> None:
+        """Record a failure if a condition is not met."""
+        if not condition:
+            kind = re.sub(r"\d+", "", failure) if circumstances else failure
+            self.failures.setdefault(kind, f"{self.declared.name} {failure}{circumstances and f', {circumstances}'}.")
 
-    def made(self, stage: Stage, images: Images, where: str) -> bool:
-        """Apply a stage, note what is wrong in its images; return whether nothing is."""
+    def check_output(self, stage: Stage, images: Images, circumstances: str) -> bool:
+        """Apply a stage, record a failure if its output is invalid, and return whether it is valid."""
         try:
-            made = _apply(stage, self.maker, images)
-            fault = fault_of(made, images, keeps_shape=self.declared.keeps_shape)
+            output = _apply(stage, self.maker, images)
+            failure = fault_of(output, images, keeps_shape=self.declared.keeps_shape)
         except Exception as e:
-            fault = str(e).removeprefix(f"The plugin {self.declared.module}: {self.declared.name} ")
-        self.note(bool(fault), fault, where)
-        return not fault
+            failure = str(e).removeprefix(f"The plugin {self.declared.module}: {self.declared.name} ")
+        self.require(not failure, failure, circumstances)
+        return not failure
 
     def run(self, *, large: bool) -> None:
-        """Try it here, then in another process, then on a `large` image."""
+        """Run all checks, in this process and in another one, and with `large` on a large image."""
         for (height, width), channels, stage in product(SIZES, (1, 3), (self.stages[0], self.stages[-1])):
-            where = f"at {height}x{width} with {channels} channel{'s' * (channels > 1)}"
-            self.made(stage, _picture(height, width, channels), where)
-        clean = _picture(64, 64, 3, len(IDS))
-        by_stage, drawn = [("", clean)], list[bool]()
+            size = f"at {height}x{width} with {channels} channel{'s' * (channels > 1)}"
+            self.check_output(stage, _test_images(height, width, channels), size)
+        clean = _test_images(64, 64, 3, len(IDS))
+        outputs = [("", clean)]
+        depends_on_key: list[bool] = []
         for stage in self.stages:
-            if not self.made(stage, clean.copy(), "at 64x64"):
+            if not self.check_output(stage, clean.copy(), "at 64x64"):
                 continue
             images, state = clean.copy(), _global_state(seed=1)
-            together = _apply(stage, self.maker, images)
-            self.note(not _equal(images, clean), "changes its input; work on a copy")
-            self.note(state != _global_state(), "draws from a global generator; draw from the keys")
+            output = _apply(stage, self.maker, images)
+            self.require(_equal(images, clean), "modifies its input; work on a copy")
+            self.require(state == _global_state(), "uses a global random generator; draw from the keys")
             _global_state(seed=2)
-            again = _apply(stage, self.maker, images)
-            self.note(
-                not _equal(together, again), "makes other pixels in a second call; nothing may be kept between calls"
+            second = _apply(stage, self.maker, images)
+            self.require(
+                _equal(output, second), "returns different pixels in a second call; do not keep state between calls"
             )
-            by_stage.append((stage.name, together))
+            outputs.append((stage.name, output))
             alone = np.concatenate([_apply(stage, self.maker, clean[[i]], [i]) for i in BATCH])
-            self.note(not _equal(together, alone), "makes other pixels of an image in a batch than of the image alone")
-            backwards = _apply(stage, self.maker, clean[::-1].copy(), BATCH[::-1])[::-1]
-            self.note(not _equal(together, backwards), "makes other pixels of a batch in another order")
-            alike = _apply(stage, self.maker, np.repeat(clean[:1], len(IDS), 0))
-            drawn.append(bool((alike != alike[:1]).any()))
-        if drawn and not self.declared.needs_model:
-            fixed, by_key = self.declared.deterministic, any(drawn)
-            fault = "says that it draws nothing (deterministic), and its output depends on the key"
-            self.note(fixed and by_key, fault)
-            fault = "makes the same of one image whatever its key; say deterministic=True, or draw from the keys"
-            self.note(not fixed and not by_key, fault)
-        for (name, one), (other_name, other) in combinations(by_stage, 2):
-            same = f"makes the same at {name} and" if name else "changes nothing"
-            self.note(_equal(one, other), f"{same} at {other_name}")
+            self.require(_equal(output, alone), "returns different pixels for an image in a batch and for it alone")
+            reverse = _apply(stage, self.maker, clean[::-1].copy(), BATCH[::-1])[::-1]
+            self.require(_equal(output, reverse), "returns different pixels if the batch has a different order")
+            copies = _apply(stage, self.maker, np.repeat(clean[:1], len(IDS), 0))
+            depends_on_key.append(bool((copies != copies[:1]).any()))
+        if depends_on_key and not self.declared.needs_model:
+            if self.declared.deterministic:
+                failure = "declares deterministic=True, but its output depends on the key; remove the declaration"
+                self.require(not any(depends_on_key), failure)
+            else:
+                failure = "gives the same output for every key; declare deterministic=True, or draw from the keys"
+                self.require(any(depends_on_key), failure)
+        for (name, output), (other_name, other) in combinations(outputs, 2):
+            same = f"gives the same output at {name} and" if name else "changes nothing"
+            self.require(not _equal(output, other), f"{same} at {other_name}")
         if not self.failures:
-            self.another_process()
+            self.check_other_process()
         if large and not self.failures:
-            image = np.tile(_picture(500, 500, 3), (1, 8, 12, 1))
-            self.made(self.stages[-1], image, "at 4000x6000 with 3 channels")
+            image = np.tile(_test_images(500, 500, 3), (1, 8, 12, 1))
+            self.check_output(self.stages[-1], image, "at 4000x6000 with 3 channels")
 
-    def another_process(self) -> None:
-        """Try one stage in another process."""
+    def check_other_process(self) -> None:
+        """Apply one stage in another process, and record a failure if its output differs."""
         job = pickle.dumps((self.stages[-1], self.maker))
         with Workers(1) as workers:
             try:
                 digest = workers.submit(_digest_of, job).result()
             except BrokenProcessPool:
-                self.note(True, "ends another process that it runs in")
+                self.require(False, "crashes in another process")
             else:
-                self.note(digest != _digest_of(job), "makes other pixels in another process")
+                self.require(digest == _digest_of(job), "returns different pixels in another process")
 
 
 def _apply(stage: Stage, maker: SetMaker, images: Images, order: Sequence[int] | None = None) -> Images:
-    """Apply one stage to images that are those of a batch in an order.
-
-    By default its first ones.
-    """
+    """Apply one stage to images that have the given positions in the batch, by default the first ones."""
     order = BATCH[: len(images)] if order is None else order
     (key,) = chain_keys([stage], 0)
-    given = {**maker.resources, "labels": np.array(order)}
+    resources = {**maker.resources, "labels": np.array(order)}
     keys = sample_keys([IDS[i] for i in order])
-    return apply_stage(check_images(images), stage, key, keys, side=maker.side, resources=given)
+    return apply_stage(check_images(images), stage, key, keys, side=maker.side, resources=resources)
 
 
 def _global_state(seed: int | None = None) -> bytes:
-    """Return the state of the global generators, after they were seeded."""
+    """Return the state of the global random generators, after seeding them if a seed is given."""
     if seed is not None:
         np.random.seed(seed)  # noqa: NPY002
         random.seed(seed)
@@ -273,12 +275,9 @@ def _global_state(seed: int | None = None) -> bytes:
 
 
 def _digest_of(job: bytes) -> str:
-    """Return the pixels' digest of what a pickled stage makes.
-
-    A plugin is loaded by what unpickles it.
-    """
+    """Return the pixel digest of the output of a pickled stage. Unpickling loads the plugin that defines it."""
     stage, maker = pickle.loads(job)
-    return pixel_digest(_apply(stage, maker, _picture(64, 64, 3))[0])
+    return pixel_digest(_apply(stage, maker, _test_images(64, 64, 3))[0])
 
 
 def _equal(one: Images, other: Images) -> bool:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ..manifests.disk.jsonl import json_line
 from ..workers import Workers
-from .commit.finish import MOST_SHOWN, sample_record
+from .commit.finish import MAX_SHOWN, sample_record
 from .pixels.metrics import measure
 from .pixels.ms_ssim import ms_ssim
 from .plan.build_plan import BuildPlan
@@ -34,17 +34,19 @@ from .work.warm_up import warm_up
 from .work.worker import make_part
 
 LOOKED_AT = 16
-"""The largest number of images that are made."""
+"""The largest number of images of the source on which the estimate is based."""
 SECONDS = 10.0
-"""No image is begun after this time."""
-LEAST_TURNS = 4
-"""Each group of sets is made this often, if there is time, so that short times are measured reliably."""
+"""The time after which no further image is made."""
+MIN_TURNS = 4
+"""The number of times that each group of sets is made, if there is time, so that short times are measured reliably."""
 SHARD_ROW_BYTES = 48
 """The label, the index and the digest that a shard contains for each image."""
 
-# Costs that do not depend on the number of images, as measured on builds of the shipped recipes.
+# These costs do not depend on the number of images. They were measured on builds of the shipped recipes.
 TEXT_BYTES, SET_BYTES, FILE_BYTES = 5_000, 1_000, 320
-"""README.md and LICENSE, the record of a set, and the records of a file in manifest.json and SHA256SUMS."""
+"""The bytes of README.md and LICENSE, of the record of a set, and of the records of a file in manifest.json and
+SHA256SUMS.
+"""
 SHEET_SIDE, SHEET_BYTES, PAGE_BYTES = 128, 3_000_000, 2_400_000
 """The side of an image on the contact sheet, and the largest sizes of the sheet and of the page."""
 START_SECONDS = 2.0
@@ -66,11 +68,11 @@ class Estimate:
     alone: Mapping[str, int] = field(default_factory=dict)
     """The bytes with the storage ``folder`` or ``hdf5`` alone, if images are stored in both."""
     looked_at: int = 0
-    """The number of images of the source that were made."""
+    """The number of images of the source on which the estimate is based."""
     deviation: float = 0.0
     """The possible relative error of the bytes, as two standard errors."""
     bad: Sequence[Note] = ()
-    """The images that cannot be used, among those that were looked at."""
+    """The checked images that cannot be used."""
 
 
 def estimate(
@@ -82,8 +84,8 @@ def estimate(
 ) -> Estimate:
     """Return the estimated cost of a build.
 
-    The function that workers run makes up to `LOOKED_AT` images, spread over the source, in memory. Each group of sets
-    is made from different images in turn. Kernels are compiled and loaded before the time is taken.
+    The code of a worker makes images in memory from up to `LOOKED_AT` images, spread over the source. The groups of
+    sets take turns and use different images. Kernels are compiled and loaded before the time is measured.
 
     Parameters
     ----------
@@ -92,7 +94,8 @@ def estimate(
         The build of a few images.
     few : sequence of CheckedSample
         Samples that can be read. They are used for regions, and if no other image can be read.
-    all_runs : sequence of Run
+    all_chunks : sequence of Chunk
+        The chunks of the whole build.
     groups : sequence of tuples of str
         The ids of the sets that are made together.
     """
@@ -120,7 +123,7 @@ def image_bytes(plan: BuildPlan, sets: Sequence[str]) -> float:
     all_chunks = chunks(len(plan.selected), width * height * 3)
     groups = build.groups(sets, all_chunks)
     size = estimate(plan, build, few, all_chunks, groups).bytes
-    return (size - plan.source.other_bytes()) / (sum(run.count for run in all_chunks) * len(sets))
+    return (size - plan.source.other_bytes()) / (sum(chunk.count for chunk in all_chunks) * len(sets))
 
 
 @contextmanager
@@ -139,7 +142,7 @@ def _threads_of_a_worker(workers: int) -> Iterator[None]:
 
 @dataclass
 class _Group:
-    """The images that were made of a group of sets."""
+    """The measurements of a group of sets."""
 
     seconds: list[float] = field(default_factory=list)
     """The time per sample of each call."""
@@ -154,7 +157,7 @@ class _Group:
 
 
 class _Images:
-    """The images that were made to estimate a build."""
+    """The images that are made to estimate a build, and their measurements."""
 
     def __init__(
         self,
@@ -165,7 +168,7 @@ class _Images:
         groups: Sequence[tuple[str, ...]],
     ) -> None:
         self.plan, self.build, self.samples, self.all_chunks, self.groups = plan, build, samples, all_chunks, groups
-        self.total = sum(run.count for run in all_chunks)
+        self.total = sum(chunk.count for chunk in all_chunks)
         self.sets = sum(map(len, groups))
         began = time.perf_counter()
         self.clean = [load_clean(build.source, sample, build.preprocessing) for sample in samples]
@@ -175,7 +178,8 @@ class _Images:
         self.count = min(batch, all_chunks[0].count)
         job = self._job()
         began = time.perf_counter()
-        firsts = {tuple(t.corruption for t in one.stages): one.id for one in reversed(build.chosen(build.requested))}
+        # one set of each combination of corruptions is enough to load all kernels
+        firsts = {tuple(t.corruption for t in spec.stages): spec.id for spec in reversed(build.chosen(build.requested))}
         self._make(job, tuple(reversed(firsts.values())), 0, 1)
         self.load_kernels = time.perf_counter() - began
         self.made = [_Group() for _ in groups]
@@ -193,27 +197,27 @@ class _Images:
         began = time.perf_counter()
         sidecar = make_part(job, Part(Chunk(0, first, first + count), sets), clean=(images, [""] * count))
         seconds = time.perf_counter() - began
-        shards = sum(one.shard.bytes for one in sidecar.sets.values() if one.shard is not None)
-        return seconds, [one.lines for one in sidecar.sets.values()], shards
+        shards = sum(entry.shard.bytes for entry in sidecar.sets.values() if entry.shard is not None)
+        return seconds, [entry.lines for entry in sidecar.sets.values()], shards
 
     def _measure(self, job: Job) -> None:
-        """Make groups of sets in turn, each from other images, while there is time."""
+        """Make the groups of sets in turn, from different images, while there is time."""
         began, cpu = time.perf_counter(), time.process_time()
-        turns = max(LEAST_TURNS, -(-len(self.samples) // self.count))
+        turns = max(MIN_TURNS, -(-len(self.samples) // self.count))
         for number in range(turns * len(self.groups)):
             if number and time.perf_counter() - began > SECONDS:
                 break
             group, first = number % len(self.groups), number * self.count % len(self.samples)
-            if number >= len(self.groups):  # the next turn begins with another image
+            if number >= len(self.groups):  # the next turn begins with a different image
                 first = (first + number // len(self.groups)) % len(self.samples)
             seconds, lines, shards = self._make(job, self.groups[group], first, self.count)
             self.looked_at |= {i % len(self.samples) for i in range(first, first + self.count)}
             self._add(self.made[group], seconds, lines, shards)
         wall, used = time.perf_counter() - began, time.process_time() - cpu
         self.slowdown = max(1.0, min(wall / max(used, 1e-3), _load()))
-        """How much longer than its processor time a task takes, because other processes use the processor too.
+        """The ratio of elapsed time to processor time, which exceeds 1 if other processes use the processor.
 
-        A corruption that waits, for example for a GPU, takes longer as well, so the load of the machine limits it.
+        It is limited by the load of the machine, because a corruption may also wait for a GPU, for example.
         """
 
     def _add(self, made: _Group, seconds: float, lines: Sequence[bytes], shards: int) -> None:
@@ -235,7 +239,7 @@ class _Images:
         made.shards.append(max(0, shards - stored - SHARD_ROW_BYTES * self.count * len(lines)) if shards else 0)
 
     def _sum(self, values: Sequence[float | None]) -> float:
-        """Return the sum over all groups of sets. Groups that were not made count like the others, per set."""
+        """Return the sum over all groups. Groups without a value count with the mean per set of the other groups."""
         known = [(value, len(group)) for value, group in zip(values, self.groups, strict=True) if value is not None]
         return sum(value for value, _ in known) * self.sets / sum(count for _, count in known)
 
@@ -247,7 +251,7 @@ class _Images:
         if any(sink.kind == "files" for sink in plan.sinks):
             per_sample += self.sets * IMAGE_FILE_SECONDS
         fixed = self.load_kernels + START_SECONDS * self.slowdown * (jobs > 1)
-        fixed += min(self.sets, MOST_SHOWN) * SHOWN_SECONDS * self.slowdown
+        fixed += min(self.sets, MAX_SHOWN) * SHOWN_SECONDS * self.slowdown
         # each worker loads the images that it works on
         loaded = total * self.load_seconds * min(jobs, len(self.groups)) + len(plan.selected) * check_seconds
         return fixed + (total * per_sample + loaded + self._metrics_seconds()) / jobs
@@ -296,7 +300,7 @@ class _Images:
         """Return the bytes of files whose size does not depend on the number of images."""
         height, width = (int(side) for side in self.clean[0].shape[:2])
         shown: float = 1_500 + 2.2 * min(height, SHEET_SIDE) * min(width, SHEET_SIDE)
-        sheet = min(SHEET_BYTES, 30_000 + (min(self.sets, MOST_SHOWN) + 1) * shown)
+        sheet = min(SHEET_BYTES, 30_000 + (min(self.sets, MAX_SHOWN) + 1) * shown)
         page = min(PAGE_BYTES, 60_000 + 1.1 * sheet) if self.build.page else 0
         records = len(json.dumps(self.build.header.as_json(), indent=2)) + self.sets * (SET_BYTES + FILE_BYTES)
         return TEXT_BYTES + records + sheet + page
@@ -316,14 +320,14 @@ class _Images:
             len(self.build.encoding_of(sample.sample).encode(image))
             for sample, image in zip(self.samples, self.clean, strict=True)
         ]
-        # each group of sets was made from some of these images only
+        # each group of sets was made from only some of these images
         least = min(self.count * len(made.seconds) for made in self.made)
         unseen = 1 - min(least, looked_at) / self.total
         return float(2 * stdev(sizes) / fmean(sizes) * sqrt(unseen / looked_at))
 
 
 def _load() -> float:
-    """Return the number of processes that want to run for each processor."""
+    """Return the load of the machine: the number of runnable processes per processor."""
     try:
         return os.getloadavg()[0] / (os.cpu_count() or 1)
     except (AttributeError, OSError):  # Windows has no load average
@@ -335,7 +339,7 @@ def _seconds_of(
     image: NDArray[np.uint8],
     other: NDArray[np.uint8],
 ) -> float:
-    """Return the mean time of three calls, after a call that loads the kernels."""
+    """Return the mean time of three calls. An earlier call loads the kernels."""
     function(image, other)
     began = time.perf_counter()
     for _ in range(3):

@@ -1,4 +1,4 @@
-"""How far every level of a gradual degradation goes in photographs."""
+"""Measure how much each level of a gradual degradation changes photographs."""
 
 from __future__ import annotations
 
@@ -14,67 +14,65 @@ from ..corruptions.registry import Images, get_corruption
 from ..corruptions.stages import check_images
 from .pixels.preprocessing import preprocess
 from .plan.tree import SetMaker
-from .recipes.choice import ladders
+from .recipes.choice import gradual_sets
 from .recipes.recipe import load_recipe
 from .sources.source import open_source
 
 RECIPE = "imagenet-c"
-"""Whose preprocessing the photographs have: the short side to 256, and the central 224x224."""
+"""The recipe whose preprocessing is applied to the photographs, which crops them to 224x224."""
 UNCHANGED = "unchanged"
 
 
 @dataclass(frozen=True)
 class Change:
-    """What a level does, and means over images."""
+    """The effect of a level, as means over several images."""
 
     level: int
     change: str
-    """What was done to an image so far: ``"7 lines"``."""
+    """A description of the accumulated change, such as ``"7 lines"``."""
     changed: float
-    """Pixels of which any channel differs from the clean image's, in per cent."""
+    """The percentage of pixels of which at least one channel differs from the clean image."""
     mean: float
-    """Mean value over pixels and channels, 0 to 255."""
+    """The mean value over pixels and channels, from 0 to 255."""
     colours: float
-    """Different colours in an image (in a grey one, values)."""
+    """The number of distinct colours in an image."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the row with its means rounded to 4 decimals."""
+        """Return the values as JSON, with means rounded to 4 decimals."""
         return {key: round(value, 4) if isinstance(value, float) else value for key, value in asdict(self).items()}
 
 
 def change_table(name: str, ladder: str = DEFAULT_LADDER) -> list[Change]:
-    """Return what every level of a gradual degradation changes, from 0 to its last.
+    """Return the effect of every level of a gradual degradation, from 0 to its last one.
 
-    That is level 30, or the last one that it has.
-
-    Means are over the eight photographs of the source ``sample``, resized and cropped to 224x224 as ``imagenet-c``
-    does.
+    The values are means over the eight photographs of the source ``sample``, which are resized and cropped to 224x224
+    as in ``imagenet-c``.
 
     Parameters
     ----------
     name : str
-        A gradual degradation that follows no model.
+        The name of a gradual degradation that does not need a model.
     ladder : {"evaluated", "text"}
-        Whose parameters it has.
+        The parameter set.
     """
     gradual = get_corruption(name).gradual
     assert gradual is not None
     table = replace(fitting("imagenet"), ladder=check_ladder(ladder))
     ids, clean = _photographs()
-    rungs = [spec for spec in ladders(table) if spec.stages[0].corruption == name]
-    levels = {spec.id: spec.stages[0].level or 0 for spec in rungs}
+    specs = [spec for spec in gradual_sets(table) if spec.stages[0].corruption == name]
+    levels = {spec.id: spec.stages[0].level or 0 for spec in specs}
     maker = SetMaker(table.side)
     measured = {0: [_measure(image, image) for image in clean]}
-    for set_id, degraded in maker.images(maker.tree(rungs), clean, ids):
+    for set_id, degraded in maker.images(maker.tree(specs), clean, ids):
         measured[levels[set_id]] = [_measure(*pair) for pair in zip(clean, degraded, strict=True)]
-    values = rungs[0].stages[0].parameters
+    values = specs[0].stages[0].parameters
     changes = {level: gradual.change(level, clean.shape[1:], values) if level else UNCHANGED for level in measured}
     return [Change(level, changes[level], *np.mean(rows, axis=0).tolist()) for level, rows in sorted(measured.items())]
 
 
 @cache
 def _photographs() -> tuple[tuple[str, ...], Images]:
-    """Return the names of the source ``sample``'s photographs, and all of them as one batch."""
+    """Return the ids of the photographs of the source ``sample``, and the photographs as one batch."""
     source = open_source("sample")
     spec = load_recipe(RECIPE).preprocessing
     images = [preprocess(source.load(sample).image, spec) for sample in source.samples]
@@ -82,7 +80,7 @@ def _photographs() -> tuple[tuple[str, ...], Images]:
 
 
 def _measure(clean: NDArray[np.uint8], image: NDArray[np.uint8]) -> tuple[float, float, float]:
-    """Return per cent changed, mean and number of colours of an (H, W, C) image."""
+    """Return the percentage of changed pixels, the mean value and the number of colours of an (H, W, C) image."""
     packed = _packed(image)
     changed = float((packed != _packed(clean)).mean())
     ordered = np.sort(packed, axis=None)
@@ -91,7 +89,7 @@ def _measure(clean: NDArray[np.uint8], image: NDArray[np.uint8]) -> tuple[float,
 
 
 def _packed(image: NDArray[np.uint8]) -> NDArray[np.uint32]:
-    """Return each pixel's channels as one number."""
+    """Return one integer for each pixel, which combines its channels."""
     packed = image[:, :, 0].astype(np.uint32)
     for channel in range(1, image.shape[2]):
         packed |= image[:, :, channel].astype(np.uint32) << np.uint32(8 * channel)

@@ -1,4 +1,4 @@
-"""`plan`: what a build would make, without writing anything."""
+"""The public function `plan`, which describes a build and estimates its cost without writing anything."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from .recipes.set_spec import SetSpec
 from .sources.source import Source
 
 FIRST_CLASSES = 5
-"""Classes that a plan names."""
+"""The number of class names in a plan."""
 BASE_MEMORY = 300 << 20
-"""A process with everything imported and all kernels loaded."""
+"""The memory of a process with all modules imported and all kernels loaded, in bytes."""
 MODEL_MEMORY = 350 << 20
-"""PyTorch, in a process that asks a model for gradients."""
+"""The memory that PyTorch takes in a process that computes gradients, in bytes."""
 DECODED_COPIES = 3
 """The number of copies of a source image in memory: as decoded by Pillow, as an array, and during preprocessing."""
 
@@ -51,39 +51,39 @@ class Plan:
     """The duration of the build with `jobs` workers, estimated from a few images, if the machine stays equally busy."""
     jobs: int
     memory_per_worker: int
-    """Bytes: what a worker stays below (estimate)."""
+    """The estimated upper limit on the memory of a worker, in bytes."""
     storage: str
     """``folder``, ``hdf5`` or ``both``."""
     encoding: dict[str, Any]
     size: tuple[int, int]
-    """The width and height of a clean image. If sizes differ, those of the median by area of the probed images."""
+    """The width and height of a clean image. If sizes differ, it is the median by area of the probed images."""
     other_sizes: int
     """The number of other sizes among the probed images, which are at most eight."""
     calibration: str
     seed: int
     stages_applied: int
-    """Stages applied to each sample: the tree shares what sets have in common."""
+    """The number of stages that are applied to each sample, where sets share their common first stages."""
     stages_naive: int
-    """Stages applied to each sample if every set started from the clean image."""
+    """The number of stages that would be applied if every set started from the clean image."""
     parts: int
     alone: Mapping[str, int] = field(default_factory=dict)
-    """``folder`` and ``hdf5`` -> bytes in that form alone, where every image is stored in both."""
+    """If images are stored in both containers: ``folder`` and ``hdf5`` -> the bytes with that container alone."""
     looked_at: int = 0
     """The number of images of the source that were made to estimate `bytes` and `seconds`."""
     deviation: float = 0.0
     """The possible relative error of `bytes`, as two standard errors."""
     moves_content: tuple[str, ...] = ()
-    """The corruptions that move content by more than a blur does: boxes and masks would have to move with it."""
+    """The corruptions that move image content, so that boxes and masks of the clean images no longer fit."""
     notes: tuple[str, ...] = ()
     """Notes for the user."""
     store: str | None = None
     """``images`` or ``table`` for a recipe with regions, otherwise None."""
     source_images: int = 0
-    """Images of the source that are selected; samples are these, or their regions (an estimate, where images differ or
-    blocks overlap).
+    """The number of selected images of the source. With regions, `samples` is the number of their regions, which is an
+    estimate if image sizes differ or blocks overlap.
     """
     stores: Mapping[Store, int] = field(default_factory=dict)
-    """The estimated bytes of either way to store regions."""
+    """The estimated bytes with each way to store regions."""
     classes: int = 0
     """The number of classes of the source."""
     first_classes: tuple[str, ...] = ()
@@ -100,13 +100,13 @@ class Plan:
         Chains are grouped by their length, and clean images are a family.
         """
         families: dict[str, list[SetSpec]] = {}
-        for one in self.sets:
+        for spec in self.sets:
             family = (
-                get_corruption(one.stages[0].corruption).family
-                if len(one.stages) == 1
-                else f"chains of {len(one.stages)}"
+                get_corruption(spec.stages[0].corruption).family
+                if len(spec.stages) == 1
+                else f"chains of {len(spec.stages)}"
             )
-            families.setdefault(family if one.stages else "clean", []).append(one)
+            families.setdefault(family if spec.stages else "clean", []).append(spec)
         return families
 
     def as_json(self) -> dict[str, Any]:
@@ -126,14 +126,14 @@ def plan(
     out: str | Path | None = None,
     **options: Unpack[BuildKeywords],
 ) -> Plan:
-    """Return what a build would make, without writing anything.
+    """Return the description and the estimated cost of a build, without writing anything.
 
     Parameters
     ----------
     recipe : str, path or Recipe
         The name of a shipped recipe, or a recipe file (.toml).
     source : str or Source
-        The source of images, as of `build`.
+        The source of images, with the same syntax as in `build`.
     out : path, optional
         The folder of the build.
     **options
@@ -146,7 +146,7 @@ def plan(
     Raises
     ------
     RecipeError, SourceError, ParameterError, BuildError
-        The build is not possible. Only a few images are checked. A build checks all of them first.
+        The build is not possible. Only a few images are checked, whereas a build checks all of them first.
 
     Examples
     --------
@@ -161,7 +161,7 @@ def plan(
 
 
 def plan_of(spec: BuildPlan) -> Plan:
-    """Return what a planned build would make."""
+    """Return the description and the estimated cost of a planned build."""
     sets, total, pixels = spec.sets.chosen, len(spec.selected), spec.pixels
     maker, store = pixels.maker, pixels.regions
     count = total if store is None else store.samples(total)
@@ -174,25 +174,25 @@ def plan_of(spec: BuildPlan) -> Plan:
     all_chunks = chunks(count, clean)
     few = spec.build_of(tuple(CheckedSample(*entry) for entry in probed.good))
     groups = groups_of(maker, sets, all_chunks, spec.held_bytes)
-    taken = estimate(spec, few, few.samples[:LOOKED_AT], all_chunks, groups)
+    cost = estimate(spec, few, few.samples[:LOOKED_AT], all_chunks, groups)
     # each group has a tree of its sets, so stages that sets of two groups share are applied twice
     applied = sum(stages_applied(maker.tree(few.chosen(group))) for group in groups)
     rows = max(len(g) for g in groups) * all_chunks[0].count * spec.held_bytes
     batches = (max_buffers(maker.tree(sets)) + 6) * max(BATCH_BYTES, clean)
     decoding = DECODED_COPIES * 3 * max(w * h for _, _, w, h, _ in probed.good)
-    notes, unfit = (*spec.notes, *probed.orientation_notes), sorted({path for path, _ in (*bad, *taken.bad)})
+    notes, unfit = (*spec.notes, *probed.orientation_notes), sorted({path for path, _ in (*bad, *cost.bad)})
     if unfit:
         notes += (
-            f"{folders_and_files(unfit, 'file')} of the source cannot be used, of those looked at: {first_few(unfit)}. "
-            "A build stops at such files; --skip-bad leaves them out.",
+            f"Among the checked images, {folders_and_files(unfit, 'file')} of the source cannot be used: "
+            f"{first_few(unfit)}. A build stops if there are such files. Use --skip-bad to leave them out.",
         )
     memory = BASE_MEMORY + spec.source.memory_bytes
-    if few.surrogate is not None and any(one.needs_surrogate for one in sets):
+    if few.surrogate is not None and any(s.needs_surrogate for s in sets):
         memory += MODEL_MEMORY + few.surrogate.memory
     stores: dict[Store, int] = {}
     if store is not None:
-        one = store.region_bytes if store.store == "table" else spec.stored_bytes
-        as_images = store.regions_per_image * len(spec.requested) * one
+        bytes_per_image = store.region_bytes if store.store == "table" else spec.stored_bytes
+        as_images = store.regions_per_image * len(spec.requested) * bytes_per_image
         stores = {"images": round(as_images * total), "table": round(store.table_bytes * total)}
     return Plan(
         recipe=spec.sets.recipe.name,
@@ -201,8 +201,8 @@ def plan_of(spec: BuildPlan) -> Plan:
         samples=count,
         sets=sets,
         images=images,
-        bytes=taken.bytes if store is None else stores[store.store],
-        seconds=taken.seconds,
+        bytes=cost.bytes if store is None else stores[store.store],
+        seconds=cost.seconds,
         jobs=spec.workers,
         memory_per_worker=memory + all_chunks[0].count * clean + min(rows, 2 * PART_BYTES) + batches + decoding,
         storage=spec.storage.container,
@@ -214,9 +214,9 @@ def plan_of(spec: BuildPlan) -> Plan:
         stages_applied=applied,
         stages_naive=stages_naive(sets),
         parts=len(all_chunks) * len(groups),
-        alone=taken.alone,
-        looked_at=taken.looked_at,
-        deviation=taken.deviation,
+        alone=cost.alone,
+        looked_at=cost.looked_at,
+        deviation=cost.deviation,
         moves_content=tuple(moving_corruptions(sets)),
         notes=notes,
         source_images=len(spec.selected),

@@ -1,4 +1,4 @@
-"""Preview of a recipe: a contact sheet of one image under every set."""
+"""The public function `preview`, which draws a contact sheet of one image in every set of a recipe."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from ..manifests.disk.atomic import write_atomic
 from ..pages.contact_sheet import MAX_IMAGE_SIDE
 from ..pixels import pixel_digest
 from ..progress import progress_function, shows_progress
+from .pixels.image_file import check_output, load_image
 from .pixels.matrix import contact_sheet
-from .pixels.picture_file import check_output, load
 from .pixels.preprocessing import preprocess
 from .plan.tree import SetMaker
-from .recipes.choice import choose_shown
+from .recipes.choice import choose_preview_sets
 from .recipes.recipe import Recipe, load_recipe
 from .recipes.set_spec import SetSpec, merge_chains
 from .regions.region_sheet import region_sheet
@@ -39,7 +39,7 @@ REGION_RECIPES = {
     "tiny": "fragile-imagenet",
     "imagenet": "fragile-imagenet",
 }
-FORMATS = (".png",)
+SHEET_FORMATS = (".png",)
 
 
 @dataclass(frozen=True, repr=False)
@@ -53,7 +53,7 @@ class Preview:
         The key of the image, from which its random numbers are derived.
     seed : int
     images : mapping of str to (H, W, C) ndarray of uint8
-        The image of each set, equal to that which a build stores. It is empty for a sheet of regions.
+        The image of each set, equal to the image that a build stores. It is empty for a sheet of regions.
     png : bytes
         The sheet as a PNG file.
     path : Path, optional
@@ -143,9 +143,9 @@ def preview(
     load_plugins(plugins or ())
     path = None if out is None else Path(out)
     if path is not None:
-        check_output(path, force=force, formats=FORMATS)
-    pixels, own_key = _pixels(image)
-    used_key = own_key if key is None else key
+        check_output(path, force=force, formats=SHEET_FORMATS)
+    pixels, default_key = _pixels(image)
+    used_key = default_key if key is None else key
     by_size = (REGION_RECIPES if regions else RECIPES)[for_shape(*pixels.shape)]
     loaded = load_recipe(by_size if recipe is None else recipe)
     check_seed(seed)
@@ -155,10 +155,10 @@ def preview(
     else:
         pixels = preprocess(pixels, loaded.preprocessing)
         resolved = loaded.resolve(calibration)
-        chosen = choose_shown(resolved.sets, sets, resolved.table)
+        chosen = choose_preview_sets(resolved.sets, sets, resolved.table)
         resources: dict[str, Any] = {} if frost_textures is None else {"textures": load_textures(Path(frost_textures))}
         maker = SetMaker(resolved.table.side, seed, coupling, scale or loaded.scale, resources)
-        images = _made(maker, chosen, pixels, used_key, progress_function(progress))
+        images = _make_images(maker, chosen, pixels, used_key, progress_function(progress))
         title = f"{used_key}, {loaded.name} {loaded.version}, seed {seed}"
         png = contact_sheet(images, clean=pixels, title=title, side=MAX_IMAGE_SIDE)
     if path is not None:
@@ -169,21 +169,21 @@ def preview(
 def _pixels(image: str | Path | Images) -> tuple[Images, str]:
     """Return an image as an (H, W, C) array, and its default key."""
     if isinstance(image, (str, Path)):
-        return load(str(image))
+        return load_image(str(image))
     pixels = check_images(np.asarray(image))
     return pixels[0], pixel_digest(pixels[0])
 
 
-def _made(
-    maker: SetMaker, sets: Sequence[SetSpec], clean: Images, key: str, tell: Callable[[str, int, int], None]
+def _make_images(
+    maker: SetMaker, sets: Sequence[SetSpec], clean: Images, key: str, progress: Callable[[str, int, int], None]
 ) -> dict[str, Images]:
-    """Return the (H, W, C) image of each set, equal to that which a build with the same settings stores."""
+    """Return the (H, W, C) image of each set, equal to the image that a build with the same settings stores."""
     merged = merge_chains(sets, maker.seed, maker.coupling)
     aliases = {spec.id: spec.aliases for spec in merged}
     images_of: dict[str, Images] = {}
     # The first use of a corruption on a machine compiles it, which takes half a minute for all of them together.
-    tell("sets", 0, len(merged))
+    progress("sets", 0, len(merged))
     for count, (id, images) in enumerate(maker.images(maker.tree(merged), clean[None], [key]), 1):
         images_of |= dict.fromkeys([id, *aliases[id]], images[0].copy())
-        tell("sets", count, len(merged))
+        progress("sets", count, len(merged))
     return {spec.id: images_of[spec.id] for spec in sets}

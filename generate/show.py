@@ -1,4 +1,4 @@
-"""`show`: one corruption, recipe, calibration or finished build in full."""
+"""The public function `show`, which returns a full description of a corruption, recipe, calibration or build."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ PARAMETER_FIELDS = ("low", "high", "length", "option", "default", "about")
 
 @dataclass(frozen=True, repr=False)
 class Shown:
-    """What is known of one thing."""
+    """The description of a corruption, recipe, calibration or build."""
 
     kind: Literal["corruption", "gradual", "recipe", "calibration", "build"]
     name: str
     record: Mapping[str, Any]
-    """JSON values, as `corruptset show --json` prints them."""
+    """The description as JSON values, which `corruptset show --json` prints."""
 
     def __repr__(self) -> str:
         return f"<{self.kind} {self.name!r}: {', '.join(self.record)}>"
@@ -52,32 +52,36 @@ class Shown:
 def show(
     name: str | Path, *, ladder: Literal["evaluated", "text"] | None = None, plugins: Sequence[str | Path] | None = None
 ) -> Shown:
-    """Return what is known of a corruption, a recipe, a calibration, or a finished build.
+    """Return a full description of a corruption, a recipe, a calibration, or a finished build.
 
     Parameters
     ----------
     name : str or path
         The name of a corruption, recipe or calibration, the path of a recipe file (.toml), or the directory of a build.
     ladder : {"evaluated", "text"}, optional
-        Of a gradual degradation: with whose parameters it is measured what each level changes; by default evaluated.
+        The parameter set of a gradual degradation with which the effect of each level is measured, by default
+        ``evaluated``.
     plugins : sequence of str or path, optional
-        Modules with corruptions of your own, or their files.
+        Python modules or files that define further corruptions.
 
     Returns
     -------
     Shown
-        Of a corruption: its documentation, its parameters, its rows in every calibration, its reference; of a gradual
-        degradation also what each level does to the sample source's photographs, measured now; of a recipe its settings
-        and its sets; of a calibration its rows; of a build what its manifest says, in short.
+        For a corruption, its documentation, its parameters, its severities in every calibration, and its reference. For
+        a gradual degradation, also the effect of each level on sample photographs, which is measured by this call. For
+        a recipe, its settings and its sets. For a calibration, its severity table. For a build, a summary of its
+        manifest.
 
     Raises
     ------
     UnknownCorruption
-        There is no such thing; the nearest names are suggested.
-    RecipeError, IncompleteBuild, VerificationError
-        The recipe file has mistakes; the directory holds no finished build.
+        The name is unknown. The message suggests similar names.
+    RecipeError
+        The recipe file has mistakes.
+    IncompleteBuild, VerificationError
+        The directory does not contain a finished build.
     ParameterError
-        `ladder` is given for what has no levels.
+        `ladder` is given, but the name is not that of a gradual degradation.
 
     Examples
     --------
@@ -89,25 +93,27 @@ def show(
     if is_corruption(name) and get_corruption(text).gradual is not None:
         return Shown("gradual", text, _gradual(text, check_ladder(ladder or "evaluated")))
     kind: Literal["corruption", "recipe", "calibration", "build"]
-    make: Callable[[str], dict[str, Any]]
+    describe: Callable[[str], dict[str, Any]]
     if is_corruption(name):
-        kind, make = "corruption", _corruption
+        kind, describe = "corruption", _corruption
     elif name in calibration_names():
-        kind, make = "calibration", _calibration
+        kind, describe = "calibration", _calibration
     elif Path(name).is_dir() or url_of(name) is not None:
-        kind, make = "build", _build
+        kind, describe = "build", _build
     elif text.endswith(".toml") or name in (*recipe_names(), *recipe_aliases()):
-        kind, make = "recipe", _recipe
+        kind, describe = "recipe", _recipe
     else:
-        near = suggest(text, [*corruption_names(), *recipe_names(), *calibration_names()])
-        hint = f"{near} `corruptset list`, `corruptset list recipes` and `corruptset list calibrations` name them."
+        similar = suggest(text, [*corruption_names(), *recipe_names(), *calibration_names()])
+        hint = f"{similar} `corruptset list [corruptions|recipes|calibrations]` lists all names."
         raise UnknownCorruption(
-            f"{text!r} is no corruption, recipe or calibration, and no directory or recipe file (.toml) is there."
-            + (where_to_get(text) or hint)
+            f"{text!r} is not a corruption, recipe or calibration, and there is no directory or recipe file (.toml) "
+            f"of this name.{where_to_get(text) or hint}"
         )
     if ladder is not None:
-        raise ParameterError(f"--ladder goes with a gradual degradation, which has levels; {text!r} has none.")
-    return Shown(kind, text, make(text))
+        raise ParameterError(
+            f"--ladder selects the parameters of a gradual degradation, but {text!r} has no levels. Leave it out."
+        )
+    return Shown(kind, text, describe(text))
 
 
 def _corruption(name: str) -> dict[str, Any]:
@@ -130,16 +136,16 @@ def _corruption(name: str) -> dict[str, Any]:
 
 
 def source_rows(tables: Mapping[str, Mapping[int, Row]]) -> dict[str, dict[str, list[int]]]:
-    """Return source -> calibration -> the severities whose rows it has."""
-    found: dict[str, dict[str, list[int]]] = {}
+    """Return source -> calibration -> the severities whose parameters come from that source."""
+    by_source: dict[str, dict[str, list[int]]] = {}
     for calibration, rows in tables.items():
         for severity, row in sorted(rows.items()):
-            found.setdefault(row.source, {}).setdefault(calibration, []).append(severity)
-    return dict(sorted(found.items()))
+            by_source.setdefault(row.source, {}).setdefault(calibration, []).append(severity)
+    return dict(sorted(by_source.items()))
 
 
 def of_severities(rows: Mapping[str, Sequence[int]], tables: Mapping[str, Sized]) -> str:
-    """Return which severities a source is of, where others have another; else nothing.
+    """Return a prefix with the severities to which a source applies, or an empty text if it applies to all.
 
     Examples
     --------
@@ -157,23 +163,23 @@ def _row_parameters(rows: Mapping[int, Row]) -> dict[str, dict[str, Any]]:
     return {str(severity): dict(row.parameters) for severity, row in sorted(rows.items())}
 
 
-def _gradual(name: str, which: str) -> dict[str, Any]:
-    """As `_corruption`, with ladders in place of tables, and what each level changes."""
+def _gradual(name: str, parameter_set: str) -> dict[str, Any]:
+    """Return the description of a gradual degradation, with its parameter sets and the effect of each level."""
     declared = get_corruption(name)
     gradual = declared.gradual
     assert gradual is not None
-    ladders = {other: ladder(other)[name] for other in LADDERS if name in ladder(other)}  # a plugin's is in none
+    ladders = {other: ladder(other)[name] for other in LADDERS if name in ladder(other)}  # those of plugins have none
     measurable = not declared.needs_model and ladders
-    known = _corruption(name)
-    del known["tables"], known["source_rows"]
-    return known | {
+    record = _corruption(name)
+    del record["tables"], record["source_rows"]
+    return record | {
         "sources": [row.source for row in ladders.values()],
         "levels": gradual.most,
         "accumulates": gradual.accumulates,
         "ladders": {other: dict(row.parameters) for other, row in ladders.items()},
-        "ladder": which,
-        # what a model's gradient changes depends on the model
-        "changes": [row.as_json() for row in change_table(name, which)] if measurable else [],
+        "ladder": parameter_set,
+        # the effect of a model's gradient depends on the model
+        "changes": [row.as_json() for row in change_table(name, parameter_set)] if measurable else [],
     }
 
 

@@ -52,7 +52,7 @@ def file_hashes(root):
 
 
 def run_and_kill(call, do, *given, **options):
-    """Call a function in a process that kills itself at the given call of its progress callback; return the exit code."""
+    """Call a function in a process that kills itself at the given call of its progress callback. Return its code."""
     calls = count(1)
 
     def progress(*_):

@@ -1,4 +1,4 @@
-"""Site hook: a page for each command, with its options as the command has them."""
+"""Site hook that generates a page for each command, with a table of its options."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from corruptset.cli.app import app
 PAGE = "command-line.md"
 SECTION = re.compile(r"^## `corruptset ([a-z-]+) ?([^`]*)`\n(.*?)(?=^## |\Z)", re.M | re.S)
 DOCUMENT = re.compile(r"\bdocs/([a-z-]+)\.md")
-"""A page of the documentation, as helps name it."""
+"""The path of a page of the documentation in help texts."""
 
 
 def on_files(files: Files, config: Any, **_: Any) -> None:
-    """Add the pages; a link of theirs into docs/ leads one folder up."""
+    """Add the pages. Their links to pages in docs/ get the prefix ``../``."""
     group = typer.main.get_command(app)
     for name, argument, text in SECTION.findall((Path(config.docs_dir) / PAGE).read_text("utf-8")):
         text = re.sub(r"\]\((?!https?:|#)", "](../", text)
@@ -28,7 +28,7 @@ def on_files(files: Files, config: Any, **_: Any) -> None:
 
 
 def on_page_markdown(markdown: str, *, page: Any, config: Any, **_: Any) -> str:
-    """Leave what commands share on their page, and lead links to a command's own."""
+    """Remove the sections of single commands from the common page, and replace links to them."""
     text = (Path(config.docs_dir) / PAGE).read_text("utf-8")
     if page.file.src_uri == PAGE:
         markdown = SECTION.sub("", markdown)
@@ -40,7 +40,7 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, **_: Any) -> str:
 
 
 def _tables(command: Any) -> str:
-    """Return a table of a command's options for each panel of its help."""
+    """Return a table of options for each panel of a command's help."""
     panels: dict[str, list[str]] = {}
     for option in command.params:
         if option.param_type_name == "option":
@@ -54,5 +54,5 @@ def _tables(command: Any) -> str:
 
 
 def _first(panel: str) -> bool:
-    """Return False for the panel that comes first; the others keep the order of the options."""
+    """Return the sorting key of a panel, which puts "Options" first and keeps the order of the others."""
     return panel != "Options"

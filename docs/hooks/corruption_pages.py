@@ -1,4 +1,4 @@
-"""Site hook: the pages of the corruptions, made from the registry by `family.md.jinja` and `families.md.jinja`."""
+"""Site hook that generates the pages of the corruptions from the registry and the templates in this folder."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from corruptset.generate.sources.source import open_source
 
 TITLES = {
     "gradual": "Gradual degradations",
-    "adversarial": "Led by a model",
+    "adversarial": "Adversarial corruptions",
     "shape": "Shape and MNIST-C",
 }
-ROLES = {"test": "to test on", "validation": "validation: not in the benchmark's mean", "train": "to train with"}
+ROLES = {"test": "for testing", "validation": "for validation, excluded from the mean", "train": "for training"}
 LEVELS = (1, 5, 10, 20, 30)
 UNTABLED = {"salt_pepper": [("density", density) for density in (0.02, 0.05, 0.1, 0.15, 0.2)]}
-"""What pictures show of corruptions without published severities."""
+"""The parameters of the example images of corruptions without published severities."""
 SECTION = re.compile(r"^(\w+)\n-+\n", re.MULTILINE)
 
 
 def on_files(files: Files, config: Any, **_: Any) -> None:
-    """Add a page for each family, the table of all corruptions, and their pictures."""
+    """Add a page for each family, the table of all corruptions, and their example images."""
     seen = _gallery(Path(config.docs_dir, "gallery.md").read_text("utf-8"))
     declared = [get_corruption(name) for name in corruption_names()]
     families = {family: [known for known in declared if known.family == family] for family in FAMILIES}
@@ -43,12 +43,12 @@ def on_files(files: Files, config: Any, **_: Any) -> None:
         entries = []
         for known in members:
             record = corruptset.show(known.name).record
-            pictures = dict(_pictures(known, record.get("tables", {})))
-            for file, picture in pictures.items():
-                files.append(File.generated(config, f"corruptions/pictures/{file}", content=picture))
+            images = dict(_images(known, record.get("tables", {})))
+            for file, image in images.items():
+                files.append(File.generated(config, f"corruptions/images/{file}", content=image))
             sections = dict(zip(*[iter(["", *SECTION.split(record["documentation"])])] * 2, strict=True))
             sections.setdefault("References", "")
-            entries.append((known, record, list(pictures), sections, seen.get(known.name)))
+            entries.append((known, record, list(images), sections, seen.get(known.name)))
         title = TITLES.get(family, family.capitalize())
         text = _template("family").render(words, title=title, entries=entries)
         files.append(File.generated(config, f"corruptions/{family}.md", content=text))
@@ -57,7 +57,7 @@ def on_files(files: Files, config: Any, **_: Any) -> None:
 
 
 def _template(name: str) -> jinja2.Template:
-    """Return a template beside this file."""
+    """Return a template in the folder of this file."""
     pages = jinja2.Environment(loader=jinja2.FileSystemLoader(Path(__file__).parent), trim_blocks=True)
     filters = (_tables, _columns, _value, _bounds, _drawn, _severities_of)
     pages.filters |= {use.__name__.removeprefix("_"): use for use in filters}
@@ -65,18 +65,18 @@ def _template(name: str) -> jinja2.Template:
 
 
 def _gallery(text: str) -> dict[str, str]:
-    """Return what the gallery saw of each corruption, without the names before it."""
+    """Return the description of each corruption in gallery.md, without the names in front of it."""
     seen: dict[str, str] = {}
     for sentence in re.findall(r"^\* (\*\*[^:]+\*\*.*?)(?=^\* |^$|\Z)", text, re.M | re.S):
-        names, _, said = sentence.partition(":")
-        said = " ".join(said.split())
+        names, _, description = sentence.partition(":")
+        description = " ".join(description.split())
         for name in re.findall(r"\*\*([a-z_]+)\*\*", names):
-            seen.setdefault(name, re.sub(r"\]\((?!https?:)", "](../", said[:1].upper() + said[1:]))
+            seen.setdefault(name, re.sub(r"\]\((?!https?:)", "](../", description[:1].upper() + description[1:]))
     return seen
 
 
 def _tables(record: Mapping[str, Any]) -> list[tuple[str, str, Mapping[str, Any]]]:
-    """Return heading, first column and rows of parameters, by calibration or of each ladder."""
+    """Return the heading, the first column and the rows of each table of parameters."""
     tables = [(f"calibration `{name}`", "severity", rows) for name, rows in record.get("tables", {}).items()]
     if "ladders" in record:
         tables = [(f"levels 1 to {record['levels']}", "ladder", record["ladders"])]
@@ -92,7 +92,7 @@ def _value(value: Any) -> str:
 
 
 def _bounds(p: Any) -> str:
-    """Return the values that a parameter takes."""
+    """Return a description of the values that a parameter accepts."""
     limits = [f", {word} {limit:g}" for word, limit in (("from", p.low), ("to", p.high)) if limit is not None]
     return " or ".join(f"`{word}`" for word in p.choices) or p.kind.__name__ + "".join(limits)
 
@@ -107,11 +107,8 @@ def _severities_of(record: Mapping[str, Any], source: str) -> str:
     return f", {which}" if which else ": "
 
 
-def _pictures(known: Corruption, tables: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
-    """Yield the files of a corruption's pictures.
-
-    They are made by `corruptset.corrupt`; those of a model are not made here.
-    """
+def _images(known: Corruption, tables: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
+    """Yield the names and contents of the example images of a corruption, except of those that need a model."""
     small = list(tables) == ["mnist"]
     clean = _numeral() if small else _photograph()
     given: dict[str, Any] = {}
@@ -136,13 +133,13 @@ def _pictures(known: Corruption, tables: Mapping[str, Any]) -> Iterator[tuple[st
 
 
 def _photograph() -> Any:
-    """Return the sample source's first photograph, as `imagenet-c` crops it."""
+    """Return the first photograph of the source ``sample``, cropped as in `imagenet-c`."""
     source = open_source("sample")
     return preprocess(source.load(source.samples[0]).image, load_recipe("imagenet-c").preprocessing)
 
 
 def _numeral() -> Any:
-    """Return a digit of 28x28, as MNIST's are: white on black, 20 pixels tall."""
-    picture = Image.new("L", (28, 28))
-    ImageDraw.Draw(picture).text((14, 14), "5", 255, font=ImageFont.load_default(26), anchor="mm")
-    return np.asarray(picture)
+    """Return a digit like those of MNIST: 28x28, white on black, 20 pixels tall."""
+    image = Image.new("L", (28, 28))
+    ImageDraw.Draw(image).text((14, 14), "5", 255, font=ImageFont.load_default(26), anchor="mm")
+    return np.asarray(image)

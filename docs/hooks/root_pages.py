@@ -1,6 +1,6 @@
-"""Site hook: files of the repository's root, add-ons and the tutorial's notebook as pages.
+"""Site hook that adds files of the repository's root, add-on READMEs and the tutorial notebook as pages.
 
-Links to files that are pages lead there.
+Links to these files are replaced by links to their pages.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from mkdocs.structure.files import File, Files
 from nbconvert import MarkdownExporter
 
 PAGES = {"CHANGELOG.md": "changes.md", "DATASETS.md": "datasets.md", "CONTRIBUTING.md": "contributing.md"}
-"""File of the repository's root -> page of the site."""
+"""File in the repository's root -> page of the site."""
 SHOWN = {f"../{name}": page for name, page in PAGES.items()} | {
     "../api/__init__.py": "api.md",
     "tutorial.ipynb": "notebook.md",
 }
-"""What pages link to -> the page of the site that shows it."""
+"""Target of a link -> the page of the site that shows it."""
 
 
 HEAD = "[Download this notebook](tutorial.ipynb){ .md-button download }\n\n"
 
 
 def on_files(files: Files, config: Any, **_: Any) -> None:
-    """Add the pages; their links into docs/ become links between pages."""
+    """Add the pages, and replace their links into docs/ by links between pages."""
     _add_notebook(files, config)
     root = Path(config.config_file_path).parent
     for name, page in PAGES.items():
@@ -42,12 +42,12 @@ def on_files(files: Files, config: Any, **_: Any) -> None:
                 config, f"add-ons/{name}.md", content=readme.read_text("utf-8").replace("](../../docs/", "](../")
             )
         )
-        for picture in sorted(readme.parent.glob("*.jpg")):
-            files.append(File.generated(config, f"add-ons/{picture.name}", content=picture.read_bytes()))
+        for image in sorted(readme.parent.glob("*.jpg")):
+            files.append(File.generated(config, f"add-ons/{image.name}", content=image.read_bytes()))
 
 
 def _add_notebook(files: Files, config: Any) -> None:
-    """Add notebook.md, with the outputs that the notebook was stored with, and their pictures."""
+    """Add notebook.md, with the stored outputs and images of the notebook."""
     notebook = nbformat.read(Path(config.docs_dir, "tutorial.ipynb"), as_version=4)
     text, resources = MarkdownExporter().from_notebook_node(notebook)
     title, _, rest = text.lstrip().partition("\n")
@@ -57,7 +57,7 @@ def _add_notebook(files: Files, config: Any) -> None:
 
 
 def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
-    """Return a page's text with links to files as links to their pages."""
+    """Return the text of a page, in which links to files are replaced by links to their pages."""
     for name, shown in SHOWN.items():
         if page.file.src_uri != shown:  # the notebook's page has the file to download
             markdown = markdown.replace(f"]({name}", f"]({shown}")

@@ -1,4 +1,4 @@
-"""Run docs/tutorial.ipynb anew and keep its outputs in it: ``python docs/hooks/run_notebook.py``."""
+"""Execute docs/tutorial.ipynb and store its outputs in it: ``python docs/hooks/run_notebook.py``."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ NOTEBOOK = Path(__file__).parents[1] / "tutorial.ipynb"
 
 
 def stored() -> nbformat.NotebookNode:
-    """Return the tutorial as it is shipped, with the outputs of its last run."""
+    """Return the stored tutorial with the outputs of its last execution."""
     return nbformat.read(NOTEBOOK, as_version=4)
 
 
 def executed(folder: Path) -> nbformat.NotebookNode:
-    """Return the tutorial, executed in a folder from first cell to last.
+    """Return the tutorial after executing all of its cells in a folder.
 
-    A cell that fails raises `CellExecutionError`.
+    If a cell fails, `CellExecutionError` is raised.
     """
     notebook = stored()
     NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(folder)}}, record_timing=False).execute()
-    # times, bars and warnings of a machine are nothing to read
+    # remove execution times, progress bars and warnings, which differ between machines
     for cell in notebook.cells:
         if cell.cell_type == "code":
-            for one in cell.outputs:
-                one.get("data", {}).pop("image/png", None)  # the same picture as the JPEG, ten times as large
-                if "text" in one:
-                    one["text"] = one["text"].replace(f"{SENTENCE}\n", "")
-            outputs = [one for one in cell.outputs if one.get("name") != "stderr"]
-            cell.outputs = [one for one in outputs if any([*one.get("data", {}).values(), one.get("text")])]
+            for output in cell.outputs:
+                output.get("data", {}).pop("image/png", None)  # the JPEG shows the same image and is ten times smaller
+                if "text" in output:
+                    output["text"] = output["text"].replace(f"{SENTENCE}\n", "")
+            outputs = [output for output in cell.outputs if output.get("name") != "stderr"]
+            cell.outputs = [out for out in outputs if any([*out.get("data", {}).values(), out.get("text")])]
     return notebook
 
 

@@ -1,4 +1,4 @@
-"""Jobs of an array, which check the source together and make shares of the parts.
+"""Jobs of an array: they check the source together, and each of them makes a share of the parts.
 
 All jobs share the lock of the dataset, so no other command writes to it. The first job records what the build is. The
 others join it, one at a time, and are rejected if they are given another build.
@@ -32,14 +32,14 @@ from .identity import refuse_other_build
 from .locks import WORKERS_WAIT_S, wait_for_workers
 from .state import BuildState, committed, read_state
 
-LOOK_AGAIN_S = 1.0
+RETRY_S = 1.0
 """Time between two attempts to begin. A network file system may show files of other machines some seconds late."""
 BLOCK = 2048
 """The number of images that one job checks at a time, which takes about ten seconds of one processor."""
 NOTICE_S = 10.0
-"""Time without progress after which a job says what it waits for."""
+"""Time without progress after which a job reports what it waits for."""
 WAIT_S = 0.2
-"""Time between two looks at the blocks that other jobs check."""
+"""Time between two attempts to take the blocks that other jobs check."""
 
 
 def shared_check(
@@ -53,8 +53,8 @@ def shared_check(
 ) -> CheckedBuild:
     """Check the selected samples together with other jobs, and return the build with its samples.
 
-    A job takes the next block that is neither checked nor being checked, and records what it found. The block of a
-    killed job is free again. If a file changes afterwards, the job that reads it notices a different hash.
+    A job takes the next block that is neither checked nor being checked, and records the result. If a job is killed,
+    another one can take its block. If a file changes after the check, the job that reads it detects a different hash.
 
     Parameters
     ----------
@@ -63,28 +63,28 @@ def shared_check(
         The folder of the unfinished build. The lock must be held, alone or with other jobs.
     workers : Workers
     share : float
-        Where this job begins among the blocks, in [0, 1), so that jobs do not all try the same one.
-    seen : callable
-        Called with the number of images that this job or another one has checked.
+        The fraction of the blocks, in [0, 1), at which this job begins, so that jobs do not all try the same one.
+    on_checked : callable
+        Called with the number of images that have been checked by this job and by others.
     waiting : callable
-        Called, while the job waits, with what it waits for.
+        Called with a description of what the job waits for, while it waits.
     """
     make_folder(directory, WORK_FOLDER)
     key = sha256(canonical(build.header.as_json()))
     key.update(json.dumps([build.source.notes, [[s.id, s.label, s.path] for s in build.selected]]).encode())
     folder = directory / CHECK_FOLDER / key.hexdigest()[:32]
     blocks = [build.selected[start : start + BLOCK] for start in range(0, len(build.selected), BLOCK)]
-    found: dict[int, Checked] = {}
+    results: dict[int, Checked] = {}
 
-    def look(number: int, before: int) -> Checked | None:
-        """Return what was found in a block; None if another job is checking it."""
+    def check_block(number: int, before: int) -> Checked | None:
+        """Return the result for a block, or None if another job is checking it."""
         path, samples = folder / f"{number:06d}.json", blocks[number]
         if (data := read_hashed(path)) is None:
             try:
                 with locked(lock := path.with_suffix(".lock"), ""):
                     lock.write_text(f"process {os.getpid()} on {socket.gethostname()}", "utf-8")
                     if (data := read_hashed(path)) is None:
-                        checked = check(
+                        block = check(
                             build.source,
                             samples,
                             workers=workers,
@@ -92,8 +92,8 @@ def shared_check(
                             on_checked=lambda images: on_checked(before + images),
                         )
                         index = {sample.id: k for k, sample in enumerate(samples)}
-                        rows = [[index[sample.id], *rest] for sample, *rest in checked.good]
-                        data = json.dumps([rows, checked.bad, checked.with_orientation], ensure_ascii=False).encode()
+                        rows = [[index[sample.id], *rest] for sample, *rest in block.good]
+                        data = json.dumps([rows, block.bad, block.with_orientation], ensure_ascii=False).encode()
                         write_hashed(path, data)
             except Busy:
                 return None
@@ -102,24 +102,24 @@ def shared_check(
             [(samples[k], *rest) for k, *rest in good], [(name, reason) for name, reason in bad], with_orientation
         )
 
-    own, since = int(share * len(blocks)), time.monotonic()
-    while len(found) < len(blocks):
-        for number in (*range(own, len(blocks)), *range(own)):
-            images = sum(len(blocks[n]) for n in found)
-            if number not in found and (block := look(number, images)) is not None:
-                found[number], since = block, time.monotonic()
+    start, since = int(share * len(blocks)), time.monotonic()
+    while len(results) < len(blocks):
+        for number in (*range(start, len(blocks)), *range(start)):
+            images = sum(len(blocks[n]) for n in results)
+            if number not in results and (block := check_block(number, images)) is not None:
+                results[number], since = block, time.monotonic()
                 on_checked(images + len(blocks[number]))
-        if len(found) < len(blocks):
+        if len(results) < len(blocks):
             if time.monotonic() - since >= NOTICE_S:
-                first = next(number for number in range(len(blocks)) if number not in found)
+                first = next(number for number in range(len(blocks)) if number not in results)
                 job = (folder / f"{first:06d}.lock").read_text("utf-8")
                 waiting(f"{job}, which checks {len(blocks[first])} images from {blocks[first][0].id} on")
             time.sleep(WAIT_S)
-    all_found = Checked.concatenated(found[number] for number in range(len(blocks)))
+    checked = Checked.concatenated(results[number] for number in range(len(blocks)))
     try:
-        return build.checked(all_found)
+        return build.checked(checked)
     except CorruptsetError:
-        if not is_begun(directory):  # the files will be corrected, and must then be checked again
+        if not is_begun(directory):  # the user will fix the files, which must then be checked again
             for path in folder.glob("*.json"):  # other jobs hold the locks next to them
                 path.unlink(missing_ok=True)
         raise
@@ -131,15 +131,15 @@ def joined(
 ) -> Iterator[tuple[BuildState, Job]]:
     """Begin a build, or join the jobs that work on it, for the duration of the block.
 
-    The lock of the dataset must be shared with the other jobs.
+    The caller holds the lock of the dataset, which it shares with the other jobs.
 
     Raises
     ------
     BuildError
-        The folder holds another build, other textures or another surrogate, or other jobs make fewer sets.
+        The folder contains a different build, the textures or the surrogate differ, or other jobs make fewer sets.
     """
     deadline = time.monotonic() + WORKERS_WAIT_S
-    with ExitStack() as held:
+    with ExitStack() as stack:
         on_wait = partial(waiting, "another job of the array, which begins the build")
         with locked(directory / BEGIN_LOCK, "", wait_s=math.inf, on_wait=on_wait):
             while True:
@@ -149,22 +149,31 @@ def joined(
                     refuse_other_build(directory, state.unfinished.header, build, job.header)
                     break
                 with suppress(Busy):
-                    wait_for_workers(directory, wait_s=LOOK_AGAIN_S)
+                    wait_for_workers(directory, wait_s=RETRY_S)
                     state = state.begin(job)
                     break
                 if time.monotonic() >= deadline:
                     raise BuildError(
-                        f"Jobs of an array are making other sets in {directory}. Give every job the same --sets, or "
-                        "wait until those jobs have ended: the sets are then added."
+                        f"Other jobs of the array are making different sets in {directory}. Give every job the same "
+                        "--sets, or wait until those jobs have ended and run this one again to add its sets."
                     )
-            held.enter_context(shared_lock(directory / WORKERS_LOCK))
+            stack.enter_context(shared_lock(directory / WORKERS_LOCK))
         yield state, job
 
 
-def deal(job: Job, parts: Sequence[Part], number: int, jobs: int) -> tuple[list[Part], list[Part]]:
-    """Divide parts among a number of jobs, which is recorded.
+def assign_parts(job: Job, parts: Sequence[Part], number: int, jobs: int) -> tuple[list[Part], list[Part]]:
+    """Divide parts among jobs, and return the share of one job and the missing parts of that share.
 
-    Return the share of one job, and the parts of it that are missing.
+    The number of jobs is recorded, so that `missing_parts` can name the jobs to repeat.
+
+    Parameters
+    ----------
+    job : Job
+        The work of the build.
+    parts : sequence of Part
+        All parts of the build.
+    number, jobs : int
+        The number of the job in the array, from 0, and the number of all jobs.
     """
     folder = make_folder(job.directory, ARRAYS_FOLDER)
     os.close(open_unlinked(folder / str(jobs), os.O_WRONLY | os.O_CREAT))
@@ -175,7 +184,7 @@ def deal(job: Job, parts: Sequence[Part], number: int, jobs: int) -> tuple[list[
 
 
 def missing_parts(directory: Path, parts: Sequence[Part], existing: Collection[tuple[str, int]]) -> MissingParts:
-    """Return the error that says which jobs of the largest array make the missing parts.
+    """Return the error that lists the jobs of the largest array that make the missing parts.
 
     Parameters
     ----------
@@ -183,14 +192,16 @@ def missing_parts(directory: Path, parts: Sequence[Part], existing: Collection[t
         The folder of the unfinished build.
     parts : sequence of Part
         All parts of the build.
-    existing : collection of (set id, run number)
-        The sets and runs of the committed parts.
+    existing : collection of (set id, chunk number)
+        The sets and chunks of the committed parts.
     """
     folder = directory / ARRAYS_FOLDER
     jobs = max((int(p.name) for p in folder.iterdir() if p.name.isdecimal()), default=1) if folder.is_dir() else 1
-    again = [job for job, share in enumerate(job_shares(parts, jobs)) if uncommitted(share, existing)]
-    left = uncommitted(parts, existing)
-    images = sum(p.images for p in left)
+    unfinished = [job for job, share in enumerate(job_shares(parts, jobs)) if uncommitted(share, existing)]
+    remaining = uncommitted(parts, existing)
+    images = sum(p.images for p in remaining)
     return MissingParts(
-        f"{directory} is not finished: {len(left)} of {len(parts)} parts are missing, {images:,} images.", again, jobs
+        f"{directory} is not finished: {len(remaining)} of {len(parts)} parts ({images:,} images) are missing.",
+        unfinished,
+        jobs,
     )

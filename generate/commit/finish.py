@@ -39,11 +39,11 @@ from ..work.sidecars import PartSet, read_sidecar
 from .data_card import data_card, license_text
 from .state import BuildState
 
-MOST_SHOWN = 600
+MAX_SHOWN = 600
 """The largest number of sets on a contact sheet. If there are more, some of them are shown, spread evenly."""
 
 
-class NearlyFinished(Dataset):
+class UnfinishedDataset(Dataset):
     """A dataset whose manifest is in memory, so that its page and its contact sheet can be drawn."""
 
     def __init__(self, directory: Path, manifest: Manifest) -> None:
@@ -106,7 +106,7 @@ def finish(
         write(REGIONS, build.region_rows)
     made_by = joined_versions([environment(), *versions])
     manifest = _with_files(_manifest(job, sorted(sets, key=lambda s: s.id), made_by), files)
-    data = NearlyFinished(folder, manifest)
+    data = UnfinishedDataset(folder, manifest)
     write(CONTACT, contact_of(job, data))
     write(README, data_card(manifest, [s.sample.label for s in build.samples]).encode())
     if manifest.source.license is not None:
@@ -160,7 +160,7 @@ def _manifest(job: Job, sets: Sequence[SetRecord], made_by: Mapping[str, str]) -
 
 
 class _SetRows:
-    """The rows and totals of a set, to which the parts of its runs are added.
+    """The rows and totals of a set, to which the parts of its chunks are added.
 
     The rows are in a temporary file until the set is closed.
     """
@@ -216,19 +216,19 @@ def _gather(
     clean: list[str] = []
     versions: list[Mapping[str, str]] = []
     for chunk in sorted({chunk for _, chunk in sidecars}):
-        run_clean: list[str] = []
+        chunk_clean: list[str] = []
         for path in sorted({sidecars[s, chunk] for s in rows}):
             sidecar = read_sidecar(path)
-            if run_clean and sidecar.clean != run_clean:
+            if chunk_clean and sidecar.clean != chunk_clean:
                 raise _other_pixels(directory, f"parts of samples {sidecar.first} to {sidecar.stop - 1}")
-            run_clean = sidecar.clean
+            chunk_clean = sidecar.clean
             if sidecar.environment not in versions:
                 versions.append(sidecar.environment)
             for set_id, entry in sidecar.sets.items():
-                # If groups differed when a build was resumed, two sidecars of a run may have the same set. One counts.
+                # If the groups differed when a build was resumed, two sidecars of a chunk may have the same set.
                 if set_id in rows and sidecars[set_id, chunk] == path:
                     rows[set_id].add(entry)
-        clean += run_clean
+        clean += chunk_clean
     return clean, versions
 
 
@@ -265,9 +265,9 @@ def sample_record(classes: Sequence[ClassRecord], index: int, chosen: CheckedSam
 
 def contact_of(job: Job, data: Dataset) -> bytes:
     """Return the contact sheet, which shows the stored image of the first sample in every set."""
-    from ..pixels.matrix import blocks_of, contact_sheet, thinned
+    from ..pixels.matrix import blocks_of, contact_sheet, thin_out
 
     pictured = [name for block in blocks_of(n for n in job.sets if n in data) for name in block.shown]
-    pictures = {name: data[name].single(0) for name in thinned(pictured, MOST_SHOWN)}
+    pictures = {name: data[name].single(0) for name in thin_out(pictured, MAX_SHOWN)}
     title = f"{job.header.title}, seed {job.header.seed}: {job.samples[0].sample.id}"
     return contact_sheet(pictures, clean=job.clean(0), title=title)

@@ -1,4 +1,4 @@
-"""Comparison of the headers of builds: whether two commands mean the same build."""
+"""Compare the headers of builds, which decide whether two commands describe the same build."""
 
 from __future__ import annotations
 
@@ -17,38 +17,39 @@ from ..recipes.set_spec import RESOURCE_FIELDS
 
 
 def refuse_other_build(directory: Path, recorded: Header, build: CheckedBuild, header: Header) -> None:
-    """Raise `BuildError` with the differences if a folder holds another build.
+    """Raise `BuildError` with the differences if a folder contains a different build.
 
     Parameters
     ----------
     directory : Path
-        The folder, which errors name.
+        The folder, which the message names.
     recorded : Header
-        The header of the build that the folder holds.
+        The header of the build in the folder.
     build : CheckedBuild
-        The build that is asked for.
+        The requested build.
     header : Header
-        Its header, with the resources of the sets that are asked for. Resources are compared if both have some.
+        The header of the requested build, with the resources of the requested sets. A kind of resource is compared if
+        both headers have it.
     """
     resources = set(RESOURCE_FIELDS.values())
-    present, asked = recorded.as_json(), header.as_json()
-    here, wanted = ({key: one[key] for key in one.keys() - resources} for one in (present, asked))
-    problems = sorted(differences(here, wanted))
+    existing, requested = recorded.as_json(), header.as_json()
+    before, after = ({key: values[key] for key in values.keys() - resources} for values in (existing, requested))
+    problems = sorted(differences(before, after))
     if any(p.startswith("source.digest:") for p in problems):
         problems += _changed_samples(directory, build)
     for field in () if problems else resources:
-        if present.get(field) and asked.get(field):
-            problems += differences({field: present[field]}, {field: asked[field]})
+        if existing.get(field) and requested.get(field):
+            problems += differences({field: existing[field]}, {field: requested[field]})
     if problems:
         raise BuildError(
-            f"{directory} holds another build than the one asked for. What differs:\n"
+            f"{directory} already contains a different build. You can only add sets to it. Differences:\n"
             f"{listed(problems, 20)}\n"
             "Choose another --out, or delete that directory."
         )
 
 
 def _changed_samples(directory: Path, build: CheckedBuild) -> list[str]:
-    """Return one line for each sample that has changed since the build was begun, if the samples were recorded."""
+    """Return one line for each sample that has changed since the build began, if the samples were recorded."""
     now: dict[str, object] = {id: f"label {label}, {sha256}" for id, label, sha256 in build.source_rows}
     try:
         if (recorded := read_hashed(directory / SOURCE)) is not None:
@@ -65,20 +66,20 @@ def _changed_samples(directory: Path, build: CheckedBuild) -> list[str]:
     ]
 
 
-def differences(present: Any, asked: Any, where: str = "") -> Iterator[str]:
-    """Yield what differs, one line a field.
+def differences(existing: Any, requested: Any, field: str = "") -> Iterator[str]:
+    """Yield one line for each field that differs between two JSON values.
 
     Examples
     --------
     >>> list(differences({"seed": 0, "source": {"name": "sample"}}, {"seed": 1, "source": {"name": "folder"}}))
-    ['seed: here 0, asked for 1', "source.name: here 'sample', asked for 'folder'"]
+    ['seed: existing 0, requested 1', "source.name: existing 'sample', requested 'folder'"]
     """
-    if isinstance(present, Mapping) and isinstance(asked, Mapping):
-        for key in [*present, *(k for k in asked if k not in present)]:
-            yield from differences(present.get(key), asked.get(key), f"{where}.{key}" if where else str(key))
-    elif isinstance(present, list) and isinstance(asked, list) and len(present) == len(asked):
-        for i, (one, other) in enumerate(zip(present, asked, strict=True)):
-            name = one.get("id", i) if isinstance(one, Mapping) else i
-            yield from differences(one, other, f"{where}[{name}]")
-    elif present != asked:
-        yield f"{where}: here {present!r:.100}, asked for {asked!r:.100}"
+    if isinstance(existing, Mapping) and isinstance(requested, Mapping):
+        for key in [*existing, *(k for k in requested if k not in existing)]:
+            yield from differences(existing.get(key), requested.get(key), f"{field}.{key}" if field else str(key))
+    elif isinstance(existing, list) and isinstance(requested, list) and len(existing) == len(requested):
+        for i, (a, b) in enumerate(zip(existing, requested, strict=True)):
+            name = a.get("id", i) if isinstance(a, Mapping) else i
+            yield from differences(a, b, f"{field}[{name}]")
+    elif existing != requested:
+        yield f"{field}: existing {existing!r:.100}, requested {requested!r:.100}"

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from ...errors import BuildError
+from ...errors import BuildError, first_few
 from ...manifests.disk import lock
 from ...manifests.disk.atomic import fsync_folder, make_folder
 from ...manifests.manifest_file import parse_manifest
@@ -44,7 +44,16 @@ def finished(directory: Path) -> Manifest | None:
 def locked(directory: Path, *, array: bool = False, wait_s: float = 0.0) -> Iterator[None]:
     """Hold the lock of a dataset for the duration of the block, or raise `BuildError`.
 
-    Jobs of an array (`array`) share the lock with each other.
+    The operating system releases the lock if the process dies.
+
+    Parameters
+    ----------
+    directory : Path
+        The folder of the finished dataset, which need not exist.
+    array : bool
+        Whether to share the lock with the other jobs of an array.
+    wait_s : float
+        The time to wait for the lock in seconds.
     """
     shared = f"Jobs of an array (--part) are building {directory}, and only other jobs of the array may join them."
     alone = f"Another build or repair is writing {directory}{', and it is not a job of an array' * array}."
@@ -61,9 +70,9 @@ def locked(directory: Path, *, array: bool = False, wait_s: float = 0.0) -> Iter
 
 
 def put_in_place(directory: Path) -> None:
-    """Rename the folder of an unfinished dataset whose manifest is written, if there is one. The lock must be held.
+    """Rename the folder of an unfinished dataset if its manifest is written. The caller holds the lock.
 
-    Its bookkeeping is removed before, so that a finished dataset contains nothing else.
+    The bookkeeping of the build is deleted first, so that a finished dataset does not contain it.
     """
     folder = unfinished_folder(directory)
     if (folder / MANIFEST).exists() and not (directory / MANIFEST).exists():
@@ -75,9 +84,14 @@ def put_in_place(directory: Path) -> None:
 
 
 def wait_for_workers(folder: Path, *, wait_s: float | None = None) -> None:
-    """Wait until no worker writes to an unfinished dataset. The lock must be held.
+    """Delete the job files of killed builds, and wait until their workers have stopped. The caller holds the lock.
 
-    Workers of a killed build stop when they find that their job file is gone.
+    A worker stops when it finds that its job file is gone.
+
+    Raises
+    ------
+    Busy
+        Workers are still writing after `wait_s` seconds.
     """
     wait_s = WORKERS_WAIT_S if wait_s is None else wait_s
     busy = f"Workers of an earlier build are still writing to {folder}. End those processes and run the command again."
@@ -90,13 +104,13 @@ def wait_for_workers(folder: Path, *, wait_s: float | None = None) -> None:
 def refuse_place(source: Source, directory: Path) -> None:
     """Raise `BuildError` if a source cannot be built into a directory.
 
-    That is the case if the folder cannot be created, if it contains other files, and if it is inside the folder of the
-    source or contains it. Sources that are files, or that read files of known names, may be anywhere.
+    The folder must be empty or new, it must be possible to create it, and it must neither be inside the folder of the
+    source nor contain it. The last two conditions do not apply to sources that are files or read only known names.
     """
     if source.root is not None and _is_inside(directory, source.root):
         raise BuildError(
-            f"{directory} would be inside the folder of the source, {source.root}: its images would count as images of "
-            "the source, and the build could not be resumed. Choose an --out that is not in that folder. Nothing was "
+            f"{directory} would be inside the folder of the source, {source.root}. Its images would become images of "
+            "the source, and the build could not be resumed. Choose an --out outside of that folder. Nothing was "
             "written."
         )
     if source.root is not None and _is_inside(source.root, directory):
@@ -110,18 +124,18 @@ def refuse_place(source: Source, directory: Path) -> None:
     while not os.path.lexists(nearest):
         nearest = nearest.parent
     if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
-        what = "cannot be written to" if nearest.is_dir() else "is not a folder"
-        raise BuildError(f"{nearest} {what}, so {directory} cannot be created. Choose another --out.")
+        problem = "cannot be written to" if nearest.is_dir() else "is not a folder"
+        raise BuildError(f"{nearest} {problem}, so {directory} cannot be created. Choose another --out.")
     for folder in (directory, unfinished_folder(directory)):
         names: list[str] = []
         with contextlib.suppress(FileNotFoundError):
             names = sorted(os.listdir(folder))
-        # The names are listed first, because another command may begin or finish the build at this moment.
+        # The names are listed first, because another command may begin or finish the build in the meantime.
         begun = folder != directory and (names == [WORK_FOLDER] or (folder / MANIFEST).exists() or is_begun(folder))
         if names and not begun and not (directory / MANIFEST).exists():
             raise BuildError(
-                f"{folder} is not empty and holds no build ({', '.join(names[:5])}{' ...' if len(names) > 5 else ''}). "
-                "Choose another --out, or empty it."
+                f"{folder} is not empty and does not contain a build ({first_few(names)}). Choose another --out, or "
+                "delete the contents of that folder."
             )
 
 

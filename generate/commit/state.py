@@ -37,7 +37,7 @@ class BuildState:
     extend: Path | None = None
     """The dataset that is extended, if the command named it."""
     sidecars: Mapping[tuple[str, int], Path] = field(default_factory=dict)
-    """(set id, run) -> the sidecar of the committed part that has it; empty until the build has begun."""
+    """(set id, chunk number) -> the sidecar of the committed part that has it; empty until the build has begun."""
 
     def new(self, sets: Iterable[str]) -> list[str]:
         """Return those of `sets` that the extended dataset does not have."""
@@ -125,7 +125,7 @@ def read_state(directory: Path, extend: Path | None = None) -> BuildState:
 def committed(
     folder: Path, origin: Origin, sets: Collection[str], chunks: Container[int] | None = None
 ) -> dict[tuple[str, int], Path]:
-    """Return (set id, run) -> sidecar for some sets, of all runs or some."""
+    """Return (set id, chunk number) -> sidecar for some sets, of all chunks or some."""
     wanted, found = set(sets), sidecars(folder, chunks)
     whole = ((path, sidecar) for path, sidecar in found if sidecar is not None and sidecar.of(origin))
     return {(s, sidecar.run): path for path, sidecar in whole for s in sidecar.sets if s in wanted}

@@ -12,7 +12,7 @@ from ...errors import BuildError, listed
 from ...manifests.images.image_formats import stored_format
 from ...manifests.paths import keeps_source_names
 from ...manifests.records.models import ClassRecord, Manifest, SampleRecord, SetRecord
-from ..recipes.expectations import Named, refusal
+from ..recipes.expectations import NamedShape, expectation_error
 from .layouts import LAYOUTS, Layout
 
 
@@ -142,7 +142,7 @@ def placed(layout: Layout, sets: Sequence[ExportSet], named: Collection[str] = (
     return [one for one in sets if one.stages or not set(named).isdisjoint(one.names)] or list(sets)
 
 
-def unexpected(layout: Layout, images: Sequence[Named]) -> str | None:
+def unexpected(layout: Layout, images: Sequence[NamedShape]) -> str | None:
     """Return why the loaders of a layout do not expect these images, with the layouts that fit, or None.
 
     Parameters
@@ -157,4 +157,4 @@ def unexpected(layout: Layout, images: Sequence[Named]) -> str | None:
     fitting = [name for name, expects in made_for.items() if expects is not None and not expects.problems(images)]
     fit = f"Layouts that fit: {', '.join(fitting)}; any" if fitting else "Any"
     instead = f"{fit} images go into {', '.join(name for name, expects in made_for.items() if expects is None)}."
-    return refusal(f"The layout {layout.name}", layout.expects, problems, instead)
+    return expectation_error(f"The layout {layout.name}", layout.expects, problems, instead)

@@ -18,7 +18,7 @@ from ...manifests.reader import Dataset
 from ...manifests.records.report import ProgressCallback
 from ...progress import progress_function, shows_progress
 from ..pixels.preprocessing import parse_preprocessing
-from ..recipes.choice import matching_sets
+from ..recipes.choice import match_sets
 from .class_folders import read_list
 from .contents import ExportContents, ExportOptions, placed, unexpected
 from .export_record import EXPORT_RECORD, ExportRecord, ExportSetRecord
@@ -158,7 +158,7 @@ def _chosen_sets(layout: Layout, data: Dataset, sets: Sequence[str] | None, opti
     """Return the chosen sets, without the clean images if the layout has no place for them."""
     contents = ExportContents.of(data.manifest, data.samples)
     patterns = [] if sets is None else set_patterns(sets)
-    refs, problems = matching_sets(contents.sets, patterns or ["*"])
+    refs, problems = match_sets(contents.sets, patterns or ["*"])
     if problems:
         raise BuildError(f"--sets of this dataset:\n{listed(problems)}")
     named = [*patterns, *(name for names in options.severities.values() for name in names)]

@@ -9,7 +9,7 @@ from ...manifests.paths import has_region_table, moved_content
 from ...manifests.reader import Dataset
 from ...manifests.records.models import Manifest, SetRecord, StageRecord
 from ...pages.document import render
-from ..pixels.matrix import Block, blocks_of, number_of, thinned
+from ..pixels.matrix import Block, blocks_of, severity_or_level, thin_out
 from .corruption_notes import OTHER, corruption_notes
 from .similarity import (
     METRICS,
@@ -92,7 +92,7 @@ class _Page:
         self.records = {record.id: record for record in data.manifest.sets}
         self.blocks = blocks_of(self.records)
         ids = [name for block in self.blocks for name in block.shown]
-        self.shown = set(thinned(ids, MAX_THUMBNAILS))
+        self.shown = set(thin_out(ids, MAX_THUMBNAILS))
         self.without_thumbnail = len(ids) - len(self.shown)
         self.thumbnails = Thumbnails(data, clean_of, len(self.shown))
         self.psnr = {
@@ -105,7 +105,7 @@ class _Page:
         groups = []
         for kind in dict.fromkeys(block.kind for block in self.blocks):
             blocks = [block for block in self.blocks if block.kind == kind]
-            numbers = sorted({number_of(s) for b in blocks if b.is_ladder for s in b.sets if s in self.shown})
+            numbers = sorted({severity_or_level(s) for b in blocks if b.is_ladder for s in b.sets if s in self.shown})
             is_single = all(len(block.sets) == 1 for block in blocks)
             columns = numbers if len(numbers) <= _COLUMNS and not is_single else []
             layout = "headed" if columns else "" if not numbers else "cards" if is_single else "rows"
@@ -126,8 +126,10 @@ class _Page:
         """Return the values that the template needs for a block of sets."""
         records = [self.records[name] for name in block.sets]
         shown = [record for record in records if record.id in self.shown]
-        captions = {s.id: f"{_SINGULAR[block.kind]} {number_of(s.id):g}" if block.is_ladder else s.id for s in records}
-        places = {s.id: columns.index(number_of(s.id)) + 2 for s in shown if columns}
+        captions = {
+            s.id: f"{_SINGULAR[block.kind]} {severity_or_level(s.id):g}" if block.is_ladder else s.id for s in records
+        }
+        places = {s.id: columns.index(severity_or_level(s.id)) + 2 for s in shown if columns}
         differing = [] if all(s.reproducible for s in records) else shown
         differences = [self.thumbnails.difference(s.id, captions[s.id]) for s in differing]
         charts = metric_charts(block, self.records, self.psnr[block.kind]) if block.is_ladder else []

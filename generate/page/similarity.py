@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from ...manifests.records.models import TARGET_MS_SSIM, Manifest, SetRecord
 from ...pages.charts import Chart, Mark, metric_chart
-from ..pixels.matrix import Block, number_of
-from ..pixels.ms_ssim import LEAST_SIDE
+from ..pixels.matrix import Block, severity_or_level
+from ..pixels.ms_ssim import MIN_SIDE
 
 
 class Metric(NamedTuple):
@@ -69,7 +69,7 @@ def metric_charts(block: Block, records: Mapping[str, SetRecord], psnr: float) -
 
     `psnr` is the upper end of the axis of PSNR.
     """
-    x, sets = list(map(number_of, block.sets)), [records[name] for name in block.sets]
+    x, sets = list(map(severity_or_level, block.sets)), [records[name] for name in block.sets]
     x_name = "severity" if block.kind == "severities" else "level"
     upper_ends = {"psnr": psnr, "changed": 100.0}
     charts = []
@@ -111,7 +111,9 @@ def aimed_rows(blocks: Sequence[Block], records: Mapping[str, SetRecord]) -> lis
     """Return the MS-SSIM of each corruption at severities 1 to 5, and its distance from the values aimed at."""
     rows = []
     for block in blocks:
-        values = {number_of(name): MS_SSIM.value(records[name]) for name in block.sets if block.kind == "severities"}
+        values = {
+            severity_or_level(name): MS_SSIM.value(records[name]) for name in block.sets if block.kind == "severities"
+        }
         if any(value is not None for value in values.values()):
             offsets = [
                 MISSING if (v := values.get(s)) is None else f"{v - aim:+.3f}" for s, aim in TARGET_MS_SSIM.items()
@@ -133,5 +135,5 @@ def measurement_notes(manifest: Manifest) -> list[str]:
         "a set in which an image did not change or changed its size.",
         f"MS-SSIM was measured on the first {' or '.join(map(str, multiscale))} of them."
         if multiscale
-        else f"MS-SSIM needs images whose sides have at least {LEAST_SIDE} pixels and that keep their size.",
+        else f"MS-SSIM needs images whose sides have at least {MIN_SIDE} pixels and that keep their size.",
     ]

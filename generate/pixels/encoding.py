@@ -34,14 +34,14 @@ class ImageEncoding(BaseModel):
         Raises
         ------
         MachineError
-            OpenCV fails.
+            OpenCV cannot encode the image.
         """
         import cv2  # not at the top, because reading and exporting a dataset do not need it
 
         colour = image.shape[2] == 3
         pixels = cv2.cvtColor(image, cv2.COLOR_RGB2BGR) if colour else image
-        done, data = cv2.imencode(f".{self.format}", pixels, self._options(cv2, colour))
-        if not done:
+        success, data = cv2.imencode(f".{self.format}", pixels, self._options(cv2, colour))
+        if not success:
             raise MachineError(f"OpenCV could not encode an image of {image.shape} as {self.format}.")
         return bytes(data)
 
@@ -61,7 +61,9 @@ class JpegEncoding(ImageEncoding):
     format: Literal["jpeg"] = "jpeg"
     quality: Annotated[int, Field(strict=True, ge=1, le=100)] = 85
     optimize: Annotated[bool, Field(strict=True)] = False
-    """Optimised Huffman tables: the same pixels in about 5 % fewer bytes, at twice the time."""
+    """True to optimise the Huffman tables, which takes twice as long and saves about 5 % of the bytes. The pixels do
+    not change.
+    """
     subsampling: Literal["4:2:0", "4:2:2", "4:4:4"] = "4:2:0"
 
     def _options(self, cv2: Any, colour: bool) -> list[int]:
@@ -73,7 +75,7 @@ class JpegEncoding(ImageEncoding):
 
 
 class PngEncoding(ImageEncoding):
-    """PNG."""
+    """PNG, which is lossless."""
 
     lossless: ClassVar[bool] = True
 
@@ -97,12 +99,12 @@ _NAMED = re.compile(r"png|jpeg(?::(100|[1-9][0-9]?))?")
 def named_encoding(text: str, default: JpegEncoding | PngEncoding) -> JpegEncoding | PngEncoding:
     """Return the encoding that ``png``, ``jpeg`` or ``jpeg:QUALITY`` names.
 
-    JPEG settings that the text does not give are those of `default`, if it is JPEG.
+    JPEG settings that the text does not give are taken from `default`, if it is JPEG.
 
     Raises
     ------
     BuildError
-        The text names no encoding.
+        The text does not name an encoding.
 
     Examples
     --------
@@ -119,11 +121,11 @@ def named_encoding(text: str, default: JpegEncoding | PngEncoding) -> JpegEncodi
 
 
 def encoding_record(encoding: JpegEncoding | PngEncoding) -> Jpeg | Png:
-    """Return the encoding as a manifest records it."""
+    """Return the record of the encoding in a manifest."""
     return cast("Jpeg | Png", encoding.model_dump())
 
 
 def parse_encoding(record: Mapping[str, Any]) -> JpegEncoding | PngEncoding:
-    """Return the encoding of a manifest, which is known to have one (`manifests.records.models.check_encoding`)."""
+    """Return the encoding that a manifest records. The record was validated when the manifest was read."""
     encoding: JpegEncoding | PngEncoding = TypeAdapter(Encoding).validate_python(record)
     return encoding

@@ -15,12 +15,12 @@ K = TypeVar("K", bound=Hashable)
 ORDER = "first corruption in rows, second in columns:"
 ALONE = "alone"
 """Name of the column of a grid for the sets with only the first stage."""
-OTHERS_A_LINE, LEVELS_A_LINE = 6, 10
+OTHERS_PER_LINE, LEVELS_PER_LINE = 6, 10
 SIDE = 128
 """Longer side of an image in a contact sheet, in pixels."""
 _LADDER = re.compile(r"([^+]+)/(\d\d|\d(?:p\d+)?)")
-_FEW, _SHOWN = 7, 5
-"""Up to `_FEW` levels are all shown. Of more levels, `_SHOWN` are shown."""
+MAX_LEVELS_SHOWN, LEVELS_SHOWN = 7, 5
+"""If a degradation has at most `MAX_LEVELS_SHOWN` levels, all are shown. Otherwise `LEVELS_SHOWN` of them are shown."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,11 @@ class Block:
 
     @property
     def shown(self) -> Sequence[str]:
-        """The sets whose images are shown: all of them, or five of many levels."""
+        """The sets whose images are shown: all sets, or five of them if there are many levels."""
         count = len(self.sets)
-        if self.kind != "levels" or count <= _FEW:
+        if self.kind != "levels" or count <= MAX_LEVELS_SHOWN:
             return self.sets
-        return [self.sets[max(count * part // (_SHOWN - 1) - 1, 0)] for part in range(_SHOWN)]
+        return [self.sets[max(count * part // (LEVELS_SHOWN - 1) - 1, 0)] for part in range(LEVELS_SHOWN)]
 
 
 def blocks_of(sets: Iterable[str]) -> list[Block]:
@@ -74,14 +74,14 @@ def blocks_of(sets: Iterable[str]) -> list[Block]:
     blocks = []
     for kind in ("severities", "levels"):
         for name in sorted((n for k, n in ladders if k == kind), key=lambda n: (known.get(n, len(known)), n)):
-            own = ladders[kind, name]
+            members = ladders[kind, name]
             # A single severity that is also the first stage of chains is shown in their grid.
-            if len(own) > 1 or "-".join(own[0].rsplit("/", 1)) not in columns_of:
-                blocks.append(Block(kind, name, own))
+            if len(members) > 1 or "-".join(members[0].rsplit("/", 1)) not in columns_of:
+                blocks.append(Block(kind, name, members))
     placed = {name for block in blocks for name in block.sets}
     grids = [
         _grid(number, {row: columns_of[row] for row in rows}, chains, alone, placed)
-        for number, rows in enumerate(joined(columns_of), 1)
+        for number, rows in enumerate(connected_components(columns_of), 1)
     ]
     if others:
         blocks.append(Block("others", "Other sets" if blocks or grids else "Sets", others))
@@ -112,14 +112,14 @@ def _natural(name: str) -> list[str | int]:
     return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name)]
 
 
-def joined(keys_of: Mapping[K, Collection[str]]) -> list[list[K]]:
+def connected_components(keys_of: Mapping[K, Collection[str]]) -> list[list[K]]:
     """Partition the keys of a mapping into groups that share no element, directly or through other keys.
 
     The groups and their members keep the order of the mapping.
 
     Examples
     --------
-    >>> joined({1: "ab", 2: "cd", 3: "ef", 4: "be"})
+    >>> connected_components({1: "ab", 2: "cd", 3: "ef", 4: "be"})
     [[1, 3, 4], [2]]
     """
     groups: list[tuple[set[str], list[K]]] = []
@@ -127,33 +127,35 @@ def joined(keys_of: Mapping[K, Collection[str]]) -> list[list[K]]:
         met = [group for group in groups if not group[0].isdisjoint(keys)]
         groups = [group for group in groups if group not in met]
         groups.append(
-            (set(keys).union(*(known for known, _ in met)), [*(other for _, own in met for other in own), one])
+            (set(keys).union(*(known for known, _ in met)), [*(other for _, members in met for other in members), one])
         )
     place = {one: number for number, one in enumerate(keys_of)}
-    return sorted((sorted(own, key=place.__getitem__) for _, own in groups), key=lambda own: place[own[0]])
+    return sorted(
+        (sorted(members, key=place.__getitem__) for _, members in groups), key=lambda members: place[members[0]]
+    )
 
 
-def thinned(ids: Sequence[str], most: int) -> list[str]:
-    """Return at most `most` ids of sets, spread evenly.
+def thin_out(ids: Sequence[str], limit: int) -> list[str]:
+    """Return at most `limit` ids of sets, spread evenly.
 
     For chains, the stages are spread evenly and all their combinations are returned.
 
     Examples
     --------
-    >>> thinned([f"fog/{n}" for n in range(1, 6)], 3)
+    >>> thin_out([f"fog/{n}" for n in range(1, 6)], 3)
     ['fog/1', 'fog/2', 'fog/4']
-    >>> thinned([f"{a}-1+{b}-1" for a in "pqrs" for b in "pqrs"], 4)
+    >>> thin_out([f"{a}-1+{b}-1" for a in "pqrs" for b in "pqrs"], 4)
     ['p-1+p-1', 'p-1+r-1', 'r-1+p-1', 'r-1+r-1']
     """
-    if len(ids) <= most:
+    if len(ids) <= limit:
         return list(ids)
     stages = list(dict.fromkeys(stage for name in ids if "+" in name for stage in name.split("+")))
     for count in range(len(stages), 1, -1):
         kept = set(spread(stages, count))
         shown = [name for name in ids if "+" not in name or kept.issuperset(name.split("+"))]
-        if len(shown) <= most and any("+" in name for name in shown):
+        if len(shown) <= limit and any("+" in name for name in shown):
             return shown
-    return spread(ids, most)
+    return spread(ids, limit)
 
 
 def contact_sheet(
@@ -179,14 +181,14 @@ def sheet_rows(images: Mapping[str, Pixels], clean: Pixels | None = None) -> lis
             ]
             lines += [SheetRow(ORDER), *map(SheetRow, block.rows, grid, [block.columns, *[()] * len(grid)])]
             continue
-        wide = LEVELS_A_LINE if block.is_ladder else OTHERS_A_LINE
+        wide = LEVELS_PER_LINE if block.is_ladder else OTHERS_PER_LINE
         for at in range(0, len(block.sets), wide):
             shown = block.sets[at : at + wide]
             cells: list[Cell] = [("", images[name]) for name in shown]
             heads = list(shown)
             if block.is_ladder:
                 cells = [*(first if at == 0 else [("", BLANK)] * len(first)), *cells]
-                heads = ["clean" if at == 0 else ""] * len(first) + [f"{number_of(name):g}" for name in shown]
+                heads = ["clean" if at == 0 else ""] * len(first) + [f"{severity_or_level(name):g}" for name in shown]
             lines.append(
                 SheetRow(block.name if block.is_ladder and at == 0 else "", cells, heads if heads != above else ())
             )
@@ -194,12 +196,12 @@ def sheet_rows(images: Mapping[str, Pixels], clean: Pixels | None = None) -> lis
     return lines
 
 
-def number_of(set_id: str) -> float:
+def severity_or_level(set_id: str) -> float:
     """Return the severity or level of a set with one corruption.
 
     Examples
     --------
-    >>> number_of("fog/2p25"), number_of("fade_black/07")
+    >>> severity_or_level("fog/2p25"), severity_or_level("fade_black/07")
     (2.25, 7.0)
     """
     return float(set_id.rpartition("/")[2].replace("p", "."))

@@ -1,4 +1,4 @@
-"""Compare the images of a set with the clean images: PSNR, SSIM, share of changed pixels, MS-SSIM.
+"""Compare the images of a set with the clean images: PSNR, SSIM, fraction of changed pixels, MS-SSIM.
 
 SSIM takes more time than the rest of a build, and MS-SSIM three times as much, so they are measured on a documented
 subset of the images.
@@ -20,7 +20,7 @@ DEFAULT_IMAGES = 64
 MULTISCALE_IMAGES = 16
 """MS-SSIM is measured on at most this number of the measured images, the first by id."""
 Measured = tuple[float | None, float | None, float | None]
-"""PSNR in dB (None if infinite, or if shapes differ), SSIM, and the share of changed pixels of an image."""
+"""PSNR in dB (None if infinite, or if shapes differ), SSIM, and the fraction of changed pixels of an image."""
 MeasuredRow = Sequence[float | None]
 """`Measured` followed by MS-SSIM, which is None or missing if it was not measured."""
 
@@ -46,12 +46,19 @@ def measured_indices(ids: Sequence[str], images: int | Literal["all"]) -> frozen
 def measure(clean: NDArray[np.uint8], image: NDArray[np.uint8]) -> Measured:
     """Return PSNR, SSIM and the fraction of changed pixels of an image.
 
-    Both images are (H, W, C) of uint8.
+    SSIM has 7x7 uniform windows and the sample covariance, and it is averaged over channels. The result is that of
+    scikit-image's ``structural_similarity(a, b, channel_axis=2, data_range=255)``. It is much faster, because the
+    window sums of 8-bit values are exact integers, which are updated from row to row.
 
-    All are None where the shapes differ; PSNR is None where nothing changed. SSIM has 7x7 uniform windows, sample
-    covariance, and the mean over channels: scikit-image's ``structural_similarity(a, b, channel_axis=2,
-    data_range=255)`` at a small part of the time: window sums of 8-bit values are exact integers that slide down the
-    image. H and W are at least 7.
+    Parameters
+    ----------
+    clean, image : (H, W, C) ndarray of uint8
+        The images to compare. H and W are at least 7.
+
+    Returns
+    -------
+    tuple of float or None
+        All values are None if the shapes differ. PSNR is None if the images are equal.
     """
     if clean.shape != image.shape:
         return None, None, None
@@ -130,7 +137,7 @@ def _compare(a, b):  # type: ignore[no-untyped-def]
     places = max(n - (_WINDOW - 1) * channels, 0)
     a, b = a.reshape(height, n), b.reshape(height, n)
     none, ones, differs = np.zeros(n, np.uint8), np.ones(n, np.uint8), np.empty(n, np.uint8)
-    # of a, of b, of the squares of both, of products
+    # window sums of a, of b, of the squares of both, and of their products
     down, sums, total = np.zeros((4, n), np.int32), np.empty((4, places), np.int32), np.zeros(places, np.float64)
     error = changed = np.int64(0)
     for y in range(height):
@@ -157,10 +164,9 @@ def _compare(a, b):  # type: ignore[no-untyped-def]
 def mean_metrics(measured: Iterable[MeasuredRow]) -> Metrics | None:
     """Return the means and standard deviations of the metrics of images, or None without images.
 
-    Values are rounded to 4 decimals.
-
-    PSNR is null where an image has none: its shape changed, or it is equal to the clean one (then it is infinite).
-    MS-SSIM is over the rows that have it.
+    Values are rounded to 4 decimals. The mean PSNR is None if an image has no PSNR, because its shape changed or
+    because it equals the clean image, so that PSNR is infinite. The mean of MS-SSIM is over the images for which it was
+    measured.
     """
     rows = list(measured)
     if not rows:

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from ...corruptions.kernels import inner, kernel
 
 WEIGHTS = (0.0448, 0.2856, 0.3001, 0.2363, 0.1333)
-"""Weights of the scales, the finest first: Wang, Simoncelli, Bovik 2003, "Multi-scale structural similarity for image
-quality assessment".
+"""Weights of the scales, beginning with the finest, from Wang, Simoncelli, Bovik 2003, "Multi-scale structural
+similarity for image quality assessment".
 """
-LEAST_SIDE = 176
+MIN_SIDE = 176
 """Smallest side of an image in pixels, for which the window of 11 fits at the fifth scale."""
 
 _WINDOW = 11
@@ -46,13 +46,14 @@ def ms_ssim(clean: NDArray[np.uint8], image: NDArray[np.uint8]) -> float | None:
     Parameters
     ----------
     clean, image : (H, W, C) ndarray of uint8
+        The images to compare.
 
     Returns
     -------
     float or None
         1 for equal images. None if the shapes differ or a side is below 176 pixels.
     """
-    if clean.shape != image.shape or min(clean.shape[:2]) < LEAST_SIDE:
+    if clean.shape != image.shape or min(clean.shape[:2]) < MIN_SIDE:
         return None
     channels = clean.shape[2]
     contrast, whole = _all_scales(np.ascontiguousarray(clean), np.ascontiguousarray(image), _HALF_WINDOW, len(WEIGHTS))
@@ -103,7 +104,7 @@ def _add_pairs(a, b, weights, target):  # type: ignore[no-untyped-def]
 
 @inner
 def _add_similarities(x, y, squares, products, similar, same, contrast, whole):  # type: ignore[no-untyped-def]
-    """Add contrast times structure, and the whole similarity, at each position of a row.
+    """Add contrast times structure, and the complete similarity, at each position of a row.
 
     `similar` and `same` are temporary arrays.
     """
@@ -184,7 +185,7 @@ def _halved(image, channels):  # type: ignore[no-untyped-def]
 
 @kernel
 def _all_scales(clean, image, weights, scales):  # type: ignore[no-untyped-def]
-    """Return (scales, C) contrast times structure, and (C,) the whole similarity at the last scale."""
+    """Return contrast times structure (scales, C), and the complete similarity at the last scale (C,)."""
     height, width, channels = clean.shape
     n, centre = width * channels, np.float32(_CENTRE)
     a, b = clean.reshape(height, n) - centre, image.reshape(height, n) - centre

@@ -39,26 +39,29 @@ class _Preprocessing(BaseModel):
         if resized == (width, height) or resized[0] * resized[1] <= MAX_PIXELS:
             return None
         return (
-            f"is {width}x{height}: with its short side at {min(resized)} it would be {resized[0]}x{resized[1]}, above "
-            f"the {MAX_PIXELS:,} pixels that one image may have; crop it, or leave it out"
+            f"is {width}x{height}: with its short side at {min(resized)} it would be {resized[0]}x{resized[1]}, which "
+            f"is more than the {MAX_PIXELS:,} pixels that one image may have; crop it, or leave it out"
         )
 
     def resized(self, width: int, height: int) -> tuple[int, int]:
-        """Return the (width, height) that an image is resized to before its centre is taken."""
+        """Return the (width, height) to which an image is resized before its centre is cropped."""
         return self.size(width, height)
 
     def size(self, width: int, height: int) -> tuple[int, int]:
-        """Return the (width, height) of the clean image of an image of this size."""
+        """Return the (width, height) of the clean image, given the size of the source image."""
         return self.output_size or (width, height)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the record in a manifest, with all settings, the kind first."""
+        """Return the record of the preprocessing in a manifest: the kind, followed by all settings."""
         data = self.model_dump(mode="json")
         return {"kind": data.pop("kind"), **data}
 
 
 class ResizeCrop(_Preprocessing):
-    """torchvision's ``Resize(resize)`` (the short side) and ``CenterCrop(crop)``, with 256 and 224 for ImageNet-C."""
+    """Resize the short side to `resize` and crop the centre, as torchvision's ``Resize`` and ``CenterCrop`` do.
+
+    ImageNet-C uses 256 and 224.
+    """
 
     kind: Literal["resize-crop"]
     resize: Side
@@ -77,7 +80,10 @@ class ResizeCrop(_Preprocessing):
 
 
 class CentralResize(_Preprocessing):
-    """Crop the central `fraction` of each side, then resize to `side` x `side`, for example 0.875 and 299."""
+    """Crop the central `fraction` of each side, and resize the crop to `side` x `side` pixels.
+
+    ImageNet-C for Inception uses 0.875 and 299.
+    """
 
     kind: Literal["central-resize"]
     fraction: Annotated[float, Field(gt=0, le=1)]
@@ -90,7 +96,7 @@ class CentralResize(_Preprocessing):
 
 
 class Resize(_Preprocessing):
-    """Resize to `side` x `side` without keeping the aspect ratio, with 64 for Tiny-ImageNet-C."""
+    """Resize to `side` x `side` pixels without keeping the aspect ratio. Tiny-ImageNet-C uses 64."""
 
     kind: Literal["resize"]
     side: Side
@@ -104,8 +110,8 @@ class Resize(_Preprocessing):
 class SurrogateInput(_Preprocessing):
     """Convert images to the input size and the channels of a model.
 
-    An image that has this size is not changed. For other images, the short side is resized to 256/224 of the model's,
-    as in ImageNet-C, and the centre is cropped. Recipes leave out the size, and manifests record it.
+    An image that already has this size is not resized. For other images, the short side is resized to 256/224 of that
+    of the model, as in ImageNet-C, and the centre is cropped. Recipes omit the size, and manifests record it.
     """
 
     kind: Literal["surrogate"]
@@ -123,7 +129,7 @@ class SurrogateInput(_Preprocessing):
 
     @property
     def output_size(self) -> tuple[int, int] | None:
-        # Before the model is known, in a recipe, there is no size of its own.
+        # In a recipe, the size is not known before the model is loaded.
         return None if self.width is None or self.height is None else (self.width, self.height)
 
     def resized(self, width: int, height: int) -> tuple[int, int]:
@@ -185,14 +191,13 @@ def parse_preprocessing(record: Mapping[str, Any]) -> AnyPreprocessing:
         preprocessing: AnyPreprocessing = TypeAdapter(Preprocessing).validate_python(dict(record))
     except ValidationError as e:
         raise VerificationError(
-            "No build has the manifest's preprocessing, so nothing can be made again from "
-            f"it:\n{listed(field_errors(e))}\n"
-            "Run `corruptset verify` on the data set, and fetch manifest.json again."
+            "The manifest's preprocessing is not valid, so samples cannot be computed from it:\n"
+            f"{listed(field_errors(e))}\nRun `corruptset verify` on the dataset, and fetch manifest.json again."
         ) from e
     if isinstance(preprocessing, SurrogateInput) and (preprocessing.width is None or preprocessing.height is None):
         raise VerificationError(
-            "The manifest's preprocessing is that of a model, without its width and height: nothing can be made from "
-            "it."
+            "The manifest's preprocessing is for a model but lacks its width and height, so samples cannot be computed "
+            "from it. Fetch manifest.json again."
         )
     return preprocessing
 
@@ -203,35 +208,38 @@ def preprocess(image: NDArray[np.uint8], spec: AnyPreprocessing) -> NDArray[np.u
     Parameters
     ----------
     image : (H, W, 1) or (H, W, 3) ndarray of uint8
+        The decoded image.
     spec : Preprocessing
+        The steps to apply.
 
     Returns
     -------
-    (H', W', C) ndarray of uint8, C-contiguous, writable, never the input's memory
+    (H', W', C) ndarray of uint8
+        A C-contiguous, writable array that does not share memory with the input.
 
     Raises
     ------
     ImageError
-        The image would become too large, or does not fit (`Preprocessing.problem`).
+        The image is too large for this preprocessing, before or after it is resized.
 
     References
     ----------
     torchvision.transforms (Resize, CenterCrop) on PIL images; the fractions and sizes of the released generators
     (hendrycks/robustness, ImageNet-C/create_c: 224, 299 and 64).
     """
-    picture = Image.fromarray(np.ascontiguousarray(image[:, :, 0] if image.shape[2] == 1 else image))
-    problem = spec.problem(*picture.size)
+    pil_image = Image.fromarray(np.ascontiguousarray(image[:, :, 0] if image.shape[2] == 1 else image))
+    problem = spec.problem(*pil_image.size)
     if problem:
         raise ImageError(f"The image {problem}.")
-    if isinstance(spec, SurrogateInput) and spec.channels == "grey" and picture.mode != "L":
-        picture = picture.convert("L")
-    width, height = picture.size
+    if isinstance(spec, SurrogateInput) and spec.channels == "grey" and pil_image.mode != "L":
+        pil_image = pil_image.convert("L")
+    width, height = pil_image.size
     size = spec.size(width, height)
     if isinstance(spec, CentralResize):
-        picture = _center_cropped(picture, max(1, int(width * spec.fraction)), max(1, int(height * spec.fraction)))
-    if not isinstance(spec, Pad | Unchanged) and picture.size != (resized := spec.resized(width, height)):
-        picture = picture.resize(resized, Image.Resampling[spec.interpolation.upper()])
-    out = np.array(_center_cropped(picture, *size))
+        pil_image = _center_cropped(pil_image, max(1, int(width * spec.fraction)), max(1, int(height * spec.fraction)))
+    if not isinstance(spec, Pad | Unchanged) and pil_image.size != (resized := spec.resized(width, height)):
+        pil_image = pil_image.resize(resized, Image.Resampling[spec.interpolation.upper()])
+    out = np.array(_center_cropped(pil_image, *size))
     if out.ndim == 2:
         out = out[:, :, None]
     if spec.channels == "rgb" and out.shape[2] == 1:
@@ -239,16 +247,16 @@ def preprocess(image: NDArray[np.uint8], spec: AnyPreprocessing) -> NDArray[np.u
     return out
 
 
-def _center_cropped(picture: Image.Image, width: int, height: int) -> Image.Image:
-    """Crop around the centre.
+def _center_cropped(image: Image.Image, width: int, height: int) -> Image.Image:
+    """Crop an image around its centre, or pad it with black if it is smaller.
 
-    Beside a smaller image comes black, the odd pixel to the right and below.
+    If the margins cannot be equal, the right and lower ones are larger.
     """
-    if picture.size == (width, height):
-        return picture
-    # round() goes to the even neighbour on a tie, and torchvision's crops depend on it.
+    if image.size == (width, height):
+        return image
+    # round() rounds half to even, as torchvision's crops do.
     left, top = (
         -((wanted - given) // 2) if wanted > given else round((given - wanted) / 2)
-        for given, wanted in zip(picture.size, (width, height), strict=True)
+        for given, wanted in zip(image.size, (width, height), strict=True)
     )
-    return picture.crop((left, top, left + width, top + height))
+    return image.crop((left, top, left + width, top + height))

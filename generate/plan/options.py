@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # the command line imports this module to show its help, whic
     from ...corruptions.stages import Coupling, Scale
     from ...manifests.records.fields import Storage
 
-Split = Literal["test", "train", "all"]
+Split = Literal["test", "train", "val", "all"]
 
 
 class BuildKeywords(TypedDict, total=False):

@@ -128,7 +128,7 @@ def region_store(
 
 
 def _notes(table: RegionTable, probed: Checked) -> list[str]:
-    taken = {(g.name, g.side, count) for _, _, w, h, _ in probed.good for g, count in table.all_taken(w, h)}
+    taken = {(g.name, g.side, count) for _, _, w, h, _ in probed.good for g, count in table.undrawn_groups(w, h)}
     notes = [
         f"Regions {name} (side {side}): an image has {count} positions for a block, which is fewer than blocks = "
         f"{table.blocks}, so all positions are used."

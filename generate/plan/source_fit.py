@@ -8,7 +8,7 @@ from ...corruptions.add_ons import readable
 from ...corruptions.registry import get_corruption
 from ...errors import BuildError, SourceError, first_few, listed
 from ...quantities import size
-from ..recipes.expectations import Named, refusal
+from ..recipes.expectations import NamedShape, expectation_error
 from ..recipes.recipe import Recipe, load_recipe
 from ..recipes.recipe_files import recipe_names
 from ..recipes.set_spec import SetSpec
@@ -50,14 +50,14 @@ def refuse_source(recipe: Recipe, found: Checked, *, source: Source, complete: b
         The images differ from the recipe's expectations.
     """
     unnamed = f" {SAMPLE_NOTE}" if source.scheme == "sample" else ""
-    images: list[Named] = [(s.path or s.id, (w, h, c)) for s, _, w, h, c in found.good]
+    images: list[NamedShape] = [(s.path or s.id, (w, h, c)) for s, _, w, h, c in found.good]
     expects = recipe.expects
     if expects is not None and (problems := expects.problems(images, complete=complete)):
-        text = refusal(f"The recipe {recipe.name}", expects, problems, _alternative(recipe, images))
+        text = expectation_error(f"The recipe {recipe.name}", expects, problems, _alternative(recipe, images))
         raise SourceError(f"{text} Nothing was written.{unnamed}")
 
 
-def _alternative(recipe: Recipe, images: Sequence[Named]) -> str:
+def _alternative(recipe: Recipe, images: Sequence[NamedShape]) -> str:
     """Return a sentence that names the recipes that fit the images and have most corruptions in common with a recipe.
 
     For a recipe of pairs, it names calibrations instead.
@@ -77,7 +77,7 @@ def _alternative(recipe: Recipe, images: Sequence[Named]) -> str:
     return f"{'Recipe that fits' if len(names) == 1 else 'Recipes that fit'}: {', '.join(names)}."
 
 
-def _fits(recipe: Recipe, images: Sequence[Named]) -> bool:
+def _fits(recipe: Recipe, images: Sequence[NamedShape]) -> bool:
     return recipe.expects is not None and not recipe.expects.problems(images)
 
 

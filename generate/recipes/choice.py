@@ -1,4 +1,4 @@
-"""Which sets of a recipe are chosen: globs over ids and aliases."""
+"""Select sets of a recipe by shell patterns for their ids and aliases."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from .recipe import Recipe
 
 CLEAN = SetSpec("clean", ())
-LEVELS = 30
-"""The levels of a gradual degradation where no recipe gives a number: those of Swingler 2022."""
+DEFAULT_LEVELS = 30
+"""The number of levels of a gradual degradation if no recipe gives a number, as in Swingler 2022."""
 
 
 class HasNames(Protocol):
-    """A set, of a recipe or of a data set."""
+    """A set of a recipe or of a dataset."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -33,28 +33,28 @@ class HasNames(Protocol):
 
 Set = TypeVar("Set", bound=HasNames)
 _ZERO = re.compile(r"[a-z0-9_]+/00?")
-"""A corruption at severity or level 0: the clean images."""
+"""A corruption at severity or level 0, which means the clean images."""
 
 
 def choose_sets(sets: Sequence[SetSpec], globs: Sequence[str] | None, *, recipe: Recipe | None = None) -> list[SetSpec]:
-    """Return the sets whose id or alias matches a pattern, in the recipe's order.
+    """Return the sets whose id or alias matches a pattern, in the order of the recipe.
 
     Parameters
     ----------
     sets : sequence of SetSpec
-        The recipe's.
+        The sets of the recipe.
     globs : sequence of str or None
-        Shell patterns; None is all. ``clean``, named exactly or as ``fog/0``, adds the clean set where the recipe has
-        none.
+        Shell patterns, or None for all sets. If the recipe has no clean set, the patterns ``clean`` and ``fog/0`` add
+        it.
     recipe : Recipe, optional
-        The recipe of the sets. An error about a set that it lacks then names the recipes that have it.
+        The recipe of the sets. If it is given, the message about an unknown set names the recipes that have it.
 
     Raises
     ------
     ParameterError
-        There is no pattern.
+        The list of patterns is empty.
     UnknownCorruption
-        Every pattern without a match.
+        Some patterns match no set. The message lists all of them.
 
     Examples
     --------
@@ -68,17 +68,17 @@ def choose_sets(sets: Sequence[SetSpec], globs: Sequence[str] | None, *, recipe:
     known = list(sets)
     if "clean" in globs and not any("clean" in s.names for s in sets):
         known.insert(0, CLEAN)
-    chosen, problems = matching_sets(known, globs)
+    chosen, problems = match_sets(known, globs)
     if problems and recipe is not None:
-        missing = [g for g in globs if not matching_sets(known, [g])[0]]
-        problems = [_elsewhere(g, recipe) or problem for g, problem in zip(missing, problems, strict=True)]
+        missing = [g for g in globs if not match_sets(known, [g])[0]]
+        problems = [_recipes_with_set(g, recipe) or problem for g, problem in zip(missing, problems, strict=True)]
     if problems:
         raise UnknownCorruption(f"--sets:\n{listed(problems)}\n`corruptset show RECIPE` lists the sets of a recipe.")
     return chosen
 
 
-def _elsewhere(pattern: str, recipe: Recipe) -> str:
-    """Return a sentence that names the other recipes for the same images that have a set, or an empty string."""
+def _recipes_with_set(pattern: str, recipe: Recipe) -> str:
+    """Return a sentence that names the other recipes for the same images with a matching set, or an empty string."""
     from .recipe import load_recipe
     from .recipe_files import recipe_names
 
@@ -87,17 +87,17 @@ def _elsewhere(pattern: str, recipe: Recipe) -> str:
         other.name
         for other in others
         if (other.calibration, other.preprocessing) == (recipe.calibration, recipe.preprocessing)
-        and matching_sets(other.resolve().sets, [pattern])[0]
+        and match_sets(other.resolve().sets, [pattern])[0]
     ]
     if not alike:
         return ""
     return f"{pattern!r} is not a set of {recipe.name}. It is a set of {' and '.join(alike)}."
 
 
-def matching_sets(sets: Sequence[Set], globs: Sequence[str]) -> tuple[list[Set], list[str]]:
-    """Return the sets that patterns match, and the problems of patterns that match none.
+def match_sets(sets: Sequence[Set], globs: Sequence[str]) -> tuple[list[Set], list[str]]:
+    """Return the sets that match a pattern, and a message for each pattern without a match.
 
-    A fractional severity may be written with its dot: ``fog/2.25`` is ``fog/2p25``.
+    A fractional severity may be written with a dot, so ``fog/2.25`` matches the set ``fog/2p25``.
     """
     names = {name for one in sets for name in one.names}
     globs = [
@@ -106,7 +106,7 @@ def matching_sets(sets: Sequence[Set], globs: Sequence[str]) -> tuple[list[Set],
     ]
     near = [*names, *{f"{name.rpartition('/')[0]}/*" for name in names if "/" in name}]
     patterns = [g for g in globs if any(c in g for c in "*?[")]
-    # thousands of ids are looked up, not compared with each of thousands of sets
+    # Patterns without wildcards are looked up, because there may be thousands of ids and thousands of sets.
     plain = set(globs).difference(patterns)
     matched = {n for n in names if n in plain or any(fnmatchcase(n, g) for g in patterns)}
     unmatched = [g for g in globs if not (g in matched if g in plain else any(fnmatchcase(n, g) for n in matched))]
@@ -114,56 +114,56 @@ def matching_sets(sets: Sequence[Set], globs: Sequence[str]) -> tuple[list[Set],
     return [one for one in sets if not matched.isdisjoint(one.names)], problems
 
 
-def ladders(table: Calibration) -> list[SetSpec]:
-    """Return every gradual degradation at its levels, with a calibration's parameters."""
+def gradual_sets(table: Calibration) -> list[SetSpec]:
+    """Return the sets of all gradual degradations at all levels, with the parameters of a calibration."""
     sets = []
     for name in ladder(table.ladder):
         gradual = get_corruption(name).gradual
-        for level in range(1, min(LEVELS, gradual.most) + 1) if gradual is not None else ():
+        for level in range(1, min(DEFAULT_LEVELS, gradual.most) + 1) if gradual is not None else ():
             stage = resolve_stage(name, table, level=level)
             sets.append(SetSpec(set_id([stage]), (stage,)))
     return sets
 
 
-def choose_shown(sets: Sequence[SetSpec], globs: Sequence[str] | None, table: Calibration) -> list[SetSpec]:
-    """Return the sets that one picture is shown under.
+def choose_preview_sets(sets: Sequence[SetSpec], globs: Sequence[str] | None, table: Calibration) -> list[SetSpec]:
+    """Return the sets that a preview of one image shows.
 
     Parameters
     ----------
     sets : sequence of SetSpec
-        The recipe's.
+        The sets of the recipe.
     globs : sequence of str or None
-        As of `choose_sets`, and a pattern that matches no set of the recipe may match gradual degradations (`ladders`)
-        or be the id of a chain (``fog-2.25+snow-1``), whatever the recipe. None is all; of gradual degradations then
-        levels 1, 5, 10, ... only.
+        Shell patterns as in `choose_sets`. A pattern that matches no set of the recipe may also match gradual
+        degradations (`gradual_sets`) or be the id of a chain (``fog-2.25+snow-1``). None selects all sets of the
+        recipe, but only levels 1, 5, 10, ... of gradual degradations.
     table : Calibration
-        With the ladder of those that are not the recipe's.
+        The calibration of sets that are not in the recipe.
 
     Raises
     ------
     UnknownCorruption
-        Every pattern without a match.
+        Some patterns match no set. The message lists all of them.
 
     Examples
     --------
     >>> from corruptset.corruptions.calibrations import get_calibration
     >>> table = get_calibration("imagenet")
-    >>> chosen = choose_shown([], ["black_lines/0*", "clean"], table)
+    >>> chosen = choose_preview_sets([], ["black_lines/0*", "clean"], table)
     >>> chosen[0].id, chosen[1].id, len(chosen)
     ('clean', 'black_lines/01', 10)
-    >>> [s.id for s in choose_shown(chosen[1:], None, table)]
+    >>> [s.id for s in choose_preview_sets(chosen[1:], None, table)]
     ['black_lines/01', 'black_lines/05']
     """
     if globs is None:
         return [s for s in sets if len(s.stages) != 1 or s.stages[0].level in (None, 1, *range(5, 100, 5))]
     globs, names = set_patterns(globs), {name for spec in sets for name in spec.names}
-    beyond = [g for g in globs if g != "clean" and not any(fnmatchcase(name, g) for name in names)]
-    rungs = [s for s in ladders(table) if s.id not in names]
-    for name in beyond:
-        with suppress(CorruptsetError):  # a pattern, or a mistake, which is reported with the others
+    unmatched = [g for g in globs if g != "clean" and not any(fnmatchcase(name, g) for name in names)]
+    additional = [s for s in gradual_sets(table) if s.id not in names]
+    for name in unmatched:
+        with suppress(CorruptsetError):  # a pattern with wildcards, or a mistake, which choose_sets reports
             chain = parse_chain(name, table)
-            if chain and set_id(chain) not in names | {s.id for s in rungs}:
-                rungs.append(SetSpec(set_id(chain), chain, aliases=(name,)))
-    matches, problems = matching_sets(rungs, beyond)
-    # with a problem, choose_sets suggests from all of them
-    return choose_sets([*sets, *(rungs if problems else matches)], globs)
+            if chain and set_id(chain) not in names | {s.id for s in additional}:
+                additional.append(SetSpec(set_id(chain), chain, aliases=(name,)))
+    matches, problems = match_sets(additional, unmatched)
+    # If a pattern has no match, choose_sets suggests similar names from all of these sets.
+    return choose_sets([*sets, *(additional if problems else matches)], globs)

@@ -1,4 +1,4 @@
-"""The images that a recipe or a layout is made for: their size and channels."""
+"""The size and channels of the images that a recipe or an export layout expects."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ from ..pixels.preprocessing import Side
 from .file_models import RecipeTable
 
 Shape = tuple[int, int, int]
-"""(width, height, channels): 1 is grey, 3 is colour."""
-Named = tuple[str, Shape]
-"""What an image is called, and its shape."""
+"""(width, height, channels), with 1 channel for grey and 3 for colour."""
+NamedShape = tuple[str, Shape]
+"""The path or id of an image, and its shape."""
 _CHANNELS = {"rgb": 3, "grey": 1}
 _COLOURS = {1: "grey", 3: "in colour"}
-_SHOWN = 3
+MAX_SIZES_SHOWN = 3
 
 
 class Expects(RecipeTable):
-    """The images that a recipe or a layout is made for: ``[expects]`` of a recipe."""
+    """The images that a recipe (``[expects]``) or an export layout expects."""
 
     sizes: tuple[tuple[Side, Side], ...] = ()
-    """(width, height) that every image has one of."""
+    """The allowed sizes (width, height). If it is empty, all sizes are allowed."""
     least_side: Side | None = None
-    """The short side, in pixels, of half of the images or more: genuine ImageNet has a few very small ones."""
+    """The short side, in pixels, that at least half of the images must have. ImageNet contains a few smaller images."""
     channels: Literal["rgb", "grey"] | None = None
-    """What every image is; None is both."""
+    """The colour of all images, or None if both are allowed."""
 
     @model_validator(mode="after")
-    def _one_way(self) -> Expects:
+    def _check_size_condition(self) -> Expects:
         if self.sizes and self.least_side is not None:
             raise ValueError("has sizes and least_side; give one of them")
         return self
 
     @property
-    def words(self) -> str:
-        """The expected images, in words.
+    def description(self) -> str:
+        """A description of the expected images for messages.
 
         Examples
         --------
-        >>> Expects(sizes=((28, 28),), channels="grey").words, Expects(least_side=128).words
+        >>> Expects(sizes=((28, 28),), channels="grey").description, Expects(least_side=128).description
         ('grey images of 28x28 pixels', 'images with a short side of at least 128 pixels')
         """
         colour = {"rgb": "colour ", "grey": "grey ", None: ""}[self.channels]
@@ -52,10 +52,10 @@ class Expects(RecipeTable):
         short = f" with a short side of at least {self.least_side} pixels" if self.least_side is not None else ""
         return f"{colour}images{sizes}{short}"
 
-    def problems(self, images: Sequence[Named], *, complete: bool = True) -> list[str]:
-        """Return what contradicts this, one line for sizes and one for channels.
+    def problems(self, images: Sequence[NamedShape], *, complete: bool = True) -> list[str]:
+        """Return one line about unexpected sizes and one about unexpected channels, if there are any.
 
-        Where not all images are seen (`complete`), the short side, which is judged over all of them, is left aside.
+        `least_side` is checked only if the list of images is complete, because it is a condition on their median.
 
         Examples
         --------
@@ -81,19 +81,19 @@ class Expects(RecipeTable):
         return problems
 
 
-def refusal(what: str, expects: Expects, problems: Sequence[str], instead: str) -> str:
-    """Return an error's text: what was expected and given, what fits, how to insist."""
-    text = f"{what} is made for {expects.words}. Of the images looked at:\n{listed(problems)}\n{instead}"
-    return f"{text} With --any-shape they are taken all the same."
+def expectation_error(what: str, expects: Expects, problems: Sequence[str], instead: str) -> str:
+    """Return an error message that says what was expected, what was found, what fits, and how to proceed anyway."""
+    text = f"{what} is made for {expects.description}, but in the checked images:\n{listed(problems)}\n{instead}"
+    return f"{text} To use these images anyway, add --any-shape."
 
 
-def _line(wrong: Sequence[Named], images: Sequence[Named], are: str) -> str:
+def _line(wrong: Sequence[NamedShape], images: Sequence[NamedShape], are: str) -> str:
     first = f" (the first is {wrong[0][0]})" if len(wrong) < len(images) else ""
     return f"{len(wrong)} of {len(images)} images {'is' if len(wrong) == 1 else 'are'} {are}{first}"
 
 
-def _sizes(images: Sequence[Named]) -> str:
+def _sizes(images: Sequence[NamedShape]) -> str:
     """Return the sizes of images, the most frequent first."""
     sizes = [f"{w}x{h}" for (w, h), _ in Counter(shape[:2] for _, shape in images).most_common()]
-    more = len(sizes) - _SHOWN
-    return ", ".join(sizes[:_SHOWN]) + (f" and {more} other size{'s' * (more > 1)}" if more > 0 else "")
+    more = len(sizes) - MAX_SIZES_SHOWN
+    return ", ".join(sizes[:MAX_SIZES_SHOWN]) + (f" and {more} other size{'s' * (more > 1)}" if more > 0 else "")

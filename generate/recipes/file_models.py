@@ -1,4 +1,4 @@
-"""The tables of a recipe file as pydantic models: ``[stages]``, ``[[sets]]``, ``[[pairs]]``, ``[storage]``, ..."""
+"""Pydantic models of the tables of a recipe file: ``[stages]``, ``[[sets]]``, ``[[pairs]]``, ``[storage]``, ..."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .set_spec import Role
 
 
 class RecipeTable(BaseModel):
-    """Base of what stands in a recipe: strict about keys, immutable."""
+    """Base class of the tables of a recipe. Unknown keys are errors, and instances are immutable."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -23,7 +23,7 @@ class RecipeTable(BaseModel):
 def _known_corruption(name: str) -> str:
     if not is_corruption(name):
         raise ValueError(
-            f"there is no corruption {quoted(name)}.{suggest(name, corruption_names())} `corruptset list` names all."
+            f"there is no corruption {quoted(name)}.{suggest(name, corruption_names())} See `corruptset list`."
         )
     return name
 
@@ -36,14 +36,14 @@ def _severity(value: Any) -> int | float:
     if number is None or not 0 <= number <= 5:
         raise ValueError(
             f"is {quoted(value)}; expected a severity from 1 to 5, or a fraction with at most two decimals, such as "
-            "2.25; 0 is the clean images"
+            "2.25, or 0 for the clean images"
         )
     return number
 
 
 Severity = Annotated[int | float, BeforeValidator(_severity)]
 Level = Annotated[int, Field(strict=True, ge=0, le=99)]
-"""0 is the clean images."""
+"""A level of a gradual degradation, or 0 for the clean images."""
 
 
 def _levels_upwards(value: Any) -> Any:
@@ -61,7 +61,7 @@ StageName = Annotated[str, Field(pattern=r"^[a-z0-9_-]+$", max_length=64)]
 
 
 class StageEntry(RecipeTable):
-    """A stage, written as a table."""
+    """A stage that is written as a table, with a severity, a level or explicit parameters."""
 
     corruption: CorruptionName
     severity: Severity | None = None
@@ -76,7 +76,7 @@ ChainItem = Annotated[
 
 
 class SetEntry(RecipeTable):
-    """A ``[[sets]]`` entry: corruptions x severities or levels, a chain, or the clean images."""
+    """An entry of ``[[sets]]``: corruptions at severities or levels, a chain, or the clean images."""
 
     corruptions: Annotated[tuple[CorruptionName, ...], Field(min_length=1)] | None = None
     severities: Severities = (1, 2, 3, 4, 5)
@@ -95,44 +95,44 @@ class SetEntry(RecipeTable):
                 f"has {' and '.join(kinds) or 'none of them'}; expected exactly one of corruptions, chain, clean"
             )
         if self.corruptions is None and {"severities", "levels"} & self.model_fields_set:
-            raise ValueError("severities and levels go with corruptions; a chain has them in its stages ('fog-3')")
+            raise ValueError("severities and levels need corruptions; write those of a chain in its stages ('fog-3')")
         if self.levels is not None and "severities" in self.model_fields_set:
-            raise ValueError("has severities and levels; a corruption has one or the other")
+            raise ValueError("has severities and levels; give only one of them")
         if self.chain is None and self.id is not None:
-            raise ValueError("id goes with chain; other sets have ids of their own")
+            raise ValueError("id needs a chain, because the ids of other sets are fixed; leave it out")
         if self.corruptions is not None and self.aliases:
-            raise ValueError("aliases go with chain or clean: one name cannot stand for many sets")
+            raise ValueError("aliases need a chain or clean, because an alias names a single set; leave them out")
         return self
 
 
 class PairEntry(RecipeTable):
-    """A ``[[pairs]]`` entry: every stage of one list before every stage of another."""
+    """An entry of ``[[pairs]]``: chains of each stage of one list and each stage of another list."""
 
     first: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1)]
-    """Corruptions, links such as ``fog-3``, and names of ``[stages]``."""
+    """Corruptions, stages such as ``fog-3``, and names of stages in ``[stages]``."""
     second: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1)]
     orders: Literal["both", "given"] = "both"
     severities: Severities = (1, 2, 3, 4, 5)
-    """Of corruptions, on both sides."""
+    """The severities of corruptions in both lists."""
     first_severities: Severities | None = None
     second_severities: Severities | None = None
     levels: Levels | None = None
-    """Of gradual degradations, on both sides."""
+    """The levels of gradual degradations in both lists."""
     first_levels: Levels | None = None
     second_levels: Levels | None = None
     same: bool = True
-    """Whether a corruption is paired with itself (two independent draws)."""
+    """True if a corruption is also paired with itself, with two independent random draws."""
     role: Role | None = None
 
 
 class Published(RecipeTable):
-    """``[published]``: what the sets of a recipe were made from where they were published."""
+    """``[published]``: the source images from which the published sets were made."""
 
     source: Annotated[str, Field(min_length=1)]
     images: Annotated[int, Field(strict=True, ge=1)] | None = None
-    """None where the publication does not say how many."""
+    """The number of images, or None if the publication does not state it."""
     size: tuple[Side, Side] | None = None
-    """(width, height) of the images, where all are of one."""
+    """(width, height) of the images, or None if their sizes differ."""
     channels: Literal["rgb", "grey"] = "rgb"
 
 
@@ -140,7 +140,7 @@ class SurrogateEntry(RecipeTable):
     """``[surrogate]``: the model whose gradients the sets of a recipe follow."""
 
     file: Annotated[str, Field(min_length=1)]
-    """A model file, relative to the recipe's."""
+    """The path of the model file, relative to the recipe file."""
     device: str = "cpu"
     batch: Annotated[int, Field(strict=True, ge=1)] = 1
 
@@ -153,9 +153,9 @@ class StorageEntry(RecipeTable):
 
 
 class HoldOutTable(RecipeTable):
-    """``[hold_out]``: the groups for testing; all others are for training (``--train``)."""
+    """``[hold_out]``: the groups that are held out for testing. All other groups are for training (``--train``)."""
 
     groups: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1)]
-    """Names, or shell patterns; of these some may match nothing."""
+    """Names of groups, or shell patterns. Patterns without a match are allowed if at least one pattern matches."""
     grouping: Annotated[str, Field(min_length=1)] | None = None
-    """What the groups are, for a source that knows several kinds: ``style`` or ``subtype`` of icons50."""
+    """The kind of groups, for a source that has several kinds: ``style`` or ``subtype`` of icons50."""

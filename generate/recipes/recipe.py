@@ -1,4 +1,4 @@
-"""Recipes: which sets a benchmark has, at which calibration, after which preprocessing, in which encoding."""
+"""Recipes, which define the sets, the calibration, the preprocessing and the encoding of a benchmark."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from .file_models import (
     StorageEntry,
     SurrogateEntry,
 )
-from .recipe_files import known_name, read_recipe, read_values, with_paths
+from .recipe_files import canonical_name, read_recipe, read_values, with_paths
 from .region_table import RegionTable
 from .set_spec import SetSpec, merge_chains
 from .sets import resolve_sets
@@ -41,7 +41,7 @@ _E = TypeVar("_E", bound=RecipeTable)
 
 
 class Recipe(RecipeTable):
-    """A recipe as its TOML file has it."""
+    """A recipe as it is written in its TOML file."""
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")]
     version: Annotated[str, Field(pattern=r"^[0-9A-Za-z][0-9A-Za-z._+-]*$")]
@@ -51,124 +51,122 @@ class Recipe(RecipeTable):
     license: str | None = None
     calibration: str
     ladder: Literal["evaluated", "text"] = "evaluated"
-    """Whose parameters gradual degradations have."""
+    """The parameter table of gradual degradations."""
     scale: Literal["none", "side"] = "none"
     plugins: tuple[str, ...] = ()
-    """Modules with corruptions of one's own, or their files, relative to the recipe's; a manifest has a record of each
-    instead.
+    """Python modules with additional corruptions, or paths of such modules relative to the recipe file. The manifest
+    contains a record of each plugin instead of its path.
     """
     expects: Expects | None = None
-    """What images of a source are like; None is any. The built bytes do not depend on it, so it is not in a manifest's
-    recipe.
+    """The expected images, or None if all images are accepted. It does not influence the images that are built, so the
+    recipe in a manifest does not contain it.
     """
     published: Published | None = None
-    """What the sets were made from where they were published; it is not in a manifest's recipe either."""
+    """The images from which the published sets were made. The recipe in a manifest does not contain it."""
     surrogate: SurrogateEntry | None = None
-    """The model whose gradients sets follow; its own record is in a manifest."""
+    """The model whose gradients some sets follow. The manifest contains a separate record of it."""
     hold_out: HoldOutTable | None = None
-    """Which groups of the source are held out of training; None is all samples."""
+    """The groups of the source that are held out of training, or None to use all samples."""
     preprocessing: Preprocessing
-    """With regions it follows from them."""
+    """How images are resized and cropped. If the recipe has regions, it is derived from them."""
     encoding: Encoding
     storage: StorageEntry = StorageEntry()
     regions: RegionTable | None = None
-    """Which square regions of every image are the samples, in place of the images."""
+    """The square regions of images that are the samples of the dataset, or None if complete images are."""
     stages: dict[StageName, StageEntry] = {}
-    """Stages with names of the recipe's own, which chains and pairs may use."""
+    """Named stages, which chains and pairs may use."""
     sets: tuple[SetEntry, ...] = ()
     pairs: tuple[PairEntry, ...] = ()
 
     def __repr__(self) -> str:
-        entries = f"{len(self.sets)} entries of sets, {len(self.pairs)} of pairs, {len(self.stages)} stages of its own"
+        entries = f"{len(self.sets)} [[sets]], {len(self.pairs)} [[pairs]], {len(self.stages)} named stages"
         return f"<Recipe {self.name} {self.version}: {entries}, calibration {self.calibration}>"
 
     __str__ = __repr__
 
     @model_validator(mode="before")
     @classmethod
-    def _prepares_regions(cls, data: Any) -> Any:
+    def _derive_preprocessing(cls, data: Any) -> Any:
         if not isinstance(data, Mapping) or data.get("regions") is None:
             return data
         if "preprocessing" in data:
             raise ValueError(
-                "has [regions] and [preprocessing]; leave [preprocessing] out: it follows from the regions"
+                "has [regions] and [preprocessing]; leave [preprocessing] out, because it is derived from the regions"
             )
         preprocessing: dict[str, Any] = {"kind": "none"}
-        with suppress(ValidationError):  # which is reported where the regions are looked at themselves
+        with suppress(ValidationError):  # the validation of the field `regions` reports it
             preprocessing = RegionTable.model_validate(data["regions"]).preprocessing
         return {**data, "preprocessing": preprocessing}
 
     @model_validator(mode="after")
-    def _makes_something(self) -> Recipe:
+    def _check_sets(self) -> Recipe:
         if not self.sets and not self.pairs:
-            raise ValueError("the recipe has neither [[sets]] nor [[pairs]]; expected at least one")
+            raise ValueError("the recipe has neither [[sets]] nor [[pairs]]; expected at least one of them")
         return self
 
     @model_validator(mode="after")
-    def _names_a_folder(self) -> Recipe:
+    def _check_folder_name(self) -> Recipe:
         folder = f"{self.name}-{self.version}"
         if len(folder) > MAX_NAME_LENGTH:
             raise ValueError(
-                f"name and version make a folder's name of {len(folder)} characters, {folder[:20]}...; expected at "
-                f"most {MAX_NAME_LENGTH}"
+                f"the folder name {folder[:20]}..., which consists of name and version, has {len(folder)} characters; "
+                f"expected at most {MAX_NAME_LENGTH}"
             )
         return self
 
     def table(self, calibration: str | Path | Calibration | None = None) -> Calibration:
-        """Return the calibration that the recipe names, or the one given in its place."""
+        """Return the given calibration, or by default the calibration that the recipe names."""
         table = get_calibration(self.calibration if calibration is None else calibration)
         return table if table.ladder == self.ladder else replace(table, ladder=self.ladder)
 
     def resolve(self, calibration: str | Path | Calibration | None = None) -> ResolvedRecipe:
-        """Return the recipe with every parameter of every set, resolved once for its own calibration.
+        """Return the recipe together with the parameters of every set.
 
         Parameters
         ----------
         calibration : str, path or Calibration, optional
-            In place of the recipe's.
+            A calibration that is used instead of the recipe's.
 
         Raises
         ------
         RecipeError
-            With every mistake at once: a severity that the calibration lacks, parameters that a corruption does not
-            take, an id given twice, a chain without an id of its own.
+            The sets have mistakes, for example a severity that the calibration does not have, unknown parameters, a
+            duplicate id, or a chain that needs an id. The message lists all of them.
         """
-        table, sets, problems = (
-            self._with_own_table if calibration is None else self._with_table(self.table(calibration))
-        )
+        table, sets, problems = self._resolved_sets if calibration is None else self._resolve(self.table(calibration))
         if problems:
             raise RecipeError(problems_message(f"The recipe {self.name}, with calibration {table.name},", problems))
         return ResolvedRecipe(self, table, tuple(sets))
 
     @cached_property
-    def _with_own_table(self) -> tuple[Calibration, list[SetSpec], list[str]]:
-        return self._with_table(self.table())
+    def _resolved_sets(self) -> tuple[Calibration, list[SetSpec], list[str]]:
+        return self._resolve(self.table())
 
-    def _with_table(self, table: Calibration) -> tuple[Calibration, list[SetSpec], list[str]]:
-        """Return the calibration, the sets with its parameters, and the mistakes in them."""
+    def _resolve(self, table: Calibration) -> tuple[Calibration, list[SetSpec], list[str]]:
+        """Return the calibration, the sets with its parameters, and the mistakes in the sets."""
         return table, *resolve_sets(enumerate(self.sets, 1), table, stages=self.stages, pairs=enumerate(self.pairs, 1))
 
 
 @dataclass(frozen=True)
 class ResolvedRecipe:
-    """A recipe with the parameters of a calibration."""
+    """A recipe together with the parameters of its sets from a calibration."""
 
     recipe: Recipe
     table: Calibration
     sets: tuple[SetSpec, ...]
-    """In the recipe's order."""
+    """The sets in the order of the recipe."""
 
     def merged(self, seed: int, coupling: Coupling) -> ResolvedRecipe:
-        """Return the recipe with one set for each chain that has pixels of its own."""
+        """Return the recipe with one set per distinct chain. Sets with equal pixels are merged."""
         return replace(self, sets=tuple(merge_chains(self.sets, seed, coupling)))
 
     @property
     def record(self) -> dict[str, Any]:
-        """The recipe as it stands in a manifest: every parameter, and no path."""
+        """The record of the recipe in a manifest, with every parameter and without paths."""
         data = self.recipe.model_dump(
             mode="json", exclude_none=True, exclude={"expects", "published", "surrogate", "plugins"}
         )
-        # Keys with their default value are left out, so that a key added to recipes changes no manifest.
+        # These keys are omitted if they have their default value, so that adding a key does not change manifests.
         for key, unused in (("ladder", DEFAULT_LADDER), ("stages", {}), ("pairs", [])):
             if data[key] == unused:
                 del data[key]
@@ -192,8 +190,8 @@ def load_recipe(recipe: str | Path | Recipe) -> Recipe:
     Raises
     ------
     RecipeError
-        No such recipe (the nearest is suggested), no such file, or a file with mistakes: each with its key, what was
-        given and what was expected.
+        The recipe or the file does not exist, or the file has mistakes. The message suggests a similar name, or lists
+        every mistake with its key, its value and what was expected.
     """
     if isinstance(recipe, Recipe):
         return recipe
@@ -202,7 +200,7 @@ def load_recipe(recipe: str | Path | Recipe) -> Recipe:
     if isinstance(recipe, os.PathLike) or recipe.endswith(".toml"):
         text, where, folder = read_recipe(Path(recipe))
         return parse_recipe(text, where, folder=folder)
-    return _shipped(known_name(recipe))
+    return _shipped(canonical_name(recipe))
 
 
 def parse_recipe(text: str, where: str, *, folder: Path | None = None) -> Recipe:
@@ -211,45 +209,46 @@ def parse_recipe(text: str, where: str, *, folder: Path | None = None) -> Recipe
     Parameters
     ----------
     text : str
+        The content of the recipe file.
     where : str
-        What errors call it.
+        The name of the recipe for error messages.
     folder : Path, optional
-        The folder that paths in the recipe are relative to: of a calibration, a surrogate, plugins, and a recipe that
-        it extends.
+        The folder that paths in the recipe are relative to. A recipe may contain paths of a calibration, a surrogate,
+        plugins and a recipe that it extends.
 
     Raises
     ------
     RecipeError
-        Every mistake at once: of form, and of the sets whose form is right.
+        The recipe has mistakes. The message lists all of them.
     """
     return _recipe_at(read_values(text, where, folder), where)
 
 
-def located_recipe(data: dict[str, Any], where: str, folder: Path | None) -> Recipe:
-    """Return the recipe of a file's values, in which paths are relative to `folder`; plugins are loaded."""
+def recipe_from_values(data: dict[str, Any], where: str, folder: Path | None) -> Recipe:
+    """Load the plugins of a recipe file, and return its recipe. Paths in its values are relative to `folder`."""
     return _recipe_at(with_paths(data, folder), where)
 
 
 def _recipe_at(data: dict[str, Any], where: str) -> Recipe:
-    """Return the recipe of a file's values, once its plugins are loaded."""
+    """Load the plugins of a recipe file, and return its recipe."""
     plugins, problems = data.get("plugins"), []
     for name in plugins if isinstance(plugins, list) and all(isinstance(name, str) for name in plugins) else []:
         try:
             load_plugin(name)
         except PluginError as e:
             problems.append(f"plugins: {e}")
-    return recipe_of(data, where, problems)
+    return validate_recipe(data, where, problems)
 
 
-def recipe_of(data: Mapping[str, Any], where: str, problems: Sequence[str] = ()) -> Recipe:
-    """Return the recipe of a file's values, or raise `RecipeError` with every mistake."""
+def validate_recipe(data: Mapping[str, Any], where: str, problems: Sequence[str] = ()) -> Recipe:
+    """Return the recipe with the values of a file, or raise `RecipeError` with every mistake."""
     recipe, problems = None, list(problems)
     try:
         recipe = Recipe.model_validate(data)
     except ValidationError as e:
         problems += error_lines(e)
     try:
-        problems += _problems_of_sets(data) if recipe is None else recipe._with_own_table[2]
+        problems += _problems_of_sets(data) if recipe is None else recipe._resolved_sets[2]
     except CorruptsetError as e:
         problems.append(f"calibration: {e}")
     if recipe is None or problems:
@@ -258,7 +257,7 @@ def recipe_of(data: Mapping[str, Any], where: str, problems: Sequence[str] = ())
 
 
 def _problems_of_sets(data: Mapping[str, Any]) -> list[str]:
-    """Return the mistakes in well-formed sets of a file with another mistake."""
+    """Return the mistakes in the well-formed sets of a file that also has other mistakes."""
     if not isinstance(data.get("calibration"), str):
         return []
     stages = data.get("stages")

@@ -1,4 +1,4 @@
-"""The files of recipes: their names, their text, and the recipe that a file extends."""
+"""Find and read recipe files, and combine a recipe with the recipe that it extends."""
 
 from __future__ import annotations
 
@@ -18,37 +18,37 @@ from ...files import parse_toml, read_text, reason
 
 
 def recipe_names() -> tuple[str, ...]:
-    """Return the names of the shipped recipes and of those installed beside them."""
+    """Return the names of the recipes of corruptset and of installed add-ons."""
     return tuple(sorted(_files()))
 
 
 @cache
 def _files() -> dict[str, Traversable]:
-    """Return the file of each recipe of this package, and of those installed beside it."""
+    """Return name -> file, for the recipes of corruptset and of installed add-ons."""
     own = {f.name.removesuffix(".toml"): f for f in files(__package__).iterdir() if f.name.endswith(".toml")}
     return installed_files("recipes") | own
 
 
 @cache
 def recipe_aliases() -> Mapping[str, str]:
-    """Return other names of the shipped recipes -> the names they stand for."""
+    """Return alias -> name, for all installed recipes."""
     aliases = {}
     for name in recipe_names():
-        with suppress(ValueError):  # of somebody else's file, which says so when it is asked for
+        with suppress(ValueError):  # a mistake in the file of an add-on is reported when that recipe is loaded
             data = tomllib.loads(_files()[name].read_text(encoding="utf-8"))
             aliases.update(dict.fromkeys(data.get("aliases", []), name))
     return aliases
 
 
 def read_recipe(recipe: str | Path) -> tuple[str, str, Path | None]:
-    """Return the TOML text of a recipe, what errors call the recipe, and the folder of its file.
+    """Return the TOML text of a recipe, its name for error messages, and the folder of its file.
 
-    The folder is None for a recipe that is named, such as ``imagenet-c``.
+    The folder is None for an installed recipe such as ``imagenet-c``.
 
     Raises
     ------
     RecipeError
-        There is no such recipe, or its file cannot be read.
+        The recipe does not exist, or its file cannot be read.
     """
     if isinstance(recipe, Path) or recipe.endswith(".toml"):
         path = Path(recipe)
@@ -56,34 +56,36 @@ def read_recipe(recipe: str | Path) -> tuple[str, str, Path | None]:
             return read_text(path), f"The recipe file {path}", path.parent
         except OSError as e:
             raise RecipeError(f"The recipe file {path} cannot be read: {reason(e)}.") from None
-    name = known_name(recipe)
+    name = canonical_name(recipe)
     file = _files()[name]
     installed = installed_files("recipes").get(name) is file
     return file.read_text(encoding="utf-8"), f"The installed recipe {file}" if installed else f"The recipe {name}", None
 
 
-def known_name(recipe: str) -> str:
-    """Return the name of a shipped or installed recipe that a name or alias means; RecipeError if there is none."""
+def canonical_name(recipe: str) -> str:
+    """Return the name of the installed recipe with a name or alias, or raise `RecipeError` if there is none."""
     name = recipe_aliases().get(recipe, recipe)
     if name in recipe_names():
         return name
     if name in corruption_names():
         raise RecipeError(
-            f"{name!r} is a corruption, and a recipe is expected: `corruptset build imagenet-c --sets '{name}/*'`."
+            f"{name!r} is a corruption, but a recipe is expected: `corruptset build imagenet-c --sets '{name}/*'`."
         )
     known = [*recipe_names(), *recipe_aliases()]
-    hint = f"{suggest(recipe, known)} `corruptset list recipes` names all; the path of a recipe file ends in .toml."
+    hint = f"{suggest(recipe, known)} `corruptset list recipes` lists all names. A recipe file must end in .toml."
     raise RecipeError(f"There is no recipe {recipe!r}.{where_to_get(recipe) or hint}")
 
 
 def read_values(text: str, where: str, folder: Path | None, seen: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Return the values of a recipe file on top of those of the recipe that it extends, with absolute paths.
+    """Return the values of a recipe file, combined with the values of the recipe that it extends.
 
-    `seen` are the files that extend this one.
+    Paths become relative to the current folder. `seen` are the names of the recipes that extend this one.
     """
     data = parse_toml(text, where)
     if "stream" in data:
-        raise RecipeError(f"{where} is a stream's: `corruptset stream FILE.toml` makes it.{where_to_get('stream')}")
+        raise RecipeError(
+            f"{where} describes a stream. Build it with `corruptset stream FILE.toml`.{where_to_get('stream')}"
+        )
     data = with_paths(data, folder)
     base = data.pop("extends", None)
     if base is None:
@@ -104,8 +106,9 @@ def read_values(text: str, where: str, folder: Path | None, seen: tuple[str, ...
 def extend(base: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of a recipe that extends another.
 
-    A key or a table of the file replaces that of the base as a whole. Sets and pairs replace both lists, and
-    preprocessing and regions replace each other. What describes the base itself is not taken over.
+    A key or a table of the file replaces the same key or table of the base completely. Sets or pairs replace both
+    lists, and preprocessing and regions replace each other. The keys that describe the base itself, such as its name
+    and version, are not inherited.
 
     Examples
     --------
@@ -120,7 +123,7 @@ def extend(base: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def with_paths(data: dict[str, Any], folder: Path | None) -> dict[str, Any]:
-    """Return the values of a recipe file with the paths in it relative to the current folder, not to the file's."""
+    """Return the values of a recipe file with paths relative to the current folder instead of the file's folder."""
     if folder is None:
         return data
     calibration, surrogate, plugins = data.get("calibration"), data.get("surrogate"), data.get("plugins")

@@ -1,4 +1,4 @@
-"""``[regions]`` of a recipe: which square regions of every image its samples are."""
+"""The table ``[regions]`` of a recipe, which defines square regions of images as samples."""
 
 from __future__ import annotations
 
@@ -13,42 +13,46 @@ from ...manifests.records.parsing import field_errors
 from ..pixels.preprocessing import Interpolation, Side
 from .file_models import RecipeTable
 
-LEAST_REGION = 3
-"""Pixels of a side: a shrink has two fewer."""
+MIN_REGION_SIDE = 3
+"""Smallest side of a region in pixels, because regions are also compared with regions whose side is two pixels less."""
 RegionFraction = Annotated[float, Field(gt=0, le=1)]
-RegionSide = Annotated[int, Field(strict=True, ge=LEAST_REGION, le=8192)]
+RegionSide = Annotated[int, Field(strict=True, ge=MIN_REGION_SIDE, le=8192)]
 DEFAULT_BLOCKS = {"blocks": 20, "block": 3}
 
 
 class RegionGroup(NamedTuple):
-    """The regions of one size in one image, which are scored together."""
+    """The regions of one size in an image, which are scored together."""
 
     name: str
-    """``p20`` or ``s12``."""
+    """The name of the group, such as ``p20`` for a fraction of 0.2 or ``s12`` for a side of 12 pixels."""
     fraction: float | None
+    """The fraction of the short side of the image, or None if the recipe gives sides in pixels."""
     side: int
+    """The side of the regions in pixels."""
 
 
 class RegionTable(RecipeTable):
-    """Regions of a recipe: squares of the image, or the image embedded in a canvas."""
+    """The regions of a recipe: squares that are cut from images, or squares of images that are placed on a canvas."""
 
     kind: Literal["crop", "embed"] = "crop"
     fractions: Annotated[tuple[RegionFraction, ...], Field(min_length=1)] | None = None
-    """Of the short side: a region of fraction P has floor(P * short side / 2) * 2 + 1 pixels, which is odd."""
+    """Sides of regions as fractions of the short side of the image. The side for a fraction P is the odd number
+    floor(P * short side / 2) * 2 + 1.
+    """
     sides: Annotated[tuple[RegionSide, ...], Field(min_length=1)] | None = None
-    """In pixels, in place of fractions."""
+    """Sides of regions in pixels, as an alternative to fractions."""
     mode: Literal["sampled", "exhaustive"] = "sampled"
     blocks: Annotated[int, Field(strict=True, ge=1, le=10**6)] | None = None
-    """How many blocks of an image and side are drawn."""
+    """The number of blocks that are drawn at random for each image and side."""
     block: Annotated[int, Field(strict=True, ge=3, le=1000)] | None = None
-    """Adjacent positions of a block in either direction; all but the outermost are anchors."""
+    """The number of adjacent positions of a block in each direction. All positions except the outermost are anchors."""
     out: Side | None = None
-    """Pixels of a side that every crop comes out with."""
+    """The side, in pixels, to which every crop is resized or padded."""
     canvas: Side | None = None
-    """Of ``embed``: pixels of a side."""
+    """The side of the canvas in pixels, for ``kind = "embed"``."""
     interpolation: Interpolation = "bilinear"
     fit: Literal["resize", "pad"] | None = None
-    """``pad``: the crop as it is, in the middle of a black canvas of `out`."""
+    """``resize`` resizes a crop to `out` pixels. ``pad`` places it in the centre of a black canvas of `out` pixels."""
     channels: Literal["rgb", "keep"] = "rgb"
 
     @model_validator(mode="before")
@@ -60,30 +64,30 @@ class RegionTable(RecipeTable):
         return defaults | ({} if data.get("kind") == "embed" else {"fit": "resize"}) | dict(data)
 
     @model_validator(mode="after")
-    def _agrees(self) -> RegionTable:
+    def _check_fields(self) -> RegionTable:
         needed, foreign = ("canvas", ("fractions", "out", "fit")) if self.kind == "embed" else ("out", ("canvas",))
-        problems = [f'{name} is not of kind = "{self.kind}"' for name in foreign if getattr(self, name) is not None]
+        problems = [
+            f'{name!r} cannot be used with kind = "{self.kind}"' for name in foreign if getattr(self, name) is not None
+        ]
         if getattr(self, needed) is None:
-            problems.append(f"{needed} is missing: the side, in pixels, of what comes out")
+            problems.append(f"{needed} is missing: give the side of the resulting images in pixels")
         given = [name for name in ("fractions", "sides") if getattr(self, name) is not None]
         if len(given) != 1:
             what = " and ".join(given) or "neither fractions nor sides"
             problems.append(f"has {what}; expected exactly one of fractions and sides")
         sizes: tuple[float, ...] = self.fractions or self.sides or ()
-        problems += [
-            f"{size:g} stands in {given[0]} twice" for size in sorted({s for s in sizes if sizes.count(s) > 1})
-        ]
-        most = self.out if self.fit == "pad" else self.canvas
-        if most is not None and (beyond := [str(side) for side in self.sides or () if side > most]):
-            problems.append(f"sides: {', '.join(beyond)} do not fit on the {most} pixels of the canvas")
+        problems += [f"{given[0]} contains {size:g} twice" for size in sorted({s for s in sizes if sizes.count(s) > 1})]
+        max_side = self.out if self.fit == "pad" else self.canvas
+        if max_side is not None and (too_large := [str(side) for side in self.sides or () if side > max_side]):
+            problems.append(f"sides: {', '.join(too_large)} do not fit on the canvas of {max_side} pixels")
         if self.mode == "exhaustive" and (self.blocks is not None or self.block is not None):
-            problems.append('blocks and block go with mode = "sampled"; exhaustive takes every position')
+            problems.append('blocks and block need mode = "sampled", because exhaustive uses every position')
         if problems:
             raise ValueError("; ".join(problems))
         return self
 
     def groups(self, width: int, height: int) -> list[RegionGroup]:
-        """Return the groups of regions of an image, in the table's order.
+        """Return the groups of regions of an image, in the order of the table.
 
         Examples
         --------
@@ -96,12 +100,12 @@ class RegionTable(RecipeTable):
         return [RegionGroup(_percent(p), p, int(Fraction(str(p)) * short / 2) * 2 + 1) for p in self.fractions or ()]
 
     def area(self, width: int, height: int) -> tuple[int, int]:
-        """Return the (width, height) in which an image's regions have their places."""
+        """Return the (width, height) of the area in which regions are placed: the image, or the canvas."""
         return (width, height) if self.canvas is None else (self.canvas, self.canvas)
 
     @property
     def size(self) -> int:
-        """Pixels of a side of what comes out."""
+        """The side of the resulting images in pixels."""
         side = self.canvas if self.kind == "embed" else self.out
         assert side is not None
         return side
@@ -112,7 +116,7 @@ class RegionTable(RecipeTable):
         problems = [f"side {g.side} of {g.name} {why}" for g in groups if (why := self._misfit(g.side, area))]
         for side in {g.side for g in groups}:
             names = [g.name for g in groups if g.side == side]
-            problems += [f"{' and '.join(names)} fall on one side, {side}"] * (len(names) > 1)
+            problems += [f"{' and '.join(names)} have the same side, {side}"] * (len(names) > 1)
         if not problems:
             return None
         return (
@@ -121,32 +125,35 @@ class RegionTable(RecipeTable):
         )
 
     def _misfit(self, side: int, area: tuple[int, int]) -> str | None:
-        """Return why regions of a side have too few places in an area, or None."""
+        """Return why regions of this side have too few positions in an area, or None."""
         across, down = (length - side + 1 for length in area)
-        if side < LEAST_REGION:
-            return f"is below {LEAST_REGION}"
+        if side < MIN_REGION_SIDE:
+            return f"is below {MIN_REGION_SIDE}"
         if min(across, down) < 1:
-            return "is above the image's"
+            return "is larger than the image"
         if self.fit == "pad" and side > self.size:
             return f"does not fit on a canvas of {self.out}"
         if self.block is not None and min(across, down) < self.block:
             return f"has {across}x{down} positions, fewer than a block of {self.block}x{self.block}"
         return None
 
-    def all_taken(self, width: int, height: int) -> list[tuple[RegionGroup, int]]:
-        """Return groups with fewer places than blocks are asked for, and how many."""
+    def undrawn_groups(self, width: int, height: int) -> list[tuple[RegionGroup, int]]:
+        """Return the groups that have fewer positions for blocks than the recipe draws, with the number of positions.
+
+        All blocks of such a group are used, so nothing is drawn.
+        """
         if self.blocks is None or self.block is None:
             return []
         across, down = self.area(width, height)
-        places = [
+        positions = [
             ((across - g.side - self.block + 2) * (down - g.side - self.block + 2), g)
             for g in self.groups(width, height)
         ]
-        return [(g, count) for count, g in places if count < self.blocks]
+        return [(g, count) for count, g in positions if count < self.blocks]
 
     @property
     def preprocessing(self) -> dict[str, Any]:
-        """What a recipe's ``[preprocessing]`` is with these regions: what becomes of a region's own pixels."""
+        """The ``[preprocessing]`` of a recipe with these regions, which is applied to the pixels of a region."""
         if self.kind == "crop" and self.fit == "resize":
             return {"kind": "resize", "side": self.size, "interpolation": self.interpolation, "channels": self.channels}
         return {"kind": "pad", "side": self.size, "channels": self.channels}
@@ -158,17 +165,17 @@ def _percent(fraction: float) -> str:
 
 
 def parse_region_table(record: Mapping[str, Any]) -> RegionTable:
-    """Return ``[regions]`` as it stands in a manifest's recipe, where ``store`` stands beside it.
+    """Return the regions of the recipe in a manifest, without the field ``store``, which recipes do not have.
 
     Raises
     ------
     VerificationError
-        No build has such regions.
+        The record is not valid.
     """
     try:
         return RegionTable.model_validate({key: value for key, value in record.items() if key != "store"})
     except ValidationError as e:
         raise VerificationError(
-            f"No build has the regions of the manifest's recipe, so nothing can be made again from it:\n"
-            f"{listed(field_errors(e))}\nRun `corruptset verify` on the data set, and fetch manifest.json again."
+            f"The manifest's recipe has invalid regions, so samples cannot be computed from it:\n"
+            f"{listed(field_errors(e))}\nRun `corruptset verify` on the dataset, and fetch manifest.json again."
         ) from e

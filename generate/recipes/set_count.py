@@ -1,4 +1,4 @@
-"""The number of sets that a recipe's entries name, counted before the sets are made."""
+"""Count the sets of a recipe before they are created, so that too many sets are an error instead of a long wait."""
 
 from __future__ import annotations
 
@@ -14,43 +14,43 @@ MAX_SETS = 20_000
 images take 600 GB.
 """
 Links = Mapping[str, tuple[Stage, ...]]
-"""One side of a pair: the name of each stage in the ids of sets, and the stage, or nothing at severity 0."""
+"""One side of a pair: name of a stage in ids of sets -> the stage, or an empty tuple at severity 0."""
 
 
-def too_many(count: int) -> str:
-    """Return the mistake of a recipe with too many sets."""
+def too_many_sets(count: int) -> str:
+    """Return the message about a recipe that has too many sets."""
     return (
-        f"it has {count:,} sets, and a recipe has at most {MAX_SETS:,}. Name fewer corruptions or severities, or "
+        f"it has {count:,} sets, but a recipe has at most {MAX_SETS:,}. Name fewer corruptions or severities, or "
         "divide the sets among several recipes"
     )
 
 
-def count_listed(sets: Sequence[SetEntry], pairs: Sequence[PairEntry], own: Collection[str]) -> tuple[int, int]:
-    """Return how many stages the entries list, and how many sets they make if all names in a list are different.
+def count_listed(sets: Sequence[SetEntry], pairs: Sequence[PairEntry], stage_names: Collection[str]) -> tuple[int, int]:
+    """Return the number of stages in the lists of a recipe, and the number of sets if no list contains duplicates.
 
-    `own` are the names of the recipe's own stages.
+    `stage_names` are the names of the stages in the recipe's ``[stages]``.
     """
-    listed = made = 0
+    listed = count = 0
     for entry in sets:
         size = 1 if entry.corruptions is None else len(entry.corruptions) * len(entry.levels or entry.severities)
-        listed, made = listed + size, made + size
+        listed, count = listed + size, count + size
     for pair in pairs:
-        first, second = (_side_length(pair, side, own) for side in ("first", "second"))
-        listed, made = listed + first + second, made + first * second * (2 if pair.orders == "both" else 1)
-    return listed, made
+        first, second = (_side_length(pair, side, stage_names) for side in ("first", "second"))
+        listed, count = listed + first + second, count + first * second * (2 if pair.orders == "both" else 1)
+    return listed, count
 
 
-def _side_length(pair: PairEntry, side: str, own: Collection[str]) -> int:
+def _side_length(pair: PairEntry, side: str, stage_names: Collection[str]) -> int:
     severities = getattr(pair, f"{side}_severities") or pair.severities
     levels = getattr(pair, f"{side}_levels") or pair.levels or ()
     several = max(len(severities), len(levels))
-    return sum(several if item not in own and is_corruption(item) else 1 for item in getattr(pair, side))
+    return sum(several if item not in stage_names and is_corruption(item) else 1 for item in getattr(pair, side))
 
 
 def count_pairs(pair: PairEntry, first: Links, second: Links) -> int:
-    """Return how many sets a ``[[pairs]]`` makes of its two sides."""
+    """Return the number of sets of an entry of ``[[pairs]]``, given the stages of its two sides."""
     count = _combinations(pair, first, second)
-    if pair.orders == "both":  # the sets of stages that are on both sides have the same names in both orders
+    if pair.orders == "both":  # sets of two stages that occur on both sides have the same names in both orders
         common = {name: link for name, link in first.items() if name in second}
         count = 2 * count - _combinations(pair, common, common)
     return count

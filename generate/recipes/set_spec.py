@@ -1,4 +1,4 @@
-"""Sets of a build, and which are one: those with the same pixels by definition."""
+"""The specification of a set, and the merging of sets that have the same pixels by definition."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from ...corruptions.stages import Coupling, Stage, chain_keys
 Role = Literal["test", "validation", "train"]
 
 RESOURCE_FIELDS = {"textures": "textures", "surrogate": "surrogates", PLUGIN: "plugins"}
-"""Resource of a corruption, or the family of plugins -> the manifest's field with the records of what was used."""
+"""Resource of a corruption, or the family of plugins -> the field of the manifest that records what was used."""
 
 
 @dataclass(frozen=True)
 class SetSpec:
-    """A set of a build: its id, chain of stages, role and other names."""
+    """A set of a build: its id, chain of stages, role and aliases."""
 
     id: str
     stages: tuple[Stage, ...]
     role: Role = "test"
     aliases: tuple[str, ...] = ()
     entries: int = 1
-    """How many sets of the recipe this one is: those that are the same chain are made once."""
+    """The number of sets of the recipe that were merged into this one because their chains are equal."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -36,20 +36,18 @@ class SetSpec:
 
     @property
     def resource_fields(self) -> set[str]:
-        """The manifest's fields that name what goes into its pixels beside source and parameters
-        (`RESOURCE_FIELDS`).
-        """
+        """The fields of the manifest that record the resources of the corruptions (`RESOURCE_FIELDS`)."""
         declared = [get_corruption(stage.corruption) for stage in self.stages]
         used = {name for one in declared for name in (one.family, *one.resources)}
         return {field for name, field in RESOURCE_FIELDS.items() if name in used}
 
     @property
     def needs_surrogate(self) -> bool:
-        """Whether a model goes into its pixels: then they depend on the machine."""
+        """True if the pixels depend on a model, and therefore on the machine."""
         return RESOURCE_FIELDS["surrogate"] in self.resource_fields
 
     def as_json(self) -> dict[str, Any]:
-        """Return the set as it stands in a manifest's recipe."""
+        """Return the record of the set in the recipe of a manifest."""
         return {
             "id": self.id,
             "aliases": list(self.aliases),
@@ -59,14 +57,15 @@ class SetSpec:
 
 
 def step_identity(stage: Stage, key: np.uint64) -> bytes:
-    """Return bytes that two steps share exactly if their pixels are the same by definition."""
+    """Return bytes that are equal for two steps if and only if their pixels are equal by definition."""
     return canonical([f"{key:016x}", stage.corruption, stage.revision, dict(stage.parameters), stage.level])
 
 
 def merge_chains(sets: Iterable[SetSpec], seed: int, coupling: Coupling) -> list[SetSpec]:
-    """Return the sets with those of one chain merged; the first keeps its id.
+    """Merge the sets that have the same chain. The first of them keeps its id, and the other ids become aliases.
 
-    Under ``coupling="severity"`` a severity and its row given explicitly draw differently, so they stay two sets.
+    With ``coupling="severity"``, a stage that names a severity and a stage with the same parameters draw different
+    random numbers, so their sets are not merged.
     """
 
     def identity(spec: SetSpec) -> bytes:
@@ -76,7 +75,7 @@ def merge_chains(sets: Iterable[SetSpec], seed: int, coupling: Coupling) -> list
 
 
 def merge_sets(sets: Iterable[SetSpec], identity: Callable[[SetSpec], bytes]) -> list[SetSpec]:
-    """Return the sets with those of one identity merged, in order."""
+    """Merge the sets that have the same identity, and keep the order of the sets."""
     merged: dict[bytes, SetSpec] = {}
     for spec in sets:
         key = identity(spec)

@@ -1,4 +1,4 @@
-"""The sets of a recipe: every stage resolved, every mistake found."""
+"""Create the sets of a recipe with the parameters of all stages, and collect all mistakes."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ...corruptions.stages import Stage, absent, check_length, parse_chain, reso
 from ...errors import CorruptsetError, suggest
 from ...manifests.records.fields import MAX_NAME_LENGTH
 from .file_models import PairEntry, SetEntry, StageEntry
-from .set_count import MAX_SETS, Links, count_listed, count_pairs, too_many
+from .set_count import MAX_SETS, Links, count_listed, count_pairs, too_many_sets
 from .set_spec import Role, SetSpec, merge_sets
 
 Link = tuple[str, tuple[Stage, ...]]
-"""What a stage of a pair is called, and the stage; none where it is absent."""
+"""The name of a stage of a pair, and the stage, or an empty tuple at severity 0."""
 
 
 def resolve_sets(
@@ -26,16 +26,26 @@ def resolve_sets(
     stages: Mapping[str, StageEntry | None] | None = None,
     pairs: Iterable[tuple[int, PairEntry]] = (),
 ) -> tuple[list[SetSpec], list[str]]:
-    """Return the sets of a recipe's numbered entries, and every mistake in them.
+    """Return the sets of a recipe and the mistakes in its entries.
 
-    Entries that name one chain twice under different ids are one set: the first id stays, the others become aliases.
-    A stage that is None has a mistake of form, which is known already. Too many sets are a mistake that is found before
-    they are made.
+    If several entries have the same chain under different ids, they become one set with the first id, and the other ids
+    become its aliases. Sets are counted before they are created, because too many sets are a mistake.
+
+    Parameters
+    ----------
+    entries : iterable of (int, SetEntry)
+        The entries of ``[[sets]]``, with their numbers in the file.
+    table : Calibration
+        The parameters of severities and levels.
+    stages : mapping of str to StageEntry or None, optional
+        The named stages of the recipe. None stands for a stage that is not well-formed, which is already reported.
+    pairs : iterable of (int, PairEntry)
+        The entries of ``[[pairs]]``, with their numbers in the file.
     """
     entries, paired, named = list(entries), list(pairs), stages or {}
     listed, count = count_listed([entry for _, entry in entries], [pair for _, pair in paired], named)
-    if listed > 2 * MAX_SETS:  # then there are too many sets, and even to look at the lists takes long
-        return [], [too_many(count)]
+    if listed > 2 * MAX_SETS:  # there are certainly too many sets, and resolving the lists would take long
+        return [], [too_many_sets(count)]
     resolver = _Resolver(table)
     for name, stage in named.items():
         resolver.add_stage(name, stage)
@@ -44,22 +54,23 @@ def resolve_sets(
     sides = [(f"[[pairs]] {n}", pair, *resolver.sides(f"[[pairs]] {n}", pair)) for n, pair in paired]
     count = len(resolver.specs) + sum(count_pairs(pair, first, second) for _, pair, first, second in sides)
     if count > MAX_SETS:
-        return [], [*dict.fromkeys(resolver.problems), too_many(count)]
+        return [], [*dict.fromkeys(resolver.problems), too_many_sets(count)]
     for where, pair, before, after in sides:
         resolver.add_pairs(where, pair, before, after)
     specs = resolver.specs
     if paired and not specs and not resolver.problems:
         resolver.problems.append(
-            "[[pairs]] leave no set: no two different corruptions meet in them. Expected others, or same = true"
+            "[[pairs]] gives no sets, because it pairs each corruption only with itself. Name other corruptions, or "
+            "set same = true"
         )
-    problems = resolver.problems + _clashes(specs)
+    problems = resolver.problems + _name_problems(specs)
     firsts: dict[bytes, SetSpec] = {}
     for spec in specs:
         first = firsts.setdefault(_chain_json(spec), spec)
         if first.role != spec.role:
             problems.append(
-                f"the sets {first.id!r} and {spec.id!r} are one chain of stages with two roles, {first.role} and "
-                f"{spec.role}"
+                f"the sets {first.id!r} and {spec.id!r} have the same chain of stages but different roles, "
+                f"{first.role} and {spec.role}; give them the same role"
             )
     return merge_sets(specs, _chain_json), list(dict.fromkeys(problems))
 
@@ -69,57 +80,57 @@ def _chain_json(spec: SetSpec) -> bytes:
 
 
 class _Resolver:
-    """Makes sets of entries with a calibration's parameters; mistakes name their place."""
+    """Creates sets from entries with the parameters of a calibration. It collects mistakes with their locations."""
 
     def __init__(self, table: Calibration) -> None:
         self.specs: list[SetSpec] = []
         self.problems: list[str] = []
         self._table = table
         self._named: dict[str, Stage | None] = {}
-        """The recipe's own stages by name; None for one with a mistake."""
+        """The named stages of the recipe, or None for a stage with a mistake."""
 
     def add_stage(self, name: str, entry: StageEntry | None) -> None:
-        """Add a stage with a name of the recipe's own."""
+        """Add a named stage of the recipe."""
         self._named[name] = None
         where = f"[stages] {name}"
         if entry is None:
             return
         if name in corruption_names() or name == "clean":
             kind = "the clean set" if name == "clean" else "a corruption"
-            self.problems.append(f"{where}: is also the name of {kind}; choose another")
+            self.problems.append(f"{where}: is also the name of {kind}; choose another name")
         elif (stages := self._table_stage(where, entry)) is not None:
             (self._named[name],) = stages
-            self._refuse_others_id(where, name, stages)
+            self._check_id(where, name, stages)
 
     def add_entry(self, where: str, entry: SetEntry) -> None:
-        """Add the sets of a ``[[sets]]``."""
+        """Add the sets of an entry of ``[[sets]]``."""
         for chain, name in self._chains(where, entry):
             try:
                 self.specs.append(
                     SetSpec(name or set_id(chain), chain, self._role(where, chain, entry.role), entry.aliases)
                 )
             except CorruptsetError as e:
-                self.problems.append(f'{where}: {e} Expected id = "..." beside chain')
+                self.problems.append(f'{where}: {e} Add id = "..." to the chain')
             if name is not None:
-                self._refuse_others_id(where, name, chain)
+                self._check_id(where, name, chain)
 
     def sides(self, where: str, pair: PairEntry) -> tuple[Links, Links]:
-        """Return the stages of the two sides of a ``[[pairs]]``."""
+        """Return the stages of the two sides of an entry of ``[[pairs]]``."""
         return dict(self._side(where, pair, "first")), dict(self._side(where, pair, "second"))
 
     def add_pairs(self, where: str, pair: PairEntry, first_links: Links, second_links: Links) -> None:
-        """Add the sets of a ``[[pairs]]``, in one order or in both."""
+        """Add the sets of an entry of ``[[pairs]]``, in one order or in both."""
         firsts, seconds = list(first_links.items()), list(second_links.items())
         orders = [(firsts, seconds), (seconds, firsts)] if pair.orders == "both" else [(firsts, seconds)]
-        # lists that have a stage in common name some pairs twice
+        # If a stage is in both lists, some pairs occur twice.
         names = {name for spec in self.specs for name in spec.names}
         for before, after in orders:
             for (first_name, first), (second_name, second) in product(before, after):
                 chain, name = (*first, *second), f"{first_name}+{second_name}"
                 if name in names or not (pair.same or len({stage.corruption for stage in chain}) == len(chain)):
                     continue
-                # with a stage at 0 the pair is the other stage alone, or the clean images, and has its own name as an
-                # alias
+                # If a stage has severity 0, the set consists of the other stage alone, or of the clean images, and the
+                # name of the pair is its alias.
                 if len(chain) == 2:
                     alone = name
                 elif all(stage.number for stage in chain):
@@ -131,19 +142,19 @@ class _Resolver:
                 self.specs.append(SetSpec(called[0], chain, self._role(where, chain, pair.role), tuple(called[1:])))
 
     def _role(self, where: str, chain: Sequence[Stage], given: Role | None) -> Role:
-        """Return a set's role: training, validation or test."""
+        """Return the role of a set: the given one, or the one that follows from its corruptions."""
         role_of: dict[str, Role] = {stage.corruption: get_corruption(stage.corruption).role for stage in chain}
         training = [name for name, role in role_of.items() if role == "train"]
         if training and given not in (None, "train"):
             problem = (
-                f"{where}: role is {given!r}, and {training[0]} is a corruption to train with; expected role "
-                "'train', or none"
+                f"{where}: role is {given!r}, but {training[0]} is a corruption for training; expected role 'train', "
+                "or no role"
             )
             self.problems += [problem] * (problem not in self.problems)
         return given or ("train" if training else "validation" if "validation" in role_of.values() else "test")
 
     def _table_stage(self, where: str, entry: StageEntry) -> tuple[Stage, ...] | None:
-        """Return a stage written as a table; None, and a note, where it is wrong."""
+        """Return the stage that a table describes. If it has a mistake, report it and return None."""
         severity, level, parameters = entry.severity, entry.level, entry.parameters
         try:
             stage = resolve_stage(entry.corruption, self._table, severity=severity, level=level, parameters=parameters)
@@ -153,7 +164,7 @@ class _Resolver:
             return None
 
     def _text_stages(self, where: str, text: str) -> tuple[Stage, ...] | None:
-        """Return the stages that a text names; None, and a note, where it is wrong."""
+        """Return the stages that a text names. If it has a mistake, report it and return None."""
         if text in self._named:
             named = self._named[text]
             return None if named is None else (named,)
@@ -164,16 +175,16 @@ class _Resolver:
             return None
 
     def _chains(self, where: str, entry: SetEntry) -> Iterator[tuple[tuple[Stage, ...], str | None]]:
-        """Yield the chains of an entry, each with its given id or None."""
+        """Yield the chains of an entry, each with its id, or None if the id follows from its stages."""
         if entry.clean:
             yield (), None
         for name in entry.corruptions or ():
             if entry.levels is not None and get_corruption(name).gradual is None:
                 self.problems.append(
-                    f"{where}: {name} has severities in place of levels; give them, as in severities = [1, 3, 5]"
+                    f"{where}: {name} has severities instead of levels; give for example severities = [1, 3, 5]"
                 )
                 continue
-            for _, chain in self._of_corruption(where, name, entry.severities, entry.levels):
+            for _, chain in self._corruption_stages(where, name, entry.severities, entry.levels):
                 if chain or not any(spec.id == "clean" for spec in self.specs):
                     yield chain, None
         if entry.chain is None:
@@ -189,18 +200,18 @@ class _Resolver:
             self.problems.append(f"{where}: {e}")
             return
         if None not in found:
-            # A chain with a stage of the recipe's own is called by the names of its stages.
+            # The id of a chain with a named stage consists of the names of its stages.
             names = [item for item in entry.chain if isinstance(item, str)]
             called = len(names) == len(entry.chain) and any(name in self._named for name in names)
             yield stages, entry.id or ("+".join(names) if called else None)
 
-    def _of_corruption(
+    def _corruption_stages(
         self, where: str, name: str, severities: Sequence[float], levels: Sequence[int] | None
     ) -> Iterator[Link]:
-        """Yield a corruption at severities or levels; at 0 it is absent."""
+        """Yield the stages of a corruption at severities or levels. At 0 there is no stage."""
         gradual = get_corruption(name).gradual is not None
         if gradual and levels is None:
-            self.problems.append(f"{where}: {name} has levels in place of severities; give them, as in levels = 30")
+            self.problems.append(f"{where}: {name} has levels instead of severities; give for example levels = 30")
             return
         numbers: Sequence[float] = levels if gradual and levels is not None else severities
         for number in numbers:
@@ -214,36 +225,36 @@ class _Resolver:
                 self.problems.append(f"{where}: {e}")
 
     def _side(self, where: str, pair: PairEntry, side: str) -> Iterator[Link]:
-        """Yield the stages of a pair's side, each with its name in a chain's id."""
+        """Yield the stages of one side of a pair, each with its name in the ids of chains."""
         severities = getattr(pair, f"{side}_severities") or pair.severities
         levels = getattr(pair, f"{side}_levels") or pair.levels
         for item in getattr(pair, side):
             if item not in self._named and is_corruption(item):
-                yield from self._of_corruption(where, item, severities, levels)
+                yield from self._corruption_stages(where, item, severities, levels)
             elif (link := self._text_stages(f"{where}, {side}", item)) is not None:
                 if len(link) > 1:
-                    self.problems.append(f"{where}, {side}: {item!r} is not one stage.")
+                    self.problems.append(f"{where}, {side}: {item!r} has several stages; expected a single stage")
                 else:
                     yield item if item in self._named or not link else link[0].name, link
 
-    def _refuse_others_id(self, where: str, name: str, stages: tuple[Stage, ...]) -> None:
-        """Note a given id that names another chain of severities."""
+    def _check_id(self, where: str, name: str, stages: tuple[Stage, ...]) -> None:
+        """Report a given id that, read as a chain of severities, means another chain."""
         try:
             if parse_chain(name, self._table) == stages:
                 return
         except CorruptsetError:
             return
-        self.problems.append(f"{where}: the id {name!r} is that of another chain of stages; choose another id")
+        self.problems.append(f"{where}: the id {name!r} means another chain of stages; choose another id")
 
 
-def _clashes(specs: Sequence[SetSpec]) -> list[str]:
-    """Return the problems of sets' ids and aliases, alone and together."""
+def _name_problems(specs: Sequence[SetSpec]) -> list[str]:
+    """Return messages about duplicate names of sets, too long ids, and ids that are folders of other sets."""
     problems: list[str] = []
     names: set[str] = set()
     for spec in specs:
         for name in spec.names:
             if name in names:
-                problems.append(f"the set name {name!r} is given twice; every id and alias must be one set's alone")
+                problems.append(f"the set name {name!r} is given twice; every id and alias must be unique")
             names.add(name)
     ids = {s.id for s in specs}
     for set_name in sorted(ids):
@@ -251,9 +262,9 @@ def _clashes(specs: Sequence[SetSpec]) -> list[str]:
         longest = max(folders, key=len)
         if len(longest) > MAX_NAME_LENGTH:
             problems.append(
-                f"the set id {set_name[:40]!r}... needs a file's name of {len(longest)} characters; expected at most "
-                f"{MAX_NAME_LENGTH}: "
-                'give a chain a short one, id = "..."'
+                f"the set id {set_name[:40]!r}... needs a file name of {len(longest)} characters; expected at most "
+                f"{MAX_NAME_LENGTH}: give the chain a short id with "
+                'id = "..."'
             )
         parents = ("/".join(folders[:depth]) for depth in range(1, len(folders)))
         problems += [

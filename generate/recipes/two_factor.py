@@ -1,4 +1,4 @@
-"""Two-factor sets without a recipe file: stages before stages, as given on a command line."""
+"""Create recipes of two-factor sets, which are chains of two corruptions, from command-line options."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...corruptions.registry import get_corruption
 from ...error_lines import error_lines
 from ...errors import RecipeError, first_few, listed
 from ...quantities import plural
-from .recipe import Recipe, load_recipe, recipe_of
+from .recipe import Recipe, load_recipe, validate_recipe
 from .set_spec import SetSpec
 
 NAME = "pairs"
@@ -25,11 +25,11 @@ BASES = {
     "cifar": "cifar10-c",
     "mnist": "mnist-c",
 }
-"""Calibration -> the recipe whose preprocessing and encoding the pairs have."""
-OF_SOURCE = {"cifar10": "cifar", "cifar100": "cifar", "mnist": "mnist"}
-"""Scheme of a source -> the calibration of its pairs; any other has `imagenet`."""
-IMAGES = {"cifar": "32x32 pixels", "mnist": "28x28 pixels and grey"}
-"""Calibration -> what the images of its sources are like."""
+"""Calibration -> the recipe whose preprocessing, encoding and storage the pairs use."""
+SOURCE_CALIBRATIONS = {"cifar10": "cifar", "cifar100": "cifar", "mnist": "mnist"}
+"""Scheme of a source -> the default calibration of its pairs. It is `imagenet` for all other sources."""
+IMAGE_DESCRIPTIONS = {"cifar": "32x32 pixels", "mnist": "28x28 pixels and grey"}
+"""Calibration -> a description of the images of its sources, for notes."""
 
 
 def pairs(
@@ -41,32 +41,33 @@ def pairs(
     orders: Literal["both", "given"] = "both",
     calibration: str | Path = "imagenet",
 ) -> Recipe:
-    """Return a recipe of two-factor sets: stages of one list before stages of another.
+    """Return a recipe of two-factor sets, in which each stage of one list is combined with each stage of another list.
 
     Parameters
     ----------
     first, second : sequence of str
-        Corruptions (``"fog"``, at each of the severities or levels), links (``"fog-3"``, ``"black_lines-07"``), and
-        stages with given parameters under a short name (``"ro030=rotate:angle_deg=30:canvas=loose"``).
+        Corruptions (``"fog"``, at each of the severities or levels), stages (``"fog-3"``, ``"black_lines-07"``), and
+        named stages with explicit parameters (``"ro030=rotate:angle_deg=30:canvas=loose"``).
     severities : sequence of int
-        1..5, of corruptions, on both sides: all combinations are made.
+        The severities of corruptions in both lists, from 1 to 5. All combinations are created.
     levels : sequence of int
-        1, 2, ..., of gradual degradations, on both sides.
+        The levels of gradual degradations in both lists, from 1.
     orders : {"both", "given"}
-        Whether second before first is made too.
+        ``both`` also creates the chains in which the stage of the second list comes first.
     calibration : str or path
-        Which table the severities are of. It also says what images are expected, what becomes of them first and how
-        they are stored: as in ``imagenet-c``, ``imagenet-c-299``, ``tiny-imagenet-c``, ``cifar10-c`` or ``mnist-c``;
-        for a table file as in ``imagenet-c``.
+        The table of severities. It also determines which images are expected, how they are preprocessed and how they
+        are stored, as in ``imagenet-c``, ``imagenet-c-299``, ``tiny-imagenet-c``, ``cifar10-c`` or ``mnist-c``. A table
+        file uses the settings of ``imagenet-c``.
 
     Returns
     -------
     Recipe
+        A recipe named ``pairs``.
 
     Raises
     ------
     RecipeError
-        With every mistake at once.
+        The arguments have mistakes. The message lists all of them.
 
     Examples
     --------
@@ -78,7 +79,7 @@ def pairs(
     problems: list[str] = []
     stages: dict[str, Any] = {}
     sides = {
-        name: [_named(item, stages, name, problems) for item in as_list(items)]
+        name: [_item_name(item, stages, name, problems) for item in as_list(items)]
         for name, items in (("first", first), ("second", second))
     }
     entry: dict[str, Any] = {**sides, "orders": orders, "severities": as_list(severities)}
@@ -98,16 +99,16 @@ def pairs(
         "stages": stages,
         "pairs": [entry],
     }
-    return recipe_of(data, "The recipe of pairs", problems)
+    return validate_recipe(data, "The recipe of pairs", problems)
 
 
-def _named(item: str, stages: dict[str, Any], side: str, problems: list[str]) -> str:
-    """Return the name of an item; one with given parameters goes into `stages`."""
+def _item_name(item: str, stages: dict[str, Any], side: str, problems: list[str]) -> str:
+    """Return the name of an item. A stage with explicit parameters is added to `stages`."""
     name, equals, rest = item.partition("=")
     if not equals or ":" in name:
         if ":" in item:
             problems.append(
-                f"{side}: {item!r} gives parameters and needs a short name of its own, as in ro030=rotate:angle_deg=30"
+                f"{side}: {item!r} gives parameters, so it needs a short name, for example ro030=rotate:angle_deg=30"
             )
         return item.partition(":")[0].strip()
     corruption, *assignments = rest.split(":")
@@ -115,14 +116,14 @@ def _named(item: str, stages: dict[str, Any], side: str, problems: list[str]) ->
     for assignment in assignments:
         key, equals, value = assignment.partition("=")
         if not equals:
-            problems.append(f"{side}: {assignment!r} in {item!r} is not parameter=value")
-        parameters[key.strip()] = number_or_word(value.strip())
+            problems.append(f"{side}: {assignment!r} in {item!r} is not an assignment; expected parameter=value")
+        parameters[key.strip()] = parse_value(value.strip())
     stages[name.strip()] = {"corruption": corruption.strip(), "parameters": parameters}
     return name.strip()
 
 
-def number_or_word(text: str) -> bool | int | float | str:
-    """Return a parameter's value from the command line: boolean, number or word."""
+def parse_value(text: str) -> bool | int | float | str:
+    """Convert the value of a parameter on the command line to a boolean, a number or a text."""
     if text in ("true", "false"):
         return text == "true"
     for kind in (int, float):
@@ -132,16 +133,16 @@ def number_or_word(text: str) -> bool | int | float | str:
 
 
 def with_severities(recipe: Recipe, severities: Sequence[int]) -> Recipe:
-    """Return a recipe with other severities in all of its pairs.
+    """Return a copy of a recipe with the given severities in all of its pairs.
 
     Raises
     ------
     RecipeError
-        It has no pairs, or there is no such severity.
+        The recipe has no pairs, or a severity does not exist.
     """
     if not recipe.pairs:
         raise RecipeError(
-            f"The recipe {recipe.name} has no pairs whose severities could be given; --sets picks some of its sets."
+            f"The recipe {recipe.name} has no pairs, so --severities cannot be used. Select sets with --sets."
         )
     changed = {"severities": list(severities), "first_severities": None, "second_severities": None}
     data = recipe.model_dump()
@@ -155,23 +156,23 @@ def with_severities(recipe: Recipe, severities: Sequence[int]) -> Recipe:
 
 
 def calibration_for(scheme: str) -> str:
-    """Return the calibration of pairs where none is named.
+    """Return the default calibration of pairs for a source.
 
     Examples
     --------
     >>> calibration_for("cifar100"), calibration_for("folder")
     ('cifar', 'imagenet')
     """
-    return OF_SOURCE.get(scheme, "imagenet")
+    return SOURCE_CALIBRATIONS.get(scheme, "imagenet")
 
 
 def calibration_note(scheme: str, recipe: str | Recipe) -> str:
-    """Return the note that says which calibration was chosen for the pairs of a source, and what follows from it."""
+    """Return a note about the calibration that was chosen for the pairs of a source, and its consequences."""
     name = calibration_for(scheme)
     why = (
-        f"the images of {scheme} are {IMAGES[name]}"
-        if scheme in OF_SOURCE
-        else f"it is the default for every source except {', '.join(OF_SOURCE)}"
+        f"the images of {scheme} are {IMAGE_DESCRIPTIONS[name]}"
+        if scheme in SOURCE_CALIBRATIONS
+        else f"it is the default for every source except {', '.join(SOURCE_CALIBRATIONS)}"
     )
     note = (
         f"The calibration {name} was chosen, because {why}. A severity therefore has the parameters of "
@@ -180,13 +181,13 @@ def calibration_note(scheme: str, recipe: str | Recipe) -> str:
     stages = [stage for one in load_recipe(recipe).resolve().sets for stage in one.stages]
     if vertical := sorted({stage.corruption for stage in stages if stage.parameters.get("axes") == "rows"}):
         note += (
-            f" The Gaussian filter of {' and '.join(vertical)} acts in the vertical direction only, as it does there."
+            f" As in that dataset, the Gaussian filter of {' and '.join(vertical)} acts in the vertical direction only."
         )
     return f"{note} To choose another calibration, pass --calibration."
 
 
 def validation_notes(sets: Sequence[SetSpec]) -> list[str]:
-    """Return a note on the chains that scores leave out of means, because a corruption in them is for validation."""
+    """Return a note about chains that are excluded from mean scores because they contain a validation corruption."""
     chains = [one for one in sets if len(one.stages) > 1]
     excluded = [one for one in chains if one.role == "validation"]
     used = {stage.corruption for one in excluded for stage in one.stages}

@@ -1,6 +1,6 @@
-"""The regions of an image that a recipe takes: all, or drawn blocks.
+"""The regions of an image in a recipe: all regions, or blocks at random positions.
 
-Blocks are drawn from the seed and the image's id.
+The positions depend on the seed and on the id of the image.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from ...manifests.regions.grids import Grid
 from ..recipes.region_table import RegionGroup, RegionTable
 
 REVISION = 1
-"""The revision of the draws: another one moves every block of every build."""
+"""The revision of the random draws. A new revision moves the blocks of every build."""
 _WORDS = 64
 
 
 def grids_of(table: RegionTable, seed: int, sample_id: str, width: int, height: int) -> list[Grid]:
-    """Return an image's regions as grids: blocks of base regions, and anchors' shrinks.
+    """Return the regions of an image as grids: blocks of base regions, and the shrunk regions of their anchors.
 
-    The blocks of a side are drawn uniformly without replacement from all places that a block has in the image, by a
-    stream that depends on the seed, the image's id, the kind, the side and the size of a block alone: no other side,
-    image or number of blocks moves them. The image must be large enough (`RegionTable.problem`).
+    The positions of the blocks of a side are drawn uniformly without replacement from all positions in the image. The
+    random numbers depend only on the seed, the id of the image, the kind, the side and the size of a block, so other
+    sides, other images and the number of blocks have no effect. The image must be large enough (`RegionTable.problem`).
     """
     area, grids = table.area(width, height), []
     for group in table.groups(width, height):
@@ -44,22 +44,23 @@ def grids_of(table: RegionTable, seed: int, sample_id: str, width: int, height: 
 
 
 def _shrinks(group: RegionGroup, y: int, x: int, ny: int, nx: int, margin: int) -> Grid:
+    """Return the grid of regions that are two pixels smaller than those of a group."""
     return Grid(group.name, group.fraction, group.side - 2, "shrink", y, x, ny, nx, margin)
 
 
 def drawn_places(
     seed: int, sample_id: str, kind: str, side: int, positions: tuple[int, int], block: int, blocks: int
 ) -> list[tuple[int, int]]:
-    """Return the (y, x) of the first position of each drawn block, sorted.
+    """Return the sorted (y, x) positions of the first regions of the drawn blocks.
 
-    Of no more places than `blocks`, all.
+    If there are at most `blocks` positions, all of them are returned.
     """
     down, across = (count - block + 1 for count in positions)
     count = down * across
     if blocks >= count:
         chosen = list(range(count))
     else:
-        # The beginning of a Fisher-Yates shuffle, of which only the moved entries are kept.
+        # The first steps of a Fisher-Yates shuffle, which stores only the moved entries.
         moved: dict[int, int] = {}
         words = _words(_key(seed, kind, side, block), sample_key(sample_id))
         chosen = []
@@ -76,7 +77,7 @@ def _key(seed: int, kind: str, side: int, block: int) -> np.uint64:
 
 
 def _words(key: np.uint64, sample: np.uint64) -> Iterator[int]:
-    """Yield the words of stream 0."""
+    """Yield the random 32-bit words of stream 0."""
     from ...corruptions.random.philox import fill_words
 
     words = np.empty(_WORDS, np.uint32)
@@ -88,16 +89,13 @@ def _words(key: np.uint64, sample: np.uint64) -> Iterator[int]:
 
 
 def _below(count: int, words: Iterator[int]) -> int:
-    """Return a whole number, uniform on 0 ..
-
-    Count - 1: words beyond the last multiple of `count` are passed over.
-    """
+    """Return an integer that is uniform from 0 to count - 1. Words beyond the last multiple of `count` are skipped."""
     limit = 2**32 - 2**32 % count
     return next(word for word in words if word < limit) % count
 
 
 def region_rows(table: RegionTable, seed: int, sample_id: str, width: int, height: int) -> Iterator[RegionRow]:
-    """Yield the rows of regions.jsonl of an image."""
+    """Yield the rows of regions.jsonl for an image."""
     for grid in grids_of(table, seed, sample_id, width, height):
         yield RegionRow(
             sample=sample_id,

@@ -1,6 +1,6 @@
-"""A source of regions: its samples are regions of another source's images.
+"""A source whose samples are regions of the images of another source.
 
-Each image is decoded once for the regions that follow it.
+Consecutive regions of the same image are cut from one decoded image.
 """
 
 from __future__ import annotations
@@ -21,20 +21,21 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Region(Sample):
-    """A region of a source's image, as a sample of its own."""
+    """A sample that is a region of an image."""
 
     original: Sample = field(kw_only=True)
-    """The image."""
+    """The sample of the whole image."""
     side: int = field(kw_only=True)
     y: int = field(kw_only=True)
     x: int = field(kw_only=True)
     described: RegionRecord | tuple[Regions, int] = field(kw_only=True, compare=False)
-    """Its record, or the regions of the image and its number among them: to make a record takes ten times as long as
-    the sample.
+    """The record of the region, or the regions of the image with the number of this one. A record is created only when
+    it is needed, because that takes ten times as long as creating the sample.
     """
 
     @property
     def region(self) -> RegionRecord:
+        """The record of the region."""
         if isinstance(self.described, RegionRecord):
             return self.described
         regions, number = self.described
@@ -44,10 +45,7 @@ class Region(Sample):
     def of(
         cls, index: int, original: Sample, place: tuple[int, int, int], described: RegionRecord | tuple[Regions, int]
     ) -> Region:
-        """Return a region of a sample, at a place (side, y, x).
-
-        Its path and split are the image's.
-        """
+        """Return the region of a sample at a place (side, y, x), with the path, label and split of the image."""
         side, y, x = place
         identity = region_id(original.id, side, y, x)
         return cls(
@@ -57,18 +55,22 @@ class Region(Sample):
 
 
 def samples_of(first: int, original: Sample, regions: Regions, start: int, stop: int) -> list[Region]:
-    """Return the regions `start` up to `stop` of an image as samples.
-
-    `first` is the index of region 0.
-    """
+    """Return the regions from `start` to `stop` - 1 of an image as samples. `first` is the index of region 0."""
     places = zip(*(column[start:stop].tolist() for column in (regions.side, regions.y, regions.x)), strict=True)
     return [Region.of(first + number, original, place, (regions, number)) for number, place in enumerate(places, start)]
 
 
 class RegionSource(Source):
-    """Regions of another source's images, crops or embedded images, as the table says.
+    """A source of regions, which are crops or embedded images according to the table of the recipe.
 
-    `samples` are those that are known; `load` takes others too.
+    Parameters
+    ----------
+    images : Source
+        The source of the images.
+    table : RegionTable
+        The table ``[regions]`` of the recipe.
+    samples : iterable of Region
+        The samples of this source. `load` also accepts other regions of its images.
     """
 
     def __init__(self, images: Source, table: RegionTable, samples: Iterable[Region] = ()) -> None:
@@ -77,37 +79,37 @@ class RegionSource(Source):
         )
         self.images = images
         self.table = table
-        self._kept: dict[str, tuple[Any, Any]] = {}
-        """What was made last of an image, of each kind: the regions of an image follow each other."""
+        self._latest: dict[str, tuple[Any, Any]] = {}
+        """Kind of value -> the key and the value that were computed last. The regions of an image are consecutive."""
 
     def __getstate__(self) -> dict[str, Any]:
-        lean = copy.copy(self.images)  # regions carry their originals: the list of all images need not travel
-        lean.samples = lean.notes = ()
-        return self.__dict__ | {"images": lean, "_kept": {}}
+        images = copy.copy(self.images)  # each region contains its image's sample, so the list of images is not pickled
+        images.samples = images.notes = ()
+        return self.__dict__ | {"images": images, "_latest": {}}
 
-    def _last(self, kind: str, key: Any, make: Callable[[], T]) -> T:
-        """Return what was made last, where it is of `key`, or make it now."""
-        if self._kept.get(kind, (None,))[0] != key:
-            self._kept.pop(kind, None)  # the old one is freed before the new one is made
-            self._kept[kind] = key, make()
-        made: T = self._kept[kind][1]
-        return made
+    def _cached(self, kind: str, key: Any, compute: Callable[[], T]) -> T:
+        """Return the latest value of a kind if it belongs to `key`. Otherwise compute and keep a new one."""
+        if self._latest.get(kind, (None,))[0] != key:
+            self._latest.pop(kind, None)  # frees the old value before the new one is computed
+            self._latest[kind] = key, compute()
+        value: T = self._latest[kind][1]
+        return value
 
     def load(self, sample: Sample) -> Loaded:
         assert isinstance(sample, Region)
-        whole = self._last("image", sample.original, lambda: self.images.load(sample.original))
+        whole = self._cached("image", sample.original, lambda: self.images.load(sample.original))
         if self.table.kind == "crop":
             return Loaded(crop_region(whole.image, sample.side, sample.y, sample.x), whole.sha256)
-        side, of = sample.side, self.table.interpolation
-        shrunk = self._last("shrunk", (sample.original.id, side), lambda: resize(whole.image, side, of))
+        side, interpolation = sample.side, self.table.interpolation
+        shrunk = self._cached("shrunk", (sample.original.id, side), lambda: resize(whole.image, side, interpolation))
         return Loaded(embed(shrunk, self.table.size, sample.y, sample.x), whole.sha256)
 
     def fingerprint(self, sample: Sample) -> str:
         assert isinstance(sample, Region)
-        return self._last("hash", sample.original, lambda: self.images.fingerprint(sample.original))
+        return self._cached("hash", sample.original, lambda: self.images.fingerprint(sample.original))
 
     def probe(self, sample: Sample) -> Probe:
         assert isinstance(sample, Region)
-        whole = self._last("probe", sample.original, lambda: self.images.probe(sample.original))
+        whole = self._cached("probe", sample.original, lambda: self.images.probe(sample.original))
         side = sample.side if self.table.kind == "crop" else self.table.size
         return whole._replace(width=side, height=side)

@@ -1,4 +1,4 @@
-"""Whether source, code, textures, model and images made anew agree with a manifest."""
+"""Compare a source, the installed corruptions and regenerated images with the records of a dataset."""
 
 from __future__ import annotations
 
@@ -24,24 +24,31 @@ from ..plan.builds import CheckedBuild
 from ..sources.source import BadSample, Sample, Source
 
 PIXEL_LIBRARIES = ("numba", "numpy", "opencv-python-headless")
-"""Those that corruptions compute with."""
+"""The libraries that corruptions use for their computations."""
 
 
-def held_to_records(
+def match_records(
     data: Dataset,
     source: Source,
     sha256_of: Callable[[Sample], str] | None = None,
     progress: ProgressCallback = lambda *_: None,
 ) -> list[Sample]:
-    """Return the source's samples of a data set, in its order.
+    """Return the source's samples of a dataset, in the order of the dataset, if they agree with its records.
 
-    `sha256_of` says the hash of a sample, or raises `BadSample`; without it bytes are not compared. The step of
-    `progress` is "source".
+    Parameters
+    ----------
+    data : Dataset
+        The dataset, whose samples.jsonl records the ids, labels, groups and hashes.
+    source : Source
+    sha256_of : callable, optional
+        Returns the SHA-256 of a sample's file, or raises `BadSample`. Without it, files are not compared.
+    progress : callable, optional
+        Called with the step "source", the number of compared samples and the total.
 
     Raises
     ------
     SourceError
-        Ids, labels, groups or bytes are others; all are listed.
+        Ids, labels, groups or files differ. The message lists the samples.
     """
     by_id = {s.id: s for s in source.samples}
     problems: list[str] = []
@@ -57,47 +64,54 @@ def held_to_records(
             problems.append(f"{record.id}: {e}")
             continue
         compared = [("is", sha256, record.sha256), ("has label", sample.label, record.label)]
-        if sample.group is not None:  # a source that is opened without its CSV of groups has none to compare
+        if sample.group is not None:  # groups are unknown if the source was opened without its CSV of groups
             compared.append(("has group", repr(sample.group), repr(record.group)))
-        problems += [f"{record.id}: {what} {here}, expected {there}" for what, here, there in compared if here != there]
+        problems += [f"{record.id}: {what} {ours}, expected {known}" for what, ours, known in compared if ours != known]
         samples.append(sample)
         rows.append((sample.id, sample.label, sha256))
     if not problems and (digest := source_digest(rows)) != data.manifest.source.digest:
         problems = [f"the digest of the selection is {digest}, expected {data.manifest.source.digest}"]
     if problems:
         raise SourceError(
-            f"The source is not the one that {data.name} was made from:\n{listed(problems)}\nName the right one with "
-            "--source."
+            f"This is not the source from which {data.name} was built:\n{listed(problems)}\n"
+            "Pass the source of the build with --source."
         )
     return samples
 
 
-def differing_classes(manifest: Manifest, source: Source) -> list[str]:
-    """Return where a source and a manifest have different names for a class.
+def class_differences(manifest: Manifest, source: Source) -> list[str]:
+    """Return one line for each class whose name or folder differs between a source and a manifest.
 
-    Another kind of source may have other folders, or only number its classes.
+    If the source has a different scheme than the recorded one, folders are not compared, and neither are names if the
+    source only numbers its classes.
     """
-    same = source.scheme == manifest.source.name
-    theirs, ours = list(source.classes), manifest.classes
-    if not same and all(c.name == str(c.index) for c in theirs):
+    same_scheme = source.scheme == manifest.source.name
+    classes, recorded_classes = list(source.classes), manifest.classes
+    if not same_scheme and all(c.name == str(c.index) for c in classes):
         return []
-    problems = [f"it has {len(theirs)} classes, recorded are {len(ours)}"] if len(theirs) != len(ours) else []
-    for actual, recorded in zip(theirs, ours, strict=False):
+    problems = []
+    if len(classes) != len(recorded_classes):
+        problems.append(f"the source has {len(classes)} classes, but {len(recorded_classes)} are recorded")
+    for actual, recorded in zip(classes, recorded_classes, strict=False):
         if actual.name != recorded.name:
-            problems.append(f"it calls class {actual.index} {actual.name!r}, recorded is {recorded.name!r}")
-        elif same and actual.folder != recorded.folder:
-            problems.append(f"its folder of class {actual.index} is {actual.folder!r}, recorded is {recorded.folder!r}")
+            problems.append(f"class {actual.index} is {actual.name!r} in the source, but recorded as {recorded.name!r}")
+        elif same_scheme and actual.folder != recorded.folder:
+            problems.append(
+                f"the folder of class {actual.index} is {actual.folder!r} in the source, but recorded as "
+                f"{recorded.folder!r}"
+            )
     return problems
 
 
 def refuse_unrecorded_code(data: Dataset) -> None:
-    """Raise `VerificationError` if corruptions have other revisions, plugins or parameters than the recorded ones."""
+    """Raise `VerificationError` if revisions, plugins or parameters of corruptions differ from the recorded ones."""
     manifest = data.manifest
     if problems := list(_plugin_problems(manifest)) or list(_revision_problems(manifest)):
         raise VerificationError(
-            f"{data.name} was made by other corruptions than are here:\n{listed(problems)}\nInstall corruptset "
-            f"{manifest.environment.get('corruptset', '(the release that made it)')}, and the plugins as they were, "
-            "to make samples again; verifying and reading need neither."
+            f"{data.name} was built with different corruptions than this installation has:\n{listed(problems)}\n"
+            "To regenerate samples, install corruptset "
+            f"{manifest.environment.get('corruptset', '(the release that built it)')} and the plugins of the build. "
+            "You can read and verify the dataset without them."
         )
 
 
@@ -106,17 +120,17 @@ def _plugin_problems(manifest: Manifest) -> Iterator[str]:
         called = record.module if record.version is None else f"{record.module} {record.version}"
         used = [name for name in record.corruptions if name in manifest.revisions]
         if missing := [name for name in used if not is_corruption(name)]:
-            yield f"{called} ({', '.join(missing)}): is not loaded. Name it with --plugin {record.module}, or its file"
+            yield f"{called} ({', '.join(missing)}): is not loaded. Pass --plugin {record.module}, or its file"
         elif used and {plugin.sha256 for plugin in plugins_of(used)} != {record.sha256}:
-            found = ", ".join(f"{p.module} with {p.sha256}" for p in plugins_of(used)) or "corruptset's own"
-            yield f"{called} ({', '.join(used)}): has the source {record.sha256}; here it is {found}"
+            installed = ", ".join(f"{p.module} with {p.sha256}" for p in plugins_of(used)) or "part of corruptset"
+            yield f"{called} ({', '.join(used)}): the source is recorded as {record.sha256}, but here it is {installed}"
 
 
 def _revision_problems(manifest: Manifest) -> Iterator[str]:
     for name, revision in manifest.revisions.items():
-        here = f"revision {get_corruption(name).revision}" if is_corruption(name) else "not known"
-        if here != f"revision {revision}":
-            yield f"{name}: {here} here, {revision} in the data set"
+        installed = f"revision {get_corruption(name).revision}" if is_corruption(name) else "not known"
+        if installed != f"revision {revision}":
+            yield f"{name}: {installed} here, revision {revision} in the dataset"
             continue
         known = {p.name: p for p in get_corruption(name).parameters}
         columns = {p.name for p in get_corruption(name).columns}
@@ -133,75 +147,85 @@ def _revision_problems(manifest: Manifest) -> Iterator[str]:
 
 
 def refuse_unrecorded_resources(data: Dataset, build: CheckedBuild) -> None:
-    """Raise `VerificationError` if frost's textures or the model are not those of the data set.
+    """Raise `VerificationError` if the textures of frost or the model differ from those of the dataset.
 
-    Torch, device and batch may be others.
+    The version of PyTorch, the device and the batch size are not compared.
     """
-    manifest, here = data.manifest, build.header_of(build.requested)
-    # which texture an image gets follows from how many there are and from their order, too
-    if here.textures and [t.sha256 for t in here.textures] != [t.sha256 for t in manifest.textures]:
+    manifest, header = data.manifest, build.header_of(build.requested)
+    # the number and the order of the textures also decide which one an image gets
+    if header.textures and [t.sha256 for t in header.textures] != [t.sha256 for t in manifest.textures]:
         raise VerificationError(
-            f"{data.name} was made with other frost textures than these. Give the directory of textures that it was "
-            "built with (frost_textures), or install the release of corruptset that made it."
+            f"{data.name} was built with different frost textures. Pass the folder of textures of the build "
+            "(--frost-textures, or frost_textures in Python), or install the release of corruptset that built it."
         )
-    for recorded, given in zip(manifest.surrogates, here.surrogates, strict=False):
+    for recorded, given in zip(manifest.surrogates, header.surrogates, strict=False):
         if problems := [
             f"{k}: recorded {recorded.get(k)!r}, given {given.get(k)!r}"
             for k in sorted((recorded.keys() | given.keys()) - {"torch", "device", "batch"})
             if recorded.get(k) != given.get(k)
         ]:
             raise VerificationError(
-                f"{data.name} follows the gradients of another model than the one given:\n{listed(problems)}\n"
-                "Name the file of the one it was built with (--surrogate)."
+                f"{data.name} was built with the gradients of a different model:\n{listed(problems)}\n"
+                "Pass the model file of the build with --surrogate."
             )
 
 
 def clean_difference(data: Dataset, index: int, image: NDArray[np.uint8]) -> str | None:
-    """Return how a clean image differs from its recorded digest, and why, or None."""
-    sample, made = data.sample(index), pixel_digest(image)
-    if made == sample.pixels:
+    """Return a message if the digest of a clean image differs from the recorded one, or None."""
+    sample, digest = data.sample(index), pixel_digest(image)
+    if digest == sample.pixels:
         return None
     return (
-        f"{sample.id}: the image of clean is {made}, made again; recorded is {sample.pixels}. The source is decoded "
-        f"or resized otherwise here. {library_advice(data.manifest, 'pillow')}"
+        f"{sample.id}: the clean image has the digest {digest}, but {sample.pixels} is recorded. The image is decoded "
+        f"or resized differently here. {library_advice(data.manifest, 'pillow')}"
     )
 
 
 def differences(
     data: Dataset, set_id: str, index: int, image: NDArray[np.uint8], encoding: Encoding, *, raw: bool
 ) -> Iterator[tuple[str, str]]:
-    """Yield (path, what differs) of an image: its pixels, else its stored bytes.
+    """Yield the path and a message for each difference between a regenerated image and its records.
+
+    If the pixels differ, the encoded bytes are not compared.
 
     Parameters
     ----------
     data : Dataset
-    set_id, index : str, int
+    set_id : str
+    index : int
+        The index of the sample.
     image : (H, W, C) ndarray of uint8
+        The regenerated image.
     encoding : Encoding
-        The data set's.
+        The encoding of the dataset.
     raw : bool
-        Whether to compare what is stored without loss, too: its bytes follow from its pixels and the release of OpenCV.
+        Whether to compare the bytes of losslessly stored images as well. They depend only on the pixels and on the
+        version of OpenCV.
     """
     path, name = set_path(set_id), f"{data.sample(index).id}: the image of {set_id}"
     row = row_at(inside(data.path, path), ImageRecord, index)
-    if (made := pixel_digest(image)) != row.pixels:
+    if (digest := pixel_digest(image)) != row.pixels:
         advice = library_advice(data.manifest, *PIXEL_LIBRARIES)
-        yield path, f"{name} is {made}, made again; recorded is {row.pixels}. {advice}"
+        yield path, f"{name} has the digest {digest}, but {row.pixels} is recorded. {advice}"
         return
     for stored in row.files if raw or not encoding.lossless else ():
-        own = encoding_of(stored.path, encoding)
+        file_encoding = encoding_of(stored.path, encoding)
         pixels = stored.row is not None and encoding.lossless
-        sha256 = sha256_bytes(np.ascontiguousarray(image).data if pixels else own.encode(image))
+        sha256 = sha256_bytes(np.ascontiguousarray(image).data if pixels else file_encoding.encode(image))
         if sha256 != stored.sha256:
             advice = library_advice(data.manifest, "opencv-python-headless")
-            where = stored.path if stored.row is None else f"{stored.path}#{stored.row}"
-            yield where, f"{name}, encoded, is {sha256}, made again; recorded is {stored.sha256}. {advice}"
+            place = stored.path if stored.row is None else f"{stored.path}#{stored.row}"
+            yield place, f"{name} is encoded to {sha256}, but {stored.sha256} is recorded. {advice}"
 
 
 def library_advice(manifest: Manifest, *names: str) -> str:
-    """Return which releases of the named libraries may make other bytes."""
-    here = {name: version(name) for name in names}
-    there = {name: manifest.environment.get(name, here[name]) for name in names}
-    if others := [f"{name} {there[name]} (here {here[name]})" for name in names if there[name] != here[name]]:
-        return f"It was made with {', '.join(others)}; install that."
-    return f"{' and '.join(names)}: of the same release here as there."
+    """Return a sentence that compares the installed versions of libraries with the recorded ones."""
+    installed = {name: version(name) for name in names}
+    recorded = {name: manifest.environment.get(name, installed[name]) for name in names}
+    differing = [name for name in names if recorded[name] != installed[name]]
+    if differing:
+        versions = ", ".join(f"{name} {recorded[name]} (here {installed[name]})" for name in differing)
+        return f"The dataset was built with {versions}. Install the version{'s' * (len(differing) > 1)} of the build."
+    if len(names) == 1:
+        return f"The installed version of {names[0]} is the recorded one."
+    return f"The installed versions of {', '.join(names)} are the recorded ones."

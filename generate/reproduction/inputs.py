@@ -1,4 +1,4 @@
-"""The options that name a source, and the folder of a release."""
+"""The options that describe how to open the source of a dataset, and the lookup of a release's folder."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CONTENT = "content.json"
 
 @dataclass(frozen=True, kw_only=True)
 class RemakeOptions:
-    """The options of `verify`, `rebuild` and `page` that say what a dataset was built from."""
+    """The options of `verify`, `rebuild` and `page` that describe the source and the resources of a dataset."""
 
     source: str | Source | None = None
     labels: str | Path | None = None
@@ -48,13 +48,13 @@ class RemakeOptions:
 
 
 def release_folder(place: str | Path) -> Path:
-    """Return the folder that holds a release's manifest.json.
+    """Return the folder that contains the manifest.json of a release.
 
     Parameters
     ----------
     place : path
-        That folder, or its manifest.json; or the folder that `pack` wrote, or the archive of records in it, which is
-        unpacked once, into the cache.
+        That folder, its manifest.json, a folder that `pack` wrote, or the archive of records in such a folder. The
+        archive is unpacked into the cache on first use.
 
     Raises
     ------
@@ -71,19 +71,19 @@ def release_folder(place: str | Path) -> Path:
     if not _is_complete(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent, ignore_cleanup_errors=True) as temporary:
-            made, old = Path(temporary, "made"), Path(temporary, "old")
-            unpack(archives[:1], made)
-            files = [path.relative_to(made).as_posix() for path in made.rglob("*") if path.is_file()]
-            (made / CONTENT).write_text(json.dumps(files), "utf-8")
-            with suppress(OSError):  # another process may have moved it, or its own copy here, in the meantime
+            new, old = Path(temporary, "new"), Path(temporary, "old")
+            unpack(archives[:1], new)
+            files = [path.relative_to(new).as_posix() for path in new.rglob("*") if path.is_file()]
+            (new / CONTENT).write_text(json.dumps(files), "utf-8")
+            with suppress(OSError):  # another process may have replaced the folder in the meantime
                 folder.rename(old)
             with suppress(OSError):
-                made.rename(folder)
+                new.rename(folder)
     return next(folder.glob(f"*/{MANIFEST}")).parent
 
 
 def _is_complete(folder: Path) -> bool:
-    """Return whether a folder in the cache has all its files. Systems that clean caches delete single files."""
+    """Return whether a folder in the cache has all its files. Programs that clean caches delete single files."""
     try:
         files = json.loads((folder / CONTENT).read_text("utf-8"))
     except (OSError, ValueError):

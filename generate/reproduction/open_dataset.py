@@ -1,4 +1,4 @@
-"""`open`: a finished dataset, or the records of one together with its source."""
+"""The public function `open`, which opens a finished dataset, or the records of a dataset with its source."""
 
 from __future__ import annotations
 
@@ -33,18 +33,19 @@ def open(
     Parameters
     ----------
     directory : path
-        The directory that contains manifest.json. With `source` also what ``pack --manifest-only`` wrote.
+        The directory that contains manifest.json. With `source`, also a folder that ``pack --manifest-only`` wrote.
     prefer : {"folder", "hdf5"}, optional
         The container to read from, if the dataset has both. By default shards if they contain raw pixels, and otherwise
         files.
     source : str or Source, optional
-        The source that the dataset was built from, such as ``"imagenet:/data"`` (docs/sources.md). Each image is made
-        from it when you access it, and no stored image is read. The pixels are equal to the stored ones.
+        The source that the dataset was built from, such as ``"imagenet:/data"`` (docs/sources.md). Each image is
+        computed from it when you access it, and no stored image is read. The pixels are equal to the stored ones.
     check : {"first", "each", "never"}
-        With `source`, which images are compared with their digests: the first of every set and every thousandth, all,
-        or none. With ``"never"``, an image of the source is compared when it is read, and not before.
+        With `source`, which images are compared with their digests. ``"first"`` compares the first image of every set
+        and every thousandth one, ``"each"`` compares all, and ``"never"`` none. With ``"never"``, the files of the
+        source are not compared in advance either, but when they are read.
     labels, images, groups : optional
-        With `source`, what the build was given to read it.
+        With `source`, the options with which the build read it.
     frost_textures : path, optional
         With `source`, the folder of frost textures that the dataset was built with.
     plugins : sequence of str or path, optional
@@ -67,7 +68,7 @@ def open(
     SourceError
         The source cannot be read, or is not the recorded one.
     ParameterError
-        The dataset does not have the container `prefer`, or arguments do not go together.
+        The dataset does not have the container `prefer`, or the arguments cannot be combined.
 
     Notes
     -----
@@ -90,7 +91,7 @@ def open(
             )
         return Dataset(directory, prefer=prefer)
     if prefer is not None:
-        raise ParameterError("With a source, images are made and no container is read. Leave `prefer` out.")
+        raise ParameterError("With a source, images are computed and no container is read. Leave `prefer` out.")
     from .virtual import open_virtual
 
     return open_virtual(

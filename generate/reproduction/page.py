@@ -1,4 +1,4 @@
-"""`page`: the page of a finished dataset, written next to it or elsewhere."""
+"""The public function `page`, which writes the HTML page of a finished dataset."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from ..page.thumbnails import CleanOf
 from ..pixels.preprocessing import parse_preprocessing
 from ..plan.job import CheckedSample, load_clean
 from ..sources.source import Source
-from .agreement import clean_difference, held_to_records
+from .agreement import clean_difference, match_records
 from .inputs import RemakeOptions
-from .recorded_build import opened_source
+from .recorded_build import open_recorded_source
 
 
 @dataclass(frozen=True)
@@ -49,21 +49,21 @@ def page(
 ) -> PageMade:
     """Write the page of a finished dataset into an HTML file. The dataset is not changed.
 
-    The page is the one that a build writes into its dataset as index.html, if clean images are available: from the set
-    ``clean`` or from the source.
+    The page is equal to the index.html of a build if clean images are available, from the set ``clean`` or from the
+    source. Otherwise it shows no clean images.
 
     Parameters
     ----------
     directory : path
         The dataset.
     source : str or Source, optional
-        Where clean images come from, if they are not stored; not needed for a build of ``sample``.
+        The source of the clean images, if the dataset does not store them. It is not needed for a build of ``sample``.
     out : path, optional
         The file, which must be outside of datasets. The default is ``<name>-<version>.html`` next to the dataset.
     labels, images, groups : optional
         The options with which the build read its source.
     progress : callable or bool, optional
-        Called with the step, what is done and the total. By default a bar is shown in a terminal and in a notebook;
+        Called with the step, the amount done and the total. By default a bar is shown in a terminal and in a notebook;
         False shows none.
 
     Returns
@@ -77,20 +77,22 @@ def page(
     VerificationError
         Records or images cannot be read.
     SourceError
-        The source cannot be read, or is another one.
+        The source cannot be read, or is not the recorded one.
     StoreError
-        A URL is given for a local folder.
+        `directory` is a URL.
     ParameterError
         `out` is inside a dataset, or does not end in .html.
     BuildError
-        The dataset is a part of one.
+        Only a part of the dataset was unpacked.
     MachineError
         The file cannot be written.
     """
     data = Dataset(directory)
     root = with_name(data.path)
     if (root / PARTIAL).exists():
-        raise BuildError(f"{root} is a part of a dataset, and a page shows all of it. Unpack its other archives first.")
+        raise BuildError(
+            f"{root} is only a part of a dataset, but a page shows all sets. Unpack its other archives first."
+        )
     file = result_path(out or root.with_name(f"{root.name}.html"), is_page=True)
     clean_of = clean_images(data, RemakeOptions(source=source, labels=labels, images=images, groups=groups))
     progress_function(progress)("drawing", 0, 0)
@@ -104,17 +106,19 @@ def page(
 
 
 def clean_images(data: Dataset, options: RemakeOptions) -> CleanOf | None:
-    """Return what makes clean images that are not stored; None where no source was named.
+    """Return a function that loads clean images from the source, or None.
+
+    The result is None if the dataset stores clean images, or if no source was given.
 
     Raises
     ------
     SourceError
-        The source cannot be read, or is another one; also later, when an image is read.
+        The source cannot be read, or is not the recorded one. The returned function raises it too.
     """
     if "clean" in data or (options.source is None and data.manifest.source.name != "sample"):
         return None
-    source = opened_source(data, options)
-    samples = held_to_records(data, source)
+    source = open_recorded_source(data, options)
+    samples = match_records(data, source)
     preprocessing = parse_preprocessing(data.manifest.preprocessing)
 
     def clean_of(index: int) -> Images:

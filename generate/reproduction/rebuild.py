@@ -18,7 +18,7 @@ from ...manifests.reader import Dataset
 from ...manifests.records.models import ImageRecord
 from ...manifests.release.release import Release, read_release
 from ...progress import progress_function, shows_progress
-from ..build import Progress, make_build
+from ..builder import Builder, BuildProgress
 from ..built import Built
 from ..commit.interruption import resumable
 from ..recipes.choice import choose_sets
@@ -28,8 +28,8 @@ from .agreement import PIXEL_LIBRARIES, library_advice
 from .inputs import RemakeOptions, release_folder
 from .recorded_build import RecordedPlan, recorded_build, specs_of
 
-ENOUGH = 1000
-"""Number of differing images after which a rebuild stops."""
+MAX_DIFFERING = 1000
+"""The number of differing images at which a rebuild stops."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Rebuilt:
     other_files: tuple[str, ...]
     """Records, shards and texts whose bytes differ from the manifest, because of other library versions."""
     other_images: int
-    """Number of images with equal pixels and different bytes, because of another version of OpenCV."""
+    """Number of images with equal pixels but different bytes, because of another version of OpenCV."""
     advice: str
     """The library versions that the manifest records, if bytes differ."""
 
@@ -52,10 +52,10 @@ class Rebuilt:
         return not self.other_files and not self.other_images
 
     def __repr__(self) -> str:
-        others = f"{len(self.other_files)} files and {self.other_images:,} images stored in other bytes"
+        others = f"the bytes of {len(self.other_files)} files and {self.other_images:,} images differ"
         return (
             f"<Rebuilt {'' if self.whole else 'a part of '}{self.built!r}: "
-            f"{'every byte equal' if self.identical else others}>"
+            f"{'all bytes are equal' if self.identical else others}>"
         )
 
     def _repr_html_(self) -> str:
@@ -77,18 +77,18 @@ def rebuild(
     surrogate: str | Path | None = None,
     device: str | None = None,
     jobs: int | None = None,
-    progress: Progress | bool | None = None,
+    progress: BuildProgress | bool | None = None,
 ) -> Rebuilt:
     """Regenerate a dataset from its source and its records, and check every image.
 
-    Recipe, selection, seed, encoding and storage are those of the manifest. To resume an interrupted call, make the
+    The manifest determines the recipe, selection, seed, encoding and storage. To resume an interrupted call, make the
     same call again.
 
     Parameters
     ----------
     manifest : path
-        manifest.json or its folder, which also contains samples.jsonl and, unless it was packed with one digest per
-        set, sets/. Or a folder that `pack` wrote.
+        The file manifest.json, its folder, or a folder that `pack` wrote. The folder also contains samples.jsonl, and
+        sets/ unless it was packed with one digest per set.
     source : str or Source, optional
         The source of the samples. It is not needed for a build of ``sample``.
     out : path
@@ -104,12 +104,11 @@ def rebuild(
     surrogate : path, optional
         The model file (.toml) that the sets of ``pgd`` and ``model_gradient`` follow.
     device : str, optional
-        Where the model runs: ``cpu``, ``cuda`` or ``cuda:1``.
+        The device on which the model runs: ``cpu``, ``cuda`` or ``cuda:1``.
     jobs : int, optional
         The number of worker processes, by default one per core.
     progress : callable or bool, optional
-        Called with the step, what is done and the total. By default a bar is shown in a terminal and in a notebook;
-        False shows none.
+        Called with a `ProgressEvent`. By default a bar is shown in a terminal and in a notebook; False shows none.
 
     Returns
     -------
@@ -118,25 +117,26 @@ def rebuild(
     Raises
     ------
     SourceError
-        The source is another one: its bytes differ. Nothing was written.
+        The files of the source differ from the recorded ones. Nothing was written.
     VerificationError
-        The release contradicts itself, corruptions have other revisions here, or the first images are decoded
-        differently (nothing was written); or images differ (those that are equal are kept, and no manifest is written).
+        The release contradicts itself, the revisions of corruptions differ, or the first images are decoded
+        differently. Nothing was written. It is also raised if regenerated images differ. Then the equal ones are kept,
+        and no manifest is written.
     BuildError
-        The directory holds another build.
+        The directory contains a different build.
     MachineError, Interrupted
-        As of `build`; the same call resumes.
+        The machine failed, or the call was interrupted. To resume, make the same call again.
     """
     require_build()
-    out = local_folder(out, "data sets are rebuilt in")
+    out = local_folder(out, "datasets are rebuilt in")
     with resumable(out) as place:
         data = Dataset(release_folder(manifest))
         directory = out / f"{data.manifest.name}-{data.manifest.version}"
         place.directory = unfinished_folder(directory)
         if directory.exists() and directory.resolve() == data.path.resolve():
             raise BuildError(
-                f"{directory} is the release itself. Choose another --out, or make what is missing in place: "
-                f"corruptset verify {directory} --repair --source SOURCE."
+                f"{directory} is the release itself. Choose another --out, or regenerate its missing files in place "
+                f"with corruptset verify {directory} --repair --source SOURCE."
             )
         remake = RemakeOptions(
             source=source,
@@ -152,53 +152,54 @@ def rebuild(
         release = read_release(data, [s.id for s in choose_sets(specs_of(data.manifest), sets)])
         build = RecordedPlan(data, recorded_build(data, remake, sets=sets))
         try:
-            built = make_build(
-                build, directory, progress_function(progress), ReleaseComparison(release, place.directory)
-            )
+            builder = Builder(build, directory, progress_function(progress))
+            built = builder.build_all(ReleaseComparison(release, place.directory))
         except FinishedDataset as e:
             raise BuildError(
-                f"{directory} is finished, so it is not changed, and it lacks {len(e.lacking)} of the sets that were "
-                f"asked for ({first_few(e.lacking)}). Choose another --out."
+                f"{directory} is finished, so it is not changed, but it lacks {len(e.lacking)} of the requested sets "
+                f"({first_few(e.lacking)}). Choose another --out."
             ) from None
     return _compared(built, release)
 
 
 @dataclass
 class ReleaseComparison:
-    """Compares parts with a release as they are made, and keeps those that are equal."""
+    """An `Inspector` that compares each new part with a release, and discards parts that differ."""
 
     release: Release
     directory: Path
     seen: set[Path] = field(default_factory=set)
     compared: int = 0
     differing: dict[str, dict[str, None]] = field(default_factory=dict)
-    """Set -> samples whose pixels in it are others; those whose clean pixels are others stand under ``""`` alone."""
+    """Set -> the ids of the samples whose pixels differ in that set. A sample whose clean pixels differ is listed only
+    under ``""``.
+    """
 
-    def part(self, sidecar: Path) -> None:
-        """Compare one part."""
+    def check_part(self, sidecar: Path) -> None:
+        """Compare one part with the release."""
         self.seen.add(sidecar)
         record = read_sidecar(sidecar)
         samples = self.release.data.samples[record.first : record.stop]
-        right = np.array([pixels == sample.pixels for pixels, sample in zip(record.clean, samples, strict=True)])
-        others = {"": ~right}
+        clean_equal = np.array([pixels == sample.pixels for pixels, sample in zip(record.clean, samples, strict=True)])
+        differing = {"": ~clean_equal}
         for set_id, entry in record.sets.items():
             self.compared += entry.count
             if (expected := self.release.pixels.get(set_id)) is not None:
                 made = np.frombuffer(bytes.fromhex(entry.pixels), np.uint8).reshape(-1, 32)
-                others[set_id] = right & (made != expected[record.first : record.stop]).any(1)
-        for step, other in others.items():
-            if other.any():
+                differing[set_id] = clean_equal & (made != expected[record.first : record.stop]).any(1)
+        for step, mask in differing.items():
+            if mask.any():
                 sidecar.unlink(missing_ok=True)
-                self.differing.setdefault(step, {}).update(dict.fromkeys(samples[i].id for i in np.flatnonzero(other)))
-        if sum(map(len, self.differing.values())) >= ENOUGH:
+                self.differing.setdefault(step, {}).update(dict.fromkeys(samples[i].id for i in np.flatnonzero(mask)))
+        if sum(map(len, self.differing.values())) >= MAX_DIFFERING:
             self._refuse()
 
-    def parts(self, sidecars: Iterable[Path]) -> None:
-        """Compare earlier parts, and sets with one digest alone; raise if anything differs."""
-        committed = sorted(sidecars)  # run by run
+    def check_all(self, sidecars: Iterable[Path]) -> None:
+        """Compare the parts of earlier calls, and the sets for which only one digest is recorded."""
+        committed = sorted(sidecars)  # chunk by chunk
         for path in committed:
             if path not in self.seen:
-                self.part(path)
+                self.check_part(path)
         self._refuse()
         recorded = {s.id: s.pixel_digest for s in self.release.data.manifest.sets if s.id not in self.release.pixels}
         hashes: dict[str, blake3] = {}
@@ -209,14 +210,16 @@ class ReleaseComparison:
                 parts.setdefault(set_id, []).append(path)
         for set_id in recorded.keys() & hashes.keys():
             if (digest := digest_of(hashes[set_id])) != recorded[set_id]:
-                what = f"its digest is {digest}, recorded is {recorded[set_id]}, and nothing says which image differs"
-                self.differing[set_id] = {what: None}
+                detail = (
+                    f"its digest is {digest}, but {recorded[set_id]} is recorded; no digests of images are recorded"
+                )
+                self.differing[set_id] = {detail: None}
                 for path in parts[set_id]:
                     path.unlink(missing_ok=True)
         self._refuse()
 
     def _refuse(self) -> None:
-        """Raise `VerificationError` with the step that differs first, if images differ."""
+        """Raise `VerificationError` if images differ. The message lists the first step in which they differ."""
         if not self.differing:
             return
         lines = [
@@ -226,27 +229,27 @@ class ReleaseComparison:
         libraries = ["pillow"] if "" in self.differing else PIXEL_LIBRARIES
         raise VerificationError(
             f"The images differ from those of {self.release.data.name} ({self.compared} were compared). The first "
-            f"difference is in:\n{listed(lines)}\n{library_advice(self.release.data.manifest, *libraries)}\nWhat is "
-            f"equal is kept in {self.directory}, without a manifest: once that is mended, the same command makes the "
-            "rest."
+            f"difference is in:\n{listed(lines)}\n{library_advice(self.release.data.manifest, *libraries)}\nThe equal "
+            f"images are kept in {self.directory}, which has no manifest yet. Fix the cause, and run the same command "
+            "again to make the others."
         )
 
 
 def _compared(built: Built, release: Release) -> Rebuilt:
-    """Return how sets and bytes that were made compare with the manifest."""
+    """Return the result of a rebuild, with the files and images whose bytes differ from the manifest."""
     manifest, root = release.data.manifest, release.data.path
     wanted, made = ({s.id: s.pixel_digest for s in some.sets} for some in (manifest, built.manifest))
     if problems := [f"{s}: has {made[s]}, expected {wanted[s]}" for s in made if made[s] != wanted.get(s, made[s])]:
         raise VerificationError(
-            f"{built.directory} existed before, and its sets are not those of the manifest:\n{listed(problems)}\n"
+            f"{built.directory} already existed, and its sets differ from those of the manifest:\n{listed(problems)}\n"
             "Choose another --out, or delete that directory."
         )
     recorded = {f.path: f.sha256 for f in manifest.files}
     other = sorted(f.path for f in built.manifest.files if recorded.get(f.path, f.sha256) != f.sha256)
     if not (whole := made.keys() == wanted.keys()):
-        other = [path for path in other if path not in (CONTACT, PAGE, README)]  # they show the sets that there are
+        other = [path for path in other if path not in (CONTACT, PAGE, README)]  # they depend on the selection of sets
     elif (built.directory / MANIFEST).read_bytes() != (root / MANIFEST).read_bytes():
-        other.insert(0, MANIFEST)  # environment names other releases
+        other.insert(0, MANIFEST)  # the library versions in `environment` differ
     images = 0
     for path in {set_path(s) for s in release.pixels} & {*other}:
         rows = (read_jsonl(folder / path, ImageRecord) for folder in (built.directory, root))

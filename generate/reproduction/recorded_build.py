@@ -1,4 +1,4 @@
-"""The build of a manifest, so that its images can be made again."""
+"""Reconstruct a build from the records of a dataset, so that its images can be regenerated."""
 
 from __future__ import annotations
 
@@ -30,16 +30,18 @@ from ..sources.check import Checked, SizeCheck, check
 from ..sources.selection import recorded_hold_out, select, spread
 from ..sources.source import GROUPED_SOURCES, SPLIT_SOURCES, BadSample, Sample, Source, named_source, open_source
 from .agreement import (
+    class_differences,
     clean_difference,
-    differing_classes,
-    held_to_records,
+    match_records,
     refuse_unrecorded_code,
     refuse_unrecorded_resources,
 )
 from .inputs import RemakeOptions
 
 PROBED = 8
-"""Clean images that are made before anything is written: another release of Pillow shows on the first."""
+"""The number of clean images that are compared before anything is written. A different version of Pillow is noticed on
+the first one.
+"""
 
 
 def recorded_build(
@@ -49,48 +51,50 @@ def recorded_build(
     sets: Sequence[str] | None = None,
     source: Source | None = None,
     side: int | None = None,
-    named_alike: bool = True,
+    check_class_names: bool = True,
 ) -> CheckedBuild:
-    """Return the build of a data set's records, once the source, code and resources agree.
+    """Return the build that the records of a dataset describe, if source, corruptions and resources agree with them.
 
     Parameters
     ----------
     data : Dataset
     options : RemakeOptions
+        The source and its options.
     sets : sequence of str, optional
-        Globs over the sets that are to be made; by default all.
+        Patterns of the ids of the sets to regenerate, by default all sets.
     source : Source, optional
-        The one that the options name, where it is open already (`opened_source`).
+        The source, if it is already open (`open_recorded_source`).
     side : int, optional
-        The reference side of the calibration, where the manifest does not say it.
-    named_alike : bool
-        Whether to refuse a source whose classes have other names.
+        The reference side of the calibration, if the manifest does not record it.
+    check_class_names : bool
+        Whether to reject a source whose classes have different names.
 
     Raises
     ------
     SourceError
-        The source lacks samples, or has other labels or classes. Bytes are not compared here.
+        The source lacks samples, or its labels or classes differ. Files are not compared.
     VerificationError
-        Corruptions, textures, the surrogate or parameters are others than here.
+        Corruptions, parameters, textures or the surrogate differ from the recorded ones.
     UnknownCorruption
         A pattern of `sets` matches none of the manifest's sets.
     """
     manifest = data.manifest
     refuse_unrecorded_code(data)
-    source = source or opened_source(data, options)
-    found = held_to_records(data, source)
-    if named_alike and (problems := differing_classes(manifest, source)):
+    source = source or open_recorded_source(data, options)
+    matched = match_records(data, source)
+    if check_class_names and (problems := class_differences(manifest, source)):
         raise SourceError(
-            f"The source has other classes than {data.name} names:\n{listed(problems)}\n"
-            "Name the source (--source) and the labels (--labels) that it was made from."
+            f"The classes of the source differ from those of {data.name}:\n{listed(problems)}\n"
+            "Pass the source (--source) and the labels (--labels) of the build."
         )
     side = side or manifest.recipe.get("calibration_side")
     if not isinstance(side, int) or side <= 0:
         raise VerificationError(
-            "The manifest's recipe does not say the reference side of its calibration (calibration_side)."
+            "The recipe in the manifest lacks the reference side of the calibration. Pass it with --calibration-side "
+            "(calibration_side in Python)."
         )
     preprocessing, specs = parse_preprocessing(manifest.preprocessing), specs_of(manifest)
-    requested = [] if sets == [] else choose_sets(specs, sets)  # none where clean images alone are compared
+    requested = [] if sets == [] else choose_sets(specs, sets)  # empty if only clean images are compared
     resources = load_resources(
         requested,
         manifest.classes,
@@ -101,11 +105,11 @@ def recorded_build(
     plugins = plugins_of(dict.fromkeys(stage.corruption for spec in requested for stage in spec.stages))
     # groups may come from a CSV that the user does not have
     selected = tuple(
-        s if s.group is not None else replace(s, group=r.group) for s, r in zip(found, data.samples, strict=True)
+        s if s.group is not None else replace(s, group=r.group) for s, r in zip(matched, data.samples, strict=True)
     )
     samples = [CheckedSample(s, r.sha256, r.width, r.height) for s, r in zip(selected, data.samples, strict=True)]
     build = CheckedBuild(
-        header=manifest.header,  # a source in another form may have other folders
+        header=manifest.header,  # if the source has a different form, its folders may differ
         source=source,
         samples=samples,
         sets=tuple(specs),
@@ -125,11 +129,11 @@ def recorded_build(
 
 @dataclass(frozen=True)
 class RecordedPlan:
-    """The build of a manifest, before the images of its source are checked."""
+    """The build of a manifest, as an `UncheckedBuild` whose source has not been checked yet."""
 
     data: Dataset
     build: CheckedBuild
-    """The build of the samples as they are recorded."""
+    """The build with the recorded samples."""
 
     @property
     def folder(self) -> str:
@@ -143,12 +147,12 @@ class RecordedPlan:
 
     @cached_property
     def selected(self) -> tuple[Sample, ...]:
-        """The samples that are to be checked."""
+        """The samples to check."""
         return tuple(c.sample for c in self.build.samples)
 
     @property
     def requested(self) -> tuple[str, ...]:
-        """The ids of the sets that are asked for."""
+        """The ids of the requested sets."""
         return self.build.requested
 
     @property
@@ -177,12 +181,12 @@ class RecordedPlan:
         data = self.data
         bad, good = dict(found.bad), {sample.id: sha256 for sample, sha256, *_ in found.good}
 
-        def seen(sample: Sample) -> str:
+        def sha256_of(sample: Sample) -> str:
             if sample.id not in good:
                 raise BadSample(bad.get(sample.path or sample.id, "cannot be used"))
             return good[sample.id]
 
-        held_to_records(data, self.source, seen)
+        match_records(data, self.source, sha256_of)
         for index in spread(range(len(self.selected)), PROBED):
             if difference := clean_difference(data, index, self.build.clean(index)):
                 raise VerificationError(f"{data.name}: {difference} Nothing was written.")
@@ -192,7 +196,7 @@ class RecordedPlan:
 
 
 def specs_of(manifest: Manifest) -> list[SetSpec]:
-    """Return the sets of a manifest in its recipe's order, or with clean first."""
+    """Return the sets of a manifest in the order of its recipe, or with clean images first if it lists no sets."""
     entries = manifest.recipe.get("sets")
     ids = [e.get("id") for e in entries if isinstance(e, dict)] if isinstance(entries, list) else []
     order = {str(set_id): number for number, set_id in enumerate(ids)}
@@ -208,23 +212,23 @@ def specs_of(manifest: Manifest) -> list[SetSpec]:
     return sorted(specs, key=lambda s: order.get(s.id, -1 if not s.stages else len(order)))
 
 
-def opened_source(data: Dataset, options: RemakeOptions) -> Source:
-    """Return the source of a data set, with the recorded splits and regions.
+def open_recorded_source(data: Dataset, options: RemakeOptions) -> Source:
+    """Return the source of a dataset, with the recorded split and regions.
 
     Raises
     ------
     SourceError
-        None was named, and the data set is not of ``sample``.
+        No source was given, and the dataset was not built from ``sample``.
     """
     manifest = data.manifest
-    source = listed_source(manifest, options)
+    source = list_recorded_source(manifest, options)
     if (table := _regions(manifest, "images")) is None:
         return source
     originals = {sample.id: sample for sample in source.samples}
     try:
         rows = [(r.index, r.region) for r in data.samples if r.region is not None and r.region.source in originals]
-    except VerificationError:  # samples.jsonl is damaged: a repair goes on with the images that were selected
-        checked = check(source, selected_again(manifest, source), check_size=table.problem)
+    except VerificationError:  # samples.jsonl is damaged, so a repair uses the images that the selection chooses
+        checked = check(source, recorded_selection(manifest, source), check_size=table.problem)
         originals_checked = tuple(CheckedSample(*entry) for entry in checked.good)
         drawn = RegionSamples(originals_checked, table, manifest.seed)
         return RegionSource(source, table, [c.sample for c in drawn if isinstance(c.sample, Region)])
@@ -233,16 +237,19 @@ def opened_source(data: Dataset, options: RemakeOptions) -> Source:
     )
 
 
-def listed_source(manifest: Manifest, options: RemakeOptions) -> Source:
-    """Return the source of a manifest, with the recorded split and pattern; no image is read.
+def list_recorded_source(manifest: Manifest, options: RemakeOptions) -> Source:
+    """Return the source of a manifest, with the recorded split and pattern, without reading an image.
 
-    SourceError: none was named, and the dataset is not of ``sample``; or it cannot be listed.
+    Raises
+    ------
+    SourceError
+        No source was given, and the dataset was not built from ``sample``. Or the source cannot be listed.
     """
     source = named_source(options.source or "sample")
     if options.source is None and manifest.source.name != "sample":
         raise SourceError(
-            f"{manifest.name} was made from the source '{manifest.source.name}': name it with --source (and --labels), "
-            "so that samples can be made again from it."
+            f"{manifest.name} was built from the source '{manifest.source.name}', which is needed to regenerate "
+            "samples. Pass it with --source (and --labels)."
         )
     if isinstance(source, str):
         recorded = manifest.selection
@@ -266,18 +273,18 @@ def _regions(manifest: Manifest, store: str) -> RegionTable | None:
     return parse_region_table(record) if isinstance(record, dict) and record.get("store") == store else None
 
 
-def selected_again(manifest: Manifest, source: Source) -> list[Sample]:
-    """Return the samples that a manifest's selection chooses, without those that were left out.
+def recorded_selection(manifest: Manifest, source: Source) -> list[Sample]:
+    """Return the samples that the recorded selection chooses, without the excluded ones.
 
-    None where it read a file, or the source does not know the groups that were held out.
+    The result is empty if the selection came from a file, or if the source does not know the groups that were held out.
     """
     selection = manifest.selection
     if selection.get("ids") is not None or selection.get("per_super_category") is not None:
         return []
-    requested: dict[str, Any] = {key: selection.get(key) for key in ("samples", "first", "per_class")}
+    criteria: dict[str, Any] = {key: selection.get(key) for key in ("samples", "first", "per_class")}
     if "hold_out" in selection:
-        requested["hold_out"] = recorded_hold_out(selection["hold_out"])
-        if requested["hold_out"] is None or all(s.group is None for s in source.samples):
+        criteria["hold_out"] = recorded_hold_out(selection["hold_out"])
+        if criteria["hold_out"] is None or all(s.group is None for s in source.samples):
             return []
     excluded = {e.path for e in manifest.excluded}
-    return [s for s in select(source.samples, **requested) if (s.path or s.id) not in excluded]
+    return [s for s in select(source.samples, **criteria) if (s.path or s.id) not in excluded]

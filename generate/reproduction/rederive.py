@@ -1,4 +1,4 @@
-"""Samples made again from the source, held against those that are stored."""
+"""Regenerate samples from the source, and compare them with the stored ones (`verify --rederive`)."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ from ...manifests.release.release import has_rows
 from ...pixels import pixel_digest
 from ..pixels.encoding import Encoding, encoding_of
 from ..sources.selection import spread
-from .agreement import clean_difference, differences, differing_classes, held_to_records, refuse_unrecorded_code
+from .agreement import class_differences, clean_difference, differences, match_records, refuse_unrecorded_code
 from .inputs import RemakeOptions
 from .recorded_build import recorded_build, specs_of
 
-MOST_CLASSES = 5
-"""Differing classes that are named."""
+MAX_CLASSES = 5
+"""The number of differing classes that are reported."""
 TOLERATED = 0.01
-"""Share of a set's values that may differ where it follows a model's gradients: another machine rounds them otherwise.
+"""The fraction of values that may differ in a set that follows the gradients of a model, because machines round them
+differently.
 """
 
 
@@ -37,31 +38,43 @@ def rederived(
     progress: ProgressCallback,
     notes: list[str],
 ) -> Iterator[Problem]:
-    """Make samples again under every set and yield what differs.
+    """Regenerate samples in every set, and yield a problem for each difference.
 
-    `notes` gets how much sets that follow a model differ.
+    Parameters
+    ----------
+    data : Dataset
+    count : int or None
+        The number of samples, spread evenly. None means all.
+    options : RemakeOptions
+        The source and its options.
+    side : int, optional
+        The reference side of the calibration, in place of the recorded one.
+    progress : callable
+        Called with the step "rederive", the number of regenerated samples and the total.
+    notes : list of str
+        Receives a note for each set that follows a model, which says how many values differ.
 
     Raises
     ------
     SourceError
-        The source is not the one that the build was made from: ids, labels and hashes must be equal.
+        The ids, labels or files of the source differ from the recorded ones.
     VerificationError
-        Corruptions, textures or the calibration differ from the build's, so its pixels cannot be made here.
+        Corruptions, textures or the calibration differ from those of the build, so its pixels cannot be regenerated.
     """
     picks, specs = spread(range(len(data.samples)), count), specs_of(data.manifest)
     refuse_unrecorded_code(data)
     absent = {s.id for s in specs if s.needs_surrogate and s.id in data.absent}
-    alone = {s.id for s in specs if not has_rows(data, s.id)} - absent  # their digests need all samples
+    alone = {s.id for s in specs if not has_rows(data, s.id)} - absent  # the digest of a set needs all samples
     if absent:
-        notes.append(f"{len(absent)} sets follow a model, and their images are not there: they are not compared.")
+        notes.append(f"{len(absent)} sets follow a model. Their images are missing, so they were not compared.")
     if alone and len(picks) < len(data.samples):
-        notes.append(f"{len(alone)} sets have one digest each: `--rederive all` compares them.")
+        notes.append(f"{len(alone)} sets have only one digest each. Use `--rederive all` to compare them.")
         absent, alone = absent | alone, set()
     sets = [s.id for s in specs if s.id not in absent]
-    build = recorded_build(data, options, sets=sets, side=side, named_alike=False)
-    held_to_records(data, build.source, build.source.fingerprint)
-    for difference in differing_classes(data.manifest, build.source)[:MOST_CLASSES]:
-        yield Problem(MANIFEST, "rederive", f"the source has other classes: {difference}")
+    build = recorded_build(data, options, sets=sets, side=side, check_class_names=False)
+    match_records(data, build.source, build.source.fingerprint)
+    for difference in class_differences(data.manifest, build.source)[:MAX_CLASSES]:
+        yield Problem(MANIFEST, "rederive", f"the classes of the source differ: {difference}")
     chosen = build.chosen(build.requested)
     tree, followers = build.maker.tree(chosen), {s.id: [(0, 0, 0)] for s in chosen if s.needs_surrogate}
     hashes = {set_id: blake3() for set_id in alone}
@@ -69,8 +82,8 @@ def rederived(
     for done, index in enumerate(picks):
         progress("rederive", done, len(picks))
         record, clean = data.samples[index], build.clean(index)
-        if (other := clean_difference(data, index, clean)) is not None:
-            yield Problem(SAMPLES, "rederive", other)
+        if (problem := clean_difference(data, index, clean)) is not None:
+            yield Problem(SAMPLES, "rederive", problem)
             hashes = {}
             continue
         for set_id, (made, *_) in build.maker.images(tree, clean[None], [record.id], [record.label]):
@@ -87,7 +100,8 @@ def rederived(
     recorded = {s.id: s.pixel_digest for s in data.manifest.sets}
     for set_id, hashed in hashes.items():
         if (digest := digest_of(hashed)) != recorded[set_id]:
-            yield Problem(MANIFEST, "rederive", f"the set {set_id} has the digest {digest}, not {recorded[set_id]}")
+            detail = f"the set {set_id} has the digest {digest}, but {recorded[set_id]} is recorded"
+            yield Problem(MANIFEST, "rederive", detail)
     for set_id, deviations in followers.items():
         values, differing, largest = np.array(deviations).T
         share = differing.sum() / max(values.sum(), 1)
@@ -99,7 +113,7 @@ def rederived(
 
 
 def _deviation(stored: NDArray[np.uint8], image: NDArray[np.uint8], encoding: Encoding) -> tuple[int, int, int]:
-    """Return an image's values, how many differ from the stored ones, and the largest difference."""
+    """Return the number of values of an image, the number of differing values, and the largest difference."""
     shown = image if encoding.lossless else decode(encoding.encode(image), encoding.format)
     if stored.shape != shown.shape:
         return stored.size, stored.size, 255

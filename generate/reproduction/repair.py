@@ -1,15 +1,15 @@
 """Repair a dataset (`verify --repair`): regenerate damaged and missing files.
 
-Files are regenerated in `.corruptset/repair`, and replace damaged ones only if their bytes are the recorded ones.
-manifest.json is never rewritten, because all other files are compared with it. Files that no record names are not
-touched.
+Files are regenerated in `.corruptset/repair`. They replace damaged files only if they have the recorded hashes.
+manifest.json is never rewritten, because all other files are compared with it. Files without a record are left
+unchanged.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import product
@@ -54,12 +54,14 @@ from ..regions.region_source import RegionSource
 from ..sources.source import BadSample, Sample
 from ..work.sidecars import sidecars
 from .inputs import RemakeOptions
-from .mending import ENCODERS, Mending
 from .page import clean_images
-from .recorded_build import selected_again
+from .recorded_build import recorded_selection
+from .repair_state import ENCODERS, RepairState
 
 
-def repair(directory: Path, before: VerificationReport, options: RemakeOptions, progress: ProgressCallback) -> Mending:
+def repair(
+    directory: Path, before: VerificationReport, options: RemakeOptions, progress: ProgressCallback
+) -> RepairState:
     """Regenerate the files that a verification found damaged or missing, as far as possible.
 
     Parameters
@@ -82,184 +84,202 @@ def repair(directory: Path, before: VerificationReport, options: RemakeOptions, 
     BuildError
         A build or another repair uses this directory.
     MachineError, Interrupted
-        Repaired files are kept, and the same call resumes.
+        The machine failed, or the call was interrupted. To resume, make the same call again.
     """
-    m = Mending(directory, options, progress)
-    if not _trusted(m):
-        return m
-    if (m.root / WORK_FOLDER).is_symlink():
-        m.leave(WORK_FOLDER, "is a link; take it away and repair again")
-        return m
-    with resumable(m.root), locked(m.root), _clean_work_folder(m):
-        sets = [s.id for s in m.manifest.sets if m.wrong(set_path(s.id))]
+    state = RepairState(directory, options, progress)
+    if not _read_manifest(state):
+        return state
+    if (state.root / WORK_FOLDER).is_symlink():
+        state.record_failure(WORK_FOLDER, "is a link; remove it, and repair again")
+        return state
+    with resumable(state.root), locked(state.root), _clean_work_folder(state):
+        sets = [s.id for s in state.manifest.sets if state.needs_repair(set_path(s.id))]
         # samples first, because everything else refers to these records
-        if m.sound(SAMPLES) or _samples(m):
-            if sets:  # the rows of a set need all of its images
-                folder = m.make(["files", "shards"], m.whole_parts(product(range(len(m.build.chunks)), sets)), {})
-                parts = [part for _, part in sidecars(folder) if part is not None]
-                for set_id in sets:
-                    of_set = sorted((part.run, part.sets[set_id].lines) for part in parts if set_id in part.sets)
-                    m.put(set_path(set_id), b"".join(lines for _, lines in of_set), *ENCODERS)
-            if {SAMPLES, *map(set_path, sets)} & set(m.mended):
-                before = verify_directory(m.root, jobs=options.workers, progress=progress)
-            _images(m, {p.path for p in before.problems})
-            _texts(m)
-        _checksums(m)
-    return m
+        if state.is_intact(SAMPLES) or _repair_samples(state):
+            if sets:
+                _repair_rows(state, sets)
+            if {SAMPLES, *map(set_path, sets)} & set(state.repaired):
+                before = verify_directory(state.root, jobs=options.workers, progress=progress)
+            _repair_images(state, {p.path for p in before.problems})
+            _repair_other_files(state)
+        _repair_checksums(state)
+    return state
 
 
 @contextmanager
-def _clean_work_folder(m: Mending) -> Iterator[None]:
-    """Remove the work folder before and after a repair. Before it, a repair that was killed may have left one."""
-    if (m.root / WORK_FOLDER).exists():
-        shutil.rmtree(m.root / WORK_FOLDER)
-        m.mended.append(WORK_FOLDER)
+def _clean_work_folder(state: RepairState) -> Iterator[None]:
+    """Remove the work folder before and after a repair. A killed repair may have left one."""
+    if (state.root / WORK_FOLDER).exists():
+        shutil.rmtree(state.root / WORK_FOLDER)
+        state.repaired.append(WORK_FOLDER)
     try:
         yield
     finally:
-        shutil.rmtree(m.root / WORK_FOLDER, ignore_errors=True)
+        shutil.rmtree(state.root / WORK_FOLDER, ignore_errors=True)
 
 
-def _trusted(m: Mending) -> bool:
-    """Return whether there is a manifest that other files can be compared with."""
-    if not plain_file(m.root, MANIFEST):
-        return False  # the verification says how to come to one
-    data = (m.root / MANIFEST).read_bytes()
-    manifest, wrong = parse_record(Manifest, data)
+def _read_manifest(state: RepairState) -> bool:
+    """Read the manifest into the state, and return whether files can be compared with it and repaired."""
+    if not plain_file(state.root, MANIFEST):
+        return False  # the report of the verification says what to do
+    data = (state.root / MANIFEST).read_bytes()
+    manifest, errors = parse_record(Manifest, data)
     if manifest is not None:
-        m.manifest, problems = manifest, list(manifest_problems(manifest))
-        if sound := not problems and m.sound(SAMPLES):
-            problems = list(sample_problems(manifest, list(read_jsonl(m.root / SAMPLES, SampleRecord))))
-        wrong = [problem.detail for problem in problems]
-        if not wrong and contradicts_manifest(sha256_bytes(data), _sums(m.root)):
-            m.leave(
+        state.manifest, problems = manifest, list(manifest_problems(manifest))
+        if samples_intact := not problems and state.is_intact(SAMPLES):
+            problems = list(sample_problems(manifest, list(read_jsonl(state.root / SAMPLES, SampleRecord))))
+        errors = [problem.detail for problem in problems]
+        if not errors and contradicts_manifest(sha256_bytes(data), _sums(state.root)):
+            state.record_failure(
                 MANIFEST,
-                "SHA256SUMS has another hash of it. One of the two files was changed, and nothing says which. Fetch "
-                "both again",
+                "its hash differs from the one in SHA256SUMS, so one of the two files was changed. Fetch both again",
             )
-            wrong = [] if sound else ["samples.jsonl, which could speak for it, is not whole"]
-    if wrong or manifest is None:
-        m.leave(
+            errors = [] if samples_intact else ["samples.jsonl, which could confirm it, is damaged too"]
+    if errors or manifest is None:
+        state.record_failure(
             MANIFEST,
-            f"it is no manifest, or contradicts itself ({wrong[0]}); nothing is made from it: fetch it again",
+            f"it is not a valid manifest ({errors[0]}), so nothing can be regenerated from it; fetch it again",
         )
         return False
     try:
-        part = load_partial(m.root)
+        part = load_partial(state.root)
         if part is not None and (part.digest, part.manifest) != (manifest.digest, sha256_bytes(data)):
-            raise VerificationError("PARTIAL.json is another data set's.")
+            raise VerificationError("PARTIAL.json belongs to a different dataset.")
     except (VerificationError, OSError):
-        m.leave(
+        state.record_failure(
             PARTIAL,
-            "it does not say what of this data set is here, so nothing is made; unpack the archives again, or take it "
-            "away",
+            "it does not describe which archives of this dataset were unpacked, so nothing is repaired; unpack the "
+            "archives again, or remove it",
         )
         return False
     if part is not None:
-        m.absent = frozenset(path for path in optional_files(manifest, part.sets) if not os.path.lexists(m.root / path))
+        paths = optional_files(manifest, part.sets)
+        state.absent = frozenset(path for path in paths if not os.path.lexists(state.root / path))
     return True
 
 
 def _sums(root: Path) -> bytes | None:
+    """Return the contents of SHA256SUMS, or None if the file is missing or too large."""
     if not plain_file(root, SHA256SUMS) or (root / SHA256SUMS).stat().st_size > SUMS_CAP:
         return None
     return (root / SHA256SUMS).read_bytes()
 
 
-def _samples(m: Mending) -> bool:
-    """Make samples.jsonl again, if its samples are known, and return whether it stands."""
-    for candidate in _candidates(m):
+def _repair_rows(state: RepairState, sets: Sequence[str]) -> None:
+    """Regenerate the rows of some sets, which requires all of their images."""
+    needed = product(range(len(state.build.chunks)), sets)
+    folder = state.make(["files", "shards"], state.parts_of_chunks(needed), {})
+    parts = [part for _, part in sidecars(folder) if part is not None]
+    for set_id in sets:
+        lines = sorted((part.run, part.sets[set_id].lines) for part in parts if set_id in part.sets)
+        state.replace_file(set_path(set_id), b"".join(text for _, text in lines), *ENCODERS)
+
+
+def _repair_samples(state: RepairState) -> bool:
+    """Regenerate samples.jsonl if its samples can be determined, and return whether it was repaired."""
+    for candidate in _candidates(state):
         try:
-            checked = [(s, m.source.fingerprint(s)) for s in candidate]
+            checked = [(s, state.source.fingerprint(s)) for s in candidate]
         except BadSample:
             continue
-        if source_digest([(s.id, s.label, sha256) for s, sha256 in checked]) == m.manifest.source.digest:
+        if source_digest([(s.id, s.label, sha256) for s, sha256 in checked]) == state.manifest.source.digest:
             rows = []
             for index, (sample, sha256) in enumerate(checked):
-                m.progress("samples", index, len(checked))
-                rows.append(_sample_row(m, index, sample, sha256))
-            m.put(SAMPLES, b"".join(rows), "pillow")
-            return SAMPLES in m.mended
-    m.leave(
+                state.progress("samples", index, len(checked))
+                rows.append(_sample_row(state, index, sample, sha256))
+            state.replace_file(SAMPLES, b"".join(rows), "pillow")
+            return SAMPLES in state.repaired
+    state.record_failure(
         SAMPLES,
-        "which samples of the source it lists is not known: it was a list of ids, their groups are not known "
-        "(--groups), or the source is another one; fetch it again",
+        "its samples cannot be determined. Either the build selected them with a list of ids, or their groups are not "
+        "known (--groups), or this is not the source of the build; fetch it again",
     )
     return False
 
 
-def _candidates(m: Mending) -> Iterator[list[Sample]]:
-    """Yield the samples that are left of samples.jsonl, and those that the manifest's selection chooses."""
-    by_id = {s.id: s for s in m.source.samples}
-    if plain_file(m.root, SAMPLES):
-        rows = list(scan_jsonl(m.root / SAMPLES, SampleRecord))
+def _candidates(state: RepairState) -> Iterator[list[Sample]]:
+    """Yield two guesses of the samples: those in the readable rows of samples.jsonl, and those that were selected."""
+    by_id = {s.id: s for s in state.source.samples}
+    if plain_file(state.root, SAMPLES):
+        rows = list(scan_jsonl(state.root / SAMPLES, SampleRecord))
         groups = {r.id: r.group for r in rows if not isinstance(r, BadLine) and r.id in by_id}
         if len(groups) == len(rows):
             yield [replace(by_id[i], group=by_id[i].group or group) for i, group in groups.items()]
-    # of regions, the selection was made over the images
-    yield list(m.source.samples) if isinstance(m.source, RegionSource) else selected_again(m.manifest, m.source)
+    if isinstance(state.source, RegionSource):  # the selection was applied to the images, before regions were drawn
+        yield list(state.source.samples)
+    else:
+        yield recorded_selection(state.manifest, state.source)
 
 
-def _sample_row(m: Mending, index: int, sample: Sample, sha256: str) -> bytes:
+def _sample_row(state: RepairState, index: int, sample: Sample, sha256: str) -> bytes:
     try:
-        image = m.source.load(sample).image
+        image = state.source.load(sample).image
     except BadSample as e:
-        raise SourceError(f"{sample.path or sample.id} cannot be read any more: {e}.") from e
+        raise SourceError(f"{sample.path or sample.id} can no longer be read: {e}.") from e
     checked = CheckedSample(sample, sha256, image.shape[1], image.shape[0])
-    clean = preprocess(image, parse_preprocessing(m.manifest.preprocessing))
-    return json_line(sample_record(m.manifest.classes, index, checked, pixel_digest(clean)))
+    clean = preprocess(image, parse_preprocessing(state.manifest.preprocessing))
+    return json_line(sample_record(state.manifest.classes, index, checked, pixel_digest(clean)))
 
 
-def _images(m: Mending, wrong: Collection[str]) -> None:
+def _repair_images(state: RepairState, problem_paths: Collection[str]) -> None:
     """Regenerate the images and shards among the paths of problems."""
-    paths = {path.partition("#")[0] for path in wrong} | set(wrong)
-    single: dict[tuple[str, int], tuple[str, str]] = {}
-    shared: dict[tuple[str, int], tuple[str, str]] = {}
-    for record in m.manifest.sets:
-        for row in read_jsonl(m.root / set_path(record.id), ImageRecord) if m.sound(set_path(record.id)) else ():
+    paths = {path.partition("#")[0] for path in problem_paths} | set(problem_paths)
+    files: dict[tuple[str, int], tuple[str, str]] = {}
+    shards: dict[tuple[str, int], tuple[str, str]] = {}
+    for record in state.manifest.sets:
+        rows = read_jsonl(state.root / set_path(record.id), ImageRecord)
+        for row in rows if state.is_intact(set_path(record.id)) else ():
             for stored in (file for file in row.files if printable(file.path) in paths):
                 if stored.row is None and stored.path.startswith(f"{image_folder(record.id)}/"):
-                    single[record.id, row.index] = stored.path, stored.sha256
-                elif stored.row is not None and stored.path in m.sha256s:
-                    shared[record.id, row.index] = stored.path, m.sha256s[stored.path]
-    if single:
-        m.make(["files"], m.narrow_parts(single), single)
-    if shared:
-        length = m.build.chunks[0].count
-        m.make(["shards"], m.whole_parts((index // length, s) for s, index in shared), shared)
+                    files[record.id, row.index] = stored.path, stored.sha256
+                elif stored.row is not None and stored.path in state.sha256s:
+                    shards[record.id, row.index] = stored.path, state.sha256s[stored.path]
+    if files:
+        state.make(["files"], state.parts_of_samples(files), files)
+    if shards:
+        length = state.build.chunks[0].count
+        state.make(["shards"], state.parts_of_chunks((index // length, s) for s, index in shards), shards)
 
 
-def _texts(m: Mending) -> None:
-    """Regenerate text files: those that follow from the records, and those of the source."""
-    covered = {SAMPLES, *(set_path(s.id) for s in m.manifest.sets)}
-    wrong = [path for path in m.sha256s if path not in covered and not path.startswith(SHARDS) and m.wrong(path)]
+def _repair_other_files(state: RepairState) -> None:
+    """Regenerate README.md, LICENSE, regions.jsonl, contact.png and index.html, and copy files of the source."""
+    manifest, data = state.manifest, state.data
+    covered = {SAMPLES, *(set_path(s.id) for s in manifest.sets)}
+    damaged = [
+        path
+        for path in state.sha256s
+        if path not in covered and not path.startswith(SHARDS) and state.needs_repair(path)
+    ]
+
+    def page() -> bytes:
+        options = state.options if "clean" in data else replace(state.options, source=state.source)
+        return build_page(data, clean_images(data, options))
+
     makers: dict[str, Callable[[], bytes]] = {
-        README: lambda: data_card(m.manifest, [s.label for s in m.data.samples]).encode(),
-        LICENSE: lambda: license_text(m.manifest.source).encode(),
-        REGIONS: lambda: m.build.region_rows or b"",
-        CONTACT: lambda: contact_of(m.job, m.data),
-        PAGE: lambda: build_page(
-            m.data, clean_images(m.data, m.options if "clean" in m.data else replace(m.options, source=m.source))
-        ),
+        README: lambda: data_card(manifest, [s.label for s in data.samples]).encode(),
+        LICENSE: lambda: license_text(manifest.source).encode(),
+        REGIONS: lambda: state.build.region_rows or b"",
+        CONTACT: lambda: contact_of(state.job, data),
+        PAGE: page,
     }
     sources: Mapping[str, Path] = {}
-    if not makers.keys() >= set(wrong):
-        sources = m.source.other_files if keeps_source_names(m.manifest) else {}
+    if not makers.keys() >= set(damaged):
+        sources = state.source.other_files if keeps_source_names(manifest) else {}
         makers |= {path: file.read_bytes for path, file in sources.items()}
-    for path in wrong:
+    for path in damaged:
         if path in makers:
             try:
-                m.put(path, makers[path](), *(() if path in sources else ("pillow", "corruptset")))
-            except VerificationError as e:  # images that it shows could not be mended
-                m.leave(path, str(e))
+                state.replace_file(path, makers[path](), *(() if path in sources else ("pillow", "corruptset")))
+            except VerificationError as e:  # an image that the file shows could not be repaired
+                state.record_failure(path, str(e))
         else:
-            m.leave(path, "nothing says how it is made; fetch it again")
+            state.record_failure(path, "it cannot be regenerated; fetch it again")
 
 
-def _checksums(m: Mending) -> None:
-    """Write SHA256SUMS again, unless it is the only witness against the manifest."""
-    data = (m.root / MANIFEST).read_bytes()
+def _repair_checksums(state: RepairState) -> None:
+    """Rewrite SHA256SUMS, unless it contradicts the manifest. Then it is evidence that one of the two was changed."""
+    data = (state.root / MANIFEST).read_bytes()
     record = FileRecord(path=MANIFEST, bytes=len(data), sha256=sha256_bytes(data))
-    right, present = sha256sums_bytes([*m.manifest.files, record]), _sums(m.root)
-    if present != right and not contradicts_manifest(record.sha256, present):
-        m.put(SHA256SUMS, right, sha256=sha256_bytes(right))
+    correct, present = sha256sums_bytes([*state.manifest.files, record]), _sums(state.root)
+    if present != correct and not contradicts_manifest(record.sha256, present):
+        state.replace_file(SHA256SUMS, correct, sha256=sha256_bytes(correct))

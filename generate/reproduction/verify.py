@@ -1,4 +1,4 @@
-"""Verify a dataset: compare it with its manifest, and compare regenerated samples with the stored ones."""
+"""The public function `verify`, which compares a dataset with its manifest and with regenerated samples."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ..sources.source import Source
 from .inputs import RemakeOptions
 
 if TYPE_CHECKING:
-    from .mending import Mending
+    from .repair_state import RepairState
 
 
 @shows_progress("verify")
@@ -60,7 +60,8 @@ def verify(
         gradients, up to 1 % of the values may differ; the report notes how many do.
     repair : bool
         Regenerate damaged and missing files from the records and the source, leave all others unchanged, and verify
-        again. The report lists the repaired files. Others are problems of the kind ``unmended``.
+        again. The report lists the repaired files. Files that could not be repaired are problems of the kind
+        ``unmended``.
     source : str or Source, optional
         The source of the samples. It is not needed for a build of ``sample``.
     labels, images, groups : optional
@@ -74,7 +75,7 @@ def verify(
     surrogate : path, optional
         The model file (.toml) that the sets of ``pgd`` and ``model_gradient`` follow.
     device : str, optional
-        Where the model runs: ``cpu``, ``cuda`` or ``cuda:1``.
+        The device on which the model runs: ``cpu``, ``cuda`` or ``cuda:1``.
     jobs : int, optional
         The number of worker processes, by default one per core.
     export : path, optional
@@ -98,12 +99,12 @@ def verify(
         `rederive` is neither a whole number above 0 nor "all", `repair` is used with a lower level, one of the two is
         used with an export, or a source is given without them.
     MachineError, Interrupted, BuildError
-        Of `repair`: the disk fails, it is stopped, or a build works in the directory.
+        With `repair`: the disk fails, the call is interrupted, or a build uses the directory.
     """
     if rederive is not None and rederive != "all":
         rederive = integer("rederive", rederive)
     if repair and level != "pixels":
-        raise ParameterError(f"level is {level!r}; a repair looks at everything, down to the pixels.")
+        raise ParameterError(f"level is {level!r}, but a repair needs the level 'pixels'. Leave level out.")
     remade: dict[str, object] = {"source": source, "labels": labels, "images": images, "groups": groups}
     remade |= {"frost_textures": frost_textures, "surrogate": surrogate, "device": device}
     remade |= {"calibration_side": calibration_side}
@@ -135,54 +136,54 @@ def verify(
         device=device,
         jobs=jobs,
     )
-    # imported where they are needed: an installation that only evaluates has not what makes images
+    # imported here, because an installation without the extra `build` cannot import them
     if rederive is not None and (manifest := _manifest(directory)) is not None:
-        from .recorded_build import listed_source
+        from .recorded_build import list_recorded_source
 
-        # a source that is missing is told before all files are hashed
-        remake = replace(remake, source=listed_source(manifest, remake))
-    repaired: Mending | None = None
+        # a missing source is reported before all files are hashed
+        remake = replace(remake, source=list_recorded_source(manifest, remake))
+    state: RepairState | None = None
     if repair:
         before = verify_directory(directory, jobs=remake.workers, progress=report_progress)
         before.mended = []
         if before.ok and rederive is None:
             return before
         if not before.ok:
-            from .repair import repair as mend
+            from .repair import repair as repair_files
 
-            repaired = mend(Path(directory), before, remake, report_progress)
+            state = repair_files(Path(directory), before, remake, report_progress)
     samples = 0
     notes: list[str] = []
 
-    def counted(step: str, done: int, total: int) -> None:
+    def count(step: str, done: int, total: int) -> None:
         nonlocal samples
         samples = done
         report_progress(step, done, total)
 
-    def made(data: Dataset) -> Iterator[Problem]:
+    def compare_samples(data: Dataset) -> Iterator[Problem]:
         from .rederive import rederived
 
-        count = None if rederive == "all" else rederive
-        return rederived(data, count, remake, side=calibration_side, progress=counted, notes=notes)
+        number = None if rederive == "all" else rederive
+        return rederived(data, number, remake, side=calibration_side, progress=count, notes=notes)
 
     report = verify_directory(
         directory,
         level=level,
-        rederive=None if rederive is None else made,
+        rederive=None if rederive is None else compare_samples,
         jobs=remake.workers,
         progress=report_progress,
     )
     report.checked["rederived"] = samples
     report.notes += notes
     report.mended = [] if repair else None
-    if repaired is not None:
-        report.mended = sorted(set(repaired.mended))
-        report.problems = sorted({*report.problems, *repaired.unmended})
+    if state is not None:
+        report.mended = sorted(set(state.repaired))
+        report.problems = sorted({*report.problems, *state.failures})
     return report
 
 
 def _manifest(directory: Path) -> Manifest | None:
-    """Return the manifest of a dataset, or None where the report will say what is wrong with it."""
+    """Return the manifest of a dataset, or None if it cannot be read. The report then explains why."""
     with suppress(CorruptsetError, OSError):
         return load_manifest(directory)
     return None

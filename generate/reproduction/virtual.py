@@ -1,4 +1,4 @@
-"""Virtual data sets: records of a release and its source, opened as one."""
+"""Virtual datasets, which compute their images from the records of a release and its source."""
 
 from __future__ import annotations
 
@@ -27,20 +27,19 @@ from ..plan.builds import CheckedBuild
 from ..plan.parts import batches
 from ..plan.tree import Node
 from ..sources.source import Source
-from .agreement import clean_difference, differences, held_to_records, refuse_unrecorded_code
+from .agreement import clean_difference, differences, match_records, refuse_unrecorded_code
 from .inputs import RemakeOptions, release_folder
 from .recorded_build import recorded_build, specs_of
 
 Check = Literal["first", "each", "never"]
 CHECKS = ("first", "each", "never")
-EVERY = 1000
-"""With ``check="first"``, images whose index is a multiple of this are compared, and the first that a process makes of
-each set.
+CHECK_INTERVAL = 1000
+"""With ``check="first"``, a process compares images whose index is a multiple of this, and its first image of each set.
 """
-KEPT_BYTES = 64 << 20
-"""Bytes of clean images and beginnings of chains that a process keeps."""
+CACHE_BYTES = 64 << 20
+"""The limit on the bytes of clean images and intermediate images that a process keeps."""
 Chain = tuple[Node, ...]
-"""The nodes of a set, from the clean one to its own."""
+"""The nodes of the tree of stages that lead from clean images to a set."""
 
 
 @shows_progress("open")
@@ -59,10 +58,10 @@ def open_virtual(
     SourceError
         The source is not the recorded one.
     VerificationError
-        The records contradict each other; or corruptions, parameters or textures are others here; or no set can be
-        made.
+        The records contradict each other, the corruptions, parameters or textures differ from the recorded ones, or
+        every set follows a model.
     ParameterError
-        `check` is none of the three.
+        `check` is not one of the three values.
     """
     check_choice("check", check, CHECKS)
     images = VirtualImages(release_folder(place), RemakeOptions(source=source, **options), check)
@@ -70,83 +69,95 @@ def open_virtual(
 
 
 class VirtualDataset(Dataset):
-    """A data set whose images are made when asked for, without sets of a model."""
+    """A dataset whose images are computed on access. It has no sets that follow the gradients of a model."""
 
     def __init__(self, images: VirtualImages, progress: ProgressCallback) -> None:
         super().__init__(images.path, store_of=partial(VirtualSet, images), sets=images.open(progress))
-        self._samples = images.data._samples  # which are read once
+        self._samples = images.data._samples  # so that they are read only once
 
     def _why_absent(self, set_id: str) -> str:
         return (
-            f"The set {set_id!r} follows the gradients of a model, which another machine computes otherwise, so it is "
-            f"not made when it is asked for. `corruptset rebuild {self.path} --sets {set_id} --source SOURCE "
-            "--surrogate FILE.toml` makes one like it."
+            f"The set {set_id!r} follows the gradients of a model, which differ slightly between machines, so it is "
+            f"not available without stored images. To make a similar set, run `corruptset rebuild {self.path} --sets "
+            f"{set_id} --source SOURCE --surrogate FILE.toml`."
         )
 
 
 class VirtualImages:
-    """The images of all sets of a release, made again.
+    """Computes the images of all sets of a release.
 
-    Into a worker that is spawned travels what was opened, not what was found there: it lists the source again.
+    When it is pickled for a worker process, the source and the cache are left out. The worker opens the source again.
+
+    Parameters
+    ----------
+    path : Path
+        The folder of the release that contains manifest.json.
+    options : RemakeOptions
+        The source and its options.
+    check : {"first", "each", "never"}
+        Which images are compared with their digests; see `corruptset.open`.
     """
 
     def __init__(self, path: Path, options: RemakeOptions, check: Check) -> None:
         self.path, self.options, self.check = path, options, check
-        self._begun: set[str] = set()
-        self._kept: OrderedDict[tuple[int, int], Pixels] = OrderedDict()
-        self._kept_bytes = 0
+        self._checked_sets: set[str] = set()
+        """The sets of which an image was compared."""
+        self._cache: OrderedDict[tuple[int, int], Pixels] = OrderedDict()
+        """(sample index, id of the node) -> image, with the most recently used one at the end."""
+        self._cached_bytes = 0
 
     def __getstate__(self) -> dict[str, Any]:
-        # loaded where this is unpickled, also those that the parent has imported itself
+        # unpickling loads the plugins, including those that the parent process imported by other means
         plugins = self.build.maker.plugins
         state = {"path": self.path, "options": self.options, "check": self.check, "_plugins": plugins}
-        return state | {"_begun": set(), "_kept": OrderedDict(), "_kept_bytes": 0}
+        return state | {"_checked_sets": set(), "_cache": OrderedDict(), "_cached_bytes": 0}
 
     @cached_property
     def data(self) -> Dataset:
-        """The records."""
+        """The records of the release."""
         return Dataset(self.path)
 
     @cached_property
     def build(self) -> CheckedBuild:
-        """The build that the records are of, with the sets that can be made."""
+        """The build that the records describe, with the sets that follow no model."""
         refuse_unrecorded_code(self.data)
         makeable = [s.id for s in specs_of(self.data.manifest) if not s.needs_surrogate]
         if not makeable:
             raise VerificationError(
-                f"All sets of {self.data.name} follow the gradients of a model, which another machine computes "
-                "otherwise: they cannot be made when they are asked for. Use a release with images, or `corruptset "
-                "rebuild --surrogate FILE.toml`."
+                f"All sets of {self.data.name} follow the gradients of a model. Gradients differ slightly between "
+                "machines, so these sets are not available without stored images. Use a release with images, or make "
+                "similar sets with `corruptset rebuild --surrogate FILE.toml`."
             )
         return recorded_build(self.data, self.options, sets=makeable)
 
     @cached_property
     def chains(self) -> dict[str, Chain]:
-        """Set -> its chain, in the order of the walk."""
+        """Set id -> its chain, in the order in which the tree is traversed."""
         return dict(_chains(self.build.maker.tree(self.build.chosen(self.build.requested)), ()))
 
     def open(self, progress: ProgressCallback) -> Sequence[str]:
-        """Return the ids of the sets that can be made, once the source is checked.
+        """Check the source, and return the ids of the sets that can be computed.
 
-        All of it is read, and hashed, but for ``check="never"``: then an image is compared only when it is read.
+        All files of the source are read and hashed, except with ``check="never"``, which compares them on access.
         """
         read_release(self.data, ())
         if self.check != "never":
-            held_to_records(self.data, self.build.source, self.build.source.fingerprint, progress)
-        return list(self.chains)  # they are made here, so that forked workers share them
+            match_records(self.data, self.build.source, self.build.source.fingerprint, progress)
+        return list(self.chains)  # computed here, so that forked workers share them
 
-    def make(self, record: SetRecord, indices: Sequence[int]) -> Iterator[Pixels]:
-        """Yield images of a set as they are read from a disk, JPEGs decoded."""
+    def load(self, record: SetRecord, indices: Sequence[int]) -> Iterator[Pixels]:
+        """Yield images of a set as they would be read from stored files, including the losses of JPEG."""
         for index, image in zip(indices, self.pixels(record.id, indices), strict=True):
-            if self.check == "each" or (self.check == "first" and (index % EVERY == 0 or record.id not in self._begun)):
-                self._begun.add(record.id)
+            due = index % CHECK_INTERVAL == 0 or record.id not in self._checked_sets
+            if self.check == "each" or (self.check == "first" and due):
+                self._checked_sets.add(record.id)
                 self._compare(record.id, index, image)
             encoding = self.build.encoding_of(self.build.samples[index].sample)
             yield image if encoding.lossless else decode(encoding.encode(image), encoding.format)
 
     def _compare(self, set_id: str, index: int, image: Pixels) -> None:
-        """Raise if an image is not the recorded one."""
-        # clean pixels first: they are known of every release
+        """Raise `VerificationError` if an image differs from its records."""
+        # clean images first, because every release records their digests
         difference = clean_difference(self.data, index, self.clean(index))
         if difference is None and has_rows(self.data, set_id):
             difference = next(
@@ -156,11 +167,11 @@ class VirtualImages:
             raise VerificationError(f"{self.data.name}: {difference}")
 
     def clean(self, index: int) -> Pixels:
-        """Return the clean image of a sample, (H, W, C), not to be changed."""
-        return self._start(next(iter(self.chains.values()))[:1], index)[1]
+        """Return the clean (H, W, C) image of a sample, which callers must not modify."""
+        return self._longest_cached(next(iter(self.chains.values()))[:1], index)[1]
 
     def pixels(self, set_id: str, indices: Sequence[int]) -> list[Pixels]:
-        """Return images of a set, (H, W, C) each, before they are encoded.
+        """Return images of a set as (H, W, C) arrays, before encoding.
 
         Raises
         ------
@@ -168,41 +179,45 @@ class VirtualImages:
             A sample cannot be read, or is not the recorded one.
         """
         chain = self.chains[set_id]
-        starts = [self._start(chain, index) for index in indices]
-        made = [image.copy() for _, image in starts]
+        cached = [self._longest_cached(chain, index) for index in indices]
+        current = [image.copy() for _, image in cached]
         for depth, node in enumerate(chain[1:], 1):
-            left = [position for position, (there, _) in enumerate(starts) if there < depth]
+            unfinished = [position for position, (cached_depth, _) in enumerate(cached) if cached_depth < depth]
             step = Node(None, node.key, children={b"": replace(node, set_id="", children={})})
-            for batch in batches([made[p] for p in left]):
-                some = [left[p] for p in batch]
-                ids = [self.data.samples[indices[p]].id for p in some]
-                ((_, images),) = self.build.maker.images(step, np.stack([made[p] for p in some]), ids)
-                for p, image in zip(some, images, strict=True):
-                    made[p] = image
-                    if len(node.children) + (node.set_id is not None) > 1:  # other sets begin with it
-                        self._keep(node, indices[p], image.copy())
-        return made
+            for batch in batches([current[p] for p in unfinished]):
+                positions = [unfinished[p] for p in batch]
+                ids = [self.data.samples[indices[p]].id for p in positions]
+                ((_, images),) = self.build.maker.images(step, np.stack([current[p] for p in positions]), ids)
+                for p, image in zip(positions, images, strict=True):
+                    current[p] = image
+                    if len(node.children) + (node.set_id is not None) > 1:  # other sets have the same first stages
+                        self._add_to_cache(node, indices[p], image.copy())
+        return current
 
-    def _start(self, chain: Chain, index: int) -> tuple[int, Pixels]:
-        """Return the longest kept beginning of a chain, or the clean image: depth, image."""
+    def _longest_cached(self, chain: Chain, index: int) -> tuple[int, Pixels]:
+        """Return the image after the largest number of stages that is in the cache, with that number of stages.
+
+        If there is none, load the clean image, which has 0 stages.
+        """
         for depth in range(len(chain) - 1, -1, -1):
-            if (image := self._kept.get((index, id(chain[depth])))) is not None:
-                self._kept.move_to_end((index, id(chain[depth])))
+            if (image := self._cache.get((index, id(chain[depth])))) is not None:
+                self._cache.move_to_end((index, id(chain[depth])))
                 return depth, image
-        self._keep(chain[0], index, image := self.build.clean(index))
+        self._add_to_cache(chain[0], index, image := self.build.clean(index))
         return 0, image
 
-    def _keep(self, node: Node, index: int, image: Pixels) -> None:
-        """Keep an image, and drop those that were not asked for longest."""
-        if (index, id(node)) in self._kept:
+    def _add_to_cache(self, node: Node, index: int, image: Pixels) -> None:
+        """Add an image to the cache, and remove the least recently used ones if it becomes too large."""
+        if (index, id(node)) in self._cache:
             return
-        self._kept[index, id(node)] = image
-        self._kept_bytes += image.nbytes
-        while self._kept_bytes > KEPT_BYTES and len(self._kept) > 1:
-            self._kept_bytes -= self._kept.popitem(last=False)[1].nbytes
+        self._cache[index, id(node)] = image
+        self._cached_bytes += image.nbytes
+        while self._cached_bytes > CACHE_BYTES and len(self._cache) > 1:
+            self._cached_bytes -= self._cache.popitem(last=False)[1].nbytes
 
 
 def _chains(node: Node, above: Chain) -> Iterator[tuple[str, Chain]]:
+    """Yield the id and the chain of each set at or below a node."""
     chain = (*above, node)
     if node.set_id is not None:
         yield node.set_id, chain
@@ -211,12 +226,14 @@ def _chains(node: Node, above: Chain) -> Iterator[tuple[str, Chain]]:
 
 
 class VirtualSet:
-    """An `ImageStore` whose images are made.
+    """An `ImageStore` of one set, which computes its images.
 
     Parameters
     ----------
     images : VirtualImages
+        The images of all sets.
     record : SetRecord
+        The record of the set.
     """
 
     def __init__(self, images: VirtualImages, record: SetRecord) -> None:
@@ -224,38 +241,38 @@ class VirtualSet:
 
     @property
     def encoding(self) -> str:
-        """``png`` or ``jpeg``: how the images would be stored."""
+        """The format in which the images would be stored, ``png`` or ``jpeg``."""
         return self._images.build.encoding.format
 
     @property
     def rows(self) -> Sequence[ImageRecord]:
-        """The records of the images, where the release has them."""
+        """The records of the images, if the release contains them."""
         return StoredImages(self._images.path, self._record, self.encoding).rows
 
     def image(self, index: int) -> Pixels:
-        """Make one image."""
-        return next(self._images.make(self._record, [index]))
+        """Return one image."""
+        return next(self._images.load(self._record, [index]))
 
     single = image
 
     def images(self, indices: Sequence[int], block_bytes: int = BLOCK_BYTES) -> Iterator[Pixels]:
-        """Make images; those of one shape together."""
+        """Yield images, which are computed in blocks of at most `block_bytes`."""
         for block in self._blocks(indices, block_bytes):
-            yield from self._images.make(self._record, block)
+            yield from self._images.load(self._record, block)
 
     def _blocks(self, indices: Sequence[int], block_bytes: int) -> Iterator[Sequence[int]]:
         length = max(1, block_bytes // (3 * prod(self._images.build.image_size)))
         return (indices[start : start + length] for start in range(0, len(indices), length))
 
     def stored(self, index: int, prefer: Container | None = None) -> Any:
-        """Raise: nothing is stored."""
+        """Raise `VerificationError`, because a virtual dataset stores no images."""
         raise VerificationError(
-            f"The images of {self._images.path} are made when they are asked for, and stored nowhere. `corruptset "
-            "rebuild` stores them."
+            f"{self._images.path} has no stored images, because it is a virtual dataset. To store them, run "
+            "`corruptset rebuild`."
         )
 
     def pixel_digest(self) -> str:
-        """Return the set's digest, of all images made again."""
+        """Return the digest of the set, for which all of its images are computed."""
         blocks = self._blocks(range(self._record.count), BLOCK_BYTES)
         return set_digest(
             pixel_digest(image) for block in blocks for image in self._images.pixels(self._record.id, block)

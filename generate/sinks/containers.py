@@ -14,7 +14,7 @@ from ..pixels.encoding import Encoding
 from ..sources.source import Sample, stored_path
 from .sink import stored_bytes
 
-Kind = Literal["files", "shards"]
+SinkKind = Literal["files", "shards"]
 RECORD_BYTES = 1024
 """The bytes in memory of an image that is written at once, of which only its records are kept."""
 
@@ -23,7 +23,7 @@ RECORD_BYTES = 1024
 class Sink:
     """One container of a build. It is sent to workers, so it holds no open file."""
 
-    kind: Kind
+    kind: SinkKind
     """``files`` stores ``images/<set id>/<class>/<image>``, or ``images/<set id>/<path in the source>`` for sources
     without classes. ``shards`` stores HDF5 files.
     """
@@ -44,7 +44,7 @@ class Sink:
 
     @property
     def source_names(self) -> bool:
-        """Whether images keep their names in the source, which say their formats."""
+        """Whether image files keep the names that they have in the source, whose suffixes determine their formats."""
         return self.kind == "files" and not self.class_folders
 
     def stored_bytes(self, size: tuple[int, int]) -> int:
@@ -63,7 +63,7 @@ class Sink:
         return f"{image_folder(set_id)}/{stem}.{self.encoding.suffix}"
 
 
-_KINDS: Mapping[Storage, Sequence[Kind]] = {"folder": ["files"], "hdf5": ["shards"], "both": ["files", "shards"]}
+_KINDS: Mapping[Storage, Sequence[SinkKind]] = {"folder": ["files"], "hdf5": ["shards"], "both": ["files", "shards"]}
 
 
 def make_sinks(storage: Storage, *, encoding: Encoding, classes: Sequence[ClassRecord], title: str) -> tuple[Sink, ...]:

@@ -28,9 +28,23 @@ from .sink import Chunk, file_record, json_text, row_records, rows_at
 
 
 class SetWriter:
-    """The images of one set x one run, which `add` takes batch by batch.
+    """Writes the images of one set in one chunk, which are added batch by batch.
 
-    `finish` may run in another thread, while other sets are made. If `directory` is None, no file is written.
+    `finish` may run in another thread while other sets are made. If `directory` is None, no file is written.
+
+    Parameters
+    ----------
+    set_id : str
+    chunk : Chunk
+    sinks : sequence of Sink
+        The containers of the build.
+    directory : Path or None
+        The folder of the unfinished dataset.
+    encoding : Encoding
+    samples : sequence of Sample
+        The samples of the chunk.
+    measured, multiscale : frozenset of int
+        The indices of the samples for which metrics and MS-SSIM are measured.
     """
 
     def __init__(
@@ -39,31 +53,31 @@ class SetWriter:
         measured: frozenset[int], multiscale: frozenset[int] = frozenset(),
     ) -> None:  # fmt: skip
         self.pixels: list[str] = [""] * chunk.count
-        """BLAKE3 of each image's pixels, hexadecimal, without a prefix; complete after `finish`."""
+        """The hexadecimal BLAKE3 digest of the pixels of each image, without a prefix, complete after `finish`."""
         self.metrics: dict[int, MeasuredRow] = {}
-        """Sample -> its metrics, of some."""
+        """Sample index -> metrics, for the measured samples."""
         self.shard: FileRecord | None = None
-        """The set's shard."""
+        """The record of the HDF5 shard, if there is one."""
         self.byte_count = 0
         """The bytes of the stored images."""
         self.file_count = len(sinks) * chunk.count
         """The number of files and rows of shards."""
         self._set_id, self._chunk, self._directory, self._samples = set_id, chunk, directory, samples
         self._sinks = [(sink, [""] * chunk.count) for sink in sinks]
-        """Each with the JSON of every image's file record."""
+        """Each sink with the JSON of the file record of each image."""
         self._encoding = encoding if any(sink.encodes for sink in sinks) else None
         self._source_names = any(sink.source_names for sink in sinks)
         self._encoded = [b""] * chunk.count
-        """Images of a shard of encoded bytes."""
+        """The encoded images of a shard."""
         self._rows: NDArray[np.uint8] | None = None
-        """All images of the run, (N, H, W, C), where a sink keeps pixels until `finish`."""
+        """All images of the chunk as an (N, H, W, C) array, if a sink stores pixels."""
         self._folders: set[str] = set()
         """The folders of image files that exist."""
         self._measured, self._multiscale = measured, multiscale
         self._missing = chunk.count
 
     def add(self, positions: Sequence[int], images: Images, clean: Images) -> None:
-        """Put images away, (N, H, W, C) of uint8, of some positions in the run."""
+        """Add images, an (N, H, W, C) array of uint8, which have the given positions in the chunk."""
         images = np.ascontiguousarray(images)
         if self._encoding is not None:
             for position, image in zip(positions, images, strict=True):
@@ -114,12 +128,12 @@ class SetWriter:
         write_file(f"{os.fspath(self._directory)}/{path}", data)
 
     @property
-    def whole(self) -> bool:
-        """Return whether all images were added."""
+    def is_complete(self) -> bool:
+        """Whether all images were added."""
         return not self._missing
 
     def finish(self) -> None:
-        """Write what is written once per run, and free the images."""
+        """Compute the remaining digests, write the shard, and free the images."""
         rows = self._rows
         if rows is not None:
             self.pixels = pixel_hashes(rows)
@@ -131,7 +145,7 @@ class SetWriter:
         self._rows = None
 
     def _write_shard(self, sink: Sink, records: list[str], pixels: NDArray[np.uint8] | None) -> None:
-        from ...manifests.images.shard_writer import shard_pieces  # a build of files does not need it
+        from ...manifests.images.shard_writer import shard_pieces  # only needed for shards
 
         path = shard_path(self._set_id, self._chunk.number)
         if pixels is not None:
@@ -154,7 +168,7 @@ class SetWriter:
         self.shard, self._encoded = FileRecord(path=path, bytes=size, sha256=sha256), []
 
     def lines(self) -> bytes:
-        """Return the rows of the set's records: JSON lines, in sample order."""
+        """Return the records of the images as JSON lines in the order of the samples."""
         stored = zip(*(records for _, records in self._sinks), strict=True)
         rows = enumerate(zip(self.pixels, stored, strict=True), self._chunk.first)
         return "".join(
@@ -165,8 +179,8 @@ class SetWriter:
 def write_file(path: str, data: bytes) -> None:
     """Write one image in a few system calls.
 
-    An existing file is not emptied first. If two workers make the same part, because one was thought dead, no reader
-    sees half an image.
+    An existing file is not emptied first. Two workers may write the same image if one of them was considered dead, and
+    then no reader sees a truncated file.
     """
     fd = open_unlinked(path, os.O_WRONLY | os.O_CREAT)
     try:
@@ -175,7 +189,7 @@ def write_file(path: str, data: bytes) -> None:
         remaining = memoryview(data)
         while remaining:
             remaining = remaining[os.write(fd, remaining) :]
-    except OSError as e:  # of a write, Python names no file
+    except OSError as e:  # errors of os.write do not contain the path
         raise OSError(e.errno, e.strerror, path) from e
     finally:
         os.close(fd)

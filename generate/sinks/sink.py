@@ -1,4 +1,4 @@
-"""Runs of samples, records of stored images, and rough estimates of their bytes."""
+"""Chunks of samples, records of stored images, and rough estimates of their sizes."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from ..pixels.encoding import Encoding
 
 json_text = json.JSONEncoder(ensure_ascii=False).encode  # json.dumps would make an encoder for every call
 JPEG_BYTES = 0.30
-"""Bytes a pixel, quality 85."""
+"""Bytes per pixel at quality 85."""
 PNG_BYTES = 2.2
-"""Bytes a pixel, three channels."""
+"""Bytes per pixel with three channels."""
 FILE_BYTES = 2048
-"""Half a block of the file system and a directory entry, for each file."""
+"""The overhead of a file: half a block of the file system and a directory entry."""
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Consecutive samples: ``first`` up to, not including, ``stop``."""
+    """Consecutive samples, from ``first`` to ``stop`` - 1."""
 
     number: int
     first: int
@@ -37,18 +37,18 @@ class Chunk:
 
 
 def rows_at(positions: Sequence[int]) -> slice | list[int]:
-    """Return an index of rows: a slice, which copies nothing, where positions follow each other."""
+    """Return an index of rows. It is a slice if the positions are consecutive, because a slice copies nothing."""
     adjoin = all(b == a + 1 for a, b in pairwise(positions))
     return slice(positions[0], positions[-1] + 1) if adjoin else list(positions)
 
 
 def file_record(path: str, row: int | None, size: int, sha256: str) -> str:
-    """Return the JSON of a file record; `path` is JSON already."""
+    """Return the JSON of a file record. `path` is a JSON string."""
     return f'{{"path": {path}, "row": {"null" if row is None else row}, "bytes": {size}, "sha256": "{sha256}"}}'
 
 
 def row_records(path: str, first: int, rows: NDArray[np.uint8]) -> list[str]:
-    """Return the records of rows of an array, from the `first` on."""
+    """Return the JSON of the file records of consecutive rows of an array. `first` is the number of the first row."""
     size = rows[0].nbytes
     view = rows.reshape(-1).data
     start, end = f'{{"path": {json_text(path)}, "row": ', f', "bytes": {size}, "sha256": "sha256:'
@@ -62,6 +62,6 @@ def stored_bytes(encoding: Encoding, size: tuple[int, int], container: str = "fo
     pixels = size[0] * size[1]
     if encoding.format == "png":
         return 3 * pixels if container == "hdf5" else round(PNG_BYTES * pixels) + FILE_BYTES
-    # Bytes a pixel grow steeply with quality: 30 at q85, about 9 at q30, about 100 at q100.
-    one = round(JPEG_BYTES * pixels * 2 ** ((encoding.quality - 85) / (8.5 if encoding.quality > 85 else 30)))
-    return one + 700 + (FILE_BYTES if container == "folder" else 0)
+    # The bytes per 100 pixels grow steeply with quality: about 9 at q30, 30 at q85, and about 100 at q100.
+    size_in_bytes = round(JPEG_BYTES * pixels * 2 ** ((encoding.quality - 85) / (8.5 if encoding.quality > 85 else 30)))
+    return size_in_bytes + 700 + (FILE_BYTES if container == "folder" else 0)

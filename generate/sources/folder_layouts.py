@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
+from pathlib import Path
 
 from ...errors import SourceError, first_few
 from ...quantities import plural
@@ -30,9 +31,9 @@ def refuse_other_layouts(listing: ImageListing) -> None:
     path = listing.path
     filled = sorted({image.partition("/")[0] for image in listing.images if "/" in image})
     if filled == ["images"] and TINY in listing.files:
-        raise SourceError(f"{path} has the layout of Tiny ImageNet's folder val: {_tiny(listing, 'images/')}")
+        raise SourceError(f"{path} has the layout of Tiny ImageNet's folder val: {_tiny_imagenet_advice(path)}")
     if path.is_dir() and not filled and (path.parent / TINY).is_file():
-        raise SourceError(f"{path} has the images of Tiny ImageNet's folder val: {_tiny(listing, '')}")
+        raise SourceError(f"{path} has the images of Tiny ImageNet's folder val: {_tiny_imagenet_advice(path)}")
     above, splits = "", _splits([image for image in listing.images if "/" in image])
     if len(splits) == 1 and len(listing.folders) > 1:
         splits = []  # one class is called test, and the other classes have no images
@@ -60,20 +61,17 @@ def _splits(images: list[str]) -> list[str]:
     return sorted(names) if names and all(map(SPLIT.fullmatch, names)) else []
 
 
-def _tiny(listing: ImageListing, folder: str) -> str:
-    """Return the end of a message, which says how to write a CSV of labels from Tiny ImageNet's annotations."""
-    path = listing.path
+def _tiny_imagenet_advice(path: Path) -> str:
+    """Return how to read Tiny ImageNet's validation images, as the end of a message."""
     if path.is_file():
         return (
-            f"its images are in one folder, and {TINY} contains their classes. Extract the archive and give the "
-            "extracted folder. The next message then says how to give the labels."
+            f"its images are in one folder, and {TINY} has their classes. Use the source tiny-imagenet with the zip "
+            "that Stanford publishes."
         )
-    annotations = shlex.quote(str((path if folder else path.parent) / TINY))
-    source = shlex.quote(f"folder:{path}")
+    dataset = path.parent if (path / TINY).is_file() else path.parent.parent
     return (
-        f"its images are in one folder, and {TINY} contains their classes. Write them as a CSV of labels:\n"
-        f'  (echo file,label; awk \'{{print "{folder}" $1 "," $2}}\' {annotations}) > labels.csv\n'
-        f"  corruptset build tiny-imagenet-c --source {source} --labels labels.csv"
+        f"its images are in one folder, and {TINY} has their classes. Use the source tiny-imagenet with the folder of "
+        f"the dataset, which contains wnids.txt: {shlex.quote(f'tiny-imagenet:{dataset}')}."
     )
 
 

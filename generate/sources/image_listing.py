@@ -75,8 +75,8 @@ class ImageListing:
     notes: list[Note] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
     """All files: images, documents, and files with a note about their name."""
-    locations: dict[str, MemberLocation] = field(default_factory=dict)
-    """Path -> offset and size of the file in the tar."""
+    locations: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    """Path -> location of the file in an archive, for example `MemberLocation`."""
     groups: Groups | None = None
     remarks: list[str] = field(default_factory=list)
     """Notes for users about the listing."""
@@ -305,7 +305,7 @@ def read_image(path: Path, sample: Sample) -> bytes:
     """Return the bytes of an image file in a folder or a tar, or raise `BadSample`."""
     try:
         if sample.location is not None:
-            return read_member(path, sample.location)
+            return read_member(path, MemberLocation(*sample.location))
         with open_regular(path / str(sample.path)) as file:  # the file may have been replaced by a pipe
             if os.fstat(file.fileno()).st_size > MAX_FILE_BYTES:
                 raise BadSample(TOO_LARGE)

@@ -39,7 +39,7 @@ def load_fields(data: bytes | bytearray | memoryview) -> dict[str, Any]:
 
     Raises
     ------
-    Refused
+    PickleRefused
         The data is not a pickle, is truncated, or contains anything but arrays, lists, dictionaries, strings and
         integers.
     """
@@ -65,7 +65,7 @@ def load_saved_fields(data: bytes | bytearray) -> dict[str, Any]:
 
     Raises
     ------
-    Refused
+    PickleRefused
         The data is not a .npy file of a dictionary, or its pickle is refused by `load_fields`.
     """
     start = 10 + int.from_bytes(data[8:10], "little")

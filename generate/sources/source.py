@@ -45,8 +45,8 @@ class Sample(Labelled):
     split: str | None = None
     group: str | None = None
     """The group of the sample, or None if the source has no groups."""
-    location: MemberLocation | None = None
-    """The location of a sample in a tar."""
+    location: tuple[int, ...] | None = None
+    """The location of a sample in an archive or a table. Each source defines its numbers."""
 
     @property
     def region(self) -> RegionRecord | None:
@@ -146,6 +146,8 @@ class Scheme(NamedTuple):
     help: str
     one_path: bool = True
     """True if the scheme is followed by the path of one existing file or folder."""
+    reads_zip: bool = False
+    """True if the path may be a zip archive."""
 
 
 SCHEMES: Mapping[str, Scheme] = {
@@ -199,6 +201,23 @@ SCHEMES: Mapping[str, Scheme] = {
         ("labels", "images"),
         "hdf5:FILE, datasets of images and labels (--images NAME --labels NAME), or a corruptset shard",
     ),
+    "parquet": Scheme(
+        "parquet:open",
+        ("labels", "images", "split"),
+        "parquet:PATH, a Parquet file of Hugging Face or a folder of them (--images COLUMN --labels COLUMN)",
+    ),
+    "webdataset": Scheme(
+        "webdataset:open",
+        ("labels", "images"),
+        "webdataset:PATTERN, tar shards ({000..127} or a folder): images with .cls or .json (--labels KEY)",
+        False,
+    ),
+    "tiny-imagenet": Scheme(
+        "tiny_imagenet:open",
+        ("split",),
+        "tiny-imagenet:PATH, the folder or the zip of Tiny ImageNet; --split val (the default) or train",
+        reads_zip=True,
+    ),
 }
 
 SPLIT_SOURCES = tuple(name for name, scheme in SCHEMES.items() if "split" in scheme.options)
@@ -243,7 +262,7 @@ def open_source(text: str, **options: Any) -> Source:
     rest = local_copies(rest)
     if (not rest) != (name == "sample"):
         raise SourceError(f"The source {name} {'takes no path' if rest else 'needs a path'}. Expected {scheme.help}.")
-    if rest.lower().endswith(".zip"):
+    if rest.lower().endswith(".zip") and not scheme.reads_zip:
         raise SourceError(f"{rest} is a zip archive. Unzip it, and give the folder: {name}:{rest[:-4]}.")
     given = {option: local_copies(str(value)) for option, value in options.items() if value is not None}
     if foreign := [f"--{option}" for option in given if option not in scheme.options]:

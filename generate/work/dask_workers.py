@@ -29,7 +29,7 @@ from ..plan.parts import Part
 from ..sinks.sink import Chunk
 from .environment import environment
 from .warm_up import warm_up
-from .worker import PartDone, job_of, process
+from .worker import FinishedPart, job_of, process
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -97,8 +97,8 @@ def connected(scheduler: str | Client | None) -> Iterator[Client | None]:
         yield client
 
 
-def run_parts(client: Client, file: Path, parts: Sequence[Part], done: Callable[[PartDone], None]) -> None:
-    """Make and commit parts of the job in a file in the workers of a scheduler. See `pool.run`."""
+def run_parts(client: Client, file: Path, parts: Sequence[Part], done: Callable[[FinishedPart], None]) -> None:
+    """Make and commit parts of the job in a file in the workers of a scheduler. See `pool.make_parts`."""
     from distributed.comm import CommClosedError
 
     left = len(parts)
@@ -113,7 +113,7 @@ def run_parts(client: Client, file: Path, parts: Sequence[Part], done: Callable[
         nonlocal left
         _raise_failure(part, future)
         left -= 1
-        done(PartDone(part.name, part.images))
+        done(FinishedPart(part.name, part.images))
 
     def poll() -> None:
         nonlocal last_worker
@@ -236,7 +236,7 @@ def problems(wanted: Mapping[str, str], file: str | None) -> list[str]:
     return found
 
 
-def make(wanted: Mapping[str, str], file: str, run: int, first: int, stop: int, sets: tuple[str, ...]) -> None:
+def make(wanted: Mapping[str, str], file: str, chunk: int, first: int, stop: int, sets: tuple[str, ...]) -> None:
     """Make and commit a part in this worker. Errors name the worker."""
     from distributed import get_worker
 
@@ -258,6 +258,6 @@ def make(wanted: Mapping[str, str], file: str, run: int, first: int, stop: int, 
                     warm_up(job.sets.values(), job.maker)
                 cv2.setNumThreads(1)  # each worker has one core
                 _fit.add(file)
-            process(job_of(Path(file)), Part(Chunk(run, first, stop), tuple(sets)))
+            process(job_of(Path(file)), Part(Chunk(chunk, first, stop), tuple(sets)))
     except OSError as e:
         raise MachineError(f"{worker} failed: {e.strerror or e} ({e.filename}). Repair or stop it. {_RESUME}") from e

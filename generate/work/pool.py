@@ -20,18 +20,18 @@ from ...workers import Workers
 from ..plan.job import Job
 from ..plan.parts import Part
 from .dask_workers import run_parts
-from .worker import PartDone, forget, job_of, process
+from .worker import FinishedPart, forget, job_of, process
 
 if TYPE_CHECKING:
     from distributed import Client
 
 
-def run(
+def make_parts(
     job: Job,
     parts: Sequence[Part],
     workers: Workers,
     *,
-    on_part: Callable[[PartDone], None],
+    on_part: Callable[[FinishedPart], None],
     on_progress: Callable[[int], None] = lambda images: None,
     client: Client | None = None,
 ) -> None:
@@ -77,7 +77,7 @@ def run(
             counter.touch()
             workers.run(
                 partial(_work, directory, file, counter),
-                whole_runs(parts, min(workers.limit, len(parts))),
+                tasks_of(parts, min(workers.limit, len(parts))),
                 lambda _, records: list(map(on_part, records)),
                 poll=lambda: on_progress(counter.stat().st_size),
                 describe=lambda some: "; ".join(part.description for part in some),
@@ -115,17 +115,17 @@ def machine_error(error: OSError, directory: str | Path) -> MachineError:
     )
 
 
-def whole_runs(parts: Sequence[Part], jobs: int) -> list[list[Part]]:
+def tasks_of(parts: Sequence[Part], jobs: int) -> list[list[Part]]:
     """Group parts into tasks for workers. The first tasks are whole runs, and the last ones are single parts.
 
     The images of a whole run are decoded only once, and the small tasks let all workers finish at about the same time.
     """
-    chunks = [list(some) for _, some in groupby(parts, lambda part: part.chunk.number)]
-    whole = max(0, len(chunks) - jobs)
-    return [*chunks[:whole], *([part] for run in chunks[whole:] for part in run)]
+    runs = [list(some) for _, some in groupby(parts, lambda part: part.chunk.number)]
+    whole = max(0, len(runs) - jobs)
+    return [*runs[:whole], *([part] for run in runs[whole:] for part in run)]
 
 
-def _work(directory: Path, file: Path, counter: Path, parts: list[Part]) -> list[PartDone]:
+def _work(directory: Path, file: Path, counter: Path, parts: list[Part]) -> list[FinishedPart]:
     """Make parts of a job in a worker. Each finished image adds a byte to the file `counter`."""
     with explained(directory), open(counter, "ab", buffering=0) as images:
         return [process(job_of(file), part, lambda more: images.write(bytes(more))) for part in parts]

@@ -46,6 +46,7 @@ class Sidecar(Record):
     resources: dict[str, str]
     """The entries of `Origin.resources` that affect the pixels of the part."""
     run: int
+    """The number of the chunk."""
     first: int
     """The first sample."""
     stop: int
@@ -81,10 +82,10 @@ def read_sidecar(path: Path) -> Sidecar:
     return sidecar
 
 
-def sidecars(directory: Path, runs: Container[int] | None = None) -> Iterator[tuple[Path, Sidecar | None]]:
-    """Yield the path and the content of each sidecar, of all runs or of some. The content is None if it is damaged."""
+def sidecars(directory: Path, chunks: Container[int] | None = None) -> Iterator[tuple[Path, Sidecar | None]]:
+    """Yield the path and the content of each sidecar, of all or some chunks. The content is None if it is damaged."""
     for path in sorted((directory / PARTS_FOLDER).glob("*.json")):
-        if runs is None or int(path.name.partition("-")[0]) in runs:
+        if chunks is None or int(path.name.partition("-")[0]) in chunks:
             yield path, _whole(path)
 
 

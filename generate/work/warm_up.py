@@ -32,7 +32,7 @@ def warm_up(
     maker: SetMaker,
     workers: Workers | None = None,
     *,
-    tell: Callable[[int, int], object] = lambda done, total: None,
+    on_progress: Callable[[int, int], object] = lambda ready, total: None,
 ) -> None:
     """Apply every stage of the sets to a small image, so that all kernels are compiled and saved.
 
@@ -64,7 +64,7 @@ def warm_up(
     if left:
         warn_if_unusable()
         ready, workers = count(1), workers or Workers(1)
-        workers.run(partial(_prepare, maker), left, lambda *_: tell(next(ready), len(left)), describe=_described)
+        workers.run(partial(_prepare, maker), left, lambda *_: on_progress(next(ready), len(left)), describe=_described)
         workers.close()  # compilers do not return their memory to the system
 
 

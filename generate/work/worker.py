@@ -29,7 +29,7 @@ from .environment import environment
 from .sidecars import PartSet, Sidecar, is_committed, write_sidecar
 
 
-class PartDone(NamedTuple):
+class FinishedPart(NamedTuple):
     """The record of a finished part."""
 
     name: str
@@ -39,10 +39,10 @@ class PartDone(NamedTuple):
 
 Clean = tuple[list[NDArray[np.uint8]], list[str]]
 _clean: dict[tuple[str, int], Clean] = {}
-"""The clean images of the run that this process read last, because several parts of a run use them."""
+"""The clean images of the chunk that this process read last, because several parts of a chunk use them."""
 
 
-def process(job: Job, part: Part, on_images: Callable[[int], object] = lambda images: None) -> PartDone:
+def process(job: Job, part: Part, on_images: Callable[[int], object] = lambda images: None) -> FinishedPart:
     """Make and commit a part. `on_images` is called with the number of images in each finished batch.
 
     Two processes may make the same part at once. They write the same bytes, and files are replaced in one step.
@@ -60,11 +60,11 @@ def process(job: Job, part: Part, on_images: Callable[[int], object] = lambda im
     with shared_lock(job.directory / WORKERS_LOCK):
         check_wanted(job)
         if is_committed(job.directory, part.name, job.origin):
-            return PartDone(part.name, 0)
+            return FinishedPart(part.name, 0)
         sidecar = make_part(job, part, on_images)
         check_wanted(job)
         write_sidecar(job.directory, part.name, sidecar)
-    return PartDone(part.name, part.images)
+    return FinishedPart(part.name, part.images)
 
 
 def make_part(
@@ -72,7 +72,7 @@ def make_part(
 ) -> Sidecar:
     """Make and write the images of a part, and return its sidecar, which is not yet written.
 
-    `clean` are the clean images of its run, if they are loaded already.
+    `clean` are the clean images of its chunk, if they are loaded already.
     """
     chunk = part.chunk
     images, digests = clean or clean_images(job, chunk)
@@ -103,7 +103,7 @@ def make_part(
                 check_wanted(job)
                 writers[set_id].add(positions, corrupted, batch)
                 on_images(len(positions))
-                if writers[set_id].whole:
+                if writers[set_id].is_complete:
                     finished[set_id] = thread.submit(_finish, job, writers.pop(set_id))
         sets = {set_id: finished[set_id].result() for set_id in part.sets}
     fields = {field for spec in specs for field in spec.resource_fields}
@@ -148,7 +148,7 @@ def job_of(file: Path) -> Job:
 
 
 def clean_images(job: Job, chunk: Chunk) -> Clean:
-    """Return the clean images of a run and their digests. They are kept for the next part of the run."""
+    """Return the clean images of a chunk and their digests. They are kept for the next part of the chunk."""
     key = job.token, chunk.number
     if key not in _clean:
         forget()  # frees the memory before other images are loaded

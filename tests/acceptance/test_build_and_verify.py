@@ -78,6 +78,7 @@ def test_what_is_wrong_is_named_and_repaired(run, built, tmp_path):
     run.fails("incomplete", "verify", copy, *ONE, code=1)
 
 
+@pytest.mark.ci
 def test_a_dataset_is_extended_into_a_new_one_and_a_different_seed_is_refused(run, tmp_path):
     both = "contrast/2,pixelate/5"
     one = ["build", "imagenet-c", "--samples", "2", *ONE, "--metrics", "1", "--no-page", "--json", "--sets"]
@@ -95,6 +96,7 @@ def test_a_dataset_is_extended_into_a_new_one_and_a_different_seed_is_refused(ru
     assert (other.json["error"]["kind"], first["page"]) == ("BuildError", None)
 
 
+@pytest.mark.ci
 def test_a_release_without_pixels_is_rebuilt(run, built, tmp_path):
     release, out = tmp_path / "release", tmp_path / "out"
     shutil.copytree(built, release, ignore=shutil.ignore_patterns("images", "hdf5", "*.png", "*.md", "LICENSE"))

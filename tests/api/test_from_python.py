@@ -45,7 +45,7 @@ def test_names_and_what_is_known_of_them(built):
     ("call", "given", "error", "said"),
     [
         (corruptset.names, {"family": "whether"}, ParameterError, r"no family 'whether'\. Did you mean 'weather'"),
-        (corruptset.names, {"what": "recipes", "family": "blur"}, ParameterError, "Only corruptions have a family"),
+        (corruptset.names, {"what": "recipes", "family": "blur"}, ParameterError, "family and role apply only"),
         (corruptset.show, {"name": "gaussian-noise"}, UnknownCorruption, "Did you mean 'gaussian_noise'"),
         (corruptset.show, {"name": "fog", "ladder": "text"}, ParameterError, "which has levels; 'fog' has none"),
     ],

@@ -113,7 +113,7 @@ def test_what_a_build_returns_prints_in_a_few_lines(shared_data, tmp_path):
     planned = corruptset.plan(file, source, **options)
     short(planned, "<Plan small-c 1.0.0 of folder: 3 sets of 20 samples, 60 images in")
     built = corruptset.build(file, source, tmp_path, metrics=0, page=False, **options)
-    short(built, f"<Built small-c 1.0.0 in {tmp_path}/small-c-1.0.0: 3 sets, 60 images made by this call in ")
+    short(built, f"<Built small-c 1.0.0 in {tmp_path}/small-c-1.0.0: 3 sets, 60 images built by this call in ")
     assert built.digest in repr(built)
     html = built._repr_html_()
     assert "data:image/jpeg;base64," in html

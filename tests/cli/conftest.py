@@ -15,7 +15,7 @@ def built(shared_data):
 
 
 class Command(CommandRunner):
-    """Run ``corruptset LINE WORDS...`` in this process. The line is split as in a shell, and tracebacks are failures."""
+    """Run ``corruptset LINE WORDS...`` in this process. The line is split as in a shell. Tracebacks are failures."""
 
     def __init__(self, capsys):
         self.capsys = capsys

@@ -102,9 +102,7 @@ def test_a_question_mark_belongs_to_the_value():
     assert (given.params["labels"], given.params["split"]) == (None, None)
 
 
-@pytest.mark.parametrize(
-    ("word", "code", "said"), [("--version", 0, "corruptset "), ("bild", 2, "Usage: corruptset [")]
-)
-def test_python_runs_it_as_a_module(tmp_path, word, code, said):
-    done = subprocess.run([sys.executable, "-m", "corruptset", word], capture_output=True, text=True, cwd=tmp_path)
-    assert (done.returncode, said in done.stdout + done.stderr) == (code, True)
+def test_python_runs_it_as_a_module(tmp_path):
+    words = [sys.executable, "-m", "corruptset", "--version"]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path)
+    assert (done.returncode, done.stdout[:11]) == (0, "corruptset ")

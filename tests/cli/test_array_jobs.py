@@ -102,7 +102,7 @@ def test_folders_merged_by_copying_are_finished_and_the_commands_of_missing_jobs
         ("--part 7/7", "expected job i of n, as two whole numbers"),
         ("--part x/y", "'x/y' is not I/N"),
         ("--part 0/2 --finish", "--part and --finish exclude each other"),
-        ("--finish", "holds no parts: make them first, with --part i/n"),
+        ("--finish", "contains no parts. Make them first, with --part i/n"),
     ],
 )
 def test_mistakes_are_named(run, given, text):

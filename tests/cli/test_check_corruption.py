@@ -31,7 +31,7 @@ def test_a_failure_is_a_sentence_and_exit_code_1(run, tmp_path):
 def test_what_keeps_the_contract_is_said_to(run, tmp_path):
     write_blinds(tmp_path)
     done = run.succeeds("check-corruption blinds --plugin mine.py --no-large")
-    assert "another process makes the same" in done.out
+    assert "the output is the same in another process" in done.out
     assert "4000x6000" not in done.out
     ours = run.succeeds("check-corruption rotate --param angle_deg=30 --no-large --json").json
     assert (ours["ok"], ours["plugin"], len(ours["checks"])) == (True, None, 6)

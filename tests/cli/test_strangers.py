@@ -54,7 +54,7 @@ def test_a_preprocessing_that_no_build_has(run, build, source):
     next(build.rglob("*.png")).unlink()
     next(build.rglob("*.h5")).unlink()
     for line in ("verify --rederive 1", "verify --repair", "rebuild"):
-        err = run.fails("No build has the manifest's preprocessing", line, build, *source, code=1).err
+        err = run.fails("The manifest's preprocessing is not valid", line, build, *source, code=1).err
         assert "crop: " in err
         assert "pydantic" not in err
 

@@ -18,7 +18,6 @@ from pathlib import Path
 import checkout
 import numpy as np
 import pytest
-from commands import COMMAND
 from package_copies import PACKAGES, copy_package
 
 import corruptset
@@ -120,13 +119,13 @@ def test_kernels_work_from_a_read_only_cache_and_installation_and_are_compiled_a
 def test_processes_that_compile_at_once_save_whole_files(tmp_path):
     site, cache = installed(tmp_path), tmp_path / "cache"
     line, env = [sys.executable, "-c", CALL, QUICK], environment(site, CORRUPTSET_CACHE=str(cache))
-    started = [subprocess.Popen(line, cwd=tmp_path, env=env, stdout=subprocess.PIPE) for _ in range(4)]
+    started = [subprocess.Popen(line, cwd=tmp_path, env=env, stdout=subprocess.PIPE) for _ in range(2)]
     digests = {json.loads(process.communicate()[0])[0] for process in started}
     assert {(*digests, cache, 0)} == {call(site, CORRUPTSET_CACHE=str(cache))}
     assert not [*cache.rglob("*.tmp*")]
 
 
-@pytest.mark.ci
+@pytest.mark.long
 def test_two_virtual_environments_of_a_user_compile_once(tmp_path):
     """Two installations of a release, unpacked at different times, with the cache that a user has by default."""
     home = tmp_path / "home"
@@ -396,6 +395,3 @@ def test_a_process_without_numbas_compiler_reads_but_refuses_to_corrupt():
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
     assert done.stdout.split() == [str(len(corruptset.names()))]
     assert done.stderr.splitlines()[-1] == f"corruptset.errors.MachineError: {SWITCHED_OFF}"
-    line = [COMMAND, "corrupt", "sample:astronaut", "gaussian_noise", "--severity", "1", "--out", "never.png"]
-    done = subprocess.run(line, env=env, capture_output=True, text=True)
-    assert (done.returncode, done.stdout, done.stderr) == (3, "", f"{SWITCHED_OFF}\n")

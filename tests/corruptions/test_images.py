@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -38,14 +36,6 @@ def test_arrays_and_pil_images_come_back_as_what_they_were():
         with pytest.raises(ImageError, match=says):
             corruptset.corrupt(other, "fog", severity=1)
         assert corruptset.corrupt(other.convert(better), "fog", severity=1).mode == better
-
-
-def test_neither_torch_nor_other_libraries_are_imported():
-    code = (
-        "import sys, numpy, corruptset; corruptset.Corrupt('contrast', severity=1)(numpy.zeros((32, 32), numpy.uint8));"
-        "assert not {'torch', 'torchvision', 'albumentations', 'datasets'} & set(sys.modules)"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @pytest.mark.ci

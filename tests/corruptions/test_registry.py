@@ -47,9 +47,10 @@ def test_names_and_families_are_known_without_what_builds_images():
     assert found == f"{len(FAMILIES)} []\n"
 
 
-def test_one_corruption_imports_no_other_family():
+def test_one_corruption_imports_neither_another_family_nor_libraries_of_its_callers():
     code = (
-        "import sys, numpy, corruptset; corruptset.corrupt(numpy.zeros((32, 32, 3), numpy.uint8), 'contrast-3'); "
+        "import sys, numpy, corruptset; corruptset.Corrupt('contrast-3')(numpy.zeros((32, 32, 3), numpy.uint8)); "
+        "assert not {'torch', 'torchvision', 'albumentations', 'datasets'} & set(sys.modules); "
         "print(*(m.split('.', 2)[2] for m in sys.modules if m.startswith('corruptset.corruptions.')))"
     )
     modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()

@@ -24,7 +24,7 @@ from small_builds import read_files
 
 FIRST: dict[str, dict[str, Any]] = {"build": {}, "finish": {"finish": True}}
 SECOND: dict[str, dict[str, Any]] = {**FIRST, "job": {"part": (0, 2)}, "other seed": {"seed": 1}}
-REFUSED = ("Another build or repair is writing", "asked for 1", "holds no parts", "Jobs of an array")
+REFUSED = ("Another build or repair is writing", "requested 1", "contains no parts", "Jobs of an array")
 FILES = 3000
 """Additional files of the bookkeeping."""
 

@@ -175,7 +175,7 @@ def other(value: Any) -> Any:
     return "x" if value is None else ["x"] if value == [] else {"x": 1}
 
 
-@pytest.mark.parametrize("most", [25, pytest.param(10**6, marks=pytest.mark.ci)])
+@pytest.mark.parametrize("most", [25, pytest.param(10**6, marks=pytest.mark.long)])
 @pytest.mark.parametrize("sealed", [False, True])
 def test_every_edited_field_of_a_manifest_is_found(copy, sealed, most):
     """At once, and mostly also if its hash is put right."""

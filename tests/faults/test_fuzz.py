@@ -17,7 +17,7 @@ import targets
     ("target", "count"),
     [
         ("manifest", 15),
-        *(pytest.param(target, 150, marks=pytest.mark.ci) for target in targets.TARGETS if target != "broken"),
+        *(pytest.param(target, 100, marks=pytest.mark.ci) for target in targets.TARGETS if target != "broken"),
     ],
 )
 def test_mutations(target, count):

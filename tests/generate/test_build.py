@@ -92,11 +92,9 @@ def test_a_plan_names_what_cannot_be_used(small_recipe, tmp_path):
     (source / "00_class/data.bin").write_bytes(b"x")
     (source / "empty").mkdir()
     (note,) = plan(small_recipe, f"folder:{source}", sets=["contrast/1"], jobs=1).notes
-    said = (
-        "1 class folder and 7 files of the source cannot be used, of those looked at: 00_class/data.bin, 00_class/im.1"
-    )
-    assert note.startswith(said)
-    assert note.endswith(" A build stops at such files; --skip-bad leaves them out.")
+    expected = "Among the checked images, 1 class folder and 7 files of the source cannot be used: 00_class/data.bin, "
+    assert note.startswith(f"{expected}00_class/im.1")
+    assert note.endswith(" A build stops if there are such files. Use --skip-bad to leave them out.")
 
 
 def test_progress_counts_up_to_everything(make):
@@ -137,7 +135,7 @@ def test_what_cannot_be_built_is_refused_and_nothing_is_touched(make, lossless_r
             make(encoding=encoding)
     (tmp_path / "small-1.0.0").mkdir()
     (tmp_path / "small-1.0.0" / "thesis.tex").write_text("years of work")
-    with pytest.raises(BuildError, match=r"holds no build \(thesis.tex\)"):
+    with pytest.raises(BuildError, match=r"does not contain a build \(thesis.tex\)"):
         make()
     assert files(tmp_path) == {"small-1.0.0/thesis.tex": b"years of work"}
 

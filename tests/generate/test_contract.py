@@ -12,9 +12,9 @@ import corruptset
 from corruptset.corruptions.registry import corruption_names
 from corruptset.errors import ParameterError
 
-BATCH, ORDER = "in a batch than of the image alone", "of a batch in another order"
-STATE, CALLS = "draws from a global generator", "makes other pixels in a second call"
-KEY = "makes the same of one image whatever its key"
+BATCH, ORDER = "for an image in a batch and for it alone", "if the batch has a different order"
+STATE, CALLS = "uses a global random generator", "returns different pixels in a second call"
+KEY = "gives the same output for every key"
 DRAWN = {
     "seeded": ("", "return images ^ np.random.randint(0, 9, images.shape, np.uint8)", [STATE, CALLS, BATCH, ORDER]),
     "pythons": (
@@ -33,7 +33,7 @@ DRAWN = {
 FIXED = {
     "keyed": (
         "return images ^ (keys.uniforms(1)[:, :, None, None] * 255).astype(np.uint8)",
-        "says that it draws nothing",
+        "declares deterministic=True, but its output depends on the key",
     ),
     "mean_of_all": ("return images // 2 + np.uint8(images.mean() / 2)", BATCH),
     "in_place": ("images += 1\n    return images", "work on a copy, at 8x8 with 1 channel"),
@@ -53,7 +53,10 @@ SHIFTED = (
 )
 WRONG = {name: (before + function_source(name, body), said) for name, (before, body, said) in DRAWN.items()}
 WRONG |= {name: (function_source(name, body, ", deterministic=True"), [said]) for name, (body, said) in FIXED.items()}
-WRONG["alike"] = (SHIFTED.format("0, 9", "alike", "return 255 - images"), ["makes the same at alike-1 and at alike-2"])
+WRONG["alike"] = (
+    SHIFTED.format("0, 9", "alike", "return 255 - images"),
+    ["gives the same output at alike-1 and at alike-2"],
+)
 
 
 @pytest.fixture(autouse=True)
@@ -95,7 +98,10 @@ def test_parameters_are_in_the_middle_unless_they_are_given_and_a_large_image_is
     assert corruptset.check_corruption("shifted", plugins=[tmp_path / "middle.py"], large=False).ok
     wrong = corruptset.check_corruption("shifted", parameters={"by": 4}, large=False)
     assert "AssertionError: 4" in wrong.failures[0]
-    with without_plugins(), pytest.raises(ParameterError, match=r"its parameter 'by' no bounds: give it \(--param\)"):
+    with (
+        without_plugins(),
+        pytest.raises(ParameterError, match=r"its parameter 'by' has no bounds\. Pass a value with --param by=VALUE"),
+    ):
         corruptset.check_corruption("shifted", plugins=[tmp_path / "open.py"], large=False)
     body = "assert images.size < 10**7, 'too large'\n    return 255 - images"
     (tmp_path / "large.py").write_text(HEAD + function_source("small", body, ", deterministic=True"))
@@ -104,7 +110,7 @@ def test_parameters_are_in_the_middle_unless_they_are_given_and_a_large_image_is
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize("name", ["pgd", "posterize", "gaussian_noise"])
+@pytest.mark.parametrize("name", ["pgd", "gaussian_noise"])
 def test_some_of_ours_keep_it(name):
     assert corruptset.check_corruption(name, large=False).failures == ()
 

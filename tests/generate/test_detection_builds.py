@@ -146,7 +146,7 @@ def test_it_is_extended(recipe, coco, built, tmp_path):
     (root / "notes.txt").unlink()
     done = made(recipe, root, tmp_path / "out", extend=first, **options).directory
     assert small_builds.read_files(done) == small_builds.read_files(built)
-    with pytest.raises(BuildError, match=r"selection\.images: here 'val2017/\*\.jpg', asked for 'val2017/\*'"):
+    with pytest.raises(BuildError, match=r"selection\.images: existing 'val2017/\*\.jpg', requested 'val2017/\*'"):
         made(recipe, root, tmp_path / "out", images="val2017/*")
 
 

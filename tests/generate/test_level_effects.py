@@ -16,6 +16,7 @@ from corruptset.generate.level_effects import change_table
 PAPER = {"black_lines": {6: 6.4, 10: 10.6}, "random_boxes": {2: 3.4, 5: 8.5}, "adjacent_pixel_swap": {2: 56.6, 4: 76.8}}
 
 
+@pytest.mark.ci
 def test_the_photographs_change_as_much_as_the_papers(tmp_path):
     tables = {name: change_table(name) for name in PAPER}
     for name, levels in PAPER.items():

@@ -72,14 +72,14 @@ def test_a_call_makes_what_the_build_stores(built, mine, source):
 
 def test_the_source_is_asked_for_by_name(built, mine, source, tmp_path):
     for call, options in ((corruptset.verify, {"rederive": 2}), (corruptset.rebuild, {"out": tmp_path})):
-        with pytest.raises(VerificationError, match=r"mine \(blinds\): is not loaded\. Name it with --plugin mine"):
+        with pytest.raises(VerificationError, match=r"mine \(blinds\): is not loaded\. Pass --plugin mine"):
             call(built.directory, source=source, jobs=1, **options)
         with without_plugins():
             report = call(built.directory, source=source, jobs=1, plugins=[mine.with_name("mine.py")], **options)
             assert report.ok if call is corruptset.verify else report.identical
     changed = tmp_path / "mine.py"
     changed.write_text(documented_module().replace("* 16", "* 15"))
-    said = r"mine \(blinds\): has the source sha256:[0-9a-f]{64}; here it is mine with sha256:"
+    said = r"mine \(blinds\): the source is recorded as sha256:[0-9a-f]{64}, but here it is mine with sha256:"
     with pytest.raises(VerificationError, match=said):
         corruptset.verify(built.directory, rederive=1, source=source, jobs=1, plugins=[changed])
 

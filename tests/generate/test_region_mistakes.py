@@ -37,7 +37,7 @@ def test_options_that_do_not_go_together(photos, recipes):
         (
             recipes["photos"],
             {"store": "table"},
-            r"--store table stores whole images .* corrupted regions need --store images",
+            r"--store table stores complete images .* cannot store corrupted regions\. Use --store images",
         ),
         (recipes["plain"], {"store": "rows"}, "store is 'rows'; expected one of images, table"),
     ):
@@ -59,8 +59,8 @@ def test_the_data_card_says_what_the_samples_are(made, table):
 def test_other_regions_are_another_build(photos, recipes, made, tmp_path):
     more = write_recipe(tmp_path, PHOTOS.replace("blocks = 2", "blocks = 3"))
     for recipe, store, said in (
-        (recipes["plain"], "table", r"recipe.regions.store: here 'images', asked for 'table'"),
-        (more, "images", r"recipe.regions.blocks: here 2, asked for 3"),
+        (recipes["plain"], "table", r"recipe.regions.store: existing 'images', requested 'table'"),
+        (more, "images", r"recipe.regions.blocks: existing 2, requested 3"),
     ):
         with pytest.raises(BuildError, match=said):
             build(recipe, f"folder:{photos}", made.directory.parent, jobs=1, store=store)
@@ -88,7 +88,7 @@ def test_records_that_do_not_fit_are_found(made, table, tmp_path):
 def test_regions_of_a_manifest_that_no_build_has(made, photos, tmp_path):
     root = shutil.copytree(made.directory, tmp_path / "made")
     edit_manifest(root, lambda m: m["recipe"]["regions"].update(fit="crop"), reseal=True)
-    with pytest.raises(VerificationError, match="No build has the regions of the manifest's recipe"):
+    with pytest.raises(VerificationError, match="The manifest's recipe has invalid regions"):
         corruptset.verify(root, rederive=1, source=f"folder:{photos}", jobs=1)
     edit_manifest(root, lambda m: m["recipe"]["regions"].update(fit="resize", store="rows"), reseal=True)
     assert any("stored as 'rows'" in p.detail for p in verify_problems(root))

@@ -63,7 +63,7 @@ def test_seed_and_coupling_change_the_noise_alone(small_recipe, whole, tmp_path)
         assert after["gaussian_noise/1"] != before["gaussian_noise/1"]
 
 
-@pytest.mark.ci
+@pytest.mark.long  # .ci/run compares the digests of the same recipe for one and for all processors
 def test_every_byte_of_imagenet_c_all_is_equal_for_one_and_two_jobs(tmp_path, files):
     one, two = (build("imagenet-c-all", "sample", tmp_path / str(j), jobs=j, metrics=1, samples=2) for j in (1, 2))
     assert files(one.directory) == files(two.directory)

@@ -15,8 +15,8 @@ from corruptset.pages.contact_sheet import (
     HEADING,
     LINE,
     LINE_HEIGHT,
+    MIN_IMAGE_SIDE,
     PAPER,
-    READABLE,
     TEXT,
     SheetRow,
     draw_sheet,
@@ -68,7 +68,7 @@ def test_pictures_are_whole_enlarged_by_whole_factors_and_edged():
         canvas = pixels(draw_sheet([SheetRow("row", [(f"n{i}", p) for i, p in enumerate(pictures)])], title="title"))
         corners = [place(canvas, enlarged(p, factor)) for p in pictures]
         high, wide = factor * shape[0], factor * shape[1]
-        assert max(high, wide) >= READABLE
+        assert max(high, wide) >= MIN_IMAGE_SIDE
         for x, y in corners:
             around = canvas[y - 1 : y + high + 1, x - 1 : x + wide + 1].copy()
             around[1:-1, 1:-1] = EDGE

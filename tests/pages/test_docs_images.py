@@ -12,19 +12,19 @@ import pytest
 from PIL import Image
 
 ROOT = Path(__file__).resolve().parents[2]
-PICTURES = ROOT / "docs/pictures"
-DRAW = runpy.run_path(str(PICTURES / "draw.py"))
+IMAGES = ROOT / "docs/images"
+DRAW = runpy.run_path(str(IMAGES / "draw.py"))
 MADE_BY_HAND = {"page.jpg", "pairs.jpg", "report.jpg", "walk.svg", "performance.svg", "adversarial.png"}
 
 
 def test_every_image_is_used_and_small():
-    files = {file.name: file.stat().st_size for file in PICTURES.iterdir() if file.suffix in (".jpg", ".png", ".svg")}
+    files = {file.name: file.stat().st_size for file in IMAGES.iterdir() if file.suffix in (".jpg", ".png", ".svg")}
     assert set(files) == MADE_BY_HAND | {f"{name}.jpg" for name in DRAW["SHEETS"]}
     text = "".join(
         page.read_text("utf-8")
         for page in [ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("plugins/*/README.md")]
     )
-    assert set(re.findall(r"pictures/([\w-]+\.(?:jpg|png|svg))", text)) >= set(files)
+    assert set(re.findall(r"images/([\w-]+\.(?:jpg|png|svg))", text)) >= set(files)
     assert files["readme.jpg"] < 400_000
     assert max(files.values()) < 500_000
 
@@ -32,7 +32,7 @@ def test_every_image_is_used_and_small():
 @pytest.mark.ci
 @pytest.mark.parametrize("name", ["readme", "gallery-mnist-severities"])
 def test_an_image_is_what_the_program_draws(name):
-    files = PICTURES / f"{name}.jpg", io.BytesIO(DRAW["jpeg"](DRAW["SHEETS"][name]()))
+    files = IMAGES / f"{name}.jpg", io.BytesIO(DRAW["jpeg"](DRAW["SHEETS"][name]()))
     stored, drawn = (np.asarray(Image.open(file)).astype(int) for file in files)
     # Other JPEG decoders may round differently.
     np.testing.assert_allclose(stored, drawn, atol=3)

@@ -20,9 +20,9 @@ from corruptset.corruptions.registry import Images, get_corruption
 from corruptset.corruptions.rows import row_between
 from corruptset.corruptions.stages import Scale, Stage, apply_stage, chain_keys
 from corruptset.errors import ParameterError
+from corruptset.generate.pixels.image_file import check_output
 from corruptset.generate.pixels.metrics import measure
-from corruptset.generate.pixels.ms_ssim import LEAST_SIDE, ms_ssim
-from corruptset.generate.pixels.picture_file import check_output
+from corruptset.generate.pixels.ms_ssim import MIN_SIDE, ms_ssim
 from corruptset.generate.pixels.preprocessing import ResizeCrop
 from corruptset.generate.plan.job import CheckedSample, load_clean
 from corruptset.generate.sources.check import check
@@ -33,7 +33,7 @@ from corruptset.manifests.records.digests import source_digest
 
 Metric = Literal["ms-ssim", "ssim"]
 METRICS: Mapping[Metric, tuple[Callable[..., Any], int]] = {
-    "ms-ssim": (ms_ssim, LEAST_SIDE),
+    "ms-ssim": (ms_ssim, MIN_SIDE),
     "ssim": (lambda clean, image: measure(clean, image)[1], 8),
 }
 """The function of each metric, and the smallest side in pixels that it accepts."""

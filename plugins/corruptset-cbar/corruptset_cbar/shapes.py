@@ -15,7 +15,9 @@ from .elementary import cosine, sine
 from .rows import level
 
 _GREY = np.uint8(128)
-_MOST = 40  # maximum number of squares per axis, because the board is 4 sides long and a square at least 1/10 side
+_MAX_SQUARES = (
+    40  # maximum number of squares per axis, because the board is 4 sides long and a square at least 1/10 side
+)
 
 
 @inner
@@ -117,10 +119,10 @@ def lines(images, angles, spreads, places, density, out):  # type: ignore[no-unt
         "chances",
         "(40, 40) in [0, 1]: a square is covered if its value is below the fraction (the first 4 * side / cell values "
         "of each axis are used)",
-        fixed(_MOST, _MOST),
+        fixed(_MAX_SQUARES, _MAX_SQUARES),
         0.0,
         1.0,
-        chances(2, fixed(_MOST, _MOST)),
+        chances(2, fixed(_MAX_SQUARES, _MAX_SQUARES)),
     ),
 )
 @kernel

@@ -14,7 +14,7 @@ from .declare import TALL, WIDE, Drawing, array, cbar, fixed, uniform
 from .elementary import along, arctangent, power, real
 from .rows import level
 
-_LEAST_RAYS, _MOST_RAYS = 50, 199
+_MIN_RAYS, _MAX_RAYS = 50, 199
 _UNEVEN = 0.25  # standard deviation of the length of rays, relative to the radius
 
 
@@ -47,7 +47,7 @@ def _shine(images, centres, rays, normals, share, least, exponent, out):  # type
     """Blend images with white near each of several centres, or away from a single centre."""
     count, height, width, channels = images.shape
     sparkles, radius = rays.shape[1], share * min(height, width)
-    points, lengths = centres.reshape(count, sparkles, 2), np.empty((sparkles, _MOST_RAYS + 2))
+    points, lengths = centres.reshape(count, sparkles, 2), np.empty((sparkles, _MAX_RAYS + 2))
     turns, shares, values = np.empty(width), np.empty(width), np.empty((channels, width))
     for n in range(count):
         for k in range(sparkles):
@@ -72,12 +72,12 @@ def _stars(size: int, about: str, places: Drawing, *shape: int) -> list[Draw]:
         "standard normals, which are multiplied by a quarter of the radius and added to the length of a ray (each row "
         "uses its first values, one for each ray)"
     )
-    spans, most = [_MOST_RAYS - _LEAST_RAYS + 1] * size, (size, _MOST_RAYS)
+    spans, most = [_MAX_RAYS - _MIN_RAYS + 1] * size, (size, _MAX_RAYS)
     return [
         array("centres" if shape[1:] else "centre", about, fixed(*shape), -1e6, 1e6, places),
         array(
-            "rays", rays, fixed(size), 1, _MOST_RAYS,
-            lambda keys, *_: keys.whole_numbers(*spans) + _LEAST_RAYS,
+            "rays", rays, fixed(size), 1, _MAX_RAYS,
+            lambda keys, *_: keys.whole_numbers(*spans) + _MIN_RAYS,
         ),
         array(
             "normals", f"{normals}, {most}", fixed(*most), -100.0, 100.0,

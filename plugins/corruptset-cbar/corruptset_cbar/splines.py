@@ -114,7 +114,7 @@ def _filter(line):  # type: ignore[no-untyped-def]
 @kernel
 def _whirl(images, angles, shares, out):  # type: ignore[no-untyped-def]
     count, height, width, channels = images.shape
-    picture = np.zeros((height, width, 3))
+    coefficients = np.zeros((height, width, 3))
     rows, down = np.empty(4, np.int64), np.empty(4)
     columns, across = np.empty(4, np.int64), np.empty(4)
     middle_y, middle_x = (height - 1) / 2.0, (width - 1) / 2.0
@@ -122,10 +122,10 @@ def _whirl(images, angles, shares, out):  # type: ignore[no-untyped-def]
         for c in range(channels):
             for x in range(width):
                 for y in range(height):
-                    picture[y, x, c] = images[n, y, x, c] / 255.0
-                _filter(picture[:, x, c])
+                    coefficients[y, x, c] = images[n, y, x, c] / 255.0
+                _filter(coefficients[:, x, c])
             for y in range(height):
-                _filter(picture[y, :, c])
+                _filter(coefficients[y, :, c])
         for y in range(height):
             for x in range(width):
                 red, green, blue = 0.0, 0.0, 0.0
@@ -138,7 +138,7 @@ def _whirl(images, angles, shares, out):  # type: ignore[no-untyped-def]
                         _taps(from_x, width, columns, across)
                         for i in range(4):
                             for j in range(4):
-                                share, pixel = shares[k] * down[i] * across[j], picture[rows[i], columns[j]]
+                                share, pixel = shares[k] * down[i] * across[j], coefficients[rows[i], columns[j]]
                                 red += share * pixel[0]
                                 green += share * pixel[1]
                                 blue += share * pixel[2]

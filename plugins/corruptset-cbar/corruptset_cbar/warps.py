@@ -18,7 +18,11 @@ from .declare import array, cbar, fixed, number, side, uniform, whole
 from .elementary import TURNS, along, nearest, power, rough_sine_cosine, sine, sine_cosine, single_sine_cosine
 from .rows import frame, level, mixed, sample_row
 
-_MANY, _FEW, _LARGE = 5, 3, 224  # discs per side for large and for small images, and the smallest large side
+_DISCS_LARGE, _DISCS_SMALL, _MIN_LARGE_SIDE = (
+    5,
+    3,
+    224,
+)  # discs per side for large and for small images, and the smallest large side
 _FINE = np.float32(0.005)  # initial value of the sum of light (40 is the inverse of this value times five steps)
 _TURNS = np.float32(TURNS)
 _BEGIN, _ROUND = -250.0, 6.28318530718
@@ -71,7 +75,7 @@ def ripple(images, lengths, phases, amplitude, out):  # type: ignore[no-untyped-
 
 
 def _discs(shape: Shape, parameters: object) -> tuple[int, int]:
-    discs = _MANY if side(shape) >= _LARGE else _FEW
+    discs = _DISCS_LARGE if side(shape) >= _MIN_LARGE_SIDE else _DISCS_SMALL
     return discs, discs
 
 
@@ -106,10 +110,10 @@ def pinch_and_twirl(images, signs, amount, angle_deg, out):  # type: ignore[no-u
     discs = signs.shape[1]
     high, wide, line = height // discs, width // discs, width + 4
     radius, beside = min(high, wide) / 2.0, np.uint64(channels)
-    picture, block = np.zeros((height + 4, line, channels)), np.empty((high, wide, channels))
-    flat = picture.reshape(-1)
+    padded, block = np.zeros((height + 4, line, channels)), np.empty((high, wide, channels))
+    flat = padded.reshape(-1)
     for n in range(count):
-        frame(images[n], picture)
+        frame(images[n], padded)
         for disc in range(discs * discs):
             top, left = disc % discs * high, disc // discs * wide
             middle_y, middle_x = top + high / 2.0, left + wide / 2.0
@@ -137,11 +141,11 @@ def pinch_and_twirl(images, signs, amount, angle_deg, out):  # type: ignore[no-u
             for y in range(high):
                 for x in range(wide):
                     for c in range(channels):
-                        picture[top + y + 2, left + x + 2, c] = block[y, x, c]
+                        padded[top + y + 2, left + x + 2, c] = block[y, x, c]
         for y in range(height):
             for x in range(width):
                 for c in range(channels):
-                    out[n, y, x, c] = level(picture[y + 2, x + 2, c])
+                    out[n, y, x, c] = level(padded[y + 2, x + 2, c])
 
 
 @inlined

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from corruptset.errors import StudyError, listed
 from corruptset.manifests.reader import Dataset
 
-MOST = 10
+MAX_ANSWERS = 10
 """The maximum number of answers, because each answer has a digit key."""
 
 
@@ -43,13 +43,13 @@ def answer_choices(data: Dataset, categories: Mapping[str, str] | None) -> dict[
         }
         if absent := [name for name in names if name not in answers.values()]:
             raise StudyError(
-                f"{len(absent)} of the {len(names)} categories have no class of {data.path}:\n{listed(absent, MOST)}\n"
+                f"{len(absent)} of the {len(names)} categories have no class of {data.path}:\n{listed(absent, 10)}\n"
                 "Use the class folders (for ImageNet, the wnids) or the class names in the file of categories."
             )
-    if not 2 <= (count := len(set(answers.values()))) <= MOST:
+    if not 2 <= (count := len(set(answers.values()))) <= MAX_ANSWERS:
         raise StudyError(
-            f"{data.path} has {count} {'answers' if categories else 'classes'}, but a study needs from 2 to {MOST} "
-            "answers. Group the classes into categories with --categories FILE (for ImageNet, --categories "
-            f"fragile-imagenet).{chosen}"
+            f"{data.path} has {count} {'answers' if categories else 'classes'}, but a study needs from 2 to "
+            f"{MAX_ANSWERS} answers. Group the classes into categories with --categories FILE (for ImageNet, "
+            f"--categories fragile-imagenet).{chosen}"
         )
     return answers

@@ -12,7 +12,7 @@ from corruptset.manifests.records.parsing import R, parse_record
 
 from .study_records import AnswerSheet, Refusal, StudyKey
 
-MOST_BYTES = 16 << 20
+MAX_BYTES = 16 << 20
 """The maximum size in bytes of a key and of a file of answers."""
 KEY_NAMES = "*-key.json"
 
@@ -105,7 +105,7 @@ def _shown(sheet: AnswerSheet, key: StudyKey) -> set[str]:
 def _read(model: type[R], file: Path) -> R:
     """Return the record in a file, or raise a `StudyError` with the reason why it cannot be read."""
     try:
-        record, mistakes = parse_record(model, read_regular(file, MOST_BYTES))
+        record, mistakes = parse_record(model, read_regular(file, MAX_BYTES))
     except OSError as e:
         raise StudyError(f"cannot be read: {reason(e)}") from None
     if record is None:

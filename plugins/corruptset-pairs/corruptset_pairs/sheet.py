@@ -16,11 +16,11 @@ from corruptset.progress import progress_function, shows_progress
 from corruptset.scores.records import Scores
 
 from .answer_choices import answer_choices
-from .pictures import STEPS, Draw, level_pictures, region_pairs
+from .images import STEPS, Draw, level_images, region_pairs
 from .sheet_page import read_instructions, sheet_page
 from .study_records import STUDY_VERSION, Change, StudyKey
 
-SHOWN = 256
+MAX_ENLARGED_SIDE = 256
 """The width and height in page pixels up to which images are enlarged by default, so that they fit on a screen that is
 320 pixels wide.
 """
@@ -157,21 +157,22 @@ def pairs_sheet(
         raise StudyError(f"{' and '.join(used)} cannot be used with {data.path}, a dataset of {kind}. {advice}.")
     if of_regions:
         changes: Sequence[Change] = list(STEPS) if change == "both" else [change]
-        model, accuracy, pictures = region_pairs(
+        model, accuracy, trial_images = region_pairs(
             data, draw, n, sets, changes, sizes, predictions, top5, progress_function(progress)
         )
     else:
-        model, accuracy, pictures = level_pictures(data, draw, n, sets, levels, scores)
+        model, accuracy, trial_images = level_images(data, draw, n, sets, levels, scores)
+    side = max(max(image.shape[:2]) for _, image in trial_images)
     shown: dict[str, Any] = {
         "categories": list(dict.fromkeys(draw.answer_of.values())),
-        "enlargement": enlargement or max(1, SHOWN // max(max(image.shape[:2]) for _, image in pictures)),
+        "enlargement": enlargement or max(1, MAX_ENLARGED_SIDE // side),
         "smooth": smooth,
     }
     # The study id is a hash of everything that participants see.
     seen = shown | {
         "version": STUDY_VERSION,
         "text": list(instructions),
-        "pictures": sorted([trial.group, trial.id, pixel_digest(image)] for trial, image in pictures),
+        "pictures": sorted([trial.group, trial.id, pixel_digest(image)] for trial, image in trial_images),
     }
     key = StudyKey(
         schema_version=STUDY_VERSION,
@@ -182,14 +183,14 @@ def pairs_sheet(
         model=model,
         seed=seed,
         classes=len(data.classes),
-        trials=sorted((trial for trial, _ in pictures), key=lambda trial: (trial.unit, trial.group)),
+        trials=sorted((trial for trial, _ in trial_images), key=lambda trial: (trial.unit, trial.group)),
         model_accuracy=accuracy,
         **shown,
     )
     key_file = page.with_name(f"{page.stem}-key.json")
     files = {
         key_file: (key.model_dump_json(indent=1) + "\n").encode(),
-        page: sheet_page(key, instructions, pictures),
+        page: sheet_page(key, instructions, trial_images),
     }
     for file, content in files.items():
         if file.exists() and file.read_bytes() != content:

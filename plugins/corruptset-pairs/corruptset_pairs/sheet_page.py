@@ -11,13 +11,13 @@ from corruptset.files import read_text, reason
 from corruptset.manifests.images.image_formats import png_bytes
 from corruptset.pages.document import render, source_hash, text_file, visible
 
-from .pictures import Pictures
+from .images import TrialImages
 from .study_records import STUDY_VERSION, StudyKey
 
 PACKAGE = "corruptset_pairs"
 END = "---"
 """The line of an instructions file that separates the instructions from the closing text."""
-MOST_TEXT = 100_000
+MAX_TEXT_BYTES = 100_000
 """The maximum size of an instructions file in bytes."""
 
 
@@ -41,7 +41,7 @@ def read_instructions(path: str | Path | None) -> Instructions:
         text = text_file("instructions.txt", PACKAGE)
     else:
         try:
-            text = read_text(Path(path), MOST_TEXT)
+            text = read_text(Path(path), MAX_TEXT_BYTES)
         except OSError as e:
             raise StudyError(
                 f"The instructions {path} cannot be read: {reason(e)}. Write a UTF-8 text file with a title and "
@@ -60,14 +60,16 @@ def read_instructions(path: str | Path | None) -> Instructions:
     return Instructions(title.strip(), before, after)
 
 
-def sheet_page(key: StudyKey, text: Instructions, pictures: Pictures) -> bytes:
+def sheet_page(key: StudyKey, text: Instructions, trial_images: TrialImages) -> bytes:
     """Return the page of a study as UTF-8 text that does not contain the right answers."""
     from markupsafe import Markup
 
     style, script = text_file("sheet.css", PACKAGE), text_file("sheet.js", PACKAGE)
     trials = {
         group: sorted(
-            [trial.id, base64.b64encode(png_bytes(image)).decode()] for trial, image in pictures if trial.group == group
+            [trial.id, base64.b64encode(png_bytes(image)).decode()]
+            for trial, image in trial_images
+            if trial.group == group
         )
         for group in ("A", "B")
     }
@@ -80,7 +82,7 @@ def sheet_page(key: StudyKey, text: Instructions, pictures: Pictures) -> bytes:
         "trials": trials,
     }
     allowed = f"img-src data:; style-src {source_hash(style)}; script-src {source_hash(script)}"
-    sizes = sorted({image.shape[1::-1] for _, image in pictures})
+    sizes = sorted({image.shape[1::-1] for _, image in trial_images})
     words = (
         f"{sizes[0][0]} x {sizes[0][1]}"
         if len(sizes) == 1

@@ -26,7 +26,7 @@ from corruptset.pages.document import text_file
 
 
 @pytest.mark.parametrize(("sheet", "data"), [("pairs_of_model", "regions"), ("levels_sheet", "levels")])
-def test_the_page_has_the_pictures_to_the_last_bit_and_no_right_answer(
+def test_the_page_has_the_images_to_the_last_bit_and_no_right_answer(
     sheet: str, data: str, request: pytest.FixtureRequest
 ) -> None:
     made: Sheet = request.getfixturevalue(sheet)
@@ -36,11 +36,11 @@ def test_the_page_has_the_pictures_to_the_last_bit_and_no_right_answer(
     assert set(study) == {"schema_version", "study", "enlargement", "categories", "labels", "trials"}
     index = {sample.id: sample.index for sample in images.samples}
     shown = {trial: base64.b64decode(raw) for group in study["trials"].values() for trial, raw in group}
-    without_pictures = re.sub(r'"[A-Za-z0-9+/=]{80,}"', '""', page)
+    without_images = re.sub(r'"[A-Za-z0-9+/=]{80,}"', '""', page)
     for trial in made.key.trials:
         assert trial.sample not in page
         assert trial.set == "clean" or trial.set not in page
-        assert without_pictures.count(trial.id) == 1
+        assert without_images.count(trial.id) == 1
         picture = Image.open(io.BytesIO(shown[trial.id]))
         assert picture.info == {}
         assert np.array_equal(np.array(picture), images[trial.set].image(index[trial.sample]))
@@ -54,10 +54,10 @@ def test_the_page_has_the_pictures_to_the_last_bit_and_no_right_answer(
         made.key.digest,
         str(made.key.model),
     ):
-        assert word not in without_pictures, word
-    for group, pictures in study["trials"].items():
+        assert word not in without_images, word
+    for group, shown in study["trials"].items():
         # The images are sorted by their names, which are hashes.
-        assert [trial for trial, _ in pictures] == sorted(t.id for t in made.key.trials if t.group == group)
+        assert [trial for trial, _ in shown] == sorted(t.id for t in made.key.trials if t.group == group)
 
 
 def test_only_the_page_s_own_script_and_style_may_run(pairs_of_model: Sheet) -> None:

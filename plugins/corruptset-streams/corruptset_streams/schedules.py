@@ -17,8 +17,8 @@ from corruptset.cli.options import split_list
 from corruptset.corruptions.keys import check_seed, sample_key, stage_key
 from corruptset.corruptions.random.philox import fill_words
 from corruptset.errors import CorruptsetError
-from corruptset.generate.pixels.picture_file import check_output
-from corruptset.generate.recipes.choice import matching_sets
+from corruptset.generate.pixels.image_file import check_output
+from corruptset.generate.recipes.choice import match_sets
 from corruptset.generate.reproduction.recorded_build import specs_of
 from corruptset.generate.sources.selection import select
 from corruptset.manifests.disk.atomic import write_atomic
@@ -185,7 +185,7 @@ def _sets(data: Dataset, globs: Any, severity: int | None, climbs: bool) -> list
 
     Without `globs`, the test sets with a single corruption are selected, at severity 5 by default.
     """
-    specs, problems = matching_sets([spec for spec in specs_of(data.manifest) if spec.id in data], globs or ["*"])
+    specs, problems = match_sets([spec for spec in specs_of(data.manifest) if spec.id in data], globs or ["*"])
     if globs is None:
         specs, severity = [spec for spec in specs if spec.role == "test"], 5 if severity is None else severity
     if climbs or severity is not None:

@@ -25,7 +25,7 @@ from corruptset.error_lines import error_lines
 from corruptset.errors import RecipeError, first_few, problems_message
 from corruptset.files import parse_toml, read_text
 from corruptset.generate.recipes.file_models import CorruptionName, RecipeTable
-from corruptset.generate.recipes.recipe import Recipe, located_recipe
+from corruptset.generate.recipes.recipe import Recipe, recipe_from_values
 
 SHIPPED = Path(__file__).with_name("recipes")
 STREAM_VERSION = 1
@@ -82,7 +82,7 @@ def load_stream(recipe: str | Path, **changes: int | None) -> tuple[Recipe, Stre
         raise RecipeError(
             f"{where} cannot be read ({e}). Choose ccc-easy, ccc-medium, ccc-hard, or a recipe file (.toml)."
         ) from None
-    made = located_recipe(
+    made = recipe_from_values(
         data | {"sets": [{"corruptions": table.corruptions, "severities": table.severities[1:]}]}, where, path.parent
     )
     if made.preprocessing.kind in ("none", "surrogate") or made.encoding.lossless:

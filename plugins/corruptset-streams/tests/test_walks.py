@@ -108,7 +108,7 @@ def test_mistakes_of_a_recipe_are_explained(tmp_path):
         load_stream("ccc-hrad")
     with pytest.raises(RecipeError, match="corruptset-streams"):
         load_recipe("ccc-hard")
-    with pytest.raises(RecipeError, match="is a stream's: `corruptset stream"):
+    with pytest.raises(RecipeError, match=r"describes a stream\. Build it with `corruptset stream"):
         parse_recipe(RECIPE, "The recipe")
 
 

@@ -68,16 +68,16 @@ def test_arrays_of_several_sizes_and_a_build_of_the_rest(make, whole):
 
 
 def test_what_is_no_job_of_the_same_build_is_refused_by_name(make, tmp_path):
-    with pytest.raises(IncompleteBuild, match="holds no parts: make them first, with --part i/n"):
+    with pytest.raises(IncompleteBuild, match=r"contains no parts\. Make them first, with --part i/n"):
         make(finish=True)
     assert not (tmp_path / "out").exists()
-    with pytest.raises(BuildError, match="part, finish and scheduler exclude each other"):
+    with pytest.raises(BuildError, match="part, finish and scheduler cannot be combined"):
         make(part=(0, 2), finish=True)
     make(part=(0, 2))
     for other, text in (
-        ({"seed": 1}, "seed: here 0, asked for 1"),
-        ({"first": 8}, "selection.first: here None, asked for 8"),
-        ({"metrics": 4}, "metrics_images: here 0, asked for 4"),
+        ({"seed": 1}, "seed: existing 0, requested 1"),
+        ({"first": 8}, "selection.first: existing None, requested 8"),
+        ({"metrics": 4}, "metrics_images: existing 0, requested 4"),
         ({"storage": "hdf5"}, "storage.container"),
     ):
         with pytest.raises(BuildError, match=text):
@@ -109,10 +109,10 @@ def test_only_jobs_of_an_array_work_beside_each_other(make):
 def test_jobs_of_other_sets_wait_for_those_at_work_and_are_refused(make, whole, tmp_path, monkeypatch):
     make(part=(0, 2), sets=["contrast/*"])
     monkeypatch.setattr(array_jobs, "WORKERS_WAIT_S", 0.1)
-    monkeypatch.setattr(array_jobs, "LOOK_AGAIN_S", 0.1)
+    monkeypatch.setattr(array_jobs, "RETRY_S", 0.1)
     with (tmp_path / "out/small-c-1.0.0.partial/.corruptset/workers").open("r+") as file:
         fcntl.flock(file, fcntl.LOCK_SH)
-        with pytest.raises(BuildError, match="making other sets"):
+        with pytest.raises(BuildError, match="making different sets"):
             make(part=(0, 2))
         make(part=(1, 2), sets=["contrast/*"])
     make(part=(0, 2))

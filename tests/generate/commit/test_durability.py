@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from corruptset.generate import build as building
+from corruptset.generate import builder
 
 SETS = ["contrast/*", "brightness/*"]
 
@@ -53,7 +53,7 @@ def test_everything_is_on_disk_before_what_speaks_for_it(
 
 def test_the_space_that_is_asked_for_is_that_of_what_is_left(make, stopped, monkeypatch):
     needed = []
-    monkeypatch.setattr(building, "check_space", lambda directory, estimate, *_: needed.append(estimate))
+    monkeypatch.setattr(builder, "check_space", lambda directory, estimate, *_: needed.append(estimate))
     stopped(2, sets=SETS)
     make(sets=["clean"], out="more", extend=make(sets=SETS).directory)
     before_it_began, first, resumed, before_the_extension, extended = needed

@@ -50,14 +50,14 @@ def test_an_extension_equals_the_union_and_makes_nothing_again(make, whole):
 
 
 DIFFERENCES: list[tuple[dict[str, Any], str]] = [
-    ({"seed": 7}, "seed: here 0, asked for 7"),
-    ({"coupling": "severity"}, "coupling: here 'independent', asked for 'severity'"),
-    ({"scale": "side"}, "scale: here 'none', asked for 'side'"),
-    ({"samples": 3}, r"source\.digest: here 'sha256:"),
+    ({"seed": 7}, "seed: existing 0, requested 7"),
+    ({"coupling": "severity"}, "coupling: existing 'independent', requested 'severity'"),
+    ({"scale": "side"}, "scale: existing 'none', requested 'side'"),
+    ({"samples": 3}, r"source\.digest: existing 'sha256:"),
     ({"storage": "folder"}, r"storage\.container"),
-    ({"optimize": True}, r"encoding\.optimize: here False, asked for True"),
-    ({"metrics": 2}, "metrics_images: here 0, asked for 2"),
-    ({"calibration": "tiny"}, r"recipe\.calibration: here 'cifar', asked for 'tiny'"),
+    ({"optimize": True}, r"encoding\.optimize: existing False, requested True"),
+    ({"metrics": 2}, "metrics_images: existing 0, requested 2"),
+    ({"calibration": "tiny"}, r"recipe\.calibration: existing 'cifar', requested 'tiny'"),
 ]
 
 
@@ -67,7 +67,10 @@ def test_another_build_is_refused_with_the_difference(make, stopped, shared_data
     given = {"extend": tmp_path / "out/small-c-1.0.0", "out": "more"} if state == "extended" else {}
     before = read_files(tmp_path)
     other = shared_data.recipe(encoding="jpeg", channels="keep")
-    for option, field in [*DIFFERENCES, ({"recipe": other}, r"preprocessing\.channels: here 'rgb', asked for 'keep'")]:
+    for option, field in [
+        *DIFFERENCES,
+        ({"recipe": other}, r"preprocessing\.channels: existing 'rgb', requested 'keep'"),
+    ]:
         for sets in (["contrast/1"], ["contrast/*"]):
             with pytest.raises(BuildError, match=field) as caught:
                 make(sets=sets, **option, **given)
@@ -77,7 +80,7 @@ def test_another_build_is_refused_with_the_difference(make, stopped, shared_data
 
 def test_what_cannot_be_extended_is_refused(make, stopped, tmp_path):
     first = make(sets=["contrast/1"]).directory
-    with pytest.raises(BuildError, match=r"the extended dataset needs another place\. Choose another --out, such as"):
+    with pytest.raises(BuildError, match=r"needs a folder of a different name\. Choose another --out, such as"):
         make(extend=first)
     with pytest.raises(BuildError, match="already has all requested sets"):
         make(out="more", sets=["contrast/1"], extend=first)
@@ -151,7 +154,7 @@ def test_a_build_that_was_killed_at_its_end_is_only_renamed(make, whole, monkeyp
     assert (partial / "manifest.json").exists()
     assert not directory.exists()
     before = stamps(partial / "images")
-    with pytest.raises(BuildError, match="seed: here 0, asked for 7"):
+    with pytest.raises(BuildError, match="seed: existing 0, requested 7"):
         make(seed=7)
     assert not partial.exists()
     assert {directory / p.relative_to(partial): stamp for p, stamp in before.items()} == stamps(directory / "images")
@@ -186,7 +189,9 @@ def test_another_revision_of_a_corruption_is_another_build(make):
         manifest["recipe"]["sets"][0]["stages"][0]["revision"] = 99
 
     edit_manifest(first, change, reseal=True)
-    with pytest.raises(BuildError, match=r"recipe\.sets\[contrast/1\]\.stages\[0\]\.revision: here 99, asked for 1"):
+    with pytest.raises(
+        BuildError, match=r"recipe\.sets\[contrast/1\]\.stages\[0\]\.revision: existing 99, requested 1"
+    ):
         make(sets=["contrast/3"], extend=first, out="more")
 
 

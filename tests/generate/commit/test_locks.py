@@ -38,7 +38,7 @@ def test_no_other_build_begins_while_one_removes_its_bookkeeping(make, monkeypat
                 make(sets=["contrast/2"])
 
     monkeypatch.setattr(shutil, "rmtree", rmtree)
-    monkeypatch.setattr("corruptset.generate.build.RENAME_WAIT_S", 0.1)
+    monkeypatch.setattr("corruptset.generate.builder.RENAME_WAIT_S", 0.1)
     make(sets=["contrast/1"])
     assert len(refused) == 1
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from PIL import Image
 
-from corruptset.generate.pixels.matrix import ALONE, ORDER, blocks_of, contact_sheet, sheet_rows, thinned
+from corruptset.generate.pixels.matrix import ALONE, ORDER, blocks_of, contact_sheet, sheet_rows, thin_out
 from corruptset.generate.recipes.recipe import load_recipe
 from corruptset.pages.contact_sheet import MAX_PIXELS
 
@@ -108,10 +108,10 @@ def test_the_sheet_of_a_large_recipe_is_bounded_and_whole():
 def test_thinning_keeps_a_grid_whole():
     severities = [f"{c}-{s}" for c in ("fog", "snow", "frost", "contrast", "pixelate") for s in range(1, 6)]
     ids = [f"{a}+{b}" for a in severities for b in severities]
-    left = thinned(ids, 100)
+    left = thin_out(ids, 100)
     rows = list(dict.fromkeys(name.partition("+")[0] for name in left))
     assert left == [f"{a}+{b}" for a in rows for b in rows]
     assert len(left) == 100
     assert {r.partition("-")[0] for r in rows} == {"fog", "snow", "frost", "contrast", "pixelate"}
-    assert thinned(ids, 625) == ids
-    assert thinned(["clean", *LEVELS], 4) == ["clean", "black_lines/07", "black_lines/15", "black_lines/23"]
+    assert thin_out(ids, 625) == ids
+    assert thin_out(["clean", *LEVELS], 4) == ["clean", "black_lines/07", "black_lines/15", "black_lines/23"]

@@ -29,7 +29,7 @@ def test_an_empty_work_folder_makes_no_build(make: Callable[..., Built], tmp_pat
     root = tmp_path / "small-1.0.0.partial"
     (root / ".corruptset").mkdir(parents=True)
     (root / "thesis.tex").write_text("mine")
-    with pytest.raises(BuildError, match=r"not empty and holds no build \(\.corruptset, thesis\.tex\)"):
+    with pytest.raises(BuildError, match=r"not empty and does not contain a build \(\.corruptset, thesis\.tex\)"):
         make(sets=["contrast/1"])
     with pytest.raises(IncompleteBuild, match="not a corruptset data set"):
         corruptset.open(root)

@@ -142,11 +142,11 @@ def test_sets_that_follow_no_model_need_none(source: str, tmp_path: Path) -> Non
 
 def test_another_model_is_another_build(source: str, tmp_path: Path) -> None:
     first = build(source, tmp_path / "out", sets=["pgd/2"]).directory
-    weights = r"surrogates\[0\]\.weights: here 'sha256:0', asked for 'sha256:1'"
+    weights = r"surrogates\[0\]\.weights: existing 'sha256:0', requested 'sha256:1'"
     for options, match in (
         ({"surrogate": "other.toml"}, weights),
         ({"surrogate": "other.toml", "sets": ["contrast/2"]}, weights),
-        ({"surrogate_batch": 4}, r"surrogates\[0\]\.batch: here 1, asked for 4"),
+        ({"surrogate_batch": 4}, r"surrogates\[0\]\.batch: existing 1, requested 4"),
         ({"surrogate": None, "sets": ["contrast/2"]}, "Existing sets of led-astray-1 follow the gradients of a"),
     ):
         with pytest.raises(BuildError, match=match):

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 import pytest
 
 from corruptset.errors import UnknownCorruption
-from corruptset.generate.recipes.choice import choose_sets, matching_sets
+from corruptset.generate.recipes.choice import choose_sets, match_sets
 from corruptset.generate.recipes.set_spec import SetSpec
 
 SETS = [
@@ -23,7 +23,7 @@ def test_globs_and_names_choose_as_one_comparison_after_the_other():
     rng = random.Random(1)
     for _ in range(60):
         globs = rng.choices(GLOBS, k=rng.randrange(1, 6))
-        chosen, problems = matching_sets(SETS, globs)
+        chosen, problems = match_sets(SETS, globs)
         assert chosen == [one for one in SETS if any(fnmatchcase(name, g) for name in one.names for g in globs)], globs
         unmatched = [g for g in globs if not any(fnmatchcase(name, g) for one in SETS for name in one.names)]
         assert [text.partition(" matches")[0] for text in problems] == [repr(g) for g in unmatched]

@@ -26,5 +26,5 @@ def test_every_shipped_recipe_says_what_images_it_is_made_for():
         expects = load_recipe(name).expects
         # A recipe whose images get a model's size takes any.
         assert (expects is None) == isinstance(load_recipe(name).preprocessing, SurrogateInput), name
-        assert expects is None or expects.words in page, name
+        assert expects is None or expects.description in page, name
         assert not {"expects", "published"} & load_recipe(name).resolve().record.keys()

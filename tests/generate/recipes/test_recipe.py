@@ -107,7 +107,10 @@ def test_names():
     names = [*recipe_names(), *recipe_aliases()]
     assert len(set(names)) == len(names)
     for name, said in (
-        ("imagenet_c", r"no recipe 'imagenet_c'\. Did you mean 'imagenet-c'\? `corruptset list recipes` names all"),
+        (
+            "imagenet_c",
+            r"no recipe 'imagenet_c'\. Did you mean 'imagenet-c'\? `corruptset list recipes` lists all names",
+        ),
         ("imagenet", r"Did you mean 'imagenet-c'\? Also near: 'imagenet-d', "),
         ("fog", r"'fog' is a corruption, .* --sets 'fog/\*'`\."),
     ):

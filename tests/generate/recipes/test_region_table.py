@@ -39,19 +39,22 @@ def test_mistakes_are_named():
             "sides = [12]\nfractions = [0.2]\nout = 32",
             "regions: has fractions and sides; expected exactly one of fractions and sides",
         ),
-        ("sides = [12]", "regions: out is missing: the side, in pixels, of what comes out"),
-        ("sides = [12, 16, 12]\nout = 32", "regions: 12 stands in sides twice"),
-        ("sides = [12, 40]\nout = 32\nfit = 'pad'", "regions: sides: 40 do not fit on the 32 pixels of the canvas"),
+        ("sides = [12]", "regions: out is missing: give the side of the resulting images in pixels"),
+        ("sides = [12, 16, 12]\nout = 32", "regions: sides contains 12 twice"),
+        ("sides = [12, 40]\nout = 32\nfit = 'pad'", "regions: sides: 40 do not fit on the canvas of 32 pixels"),
         (
             "sides = [12]\nout = 32\nmode = 'exhaustive'\nblocks = 3",
-            'regions: blocks and block go with mode = "sampled"; exhaustive takes every position',
+            'regions: blocks and block need mode = "sampled", because exhaustive uses every position',
         ),
-        ("sides = [12]\nout = 32\ncanvas = 32", 'regions: canvas is not of kind = "crop"'),
-        ("kind = 'embed'\nsides = [12]", "regions: canvas is missing: the side, in pixels, of what comes out"),
-        ("kind = 'embed'\nsides = [12]\ncanvas = 32\nout = 32", 'regions: out is not of kind = "embed"'),
+        ("sides = [12]\nout = 32\ncanvas = 32", "regions: 'canvas' cannot be used with kind = \"crop\""),
+        (
+            "kind = 'embed'\nsides = [12]",
+            "regions: canvas is missing: give the side of the resulting images in pixels",
+        ),
+        ("kind = 'embed'\nsides = [12]\ncanvas = 32\nout = 32", "regions: 'out' cannot be used with kind = \"embed\""),
         (
             "kind = 'embed'\nsides = [12, 33]\ncanvas = 32",
-            "regions: sides: 33 do not fit on the 32 pixels of the canvas",
+            "regions: sides: 33 do not fit on the canvas of 32 pixels",
         ),
     ):
         (found,) = recipe_errors(f"{REGION_HEAD}{CLEAN}[regions]\n{regions}\n")
@@ -83,12 +86,12 @@ def test_images_that_have_no_such_regions():
     for table, (width, height), problem in (
         (two, (34, 34), None),
         (two, (40, 33), "side 32 of s32 has 9x2 positions, fewer than a block of 3x3"),
-        (two, (40, 31), "side 32 of s32 is above the image's"),
-        (two, (11, 40), "side 12 of s12 is above the image's; side 32 of s32 is above the image's"),
-        (near, (32, 32), "p20 and p21 fall on one side, 7"),
+        (two, (40, 31), "side 32 of s32 is larger than the image"),
+        (two, (11, 40), "side 12 of s12 is larger than the image; side 32 of s32 is larger than the image"),
+        (near, (32, 32), "p20 and p21 have the same side, 7"),
         (near, (500, 375), None),
         (near, (8, 40), "side 1 of p20 is below 3; side 1 of p21 is below 3; side 7 of p80 has 2x34 positions, fewer "
-            "than a block of 3x3; p20 and p21 fall on one side, 1"),
+            "than a block of 3x3; p20 and p21 have the same side, 1"),
         (padded, (280, 280), "side 225 of p80 does not fit on a canvas of 224"),
         (padded, (270, 500), None),
     ):  # fmt: skip
@@ -96,8 +99,10 @@ def test_images_that_have_no_such_regions():
             f"is {width}x{height}, too small for the recipe's regions ({problem}): leave it out, or change the recipe"
         )
         assert table.problem(width, height) == (problem and said)
-    assert RegionTable(sides=(12, 28), blocks=9, out=32).all_taken(32, 32) == []
-    assert [(g.name, n) for g, n in RegionTable(sides=(12, 28), blocks=10, out=32).all_taken(32, 32)] == [("s28", 9)]
+    assert RegionTable(sides=(12, 28), blocks=9, out=32).undrawn_groups(32, 32) == []
+    assert [(g.name, n) for g, n in RegionTable(sides=(12, 28), blocks=10, out=32).undrawn_groups(32, 32)] == [
+        ("s28", 9)
+    ]
 
 
 def test_sides_are_exact():

@@ -107,11 +107,14 @@ def test_mistakes_in_sets():
         (
             f'{sets}corruptions = ["uniform_noise", "fisheye", "fog"]\nrole = "test"\n'
             f'{pairs}first = ["fog-1"]\nsecond = ["fisheye-2"]\nrole = "validation"\n',
-            "[[sets]] 1: role is 'test', and uniform_noise is a corruption to train with; expected role 'train', or",
-            "[[sets]] 1: role is 'test', and fisheye is a corruption to train with; expected role 'train', or none",
-            "[[pairs]] 1: role is 'validation', and fisheye is a corruption to train with; expected role 'train'",
+            "[[sets]] 1: role is 'test', but uniform_noise is a corruption for training; expected role 'train', or",
+            "[[sets]] 1: role is 'test', but fisheye is a corruption for training; expected role 'train', or no role",
+            "[[pairs]] 1: role is 'validation', but fisheye is a corruption for training; expected role 'train'",
         ),
-        (f'{sets}chain=["fog-3"]\n{sets}chain = ["fog-3"]\nid = "foggy"\nrole = "validation"\n', "two roles"),
+        (
+            f'{sets}chain=["fog-3"]\n{sets}chain = ["fog-3"]\nid = "foggy"\nrole = "validation"\n',
+            "different roles, test and validation",
+        ),
         (
             f'{sets}chain = ["fog-3"]\naliases = ["snow/3"]\n{sets}chain = ["snow-3"]\naliases = ["fog/3"]\n',
             "the set name 'snow/3' is given twice",
@@ -119,30 +122,30 @@ def test_mistakes_in_sets():
         ),
         (f'{sets}corruptions = ["fog", "fog"]\nseverities = [1]\n', "'fog/1' is given twice"),
         (f'{sets}corruptions = ["dotted_line"]\n', "dotted_line has no rows in calibration 'imagenet'"),
-        (f'{sets}chain = ["fog-1"]\nid = "fog/2"\n', "that of another chain"),
-        (f'{sets}chain = ["fog-1"]\nid = "clean"\n', "that of another chain"),
+        (f'{sets}chain = ["fog-1"]\nid = "fog/2"\n', "means another chain"),
+        (f'{sets}chain = ["fog-1"]\nid = "clean"\n', "means another chain"),
         (f'{sets}chain = ["fog-1"]\nid = "a"\n{sets}chain = ["fog-2"]\nid = "a/b"\n', "'a' is a folder of the set"),
         (f'{sets}chain = ["fog-1"]\nid = "A"\n', "id: String should match pattern"),
         (f'{sets}chain = ["fog-1"]\nid = "../up"\n', "(given: '../up')"),
-        (f'{sets}chain = ["fog-1"]\nseverities = [1]\n', "severities and levels go with corruptions"),
-        (f'{sets}corruptions = ["fog"]\nid = "x"\n', "id goes with chain"),
-        (f'{sets}corruptions = ["fog"]\naliases = ["x"]\n', "aliases go with chain"),
+        (f'{sets}chain = ["fog-1"]\nseverities = [1]\n', "severities and levels need corruptions"),
+        (f'{sets}corruptions = ["fog"]\nid = "x"\n', "id needs a chain"),
+        (f'{sets}corruptions = ["fog"]\naliases = ["x"]\n', "aliases need a chain"),
         (f"{sets}corruptions = []\n", "corruptions: Tuple should have at least 1 item"),
         (f"{sets}clean = false\n", "clean: Input should be True"),
-        (f'{sets}corruptions = ["fade_black"]\n', "fade_black has levels in place of severities; give them, as in"),
-        (f'{sets}corruptions = ["fog"]\nlevels = 3\n', "fog has severities in place of levels"),
+        (f'{sets}corruptions = ["fade_black"]\n', "fade_black has levels instead of severities; give for example"),
+        (f'{sets}corruptions = ["fog"]\nlevels = 3\n', "fog has severities instead of levels"),
         (f'{sets}corruptions = ["fade_black"]\nlevels = [100]\n', "item 1: Input should be less than or equal to 99"),
         (f'{sets}corruptions = ["fade_black"]\nlevels = 0\n', "levels: is 0; expected a number of levels from 1 to 99"),
         (f'{sets}corruptions = ["fade_black"]\nlevels = 3\nseverities = [1]\n', "has severities and levels"),
         (f'{sets}chain = [{{corruption = "fade_black", level = 0}}]\n', "level is 0; expected a whole number from 1"),
         (f'{pairs}first = ["fgo"]\nsecond = ["fog"]\n', "[[pairs]] 1, first: 'fgo'"),
         (f'{pairs}first = ["fog-9"]\nsecond = ["fog"]\n', "severity is 9; expected a number from 0 to 5"),
-        (f'{pairs}first = ["fog-1+fog-2"]\nsecond = ["fog"]\n', "'fog-1+fog-2' is not one stage"),
+        (f'{pairs}first = ["fog-1+fog-2"]\nsecond = ["fog"]\n', "'fog-1+fog-2' has several stages"),
         (f'{pairs}first = ["fog"]\nsecond = ["snow"]\norders = "bth"\n', "orders: Input should be 'both' or"),
-        (f'{pairs}first = ["fog"]\nsecond = ["fog"]\nsame = false\nseverities = [1]\n', "[[pairs]] leave no set"),
+        (f'{pairs}first = ["fog"]\nsecond = ["fog"]\nsame = false\nseverities = [1]\n', "[[pairs]] gives no sets"),
         (f'{NAMED_STAGES}{pairs}first = ["gn01"]\nsecond = ["fog"]\n', "Did you mean 'gn010'"),
         (f'[stages.fog]\ncorruption = "fog"\n{clean}', "[stages] fog: is also the name of a corruption"),
-        (f'[stages.fog-3]\ncorruption = "fog"\nseverity = 2\n{clean}', "is that of another chain"),
+        (f'[stages.fog-3]\ncorruption = "fog"\nseverity = 2\n{clean}', "means another chain"),
         (f'[stages.a]\ncorruption = "fgo"\n{clean}', "[stages] a, corruption: there is no corruption 'fgo'"),
         (
             f'[stages.a]\ncorruption = "fog"\nseverity = 7\n{sets}chain = ["a", "fogg-1"]\n',
@@ -191,9 +194,9 @@ def test_more_than_20000_sets_are_refused_with_their_number_before_they_are_made
         ("", f"[[sets]]\ncorruptions = {['fog'] * 900}\nseverities = {severities}\n", "360,900"),
     ):
         assert recipe_errors(HEAD + tables + entry) == [
-            f"  it has {count} sets, and a recipe has at most 20,000. Name fewer corruptions or severities, or divide "
+            f"  it has {count} sets, but a recipe has at most 20,000. Name fewer corruptions or severities, or divide "
             "the sets among several recipes"
         ]
     items = [f"s{i}=brightness:shift={(i + 1) / 1000}" for i in range(200)]
-    with pytest.raises(RecipeError, match="it has 40,000 sets, and a recipe has at most 20,000"):
+    with pytest.raises(RecipeError, match="it has 40,000 sets, but a recipe has at most 20,000"):
         corruptset.pairs(items, items)

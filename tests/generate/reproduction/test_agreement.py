@@ -18,7 +18,7 @@ from regenerated import changed_revision, write_photos
 import corruptset
 from corruptset.errors import SourceError, VerificationError
 from corruptset.generate.build import Built, build
-from corruptset.generate.reproduction.agreement import differing_classes
+from corruptset.generate.reproduction.agreement import class_differences
 from corruptset.generate.reproduction.rebuild import rebuild
 from corruptset.generate.sources.source import open_source
 
@@ -67,16 +67,18 @@ def test_another_source_other_code_and_other_textures(tmp_path: Path) -> None:
             assert not out.exists()
 
     with changed_revision():
-        refused(VerificationError, "contrast: revision 2 here, 1 in the data set")
+        refused(VerificationError, "contrast: revision 2 here, revision 1 in the dataset")
     # which texture an image gets depends on their number and order: one too many, or renamed, is as wrong as another
     for others in ({"a": 200, "b": 221}, {"a": 200}, {"a": 200, "b": 220, "c": 240}, {"b": 200, "a": 220}):
         folder = textures(tmp_path / f"{others}", others)
-        refused(VerificationError, "made with other frost textures", frost_textures=folder)
-    refused(SourceError, "made from the source 'folder': name it with --source", source=None)
+        refused(VerificationError, "built with different frost textures", frost_textures=folder)
+    refused(SourceError, "built from the source 'folder'.*Pass it with --source", source=None)
     image = tmp_path / "photos/b/0.png"
     good = image.read_bytes()
     Image.new("RGB", (90, 80)).save(image)
-    refused(SourceError, r"not the one that .* was made from:\n  b/0: is sha256:\w+, expected sha256:\w+\nName the")
+    refused(
+        SourceError, r"not the source from which .* was built:\n  b/0: is sha256:\w+, expected sha256:\w+\nPass the"
+    )
     image.unlink()
     refused(SourceError, "b/0: is not in the source")
     image.write_bytes(good)
@@ -115,8 +117,8 @@ def test_class_names_that_changed_places(
     assert corruptset.verify(root, jobs=1).ok
     problems = corruptset.verify(root, rederive=1, source=source, jobs=1).problems
     assert [(p.path, p.kind) for p in problems] == [("manifest.json", "rederive")] * 2
-    assert all(f"class {i}" in p.detail and "recorded is" in p.detail for i, p in enumerate(problems))
-    refused = r"other classes than .*:\n  it.* class 0 .*\n  it.* class 1 .*\nName the source"
+    assert all(f"class {i}" in p.detail and "but recorded as" in p.detail for i, p in enumerate(problems))
+    refused = r"classes of the source differ from those of .*:\n.* class 0 .*\n.* class 1 .*\nPass the source"
     next(root.glob("hdf5/*.h5")).unlink()
     for front in ("rebuild", "repair"):
         with pytest.raises(SourceError, match=refused):
@@ -131,4 +133,4 @@ def test_a_source_that_only_numbers_its_classes_says_nothing_of_names(tmp_path: 
     shutil.copyfile(shard, tmp_path / "alone.h5")
     alone = open_source(f"hdf5:{tmp_path / 'alone.h5'}", images="images", labels="labels")
     for source in (open_source(f"hdf5:{shard}"), alone):
-        assert differing_classes(built.manifest, source) == []
+        assert class_differences(built.manifest, source) == []

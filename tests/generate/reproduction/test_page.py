@@ -100,7 +100,7 @@ def test_clean_images_are_neither_lost_nor_taken_from_another_source(copied: Pat
     assert small_builds.read_files(copied) == before
     rows = (copied / "samples.jsonl").read_text(encoding="utf-8")
     (copied / "samples.jsonl").write_text(re.sub(r"blake3:[0-9a-f]{64}", f"blake3:{'0' * 64}", rows), encoding="utf-8")
-    with pytest.raises(VerificationError, match="is decoded or resized otherwise"):
+    with pytest.raises(VerificationError, match="is decoded or resized differently"):
         page(copied, source=source, out=tmp_path / "page.html")
 
 

@@ -55,7 +55,7 @@ def test_the_same_bytes_come_back_at_once_or_set_by_set(
     small = pack_and_unpack_records(lossless.directory, tmp_path)
     some = rebuild(small, out=tmp_path / "some", sets=["contrast/*"], jobs=1)
     assert {s.id for s in some.built.manifest.sets} == {"contrast/1", "contrast/3"}
-    with pytest.raises(BuildError, match=r"is finished, so it is not changed, and it lacks .* Choose another --out"):
+    with pytest.raises(BuildError, match=r"is finished, so it is not changed, but it lacks .* Choose another --out"):
         rebuild(small, out=tmp_path / "some", jobs=1)
     rest = rebuild(small, out=tmp_path / "rest", jobs=1)
     assert [(part.whole, part.identical) for part in (some, rest)] == [(False, True), (True, True)]
@@ -120,7 +120,7 @@ def test_other_decoding_the_release_itself_and_a_build_of_other_pixels_are_refus
     again: Callable[[], Rebuilt], whole: Built, small_recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = builds.load_clean
-    decoded = r"the image of clean is blake3:\w+, made again; .* decoded or resized otherwise here"
+    decoded = r"the clean image has the digest blake3:\w+, but .* decoded or resized differently here"
     with monkeypatch.context() as patch:
         patch.setattr(builds, "load_clean", lambda *a: real(*a) ^ np.uint8(1))
         with pytest.raises(VerificationError, match=decoded):
@@ -130,7 +130,7 @@ def test_other_decoding_the_release_itself_and_a_build_of_other_pixels_are_refus
         rebuild(copy_records(whole.directory, tmp_path / "self" / "small-1.0.0"), out=tmp_path / "self")
     with changed_pixels("contrast/1"):
         made = build(small_recipe, "sample", tmp_path / "out", jobs=1)
-    other = r"existed before, and its sets are not those of the manifest:\n  contrast/1: has blake3:"
+    other = r"already existed, and its sets differ from those of the manifest:\n  contrast/1: has blake3:"
     with pytest.raises(VerificationError, match=other):
         again()
     assert (made.directory / "manifest.json").exists()
@@ -173,7 +173,7 @@ def test_where_a_difference_begins(
         with pytest.raises(VerificationError, match="corruption, contrast/1: 8 "):
             again()
         kept = [path.read_text() for path in parts_of(tmp_path)]
-        monkeypatch.setattr(rebuilding, "ENOUGH", 8)
+        monkeypatch.setattr(rebuilding, "MAX_DIFFERING", 8)
         with pytest.raises(VerificationError, match=r"contrast/1: 8 \("):
             again()
     assert kept
@@ -192,7 +192,7 @@ def test_other_encoded_bytes_are_said_and_are_no_failure(
     assert made.other_images == 8 * len(whole.manifest.sets)
     assert not replace(made, other_images=0).identical
     assert {"manifest.json", "sets/contrast/1.jsonl"} <= set(made.other_files)
-    assert "of the same release here" in made.advice
+    assert "are the recorded ones" in made.advice
 
 
 def _edit(path: Path, old: str, new: str) -> None:
@@ -238,7 +238,7 @@ def test_a_release_that_contradicts_itself_is_refused(whole: Built, tmp_path: Pa
 
 def test_a_set_with_another_digest_is_named(whole: Built, tmp_path: Path, files: Files) -> None:
     release = pack_and_unpack_records(whole.directory, tmp_path)
-    named = r"corruption, contrast/1: 1 \(its digest is blake3:\w+, recorded is blake3:"
+    named = r"corruption, contrast/1: 1 \(its digest is blake3:\w+, but blake3:"
     with changed_pixels("contrast/1"), pytest.raises(VerificationError, match=named):
         rebuild(release, out=tmp_path / "out", jobs=1)
     assert not list((tmp_path / "out").glob("*/manifest.json"))

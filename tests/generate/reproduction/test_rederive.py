@@ -65,7 +65,7 @@ def test_other_lossy_bytes_and_other_clean_pixels_are_told_apart(whole: Built, m
     monkeypatch.setattr(builds, "load_clean", lambda *a: real(*a) ^ np.uint8(1))
     problems = rederived(whole.directory, 3).problems
     assert [p.path for p in problems] == ["samples.jsonl"] * 3
-    assert "the image of clean is blake3:" in problems[0].detail
+    assert "the clean image has the digest blake3:" in problems[0].detail
     counts: list[Any] = [0, -1, True, "some", 1.5]
     for count in counts:
         with pytest.raises(ParameterError, match="rederive is"):
@@ -77,7 +77,7 @@ def test_a_release_without_pixels(whole: Built, tmp_path: Path, digests: str) ->
     release = pack_and_unpack_records(whole.directory, tmp_path, digests)
     some, whole_sets = (rederived(release, count) for count in (2, "all"))
     assert (some.ok, whole_sets.ok, some.partial) == (True, True, True), some.problems + whole_sets.problems
-    said = [note for note in some.notes if "have one digest each: `--rederive all` compares them" in note]
+    said = [note for note in some.notes if "have only one digest each. Use `--rederive all`" in note]
     assert len(said) == (digests == "sets")
     with changed_pixels("contrast/1"):
         some, whole_sets = (rederived(release, count) for count in (2, "all"))
@@ -92,7 +92,7 @@ def test_a_source_that_is_missing_is_told_before_anything_is_read(
 ) -> None:
     built, seen = shared_data.build(crops={"classes": 2}, sets=["contrast/1"]), []
     for source, said in (
-        (None, "small-c was made from the source 'folder': name it with --source"),
+        (None, "small-c was built from the source 'folder'.*Pass it with --source"),
         (f"folder:{tmp_path / 'none'}", "does not exist"),
         ("foldr:x", "is not a source"),
     ):

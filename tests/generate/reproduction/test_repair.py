@@ -144,7 +144,7 @@ def test_lossy_files_of_another_encoder_and_files_that_no_record_names_are_left_
     report = mended(root)
     assert (report.mended, kinds(report)) == (["contact.png"], {(image, "hash"), (image, "unmended")})
     (said,) = (p.detail for p in report.problems if p.kind == "unmended")
-    assert "made again, it is sha256:" in said
+    assert "the regenerated file is sha256:" in said
     assert "opencv-python-headless" in said
 
 
@@ -170,7 +170,7 @@ def test_no_link_is_followed_and_no_folder_replaced(root: Path, tmp_path: Path) 
     (root / "sets/brightness").write_bytes(b"")
     left = {p.path: p.detail for p in mended(root).problems if p.kind == "unmended"}
     assert "sets/contrast is a link" in left["sets/contrast/1.jsonl"]
-    assert "sets/brightness is no folder" in left["sets/brightness/3.jsonl"]
+    assert "sets/brightness is not a folder" in left["sets/brightness/3.jsonl"]
     (root / ".corruptset").symlink_to(outside, target_is_directory=True)
     assert (".corruptset", "unmended") in kinds(mended(root))
     assert list(outside.iterdir()) == []
@@ -229,9 +229,9 @@ def test_the_source_is_only_asked_for_where_it_is_needed(small_recipe: Path, tmp
     assert mended(root).mended == ["README.md"]
     image = some_of(root, ".JPEG")[0]
     (root / image).unlink()
-    with pytest.raises(SourceError, match="name it with --source"):
+    with pytest.raises(SourceError, match="Pass it with --source"):
         mended(root)
-    with pytest.raises(ParameterError, match="a repair looks at everything"):
+    with pytest.raises(ParameterError, match="a repair needs the level 'pixels'"):
         mended(root, level="sizes")
     with locked(root), pytest.raises(BuildError, match="Another build or repair is writing"):
         mended(root, source=source)

@@ -31,7 +31,7 @@ from corruptset.workers import Workers
 def warm(jobs, *names):
     sets, told, before = [SimpleNamespace(stages=parse_chain(name, table)) for name in names], [], len(compiled.buffer)
     with Workers(jobs) as workers:
-        warm_up(sets, SetMaker(32), workers, tell=lambda done, total: told.append([done, total]))
+        warm_up(sets, SetMaker(32), workers, on_progress=lambda ready, total: told.append([ready, total]))
     warming = len(compiled.buffer)
     image = np.arange(40 * 30 * 3, dtype=np.uint8).reshape(40, 30, 3)
     for name in names:

@@ -32,7 +32,7 @@ def job(tmp_path, monkeypatch):
         jobs.append(job)
         raise BuildError("stopped")
 
-    monkeypatch.setattr("corruptset.generate.build.run", stop)
+    monkeypatch.setattr("corruptset.generate.builder.make_parts", stop)
     with pytest.raises(BuildError, match="stopped"):
         build("imagenet-c", "sample", tmp_path, sets=["contrast/1"], samples=2, jobs=1, metrics=0)
     file = jobs[0].directory / ".corruptset" / ".lease-x.part"
@@ -97,7 +97,7 @@ def test_a_worker_makes_its_part_only_while_its_file_is_there(job, monkeypatch):
             worker.process(job, PART)
     assert not list(job.directory.glob(".corruptset/parts/*.json"))
     told = []
-    pool.run(replace(job, file=None), [PART], Workers(1), on_part=lambda record: None, on_progress=told.append)
+    pool.make_parts(replace(job, file=None), [PART], Workers(1), on_part=lambda record: None, on_progress=told.append)
     assert [p.stem for p in job.directory.glob(".corruptset/parts/*.json")] == [PART.name]
     assert told == [2]
 
@@ -131,7 +131,7 @@ def test_a_scheduler_that_cannot_be_used_is_named(monkeypatch, tmp_path):
 def test_whole_runs_come_first_and_as_many_runs_as_workers_come_part_by_part():
     for chunks, jobs, whole in [(10, 2, 8), (3, 2, 1), (2, 2, 0), (1, 4, 0), (30, 3, 27)]:
         every = parts(chunks_of(8 * chunks, 8), [(f"set/{g}",) for g in range(4)])
-        tasks = pool.whole_runs(every, jobs)
+        tasks = pool.tasks_of(every, jobs)
         assert sorted((p for task in tasks for p in task), key=every.index) == every
         assert [len(task) for task in tasks] == [4] * whole + [1] * (4 * (chunks - whole))
         assert all(len({p.chunk.number for p in task}) == 1 for task in tasks)
@@ -144,7 +144,7 @@ def test_images_of_parts_that_workers_have_not_finished_are_counted(job, monkeyp
         made(5)
         assert seen.wait(30)
         made(3)
-        return worker.PartDone(part.name, 8)
+        return worker.FinishedPart(part.name, 8)
 
     def told(images):
         counts.append(images)
@@ -155,7 +155,7 @@ def test_images_of_parts_that_workers_have_not_finished_are_counted(job, monkeyp
     with ThreadPoolExecutor(2) as threads, Workers(2) as workers:
         monkeypatch.setattr(workers, "submit", threads.submit)  # instead of processes, which would not share the event
         both = parts(chunks_of(16, 8), [("set",)])
-        pool.run(replace(job, token="y"), both, workers, on_part=lambda record: None, on_progress=told)
+        pool.make_parts(replace(job, token="y"), both, workers, on_part=lambda record: None, on_progress=told)
     assert counts == sorted(counts)
     assert {10, 16} <= set(counts)
     assert not list(job.directory.glob(".corruptset/.*y.part"))

@@ -109,7 +109,7 @@ def test_both_ways_to_store_regions_give_the_slow_pixels(name, tmp_path):
         with pytest.raises(UnknownCorruption, match=r"no regions of an image 'data/7'"):
             data.crops("data/7")
         with pytest.raises(
-            UnknownCorruption, match=r"no regions of side 13 of the image .data/0.. The available sides are 1?2?"
+            UnknownCorruption, match=r"no regions of side 13 of the image .data/0.. The available sides are"
         ):
             data.crops("data/0", side=13)
         with pytest.raises(IndexError, match="the index 99999 is out of range"):

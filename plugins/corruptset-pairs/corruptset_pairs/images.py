@@ -35,7 +35,7 @@ from corruptset.scores.set_choice import choose_sets
 from .study_records import Change, Trial
 
 T = TypeVar("T")
-Pictures = list[tuple[Trial, NDArray[np.uint8]]]
+TrialImages = list[tuple[Trial, NDArray[np.uint8]]]
 """Images of shape (H, W, C), with 1 or 3 channels, each with the record that describes it."""
 Accuracy = dict[str, dict[str, float]]
 """A model's accuracy by degradation and level."""
@@ -103,7 +103,7 @@ def region_pairs(
     predictions: str | Path | None,
     top5: bool,
     progress: Callable[..., None],
-) -> tuple[str | None, Accuracy, Pictures]:
+) -> tuple[str | None, Accuracy, TrialImages]:
     """Return the name of the model, an empty mapping of accuracies, and the images of both groups.
 
     Each group sees one member of every pair, and half of the members that the model classifies correctly.
@@ -171,7 +171,7 @@ def region_pairs(
             f"{data.path} has too few pairs. Each pair comes from a different source image, and only {len(selected)} "
             f"of the {len(label_of)} source images have a {kind} pair, but {count} were requested. {advice}"
         )
-    pictures = []
+    trial_images = []
     for unit, (source, change, place, crops) in enumerate(
         sorted(selected, key=draw.order("groups", lambda pair: pair[0]))
     ):
@@ -191,8 +191,8 @@ def region_pairs(
                 right=None if right is None else bool(right[indices[i]]),
                 confidence=None if confidence is None else float(confidence[indices[i]]),
             )
-            pictures.append((trial, crops[i]))
-    return model, {}, pictures
+            trial_images.append((trial, crops[i]))
+    return model, {}, trial_images
 
 
 def candidates(
@@ -217,14 +217,14 @@ def candidates(
     return found
 
 
-def level_pictures(
+def level_images(
     data: Dataset,
     draw: Draw,
     count: int,
     sets: Sequence[str] | None,
     levels: Sequence[int] | None,
     scores: str | Path | Scores | None,
-) -> tuple[str | None, Accuracy, Pictures]:
+) -> tuple[str | None, Accuracy, TrialImages]:
     """Return the name of the model, its accuracy at each level, and the images of both groups.
 
     All levels are shown equally often, and the degradations take turns at each level.
@@ -278,7 +278,7 @@ def level_pictures(
         )
     order = sorted(at, key=draw.order("levels"))
     turns = {level: sorted(ids, key=draw.order(f"sets {level}")) for level, ids in at.items()}
-    pictures = []
+    trial_images = []
     for unit, source in enumerate(sorted(sources, key=draw.order("units"))):
         sample = samples[source]
         for group, ahead in (("A", 0), ("B", (len(order) + 1) // 2)):
@@ -294,5 +294,5 @@ def level_pictures(
                 level=level,
                 corruption=corruption_of[set_id],
             )
-            pictures.append((trial, data[set_id].image(sample.index)))
-    return model, accuracy, pictures
+            trial_images.append((trial, data[set_id].image(sample.index)))
+    return model, accuracy, trial_images

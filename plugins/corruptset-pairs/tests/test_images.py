@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from corruptset_pairs.pictures import candidates
+from corruptset_pairs.images import candidates
 from corruptset_pairs.sheet import Sheet, pairs_sheet
 from corruptset_pairs.study_records import StudyKey, Trial
 from reference_regions import small_images, write_recipe, write_rows

@@ -1,9 +1,8 @@
-"""Draw the sheets of the docs: ``python docs/pictures/draw.py [NAME ...]``.
+"""Draw the contact sheets of the documentation: ``python docs/images/draw.py [NAME ...]``.
 
-Without names all are drawn, into the folder of this file.
-
-What is drawn is what ``corruptset corrupt sample:astronaut fog --severity 3`` makes. Needs the extra ``test``
-(scikit-learn's digits).
+Without names, all sheets are drawn. They are written to the folder of this file. The images are equal to the output of
+``corruptset corrupt``, such as ``corruptset corrupt sample:astronaut fog --severity 3``. The extra ``test`` must be
+installed, because scikit-learn provides the digits.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ import numpy as np
 from PIL import Image
 
 import corruptset
+from corruptset.generate.pixels.image_file import load_image
 from corruptset.generate.pixels.matrix import contact_sheet
-from corruptset.generate.pixels.picture_file import load
 from corruptset.generate.pixels.preprocessing import preprocess
 from corruptset.generate.plan.tree import SetMaker
 from corruptset.generate.recipes.recipe import load_recipe
@@ -54,13 +53,13 @@ README = (
 
 
 def photograph(name: str = "astronaut", side: int = 224) -> Pixels:
-    """Return a photograph of the sample source as ImageNet's recipes crop it, or smaller."""
-    pixels = preprocess(load(f"sample:{name}")[0], load_recipe("imagenet-c-all").preprocessing)
+    """Return a photograph of the source ``sample``, cropped as in the recipes for ImageNet and resized to `side`."""
+    pixels = preprocess(load_image(f"sample:{name}")[0], load_recipe("imagenet-c-all").preprocessing)
     return pixels if side == 224 else np.asarray(Image.fromarray(pixels).resize((side, side), Image.Resampling.BOX))
 
 
 def digits(rows: Sequence[int]) -> list[Pixels]:
-    """Return some of scikit-learn's digits, 20 pixels in the middle of 28, as MNIST's are."""
+    """Return some digits of scikit-learn with 20 pixels, centred in 28x28 as in MNIST."""
     from sklearn.datasets import load_digits
 
     small = (load_digits().images[list(rows)] * 255 / 16).astype(np.uint8)
@@ -69,29 +68,29 @@ def digits(rows: Sequence[int]) -> list[Pixels]:
 
 
 def readme() -> bytes:
-    """Draw two corruptions of each family of ImageNet-C: a build's contact sheet."""
+    """Draw the contact sheet of a build with two corruptions of each family of ImageNet-C."""
     return severities(README, side=128)
 
 
 def severities(names: Sequence[str], side: int = 160) -> bytes:
     clean = photograph()
-    pictures = {
+    images = {
         f"{name}/{s}": corruptset.corrupt(clean, name, severity=s, key="astronaut")
         for name in names
         for s in SEVERITIES
     }
-    return contact_sheet(pictures, clean=clean, side=side)
+    return contact_sheet(images, clean=clean, side=side)
 
 
 def at_32() -> bytes:
     clean = {name: photograph(name, 32) for name in ("astronaut", "coffee", "chelsea")}
-    pictures = {}
+    images = {}
     for name in NINETEEN:
         for s in SEVERITIES:
             three = [corruptset.corrupt(image, name, severity=s, key=key) for key, image in clean.items()]
-            pictures[f"{name}/{s}"] = np.concatenate(three, axis=1).repeat(2, axis=0).repeat(2, axis=1)
+            images[f"{name}/{s}"] = np.concatenate(three, axis=1).repeat(2, axis=0).repeat(2, axis=1)
     return contact_sheet(
-        pictures, side=256, title="32x32, each pixel drawn as 2x2; calibration cifar, three samples, seed 0"
+        images, side=256, title="32x32, each pixel drawn as 2x2; calibration cifar, three samples, seed 0"
     )
 
 
@@ -127,12 +126,12 @@ def mnist_severities() -> bytes:
 def gradual() -> bytes:
     clean = photograph()
     levels = (1, 5, 10, 15, 20, 25, 30)
-    pictures = {
+    images = {
         f"{name}/{level:02d}": corruptset.corrupt(clean, name, level=level, key="astronaut")
         for name in GRADUAL
         for level in levels
     }
-    return contact_sheet(pictures, clean=clean, side=96)
+    return contact_sheet(images, clean=clean, side=96)
 
 
 def two_factor() -> bytes:
@@ -140,14 +139,14 @@ def two_factor() -> bytes:
     resolved = recipe.resolve()
     maker = SetMaker(resolved.table.side, 0, "independent", recipe.scale, {})
     sets = merge_chains(resolved.sets, maker.seed, maker.coupling)
-    images = maker.images(maker.tree(sets), photograph()[None], ["astronaut"])
-    pictures = {name: image[0].copy() for name, image in images}
+    sets_and_images = maker.images(maker.tree(sets), photograph()[None], ["astronaut"])
+    images = {name: image[0].copy() for name, image in sets_and_images}
     title = f"{recipe.name} {recipe.version}, seed 0: astronaut"
-    return contact_sheet(pictures, clean=photograph(), side=108, title=title)
+    return contact_sheet(images, clean=photograph(), side=108, title=title)
 
 
 def regions() -> bytes:
-    return region_sheet(load("sample:astronaut")[0], load_recipe("fragile-imagenet"), 0, "astronaut", side=128)
+    return region_sheet(load_image("sample:astronaut")[0], load_recipe("fragile-imagenet"), 0, "astronaut", side=128)
 
 
 SHEETS: dict[str, Callable[[], bytes]] = {
@@ -163,7 +162,7 @@ SHEETS: dict[str, Callable[[], bytes]] = {
 
 
 def jpeg(drawn: bytes) -> bytes:
-    """Return a sheet as JPEG: photographs are a third of their PNG then."""
+    """Return a sheet as JPEG, which takes a third of the space of PNG for photographs."""
     out = io.BytesIO()
     Image.open(io.BytesIO(drawn)).save(out, "JPEG", quality=QUALITY, optimize=True)
     return out.getvalue()

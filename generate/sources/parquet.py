@@ -1,0 +1,208 @@
+"""The source ``parquet:PATH``: images and labels in Parquet files, as Hugging Face distributes datasets.
+
+A column of images is a struct of ``bytes``, the file of an image, and ``path``, its name. The metadata ``huggingface``
+of the schema says which columns are images and labels, and names the classes. The labels and names are read when the
+source is opened, and the images of a row group when they are needed.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import SourceError, install_extra, listed
+from ...files import file_problem
+from ...manifests.records.models import ClassRecord
+from .decoding import BadSample, decode
+from .image_listing import IMAGE_SUFFIXES
+from .labels import (
+    MAX_LABEL,
+    class_problems,
+    find_collisions,
+    folder_classes,
+    name_problem,
+    named_classes,
+    nfc,
+    numbered_classes,
+    printable_path,
+)
+from .parquet_columns import Columns, find_columns, opened
+from .parquet_rows import KEPT_BYTES, image_rows
+from .shard_names import parquet_shards
+from .source import Note, Sample, Source
+
+PNG = b"\x89PNG\r\n\x1a\n"
+LABEL_ROWS = 1 << 16
+"""Rows per batch of labels and names."""
+EMPTY = "contains no rows: download it again, or remove it"
+
+
+class RowLocation(NamedTuple):
+    """Location of an image in one of several files."""
+
+    file: int
+    row: int
+
+
+class _Row(NamedTuple):
+    split: str | None
+    location: RowLocation
+    label: int | str | None
+    name: str | None
+    """The path of the image's struct."""
+
+
+def open(path: Path, *, labels: str | None = None, images: str | None = None, split: str | None = None) -> Source:
+    """Open a Parquet file or a folder of them, and read labels and names but no image.
+
+    Parameters
+    ----------
+    path : Path
+        A file, or a folder of files.
+    labels, images : str, optional
+        Names of the columns. By default, those that the metadata of Hugging Face or their names show to be it.
+    split : {"test", "val", "train", "all"}, optional
+        The split, if a folder has several.
+
+    Raises
+    ------
+    SourceError
+        pyarrow is not installed, a file is not a Parquet file or is damaged, or it has no such columns.
+    """
+    if importlib.util.find_spec("pyarrow") is None:
+        raise SourceError(f"The source parquet needs pyarrow, which is not installed. {install_extra('parquet')}")
+    splits = parquet_shards(path, split)
+    files = [file for _, group in splits for file in group]
+    for file in files:
+        if (problem := file_problem(file)) is not None:
+            raise SourceError(f"The source parquet: {file} {problem}. Expected Parquet files.")
+    columns = find_columns(files[0], images, labels)
+    notes: list[Note] = []
+    rows: list[_Row] = []
+    for name, group in splits:
+        for file in group:
+            if (other := find_columns(file, columns.image, columns.label)) != columns:
+                raise SourceError(
+                    f"The source parquet: {file} has other columns or classes than {files[0]} ({other.described}; "
+                    f"{columns.described}). Do both belong to the same dataset? Download them again."
+                )
+            before = len(rows)
+            number = files.index(file)
+            rows += (_Row(name, RowLocation(number, row), *values) for row, values in enumerate(_values(file, columns)))
+            notes += [(file.name, EMPTY)] * (len(rows) == before)
+    return _source(path, files, columns, rows, notes)
+
+
+def _values(file: Path, columns: Columns) -> Iterator[tuple[int | str | None, str | None]]:
+    """Yield the label and the name of every row."""
+    wanted = [columns.label, *([f"{columns.image}.path"] if columns.has_path else [])]
+    with opened(file) as parquet:
+        for batch in parquet.iter_batches(LABEL_ROWS, columns=wanted, use_threads=False):
+            labels = batch.column(columns.label).to_pylist()
+            names: Sequence[str | None] = [None] * len(labels)
+            if columns.has_path:
+                names = batch.column(columns.image).field("path").to_pylist()
+            yield from zip(labels, names, strict=True)
+
+
+def _source(path: Path, files: Sequence[Path], columns: Columns, rows: Sequence[_Row], notes: list[Note]) -> Source:
+    classes, label_of = _classes(columns, rows, str(path))
+    ids = _names(rows)
+    named = ids is not None
+    if ids is None:
+        ids = _row_numbers(rows)
+    samples = []
+    for row, identity in zip(rows, ids, strict=True):
+        where = f"{files[row.location.file].name}, row {row.location.row}"
+        label = label_of.get(row.label)
+        if label is None:
+            notes.append((where, f"has {columns.label} {row.label!r}; expected {columns.expected}: leave it out"))
+        else:
+            samples.append((identity, row.split, row.location, label, where))
+    if named:
+        samples.sort()
+    if not samples:
+        problems = listed([f"{where}: {problem}" for where, problem in notes], 10)
+        raise SourceError(f"The source parquet: {path} has no row that can be used:\n{problems}")
+    return Source(
+        "parquet",
+        tuple(
+            Sample(index, identity, label, where, split, location=location)
+            for index, (identity, split, location, label, where) in enumerate(samples)
+        ),
+        classes,
+        partial(_read, tuple(files), columns, named),
+        tuple(notes),
+        memory_bytes=KEPT_BYTES,
+    )
+
+
+def _classes(
+    columns: Columns, rows: Sequence[_Row], where: str
+) -> tuple[tuple[ClassRecord, ...], dict[int | str | None, int]]:
+    """Return the classes, and the label of every value of the column of labels that is valid."""
+    values = {row.label for row in rows}
+    if columns.names:
+        return _named(columns.names, where), {number: number for number in range(len(columns.names))}
+    if columns.numeric:
+        good = sorted(v for v in values if isinstance(v, int) and 0 <= v <= MAX_LABEL)
+        return numbered_classes(good[-1]) if good else (), {v: v for v in good}
+    texts = {v: nfc(v) for v in values if isinstance(v, str) and v}
+    names = sorted(set(texts.values()))
+    if problems := class_problems(names):
+        raise SourceError(f"The source parquet: {where} has labels that are not names of classes: {problems[0]}.")
+    index_of = {name: i for i, name in enumerate(names)}
+    return folder_classes(names), {value: index_of[text] for value, text in texts.items()}
+
+
+def _named(names: Sequence[str], where: str) -> tuple[ClassRecord, ...]:
+    """Return the classes of a list of names. If names cannot be names of folders, the folders are numbered."""
+    if len(set(names)) == len(names) and not class_problems(names):
+        return named_classes(names, where)
+    width = len(str(len(names) - 1))
+    return tuple(
+        ClassRecord(
+            index=i, name=printable_path(nfc(name)), folder=f"{i:0{width}d}_{re.sub(r'[^A-Za-z0-9]+', '_', name)[:60]}"
+        )
+        for i, name in enumerate(names)
+    )
+
+
+def _names(rows: Sequence[_Row]) -> list[str] | None:
+    """Return ids from the names of the images, or None unless all rows have different names that can be ids."""
+    ids = []
+    for row in rows:
+        name = row.name or ""
+        if not name or name_problem(name) is not None or not all(p.strip(".") for p in name.split("/")):
+            return None
+        stem, _, suffix = name.rpartition(".")
+        ids.append(nfc(stem if stem and suffix.lower() in IMAGE_SUFFIXES else name))
+    return None if find_collisions({str(number): text for number, text in enumerate(ids)}) else ids
+
+
+def _row_numbers(rows: Sequence[_Row]) -> list[str]:
+    """Return ids that are split and row, as those of CIFAR."""
+    counts: dict[str | None, int] = {}
+    ids = []
+    for row in rows:
+        number = counts.get(row.split, 0)
+        counts[row.split] = number + 1
+        ids.append(f"{row.split or 'data'}/{number:05d}")
+    return ids
+
+
+def _read(files: Sequence[Path], columns: Columns, named: bool, sample: Sample) -> bytes | NDArray[np.uint8]:
+    """Return the file of an image. A PNG without a name is a row of an array, so its pixels are returned."""
+    file, row = cast(RowLocation, sample.location)
+    try:
+        data = image_rows(files[file], columns.image)[row]
+    except SourceError as e:
+        raise BadSample(f"cannot be read any more: {e}") from None
+    return decode(data) if not named and data.startswith(PNG) else data
