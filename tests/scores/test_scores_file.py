@@ -53,14 +53,14 @@ def test_results_never_go_into_a_data_set(folder, tmp_path):
     data = record_datasets.records_dataset(tmp_path, "two-factor-69")
     before = small_builds.read_files(tmp_path)
     for call, says in (
-        (lambda: corruptset.predict(data, "no.toml", data.path), "lies in the data set"),
+        (lambda: corruptset.predict(data, "no.toml", data.path), "is inside the dataset"),
         (
             lambda: corruptset.score(data, record_datasets.random_predictions(data), out=data.path / "scores"),
-            "lies in the data set",
+            "is inside the dataset",
         ),
-        (lambda: corruptset.score_table({"clean": {"AP": 0.4}}, out=data.path), "lies in the data set"),
-        (lambda: corruptset.compare([folder], data.path), "lies in the data set"),
-        (lambda: corruptset.report(data, [folder], data.path / "r.html"), "lies in the data set"),
+        (lambda: corruptset.score_table({"clean": {"AP": 0.4}}, out=data.path), "is inside the dataset"),
+        (lambda: corruptset.compare([folder], data.path), "is inside the dataset"),
+        (lambda: corruptset.report(data, [folder], data.path / "r.html"), "is inside the dataset"),
         (lambda: corruptset.report(data, [folder], folder / "scores.json"), r"ends in \.html"),
     ):
         with pytest.raises(ParameterError, match=says):

@@ -212,7 +212,7 @@ def _other_rows(release: Path) -> None:
 
 
 def test_a_release_that_contradicts_itself_is_refused(whole: Built, tmp_path: Path) -> None:
-    rows, said = "sets/contrast/1.jsonl", "is not a release that images can be made from"
+    rows, said = "sets/contrast/1.jsonl", "is damaged, so no images can be computed from it"
     damages: list[tuple[Callable[[Path], Any], bool, str]] = [
         (lambda r: _edit(r / rows, "0", "1"), True, said),
         (lambda r: (r / rows).unlink(), True, said),

@@ -1,4 +1,4 @@
-"""JSON lines: what is written is read, and a bad line is named."""
+"""JSON Lines files are read as they were written, and errors name the invalid line."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Fetch: from a server that fails in every way, the data set is there bit for bit, or nothing of it."""
+"""Fetch from a server with faults. The result is bit-identical to the dataset, or nothing is kept."""
 
 import gc
 import hashlib
@@ -35,9 +35,7 @@ def archive_of(bag, set_id):
 
 
 def left(out):
-    """Return the files of an `--out` in which nothing may be kept but downloads that are right so far, and notes on
-    them.
-    """
+    """Return the files of an `--out` in which only correct partial downloads may be kept."""
     return [p.relative_to(out).as_posix() for p in out.rglob("*") if p.is_file() and p.name != "lock"]
 
 
@@ -119,7 +117,7 @@ MENDED = [
     (lambda name, data: Faults(length={name: None}), [0]),
     (lambda name, data: Faults(content={name: [data[::-1], data]}, cut={name: [5000]}), [0, 5000, 0]),
 ]
-"""Faults, and from which bytes on the archive is asked for, where that counts."""
+"""Faults, and the offsets from which the archive is requested where they matter."""
 
 
 def test_faults_that_are_overcome(root, bag, serve, tmp_path):
@@ -152,7 +150,7 @@ REFUSED = [
         lambda n, data: Faults(content={n: [data + b"x"]}, length={n: None}),
     ),
     (VerificationError, "has 99 bytes, but", lambda n, data: Faults(length={n: 99})),
-    (MachineError, "cut after 900 of", lambda n, data: Faults(cut={n: [900] + [0] * 50})),
+    (MachineError, "closed after 900 of", lambda n, data: Faults(cut={n: [900] + [0] * 50})),
     (VerificationError, "recorded", lambda n, data: Faults(content={n: [data, wrong(data)]}, cut={n: [9]})),
     (ReleaseError, "answers 404", lambda n, data: Faults(status={n: [404]})),
     (MachineError, "answers 503; 6 attempts", lambda n, data: Faults(status={n: [503] * 50})),
@@ -175,7 +173,7 @@ def test_faults_that_are_refused(bag, serve, tmp_path):
         kept = part.read_bytes() if part.exists() else b""
         assert data.startswith(kept), number
         assert kind is not VerificationError or not kept, number
-        server.faults = Faults()  # mended: the same call goes on
+        server.faults = Faults()  # fixed: the same call resumes
         assert fetch(server.url, out, sets=[FOG]).sets == [FOG]
 
 
@@ -190,7 +188,7 @@ def test_a_redirect_to_half_an_address_is_refused(bag, serve, tmp_path):
 
 
 def forged(bag, folder, change, archive=None):
-    """Return a release whose index says what it likes, and is right about the bytes of an archive of fog/3."""
+    """Return a release with a changed index, in which the bytes of an archive of fog/3 are recorded correctly."""
     shutil.copytree(bag.path, folder)
     index = json.loads((folder / "archives.json").read_bytes())
     if archive is not None:
@@ -203,7 +201,7 @@ def forged(bag, folder, change, archive=None):
 
 
 def test_an_index_that_lies(bag, serve, tmp_path):
-    """The digest that an index names is that of its archives, or nothing is kept; nor does it choose where files go."""
+    """Nothing is kept if the digest in the index is not that of the archives. The index cannot choose folders."""
     false = "sha256:" + "1" * 64
 
     def other_sets(index):
@@ -221,7 +219,7 @@ def test_an_index_that_lies(bag, serve, tmp_path):
         (field(digest=false), f"states the digest {false}, but its archives have {bag.digest}"),
         (other_sets, r"do not contain sets that archives\.json lists: fog/4"),
         (lambda index: index["archives"].append(index["archives"][0]), "lists a file twice"),
-        *((first("files", name), "itself or the folder data") for name in ("archives.json", "Archives.JSON", "data")),
+        *((first("files", name), "lists itself, or lists the folder data") for name in ("archives.json", "Archives.JSON", "data")),
         *((change, "not an index") for change in [*outside, *odd]),
     ]
     for number, (change, match) in enumerate(changes):
@@ -234,8 +232,9 @@ def test_an_index_that_lies(bag, serve, tmp_path):
 
 
 def test_hostile_archives(bag, serve, tmp_path):
-    """The index has the right hash of them: what is in them is refused all the same, and nothing of it is kept. Of the
-    last, two images were exchanged: the pixels of a lossless set tell.
+    """Hostile archives with correct hashes in the index are refused, and nothing of them is kept.
+
+    In the last case, two images were exchanged, which the pixels of a lossless set show.
     """
     members = read_tar(bag.path / archive_of(bag, FOG).path)
     extra = f"{TOP}/images/fog/3/extra"
@@ -307,7 +306,7 @@ def test_what_was_unpacked_is_not_fetched_again(root, bag, serve, tmp_path):
 
 @pytest.mark.parametrize("count", [1, pytest.param(6, marks=pytest.mark.ci)])
 def test_a_killed_fetch_goes_on(root, bag, serve, tmp_path, count):
-    (tmp_path / f"0/.fetch-{TOP}/data/{TOP}/.corruptset").mkdir(parents=True)  # killed before its first note
+    (tmp_path / f"0/.fetch-{TOP}/data/{TOP}/.corruptset").mkdir(parents=True)  # killed before its first record
     for seed in range(count):
         drawn, server, out = random.Random(seed), serve(bag.path), tmp_path / str(seed)
         server.faults.cut = {a.name: [drawn.randrange(20_000) for _ in range(3)] for a in bag.archives}
@@ -352,10 +351,10 @@ def test_nothing_is_written_through_a_link_in_the_hidden_folder(bag, serve, tmp_
 def test_numbers_of_many_digits_in_headers_are_no_numbers(bag, serve, root, tmp_path, digits):
     server, name, many = serve(bag.path), archive_of(bag, FOG).name, "9" * digits
     server.faults.status, server.faults.wait = {name: [503, 503]}, many
-    fetch(server.url, tmp_path / "a")  # waits as if the server had said nothing
+    fetch(server.url, tmp_path / "a")  # as if the server had requested no waiting time
     assert is_whole(tmp_path / "a", root)
     server.faults.length = {name: many}
-    fetch(server.url, tmp_path / "b")  # takes what comes, and compares its digest
+    fetch(server.url, tmp_path / "b")  # downloads everything, and then compares the digest
     assert is_whole(tmp_path / "b", root)
     server.faults.length = {}
     server.faults.cut, server.faults.span = {name: [700]}, {name: f"bytes 700-{many}/{many}"}

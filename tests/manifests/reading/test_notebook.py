@@ -1,4 +1,4 @@
-"""What a notebook shows of sets and data sets: small, harmless, and never an error."""
+"""The display of sets and datasets in notebooks is small, is escaped, and never raises an error."""
 
 import base64
 import io
@@ -20,7 +20,7 @@ def pictures(html):
 
 
 def test_a_set_shows_its_first_images(templates):
-    # 20 x 16 pixels are shown six times as large; 31 x 9 four times, 8 x 12 ten times
+    # images of 20 x 16 pixels are enlarged six times, of 31 x 9 four times, and of 12 x 8 ten times
     for uniform, size in ((True, (6 * 124 - 4, 96)), (False, (124 + 124 + 128 + 84 + 84 + 120, 120))):
         data = corruptset.open(templates(uniform=uniform, repeat=2, containers=("folder",)))
         images = data["fog/3"]

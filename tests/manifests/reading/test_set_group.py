@@ -1,4 +1,4 @@
-"""A data set as a mapping of its sets, and selections of them."""
+"""A dataset as a mapping of sets, and selections of sets."""
 
 import pickle
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ def levels(tmp_path_factory):
 
 @pytest.fixture
 def chains(templates):
-    """Clean, fog at 3, and noise at 5 after fog at 3."""
+    """A dataset with clean images, fog 3, and noise 5 after fog 3."""
     return corruptset.open(templates())
 
 
@@ -60,7 +60,7 @@ def test_a_corruption_is_its_severities_or_levels(singles, levels, chains):
     assert fog.get(6) is None
     refusals = [
         (lambda: fog[6], r"fog of imagenet-c-all has no set 6\. Its sets are 1, 2, 3, 4, 5\."),
-        (lambda: fog["3"], r"has no set '3'\. Give it as a number: 3\. Its sets are 1"),
+        (lambda: fog["3"], r"has no set '3'\. Pass it as a number: 3\. Its sets are 1"),
         (lambda: chains.severities("clean"), r"'clean' is a set, not a corruption: it is data\['clean'\]"),
         (lambda: singles.severities("fogg"), f"^{singles.name} has no set 'fogg'"),
         (lambda: chains.severities("gaussian_noise"), "no set 'gaussian_noise'"),
@@ -74,7 +74,7 @@ def test_a_corruption_is_its_severities_or_levels(singles, levels, chains):
 
 
 def test_a_selection_is_what_fits_all_of_it(singles, levels, chains):
-    """One stage of a chain has to fit all that is said of stages."""
+    """All conditions on stages must be met by the same stage of a chain."""
     asked = [
         {"corruption": [None, ["fog"], ["fog", "gaussian_noise"]], "severity": [None, [3], [3, 5]]},
         {"family": [None, ["weather", "noise"]], "severity": [None, [3]]},

@@ -1,4 +1,4 @@
-"""Crops: the same pixels, bit for bit, as numpy and Pillow make them one at a time, in both ways to store regions."""
+"""Crops are bit-identical to those of numpy and Pillow, for stored and for computed regions."""
 
 import pickle
 import tracemalloc
@@ -42,7 +42,7 @@ def cut(image, table):
 
 
 def compare(image, table, expected=None):
-    """Hold every crop to the slow one."""
+    """Compare every crop with the reference implementation."""
     crops = cut(image, table)
     places = [place_of(record) for record in crops.regions()]
     assert expected is None or places == list(expected)
@@ -117,7 +117,7 @@ def test_both_ways_to_store_regions_give_the_slow_pixels(name, tmp_path):
 
 
 def test_one_crop_is_in_memory_at_a_time():
-    """A photograph's 531,328 crops of 224 would be 80 GB; what is kept is where they lie."""
+    """A photograph has 531,328 crops of 224 pixels, which would be 80 GB, so only their positions may be in memory."""
     image = np.array(Image.new("RGB", (500, 375), (1, 2, 3)))
     tracemalloc.start()
     crops = cut(image, RegionTable(fractions=FRACTIONS, mode="exhaustive", out=224))

@@ -1,4 +1,4 @@
-"""Archives of strangers, as records: members that nothing names, rows, manifests and records that lie."""
+"""Archives with forged records: unlisted members, and false rows and manifests."""
 
 import hashlib
 import json
@@ -8,7 +8,7 @@ from packs import IMAGE, RECORD, TOP, check_unpack_fails, write_archive
 
 from corruptset.manifests.release.unpack import unpack
 
-UNNAMED = "does not match the records"
+UNNAMED = "(does not match the records|is not listed in the record)"
 ROWS, SAMPLES, MANIFEST = (f"{TOP}/{name}" for name in ("sets/clean.jsonl", "samples.jsonl", "manifest.json"))
 
 
@@ -24,13 +24,13 @@ def test_members_that_nothing_names_and_that_are_missing(good, tmp_path):
     changed = {
         "first": ([extra, *items], "begins with 'tiny-c-1.0.0/setup.py', but the first member must be"),
         **{f"at {at}": ([*items[:at], extra, *items[at:]], f"member '{TOP}/setup.py' .*{UNNAMED}") for at in (1, 2, 4)},
-        "last": ([*items, extra], f"{UNNAMED} here: the end comes next"),
+        "last": ([*items, extra], "is not listed in the record"),
         **{f"{name[-9:-5]} twice": ([*items, (name, good[name])], UNNAMED) for name in (IMAGE, SAMPLES, MANIFEST)},
         "capitals": ([*items, (IMAGE.upper().replace(TOP.upper(), TOP), b"x")], UNNAMED),
         "none": ([], "is empty|is not a tar"),
         "too few": (items[:-1], "ends before"),
         "a gap": ([item for item in items if item[0] != IMAGE], UNNAMED),
-        "headless": (items[1:], "which says what is in it"),
+        "headless": (items[1:], "the first member must be its record"),
     }
     for name in (IMAGE, SAMPLES, MANIFEST, ROWS):
         file, data = name.split("/")[-1], good[name]
@@ -46,7 +46,7 @@ def test_members_that_nothing_names_and_that_are_missing(good, tmp_path):
 
 
 def sealed(good, name, data):
-    """Replace a member and make the records agree with it, as a stranger can."""
+    """Replace a member, and update the records accordingly, as a forger can."""
     members = {**good, name: data}
     manifest, record = json.loads(members[MANIFEST]), json.loads(members[RECORD])
     said = {"bytes": len(data), "sha256": f"sha256:{hashlib.sha256(data).hexdigest()}"}
@@ -68,7 +68,7 @@ def edited(good, change, name):
 
 
 def test_rows_that_lead_elsewhere(good, tmp_path):
-    """With a member that is where the rows say it is."""
+    """Rows that refer to files in other folders, with members at these paths."""
     paths = {
         **dict.fromkeys(("../../escaped", "/tmp/escaped", "images/clean/../x"), "line 2"),
         **dict.fromkeys(("images/fog/3/x.png", ".corruptset/x"), "is not in the folder"),
@@ -125,6 +125,6 @@ def test_records_of_strangers(good, tmp_path):
     }
     for number, (change, said) in enumerate(changes.values()):
         check_unpack_fails(write_archive(tmp_path / f"a{number}", edited(good, change, RECORD)), tmp_path, said)
-    unlisted = edited(good, with_file("setup.py"), RECORD)  # and it is there, behind the rows
+    unlisted = edited(good, with_file("setup.py"), RECORD)  # and it exists after the rows
     unlisted.insert([name for name, _ in unlisted].index(ROWS) + 1, (f"{TOP}/setup.py", unlisted[2][1]))
     check_unpack_fails(write_archive(tmp_path / "unlisted", unlisted), tmp_path, other)

@@ -1,4 +1,4 @@
-"""Pack: the same bytes every time, of sound builds alone, resumed after a kill; what goes into which archive."""
+"""Pack: the bytes are always the same, damaged datasets are refused, and an interrupted pack can be resumed."""
 
 import os
 import re
@@ -18,9 +18,7 @@ from corruptset.manifests.verify.directory import verify_directory
 
 
 def test_twice_packed_is_the_same(packs, tmp_path, monkeypatch):
-    """Also under another umask, from a copy with other times and permissions, named relatively from another
-    directory.
-    """
+    """The bytes do not depend on the umask, permissions, times, or the way in which paths are given."""
     root, one = packs()
     copy = tmp_path / "copied" / "renamed"
     shutil.copytree(root, copy)
@@ -37,7 +35,7 @@ def test_twice_packed_is_the_same(packs, tmp_path, monkeypatch):
 
 
 def plain(bag):
-    """Return name -> sets, without what no other pack has in its names."""
+    """Return name of an archive -> sets, without the digits that identify the pack."""
     start = re.compile(r"tiny-c-1\.0\.0-[0-9a-f]{12}-")
     assert len({start.match(a.name)[0] for a in bag.archives}) == 1
     return {start.sub("", a.name): a.sets for a in bag.archives}
@@ -45,7 +43,7 @@ def plain(bag):
 
 def test_the_division_by_family_is_imagenet_cs(dataset, packs, tmp_path):
     root = dataset()
-    # a chain goes with its first stage
+    # a chain belongs to the group of its first stage
     weather = ("fog-3+gaussian_noise-5", "fog/3")
     assert plain(packs()[1]) == {"clean.tar": ("clean",), "weather.tar": weather, "metadata.tar": ()}
     edit_manifest(root, lambda m: m["sets"][2].update(role="validation"), reseal=True)
@@ -68,7 +66,7 @@ def test_archives_are_split_between_sets_and_then_between_files(packs, tmp_path)
     pieces = [p for p in archive_paths(bag) if "clean" in p.name]
     assert len(pieces) > 1
     first = unpack(pieces[:1], tmp_path / "u")
-    # half of a set is no set
+    # half of a set is not a set
     assert (first.sets, verify_directory(first.path).problems) == ([], [])
     assert unpack(pieces[1:], tmp_path / "u").sets == ["clean"]
     assert verify_directory(first.path).problems == []
@@ -84,7 +82,7 @@ def test_what_a_pack_needs_is_known_before(templates, tmp_path, monkeypatch):
         asked = []
         monkeypatch.setattr(packing, "check_space", lambda out, needed, *_, asked=asked: asked.append(needed))
         bag = pack_dataset(templates(**options), tmp_path / by, by=by)
-        # These sets have a handful of images: what fills an archive's end, and its own record, are much of it.
+        # these sets have few images, so the ends and the records of archives dominate their size
         assert abs(asked[0] - bag.bytes) < 0.1 * bag.bytes + 12_000 * len(bag.archives)
 
 
@@ -128,7 +126,7 @@ def test_where_something_else_is_or_another_works_nothing_is_packed(packs, tmp_p
     root, bag = packs()
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "thesis.tex").write_text("x")
-    (tmp_path / "begun/.corruptset/parts").mkdir(parents=True)  # another build's
+    (tmp_path / "begun/.corruptset/parts").mkdir(parents=True)  # that of another dataset
     places = {bag.path: "finished pack", tmp_path / "other": "not empty", root / "archives": "inside the dataset"}
     for out, said in (places | {tmp_path / "begun": "not empty"}).items():
         with pytest.raises(BuildError, match=said):
@@ -138,7 +136,7 @@ def test_where_something_else_is_or_another_works_nothing_is_packed(packs, tmp_p
         f"u/.{TOP}.lock": lambda: unpack(archive_paths(bag), tmp_path / "u"),
     }
     for lock, work in works.items():
-        with locked(tmp_path / lock, "busy"), pytest.raises(BuildError, match="Another `corruptset pack`"):
+        with locked(tmp_path / lock, "busy"), pytest.raises(BuildError, match="Another `corruptset (pack|unpack)`"):
             work()
         work()
         assert not (tmp_path / lock).exists()

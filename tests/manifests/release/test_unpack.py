@@ -1,4 +1,4 @@
-"""Unpack: the way there and back is the identity, any archive alone is usable, and a kill loses nothing."""
+"""Unpack: the result equals the packed dataset, each archive can be used alone, and a kill loses nothing."""
 
 import json
 import shutil
@@ -30,7 +30,7 @@ def test_there_and_back_is_the_identity(packs, tmp_path, options, by):
     assert done.path == tmp_path / "u" / root.name
     assert file_hashes(done.path) == file_hashes(root)
     assert not done.absent
-    # and over itself, the whole and one archive of it: everything is kept
+    # unpacking all archives, or one of them, again keeps everything
     for archives in (archive_paths(bag), archive_paths(bag)[:1]):
         again = unpack(archives, tmp_path / "u")
         assert (again.absent, again.written, file_hashes(done.path)) == ([], 0, file_hashes(root))
@@ -49,7 +49,7 @@ def test_hidden_files_next_to_archives_are_ignored(packs, tmp_path):
 @pytest.mark.parametrize("container", ["folder", "hdf5"])
 def test_any_archive_alone_is_a_smaller_data_set_and_all_are_the_whole(packs, tmp_path, container):
     root, bag = packs({"containers": (container,)}, by="set")
-    for archive, missing in zip(archive_paths(bag), (2, 1, 0, 0), strict=True):  # the page comes with the last
+    for archive, missing in zip(archive_paths(bag), (2, 1, 0, 0), strict=True):  # the last archive contains the page
         done = unpack([archive], tmp_path / "u")
         assert (len(done.absent), verify_directory(done.path).problems) == (missing, [])
     assert file_hashes(tmp_path / "u" / root.name) == file_hashes(root)
@@ -134,7 +134,7 @@ def flip(path):
 
 
 def test_unpacked_onto_files_of_the_right_size(packs, tmp_path):
-    """What stands counts by its hash: sizes are right, names are right, and one byte is not."""
+    """Existing files are compared by hash: here names and sizes are right, but one byte differs."""
     root, bag = packs(by="set")
     left = unpack(str(bag.path), tmp_path / "u").path
     wrong = ("hdf5/clean-00001.h5", "sets/clean.jsonl", "samples.jsonl", "SHA256SUMS")
@@ -147,7 +147,7 @@ def test_unpacked_onto_files_of_the_right_size(packs, tmp_path):
 
 
 def test_parts_of_a_set_over_earlier_parts(packs, tmp_path):
-    """In three calls, the middle one last, and one of them twice: a set is there when all of its files are."""
+    """Archives are unpacked in three calls, in another order and one of them twice. Sets exist when complete."""
     of = {"containers": ("folder",), "repeat": 8}
     most = next(a.bytes for a in packs(of)[1].archives if "clean" in a.name) * 7 // 10
     pieces = [p for p in archive_paths(packs(of, max_bytes=most)[1]) if "clean" in p.name]
@@ -167,7 +167,7 @@ def test_without_room_nothing_is_unpacked(packs, tmp_path, monkeypatch):
             unpack(archive_paths(bag), tmp_path / "u" / "deep")
         assert not (tmp_path / "u").exists()
     unpack(archive_paths(bag)[:-1], tmp_path / "u")
-    # What is there already needs no more room.
+    # existing files need no additional space
     monkeypatch.setattr(shutil, "disk_usage", disk_usage_with(bag.bytes * 2 // 3))
     with pytest.raises(MachineError, match="needs about"):
         unpack(archive_paths(bag), tmp_path / "elsewhere")
@@ -183,7 +183,7 @@ def test_where_something_else_is_nothing_is_unpacked(packs, tmp_path):
     unpack(archive_paths(foreign), tmp_path / "taken")
     left = unpack(archive_paths(foreign)[:1], tmp_path / "begun").path
     before = file_hashes(left)
-    (left / "manifest.json").unlink()  # as after a kill: the note of what is there is all that speaks
+    (left / "manifest.json").unlink()  # as after a kill, when only the record of the state says what exists
     (left / ".corruptset").mkdir()
     (left / PARTIAL).rename(left / ".corruptset/unpack.json")
     mixed = [archive_paths(bag)[0], archive_paths(foreign)[1]]
@@ -199,14 +199,14 @@ def test_where_something_else_is_nothing_is_unpacked(packs, tmp_path):
             unpack(archives, tmp_path / out)
     unpack(archive_paths(foreign)[:1], tmp_path / "begun")
     assert file_hashes(left) == before
-    # a release that took the place of another left its archives
+    # the folder contains archives of an earlier release
     release = shutil.copytree(bag.path, tmp_path / "release")
     shutil.copy(archive_paths(foreign)[0], release / "data")
     assert not unpack([release], tmp_path / "replaced").absent
 
 
 def test_links_in_the_way_are_not_followed(good, tmp_path):
-    """A folder that someone prepared: links where folders or files of the data set belong."""
+    """A prepared folder, in which folders or files of the dataset are links."""
     archive = write_archive(tmp_path / "a", list(good.items()))
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -230,7 +230,7 @@ def test_links_in_the_way_are_not_followed(good, tmp_path):
 
 
 def test_pieces_of_any_size_in_the_notes_of_unpacking_take_no_memory(packs, tmp_path):
-    """Whoever wrote PARTIAL.json may claim any run of files."""
+    """A forged PARTIAL.json may contain any ranges of files."""
     _, bag = packs()
     paths = archive_paths(bag)
     unpack(paths[:1], tmp_path)

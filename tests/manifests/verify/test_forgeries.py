@@ -1,4 +1,4 @@
-"""Records, shards and images changed with every hash over their bytes put right, as a careful forger does."""
+"""Records, shards and images that are changed together with all hashes, as a careful forger would do."""
 
 import io
 import json
@@ -46,7 +46,7 @@ def seal(root):
 
 
 def forge(root, change):
-    """Edit the rows of a set, put its totals and every hash right, but not the digests of pixels; and verify."""
+    """Change the rows of a set, update its totals and all hashes except the digests of pixels, and verify."""
     edit_lines(root / ROWS, change)
     rows = [json.loads(line) for line in (root / ROWS).read_text("utf-8").splitlines()]
     stored = [f for r in rows for f in r["files"]]
@@ -56,7 +56,7 @@ def forge(root, change):
 
 
 def stored_anew(root, path, data, row=None):
-    """Have the rows say that an image has these bytes, and verify."""
+    """Replace the bytes of an image, update its records, and verify."""
 
     def change(rows):
         (file,) = (f for r in rows for f in r["files"] if (f["path"], f["row"]) == (path, row))
@@ -65,7 +65,7 @@ def stored_anew(root, path, data, row=None):
     return forge(root, change)
 
 
-# what every single value is, edited, tests/faults/test_damage.py asks
+# tests/faults/test_damage.py changes every single value
 MANIFEST_EDITS = {
     "recipe's preprocessing": lambda m: m["recipe"].update(preprocessing={"kind": "resize"}),
     "recipe's stages": lambda m: m["recipe"].update(sets=[{"id": "fog/3", "stages": []}]),
@@ -97,7 +97,7 @@ def test_an_edited_manifest_is_found_with_and_without_matching_hashes(dataset):
         problems = verify_problems(root)
         assert problems, name
         assert "manifest.json" not in problem_paths(problems, "hash"), name
-    # no type stands for another, and what no schema takes is said without the letters that steer a terminal
+    # types are not converted, and control characters do not appear in messages
     steering = {"path": "a\x1b[2J\nb", "bytes": 1, "sha256": ZERO, "\x1b[31m": 0}
     for change in (
         lambda m: m.update(seed="7"),
@@ -207,7 +207,7 @@ def test_a_key_that_stands_twice(dataset):
             seal(root)
         said = f"{where}the key '{key}' occurs more than once in one object"
         assert Problem(path, "schema", said) in verify_problems(root, level="structure")
-    # quotation marks in a name, written as escapes, must not make up for those of a key
+    # escaped quotation marks in a name must not compensate for those of a key
     root = dataset(containers=("folder",))
     path = root / "samples.jsonl"
     quoted = path.read_text("utf-8").replace('"path": "', '"path": "' + "\\u0022" * 2, 1)
@@ -231,7 +231,7 @@ def test_other_bytes_and_pixels_behind_matching_hashes(dataset):
         problems = stored_anew(root, PNG_IMAGE, data)
         assert [(p.path, p.kind) for p in problems] == [(PNG_IMAGE, kind)]
         assert verify_problems(root, level="hashes") == []
-    # each whole and as recorded: but the file and the shard are two encodings
+    # both are valid and recorded, but the file and the shard have different bytes
     out = io.BytesIO()
     Image.open(jpeg / JPEG_IMAGE).save(out, "JPEG", quality=30)
     (jpeg / JPEG_IMAGE).write_bytes(out.getvalue())
@@ -268,7 +268,7 @@ SHARD_EDITS = [
     (longer, "shape", "has 6 rows, but 5 are recorded"),
     (replace_column("images", data=np.zeros((1, 16, 20, 3), np.uint8)), "missing", ""),
     (replace_column("images", data=np.zeros((5, 8, 20, 3), np.uint8)), "size", ""),
-    # a bomb is refused before a byte of it is read
+    # a bomb is refused before any byte of it is read
     (replace_column("images", shape=(5, 2**20, 2**20, 3), chunks=(1, 64, 64, 3), dtype=np.uint8), "decode", "states"),
     (external_link, "decode", "is a link"),
     (external_storage, "decode", "stored in other files"),
@@ -301,7 +301,7 @@ def test_rows_in_strange_places_of_shards(dataset):
     def exchange(rows):
         rows[2]["files"][0]["row"], rows[3]["files"][0]["row"] = 1, 0
 
-    # both images are there, with their hashes; each says that it is the other
+    # both images exist with their hashes, but each has the index of the other
     problems = forge(dataset(containers=("hdf5",)), exchange)
     assert {p.path for p in problems} == {f"{SHARD}#0", f"{SHARD}#1"}
     assert sum("index" in p.detail for p in problems) == 2
