@@ -36,18 +36,22 @@ class UnfitFile(CorruptsetError, OSError):
         return f"{self.filename} cannot be read: {self.strerror}."
 
 
+def _open_nonblocking(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
 def open_regular(path: Path) -> BufferedReader:
     """Open a regular file for reading in binary mode, or raise `UnfitFile` or another OSError."""
     if "\0" in os.fspath(path):
         raise UnfitFile(errno.EINVAL, NUL, os.fspath(path))
     _refuse_special(path.stat().st_mode, path)  # Opening a device can already have an effect.
-    fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    file = open(path, "rb", opener=_open_nonblocking)  # noqa: SIM115
     try:
-        _refuse_special(os.fstat(fd).st_mode, path)  # The file may have been replaced in the meantime.
-        return os.fdopen(fd, "rb")
+        _refuse_special(os.fstat(file.fileno()).st_mode, path)  # The file may have been replaced in the meantime.
     except BaseException:
-        os.close(fd)
+        file.close()
         raise
+    return file
 
 
 def read_regular(path: Path, max_bytes: int) -> bytes:

@@ -49,10 +49,10 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
                 command(*args, **kwargs)
         except BrokenPipeError:
             silence(sys.stdout)
-        except CorruptsetError as e:
+        except Interrupted as e:
             sys.exit(fail(e, as_json=as_json))
         except BaseException as e:
-            if hasattr(e, "exit_code") or isinstance(e, typer.Abort):
+            if not isinstance(e, CorruptsetError) and (hasattr(e, "exit_code") or isinstance(e, typer.Abort)):
                 raise  # These are exceptions of typer (usage errors, Exit), which typer handles itself.
             cause = cause_of(e)
             sys.exit(stop(as_json=as_json) if isinstance(cause, KeyboardInterrupt) else fail(cause, as_json=as_json))

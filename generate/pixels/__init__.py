@@ -1,1 +1,1 @@
-"""What happens to pixels beside corruptions: preprocessing, encoding, metrics, the contact sheet."""
+"""Preprocessing, encoding and metrics of images, and the contact sheet of a build."""

@@ -1,1 +1,1 @@
-"""What a build is, worked out before anything is written."""
+"""The plan of a build, which is created before anything is written."""

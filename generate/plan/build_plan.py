@@ -41,7 +41,7 @@ class PlannedSets:
 
     @property
     def recipe(self) -> Recipe:
-        """The recipe as it is written in its file."""
+        """The recipe as written in its file."""
         return self.resolved.recipe
 
 

@@ -41,7 +41,7 @@ _E = TypeVar("_E", bound=RecipeTable)
 
 
 class Recipe(RecipeTable):
-    """A recipe as it is written in its TOML file."""
+    """The contents of a recipe file."""
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")]
     version: Annotated[str, Field(pattern=r"^[0-9A-Za-z][0-9A-Za-z._+-]*$")]

@@ -63,7 +63,7 @@ def read_recipe(recipe: str | Path) -> tuple[str, str, Path | None]:
 
 
 def canonical_name(recipe: str) -> str:
-    """Return the name of the installed recipe with a name or alias, or raise `RecipeError` if there is none."""
+    """Return the name of the installed recipe with a name or alias, or raise `RecipeError` if it does not exist."""
     name = recipe_aliases().get(recipe, recipe)
     if name in recipe_names():
         return name

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from ...errors import SourceError, first_few, listed
 from ...quantities import folders_and_files
 from ...workers import Workers
+from .decoding import pillow_settings
 from .source import BadSample, Note, Sample, Source
 
 BATCH = 64
@@ -94,12 +95,12 @@ def check(
         The samples to check.
     workers : Workers, optional
         Worker processes, which are started if there are many images. Each holds one image at a time.
-    judge : callable, optional
+    check_size : callable, optional
         Takes a width and a height, and returns why an image of this size cannot be used, or None. An example is
         `Preprocessing.problem`.
-    worth_workers_s : float, optional
+    min_seconds_for_workers : float, optional
         Seconds of remaining work above which workers are started.
-    seen : callable, optional
+    on_checked : callable, optional
         Called after every batch with the number of images that have been checked.
 
     Returns
@@ -133,14 +134,15 @@ def _described(batch: tuple[int, Sequence[Sample]]) -> str:
 
 def _check_batch(source: Source, check_size: SizeCheck | None, batch: tuple[int, Sequence[Sample]]) -> Checked:
     checked = Checked()
-    for sample in batch[1]:
-        try:
-            probe = source.probe(sample)
-            if check_size is not None and (problem := check_size(probe.width, probe.height)) is not None:
-                raise BadSample(problem)
-        except BadSample as e:
-            checked.bad.append((sample.path or sample.id, str(e)))
-        else:
-            checked.good.append((sample, *probe[:4]))
-            checked.with_orientation.extend([sample.path or sample.id] if probe.has_orientation else [])
+    with pillow_settings():
+        for sample in batch[1]:
+            try:
+                probe = source.probe(sample)
+                if check_size is not None and (problem := check_size(probe.width, probe.height)) is not None:
+                    raise BadSample(problem)
+            except BadSample as e:
+                checked.bad.append((sample.path or sample.id, str(e)))
+            else:
+                checked.good.append((sample, *probe[:4]))
+                checked.with_orientation.extend([sample.path or sample.id] if probe.has_orientation else [])
     return checked

@@ -42,7 +42,7 @@ def number_folders(folders: Sequence[str]) -> ClassList:
 
     Folders are sorted by the code points of their NFC names, as torchvision's ImageFolder sorts them. Folders whose
     names are all whole numbers are sorted as numbers, and their images are stored in folders with zero-padded names,
-    so that both orders agree there.
+    which have the same order as text.
 
     Parameters
     ----------

@@ -75,7 +75,7 @@ def open(path: Path, *, labels: str | None = None, groups: str | None = None) ->
 
 
 def list_classes(path: Path) -> ImageListing:
-    """List class folders, or a tar of them, which may have one folder around all of them."""
+    """List class folders, or a tar of them. A tar may have one folder that contains all class folders."""
     return list_images(path, is_wrapper=lambda image: image.count("/") >= 2)
 
 

@@ -131,7 +131,7 @@ class ImageListing:
         names : iterable of str
             Classes of the source, including classes without images.
         classes : sequence of ClassRecord
-            The class list that labels which are numbers refer to. By default it follows from the labels.
+            The classes of labels that are numbers. By default, they follow from the labels.
 
         Raises
         ------
@@ -202,10 +202,10 @@ def list_images(
         The folder, whose links are followed, or the tar, whose links are not.
     skip : callable, optional
         Returns whether a path is not part of the source, for example a file of labels or a devkit.
-    around : callable, optional
-        Returns whether the first folder of an image's path in a tar may be a folder around the class folders. If it is
-        for all images, this folder is removed from the paths, because archives are created either inside a folder or
-        next to it.
+    is_wrapper : callable, optional
+        Returns whether the first folder of an image's path in a tar may be a folder that contains all class folders. If
+        this is true for all images, the folder is removed from the paths, because archives are created either inside a
+        folder or next to it.
     """
     listing = ImageListing(path)
     if path.is_dir():

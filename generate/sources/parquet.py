@@ -34,7 +34,7 @@ from .labels import (
     printable_path,
 )
 from .parquet_columns import Columns, find_columns, opened
-from .parquet_rows import KEPT_BYTES, image_rows
+from .parquet_rows import BATCH_BYTES, image_rows
 from .shard_names import parquet_shards
 from .source import Note, Sample, Source
 
@@ -119,8 +119,9 @@ def _source(path: Path, files: Sequence[Path], columns: Columns, rows: Sequence[
     if ids is None:
         ids = _row_numbers(rows)
     samples = []
+    names = [file.name for file in files]
     for row, identity in zip(rows, ids, strict=True):
-        where = f"{files[row.location.file].name}, row {row.location.row}"
+        where = f"{names[row.location.file]}, row {row.location.row}"
         label = label_of.get(row.label)
         if label is None:
             notes.append((where, f"has {columns.label} {row.label!r}; expected {columns.expected}: leave it out"))
@@ -138,9 +139,9 @@ def _source(path: Path, files: Sequence[Path], columns: Columns, rows: Sequence[
             for index, (identity, split, location, label, where) in enumerate(samples)
         ),
         classes,
-        partial(_read, tuple(files), columns, named),
+        partial(_read, tuple(map(str, files)), columns.image, named),
         tuple(notes),
-        memory_bytes=KEPT_BYTES,
+        memory_bytes=2 * BATCH_BYTES,
     )
 
 
@@ -198,11 +199,11 @@ def _row_numbers(rows: Sequence[_Row]) -> list[str]:
     return ids
 
 
-def _read(files: Sequence[Path], columns: Columns, named: bool, sample: Sample) -> bytes | NDArray[np.uint8]:
+def _read(files: Sequence[str], column: str, named: bool, sample: Sample) -> bytes | NDArray[np.uint8]:
     """Return the file of an image. A PNG without a name is a row of an array, so its pixels are returned."""
     file, row = cast(RowLocation, sample.location)
     try:
-        data = image_rows(files[file], columns.image)[row]
+        data = image_rows(files[file], column)[row]
     except SourceError as e:
         raise BadSample(f"cannot be read any more: {e}") from None
     return decode(data) if not named and data.startswith(PNG) else data

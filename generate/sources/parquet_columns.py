@@ -44,7 +44,7 @@ class Columns:
 
 @contextmanager
 def opened(path: Path) -> Iterator[Any]:
-    """Open a Parquet file for the block, and convert errors of reading_errors it into a `SourceError`."""
+    """Open a Parquet file for the block, and convert errors of reading it into a `SourceError`."""
     from pyarrow import ArrowException, OSFile
     from pyarrow.parquet import ParquetFile
 

@@ -96,6 +96,15 @@ def test_an_interrupted_build_says_how_to_resume(fails):
             assert (code, "Interrupted" in err, f"corruptset {line}" in err) == (130, True, resumes)
 
 
+def test_an_error_that_an_interruption_causes_is_an_interruption(fails):
+    """A signal while a file is opened can make closing it fail, and the file then seems to be damaged."""
+    damaged = errors.VerificationError("1.jsonl: cannot be read (Bad file descriptor).")
+    damaged.__context__ = OSError(errno.EBADF, os.strerror(errno.EBADF))
+    damaged.__context__.__context__ = KeyboardInterrupt()
+    code, _, err = fails(damaged, "build imagenet-c --out a")
+    assert (code, "1.jsonl" in err, "Run the same command again to resume" in err) == (130, False, True)
+
+
 @pytest.mark.parametrize("error", [typer.Exit(1), typer.BadParameter("given")])
 def test_typers_own_exceptions_pass(fails, error):
     with pytest.raises(type(error)):

@@ -1,4 +1,4 @@
-"""JPEG bytes by OpenCV equal Pillow's; PNG gives the pixels back."""
+"""JPEG bytes of OpenCV and Pillow are equal, and PNG is lossless."""
 
 import io
 from itertools import product
@@ -11,13 +11,13 @@ from corruptset.errors import MachineError
 from corruptset.generate.pixels.encoding import JpegEncoding, PngEncoding, parse_encoding
 
 
-def picture(channels: int, height: int = 61, width: int = 83) -> np.ndarray:
+def random_image(channels: int, height: int = 61, width: int = 83) -> np.ndarray:
     rng = np.random.Generator(np.random.Philox(5))
     ramp = np.add.outer(np.arange(height) * 3, np.arange(width) * 2)[:, :, None] % 256
     return ((ramp + rng.integers(0, 40, (height, width, channels))) % 256).astype(np.uint8)
 
 
-def by_pillow(image: np.ndarray, **options: object) -> bytes:
+def pillow_jpeg(image: np.ndarray, **options: object) -> bytes:
     out = io.BytesIO()
     Image.fromarray(image if image.shape[2] == 3 else image[:, :, 0]).save(out, "JPEG", **options)
     return out.getvalue()
@@ -25,18 +25,18 @@ def by_pillow(image: np.ndarray, **options: object) -> bytes:
 
 def test_jpeg_bytes_equal_pillows():
     for channels, optimize, quality in product((1, 3), (False, True), (10, 75, 85, 95, 100)):
-        image = picture(channels)
+        image = random_image(channels)
         ours = JpegEncoding(quality=quality, optimize=optimize).encode(image)
         sampled = "4:2:0" if channels == 3 else -1
-        assert ours == by_pillow(image, quality=quality, optimize=optimize, subsampling=sampled), (quality, optimize)
+        assert ours == pillow_jpeg(image, quality=quality, optimize=optimize, subsampling=sampled), (quality, optimize)
     for subsampling in ("4:2:0", "4:2:2", "4:4:4"):
-        ours = parse_encoding({"format": "jpeg", "subsampling": subsampling}).encode(picture(3))
-        assert ours == by_pillow(picture(3), quality=85, subsampling=subsampling)
+        ours = parse_encoding({"format": "jpeg", "subsampling": subsampling}).encode(random_image(3))
+        assert ours == pillow_jpeg(random_image(3), quality=85, subsampling=subsampling)
 
 
 def test_png_gives_the_pixels_back():
     for channels in (1, 3):
-        image = picture(channels)
+        image = random_image(channels)
         with Image.open(io.BytesIO(PngEncoding().encode(image))) as stored:
             assert stored.mode == ("RGB" if channels == 3 else "L")
             assert np.array_equal(np.asarray(stored).reshape(image.shape), image)

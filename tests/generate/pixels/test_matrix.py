@@ -1,4 +1,4 @@
-"""The matrix of sets: every set in one block, in order; the same on the page and on the contact sheet."""
+"""Blocks of sets: every set is in one block, in order, on the page and on the contact sheet."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ LEVELS = [f"black_lines/{level:02d}" for level in range(1, 31)]
 LADDERS = ["fog/2p25", "fog/1", "snow/1", "snow/5", "gaussian_noise/10", "gaussian_noise/02", "gaussian_noise/1"]
 
 
-def flat(value: int, height: int = 64, width: int = 96) -> np.ndarray:
+def constant_image(value: int, height: int = 64, width: int = 96) -> np.ndarray:
     return np.full((height, width, 3), value, np.uint8)
 
 
-def placed(ids: Sequence[str], clean: int | None = None) -> list[tuple[str, list[tuple[str, str | None]]]]:
-    """Return what stands where on a sheet: of each line its label, and of its cells the head and the set."""
-    pictures = {name: flat(30 + i) for i, name in enumerate(ids)}
+def sheet_layout(ids: Sequence[str], clean: int | None = None) -> list[tuple[str, list[tuple[str, str | None]]]]:
+    """Return the layout of a sheet: the label of each line, and the head and the set of each cell."""
+    pictures = {name: constant_image(30 + i) for i, name in enumerate(ids)}
     found, heads = [], list[str]()
-    for line in sheet_rows(pictures, None if clean is None else flat(clean)):
+    for line in sheet_rows(pictures, None if clean is None else constant_image(clean)):
         heads = list(line.heads) or (heads if len(heads) == len(line.cells) else [""] * len(line.cells))
         values = [None if cell is None or not cell.size else int(cell[0, 0, 0]) for _, cell in line.cells]
         names = [None if v is None else "clean" if v == clean else ids[v - 30] for v in values]
@@ -65,7 +65,7 @@ def test_grids_have_every_chain_once_and_orders_across_the_diagonal():
     for row, cells in square.rows.items():
         wanted = [f"{row}+{c}" if f"{row}+{c}" in ids else None for c in names]
         assert list(cells.values()) == [row.replace("-", "/"), *wanted]
-    # those that have severities beside them have a row of their own, and are only named in the grid
+    # stages with several severities have their own row and are only named in the grid
     assert set(square.sets) == {*pairs, "p/1", "q/10"}
     assert [b.sets for b in blocks_of(ids) if b.is_ladder] == [["q/2", "q/3"], ["v/1"]]
     every = [name for b in blocks_of(ids) for name in b.sets]
@@ -73,35 +73,39 @@ def test_grids_have_every_chain_once_and_orders_across_the_diagonal():
 
 
 def test_lines_of_a_sheet():
-    assert placed(["fog/2", "fog/1", "snow/1", "snow/2", "odd"], clean=9) == [
+    assert sheet_layout(["fog/2", "fog/1", "snow/1", "snow/2", "odd"], clean=9) == [
         ("fog", [("clean", "clean"), ("1", "fog/1"), ("2", "fog/2")]),
         ("snow", [("clean", "clean"), ("1", "snow/1"), ("2", "snow/2")]),
         ("", [("odd", "odd")]),
     ]
-    levels = placed(LEVELS, clean=9)
+    levels = sheet_layout(LEVELS, clean=9)
     assert [(label, len(cells)) for label, cells in levels] == [("black_lines", 11), ("", 11), ("", 11)]
     assert [name for _, cells in levels for _, name in cells[1:]] == LEVELS
     assert levels[2][1][:2] == [("", None), ("21", "black_lines/21")]
-    assert placed(["sp010", "sp010+fog-1", "sp020+fog-1"], clean=9) == [
+    assert sheet_layout(["sp010", "sp010+fog-1", "sp020+fog-1"], clean=9) == [
         ("clean", [("", "clean")]),
         (ORDER, []),
         ("sp010", [(ALONE, "sp010"), ("fog-1", "sp010+fog-1")]),
         ("sp020", [(ALONE, None), ("fog-1", "sp020+fog-1")]),
     ]
-    pictures = {name: flat(30) for name in ("fog/1", "fog/2", "snow/1")}
+    pictures = {name: constant_image(30) for name in ("fog/1", "fog/2", "snow/1")}
     assert [bool(line.heads) for line in sheet_rows(pictures)] == [True, True]
-    pictures |= {"snow/2": flat(30)}
+    pictures |= {"snow/2": constant_image(30)}
     assert [bool(line.heads) for line in sheet_rows(pictures)] == [True, False]
 
 
 def test_the_sheet_of_a_large_recipe_is_bounded_and_whole():
-    pictures = {one.id: flat(7, 224, 224) for one in load_recipe("image-degrade-30").resolve().sets}
+    pictures = {one.id: constant_image(7, 224, 224) for one in load_recipe("image-degrade-30").resolve().sets}
     cells = [cell for line in sheet_rows(pictures) for _, cell in line.cells if cell is not None]
     assert len(cells) == len(pictures.keys() - {"clean"})
-    sheet = np.asarray(Image.open(io.BytesIO(contact_sheet(pictures, clean=flat(9, 224, 224), title="large"))))
+    sheet = np.asarray(
+        Image.open(io.BytesIO(contact_sheet(pictures, clean=constant_image(9, 224, 224), title="large")))
+    )
     assert sheet.shape[0] * sheet.shape[1] <= MAX_PIXELS
     assert (sheet == 9).all(axis=2).sum() >= 128**2
-    drawn, again, another = (contact_sheet({"fog/1": flat(7)}, clean=flat(9), title=title) for title in "aab")
+    drawn, again, another = (
+        contact_sheet({"fog/1": constant_image(7)}, clean=constant_image(9), title=title) for title in "aab"
+    )
     assert drawn == again != another
 
 

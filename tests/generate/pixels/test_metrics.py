@@ -1,4 +1,4 @@
-"""Metrics equal scikit-image's, and say null where they have no value."""
+"""Metrics equal those of scikit-image, and are None if they are not defined."""
 
 from itertools import product
 
@@ -9,7 +9,7 @@ from skimage.metrics import peak_signal_noise_ratio, structural_similarity
 from corruptset.generate.pixels.metrics import mean_metrics, measure, measured_indices
 
 
-def pair(shape: tuple[int, int, int], noise: float) -> tuple[np.ndarray, np.ndarray]:
+def image_pair(shape: tuple[int, int, int], noise: float) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.Generator(np.random.Philox(7))
     clean = (np.add.outer(np.arange(shape[0]), np.arange(shape[1]))[:, :, None] * 3 + np.arange(shape[2]) * 20) % 256
     image = np.clip(clean + rng.normal(0, noise, shape), 0, 255)
@@ -18,13 +18,13 @@ def pair(shape: tuple[int, int, int], noise: float) -> tuple[np.ndarray, np.ndar
 
 def test_equal_to_scikit_image():
     for shape, noise in product([(32, 48, 3), (61, 37, 1), (8, 9, 3)], [2.0, 60.0]):
-        clean, image = pair(shape, noise)
+        clean, image = image_pair(shape, noise)
         psnr, similarity, changed = measure(clean, image)
         wanted = structural_similarity(clean, image, channel_axis=2, data_range=255)
         assert psnr == pytest.approx(peak_signal_noise_ratio(clean, image), abs=1e-9)
         assert similarity == pytest.approx(wanted, abs=1e-9)
         assert changed == pytest.approx(np.mean((clean != image).any(axis=2)))
-    clean, _ = pair((16, 16, 3), 1.0)
+    clean, _ = image_pair((16, 16, 3), 1.0)
     assert measure(clean, clean.copy()) == (None, pytest.approx(1.0), 0.0)
     assert measure(clean, clean[:, :12]) == (None, None, None)
 

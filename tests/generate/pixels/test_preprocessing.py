@@ -1,4 +1,4 @@
-"""Preprocessing is bit-equal to torchvision's on Pillow images, and to the released generator's at 299.
+"""Preprocessing equals that of torchvision on Pillow images, and that of the released generator at 299 pixels.
 
 The pinned values are the first 32 hex digits of the sha256 of C-order bytes, recorded by running
 Compose([Resize(256), CenterCrop(224)]) and Resize((64, 64)) of torchvision 0.28.0 (torch 2.13.0) on Pillow 13.0.0,
@@ -43,7 +43,7 @@ PHOTOGRAPHS = {
     "retina": ("4dbd68fe3edfd405bb2dd2e030124e49", "be62216d1b83649e668473430fc0d1bc"),
     "rocket": ("c6bce0f2d78495b97598dedf9c808068", "6ea41f0478a7d58818cb3ed312a26f21"),
 }
-# (width, height, channels): the same two
+# (width, height, channels): the same two results
 SIZES = {
     (257, 500, 3): ("b71909e122795e07179531c18ebef49e", "961c7734aa06ec53ccbb77513ba2de31"),
     (500, 257, 1): ("f606b9ba9988cdef2966b1409a98ea19", "8316a426333533684e0f39dec7a102b4"),
@@ -73,7 +73,7 @@ AT_299 = {
 
 
 def pattern(width, height, channels):
-    """An image that follows from integers alone, busy enough that a shift by one pixel changes it everywhere."""
+    """Return an image that is computed from integers and changes everywhere if it is shifted by one pixel."""
     y, x, k = np.meshgrid(*(np.arange(n, dtype=np.uint64) for n in (height, width, channels)), indexing="ij")
     value = x * np.uint64(2654435761) + y * np.uint64(40503 * 65599) + k * np.uint64(97) + x * y * np.uint64(2246822519)
     return ((value >> np.uint64(13)) & np.uint64(255)).astype(np.uint8)
@@ -118,8 +118,8 @@ def test_299_as_the_released_generator_makes_it():
 @example(301, 300, 256, 224)
 @settings(max_examples=40, deadline=None, derandomize=True)
 def test_resize_and_crop_by_a_restatement_of_the_rules(width, height, resize, crop):
-    """The rules again, in exact integers and array slices: the long side floors, padding puts the odd pixel last, ties
-    go to even.
+    """An independent implementation with exact integers and array slices. The long side is rounded down, the odd pixel
+    of padding is last, and ties are rounded to even.
     """
     image = pattern(width, height, 3)
     w, h = (resize, resize * height // width) if width <= height else (resize * width // height, resize)
@@ -142,14 +142,16 @@ def test_channels():
     assert (rgb == rgb[:, :, :1]).all()
     kept = spec.model_copy(update={"channels": "keep"})
     np.testing.assert_array_equal(preprocess(grey, kept), rgb[:, :, :1])
-    # convert("RGB") first, as torchvision's loader does, gives the same
+    # converting to RGB first, as torchvision's loader does, gives the same result
     np.testing.assert_array_equal(preprocess(np.repeat(grey, 3, axis=2), spec), rgb)
 
 
 def test_none_keeps_every_pixel_and_copies_it():
-    """The array of a row is only copied; grey that becomes RGB goes through Pillow."""
+    """Rows of arrays are only copied, and grey images are converted to RGB by Pillow."""
     for channels, before, after in (("rgb", 1, 3), ("rgb", 3, 3), ("keep", 1, 1), ("keep", 3, 3)):
-        image = np.random.default_rng(2).integers(0, 256, (before, 12, 9), np.uint8).T  # not contiguous
+        image = (
+            np.random.default_rng(2).integers(0, 256, (before, 12, 9), np.uint8).T
+        )  # an array that is not contiguous
         out = preprocess(image, Unchanged(kind="none", channels=channels))
         assert digest(out) == digest(np.broadcast_to(image, (9, 12, after)).copy())
         assert not np.shares_memory(out, image)

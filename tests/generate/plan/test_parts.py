@@ -1,4 +1,4 @@
-"""Parts: runs from image size and number of samples alone, groups that fit into memory, shares for an array's jobs."""
+"""Parts: chunks, groups of sets that fit into memory, and the shares of the jobs of an array."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_runs_cover_all_samples_once_and_fit_into_memory() -> None:
         assert [i for r in found for i in range(r.first, r.stop)] == list(range(count))
         assert [r.number for r in found] == list(range(len(found)))
         assert max(r.count for r in found) * image_bytes <= max(CHUNK_BYTES, image_bytes)
-    # pinned, for shards are cut there: another number of runs is other files for the same build
+    # These values are pinned, because shards have the size of chunks: other chunks would change the files of a build.
     assert [len(chunks(n, PHOTO)) for n in (1, 8, 9, 64, 65, 1000, 1001, 50_000)] == [1, 1, 2, 8, 8, 8, 8, 113]
     assert [(r.first, r.stop) for r in chunks(65, SMALL)] == [(i, min(i + 9, 65)) for i in range(0, 65, 9)]
     assert [r.count for r in chunks(20_000, 784)] == [2048] * 9 + [1568]
@@ -51,7 +51,7 @@ def test_groups_keep_order_fit_into_memory_and_begin_where_a_branch_does() -> No
         assert max(sizes) - min(sizes) <= 1
     assert cut(8, 10, 1000, [0, 30, 60, 90]) == [30, 30, 30, 10]
     assert max(cut(8, 10, PART_BYTES // 10 // 25, [0, 30, 60, 90])) <= 25
-    # for the sake of workers alone no branch is cut
+    # branches are not divided only to use more workers
     assert cut(1, 10, 1000, [0, 2]) == [2, 98]
 
 
@@ -61,8 +61,8 @@ def test_committed_sets_are_left_out_and_names_tell_parts_apart() -> None:
     assert len({p.name for p in todo}) == 3
 
 
-def dealt_plainly(all_parts: list[Part], jobs: int) -> list[list[Part]]:
-    """Deal as the documentation has it: neighbouring runs, or neighbouring parts where a share has few runs."""
+def reference_assignment(all_parts: list[Part], jobs: int) -> list[list[Part]]:
+    """Assign consecutive chunks to jobs, or consecutive parts if there are few chunks per job, as documented."""
     units = [[p] for p in all_parts]
     chunk_numbers = sorted({p.chunk.number for p in all_parts})
     if len(chunk_numbers) >= WHOLE_CHUNK_THRESHOLD * jobs:
@@ -79,7 +79,7 @@ def test_every_part_is_in_one_share_and_shares_are_equal() -> None:
         jobs = rng.choice([1, 2, 3, 7, 16, 100])
         assigned = job_shares(all_parts, jobs)
         assert [part for share in assigned for part in share] == all_parts
-        assert assigned == dealt_plainly(all_parts, jobs)
+        assert assigned == reference_assignment(all_parts, jobs)
         sizes = [sum(p.images for p in share) for share in assigned]
         assert max(sizes) - min(sizes) <= max(2 * max(p.images for p in all_parts), sum(sizes) / jobs / 4)
     assert job_shares([], 3) == [[], [], []]

@@ -1,4 +1,4 @@
-"""Where a build may go: a folder that is there or can be made, empty or its own."""
+"""The output folder of a build: it may be missing or empty, or contain the unfinished build."""
 
 from __future__ import annotations
 

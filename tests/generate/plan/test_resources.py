@@ -1,7 +1,7 @@
-"""What a build hands to corruptions that follow a model: the model, the labels of each batch, a record in the manifest.
+"""Builds with corruptions that follow a model, which need the model and the labels of each batch.
 
-The model here is a stand-in without a network, so that these tests need no PyTorch;
-tests/generate/test_surrogate_builds.py has real ones.
+The model in these tests is a stand-in without a network, so that they do not need PyTorch.
+tests/generate/test_surrogate_builds.py uses real models.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ SIZED = parse_recipe(TEXT.replace('"none"', '"surrogate"'), "The recipe")
 
 @dataclass(frozen=True)
 class Tilt:
-    """The gradient is +1 in the rows that the label names, every fourth one, and -1 in the others; in the first `level`
-    columns 0.
+    """A model whose gradient is +1 in every fourth row, which depends on the label, -1 in the other rows, and 0 in the
+    first `level` columns.
     """
 
     name: str = "tilt"
@@ -78,7 +78,7 @@ class Tilt:
 
 
 def photographs(folder: Path, *sizes: tuple[int, int]) -> str:
-    """Write twelve images of three classes, in sizes by turns, and return the source."""
+    """Write twelve images of three classes in alternating sizes, and return the source."""
     rng = np.random.Generator(np.random.Philox(1))
     for number in range(12):
         image = rng.integers(40, 200, (*sizes[number % len(sizes)], 3), dtype=np.uint8)
@@ -95,8 +95,8 @@ def source(tmp_path: Path) -> str:
 
 
 @pytest.fixture(autouse=True)
-def given(monkeypatch: pytest.MonkeyPatch) -> dict[str, Tilt]:
-    """Stand-ins by the name of their file."""
+def models(monkeypatch: pytest.MonkeyPatch) -> dict[str, Tilt]:
+    """Name of a model file -> stand-in model."""
     tilts = {"tilt.toml": Tilt(), "other.toml": Tilt(weights="sha256:1"), "flatter.toml": Tilt(level=1)}
     monkeypatch.setattr(
         resources, "load_surrogate", lambda path, *, device, batch: replace(tilts[str(path)], batch=batch)
@@ -125,7 +125,7 @@ def test_each_image_is_led_away_from_its_own_label(source: str, tmp_path: Path) 
 
 
 def test_sets_that_follow_no_model_need_none(source: str, tmp_path: Path) -> None:
-    """Without a model other sets are built; the model is asked for by name, and can be given to an extension."""
+    """Sets that do not need a model are built without one. The message about a missing model names the option."""
     alone = build(source, tmp_path / "out", surrogate=None, sets=["contrast/2"])
     assert (alone.manifest.surrogates, alone.manifest.textures) == ([], [])
     text = (alone.directory / "manifest.json").read_text()
@@ -155,16 +155,16 @@ def test_another_model_is_another_build(source: str, tmp_path: Path) -> None:
     assert {s.id for s in added.manifest.sets} == {"pgd/2", "contrast/2"}
 
 
-def test_a_model_is_shown_clean_images_first(given: dict[str, Tilt], source: str, tmp_path: Path) -> None:
-    given["tilt.toml"] = Tilt(knows=False)
+def test_a_model_is_shown_clean_images_first(models: dict[str, Tilt], source: str, tmp_path: Path) -> None:
+    models["tilt.toml"] = Tilt(knows=False)
     with pytest.raises(ModelError, match=r"^12 images, labels \[0, 1, 2\]$"):
         build(source, tmp_path / "out", SIZED)
     assert not (tmp_path / "out").exists()
 
 
 def test_images_get_the_size_of_the_model(tmp_path: Path) -> None:
-    """Those that have it are kept bit for bit; of others the short side becomes 256/224 of the model's, and the centre
-    is taken.
+    """Images of the model's size are not changed. Of other images, the short side is resized to 256/224 of that of the
+    model, and the centre is cropped.
     """
     source = photographs(tmp_path, (9, 16), (12, 10))
     sizes = r"needs images of 12x10 \(height x width\), but this build has images of 9x16\. Use a recipe whose"
@@ -184,7 +184,7 @@ def test_images_get_the_size_of_the_model(tmp_path: Path) -> None:
 
 
 def test_made_again_sets_may_differ_a_little(source: str, tmp_path: Path) -> None:
-    """A share of the values of a set may differ, which is counted; a tenth of them is too many."""
+    """A few values of a set may differ between machines and are counted, but a tenth of the values is too many."""
     built = build(source, tmp_path / "out", SIZED)
     followers = {s.id for s in built.manifest.sets if not s.reproducible}
     same, other = (

@@ -1,4 +1,4 @@
-"""The tree shares what chains have in common, and walks to the same pixels as chain after chain."""
+"""The tree applies shared stages once, and gives the same pixels as applying each chain separately."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_walk_gives_the_pixels_of_each_chain_alone_and_applies_each_stage_once
     for one in sets:
         alone = corrupt(images, one.stages, calibration="tiny", key=keys, seed=5, coupling=coupling)
         assert np.array_equal(seen[one.id], alone), one.id
-    if names == LADDER:  # noise after a level is drawn anew for every level
+    if names == LADDER:  # noise after a gradual degradation is drawn separately for every level
         noise = [seen[name].astype(int) - seen[f"fade_black/{name[11:13]}"] for name in FADED]
         middle = (seen["fade_black/05"] > 90) & (seen["fade_black/02"] < 160)
         assert middle.sum() > 100
@@ -80,5 +80,5 @@ def test_names_of_one_chain_become_aliases() -> None:
         ("gaussian_noise/2", ("n2", "given", "G", "again"), 3),
         ("contrast/3", (), 1),
     ]
-    # severities that share draws draw otherwise than the same parameters given outright
+    # with coupling = "severity", a severity draws differently from a stage with the same explicit parameters
     assert len(merge_chains(sets, 0, "severity")) == 3

@@ -1,4 +1,4 @@
-"""Which sets globs choose."""
+"""Sets that are selected by patterns."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_globs_and_names_choose_as_one_comparison_after_the_other():
 def test_a_corruption_at_0_is_the_clean_set():
     for glob in ("clean", "fog/0", "fade_black/00"):
         assert [one.id for one in choose_sets(SETS, [glob, "snow/2"])] == ["clean", "snow/2"]
-    # a fractional severity is written with a dot, too
+    # a fractional severity may also be written with a dot
     assert choose_sets([*SETS, SetSpec("fog/2p25", ())], ["fog/2.25"]) == [SetSpec("fog/2p25", ())]
     with pytest.raises(UnknownCorruption, match="'fogg/0' matches no set"):
         choose_sets(SETS, ["fogg/0"])

@@ -1,4 +1,4 @@
-"""What images a recipe is made for, and mistakes in saying it."""
+"""The images that a recipe expects, and mistakes in this table."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_every_shipped_recipe_says_what_images_it_is_made_for():
     page = (Path(__file__).parents[3] / "docs" / "recipes.md").read_text(encoding="utf-8")
     for name in recipe_names():
         expects = load_recipe(name).expects
-        # A recipe whose images get a model's size takes any.
+        # A recipe that resizes images to the size of a model accepts all images.
         assert (expects is None) == isinstance(load_recipe(name).preprocessing, SurrogateInput), name
         assert expects is None or expects.description in page, name
         assert not {"expects", "published"} & load_recipe(name).resolve().record.keys()

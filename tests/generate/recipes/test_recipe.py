@@ -1,4 +1,4 @@
-"""Recipes: the shipped ones name the published sets, and a user's own works the same."""
+"""The shipped recipes contain the published sets, and recipe files of users work in the same way."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def ids(corruptions):
     return [f"{c}/{s}" for c in corruptions for s in range(1, 6)]
 
 
-def has_the_tables_rows(found):
-    """Return whether every stage has the parameters of its severity in the recipe's table."""
+def has_table_parameters(found):
+    """Return whether the parameters of every stage are those of its severity in the calibration."""
     table = found.table()
     stages = [stage for spec in found.resolve().sets for stage in spec.stages]
     return all(dict(s.parameters) == dict(table.row(s.corruption, s.severity).parameters) for s in stages)
@@ -57,7 +57,7 @@ def test_shipped():
             corruptions = {t.corruption for t in spec.stages}
             trains = "train" if "train" in name else "test"
             assert spec.role == ("validation" if corruptions & {*EXTRA} else trains)
-        assert has_the_tables_rows(found)
+        assert has_table_parameters(found)
         assert (found.name, found.calibration, found.scale, found.encoding) == (name, calibration, "none", encoding)
         assert found.preprocessing.as_json().items() >= preprocessing.items()
         assert found.title
@@ -79,7 +79,7 @@ def test_mnist_c():
     assert found.preprocessing.as_json() == {"kind": "none", "channels": "keep"}
     assert found.encoding.format == "png"
     assert {len(spec.stages) for spec in specs[1:]} == {1}
-    assert has_the_tables_rows(found)
+    assert has_table_parameters(found)
 
 
 def test_what_stands_in_a_manifest():
@@ -130,7 +130,7 @@ def test_a_users_own_recipe_and_table(tmp_path):
         (spec,) = own.resolve().sets
         assert (spec.id, spec.role, spec.aliases) == ("fog/1", "test", ())
         assert spec.stages[0].parameters == {"weight": 0.4, "wibble_decay": 3.0}
-    # a manifest never carries a path
+    # a manifest never contains a path
     assert own.resolve().record["calibration"] == "gentle"
     assert str(tmp_path) not in json.dumps(own.resolve().record)
     (other,) = own.resolve("imagenet").sets
@@ -153,7 +153,7 @@ def test_mistakes_of_files(tmp_path):
 
 
 def test_a_recipe_that_extends_another(tmp_path):
-    """Keys and tables replace those of the base as a whole, and paths are relative to the file that they are in."""
+    """Keys and tables replace those of the base completely, and paths are relative to the file that contains them."""
     base = load_recipe("imagenet-c")
     head = 'extends = "{}"\nname = "mine"\nversion = "2.0"\n'
     own = parse_recipe(head.format("imagenet-d") + '[encoding]\nformat = "png"\n', "own")
@@ -194,7 +194,7 @@ def test_a_recipe_that_cannot_be_extended(tmp_path, base, message):
 
 
 def test_the_documented_recipes_work(tmp_path):
-    """Every TOML block of docs/recipes.md is read as it stands there."""
+    """Every TOML block of docs/recipes.md is a valid recipe."""
     text = (DOCS / "recipes.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```toml\n(.*?)```", text, flags=re.DOTALL)
     assert len(blocks) == 4

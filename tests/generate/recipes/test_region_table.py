@@ -1,4 +1,4 @@
-"""``[regions]`` of a recipe: what it may say, and every mistake with the others."""
+"""The table ``[regions]`` of a recipe, and messages about all of its mistakes."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_images_that_have_no_such_regions():
 
 
 def test_sides_are_exact():
-    """A fraction is taken as it is written: half of .7 of 180 pixels is 63, where floats say 62.99."""
+    """A fraction is used as it is written: half of 0.7 of 180 pixels is 63, but floats give 62.99."""
     assert [g.side for g in RegionTable(fractions=(0.7,), out=224).groups(200, 180)] == [127]
     table = RegionTable(fractions=(0.2, 0.4, 0.6, 0.8), out=224)
     for short in range(20, 700):

@@ -1,4 +1,4 @@
-"""From entries of a recipe to sets: levels, own stages, chains, pairs, and the mistakes in them."""
+"""The sets of the entries of a recipe: levels, named stages, chains, pairs, and messages about mistakes."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from corruptset.corruptions.stages import chain_keys
 from corruptset.errors import RecipeError
 
 
-def made(*entries, own=""):
-    """Return the sets of a recipe; entries begin with ``first`` where they are pairs."""
+def resolved_sets(*entries, own=""):
+    """Return the sets of a recipe. An entry that begins with ``first`` is an entry of pairs."""
     tables = (f"[[{'pairs' if entry.startswith('first') else 'sets'}]]\n{entry}\n" for entry in entries)
     return parse_sets(own + "".join(tables)).resolve().sets
 
 
 def ids(*entries, own=""):
-    return [s.id for s in made(*entries, own=own)]
+    return [s.id for s in resolved_sets(*entries, own=own)]
 
 
 def test_levels_and_stages_of_ones_own():
-    specs = made('corruptions = ["fade_black"]\nlevels = 3', 'chain = ["fade_black-30", "fog-2"]')
+    specs = resolved_sets('corruptions = ["fade_black"]\nlevels = 3', 'chain = ["fade_black-30", "fog-2"]')
     assert [s.id for s in specs] == ["fade_black/01", "fade_black/02", "fade_black/03", "fade_black-30+fog-2"]
     assert [(t.level, t.severity) for t in specs[3].stages] == [(30, None), (None, 2)]
     assert ids('corruptions = ["fade_black"]\nlevels = [5, 10]') == ["fade_black/05", "fade_black/10"]
     chains = ('chain = ["gn010"]', 'chain = ["dark", "gn010"]\naliases = ["D G"]', 'chain = ["fog-1", "gn010"]')
-    specs = made(*chains, own=NAMED_STAGES)
+    specs = resolved_sets(*chains, own=NAMED_STAGES)
     assert [s.id for s in specs] == ["gn010", "dark+gn010", "fog-1+gn010"]
     assert specs[1].aliases == ("D G",)
     assert dict(specs[0].stages[0].parameters) == {"sigma": 0.1}
     assert specs[1].stages[0].level == 4
-    (spec,) = made(f'id = "long"\nchain = {["contrast-1"] * 16}')
+    (spec,) = resolved_sets(f'id = "long"\nchain = {["contrast-1"] * 16}')
     assert len(spec.stages) == 16
 
 
@@ -44,16 +44,16 @@ def test_pairs_in_both_orders_and_in_the_given_one():
     assert ids(given) == ["fog-1+contrast-5", "fog-2+contrast-5"]
     levels = 'first = ["black_lines"]\nsecond = ["fade_black"]\nlevels = [1]\nsecond_levels = [2]\norders = "given"'
     assert ids(levels) == ["black_lines-01+fade_black-02"]
-    own = made('first = ["gn010"]\nsecond = ["fade_black"]\nlevels = [2]\nrole = "train"', own=NAMED_STAGES)
+    own = resolved_sets('first = ["gn010"]\nsecond = ["fade_black"]\nlevels = [2]\nrole = "train"', own=NAMED_STAGES)
     assert {(s.id, s.role) for s in own} == {("gn010+fade_black-02", "train"), ("fade_black-02+gn010", "train")}
     assert ids('first = ["fog", "snow"]\nsecond = ["fog", "snow"]\nseverities = [1]\nsame = false')[0] == "fog-1+snow-1"
 
 
 def test_severity_0_and_level_0_are_the_clean_images():
-    """As in ``corrupt(image, "fog", severity=0)``."""
+    """Severity 0 means the clean image, as in ``corrupt(image, "fog", severity=0)``."""
     clean = ('corruptions = ["fog", "snow"]\nseverities = [0, 2]', 'corruptions = ["fade_black"]\nlevels = [0, 1]')
     assert ids(*clean) == ["clean", "fog/2", "snow/2", "fade_black/01"]
-    specs = made('first = ["fog"]\nsecond = ["snow"]\nseverities = [0, 2]')
+    specs = resolved_sets('first = ["fog"]\nsecond = ["snow"]\nseverities = [0, 2]')
     assert {s.id: s.aliases for s in specs} == {
         "clean": ("fog-0+snow-0", "snow-0+fog-0"),
         "snow/2": ("fog-0+snow-2", "snow-2+fog-0"),
@@ -61,12 +61,14 @@ def test_severity_0_and_level_0_are_the_clean_images():
         "fog-2+snow-2": (),
         "snow-2+fog-2": (),
     }
-    named = made('first = ["gn010"]\nsecond = ["fog"]\nseverities = [0, 1]\norders = "given"', own=NAMED_STAGES)
+    named = resolved_sets(
+        'first = ["gn010"]\nsecond = ["fog"]\nseverities = [0, 1]\norders = "given"', own=NAMED_STAGES
+    )
     assert [(s.id, s.aliases) for s in named] == [("gn010", ("gn010+fog-0",)), ("gn010+fog-1", ())]
 
 
 def test_a_corruption_paired_with_itself_draws_twice():
-    (spec,) = made('first = ["gaussian_noise"]\nsecond = ["gaussian_noise"]\nseverities = [2]')
+    (spec,) = resolved_sets('first = ["gaussian_noise"]\nsecond = ["gaussian_noise"]\nseverities = [2]')
     assert spec.id == "gaussian_noise-2+gaussian_noise-2"
     one, two = chain_keys(spec.stages, 0)
     assert one != two
@@ -79,7 +81,7 @@ def test_a_corruption_paired_with_itself_draws_twice():
 
 def test_chains_aliases_and_roles():
     parameters = '{corruption = "gaussian_noise", parameters = {sigma = 0.1}}'
-    specs = made(
+    specs = resolved_sets(
         'clean = true\naliases = ["original"]',
         'chain = ["fog-3", "gaussian_noise-5"]\naliases = ["type 8"]',
         f'chain = ["fog-3+frost-1", {parameters}]\nid = "fo3-fr1-ga010"',
@@ -92,12 +94,14 @@ def test_chains_aliases_and_roles():
         ("saturate/2", "validation", (), ["saturate-2"]),
     ]
     assert specs[2].stages[2].parameters == {"sigma": 0.1}
-    # what trains is no test
+    # sets with a training corruption are not test sets
     trains = ('corruptions = ["fisheye"]\nseverities = [2]', 'chain = ["fog-3", "uniform_noise-1"]')
     trains += ('chain = ["saturate-3", "fisheye-2"]', 'first = ["snow-1"]\nsecond = ["fisheye-1"]\norders = "given"')
-    assert {s.role for s in made(*trains)} == {"train"}
-    # one chain under two names is one set
-    twice = made('corruptions = ["fog"]\nseverities = [3, 4]', 'chain = ["fog-3"]\nid = "foggy"\naliases = ["mist"]')
+    assert {s.role for s in resolved_sets(*trains)} == {"train"}
+    # the same chain under two names is one set
+    twice = resolved_sets(
+        'corruptions = ["fog"]\nseverities = [3, 4]', 'chain = ["fog-3"]\nid = "foggy"\naliases = ["mist"]'
+    )
     assert [(s.id, s.aliases) for s in twice] == [("fog/3", ("foggy", "mist")), ("fog/4", ())]
 
 
@@ -167,8 +171,8 @@ def test_mistakes_in_sets():
         assert all(part in line for part, line in zip(said, lines, strict=True)), lines
 
 
-def stages_of_ones_own(**counts):
-    """Return tables of stages with a parameter of their own, and the list of their names."""
+def named_stages(**counts):
+    """Return tables of named stages with different parameters, and the list of their names."""
     parameter = {"brightness": "shift", "contrast": "factor"}
     lines, names = ["[stages]"], []
     for corruption, count in counts.items():
@@ -180,8 +184,8 @@ def stages_of_ones_own(**counts):
 
 
 def test_more_than_20000_sets_are_refused_with_their_number_before_they_are_made():
-    own, names = stages_of_ones_own(brightness=500)
-    of_two, both = stages_of_ones_own(brightness=101, contrast=100)
+    own, names = named_stages(brightness=500)
+    of_two, both = named_stages(brightness=101, contrast=100)
     severities = [1 + i / 100 for i in range(401)]
     for tables, entry, count in (
         (own, f"[[pairs]]\nfirst = {names}\nsecond = {names}\n", "250,000"),

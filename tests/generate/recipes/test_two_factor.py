@@ -1,4 +1,4 @@
-"""The two-factor paper's sets: 69 names, 53 distinct conditions, both orders, and what they share."""
+"""The sets of the two-factor paper: 69 names, 53 distinct conditions, in both orders."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OPTIONS: dict[str, Any] = {"jobs": 1, "storage": "hdf5", "metrics": 0}
 
 @pytest.fixture(scope="module")
 def crops(tmp_path_factory):
-    """Crops of photographs in the form of CIFAR-10's test batch, a few more than are taken."""
+    """Write crops of photographs as a test batch of CIFAR-10, with a few more images than the recipe uses."""
     root = tmp_path_factory.mktemp("cifar")
     a.write_tar(root / "cifar-10-python.tar.gz", a.cifar10_python(a.random_crops(COUNT + 20)), "w:gz")
     return f"cifar10:{root / 'cifar-10-python.tar.gz'}"
@@ -39,7 +39,7 @@ def built(crops, tmp_path_factory):
 
 
 def test_table_4_is_numbered_as_published():
-    """A few numbers of each block of the paper's Table 4."""
+    """Some values of each block of Table 4 in the paper."""
     sets = load_recipe("two-factor-69").resolve().sets
     by_alias = {alias: s.id for s in sets for alias in s.aliases}
     assert [by_alias[f"type {n}"] for n in range(1, 9)] == [
@@ -76,8 +76,8 @@ def test_69_names_53_conditions(built):
 
 
 def test_sets_with_one_first_stage_share_its_work_and_its_pixels(built, crops):
-    """The second factor, applied to what is stored of the first, gives what is stored of both: no other first draw is
-    beneath.
+    """The second factor, applied to the stored images of the first, gives the stored images of both factors, because
+    the first factor draws the same random numbers in both sets.
     """
     planned = plan("two-factor-69", crops, samples=COUNT, jobs=1)
     assert (planned.stages_applied, planned.stages_naive) == (52, 110)
@@ -88,11 +88,11 @@ def test_sets_with_one_first_stage_share_its_work_and_its_pixels(built, crops):
         stages = by_id[f"{first}+{second}"].stages
         assert stages[:1] == by_id[first].stages
         stored, both = (np.stack([data[name].image(i) for i in rows]) for name in (first, f"{first}+{second}"))
-        if second.startswith("ro"):  # nothing is drawn: the stage by itself says it all
+        if second.startswith("ro"):  # the stage is deterministic, so it can be applied directly
             assert np.array_equal(corruptset.corrupt(stored, [stages[1]], key=keys), both)
-        else:  # salt and pepper leaves most elements as the first stage made them
+        else:  # salt and pepper noise does not change most values of the first stage
             kept = (both != 0) & (both != 255)
-            assert kept.mean() > 0.3  # much of a rotated picture is black
+            assert kept.mean() > 0.3  # a large part of a rotated image is black
             assert np.array_equal(both[kept], stored[kept])
 
 
@@ -102,7 +102,7 @@ def test_a_part_of_the_69_is_the_same_alone(built, crops, tmp_path):
     assert [s.id for s in alone.manifest.sets] == ["ro-60+sp010", "sp015+ga020"]
     for one in alone.manifest.sets:
         assert (one.pixel_digest, one.aliases) == (known[one.id].pixel_digest, known[one.id].aliases)
-    # fewer samples are the same images
+    # a build of fewer samples contains the same images
     made = build("two-factor-69", crops, tmp_path / "few", samples=10, sets=["sp010+ga020"], **OPTIONS)
     few, rows = corruptset.open(made.directory), {s.id: s.index for s in data.samples}
     shared_data = [s for s in few.samples if s.id in rows]
@@ -142,7 +142,7 @@ def test_imagenet_c_in_pairs():
 
 
 def test_images_of_several_sizes_need_folders(tmp_path):
-    """The recipe keeps the source's sizes, and an HDF5 array holds images of one size."""
+    """The recipe keeps the sizes of the source, but an HDF5 array needs images of one size."""
     for side in (32, 40):
         small_builds.write_crops(tmp_path / str(side), classes=1, each=1, side=side)
     with pytest.raises(BuildError, match="Use --storage folder"):

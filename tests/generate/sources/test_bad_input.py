@@ -1,4 +1,4 @@
-"""Bad input of folder:PATH: converted or ignored by documented rules, or listed with the others."""
+"""Invalid files in a folder source are converted, ignored or listed, as documented."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ RGB = (np.arange(20 * 30 * 3).reshape(20, 30, 3) * 5 % 251).astype(np.uint8)
 JPEG, PNG = encode_image(RGB, "JPEG"), encode_image(RGB)
 
 
-def put(root, *paths, data=JPEG):
+def write_images(root, *paths, data=JPEG):
     return a.write_files(root, dict.fromkeys(paths, data))
 
 
-def listed(root):
-    """Return the source, what the check found good, and everything that is listed, by path."""
+def check_folder(root):
+    """Return the source, the usable samples, and path -> problem for all files that are listed."""
     source = open_source(f"folder:{root}")
     found = check(source, source.samples)
     return source, [sample.id for sample, *_ in found.good], dict([*source.notes, *found.bad])
@@ -70,7 +70,7 @@ def test_everything_at_once_is_listed_at_once(tmp_path):
         "bad/zeros.jpg": "a pipe, a device",
         "empty/": "class folder without an image",
     }
-    source, good, problems = listed(tmp_path)
+    source, good, problems = check_folder(tmp_path)
     assert good == [f"good/{n}" for n in ("plain", "png named", "żółw и кот")]
     assert {path: bool(re.search(said.get(path, "^$"), why)) for path, why in problems.items()} == dict.fromkeys(
         said, True
@@ -79,28 +79,28 @@ def test_everything_at_once_is_listed_at_once(tmp_path):
     with pytest.raises(SourceError, match=counted) as error:
         check(source, source.samples).raise_for_bad(source.notes)
     assert all(f"  {path}: " in str(error.value) for path in said)
-    # left out or not, no label moves
+    # labels do not depend on whether bad images are left out
     assert [c.name for c in source.classes] == ["bad", "empty", "good"]
     assert {s.label for s in source.samples if s.id.startswith("good/")} == {2}
 
 
 def test_what_is_ignored_and_what_belongs_to_a_class(tmp_path):
-    put(tmp_path, "a/1.jpg", "a/deep/er/1.jpg", "b/a/1.jpg")
-    put(tmp_path, ".DS_Store", "a/Thumbs.db", "a/desktop.ini", "a/._1.jpg", ".git/x.jpg", "__MACOSX/a/1.jpg")
-    put(tmp_path, "README", "LICENSE.txt", "labels.csv", "a/boxes.txt", "a/notes.md", data=b"words")
-    source, good, problems = listed(tmp_path)
+    write_images(tmp_path, "a/1.jpg", "a/deep/er/1.jpg", "b/a/1.jpg")
+    write_images(tmp_path, ".DS_Store", "a/Thumbs.db", "a/desktop.ini", "a/._1.jpg", ".git/x.jpg", "__MACOSX/a/1.jpg")
+    write_images(tmp_path, "README", "LICENSE.txt", "labels.csv", "a/boxes.txt", "a/notes.md", data=b"words")
+    source, good, problems = check_folder(tmp_path)
     assert (good, problems) == (["a/1", "a/deep/er/1", "b/a/1"], {})
     assert [c.name for c in source.classes] == ["a", "b"]
     assert [s.label for s in source.samples] == [0, 0, 1]
-    copy = pickle.loads(pickle.dumps(source))  # as workers get it
+    copy = pickle.loads(pickle.dumps(source))  # as workers receive it
     assert copy.load(Sample(0, "a/1", 0, "a/1.jpg")).sha256 == source.fingerprint(source.samples[0])
 
 
 def test_links_are_followed_as_torchvision_follows_them(tmp_path):
-    """Subsets are made of links, and so is Hugging Face's cache; a class may be on a second disk."""
+    """Subsets, and the cache of Hugging Face, consist of links, and a class may be on another disk."""
     root, outside = tmp_path / "root", tmp_path / "outside"
-    put(root, "a/1.jpg", "b/1.jpg")
-    put(outside, "c/2.jpg", "blobs/0123")
+    write_images(root, "a/1.jpg", "b/1.jpg")
+    write_images(outside, "c/2.jpg", "blobs/0123")
     os.mkfifo(outside / "pipe")
     for link, target in {
         "a/inside.jpg": "../b/1.jpg",
@@ -109,7 +109,7 @@ def test_links_are_followed_as_torchvision_follows_them(tmp_path):
         "a/blob.jpg": "../../outside/blobs/0123",
         "c": outside / "c",
         "d": "../outside/c",
-        # what cannot be followed
+        # links that cannot be followed
         "a/loop": "..",
         "b/self.jpg": "self.jpg",
         "b/pipe.jpg": outside / "pipe",
@@ -119,9 +119,9 @@ def test_links_are_followed_as_torchvision_follows_them(tmp_path):
         "h.jpg": "nowhere.jpg",
     }.items():
         (root / link).symlink_to(target)
-    (tmp_path / "alias").symlink_to(root)  # the folder itself may be reached through a link
+    (tmp_path / "alias").symlink_to(root)  # the path of the folder itself may contain a link
     for path in (root, tmp_path / "alias"):
-        source, good, problems = listed(path)
+        source, good, problems = check_folder(path)
         assert good == ["a/1", "a/again", "a/blob", "a/inside", "a/out", "b/1", "c/2", "d/2"]
         assert problems.keys() == {"a/loop/", "b/self.jpg", "b/pipe.jpg", "e/", "f/", "g/", "h.jpg"}
         assert all("link" in problems[path] for path in problems if path != "b/pipe.jpg")
@@ -134,7 +134,7 @@ def test_links_are_followed_as_torchvision_follows_them(tmp_path):
 
 def test_folders_that_link_to_each_other_are_listed_in_finite_time(tmp_path):
     names = [f"c{i}" for i in range(12)]
-    put(tmp_path, *(f"{name}/1.jpg" for name in names))
+    write_images(tmp_path, *(f"{name}/1.jpg" for name in names))
     for name in names:
         for other in names:
             (tmp_path / name / f"to-{other}").symlink_to(f"../{other}")
@@ -147,17 +147,17 @@ def test_files_and_folders_that_cannot_be_read():
     base, user = Path(tempfile.mkdtemp()), os.geteuid()
     try:
         base.chmod(0o755)
-        put(base, "a/good.jpg", "a/secret.jpg", "b/1.jpg", "c/1.jpg", "c/2.jpg")
+        write_images(base, "a/good.jpg", "a/secret.jpg", "b/1.jpg", "c/1.jpg", "c/2.jpg")
         (base / "a/secret.jpg").chmod(0)
-        source = listed(base)[0]  # what is imported on first use is imported as the user who may
+        source = check_folder(base)[0]  # modules that are imported on first use are imported before permissions change
         (base / "b").chmod(0)
-        if user == 0:  # permissions do not bind root
+        if user == 0:  # permissions do not restrict root
             os.seteuid(65534)
-        good, problems = listed(base)[1:]
+        good, problems = check_folder(base)[1:]
         os.seteuid(user)
         assert good == ["a/good", "c/1", "c/2"]
         assert all("Permission denied" in problems[path] for path in ("a/secret.jpg", "b/"))
-        # what becomes a pipe, or goes, after it was listed hangs no worker
+        # a file that is replaced by a pipe or deleted after the listing does not block a worker
         for name in ("1", "2"):
             (base / f"c/{name}.jpg").unlink()
         os.mkfifo(base / "c/1.jpg")
@@ -173,17 +173,21 @@ def test_files_and_folders_that_cannot_be_read():
 
 def test_names_that_become_one(tmp_path):
     composed, decomposed = unicodedata.normalize("NFC", "café"), unicodedata.normalize("NFD", "café")
-    source, good, problems = listed(put(tmp_path / "one", f"{decomposed}/{unicodedata.normalize('NFD', 'é')}.jpg"))
+    source, good, problems = check_folder(
+        write_images(tmp_path / "one", f"{decomposed}/{unicodedata.normalize('NFD', 'é')}.jpg")
+    )
     assert (good, source.classes[0].name, problems) == ([unicodedata.normalize("NFC", "café/é")], composed, {})
     folders = (composed, decomposed, "Kept", "two", "TWO")
-    _, good, problems = listed(put(tmp_path / "clash", *(f"{folder}/{folder[0]}.jpg" for folder in folders)))
+    _, good, problems = check_folder(
+        write_images(tmp_path / "clash", *(f"{folder}/{folder[0]}.jpg" for folder in folders))
+    )
     assert (good, set(problems)) == (["Kept/K"], {f"{composed}/", f"{decomposed}/", "two/", "TWO/"})
 
 
 def test_wholly_wrong_folders(tmp_path):
     (tmp_path / "void").mkdir()
     (tmp_path / "hollow/a").mkdir(parents=True)
-    put(tmp_path, "flat/1.jpg", "rotten/a/bad\tname.jpg")
+    write_images(tmp_path, "flat/1.jpg", "rotten/a/bad\tname.jpg")
     a.check_refused("folder:", "needs a path")
     for path, said in {
         "missing": "does not exist",
@@ -197,8 +201,8 @@ def test_wholly_wrong_folders(tmp_path):
 
 
 def test_a_size_that_the_preprocessing_cannot_take_is_listed(tmp_path):
-    put(tmp_path, "a/1.jpg")
-    put(tmp_path, "a/sliver.png", data=encode_image(np.zeros((8, 40_000), np.uint8)))
+    write_images(tmp_path, "a/1.jpg")
+    write_images(tmp_path, "a/sliver.png", data=encode_image(np.zeros((8, 40_000), np.uint8)))
     source = open_source(f"folder:{tmp_path}")
     found = check(source, source.samples, check_size=ResizeCrop(kind="resize-crop", resize=256, crop=224).problem)
     assert [s.id for s, *_ in found.good] == ["a/1"]

@@ -1,4 +1,4 @@
-"""Class folders: each keeps its label, numbers are in numeric order, and what holds no classes is refused."""
+"""Class folders keep their labels, numbers are sorted numerically, and other layouts are rejected."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ UNUSABLE = {
     "drive": ("m:m/1.png", "a drive on Windows"),
     "images with bad names": ("mm/a\tb.png", "a class folder in which no image can be used"),
 }
-"""Paths that give a class folder between ``b`` and ``x`` without an image that can be used."""
+"""Paths of a class folder between ``b`` and ``x`` in which no image can be used."""
 
 
-def put(root, *paths):
+def write_images(root, *paths):
     for path in paths:
         os.makedirs(root / path.rpartition("/")[0], exist_ok=True)
         if not path.endswith("/"):
@@ -49,8 +49,8 @@ def put(root, *paths):
     return root
 
 
-def in_a_tar(path, *paths, top=""):
-    """Write a tar; what ends with a slash is a folder."""
+def write_tar_of(path, *paths, top=""):
+    """Write a tar. Names that end with a slash are folders."""
     with tarfile.open(path, "w", encoding="utf-8", errors="surrogateescape") as archive:
         for name in paths:
             member = tarfile.TarInfo(top + name.rstrip("/"))
@@ -66,8 +66,8 @@ def in_a_tar(path, *paths, top=""):
     return path
 
 
-def keeps_labels(source, reason, unusable=1):
-    """Demand that b and x have the labels that they have beside `unusable` other class folders."""
+def check_labels_kept(source, reason, unusable=1):
+    """Check that b and x have the labels that they get if there are `unusable` other class folders."""
     assert {s.id: s.label for s in source.samples} == {"b/1": 0, "x/1": 1 + unusable}
     assert [(c.index, c.name) for c in source.classes if c.name in "bx"] == [(0, "b"), (1 + unusable, "x")]
     assert len({c.name for c in source.classes}) == len({c.folder for c in source.classes}) == 2 + unusable
@@ -84,11 +84,11 @@ def keeps_labels(source, reason, unusable=1):
 def test_a_class_without_usable_images_keeps_its_label(tmp_path, kind, form):
     path, reason = UNUSABLE[kind]
     if form == "folder":
-        root = put(tmp_path / "root", "b/1.png", path, "x/1.png")
+        root = write_images(tmp_path / "root", "b/1.png", path, "x/1.png")
     else:
         top = "" if form == "tar" else "around/"
-        root = in_a_tar(tmp_path / "x.tar", "b/1.png", path, "x/1.png", top=top)
-    keeps_labels(open_source(f"folder:{root}"), reason)
+        root = write_tar_of(tmp_path / "x.tar", "b/1.png", path, "x/1.png", top=top)
+    check_labels_kept(open_source(f"folder:{root}"), reason)
 
 
 @pytest.mark.parametrize("form", ["folder", "tar"])
@@ -96,10 +96,10 @@ def test_classes_whose_names_are_equal_keep_their_labels(tmp_path, form):
     for pair, order in ((("mm", "MM"), ["MM", "b", "mm", "x"]), ((COMPOSED, DECOMPOSED), None)):
         paths = ["b/1.png", *(f"{name}/1.png" for name in pair), "x/1.png"]
         shutil.rmtree(tmp_path / "root", ignore_errors=True)
-        root = put(tmp_path / "root", *paths) if form == "folder" else in_a_tar(tmp_path / "x.tar", *paths)
+        root = write_images(tmp_path / "root", *paths) if form == "folder" else write_tar_of(tmp_path / "x.tar", *paths)
         source = open_source(f"folder:{root}")
         if order is None:
-            keeps_labels(source, "the same name as .* Unicode forms", 2)
+            check_labels_kept(source, "the same name as .* Unicode forms", 2)
         else:
             assert [c.name for c in source.classes] == order
             assert {s.id: s.label for s in source.samples} == {"b/1": 1, "x/1": 3}
@@ -109,14 +109,14 @@ def test_classes_whose_names_are_equal_keep_their_labels(tmp_path, form):
 
 
 def test_a_linked_or_unreadable_class_keeps_its_label(tmp_path):
-    root = put(tmp_path / "root", "b/1.png", "x/1.png")
+    root = write_images(tmp_path / "root", "b/1.png", "x/1.png")
     (root / "m.v2").symlink_to(tmp_path / "not mounted")
-    keeps_labels(open_source(f"folder:{root}"), "is a broken link")
+    check_labels_kept(open_source(f"folder:{root}"), "is a broken link")
     (root / "m.v2").unlink()
     (root / "m").symlink_to("m")
-    keeps_labels(open_source(f"folder:{root}"), "leads back to itself")
+    check_labels_kept(open_source(f"folder:{root}"), "leads back to itself")
     (root / "m").unlink()
-    (root / "m").symlink_to(put(tmp_path / "elsewhere", "1.png"))
+    (root / "m").symlink_to(write_images(tmp_path / "elsewhere", "1.png"))
     assert [s.label for s in open_source(f"folder:{root}").samples] == [0, 1, 2]
 
 
@@ -124,13 +124,13 @@ def test_an_unreadable_class_keeps_its_label():
     base, user = Path(tempfile.mkdtemp()), os.geteuid()
     try:
         base.chmod(0o755)
-        put(base, "b/1.png", "m/1.png", "x/1.png")
+        write_images(base, "b/1.png", "m/1.png", "x/1.png")
         (base / "m").chmod(0)
-        if user == 0:  # permissions do not bind root
+        if user == 0:  # permissions do not restrict root
             os.seteuid(65534)
         source = open_source(f"folder:{base}")
         os.seteuid(user)
-        keeps_labels(source, "Permission denied")
+        check_labels_kept(source, "Permission denied")
     finally:
         os.seteuid(user)
         (base / "m").chmod(0o755)
@@ -145,7 +145,7 @@ def test_a_class_of_links_in_a_tar_keeps_its_label(tmp_path, kind):
 
     files = dict.fromkeys(("b/1.png", "m/1.png", "m/2.png", "x/1.png"), PNG)
     source = open_source(f"folder:{a.write_tar(tmp_path / 'x.tar', files, change=change)}")
-    keeps_labels(source, "no image can be used")
+    check_labels_kept(source, "no image can be used")
     assert [path for path, _ in source.notes] == ["m/", "m/1.png", "m/2.png"]
 
 
@@ -155,19 +155,19 @@ def test_a_class_that_is_a_link_in_a_tar_keeps_its_label(tmp_path):
             member.type, member.linkname, member.size = tarfile.SYMTYPE, "/elsewhere/m", 0
 
     files = dict.fromkeys(("b/1.png", "m", "x/1.png"), PNG)
-    keeps_labels(open_source(f"folder:{a.write_tar(tmp_path / 'x.tar', files, change=change)}"), "is a link")
+    check_labels_kept(open_source(f"folder:{a.write_tar(tmp_path / 'x.tar', files, change=change)}"), "is a link")
 
 
 def test_wnid_folders_without_images_keep_their_labels(tmp_path):
     first, empty, last = "n01440764", "n01443537", "n01484850"
     paths = (f"{first}/1.JPEG", f"{empty}/", f"{last}/2.JPEG")
-    root = put(tmp_path / "root", *paths)
-    linked = put(tmp_path / "linked", *paths[::2])
-    (linked / empty).symlink_to(put(tmp_path / "elsewhere", "3.JPEG"))
+    root = write_images(tmp_path / "root", *paths)
+    linked = write_images(tmp_path / "linked", *paths[::2])
+    (linked / empty).symlink_to(write_images(tmp_path / "elsewhere", "3.JPEG"))
     for path, labels in (
         (root, [0, 2]),
-        (in_a_tar(tmp_path / "x.tar", *paths), [0, 2]),
-        (in_a_tar(tmp_path / "val.tar", *paths, top="val/"), [0, 2]),
+        (write_tar_of(tmp_path / "x.tar", *paths), [0, 2]),
+        (write_tar_of(tmp_path / "val.tar", *paths, top="val/"), [0, 2]),
         (linked, [0, 2, 1]),
     ):
         source = open_source(f"imagenet:{path}")
@@ -177,20 +177,22 @@ def test_wnid_folders_without_images_keep_their_labels(tmp_path):
 
 
 def test_icons_without_usable_images_keep_their_labels(tmp_path):
-    root = put(tmp_path / "Icons-50", "boat/apple_1_boat.png", "cat/", "drink/apple_1_tea.png")
+    root = write_images(tmp_path / "Icons-50", "boat/apple_1_boat.png", "cat/", "drink/apple_1_tea.png")
     source = open_source(f"icons50:{root}")
     assert [(s.id, s.label) for s in source.samples] == [("boat/apple_1_boat", 0), ("drink/apple_1_tea", 2)]
     assert [path for path, _ in source.notes] == ["cat/"]
 
 
-def numbered(count, template="{}"):
+def numbered_paths(count, template="{}"):
     return [f"{template.format(i)}/{i}.png" for i in range(count)]
 
 
 @pytest.mark.parametrize("form", ["folder", "tar"])
 def test_class_folders_that_are_numbers_are_in_numeric_order(tmp_path, form):
-    root = put(tmp_path / "x", *numbered(12))
-    source = open_source(f"folder:{root if form == 'folder' else in_a_tar(tmp_path / 'x.tar', *numbered(12))}")
+    root = write_images(tmp_path / "x", *numbered_paths(12))
+    source = open_source(
+        f"folder:{root if form == 'folder' else write_tar_of(tmp_path / 'x.tar', *numbered_paths(12))}"
+    )
     assert {int(s.id.partition("/")[0]): s.label for s in source.samples} == {i: i for i in range(12)}
     assert [(c.name, c.folder) for c in source.classes] == [(str(i), f"{i:02d}") for i in range(12)]
     (remark,) = source.remarks
@@ -199,22 +201,22 @@ def test_class_folders_that_are_numbers_are_in_numeric_order(tmp_path, form):
 
 
 def test_numbers_with_zeros_gaps_or_names_between_them(tmp_path):
-    padded = open_source(f"folder:{put(tmp_path / 'padded', *numbered(12, '{:03d}'))}")
+    padded = open_source(f"folder:{write_images(tmp_path / 'padded', *numbered_paths(12, '{:03d}'))}")
     assert [(c.name, c.folder) for c in padded.classes] == [(f"{i:03d}", f"{i:03d}") for i in range(12)]
     assert padded.remarks == ()
-    gaps = open_source(f"folder:{put(tmp_path / 'gaps', '1/a.png', '5/a.png', '30/a.png')}")
+    gaps = open_source(f"folder:{write_images(tmp_path / 'gaps', '1/a.png', '5/a.png', '30/a.png')}")
     assert {s.id: s.label for s in gaps.samples} == {"1/a": 0, "5/a": 1, "30/a": 2}
     assert "folder 30 has label 2. The numbers are not 0, 1, 2, ... without gaps" in gaps.remarks[0]
-    mixed = open_source(f"folder:{put(tmp_path / 'mixed', '2/a.png', '10/a.png', 'other/a.png')}")
+    mixed = open_source(f"folder:{write_images(tmp_path / 'mixed', '2/a.png', '10/a.png', 'other/a.png')}")
     assert {s.id: s.label for s in mixed.samples} == {"10/a": 0, "2/a": 1, "other/a": 2}
     assert "Not all class folders are numbers ('other' is not), so all are sorted as text" in mixed.remarks[0]
-    equal = open_source(f"folder:{put(tmp_path / 'equal', '1/a.png', '01/b.png', '2/c.png')}")
+    equal = open_source(f"folder:{write_images(tmp_path / 'equal', '1/a.png', '01/b.png', '2/c.png')}")
     assert {s.id: s.label for s in equal.samples} == {"2/c": 2}
     assert [path for path, why in equal.notes if "is the same number as" in why] == ["01/", "1/"]
 
 
 def test_stored_folders_of_numbers_sort_as_text(tmp_path):
-    files = {name: encode_image(np.full((64, 64, 3), i, np.uint8)) for i, name in enumerate(numbered(12))}
+    files = {name: encode_image(np.full((64, 64, 3), i, np.uint8)) for i, name in enumerate(numbered_paths(12))}
     root = a.write_files(tmp_path / "x", files)
     built = build("tiny-imagenet-c", f"folder:{root}", tmp_path, sets=["contrast/*"], jobs=1, storage="folder")
     assert any("sorted as numbers" in note for note in built.notes)
@@ -222,7 +224,7 @@ def test_stored_folders_of_numbers_sort_as_text(tmp_path):
     exported = export("tiny-imagenet-c", built.directory, tmp_path / "exported")
     assert any("zero-padded names: class 0 is in folder 00." in note for note in exported.notes)
     for folder in (built.directory / "images/contrast/1", exported.top / "contrast/1"):
-        # torchvision's ImageFolder numbers the sorted names of folders
+        # torchvision's ImageFolder assigns labels to the sorted names of folders
         found = {label: sorted(path.name for path in of.iterdir()) for label, of in enumerate(sorted(folder.iterdir()))}
         assert found == {i: [f"{i}.JPEG"] for i in range(12)}
     data = corruptset.open(built.directory)
@@ -234,9 +236,9 @@ def test_stored_folders_of_numbers_sort_as_text(tmp_path):
 def test_a_build_without_bad_classes_keeps_labels_and_verifies(lossless_recipe, tmp_path, form):
     names = ("b/1.png", "m\udcff/1.png", "m\tm/1.png", "mm/", "x/1.png", "x/2.png", "x/3.jpg")
     if form == "folder":
-        root = put(tmp_path / "root", *names, "mM/1.png", "MM/1.png")
+        root = write_images(tmp_path / "root", *names, "mM/1.png", "MM/1.png")
     else:
-        root = in_a_tar(tmp_path / "x.tar", *names, "mM/1.png", "MM/1.png")
+        root = write_tar_of(tmp_path / "x.tar", *names, "mM/1.png", "MM/1.png")
     options = {"sets": ["contrast/1"], "jobs": 1, "storage": "both"}
     with pytest.raises(SourceError, match=r"^5 class folders of the source cannot be used"):
         build(lossless_recipe, f"folder:{root}", tmp_path / "out", **options)
@@ -260,33 +262,33 @@ def test_splits_are_no_classes(tmp_path):
             (["imagenet/val/n1/1.png", "imagenet/val/n2/1.png"], "imagenet/val"),
         )
     ):
-        root = put(tmp_path / str(i), *paths)
+        root = write_images(tmp_path / str(i), *paths)
         said = a.check_refused(f"folder:{root}", "has no class folders")
         assert f"give its folder: folder:{root}/{folder}. " in said
         if folder == "dev":
-            continue  # in a tar, one folder around all is left out
-        tar = in_a_tar(tmp_path / f"{i}.tar", *paths)
+            continue  # in a tar, a single folder that contains all class folders is ignored
+        tar = write_tar_of(tmp_path / f"{i}.tar", *paths)
         assert "extract it, and give its folder: folder:" in a.check_refused(f"folder:{tar}", "has no class folders")
     (tmp_path / "labels.csv").write_text("file,label\n" + "".join(f"{path},{i}\n" for i, path in enumerate(two)))
     assert len(open_source(f"folder:{tmp_path / '0'}", labels=tmp_path / "labels.csv").samples) == 4
-    # classes that are called so
+    # classes that have the names of splits
     for paths in (
         ["test/1.png", "control/1.png"],
         ["cat/test/1.png", "cat/1.png"],
         ["test/1.png", "train-station/1.png"],
     ):
         shutil.rmtree(tmp_path / "x", ignore_errors=True)
-        assert open_source(f"folder:{put(tmp_path / 'x', *paths)}").samples
+        assert open_source(f"folder:{write_images(tmp_path / 'x', *paths)}").samples
 
 
 def test_the_validation_folder_of_tiny_imagenet_is_refused_with_the_source_to_use(tmp_path):
-    val = put(tmp_path / "tiny imagenet/val", *(f"images/val_{i}.JPEG" for i in range(4)))
+    val = write_images(tmp_path / "tiny imagenet/val", *(f"images/val_{i}.JPEG" for i in range(4)))
     (val / "val_annotations.txt").write_text("val_0.JPEG\tn01443537\t0\t0\t60\t60\n")
     for root in (val, val / "images"):
         said = a.check_refused(f"folder:{root}", "Tiny ImageNet's folder val")
         assert said.endswith(f"contains wnids.txt: 'tiny-imagenet:{val.parent}'.")
     for top in ("", "val/"):
-        tar = in_a_tar(tmp_path / "val.tar", "images/val_0.JPEG", "val_annotations.txt", top=top)
+        tar = write_tar_of(tmp_path / "val.tar", "images/val_0.JPEG", "val_annotations.txt", top=top)
         a.check_refused(f"folder:{tar}", "Tiny ImageNet's folder val: .*Use the source tiny-imagenet with the zip")
 
 
@@ -296,6 +298,6 @@ def test_one_class_is_said(tmp_path):
         (["data/cat/1.png", "data/dog/1.png"], "It has 2 folders. If these are the classes, give that folder"),
     ):
         shutil.rmtree(tmp_path / "x", ignore_errors=True)
-        (remark,) = open_source(f"folder:{put(tmp_path / 'x', *paths)}").remarks
+        (remark,) = open_source(f"folder:{write_images(tmp_path / 'x', *paths)}").remarks
         assert said in remark
-    assert open_source(f"folder:{put(tmp_path / 'two', 'a/1.png', 'b/1.png')}").remarks == ()
+    assert open_source(f"folder:{write_images(tmp_path / 'two', 'a/1.png', 'b/1.png')}").remarks == ()

@@ -1,4 +1,4 @@
-"""Each rule of decoding.py: what comes, and what becomes of it."""
+"""Each rule of the table in decoding.py, with the result of decoding."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ def png(width, height, depth, colour, rows):
     return b"\x89PNG\r\n\x1a\n" + header + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
 
 
-def two(kind):
-    """Return a file of two pictures."""
+def two_images(kind):
+    """Return a file that contains two images."""
     return encode_image(Image.fromarray(RGB), kind, save_all=True, append_images=[Image.fromarray(255 - RGB)])
 
 
 BOMB = png(50_000, 50_000, 8, 2, b"")
 
 
-def same(data, expected, what=None):
+def check_pixels(data, expected, what=None):
     image = decode(data)
     assert (image.dtype, image.flags.c_contiguous, image.flags.writeable) == (np.uint8, True, True), what
     np.testing.assert_array_equal(image, expected, err_msg=str(what))
@@ -43,27 +43,27 @@ def same(data, expected, what=None):
 
 def test_what_is_taken_by_which_rule():
     for kind in ("PNG", "BMP", "TIFF", "PPM"):
-        same(encode_image(RGB, kind), RGB, kind)
-        same(encode_image(GREY, kind), GREY[:, :, None], kind)
+        check_pixels(encode_image(RGB, kind), RGB, kind)
+        check_pixels(encode_image(GREY, kind), GREY[:, :, None], kind)
     exif = Image.Exif()
-    exif[0x0112] = 6  # an orientation, which is ignored
+    exif[0x0112] = 6  # the orientation is ignored
     for options in ({}, {"progressive": True}, {"subsampling": 0}, {"quality": 10}, {"exif": exif}):
         for image in (RGB, GREY):
             data = encode_image(image, "JPEG", **options)
-            same(data, np.asarray(Image.open(io.BytesIO(data))).reshape(30, 40, -1), options)
-    # CMYK as Pillow converts it; of a JPEG with further pictures in it, the first
-    for data in (encode_image(Image.fromarray(RGB).convert("CMYK"), "JPEG"), two("MPO")):
-        same(data, np.asarray(Image.open(io.BytesIO(data)).convert("RGB")))
-    # alpha is dropped, and the stored colour stays
-    same(encode_image(np.dstack([RGB, ALPHA])), RGB)
-    same(encode_image(Image.fromarray(np.dstack([GREY, ALPHA]), "LA")), GREY[:, :, None])
+            check_pixels(data, np.asarray(Image.open(io.BytesIO(data))).reshape(30, 40, -1), options)
+    # CMYK is converted by Pillow, and of a JPEG with several images the first is read
+    for data in (encode_image(Image.fromarray(RGB).convert("CMYK"), "JPEG"), two_images("MPO")):
+        check_pixels(data, np.asarray(Image.open(io.BytesIO(data)).convert("RGB")))
+    # transparency is dropped, and the stored colour is kept
+    check_pixels(encode_image(np.dstack([RGB, ALPHA])), RGB)
+    check_pixels(encode_image(Image.fromarray(np.dstack([GREY, ALPHA]), "LA")), GREY[:, :, None])
     palette = Image.fromarray(GREY // 64).convert("P")
     palette.putpalette([255, 0, 0, 0, 255, 0, 0, 0, 255, 9, 8, 7])
     colours = np.array([[255, 0, 0], [0, 255, 0], [0, 0, 255], [9, 8, 7]], np.uint8)[np.asarray(palette)]
     for options in ({}, {"transparency": 0}, {"transparency": bytes([0, 60, 120, 255])}):
-        same(encode_image(palette, **options), colours, options)
-    same(encode_image(Image.fromarray(GREY > 100)), ((GREY > 100) * np.uint8(255))[:, :, None])
-    # 16 bits: grey is scaled, not clipped; of colour the high byte is kept
+        check_pixels(encode_image(palette, **options), colours, options)
+    check_pixels(encode_image(Image.fromarray(GREY > 100)), ((GREY > 100) * np.uint8(255))[:, :, None])
+    # 16-bit grey is scaled instead of clipped, and the high byte of 16-bit colour is kept
     values = np.linspace(0, 65535, 30 * 40).astype(np.uint16).reshape(30, 40)
     scaled = np.floor(values / 257 + 0.5).astype(np.uint8)[:, :, None]
     for data in (
@@ -71,9 +71,9 @@ def test_what_is_taken_by_which_rule():
         encode_image(values, "TIFF"),
         b"P5 40 30 65535\n" + values.astype(">u2").tobytes(),
     ):
-        same(data, scaled)
+        check_pixels(data, scaled)
     rows = b"".join(b"\0" + row.astype(">u2").tobytes() for row in (RGB.astype(np.uint16) * 256 + 200))
-    same(png(40, 30, 16, 2, rows), RGB)
+    check_pixels(png(40, 30, 16, 2, rows), RGB)
 
 
 def test_what_is_listed(monkeypatch):
@@ -90,7 +90,7 @@ def test_what_is_listed(monkeypatch):
         (tagged(258, 16, 12), "a TIFF with 9 to 15 bits"),
         (tagged(262, 1, 0), "with white as 0, so the range"),
         (encode_image(RGB, pnginfo=text), "save it again without its text"),
-        *((two(kind), "contains 2 images") for kind in ("GIF", "TIFF", "WEBP", "PNG")),
+        *((two_images(kind), "contains 2 images") for kind in ("GIF", "TIFF", "WEBP", "PNG")),
         *((encode_image(Image.fromarray(GREY).convert(m), "TIFF"), f"mode {m}.*8-bit") for m in "IF"),
         (b"", "empty"),
         (b"not an image, though it is called one\n", "does not have the content of an image"),
@@ -102,13 +102,13 @@ def test_what_is_listed(monkeypatch):
     ):
         with pytest.raises(BadSample, match=said):
             decode(data)
-    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", None)  # what some other library may have done
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", None)  # another library may have changed this setting
     with pytest.raises(BadSample, match="89,478,485 pixels"):
         decode(BOMB)
 
 
 def test_a_jpeg_without_its_end_marker_is_refused():
-    """Pillow's decoder takes some of them, depending on the last bits."""
+    """Pillow's decoder accepts some of these files, depending on the last bits."""
     preview = Image.Exif()
     preview[0x0201] = 0
     pictures = [Image.fromarray(np.full((16, 16, 3), i, np.uint8)) for i in range(0, 256, 5)]
@@ -121,22 +121,22 @@ def test_a_jpeg_without_its_end_marker_is_refused():
             for cut in (data[:-1], data[:-2], data[:-2] + bytes(64)):
                 with pytest.raises(BadSample, match="lacks the marker that ends a JPEG"):
                     decode(cut)
-            # what follows the end marker changes nothing, whichever bytes it has
+            # bytes after the end marker are ignored
             for more in (b"\n", bytes(512), b"\xff\xda" * 9):
-                same(data + more, expected, i)
+                check_pixels(data + more, expected, i)
 
 
 def test_an_embedded_preview_does_not_end_its_image():
     preview = encode_image(Image.fromarray(GREY), "JPEG")
     whole = encode_image(Image.fromarray(RGB), "JPEG", exif=b"Exif\0\0" + preview)
-    same(whole, decode(encode_image(Image.fromarray(RGB), "JPEG")))
+    check_pixels(whole, decode(encode_image(Image.fromarray(RGB), "JPEG")))
     with pytest.raises(BadSample, match="the marker that ends a JPEG"):
         decode(whole[:-2])
 
 
 def test_a_truncated_image_is_never_half_an_image(monkeypatch):
-    """Cut anywhere, it is listed, or all of its pixels are there."""
-    monkeypatch.setattr(ImageFile, "LOAD_TRUNCATED_IMAGES", True)  # what some other library may have done
+    """A file that is truncated anywhere is listed, unless it still has all of its pixels."""
+    monkeypatch.setattr(ImageFile, "LOAD_TRUNCATED_IMAGES", True)  # another library may have changed this setting
     kinds = [(kind, {}) for kind in ("JPEG", "PNG", "BMP", "GIF", "TIFF", "WEBP", "PPM")]
     for kind, options in (*kinds, ("JPEG", {"progressive": True})):
         data = encode_image(Image.fromarray(RGB).convert("P") if kind == "GIF" else RGB, kind, **options)
@@ -163,7 +163,7 @@ TURNS = {
     7: lambda image: image[::-1, ::-1].transpose(1, 0, 2),
     8: np.rot90,
 }
-"""EXIF orientation -> what a viewer does with the pixels."""
+"""EXIF orientation -> the function that a viewer applies to the pixels."""
 
 
 def test_an_orientation_is_ignored_unless_the_image_is_to_be_upright():
@@ -180,7 +180,7 @@ def test_an_orientation_is_ignored_unless_the_image_is_to_be_upright():
             data = encode_image(RGB, kind, exif=exif)
             np.testing.assert_array_equal(decode(data), np.asarray(Image.open(io.BytesIO(data))))
             np.testing.assert_array_equal(decode(data, upright=True), turn(decode(data)))
-        # Pillow turns a TIFF while it reads it, so there is nothing left to turn
+        # Pillow already rotates a TIFF when it reads it
         tiff = encode_image(RGB, "TIFF", tiffinfo={0x0112: orientation})
         np.testing.assert_array_equal(decode(tiff), turn(RGB))
         np.testing.assert_array_equal(decode(tiff, upright=True), turn(RGB))
@@ -196,17 +196,17 @@ def test_an_orientation_that_is_upright_or_damaged_changes_nothing():
         np.testing.assert_array_equal(decode(encode_image(RGB, exif=damaged), upright=True), RGB)
 
 
-def box(brand, *compatible):
-    """Return how a file of the ISO base media format begins."""
+def iso_header(brand, *compatible):
+    """Return the first bytes of a file in the ISO base media format."""
     body = brand + bytes(4) + b"".join(compatible)
     return struct.pack(">I", len(body) + 8) + b"ftyp" + body + bytes(100)
 
 
 def test_formats_that_can_be_converted_are_named():
     for data, name in (
-        *((box(brand, b"mif1"), "HEIC") for brand in (b"heic", b"heix", b"mif1", b"msf1", b"hevc")),
-        (box(b"mif1", b"miaf", b"heic"), "HEIC"),
-        *((box(brand, b"mif1", b"miaf"), "AVIF") for brand in (b"avif", b"avis")),
+        *((iso_header(brand, b"mif1"), "HEIC") for brand in (b"heic", b"heix", b"mif1", b"msf1", b"hevc")),
+        (iso_header(b"mif1", b"miaf", b"heic"), "HEIC"),
+        *((iso_header(brand, b"mif1", b"miaf"), "AVIF") for brand in (b"avif", b"avis")),
         (b"\xff\x0a" + bytes(40), "JPEG XL"),
         (b"\0\0\0\x0cjP  \r\n\x87\n" + bytes(40), "JPEG 2000"),
     ):
@@ -215,4 +215,4 @@ def test_formats_that_can_be_converted_are_named():
         ):
             decode(data)
     with pytest.raises(BadSample, match="does not have the content of an image"):
-        decode(box(b"isom", b"mp41"))  # a video
+        decode(iso_header(b"isom", b"mp41"))  # a video file

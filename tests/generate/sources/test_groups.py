@@ -1,4 +1,4 @@
-"""Groups: a CSV beside a folder, and samples that are held out."""
+"""Groups from a CSV, and samples that are held out."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def test_which_samples_are_held_out():
     for groups, options, expected in (
         (["night"], {}, [1, 4]),
         (["d*", "ab"], {}, [0, 2, 3, 5, 7]),
-        # a name means itself before it is a pattern
+        # a name that is also a pattern matches only the group with this name
         (["a[b]"], {}, [6]),
         (["a[bc]"], {}, [7]),
-        # the other options choose from what is left; an id of another group names a sample that there is
+        # the other options select from the remaining samples; an id of another group still names an existing sample
         (["day"], {"first": 2}, [0, 2]),
         (["day", "night"], {"samples": 2}, [0, 2]),
         (["day"], {"ids": ["s0", "s1", "s5"]}, [0, 5]),
@@ -30,7 +30,7 @@ def test_which_samples_are_held_out():
         rest = [s.index for s in select(SAMPLES, hold_out=HoldOut(groups, train=True))]
         assert options or sorted(expected + rest) == list(range(8))
     assert [s.index for s in select(SAMPLES, hold_out=HoldOut(("night",), train=True), per_class=1)] == [0, 3]
-    # a recipe may name what the source has not
+    # a recipe may name groups that the source does not have
     noted = HoldOut(("night", "noon"), lenient=True)
     assert [s.index for s in select(SAMPLES, hold_out=noted)] == [1, 4]
     assert noted.notes(SAMPLES) == ["1 of the 2 groups to hold out are not in the source: noon"]
@@ -66,30 +66,35 @@ def test_the_record_names_groups_and_leaves_out_what_there_is_not():
 
 
 @pytest.fixture
-def birds(tmp_path):
-    """Two classes with three images each, and a CSV of their groups."""
+def bird_folder(tmp_path):
+    """Write two classes with three images each, and a CSV of their groups."""
     names = [f"{folder}/{i}.png" for folder in ("crow", "wren") for i in range(3)]
     rows = [f"{name},{'night' if '0' in name else 'day'}" for name in names]
     (tmp_path / "birds.csv").write_text("\n".join(["file,group", *rows]))
     return a.write_files(tmp_path / "birds", dict.fromkeys(names, encode_image(synthetic_image(16, 16))))
 
 
-def test_a_csv_gives_a_folder_groups(birds):
-    plain, source = open_source(f"folder:{birds}"), open_source(f"folder:{birds}", groups=birds.with_suffix(".csv"))
+def test_a_csv_gives_a_folder_groups(bird_folder):
+    plain, source = (
+        open_source(f"folder:{bird_folder}"),
+        open_source(f"folder:{bird_folder}", groups=bird_folder.with_suffix(".csv")),
+    )
     assert [s.group for s in source.samples] == ["night", "day", "day"] * 2
     assert a.source_contents(source) == a.source_contents(plain)
     assert (source.grouping, plain.grouping, {s.group for s in plain.samples}) == ("csv", None, {None})
-    # beside labels, and inside the folder
-    (birds / "groups.csv").write_text("\ufefffile,group\n./crow\\0.png, late \nwren/2.png,e\u0301\n")
-    (birds / "labels.csv").write_text("file,label\ncrow/0.png,x\ncrow/1.png,y\nwren/2.png,x\n")
-    both = open_source(f"folder:{birds}", groups=str(birds / "groups.csv"), labels=birds / "labels.csv")
+    # together with labels, and inside the folder
+    (bird_folder / "groups.csv").write_text("\ufefffile,group\n./crow\\0.png, late \nwren/2.png,e\u0301\n")
+    (bird_folder / "labels.csv").write_text("file,label\ncrow/0.png,x\ncrow/1.png,y\nwren/2.png,x\n")
+    both = open_source(
+        f"folder:{bird_folder}", groups=str(bird_folder / "groups.csv"), labels=bird_folder / "labels.csv"
+    )
     found = [(s.id, s.index, s.label, s.group) for s in both.samples]
     assert found == [("crow/0", 0, 0, "late"), ("wren/2", 1, 0, "é")]
     assert ("crow/1.png", "has no row in groups.csv: add one, or leave the image out") in both.notes
 
 
-def test_mistakes_of_a_csv_are_listed(birds):
-    csv = birds / "g.csv"
+def test_mistakes_of_a_csv_are_listed(bird_folder):
+    csv = bird_folder / "g.csv"
     mistakes = {
         "crow/9.png,day": "line 3: there is no image 'crow/9",
         "crow/0.png,night": "line 4: 'crow/0.png' is also on",
@@ -98,11 +103,13 @@ def test_mistakes_of_a_csv_are_listed(birds):
         "wren/1.png,a\tb": "the group 'a\\tb' has control cha",
     }
     csv.write_text("\n".join(["file,group", "crow/0.png,day", *mistakes]))
-    told = a.check_refused(f"folder:{birds}", rf"The groups {csv} have 5 mistakes:", groups=csv).split("\n")
+    told = a.check_refused(f"folder:{bird_folder}", rf"The groups {csv} have 5 mistakes:", groups=csv).split("\n")
     assert [said in line for said, line in zip(mistakes.values(), told[1:6], strict=True)] == [True] * 5
     assert told[6].endswith("the file as a path below the folder, the group a name.")
     csv.write_text("file,label\ncrow/0.png,day\n")
-    a.check_refused(f"folder:{birds}", "begin with 'file,label'; expected the header line 'file,group'", groups=csv)
-    a.check_refused(f"folder:{birds}", r"The groups .*nowhere.csv cannot be read", groups="nowhere.csv")
+    a.check_refused(
+        f"folder:{bird_folder}", "begin with 'file,label'; expected the header line 'file,group'", groups=csv
+    )
+    a.check_refused(f"folder:{bird_folder}", r"The groups .*nowhere.csv cannot be read", groups="nowhere.csv")
     for text in ("sample", "npy:a,b", "cifar10:x", "mnist:x", "hdf5:x"):
         a.check_refused(text, f"The source {text.partition(':')[0]} has no option --groups", groups="g.csv")

@@ -1,4 +1,4 @@
-"""HDF5 files: others' datasets, one's own shards; files that change or are damaged."""
+"""HDF5 files from other programs and shards of builds, including files that change or are damaged."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FORMS = {"plain": {}, "compressed": {"chunks": (7, 32, 32, 3), "compression": "g
 
 
 def write(path, form="plain"):
-    """Write images, as pixels or as encoded ones."""
+    """Write images as pixels or as encoded image files."""
     with h5py.File(path, "w") as file:
         file["labels"] = LABELS
         if form == "encoded":
@@ -55,7 +55,7 @@ def test_rows_are_those_of_the_file_in_whatever_order(tmp_path, monkeypatch, for
             loaded = source.load(source.samples[i])
             assert loaded.sha256 == sha256s[i]
             assert np.array_equal(loaded.image, images[i])
-            loaded.image[:] = 0  # it is the caller's
+            loaded.image[:] = 0  # the returned array is a copy
         assert len(opened) <= N / 6, "the file is not opened for each row"
 
 
@@ -75,7 +75,7 @@ def test_a_damaged_row_stops_only_who_asks_for_it(tmp_path):
 
 
 def test_a_file_that_changes_is_read_again(tmp_path):
-    """Rows that were read ahead are not those that are there now."""
+    """If a file is replaced, rows that were read ahead are read again."""
     path = tmp_path / "x.h5"
     source = open_source(write(path))
     for sample in source.samples[:8]:
@@ -89,7 +89,7 @@ def test_a_file_that_changes_is_read_again(tmp_path):
     with h5py.File(tmp_path / "y.h5", "w") as file:
         file["images"], file["labels"] = IMAGES[:, :16], LABELS
     (tmp_path / "y.h5").replace(path)
-    assert source.load(source.samples[9]).image.shape == (16, 32, 3)  # whose sha256 is another, which stops a build
+    assert source.load(source.samples[9]).image.shape == (16, 32, 3)  # the sha256 differs, which stops a build
     path.unlink()
     with pytest.raises(BadSample):
         source.load(source.samples[9])
@@ -146,10 +146,10 @@ FILTERS = {"Zstd": "zstd (32015)", "LZ4": "lz4 (32004)", "Bitshuffle": "bitshuff
 def test_filters_of_hdf5plugin_are_named_and_used_where_it_is_installed(tmp_path, monkeypatch):
     np.save(tmp_path / "x.npy", IMAGES)
     np.save(tmp_path / "y.npy", LABELS)
-    # another process writes them, because hdf5plugin registers its filters for good
+    # another process writes them, because hdf5plugin cannot unregister its filters
     subprocess.run([sys.executable, "-c", WITH_FILTERS, tmp_path, *FILTERS], check=True)
     with monkeypatch.context() as patch:
-        patch.setitem(sys.modules, "hdf5plugin", None)  # as if it were not installed
+        patch.setitem(sys.modules, "hdf5plugin", None)  # simulates that hdf5plugin is not installed
         for file, name in FILTERS.items():
             of = "labels" if file == "LZ4" else "images"
             said = rf"{of} is compressed with the HDF5 filter {re.escape(name)}, .* pip install hdf5plugin"
@@ -159,7 +159,7 @@ def test_filters_of_hdf5plugin_are_named_and_used_where_it_is_installed(tmp_path
         source = open_source(f"hdf5:{tmp_path / file}.h5")
         assert [s.label for s in source.samples] == LABELS.tolist()
         assert np.array_equal(source.load(source.samples[9]).image, IMAGES[9])
-    # one that hdf5plugin does not have
+    # a filter that hdf5plugin does not have
     with h5py.File(tmp_path / "own.h5", "w") as file:
         properties = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
         properties.set_chunk(IMAGES.shape)
@@ -173,7 +173,7 @@ def test_filters_of_hdf5plugin_are_named_and_used_where_it_is_installed(tmp_path
 
 
 def test_a_shard_of_ones_own_keeps_its_ids(tmp_path, whole):
-    """A build's second shard begins with row 0, which is another sample."""
+    """Row 0 of the second shard of a build is not the first sample of the build."""
     rows = a.write_files(tmp_path / "ten", a.cifar10_python((IMAGES[:12], LABELS[:12])))
     options = {"storage": "hdf5", "metrics": 0, "jobs": 1, "page": False}
     made = build("cifar10-c", f"cifar10:{rows}", tmp_path, sets=["contrast/2"], **options)
@@ -189,12 +189,12 @@ def test_a_shard_of_ones_own_keeps_its_ids(tmp_path, whole):
     encoded = open_source(f"hdf5:{whole.directory / 'hdf5/contrast/1-00000.h5'}")
     expected = corruptset.open(whole.directory)["contrast/1"].image(3)
     assert np.array_equal(encoded.load(encoded.samples[3]).image, expected)
-    # who names the datasets has rows, whatever build the shard is of
+    # if the datasets are named, samples are rows, even if the file is a shard of a build
     named = open_source(f"hdf5:{second}", labels="labels", images="images")
     assert [(s.id, s.label) for s in named.samples] == [(f"data/{i}", s.label) for i, s in enumerate(source.samples)]
     shutil.copy(second, tmp_path / "alone.h5")
     a.check_refused(f"hdf5:{tmp_path / 'alone.h5'}", r"has no manifest\.json")
-    # labels or numbers of others: the shard was changed, or another build's put in its place
+    # labels or indices do not fit the build: the shard was modified, or belongs to another build
     with h5py.File(second, "r+") as f:
         f["labels"][0] = (f["labels"][0] + 1) % 10
     a.check_refused(f"hdf5:{second}", r"does not belong to the build in .*, because its labels differ")

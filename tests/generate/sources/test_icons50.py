@@ -1,4 +1,4 @@
-"""Icons-50: from its file and from its folders, in styles and in subtypes."""
+"""Icons-50 from its file and from its folders, with styles or subtypes as groups."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_the_folders(tmp_path):
         names = icons.STYLES if grouping == "style" else icons.SUBTYPES[:6]
         assert {s.group for s in source.samples} == set(names)
         assert first.group == {"style": "emoji-one", "subtype": "cat_face"}[grouping]
-    # an icon without a style is listed
+    # an icon whose name contains no style is listed
     (nested / "bird" / "apple_1_whale.png").rename(nested / "bird" / "whale.png")
     source = open_source(f"icons50:{nested}")
     ((path, reason),) = source.notes

@@ -1,4 +1,4 @@
-"""Trees of images: ids are paths; what cannot keep its name is listed."""
+"""Trees of images: ids are paths, and files that cannot keep their names are listed."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_masks_are_refused_unless_a_pattern_says_which_files_are_images(tmp_path
 
 def test_the_pattern_that_a_refusal_shows_fits_the_tree(tmp_path):
     for names, masks, shown in (
-        (["a.jpg", "b.jpg"], ["a.png"], "'*.jpg'"),  # side by side
+        (["a.jpg", "b.jpg"], ["a.png"], "'*.jpg'"),  # masks are stored next to the images
         (["x/a.png", "y/b.png", "y/c.jpg"], ["z/a.png"], "PATTERN, such as 'y/*',"),
         (["x/a.png", "x/b.png"], ["x/b_mask.png"], "PATTERN selects"),
         ([], ["z/a.png"], "PATTERN selects"),
@@ -105,7 +105,7 @@ def test_the_pattern_that_a_refusal_shows_fits_the_tree(tmp_path):
 
 
 def test_grey_images_next_to_coloured_ones_are_noted(tmp_path):
-    """Cityscapes stores its masks without a palette, and somebody's grey photographs are no mistake."""
+    """Cityscapes stores its masks without a palette, so grey images may be masks or photographs."""
     (note,) = open_source(f"tree:{write_cityscapes(tmp_path / 'city')}").remarks
     assert note.startswith("The images in gtFine/val/frankfurt/ (2), gtFine/val/lindau/ (2) are all grey")
     assert open_source(f"tree:{tmp_path / 'city'}", images="leftImg8bit/*").remarks == ()
@@ -119,7 +119,7 @@ def test_a_pattern_matches_suffixes_in_upper_and_lower_case(tmp_path):
         ("DCIM/*.jpg", ["DCIM/IMG_1.JPG", "DCIM/IMG_2.jpg"]),
         ("DCIM/*.JPG", ["DCIM/IMG_1.JPG", "DCIM/IMG_2.jpg"]),
         ("*.[jJ]P*g", ["DCIM/IMG_1.JPG", "DCIM/IMG_2.jpg", "DCIM/IMG_3.Jpeg"]),
-        ("dcim/*", ["dcim/IMG_4.png"]),  # folders keep their case
+        ("dcim/*", ["dcim/IMG_4.png"]),  # the names of folders are compared with their case
         ("dcim/img*.png", None),
     ):
         if ids is None:

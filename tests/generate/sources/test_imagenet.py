@@ -1,4 +1,4 @@
-"""ILSVRC2012's validation images: every form that people have them in gives the same samples."""
+"""The validation images of ILSVRC2012: every form in which they exist gives the same samples."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ KIT = "ILSVRC2012_devkit_t12.tar.gz"
 
 @pytest.fixture
 def root(tmp_path):
-    """All forms beside each other."""
+    """Write all forms of the dataset into one folder."""
     images, folders = a.val_images(), a.wnid_folders()
     a.write_tar(tmp_path / KIT, a.devkit_files(), "w:gz")
     a.write_files(tmp_path, a.devkit_files())
     a.write_tar(tmp_path / "ILSVRC2012_img_val.tar", images, format=tarfile.GNU_FORMAT)
-    # as GNU tar walks a folder: in no order, each name with ./ in front
+    # as GNU tar archives a folder: unsorted, and each name begins with ./
     walked = {f"./{name}": data for name, data in reversed(folders.items())}
     a.write_tar(tmp_path / "folders.tar", walked, format=tarfile.PAX_FORMAT)
     a.write_tar(tmp_path / "val.tar", {f"val/{name}": data for name, data in folders.items()})
@@ -71,7 +71,7 @@ def test_the_tar_is_read_in_place_with_the_odd_ones_in_it(root):
     source = open_source(f"imagenet:{root / 'ILSVRC2012_img_val.tar'}")
     checked = check(source, source.samples)
     assert (len(checked.good), checked.bad) == (7, [])
-    # the CMYK file, the PNG that is named .JPEG, the grey one
+    # the CMYK file, the PNG that is named .JPEG, and the grey image
     assert [source.load(source.samples[i]).image.shape[2] for i in (1, 2, 3)] == [3, 3, 1]
     assert sorted(root.rglob("*")) == before
     with (root / "ILSVRC2012_img_val.tar").open("r+b") as f:
@@ -120,7 +120,7 @@ def test_labels_that_do_not_fit(root):
     ):
         (root / "mine.csv").write_text(text)
         a.check_refused(f"imagenet:{root / path}", said, labels=root / "mine.csv")
-    # labels of more images than there are: a subset of the images is fine
+    # the labels may cover more images than exist, because subsets of the images are allowed
     for name in list(a.val_images())[3:]:
         (root / "flat" / name).unlink()
     some = open_source(f"imagenet:{root / 'flat'}", labels=root / "labels.csv")

@@ -1,4 +1,4 @@
-"""MNIST and what is shaped like it: IDX files of real digits, gzipped or not."""
+"""MNIST and datasets in the same format: IDX files of real digits, gzipped or not."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from corruptset.generate.sources.source import open_source
 
 DIGITS = load_digits()
 IMAGES = np.pad(np.kron((DIGITS.images[:100] * 15.9).astype(np.uint8), np.ones((1, 3, 3), np.uint8)), 2)[2:-2]
-"""Real digits of 8x8, each pixel three times, within a border: 28x28."""
+"""Real digits of 8x8 pixels, enlarged three times and padded to 28x28."""
 LABELS = DIGITS.target[:100]
 TEST, TRAIN = slice(0, 40), slice(40, 100)
 
@@ -60,7 +60,7 @@ def test_the_classes_of_emnist(tmp_path):
             ("letters", LABELS + 1, 27),
             ("letters", LABELS * 2 + 1, 27),
             ("balanced", LABELS * 5, 47),
-            ("balanced", uneven, 47),  # the classes of one split are those of the other, whatever labels it has
+            ("balanced", uneven, 47),  # all splits have the same classes, even if a split does not use all labels
             ("byclass", LABELS * 6, 62),
             ("digits", LABELS, 10),
         )
@@ -108,7 +108,7 @@ def test_files_that_are_not_as_published(tmp_path):
 
 
 def test_hidden_files_are_ignored(tmp_path):
-    """macOS puts a hidden file next to every file, on disks of other systems and in archives."""
+    """On disks of other systems and in archives, macOS stores a hidden file next to every file."""
     mac = b"\x00\x05\x16\x07\x00\x02\x00\x00Mac OS X"
     for folder, made in (("plain", files()), ("zipped", files(".gz")), ("torchvision/MNIST/raw", files())):
         hidden = {f"._{name}": mac for name in made} | {".DS_Store": mac}

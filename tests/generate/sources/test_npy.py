@@ -1,4 +1,4 @@
-"""Arrays in .npy files: their rows are samples; others are refused."""
+"""Arrays in .npy files, whose rows are samples, and files that are rejected."""
 
 from __future__ import annotations
 

@@ -74,10 +74,9 @@ def test_images_with_names_are_the_same_as_in_a_folder(tmp_path):
         assert [s.id for s in open_source(f"parquet:{file}").samples][:2] == ["data/00000", "data/00001"]
 
 
-def test_row_groups_that_are_too_large_to_keep(tmp_path, monkeypatch):
+def test_rows_in_any_order_and_batches_across_row_groups(tmp_path, monkeypatch):
     from corruptset.generate.sources import parquet_rows
 
-    monkeypatch.setattr(parquet_rows, "KEPT_ROWS", 8)
     monkeypatch.setattr(parquet_rows, "MAX_BATCH", 5)
     source = open_source(f"parquet:{write(tmp_path / 'x.parquet', names=a.CIFAR10_CLASSES, group=40)}")
     for order in (range(60), range(60)[::-1], range(0, 60, 7)):

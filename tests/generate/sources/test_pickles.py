@@ -1,4 +1,4 @@
-"""Pickles: what CIFAR and Icons-50 need is read; a hostile one runs nothing."""
+"""Pickles of CIFAR and Icons-50 are read, and hostile pickles do not run code."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PROTOCOLS = range(6)
 
 
 class Call:
-    """Pickles as a call of something."""
+    """An object that is pickled as a call of a function."""
 
     def __init__(self, function, *arguments):
         self.call = (function, arguments)
@@ -64,13 +64,13 @@ HOSTILE = [
     b"\x80\x04\x8c\x02os\x8c\x06system\x93\x8c\x0ctouch hacked\x85R.",
     b"\x80\x02Pid\n.",
     b"\x80\x02\x82\x01.",
-    # states for what is no array, and calls of what is known with other arguments
+    # states of objects that are not arrays, and calls of allowed functions with wrong arguments
     b"\x80\x02}X\x01\x00\x00\x00acnumpy\ndtype\n}X\x0c\x00\x00\x00__defaults__(K\x01tsbs.",
     b"\x80\x02}X\x01\x00\x00\x00ac_codecs\nencode\nN}X\x0c\x00\x00\x00__defaults__(K\x01ts\x86bs.",
     b"\x80\x02}X\x01\x00\x00\x00acnumpy\nndarray\n)Rs.",
     b"\x80\x02}X\x01\x00\x00\x00acbuiltins\nbytes\n\x8a\x05\x00\x00\x00\x00\x10\x85Rs.",
     b"\x80\x02}X\x01\x00\x00\x00a](K\x01eK\x01\x85Rs.",
-    # what numpy's own functions crash on, or make without an end: shapes, types and states that lie
+    # wrong shapes, types and states, on which numpy's own functions crash or never return
     b"\x80\x02}X\x01\x00\x00\x00acnumpy\ndtype\nX\x02\x00\x00\x00u1\x85R(K\x03X\x01\x00\x00\x00zNNNtbs.",
     *(
         RECONSTRUCTED + state + b"tbs."
@@ -80,14 +80,14 @@ HOSTILE = [
             b"K\x05cnumpy\ndtype\nU\x02u1\x85R\x89U\x01a",
         )
     ),
-    # keys whose hashes Python computes without a limit of depth, or which all have one hash
+    # keys that are nested too deeply to hash, and keys that all have the same hash
     b"\x80\x02})" + b"\x85" * 200_000 + b"K\x01s.",
     b"(" + b")" + b"\x85" * 200_000 + b"K\x01d.",
     b"\x80\x04\x8f()" + b"\x85" * 200_000 + b"\x90.",
     b"\x80\x02}("
     + b"".join(b"\x8a\x09" + (k * (2**61 - 1)).to_bytes(9, "little") + b"N" for k in range(1, 50))
     + b"u.",
-    # lengths of gigabytes, and the number of a memo, for which Python's unpickler in C makes a table
+    # lengths of gigabytes, and a large memo index, for which the unpickler of Python allocates a table
     *(head + b"\xff" * 7 + b"\x7f." for head in (b"\x80\x04\x8e", b"\x80\x04\x8d", b"\x80\x05\x96", b"\x80\x04\x95")),
     b"\x80\x02X\xff\xff\xff\x7fabc.",
     b"\x80\x02Nr\xff\xff\xff\x3f.",
@@ -116,7 +116,7 @@ def test_a_hostile_pickle_runs_nothing_and_takes_no_memory(tmp_path, monkeypatch
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 << 10
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS[1:])  # arrays as text are not written by anybody
+@pytest.mark.parametrize("protocol", PROTOCOLS[1:])  # no program writes arrays as text
 def test_values_and_arrays_as_python_and_numpy_write_them(protocol):
     columns = {
         "list": TEXTS,
@@ -172,7 +172,7 @@ def test_columns_and_arrays_of_other_things_are_refused():
         return load_fields(pickle.dumps({"x": value}, 4).replace(*change or (b"", b"")))["x"]
 
     nested = ["x"]
-    for _ in range(30):  # each list holds the one before it ten times
+    for _ in range(30):  # each list contains the previous list ten times
         nested = [nested] * 10
     for bad, said in (
         ({"a": "b"}, "dict where a column"),
@@ -188,7 +188,7 @@ def test_columns_and_arrays_of_other_things_are_refused():
             number_array(fields(bad))
     with pytest.raises(ValueError, match="code point not in range"):
         string_column(fields(np.array(["é"]), b"\xe9\0\0\0", b"\xff\xff\xff\xff"), 9)
-    with pytest.raises(PickleRefused):  # another size than its shape says
+    with pytest.raises(PickleRefused):  # the size does not match the shape
         fields(np.arange(300), b"M\x2c\x01\x85", b"M\x2d\x01\x85")
 
 

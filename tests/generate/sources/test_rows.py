@@ -1,4 +1,4 @@
-"""Rows: read in any order, held once, read again where their file has changed."""
+"""Rows are read in any order, kept in memory once, and read again if their file has changed."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_how_often_an_archive_is_unpacked(tmp_path, monkeypatch):
 
 
 def test_a_source_that_changed_since_it_was_listed(tmp_path):
-    """Another edition takes as many bytes: what was read before is not its own."""
+    """A file that is replaced by another file of the same size is read again."""
     images, labels = TEST
 
     def folder(pixels):
@@ -60,7 +60,9 @@ def test_a_source_that_changed_since_it_was_listed(tmp_path):
     def archive(pixels):
         plain = a.write_tar(tmp_path / "x.tar", a.cifar10_binary((pixels, labels))).read_bytes()
         path = tmp_path / "x.tar.gz"
-        path.write_bytes(gzip.compress(plain, compresslevel=0, mtime=0))  # stored, so that its size says nothing
+        path.write_bytes(
+            gzip.compress(plain, compresslevel=0, mtime=0)
+        )  # not compressed, so that the size of the file is the same
         return path, path
 
     for write in (folder, archive):
@@ -101,7 +103,7 @@ print(json.dumps([good, peak() - before]))
 
 @pytest.mark.skipif(not os.path.isfile("/proc/self/status"), reason="the peak of a process is read from /proc")
 def test_a_batch_is_held_twice_while_it_is_read(tmp_path):
-    """Reading a batch of 18 MB after a small one takes the memory of its file and of its pixels, and little more."""
+    """Reading a batch of 18 MB needs little more memory than its file and its pixels."""
     paths = []
     for count in (200, 6_000):
         images = np.resize(EXPECTED, (count, 32, 32, 3))

@@ -1,4 +1,4 @@
-"""Samples that are chosen by number, class, id, group or super-category."""
+"""Samples that are selected by number, class, id, group or super-category."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ CLASSES = [ClassRecord(index=i, name=f"name {i}", folder=f"n{i:02d}") for i in r
 SAMPLES = [Sample(i, f"val_{i:04d}", i % 6) for i in range(60)]
 
 
-def rows(source=SOURCE, /, **options):
+def select_rows(source=SOURCE, /, **options):
     return [s.index for s in select(source, **options)]
 
 
 @given(st.integers(1, 300), st.integers(1, 400))
 @settings(max_examples=50, deadline=None, derandomize=True)
 def test_a_selection_is_spread_evenly(total, wanted):
-    chosen = rows([Sample(i, f"{i:03d}", 0) for i in range(total)], samples=wanted)
+    chosen = select_rows([Sample(i, f"{i:03d}", 0) for i in range(total)], samples=wanted)
     count = min(total, wanted)
     assert chosen == sorted({(i * total) // count for i in range(count)})
     assert len(chosen) == count
@@ -43,20 +43,20 @@ def test_what_each_option_chooses(tmp_path):
         ({"per_class": 1}, [0, 1, 3]),
         ({"per_class": 3}, [0, 1, 2, 3, 4, 5, 6, 8, 9]),
         ({"per_class": 99}, range(10)),
-        ({"ids": ["test/00007", "test/00002"]}, [2, 7]),  # the source's order, not the list's
+        ({"ids": ["test/00007", "test/00002"]}, [2, 7]),  # the order of the source, not of the list
         ({"ids": tmp_path / "ids.txt"}, [0, 9]),
         ({"ids": str(tmp_path / "ids.txt")}, [0, 9]),
-        # each chooses from what the one before left
+        # each option selects from the result of the previous option
         ({"first": 5, "per_class": 1}, [0, 1, 3]),
         ({"first": 6, "samples": 3}, [0, 2, 4]),
         ({"ids": [s.id for s in SOURCE[3:]], "first": 6, "per_class": 2, "samples": 3}, [3, 5, 7]),
     ):
-        assert rows(**options) == list(expected), options
+        assert select_rows(**options) == list(expected), options
     for option in ("samples", "first", "per_class"):
         for bad in (0, -1, True, 1.5):
             with pytest.raises(SourceError, match=f"--{option.replace('_', '-')} is"):
-                rows(**{option: bad})
-    # files may be named as others' lists name them
+                select_rows(**{option: bad})
+    # ids may be written as file names, as in lists from other projects
     source = open_source(f"imagenet:{a.write_files(tmp_path / 'val', a.wnid_folders())}")
     names = ["n01440764/ILSVRC2012_val_00000003.JPEG", "ILSVRC2012_val_00000001.JPEG", "ILSVRC2012_val_00000007"]
     assert [s.id[-1] for s in select(source.samples, ids=names)] == ["1", "3", "7"]
@@ -81,10 +81,10 @@ def test_ids_that_cannot_be_meant(tmp_path):
     ):
         path.write_bytes(data)
         with pytest.raises(SourceError, match=said):
-            rows(ids=path)
+            select_rows(ids=path)
     for broken in (tmp_path, tmp_path / "none"):
         with pytest.raises(SourceError, match="cannot be read"):
-            rows(ids=broken)
+            select_rows(ids=broken)
 
 
 def test_the_record():
@@ -105,8 +105,8 @@ def test_the_first_of_every_super_category(tmp_path):
     path = tmp_path / "groups.toml"
     path.write_text('images = 4\n[categories]\nbird = ["n00", "n03"]\n"land vehicle" = ["name 5"]\n')
     options = {"per_super_category": path, "classes": CLASSES}
-    assert rows(SAMPLES, **options) == [0, 3, 5, 6, 9, 11, 17, 23]
-    assert rows(SAMPLES, per_class=1, **options) == [0, 3, 5]
+    assert select_rows(SAMPLES, **options) == [0, 3, 5, 6, 9, 11, 17, 23]
+    assert select_rows(SAMPLES, per_class=1, **options) == [0, 3, 5]
     record = selection_record(SAMPLES, select(SAMPLES, **options), per_super_category=path)
     assert (record["chosen"], record["per_super_category"]["images"]) == (8, 4)
     assert record["per_super_category"]["categories"] == ["bird", "land vehicle"]
@@ -139,7 +139,7 @@ def test_mistakes_of_super_categories(tmp_path):
 
 
 def test_numbers_beyond_what_there_is_are_noted():
-    """Three classes of two, two and one images."""
+    """Return samples of three classes, which have two, two and one images."""
     samples = [Sample(i, f"{i}", i // 2) for i in range(5)]
     all_used = "images, all of which are used."
     for options, said in (

@@ -1,4 +1,4 @@
-"""The eight photographs, image folders, labels in a CSV, names of sources, and the page that describes them."""
+"""The sample photographs, image folders, labels in a CSV, names of sources, and the page about sources."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ PNG = encode_image(RGB)
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "sources.md").read_text(encoding="utf-8")
 
 
-def put(root, *paths):
+def write_images(root, *paths):
     return a.write_files(root, dict.fromkeys(paths, PNG))
 
 
-def labelled(root, rows, encoding="utf-8"):
+def open_with_labels(root, rows, encoding="utf-8"):
     path = root.parent / "labels.csv"
     path.write_text(rows, encoding=encoding)
     return open_source(f"folder:{root}", labels=path)
@@ -40,7 +40,7 @@ def test_the_eight_photographs():
     source = open_source("sample")
     assert [s.id for s in source.samples] == sorted(PHOTOGRAPHS) == [c.name for c in source.classes]
     assert [s.label for s in source.samples] == list(range(8)) == [s.index for s in source.samples]
-    # a loader that numbers sorted folders gets our labels
+    # a loader that assigns labels to sorted folders gets the same labels
     assert sorted(c.folder for c in source.classes) == [c.folder for c in source.classes]
     assert all(name in source.license for name in PHOTOGRAPHS)
     assert (source.scheme, source.notes) == ("sample", ())
@@ -105,15 +105,15 @@ def test_the_page_has_every_scheme_option_suffix_and_limit():
 
 @pytest.mark.parametrize("form", ["folder", "tar", "csv"])
 def test_ids_and_classes_are_in_the_order_of_their_own_letters(tmp_path, form):
-    """Not of paths with suffixes, nor folder by folder, nor in the disk's Unicode form."""
+    """Samples are sorted by their ids: without suffixes, over all folders, and in Unicode normal form C."""
     decomposed = unicodedata.normalize("NFD", "é")
     names = ("a/b", "a/b-1", "a/b!", "a/b.c", "a/z", f"a/{decomposed}", "a-b/x", "z/y")
     paths = [f"{name}.png" for name in (f"{decomposed}/a", *names)]
-    root = put(tmp_path / "root", *paths)
+    root = write_images(tmp_path / "root", *paths)
     if form == "csv":
-        # who types a name in one piece means the file whose name is in two, and a class is one, however it is typed
+        # names are compared in Unicode normal form C, both of files and of classes
         rows = "".join(f"{unicodedata.normalize('NFC', path)},{path.partition('/')[0]}\n" for path in paths)
-        source = labelled(root, f"file,label\n{rows}")
+        source = open_with_labels(root, f"file,label\n{rows}")
     elif form == "tar":
         source = open_source(f"folder:{a.write_tar(tmp_path / 'x.tar', dict.fromkeys(paths, PNG))}")
     else:
@@ -133,42 +133,44 @@ def test_ids_and_classes_are_in_the_order_of_their_own_letters(tmp_path, form):
 
 
 def test_labels_in_a_csv(tmp_path):
-    root = put(tmp_path / "numbers", "x.png", "sub/y.png", "ż.png")
-    source = labelled(root, "file,label\nsub/y.png,7\r\n./x.png, 12 \n\nż.png,7\n", "utf-8-sig")
+    root = write_images(tmp_path / "numbers", "x.png", "sub/y.png", "ż.png")
+    source = open_with_labels(root, "file,label\nsub/y.png,7\r\n./x.png, 12 \n\nż.png,7\n", "utf-8-sig")
     assert [(s.id, s.label) for s in source.samples] == [("sub/y", 7), ("x", 12), ("ż", 7)]
     assert [(c.index, c.name, c.folder) for c in source.classes] == [(i, str(i), f"{i:02d}") for i in range(13)]
     assert source.notes == ()
-    root = put(tmp_path / "names", "1.png", "2.png", "3.png", "unlabelled.png")
-    source = labelled(root, 'file,label\n2.png,"tabby, cat"\n1.png,dog\n3.png,dog\n')
+    root = write_images(tmp_path / "names", "1.png", "2.png", "3.png", "unlabelled.png")
+    source = open_with_labels(root, 'file,label\n2.png,"tabby, cat"\n1.png,dog\n3.png,dog\n')
     assert [(s.id, s.label) for s in source.samples] == [("1", 0), ("2", 1), ("3", 0)]
     assert [c.name for c in source.classes] == ["dog", "tabby, cat"]
     assert source.notes == (("unlabelled.png", "has no row in labels.csv: add one, or leave the image out"),)
-    # images that would be stored under one name
+    # images that would be stored under the same name
     for given, expected in ((("a/b/1", "a"), "a/b/1"), (("ab/1", "a"), "a/ab/1"), (("1", "00_x"), "00_x/1")):
         assert stored_path(*given) == expected
-    source = labelled(put(tmp_path / "flat", "a/x.png", "x.png", "y.png"), "file,label\na/x.png,a\nx.png,a\ny.png,a\n")
+    source = open_with_labels(
+        write_images(tmp_path / "flat", "a/x.png", "x.png", "y.png"), "file,label\na/x.png,a\nx.png,a\ny.png,a\n"
+    )
     assert ([s.id for s in source.samples], [p for p, _ in source.notes]) == (["y"], ["a/x.png", "x.png"])
-    # labels that lie inside the folder are no bad image
+    # a CSV of labels inside the folder is not treated as an image
     (root / "labels.dat").write_text("file,label\n1.png,0\n")
     source = open_source(f"folder:{root}", labels=root / "labels.dat")
     assert [path for path, _ in source.notes] == ["2.png", "3.png", "unlabelled.png"]
 
 
 def test_numbers_with_a_decimal_point_are_whole_numbers(tmp_path):
-    root = put(tmp_path / "x", *(f"{i}.png" for i in range(12)))
+    root = write_images(tmp_path / "x", *(f"{i}.png" for i in range(12)))
     for form in ("{}.0", "{}.", "{}.000", "00{}.0"):
-        source = labelled(root, "file,label\n" + "".join(f"{i}.png,{form.format(i)}\n" for i in range(12)))
+        source = open_with_labels(root, "file,label\n" + "".join(f"{i}.png,{form.format(i)}\n" for i in range(12)))
         assert {int(s.id): s.label for s in source.samples} == {i: i for i in range(12)}
         assert [c.name for c in source.classes] == [str(i) for i in range(12)]
         (remark,) = source.remarks
         assert f"have a decimal point ({form.format(0)}) and are read as whole numbers" in remark
-    mixed = labelled(root, "file,label\n0.png,10\n1.png,2.0\n")
+    mixed = open_with_labels(root, "file,label\n0.png,10\n1.png,2.0\n")
     assert [s.label for s in mixed.samples] == [10, 2]
-    assert labelled(root, "file,label\n0.png,10\n1.png,2\n").remarks == ()
+    assert open_with_labels(root, "file,label\n0.png,10\n1.png,2\n").remarks == ()
 
 
 def test_other_numbers_are_no_labels(tmp_path):
-    root, csv = put(tmp_path / "x", "0.png", "1.png", "2.png"), tmp_path / "labels.csv"
+    root, csv = write_images(tmp_path / "x", "0.png", "1.png", "2.png"), tmp_path / "labels.csv"
     for label, said in {
         "1.5": "is a fraction, or has a comma",
         '"1,5"': "is a fraction, or has a comma",
@@ -193,14 +195,14 @@ def test_other_numbers_are_no_labels(tmp_path):
             )
             assert re.search(f"line 3: the label .* {said}", text)
             assert ("the labels mix numbers (line 3: " in text) == mixes
-    # names that have digits in them
+    # class names that contain digits
     for names in (("1st", "10th", "2nd"), ("0-2", "3-10", "3-9"), ("v1.2.3", "1_1", "none")):
         csv.write_text("file,label\n" + "".join(f"{i}.png,{name}\n" for i, name in enumerate(names)))
         assert [c.name for c in open_source(f"folder:{root}", labels=csv).classes] == sorted(names)
 
 
 def test_mistakes_of_a_csv(tmp_path):
-    root, csv = put(tmp_path / "flat", *(f"{i}.png" for i in range(6))), tmp_path / "labels.csv"
+    root, csv = write_images(tmp_path / "flat", *(f"{i}.png" for i in range(6))), tmp_path / "labels.csv"
     for rows, *said in (
         (
             "file,label\n0.png,cat\n0.png,dog\nnone.png,cat\n1.png,\n2.png\n3.png,3\n4.png,Cat\n5.png,../up\n",

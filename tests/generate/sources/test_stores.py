@@ -1,4 +1,4 @@
-"""Sources in an object store are copied once, and are those of the disk."""
+"""Sources in an object store are copied once, and give the same samples as on a disk."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def test_a_source_in_a_store_is_the_one_on_the_disk(tmp_path, crops, monkeypatch
             assert (a.source_contents(far), far.classes) == (a.source_contents(near), near.classes), text
             proxy.reset()
             open_source(text.format("s3://data"))
-            # it looks what is there, and fetches nothing again
+            # the store is listed, but nothing is downloaded again
             assert not {path for method, path in proxy.requests if method == "GET" and "list-type" not in path}
-        # a changed object is another copy, as is one more; failing requests are tried again
+        # a changed or additional object leads to a new copy, and failed requests are repeated
         np.save(tmp_path / "x.npy", np.zeros((6, 32, 32, 3), np.uint8))
         system.put_file(str(tmp_path / "x.npy"), "data/x.npy")
         far = open_source("npy:s3://data/x.npy,s3://data/y.npy")

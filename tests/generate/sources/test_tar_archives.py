@@ -1,4 +1,4 @@
-"""Gzipped files and tars, read in place: what is unsafe or cut is said."""
+"""Gzipped files and tars are read without unpacking, and unsafe or truncated files are reported."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_tar_of_class_folders_is_the_folder(tmp_path):
             expected.classes,
             (),
         ), i
-    # one class folder stays a class
+    # a single class folder remains a class
     single = {name: data for name, data in PICTURES.items() if name.startswith("cat")}
     assert [c.name for c in open_source(f"folder:{a.write_tar(tmp_path / 'one.tar', single)}").classes] == ["cat"]
     (tmp_path / "labels.csv").write_text("file,label\n" + "".join(f"{n},{n[1]}\n" for n in PICTURES))
@@ -87,8 +87,8 @@ def test_a_tar_that_is_cut_or_damaged(tmp_path):
         a.check_refused(f"folder:{tmp_path / 'bad.tar'}", said)
 
 
-def joined(tmp_path, *files, between=b""):
-    """Return the bytes of tars put together, as ``cat a.tar b.tar`` puts them."""
+def concatenated_tars(tmp_path, *files, between=b""):
+    """Return the bytes of concatenated tars, as ``cat a.tar b.tar`` writes them."""
     tars = [a.write_tar(tmp_path / "part.tar", some, format=tarfile.GNU_FORMAT).read_bytes() for some in files]
     return between.join(tars)
 
@@ -98,25 +98,25 @@ def test_tars_that_were_put_together_are_read_to_the_end(tmp_path):
     expected = a.source_contents(open_source(f"folder:{a.write_files(tmp_path / 'photos', PICTURES)}"))
     path = tmp_path / "both.tar"
     for between in (b"", bytes(512), bytes(3 << 20)):
-        path.write_bytes(joined(tmp_path, *parts, between=between))
+        path.write_bytes(concatenated_tars(tmp_path, *parts, between=between))
         assert a.source_contents(open_source(f"folder:{path}")) == expected
-    path.write_bytes(joined(tmp_path, PICTURES, parts[0]))
+    path.write_bytes(concatenated_tars(tmp_path, PICTURES, parts[0]))
     twice = open_source(f"folder:{path}").notes
     assert [(name, "twice" in why) for name, why in twice] == [(name, True) for name in sorted(parts[0])]
-    # likewise in the other archives that are read
+    # the same for the other archives that sources read
     names = sorted(a.val_images())
     images = [{n: d for n, d in a.val_images().items() if (n in names[:3]) == first} for first in (True, False)]
     a.write_tar(tmp_path / "ILSVRC2012_devkit_t12.tar.gz", a.devkit_files(), "w:gz")
-    (tmp_path / "ILSVRC2012_img_val.tar").write_bytes(joined(tmp_path, *images))
+    (tmp_path / "ILSVRC2012_img_val.tar").write_bytes(concatenated_tars(tmp_path, *images))
     assert len(open_source(f"imagenet:{tmp_path}").samples) == 7
     rows = a.random_crops(5)
     ten = a.cifar10_python(rows)
     meta = {name: data for name, data in ten.items() if name.endswith("meta")}
     rest = {name: data for name, data in ten.items() if name not in meta}
     for name, data in (
-        ("c.tar", joined(tmp_path, meta, rest)),
-        ("c.tar.gz", a.gzip_bytes(joined(tmp_path, meta, rest))),
-        ("d.tar.gz", a.gzip_bytes(joined(tmp_path, meta)) + a.gzip_bytes(joined(tmp_path, rest))),
+        ("c.tar", concatenated_tars(tmp_path, meta, rest)),
+        ("c.tar.gz", a.gzip_bytes(concatenated_tars(tmp_path, meta, rest))),
+        ("d.tar.gz", a.gzip_bytes(concatenated_tars(tmp_path, meta)) + a.gzip_bytes(concatenated_tars(tmp_path, rest))),
     ):
         (tmp_path / name).write_bytes(data)
         source = open_source(f"cifar10:{tmp_path / name}")
@@ -127,7 +127,7 @@ def test_what_follows_a_tar(tmp_path):
     whole = a.write_tar(tmp_path / "x.tar", PICTURES, format=tarfile.GNU_FORMAT).read_bytes()
     (tmp_path / "filled.tar").write_bytes(whole + bytes(1 << 20) + bytes(100))
     assert len(open_source(f"folder:{tmp_path / 'filled.tar'}").samples) == 9
-    cut = joined(tmp_path, PICTURES, {"elk/0.jpg": bytes(5000)})[: len(whole) + 3000]
+    cut = concatenated_tars(tmp_path, PICTURES, {"elk/0.jpg": bytes(5000)})[: len(whole) + 3000]
     for data, said in (
         (whole + b"<html>", "has bytes after its end, from byte .* which are not another archive"),
         (whole + bytes(5000) + b"x" * 5000, "has bytes after its end, from byte"),
@@ -135,11 +135,11 @@ def test_what_follows_a_tar(tmp_path):
     ):
         (tmp_path / "bad.tar").write_bytes(data)
         a.check_refused(f"folder:{tmp_path / 'bad.tar'}", said)
-    with (tmp_path / "bad.tar").open("wb") as file:  # space that a download reserved
+    with (tmp_path / "bad.tar").open("wb") as file:  # zeros that an interrupted download leaves
         file.write(whole)
         file.truncate(1 << 40)
     a.check_refused(f"folder:{tmp_path / 'bad.tar'}", "has more than 16 MiB of zeros .* an interrupted download")
-    (tmp_path / "x.tar.gz").write_bytes(a.gzip_bytes(joined(tmp_path, {"a": b"x"}) * 9))
+    (tmp_path / "x.tar.gz").write_bytes(a.gzip_bytes(concatenated_tars(tmp_path, {"a": b"x"}) * 9))
     with pytest.raises(SourceError, match="has more than 8 archives"):
         read_named_files(tmp_path / "x.tar.gz", ())
     (tmp_path / "x.tar.gz").write_bytes(a.gzip_bytes(whole + bytes(17 << 20)))
@@ -158,7 +158,7 @@ def test_a_second_tar_whose_header_leads_back_ends_the_listing(tmp_path):
 
 
 def test_headers_that_lie_about_sizes(tmp_path):
-    """Whatever a header says, no more than some megabytes are read for it."""
+    """At most a few megabytes are read for a header, independently of the size that it states."""
     good = a.write_tar(tmp_path / "good.tar", {"a": b"x" * 600, "b": b"y"}, format=tarfile.USTAR_FORMAT).read_bytes()
 
     def with_size(at, size, kind=b"0"):
@@ -168,7 +168,7 @@ def test_headers_that_lie_about_sizes(tmp_path):
         return bytes(data)
 
     def before_a_member(kind, count, size):
-        """Long names and extended headers, which tarfile reads into memory, one inside the other."""
+        """Nested long names and extended headers, which tarfile would read into memory."""
         header = tarfile.TarInfo("x")
         header.type, header.size = kind, size
         content = b"%d comment=" % size if kind != tarfile.GNUTYPE_LONGNAME else b"n"
