@@ -99,7 +99,7 @@ def test_a_version_in_a_record_that_has_none_is_a_key_too_many():
 def test_every_mistake_is_named(folder, tmp_path):
     whole = example_scores.validated(example_scores.full_scores(0))[0].as_json()
     file = tmp_path / "changed.json"
-    newer = "schema_version is 3, and this release reads 2: use the release of corruptset that wrote it"
+    newer = "schema_version is 3, but this release of corruptset reads version 2; use the release that wrote the file"
 
     def changed(name, **fields):
         return {name: whole[name] | fields}

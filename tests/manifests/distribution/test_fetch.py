@@ -219,7 +219,10 @@ def test_an_index_that_lies(bag, serve, tmp_path):
         (field(digest=false), f"states the digest {false}, but its archives have {bag.digest}"),
         (other_sets, r"do not contain sets that archives\.json lists: fog/4"),
         (lambda index: index["archives"].append(index["archives"][0]), "lists a file twice"),
-        *((first("files", name), "lists itself, or lists the folder data") for name in ("archives.json", "Archives.JSON", "data")),
+        *(
+            (first("files", name), "lists itself, or lists the folder data")
+            for name in ("archives.json", "Archives.JSON", "data")
+        ),
         *((change, "not an index") for change in [*outside, *odd]),
     ]
     for number, (change, match) in enumerate(changes):

@@ -61,7 +61,7 @@ def test_a_corruption_is_its_severities_or_levels(singles, levels, chains):
     refusals = [
         (lambda: fog[6], r"fog of imagenet-c-all has no set 6\. Its sets are 1, 2, 3, 4, 5\."),
         (lambda: fog["3"], r"has no set '3'\. Pass it as a number: 3\. Its sets are 1"),
-        (lambda: chains.severities("clean"), r"'clean' is a set, not a corruption: it is data\['clean'\]"),
+        (lambda: chains.severities("clean"), r"'clean' is a set, not a corruption. Use data\['clean'\]"),
         (lambda: singles.severities("fogg"), f"^{singles.name} has no set 'fogg'"),
         (lambda: chains.severities("gaussian_noise"), "no set 'gaussian_noise'"),
         (lambda: singles["fogg"], "Did you mean 'fog'"),
