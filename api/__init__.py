@@ -60,7 +60,7 @@ def __getattr__(name: str) -> object:
     if name == "errors":
         return importlib.import_module(".errors", __name__)
     if name not in _MODULES:
-        hint = importlib.import_module(".corruptions.add_ons", __name__).where_to_get(name.replace("_", "-"))
+        hint = importlib.import_module(".corruptions.add_ons", __name__).install_hint(name.replace("_", "-"))
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}{'.' * bool(hint)}{hint}")
     module = _MODULES[name]
     if not module.startswith("corruptions."):  # Functions of all other packages take file names.

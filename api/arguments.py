@@ -25,7 +25,7 @@ def as_list(given: Any, *kinds: type) -> list[Any]:
 
 
 def set_patterns(sets: Any) -> list[str]:
-    """Return the patterns that select sets, or raise `ParameterError` if there are none or if one is not a string."""
+    """Return the patterns that select sets, or raise `ParameterError` for an empty list or other types."""
     patterns = as_list(sets)
     if not patterns or not all(isinstance(pattern, str) for pattern in patterns):
         raise ParameterError(f"sets is {quoted(sets)}; name some sets, such as 'fog/*', or leave it out.")

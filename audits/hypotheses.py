@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..corruptions.calibrations import SHIPPED, calibrations_of, fitting, shipped
+from ..corruptions.calibrations import SHIPPED, calibrations_of, shipped, with_fallback
 from ..corruptions.keys import sample_keys
 from ..corruptions.registry import Images, get_corruption
 from ..corruptions.stages import Stage, apply_stage, chain_keys, resolve_stage
@@ -49,7 +49,7 @@ class Hypothesis:
     @functools.cached_property
     def stage(self) -> Stage:
         """The corruption with its parameters."""
-        return resolve_stage(self.corruption, fitting(str(self.calibration)), severity=self.severity)
+        return resolve_stage(self.corruption, with_fallback(str(self.calibration)), severity=self.severity)
 
     def images(
         self,

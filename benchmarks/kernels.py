@@ -59,7 +59,7 @@ def levels(name: str, calibration: str, images: NDArray[np.uint8], keys: NDArray
     for level in range(1, LEVELS + 1) if gradual is not None else ():
         stage = resolve_stage(name, table, level=level)
         done = level - 1 if gradual.accumulates else 0
-        call = partial(apply_stage, images, stage, chain_keys([stage], 0)[0], keys, side=table.side, done=done)
+        call = partial(apply_stage, images, stage, chain_keys([stage], 0)[0], keys, side=table.side, start_level=done)
         yield call
         if gradual.accumulates:
             images = call()

@@ -1,4 +1,4 @@
-"""Tasks that run in the environment of imagecorruptions-imaug: single corruptions, and the 75 files of an image."""
+"""Tasks that run in the environment of imagecorruptions-imaug: single corruptions, and all 75 outputs of images."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ def show_builds(results: dict[str, dict[str, Any]], repeats: int) -> None:
 
 
 def peer_seconds(work: Path, corruptions: Sequence[str]) -> float:
-    """Return the seconds in which the other package makes the 75 files of an image."""
+    """Return the seconds in which the other package makes the 75 outputs of one image."""
     sources.photographs(work / "peer-source", PEER_IMAGES)
     files = [str(f) for f in sorted((work / "peer-source").rglob("*.JPEG"))]
     peer: float = run_peer("pipeline", files=files, names=corruptions, folder=str(work / "peer"))["median_seconds"]

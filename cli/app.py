@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ..corruptions.add_ons import cannot_load, installed, where_to_get
+from ..corruptions.add_ons import cannot_load, install_hint, installed
 from ..errors import ParameterError, PluginError
 from ..foreign import ForeignCode
 from . import INTERRUPTED
@@ -90,8 +90,8 @@ def needed(arguments: list[str]) -> dict[str, Callable[..., None]]:
     if requested in BUILT_IN:
         return {requested: BUILT_IN[requested]}
     entries = {name: entry for name, entry in installed("commands").items() if name not in BUILT_IN}
-    if requested is not None and requested not in entries and where_to_get(requested):
-        raise ParameterError(f"There is no command {requested!r}.{where_to_get(requested)}")
+    if requested is not None and requested not in entries and install_hint(requested):
+        raise ParameterError(f"There is no command {requested!r}.{install_hint(requested)}")
     result = dict(BUILT_IN)
     for name, entry in entries.items():
         if requested in entries and name != requested:

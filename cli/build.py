@@ -17,6 +17,7 @@ from .options import (
     AsJson,
     Calibration,
     Coupling,
+    DatasetFolder,
     Device,
     DisjointFrom,
     Encoding,
@@ -91,16 +92,7 @@ def build(
     frost_textures: FrostTextures = None,
     plugins: Plugins = None,
     seed: Seed = 0,
-    out: Annotated[
-        Path,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="DIR",
-            rich_help_panel=OUTPUT,
-            help="The dataset is written to DIR/<recipe>-<version>.",
-        ),
-    ] = Path("corruptset-out"),
+    out: DatasetFolder = Path("corruptset-out"),
     extend: Annotated[
         Path | None,
         typer.Option(

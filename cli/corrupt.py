@@ -30,6 +30,9 @@ from .options import (
 from .output import progress_of, say
 from .records import put_result
 
+InputImage = Annotated[
+    str, typer.Argument(metavar="IMAGE", help="An image file, or a sample photograph such as sample:astronaut.")
+]
 Key = Annotated[
     str | None,
     typer.Option(
@@ -53,9 +56,7 @@ Parameters = Annotated[
 
 
 def corrupt(
-    image: Annotated[
-        str, typer.Argument(metavar="IMAGE", help="An image file, or a sample photograph such as sample:astronaut.")
-    ],
+    image: InputImage,
     name: Annotated[
         str,
         typer.Argument(
@@ -189,9 +190,9 @@ def corrupt(
 
 def _calibration_note(shape: tuple[int, ...], corruptions: Sequence[str]) -> str:
     """Return the note that says which calibration was chosen for an image (H, W, C), and why."""
-    from ..corruptions.calibrations import fitting, for_shape
+    from ..corruptions.calibrations import for_shape, with_fallback
 
-    table = fitting(for_shape(*shape))
+    table = with_fallback(for_shape(*shape))
     names = dict.fromkeys(table.of(corruption).name for corruption in corruptions)
     grey = " and the image is grey" if table.name == "mnist" else ""
     return (
@@ -266,9 +267,7 @@ def _value(name: str, text: str) -> Any:
 
 
 def preview(
-    image: Annotated[
-        str, typer.Argument(metavar="IMAGE", help="An image file, or a sample photograph such as sample:astronaut.")
-    ] = "sample:astronaut",
+    image: InputImage = "sample:astronaut",
     recipe: Annotated[
         str | None,
         typer.Option(

@@ -301,6 +301,16 @@ Seed = Annotated[int, typer.Option(metavar="N", rich_help_panel=SETS, help="The 
 
 # The output.
 
+DatasetFolder = Annotated[
+    Path,
+    typer.Option(
+        "--out",
+        "-o",
+        metavar="DIR",
+        rich_help_panel=OUTPUT,
+        help="The dataset is written to DIR/<recipe>-<version>.",
+    ),
+]
 Storage = Annotated[
     Literal["folder", "hdf5", "both"] | None,
     typer.Option(

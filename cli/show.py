@@ -39,7 +39,7 @@ def list_(
 
 
 def _corruption(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the cells of a row for a corruption, with its severities or levels as a range."""
+    """Return the cells of a corruption's row, in which severities or levels are a range."""
     ends = [str(s) for s in row["severities"]]
     strength = "severity " + "-".join(dict.fromkeys([ends[0], ends[-1]])) if ends else "parameters"
     fields = ("family", "role", "revision", "parameters", "options")

@@ -11,8 +11,8 @@ import typer
 from ..errors import first_few
 from ..quantities import plural, size
 from .options import (
-    OUTPUT,
     AsJson,
+    DatasetFolder,
     Device,
     FrostTextures,
     Groups,
@@ -172,16 +172,7 @@ def rebuild(
     sets: Sets = None,
     frost_textures: FrostTextures = None,
     plugins: Plugins = None,
-    out: Annotated[
-        Path,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="DIR",
-            rich_help_panel=OUTPUT,
-            help="The dataset is written to DIR/<recipe>-<version>.",
-        ),
-    ] = Path("corruptset-out"),
+    out: DatasetFolder = Path("corruptset-out"),
     as_json: AsJson = False,
     surrogate: Surrogate = None,
     device: Device = None,

@@ -33,7 +33,7 @@ _B = TypeVar("_B")
 
 _MEDMNIST = "blood breast chest derma oct organa organc organs path pneumonia retina tissue".split()
 
-OURS = {
+ADD_ONS = {
     "corruptset-cbar": (
         "imagenet-c-bar cifar10-c-bar blue_noise_sample brownish_noise caustic_refraction checkerboard_cutout "
         "circular_motion_blur cocentric_sine_waves inverse_sparkles lines perlin_noise pinch_and_twirl plasma_noise "
@@ -54,7 +54,7 @@ OURS = {
         ).split(),
     ],
 }
-"""The names that this project's own add-on packages provide, for errors that name the package to install."""
+"""The names that each add-on package of this project provides, for error messages that name the package to install."""
 
 
 Kind = Literal["corruptions", "recipes", "tables", "sources", "exports", "commands"]
@@ -71,7 +71,7 @@ def installed(kind: Kind) -> dict[str, EntryPoint]:
 @functools.cache
 def installed_files(kind: Literal["recipes", "tables"]) -> dict[str, Traversable]:
     """Return the recipes or tables of all installed packages by name."""
-    folders = readable(_folder, installed(kind).values())
+    folders = load_each(_folder, installed(kind).values())
     return {f.name.removesuffix(".toml"): f for folder in folders for f in folder.iterdir() if f.name.endswith(".toml")}
 
 
@@ -92,22 +92,22 @@ def cannot_load(entry: EntryPoint, error: Exception) -> PluginError:
     )
 
 
-def readable(load: Callable[[_A], _B], things: Iterable[_A]) -> list[_B]:
-    """Load each of several things from add-ons. One that cannot be loaded is left out with a warning."""
+def load_each(load: Callable[[_A], _B], items: Iterable[_A]) -> list[_B]:
+    """Load several items of add-ons. An item that cannot be loaded is left out with a warning."""
     loaded = []
-    for one in things:
+    for item in items:
         try:
-            loaded.append(load(one))
+            loaded.append(load(item))
         except (CorruptsetError, ValueError) as e:
             warnings.warn(str(e), CorruptsetWarning, stacklevel=3)
     return loaded
 
 
-def where_to_get(name: object) -> str:
-    """Return a sentence that names the add-on package with a corruption, recipe, table or command.
+def install_hint(name: object) -> str:
+    """Return a sentence on how to install the add-on package that provides a corruption, recipe, table or command.
 
-    It is empty for all other names.
+    The result is empty for a name that no add-on package of this project provides.
     """
-    package = next((package for package, names in OURS.items() if name in names), None)
-    its = f"is a stream's recipe, for `corruptset stream {name}`, and " * str(name).startswith("ccc-")
-    return f" It {its}comes with the package {package}. {install_add_on(package)}" if package else ""
+    package = next((package for package, names in ADD_ONS.items() if name in names), None)
+    purpose = f"is the recipe of a stream, for `corruptset stream {name}`, and " * str(name).startswith("ccc-")
+    return f" It {purpose}comes with the package {package}. {install_add_on(package)}" if package else ""

@@ -34,7 +34,7 @@ def exact_exp(x: float) -> float:
 
 
 def pairwise_sum(values: Sequence[float]) -> float:
-    """Return the sum of doubles in the order in which NumPy adds a contiguous array.
+    """Return the sum of doubles, added in the same order as NumPy adds a contiguous array.
 
     NumPy adds eight partial sums, and splits arrays of more than 128 elements into halves.
     """

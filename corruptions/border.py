@@ -1,6 +1,6 @@
-"""How an image continues beyond its edges.
+"""Border modes, which define the values outside of an image.
 
-The names are those of `numpy.pad`. SciPy and OpenCV name the same borders differently:
+The names are those of `numpy.pad`. SciPy and OpenCV use other names:
 
 =========  =============  ============  ==========
 here       row ``abcd``   SciPy         OpenCV
@@ -21,9 +21,9 @@ EDGE, REFLECT, SYMMETRIC, CONSTANT = range(4)
 
 @inlined
 def border_index(i, n, border):  # type: ignore[no-untyped-def]
-    """Return the index of the pixel that index `i` shows in a row of `n` pixels.
+    """Return the index of the pixel to read for index `i`, which can be outside of a row of `n` pixels.
 
-    CONSTANT shows no pixel of the row: its caller replaces the value.
+    For CONSTANT, the caller has to replace the value of a pixel outside of the row.
     """
     if 0 <= i < n:
         return i
@@ -40,7 +40,7 @@ def border_index(i, n, border):  # type: ignore[no-untyped-def]
 
 @inlined
 def pad_row(line, pad, channels, border):  # type: ignore[no-untyped-def]
-    """Fill the padding of `pad` pixels at both ends of a flat row, according to a border."""
+    """Fill the padding of `pad` pixels at both ends of a flat row, according to a border mode."""
     width = line.size // channels - 2 * pad
     for x in range(pad):
         before = (pad + border_index(x - pad, width, border)) * channels

@@ -1,4 +1,4 @@
-"""The folder of compiled kernels and of other files that can be created again."""
+"""The cache folder, which contains compiled kernels and other files that can be recreated."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ _PROBE_BYTES = 1 << 16
 """The free space that a folder must have, which is about the size of one compiled kernel."""
 _UNUSED_DAYS = 30
 _unusable: list[str] = []
-"""The folder that was to be used and cannot be, and its replacement, until a warning has named them."""
+"""The part of a pending warning that names an unusable cache folder and its replacement."""
 
 
 @functools.cache
 def cache_root() -> Path:
-    """Return the folder for everything that can be created again.
+    """Return the cache folder.
 
     It is ``$CORRUPTSET_CACHE``, or the user's cache directory, or a private temporary folder that is deleted when the
-    process ends. Kernels in a folder that can be read but not written to are linked into the folder that is used.
+    process ends. Kernels in a folder that can be read but not written are linked into the folder that is used.
     """
     named, candidates, refused = os.environ.get("CORRUPTSET_CACHE"), [], {}
     if named:
         candidates.append(Path(named).expanduser().absolute())
-    with contextlib.suppress(KeyError, RuntimeError):  # neither HOME nor an entry in the password file
+    with contextlib.suppress(KeyError, RuntimeError):  # The user has neither HOME nor an entry in the password file.
         candidates.append(Path(platformdirs.user_cache_dir("corruptset", appauthor=False)))
     for root in filter(Path.is_absolute, candidates):
         if (reason := _refusal(root)) is None:
@@ -53,30 +53,30 @@ def cache_root() -> Path:
     else:
         root, instead = Path(tempfile.mkdtemp(prefix="corruptset-cache-")), "until this process ends"
         atexit.register(_remove_if_mine, root, os.getpid())
-    if named or refused:  # so that workers use the same folder, whatever their working directory is
+    if named or refused:  # Workers then use the same folder, even if their working directory differs.
         os.environ["CORRUPTSET_CACHE"] = str(root)
     for path in refused:
-        if not _planted(path):
-            with contextlib.suppress(OSError):  # a kernel that cannot be linked is compiled again
+        if not _is_untrusted(path):
+            with contextlib.suppress(OSError):  # If a kernel cannot be linked, it is recompiled.
                 shutil.copytree(path / KERNELS, root / KERNELS, copy_function=os.symlink, dirs_exist_ok=True)
     _unusable[:] = [f"in {path} ({reason}). They are saved {instead}" for path, reason in refused.items()][:1]
     return root
 
 
 def warn_if_unusable() -> None:
-    """Warn once if kernels that are compiled now cannot be saved in the intended folder."""
+    """Warn once if compiled kernels cannot be saved in the intended folder."""
     cache_root()
     while _unusable:
         warnings.warn(
-            f"Compiled kernels cannot be saved {_unusable.pop()}. Set CORRUPTSET_CACHE to a folder of yours.",
+            f"Compiled kernels cannot be saved {_unusable.pop()}. Set CORRUPTSET_CACHE to a folder that you can write.",
             CorruptsetWarning,
             stacklevel=2,
         )
 
 
 def _refusal(root: Path) -> str | None:
-    """Return why kernels cannot be saved in a folder, or None."""
-    if _planted(root):
+    """Return the reason why kernels cannot be saved in a folder, or None."""
+    if _is_untrusted(root):
         return "its kernels belong to another user"
     try:
         root.mkdir(parents=True, exist_ok=True)
@@ -87,9 +87,9 @@ def _refusal(root: Path) -> str | None:
     return None
 
 
-def _planted(root: Path) -> bool:
-    """Return whether another user may have put kernels, which are programs, into a folder that anybody can write to."""
-    user = getattr(os, "getuid", int)()  # on Windows every file belongs to user 0
+def _is_untrusted(root: Path) -> bool:
+    """Return whether the kernels in a folder, which are executable code, may have been written by another user."""
+    user = getattr(os, "getuid", int)()  # On Windows, every file belongs to user 0.
     with contextlib.suppress(OSError):
         foreign = (root / KERNELS).lstat().st_uid != user
         return foreign and any(folder.stat().st_mode & stat.S_IWOTH for folder in (root, root.parent))
@@ -103,7 +103,7 @@ def _remove_if_mine(path: Path, pid: int) -> None:
 
 @functools.cache
 def kernel_folder(package: str = _PACKAGE) -> Path:
-    """Return the folder for the machine code of a package's kernels, which is named by `sources_digest`."""
+    """Return the folder for the machine code of a package's kernels, whose name contains `sources_digest`."""
     folder = cache_root() / KERNELS / f"{package}-{sources_digest(package)[:16]}"
     with contextlib.suppress(OSError):
         if folder.is_dir():
@@ -122,9 +122,9 @@ def _delete_unused(kernels: Path) -> None:
 
 
 def source_package(module: str) -> str | None:
-    """Return the package, or the single module, whose sources determine a module's kernels.
+    """Return the package, or the single module, whose sources determine the kernels of a module.
 
-    It is None in a notebook, which has no file, and in a script, which can import files that belong to no package.
+    The result is None for a notebook, which has no file, and for a script, which can import arbitrary files.
     """
     for name in itertools.accumulate(module.split("."), "{}.{}".format):
         if Path(str(getattr(sys.modules.get(name), "__file__", None))).suffix == ".py":

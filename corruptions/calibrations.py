@@ -1,4 +1,4 @@
-"""Calibrations and ladders: TOML files with the parameters of each severity and level."""
+"""Calibrations and ladders, which are tables of the parameters of each severity and of each level."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 from ..errors import ParameterError, RecipeError, first_few, problems_message, quoted, suggest
 from ..files import parse_toml, read_text, reason
-from .add_ons import installed_files, where_to_get
+from .add_ons import install_hint, installed_files
 from .registry import PLUGIN, Corruption, corruption_names, family_of, get_corruption, is_corruption
 from .rows import Row, row_between, severity_number
 
@@ -30,23 +30,23 @@ Rows = Mapping[int, Row]
 
 @dataclass(frozen=True)
 class Calibration:
-    """The tables tuned for one image size."""
+    """A table with the parameters of corruptions at each severity, tuned for one image size."""
 
     name: str
     side: int
     """The short side in pixels for which the tables were tuned."""
     rows: Mapping[str, Rows]
     """The rows of each corruption."""
-    otherwise: Calibration | None = None
+    fallback: Calibration | None = None
     """The calibration to use for corruptions that have no rows here."""
     ladder: str = DEFAULT_LADDER
     """The name of the ladder with the parameters of gradual degradations, which do not depend on the image size."""
 
     def of(self, corruption: str) -> Calibration:
-        """Return the calibration to use for a corruption, which is `otherwise` if this one lacks the corruption."""
-        return self if self.otherwise is None or corruption in self.rows else self.otherwise
+        """Return the calibration to use for a corruption, which is `fallback` if this one lacks the corruption."""
+        return self if self.fallback is None or corruption in self.rows else self.fallback
 
-    def rung(self, corruption: str, level: Any) -> Row:
+    def level_row(self, corruption: str, level: Any) -> Row:
         """Return the parameters of a gradual degradation at one of its levels, or raise `ParameterError`."""
         gradual = get_corruption(corruption).gradual
         if gradual is None:
@@ -54,7 +54,7 @@ class Calibration:
         if isinstance(level, bool) or not hasattr(level, "__index__") or not 1 <= int(level) <= gradual.most:
             raise ParameterError(
                 f"{corruption}: level is {quoted(level)}; expected a whole number from 1 to {gradual.most}. "
-                "Level 0 is the clean image: leave the stage out."
+                "Level 0 is the clean image, so leave the stage out."
             )
         # The ladders do not contain plugins, whose parameters are given by the caller.
         return ladder(self.ladder).get(corruption, Row({}, ""))
@@ -66,7 +66,7 @@ class Calibration:
         """
         declared = get_corruption(corruption)
         if declared.gradual is not None:
-            raise ParameterError(f"{corruption} has levels, 1 to {declared.gradual.most}, and no severities.")
+            raise ParameterError(f"{corruption} has levels from 1 to {declared.gradual.most} instead of severities.")
         table = self.of(corruption)
         if corruption not in table.rows:
             known = calibrations_of(corruption)
@@ -82,7 +82,7 @@ class Calibration:
             given = f"{severity:g}" if isinstance(severity, float) else quoted(severity)
             if number == 0:
                 raise ParameterError(
-                    f"{corruption}: severity is {given}; expected a number above 0. Severity 0 is the clean image: "
+                    f"{corruption}: severity is {given}; expected a number above 0. Severity 0 is the clean image, so "
                     "leave the stage out."
                 )
             if len(rows) == 1:
@@ -100,8 +100,8 @@ class Calibration:
 class ShippedTable(Mapping[str, Rows]):
     """The rows of a shipped calibration by corruption.
 
-    Rows are read on first access, so that the modules of other corruptions are not imported. They are not checked here,
-    because a test checks them. Plugins can have rows for the same calibration in separate files.
+    Rows are parsed on first access, so that the modules of other corruptions are not imported. They are not validated
+    here, because a test validates them. Plugins can have rows for the same calibration in separate files.
     """
 
     def __init__(self, calibration: str) -> None:
@@ -203,7 +203,7 @@ def parse_table(text: str, where: str) -> Calibration:
     Raises
     ------
     RecipeError
-        The table has mistakes. The message lists all of them.
+        If the table has mistakes. The message lists all of them.
     """
     entries, problems, rows = parse_toml(text, where), list[str](), dict[str, Rows]()
     name, side, sources = (
@@ -240,7 +240,7 @@ def shipped(name: str) -> Calibration:
     known = calibration_names()
     if name not in known:
         hint = f"{suggest(name, known)} Known: {', '.join(known)}, or the path of a table file (.toml)."
-        raise ParameterError(f"There is no calibration {quoted(name)}.{where_to_get(name) or hint}")
+        raise ParameterError(f"There is no calibration {quoted(name)}.{install_hint(name) or hint}")
     file = installed_files("tables")[name]
     return parse_table(file.read_text(encoding="utf-8"), f"The installed table {file}")
 
@@ -284,9 +284,9 @@ def for_shape(height: int, width: int, channels: int = 3) -> str:
     return "cifar" if side <= 48 else "tiny" if side <= 96 else "imagenet"
 
 
-def fitting(name: str) -> Calibration:
-    """Return a calibration that was chosen by image size, where ``cifar`` completes ``mnist``."""
-    return replace(shipped(name), otherwise=shipped("cifar") if name == "mnist" else None)
+def with_fallback(name: str) -> Calibration:
+    """Return a shipped calibration. For ``mnist``, corruptions without rows fall back to ``cifar``."""
+    return replace(shipped(name), fallback=shipped("cifar") if name == "mnist" else None)
 
 
 def check_ladder(name: object) -> str:

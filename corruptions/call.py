@@ -16,20 +16,20 @@ from numpy.typing import NDArray
 
 from ..arguments import as_list, check_choice
 from ..errors import ParameterError
-from .calibrations import DEFAULT_LADDER, Calibration, check_ladder, fitting, for_shape, get_calibration
-from .image_types import take
+from .calibrations import DEFAULT_LADDER, Calibration, check_ladder, for_shape, get_calibration, with_fallback
+from .image_types import to_batch
 from .keys import check_seed, pixel_keys, sample_keys
-from .registry import Corruption, Images, Shape, Wholes, corruption_names, get_corruption, plugin_declarations
+from .registry import Corruption, Images, Int64Array, Shape, corruption_names, get_corruption, plugin_declarations
 from .stages import (
     COUPLINGS,
     SCALES,
     Coupling,
     Scale,
     Stage,
-    absent,
     apply_stage,
     chain_keys,
     check_revision,
+    is_unchanged,
     parse_chain,
     resolve_number,
     resolve_stage,
@@ -56,7 +56,7 @@ def corrupt(
     key: str | Sequence[str] | None = None,
     surrogate: str | Path | Model | None = None,
     label: int | None = None,
-    labels: Sequence[int] | Wholes | None = None,
+    labels: Sequence[int] | Int64Array | None = None,
     **parameters: Any,
 ) -> Image:
     """Apply a corruption or a chain of corruptions to an image or a batch.
@@ -119,13 +119,13 @@ def corrupt(
     Raises
     ------
     UnknownCorruption
-        There is no corruption of this name.
+        If there is no corruption of this name.
     ParameterError
-        An argument is invalid, or a parameter is missing.
+        If an argument is invalid, or a parameter is missing.
     ImageError
-        The image has an unsupported type, dtype, shape or mode.
+        If the image has an unsupported type, dtype, shape or mode.
     ModelError
-        The surrogate cannot be used, or does not fit these images or labels.
+        If the surrogate cannot be used, or does not fit these images or labels.
 
     Examples
     --------
@@ -136,8 +136,8 @@ def corrupt(
     >>> bool((corrupt(image, "brightness-1+contrast-2") == corrupt(corrupt(image, "brightness/1"), "contrast/2")).all())
     True
     """
-    taken = take(image)
-    count = len(taken.batch)
+    images = to_batch(image)
+    count = len(images.batch)
     given = {
         "severity": severity,
         "level": level,
@@ -146,10 +146,10 @@ def corrupt(
         "coupling": coupling,
         "seed": seed,
     }
-    chain = resolve(name, taken.batch.shape[1:], calibration, parameters, **given)
-    keys = chain.keys(taken.batch, None if key is None else check_ids(key, count))
+    chain = resolve(name, images.batch.shape[1:], calibration, parameters, **given)
+    keys = chain.keys(images.batch, None if key is None else check_ids(key, count))
     model = _model(chain, surrogate, _labels(label, labels, count))
-    corrupted: Image = taken.give_back(chain.apply(taken.batch, keys, model))
+    corrupted: Image = images.restore(chain.apply(images.batch, keys, model))
     return corrupted
 
 
@@ -197,10 +197,10 @@ def resolve(
     named = for_shape(*shape) if calibration is None else calibration
     call = functools.partial(_resolved, name, named, calibration is None, **options, **parameters)
     # The result is not cached if it depends on a file or folder, or on an array or list, because these can change.
-    in_files = not isinstance(named, str) or named.endswith(".toml") or "textures" in call.keywords
-    if isinstance(name, str) and not in_files:
+    can_change = not isinstance(named, str) or named.endswith(".toml") or "textures" in call.keywords
+    if isinstance(name, str) and not can_change:
         try:
-            return _remembered(plugin_declarations(name), *call.args, **call.keywords)
+            return _cached(plugin_declarations(name), *call.args, **call.keywords)
         except TypeError:  # An argument is not hashable.
             pass
     return call()
@@ -222,7 +222,7 @@ def _resolved(
 ) -> ResolvedChain:
     for what, value, known in (("scale", scale, SCALES), ("coupling", coupling, COUPLINGS)):
         check_choice(what, value, known)
-    table = replace(fitting(named) if fits else get_calibration(named), ladder=check_ladder(ladder))
+    table = replace(with_fallback(named) if fits else get_calibration(named), ladder=check_ladder(ladder))
     draws, resources = dict[str, Any](), dict[str, Any]()
     if isinstance(name, str) and name.isidentifier() and name != "clean":
         declared = get_corruption(name)
@@ -243,7 +243,7 @@ def _resolved(
         given = [f"{what}={number}" for what, number in numbers.items() if number is not None] + list(parameters)
         if given:
             raise ParameterError(
-                f"{name!r} names its severities itself; {', '.join(given)} can be given only with the name of one "
+                f"{name!r} already includes its severities. Leave {', '.join(given)} out, or pass the name of a single "
                 "corruption."
             )
         chain = tuple(stage for stages in items for stage in stages)
@@ -252,11 +252,11 @@ def _resolved(
     return ResolvedChain(links, scale, draws, resources)
 
 
-# The cache distinguishes types, because 1 is a severity and True is not. All corruptions at all severities in two sizes
-# are about 400 entries.
+# The cache is typed because 1 is a valid severity and True is not. About 400 entries are needed for all corruptions at
+# all severities in two image sizes.
 @functools.lru_cache(maxsize=1024, typed=True)
-def _remembered(declared: Sequence[Corruption | None], /, *given: Any, **options: Any) -> ResolvedChain:
-    """Return the chain of a call from a cache, which is bypassed when a plugin declares the corruption anew."""
+def _cached(declared: Sequence[Corruption | None], /, *given: Any, **options: Any) -> ResolvedChain:
+    """Return the chain of a call from a cache, unless a plugin has declared the corruption again in the meantime."""
     return _resolved(*given, **options)
 
 
@@ -265,7 +265,7 @@ def _stage(
 ) -> tuple[Stage, ...]:
     """Return the stage of a corruption as a tuple, which is empty at severity or level 0."""
     number, other = (severity, level) if get_corruption(name).gradual is None else (level, severity)
-    if not parameters and other is None and absent(name, number):
+    if not parameters and other is None and is_unchanged(name, number):
         return ()
     return (resolve_stage(name, table, severity=severity, level=level, parameters=parameters),)
 
@@ -277,7 +277,7 @@ def _stages(item: Any, table: Calibration) -> tuple[Stage, ...]:
         return (item,)
     if isinstance(item, str) and "+" not in item and item != "clean":
         return parse_chain(item, table)
-    fields = {*Stage.__annotations__} - {"tabled"}
+    fields = {*Stage.__annotations__} - {"from_table"}
     if (
         isinstance(item, Mapping)
         and {*item} <= fields
@@ -293,7 +293,7 @@ def _stages(item: Any, table: Calibration) -> tuple[Stage, ...]:
             parameters = {}
         return _stage(table, name, severity, item.get("level"), parameters)
     if isinstance(item, (tuple, list)) and len(item) == 2 and isinstance(item[0], str):
-        return () if absent(*item) else (resolve_number(item[0], table, item[1]),)
+        return () if is_unchanged(*item) else (resolve_number(item[0], table, item[1]),)
     raise ParameterError(
         f"{item!r} is not a stage; expected ('fog', 3), 'fog-3', {{'corruption': 'fog', 'severity': 3}} or a Stage."
     )
@@ -306,12 +306,13 @@ def check_ids(key: str | Sequence[str], count: int) -> list[str]:
         raise ParameterError(f"key is {key!r}; expected a string, or one for each image of a batch.")
     if len(ids) != count:
         raise ParameterError(
-            f"{len(ids)} key{'s' * (len(ids) != 1)} for {count} image{'s' * (count != 1)}: give one for each."
+            f"There are {len(ids)} key{'s' * (len(ids) != 1)} for {count} image{'s' * (count != 1)}; expected one key "
+            "per image."
         )
     return ids
 
 
-def _labels(label: Any, labels: Any, count: int) -> Wholes | None:
+def _labels(label: Any, labels: Any, count: int) -> Int64Array | None:
     """Return one label per image as int64, or None if no labels are given."""
     if label is None and labels is None:
         return None
@@ -319,19 +320,20 @@ def _labels(label: Any, labels: Any, count: int) -> Wholes | None:
     given = np.atleast_1d(np.asarray(label if labels is None else labels, None if count else np.int64))
     if None not in (label, labels) or given.dtype.kind not in "iu" or given.shape != (count,):
         raise ParameterError(
-            f"label is {label!r} and labels is {labels!r}; expected one of them: label, a whole number, for one image, "
-            f"or labels, {count} whole numbers, one for each image."
+            f"label is {label!r} and labels is {labels!r}; expected one of them. Pass label, a whole number, for a "
+            f"single image, or labels, {count} whole numbers, one per image."
         )
     return given.astype(np.int64)
 
 
-def _model(chain: ResolvedChain, surrogate: Any, labels: Wholes | None) -> dict[str, Any]:
+def _model(chain: ResolvedChain, surrogate: Any, labels: Int64Array | None) -> dict[str, Any]:
     """Return the resources for stages that follow a model's gradient."""
     given = {name: value for name, value in (("surrogate", surrogate), ("labels", labels)) if value is not None}
     if given and not chain.needs_model:
         needing = [name for name in corruption_names() if get_corruption(name).needs_model]
         raise ParameterError(
-            f"{' and '.join(given)} can be given only with a corruption that follows a model: {', '.join(needing)}."
+            f"{' and '.join(given)} can only be given with a corruption that follows the gradient of a model: "
+            f"{', '.join(needing)}."
         )
     if surrogate is not None:
         from .models.surrogate import given_model

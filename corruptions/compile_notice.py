@@ -1,4 +1,4 @@
-"""A notice on standard error, for a person who waits while kernels are compiled."""
+"""A notice on standard error that kernels are being compiled, because the first call takes longer."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from numba.core import event
 
 from ..progress import ProgressDisplay, is_interactive, say_line
 
-SENTENCE = "corruptset: compiling kernels, which happens once on a machine; later calls take milliseconds."
+SENTENCE = "corruptset: compiling kernels. This happens once per machine, and later calls take milliseconds."
 
 
 class CompileNotice(event.Listener):
     """Listener that prints the notice once, when numba starts to compile a kernel of corruptset."""
 
-    said = False
+    was_shown = False
 
     def on_start(self, event: Any) -> None:
         """Print the notice, unless it was printed before or a progress display reports the compilation."""
-        if is_ours(event) and not self.said and not ProgressDisplay.shown:
-            self.said = True
+        if is_own_kernel(event) and not self.was_shown and not ProgressDisplay.shown:
+            self.was_shown = True
             say_line(SENTENCE)
 
     def on_end(self, event: Any) -> None:
-        """Do nothing, because the notice is printed at the start."""
+        """Do nothing. Numba's interface requires this method."""
 
 
-def is_ours(event: Any) -> bool:
+def is_own_kernel(event: Any) -> bool:
     """Return whether an event of numba is about a function of this package."""
     module: str = event.data["dispatcher"].py_func.__module__ or ""
     return module.partition(".")[0] == __name__.partition(".")[0]

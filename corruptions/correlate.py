@@ -1,18 +1,18 @@
 """Correlation with symmetric weights, in a fixed order of operations.
 
-A gaussian filter correlates the columns of an image, and then its rows. A floor turns the last bit of a flat area into
-a whole level, so the order of the sums counts as much as the weights. SciPy's own filter is not a substitute, because
-its compiler may fuse a multiplication and an addition, which gives other bits on other machines. Numba does not fuse
-them, because the kernels are compiled without fastmath.
+A gaussian filter correlates the columns of an image, and then its rows. Because results are floored, the last bit of a
+sum can change a flat area by a whole grey value, so the order of additions matters as much as the weights. SciPy's
+filter cannot be used, because a compiler may fuse its multiplications and additions, and results would then differ
+between machines. Numba does not fuse them, because kernels are compiled without fastmath.
 """
 
 from __future__ import annotations
 
 from .kernels import inlined, inner
 
-_AT_ONCE = 1024
-"""Sums that are computed together, because they fit into the first-level cache."""
-_LEAST_ROWS = 32
+_CHUNK = 1024
+"""The number of sums that are computed together, so that they fit into the first-level cache."""
+_MIN_BAND_ROWS = 32
 
 
 @inner
@@ -25,19 +25,22 @@ def correlate(source, start, step, weights, inwards, out):  # type: ignore[no-un
     Parameters
     ----------
     source : (n,) ndarray of float64
-        It reaches `step` times the radius beyond both ends of what is correlated.
-    start, step : int
-        The element that ``out[0]`` belongs to, and the distance between the elements that are weighed: the channels
-        along a row, or the length of a row down the columns.
+        The input, with a padding of `step` times the radius on both sides.
+    start : int
+        The element of `source` at the position of ``out[0]``.
+    step : int
+        The distance between elements that are combined. It is the number of channels to filter along a row, and the
+        length of a row to filter along columns.
     weights : (radius + 1,) ndarray of float64
+        The weights, from the centre outwards.
     inwards : bool
-        Whether pairs are added from the outermost one to the nearest one, as SciPy does, or the other way round.
+        Whether pairs are added from the outermost to the innermost, as in SciPy, or in the opposite order.
     out : (m,) ndarray of float64
-        It shares no memory with `source`.
+        The array for the result, which must not overlap with `source`.
     """
     radius = weights.size - 1
-    for first in range(0, out.size, _AT_ONCE):
-        sums = out[first : first + _AT_ONCE]
+    for first in range(0, out.size, _CHUNK):
+        sums = out[first : first + _CHUNK]
         at, n = start + first, sums.size
         centre, weight = source[at : at + n], weights[0]
         for i in range(n):
@@ -60,8 +63,5 @@ def correlate(source, start, step, weights, inwards, out):  # type: ignore[no-un
 
 @inlined
 def band_rows(height, radius):  # type: ignore[no-untyped-def]
-    """Return how many rows are read at a time.
-
-    Together with the rows within the radius they stay in a cache, however large the image is.
-    """
-    return min(height, max(2 * radius, _LEAST_ROWS))
+    """Return the number of rows to filter together, so that they and their padding stay in the cache."""
+    return min(height, max(2 * radius, _MIN_BAND_ROWS))

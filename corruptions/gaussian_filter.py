@@ -12,14 +12,14 @@ from .kernels import kernel
 from .registry import Images, choice
 
 TRUNCATE = 4.0
-"""The filter ends this number of sigmas from its centre."""
-AXES = choice("axes", ("both", "rows"), "filtered axes: both, or rows: only across rows, as MNIST-C's generator does")
+"""The distance from the centre at which the filter is truncated, in sigmas."""
+AXES = choice("axes", ("both", "rows"), "filtered axes: both, or only across rows (rows), as in MNIST-C's generator")
 
 
 def half_gaussian(sigma: float, truncate: float = TRUNCATE) -> NDArray[np.float64]:
-    """Return one half of a gaussian's weights, at the distances 0, 1, and so on.
+    """Return the weights of a gaussian at the distances 0, 1, and so on, up to `truncate` sigmas.
 
-    It ends `truncate` sigmas from its centre. For sigma 0 it is the single weight 1.
+    For sigma 0, the result is the single weight 1.
     """
     radius = int(truncate * sigma + 0.5)
     return gaussian_weights(float(sigma), radius)[radius:].copy() if radius > 0 else np.ones(1)

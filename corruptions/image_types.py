@@ -11,72 +11,72 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ImageError
-from .image_mistakes import no_picture, no_tensor
+from .image_errors import pil_error, tensor_error
 from .registry import Images
 from .stages import check_images
 
 
-class Taken(NamedTuple):
-    """An input image or batch, converted to the form that corruptions expect."""
+class ImageBatch(NamedTuple):
+    """An input image or batch that was converted to the form that corruptions expect."""
 
     batch: Images
     """The images as a C-contiguous array (N, H, W, C)."""
     single: bool
     """Whether the input was one image."""
-    give_back: Callable[[Images], Any]
+    restore: Callable[[Images], Any]
     """A function that converts a result (N, H', W', C) to the type and dimensions of the input."""
 
 
-def take(image: Any) -> Taken:
+def to_batch(image: Any) -> ImageBatch:
     """Convert an array, a PIL image or a tensor to a batch, or raise `ImageError`.
 
-    PIL and torch are not imported, because their objects exist only if they were imported already.
+    PIL and torch need not be imported, because their objects can only exist if they are already imported.
     """
     if not isinstance(image, np.ndarray):
         pil, torch = sys.modules.get("PIL.Image"), sys.modules.get("torch")
         if pil is not None and isinstance(image, pil.Image):
-            return _take_picture(image, pil)
+            return _from_pil(image, pil)
         if torch is not None and isinstance(image, torch.Tensor):
-            return _take_tensor(image, torch)
+            return _from_tensor(image, torch)
     batch = check_images(image)
-    return Taken(batch, image.ndim < 4, _SAME[image.ndim])
+    return ImageBatch(batch, image.ndim < 4, _RESTORE_ARRAY[image.ndim])
 
 
-_SAME: dict[int, Callable[[Images], Images]] = {
+_RESTORE_ARRAY: dict[int, Callable[[Images], Images]] = {
     2: lambda out: out[0, :, :, 0],
     3: lambda out: out[0],
     4: lambda out: out,
 }
 
 
-def _take_picture(picture: Any, pil: Any) -> Taken:
-    if picture.mode not in ("RGB", "L"):
-        raise ImageError(no_picture(picture.mode))
-    array = np.array(picture)
-    return Taken(check_images(array), True, lambda out: pil.fromarray(_SAME[array.ndim](out)))
+def _from_pil(image: Any, pil: Any) -> ImageBatch:
+    if image.mode not in ("RGB", "L"):
+        raise ImageError(pil_error(image.mode))
+    array = np.array(image)
+    return ImageBatch(check_images(array), True, lambda out: pil.fromarray(_RESTORE_ARRAY[array.ndim](out)))
 
 
-def _take_tensor(tensor: Any, torch: Any) -> Taken:
+def _from_tensor(tensor: Any, torch: Any) -> ImageBatch:
     if (
         tensor.dtype != torch.uint8
         or tensor.ndim not in (2, 3, 4)
         or (tensor.ndim > 2 and tensor.shape[-3] not in (1, 3))
     ):
-        raise ImageError(no_tensor(tensor))
+        raise ImageError(tensor_error(tensor))
     array = tensor.detach().cpu().numpy()
     first = array.reshape((1,) * (4 - array.ndim) + array.shape)
-    # A tensor can be a view of an array with its channels last, as torchvision creates it from a PIL image. The result
-    # is such a view too in this case.
+    # A tensor can be a view of an array with its channels last, as torchvision creates it from a PIL image. In this
+    # case the result is such a view as well.
     viewed = first.transpose(0, 2, 3, 1).flags.c_contiguous
 
-    def give_back(out: Images) -> Any:
+    def restore(out: Images) -> Any:
         result = out.transpose(0, 3, 1, 2) if viewed else _channels_first(out)
         result = result if tensor.ndim == 4 else result[0] if tensor.ndim == 3 else result[0, 0]
         # as_subclass keeps the type of torchvision's Image.
         return torch.from_numpy(result).to(tensor.device).as_subclass(type(tensor))
 
-    return Taken(
-        check_images(first.transpose(0, 2, 3, 1) if viewed else _channels_last(first)), tensor.ndim < 4, give_back
+    return ImageBatch(
+        check_images(first.transpose(0, 2, 3, 1) if viewed else _channels_last(first)), tensor.ndim < 4, restore
     )
 
 

@@ -1,7 +1,7 @@
 """The names of all corruptions, with the module that defines each.
 
 Names and families can be listed without importing the modules, which need numba and OpenCV. Families are in the order
-in which people see them, and corruptions are in alphabetical order within their family.
+of lists and tables, and corruptions are in alphabetical order within their family.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ MODULES: Mapping[str, str] = {
     "model_gradient": "adversarial.model_gradient",
     "pgd": "adversarial.pgd",
 }
-"""Corruption -> ``<family>.<module>`` in this folder. A test compares it with the modules' decorators."""
+"""The module of each corruption, as ``<family>.<module>``. A test compares it with the decorators in the modules."""
 
 FAMILIES = tuple(dict.fromkeys(module.partition(".")[0] for module in MODULES.values()))
-"""The folders of corruptions."""
+"""The families, which are the folders of corruptions."""

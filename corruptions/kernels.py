@@ -1,7 +1,7 @@
 """The decorators of kernels, which numba compiles, and the vector operations that kernels call.
 
-The light installation has no numba. There a kernel can be declared, so that `corruptset list` and `show` know every
-corruption, and calling it raises `NotInstalled`.
+The light installation does not contain numba. Kernels can still be declared there, so that `corruptset list` and `show`
+know all corruptions, but calling a kernel raises `NotInstalled`.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from ..errors import NotInstalled
 kernel: Any
 inner: Any
 inlined: Any
-RUN: Any
-mix: Any
-stretch: Any
+LERP_LENGTH: Any
+bilinear_weighted: Any
+lerp_row: Any
 
 
 def _missing(function: Callable[..., Any]) -> Any:
-    """Return a function in place of a kernel that raises `NotInstalled`."""
+    """Return a function that raises `NotInstalled`, in place of a kernel."""
 
     def missing(*arguments: object, **named: object) -> NoReturn:
         raise NotInstalled("numba")
@@ -34,7 +34,7 @@ if find_spec("numba") is not None:
     _compiled: Any = importlib.import_module(".numba_kernels", __package__)
     _vectors: Any = importlib.import_module(".vectors", __package__)
     kernel, inner, inlined = _compiled.kernel, _compiled.inner, _compiled.inlined
-    RUN, mix, stretch = _vectors.RUN, _vectors.mix, _vectors.stretch
+    LERP_LENGTH, bilinear_weighted, lerp_row = _vectors.LERP_LENGTH, _vectors.bilinear_weighted, _vectors.lerp_row
 else:
     kernel = inner = inlined = _missing
-    RUN, mix, stretch = 0, None, None
+    LERP_LENGTH, bilinear_weighted, lerp_row = 0, None, None

@@ -16,7 +16,7 @@ from ..errors import ParameterError
 from ..pixels import pixel_hashes
 
 Floats = NDArray[np.float64]
-Wholes = NDArray[np.int64]
+Int64Array = NDArray[np.int64]
 RNG_VERSION = 1
 MAX_SEED = 2**53 - 1
 
@@ -38,20 +38,21 @@ class Keys(NamedTuple):
         drawn: Floats = uniform_rows(*self, np.int64(stream), float(low), float(high), math.prod(shape))
         return drawn.reshape(len(self.samples), *shape)
 
-    def whole_numbers(self, *counts: int, stream: int | np.uint32 = 0) -> Wholes:
+    def integers(self, *counts: int, stream: int | np.uint32 = 0) -> Int64Array:
         """Return whole numbers, as an array (N, K) of int64, where column k is uniform on 0 .. counts[k] - 1.
 
         Column k is computed from word k of the stream.
         """
-        from .random.philox import whole_numbers
+        from .random.philox import draw_integers
 
-        drawn: Wholes = whole_numbers(*self, np.int64(stream), np.array(counts))
+        drawn: Int64Array = draw_integers(*self, np.int64(stream), np.array(counts))
         return drawn
 
     def normals(self, *shape: int, stream: int = 0) -> NDArray[np.float32]:
         """Return standard normal numbers, as an array (N, *shape) of float32.
 
-        They use the same random words as `uniforms` with the same stream, so draw only one kind from each stream.
+        They use the same random words as `uniforms` with the same stream, so a stream should be used for one of them
+        only.
         """
         from .random.normal import fill_normals, normal_table
 
@@ -71,18 +72,18 @@ def _hash64(text: bytes) -> int:
 
 
 def sample_key(sample_id: str) -> np.uint64:
-    """Return the key of a sample: the hash of its id.
+    """Return the key of a sample, which is the hash of its id.
 
     Examples
     --------
     >>> hex(sample_key("0"))
     '0xc14dcbdf3e3db02'
     """
-    # For a string, canonical JSON is what this function of json returns, which takes a tenth of the time.
+    # For a string, this function of json returns the canonical JSON in a tenth of the time.
     try:
         return np.uint64(_hash64(encode_basestring(sample_id).encode()))
     except UnicodeEncodeError:
-        raise ParameterError(f"key is {sample_id!r}, which UTF-8 cannot write; expected another text.") from None
+        raise ParameterError(f"key is {sample_id!r}, which cannot be encoded as UTF-8. Use another key.") from None
 
 
 def sample_keys(sample_ids: Iterable[str]) -> NDArray[np.uint64]:
@@ -93,7 +94,7 @@ def sample_keys(sample_ids: Iterable[str]) -> NDArray[np.uint64]:
 def pixel_keys(images: NDArray[np.uint8]) -> NDArray[np.uint64]:
     """Return the keys of images (N, H, W, C) that have no ids.
 
-    They are the keys of the ids ``blake3:<hash of the pixels>``.
+    They are computed from the ids ``blake3:<hash of the pixels>``.
     """
     return sample_keys([f"blake3:{digest}" for digest in pixel_hashes(images)])
 
@@ -105,12 +106,12 @@ def check_seed(seed: Any) -> int:
     return int(seed)
 
 
-STREAMS_A_LEVEL = 16
+STREAMS_PER_LEVEL = 16
 
 
 def level_stream(level: int, draw: int) -> np.uint32:
     """Return the stream for a draw (0 to 15) of a gradual degradation at one level."""
-    return np.uint32(STREAMS_A_LEVEL * level + draw)
+    return np.uint32(STREAMS_PER_LEVEL * level + draw)
 
 
 def stage_key(seed: int, chain: Sequence[tuple[str, Mapping[str, Any]]]) -> np.uint64:

@@ -12,28 +12,26 @@ ROUNDING = choice(
     ("floor", "round"),
     "conversion to whole grey values: floor, as in ImageNet-C's generator, or round, as in MNIST-C's",
 )
-"""The option of all corruptions that compute with fractions."""
+"""The option `rounding`, which all corruptions with fractional results have."""
 
 
-def whole(levels: NDArray[np.float64], rounding: str) -> NDArray[np.uint8]:
-    """Floor or round the grey values of a table (0 to 255) and return them as uint8.
+def to_uint8(levels: NDArray[np.float64], rounding: str) -> NDArray[np.uint8]:
+    """Convert the grey values of a table (0 to 255) to uint8, by floor or by rounding.
 
-    As in MNIST-C's generator, rounding converts to single precision first and rounds halves to even. This matters
-    because 255 * 0.1 is 25.5, so a constant that is added to all grey values can make all of them halves.
+    As in MNIST-C's generator, rounding first converts to single precision, and rounds halves to even. Halves are
+    common, because for example the constant 255 * 0.1 is 25.5, and adding it to all grey values makes all of them
+    halves.
     """
     return (np.rint(levels.astype(np.float32)) if rounding == "round" else np.floor(levels)).astype(np.uint8)
 
 
-def half(rounding: str) -> float:
-    """Return the constant to add before the floor, which is 0.5 if `rounding` is "round" and otherwise 0.
-
-    With it, halves are rounded up.
-    """
+def rounding_offset(rounding: str) -> float:
+    """Return the constant to add before the floor, which is 0.5 (halves are rounded up) or 0."""
     return 0.5 if rounding == "round" else 0.0
 
 
 def look_up(images: Images, table: NDArray[np.uint8]) -> Images:
     """Return ``table[images]`` for a table of shape (256,) and dtype uint8."""
-    import cv2  # so that the declaration is known without it
+    import cv2  # This is a local import, so that corruptions can be listed without OpenCV.
 
     return np.asarray(cv2.LUT(images.reshape(len(images), -1), table), np.uint8).reshape(images.shape)

@@ -35,48 +35,51 @@ announce()
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile `function` with numba when it is first called, and save its machine code (`cache.kernel_folder`).
 
-    Inputs have the same dtypes and layouts in every call (C-contiguous, writable): another combination compiles anew.
-    So does, within a kernel, a call with a counter that started as a plain ``0``, which numba takes for a type of its
-    own at first: start it as ``np.int64(0)``. Assigning an array to a slice compiles a message of broadcasting errors,
-    about two seconds: write the loop.
+    Pass the same dtypes and layouts (C-contiguous, writable) in every call, because numba compiles the function
+    separately for each combination. Three habits keep compilation short:
+
+    * Initialise counters that are passed to other kernels as ``np.int64(0)``. Numba gives a literal ``0`` a type of
+      its own and compiles the called kernel for this type as well.
+    * Write a loop instead of assigning an array to a slice. The assignment compiles the code for broadcasting errors,
+      which takes about two seconds.
     """
     if _numba.config.DISABLE_JIT:
         return _refuse_to_interpret
-    # Explicit, because numba hands both down to the functions it compiles for an inlined or an inner one.
+    # Both flags are explicit, because numba otherwise inherits them from the inlined or inner function it compiles.
     compiled = _numba.njit(forceinline=False, _nrt=True, **_OPTIONS)(function)
     compiled._cache = _KernelCache(function)
     return compiled
 
 
 def inner(function: Callable[..., Any]) -> Any:
-    """Compile a function that kernels call and that stays a function of its own.
+    """Compile a function that kernels call, without inlining it.
 
-    Optimised once, not once more at every call. A call costs some dozen nanoseconds. It cannot be called from Python
-    and makes no arrays, so that numba counts no references in it: a slice is free, and in a kernel it may cost two
-    atomic operations.
+    The function is optimised only once instead of at every call site. A call takes a few dozen nanoseconds. The
+    function cannot be called from Python and must not create arrays. Numba therefore does not count references in it,
+    so that slices are free, while in a kernel each slice may cost two atomic operations.
     """
     return _numba.njit(forceinline=False, _nrt=False, **_OPTIONS, **_UNWRAPPED)(function)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """Compile a small function that other kernels call.
+    """Compile a small function that is inlined into the kernels that call it, so that their loops can be vectorised.
 
-    It is inlined into them, so that their loops can vectorise. It cannot be called from Python. Every call site is
-    compiled anew: a larger function outside of inner loops is rather `inner`.
+    It cannot be called from Python. The function is compiled at every call site, so use `inner` for larger functions
+    outside of inner loops.
     """
     return _numba.njit(forceinline=True, **_OPTIONS, **_UNWRAPPED)(function)
 
 
 def _refuse_to_interpret(*arguments: object, **named: object) -> NoReturn:
-    """Raise `MachineError`: some kernels use instructions that only compiled code can, and all would take minutes."""
+    """Raise `MachineError`, because some kernels cannot run in Python, and the others would take minutes."""
     raise MachineError(
-        "corruptset cannot corrupt images while numba's compiler is switched off. Unset the environment variable "
-        "NUMBA_DISABLE_JIT and start Python again."
+        "corruptset cannot corrupt images while numba's compiler is disabled. Unset the environment variable "
+        "NUMBA_DISABLE_JIT and restart Python."
     )
 
 
 class _KernelCache(NullCache):
-    """Numba's own cache of one function, in a folder that is chosen at the function's first call."""
+    """Numba's cache for one function, in a folder that is determined when the function is first called."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
@@ -87,25 +90,25 @@ class _KernelCache(NullCache):
         return _Files(self._function) if package else NullCache()  # type: ignore[no-untyped-call]
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the machine code of a signature, or None if there is none or its files are damaged."""
+        """Return the machine code for a signature, or None if it is not in the cache or its files are damaged."""
         try:
             compiled = self._files.load_overload(sig, target_context)
-        except Exception:  # unpickling a damaged file can raise anything
+        except Exception:  # Unpickling a damaged file can raise any exception.
             with contextlib.suppress(OSError):
                 self._files.flush()
             return None
-        # Processes that compile two signatures at once can each take the same file's name.
+        # Two processes that compile different signatures at the same time can choose the same file name.
         return compiled if compiled and tuple(compiled.signature.args) == tuple(sig) else None
 
     def save_overload(self, sig: Any, cres: Any) -> None:
-        """Save the machine code of a signature. A disk that is full or read-only only costs the time to compile."""
+        """Save the machine code for a signature. If the disk is full or read-only, the kernel is recompiled later."""
         warn_if_unusable()
         with contextlib.suppress(OSError):
             self._files.save_overload(sig, cres)
 
 
 class _Locator(_CacheLocator):
-    """The place of a function's machine code. The folder is named by the sources, which need no other stamp."""
+    """The location of a function's machine code. The folder name depends on the sources, so no time stamp is needed."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._py_file = function.__code__.co_filename
@@ -123,10 +126,10 @@ class _Locator(_CacheLocator):
 
 
 class _MachineCode(CompileResultCacheImpl):
-    """Machine code with its hash and processor. Numba alone runs damaged code, which can end the process."""
+    """Machine code with its hash and processor. Without the hash, numba would run damaged code, which can crash."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        # Numba's own method would look for the locator in the settings that a user made for other functions.
+        # The original method would use the cache settings that a user chose for other functions.
         self._lineno = function.__code__.co_firstlineno
         self._locator = _Locator(function)
         name = f"{function.__module__}.{function.__qualname__}"

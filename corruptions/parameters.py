@@ -17,8 +17,8 @@ Images = NDArray[np.uint8]
 Shape = tuple[int, int, int]
 """The height, width and number of channels of an image."""
 Given = Mapping[str, Any]
-"""The scaled parameters of a call. For a gradual degradation they include its `level`."""
-_MOST_WHOLE = 2**53  # JSON and doubles represent whole numbers exactly up to this one.
+"""The scaled parameters of a call by name. For a gradual degradation they include its `level`."""
+_MAX_INTEGER = 2**53  # JSON and doubles represent whole numbers exactly up to this one.
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,8 @@ class Parameter:
         elif self.kind is bool:
             fits, expected = isinstance(value, (bool, np.bool_)), "true or false"
         else:
-            most = _MOST_WHOLE if self.kind is int else sys.float_info.max
-            low, high = -most if self.low is None else self.low, most if self.high is None else self.high
+            limit = _MAX_INTEGER if self.kind is int else sys.float_info.max
+            low, high = -limit if self.low is None else self.low, limit if self.high is None else self.high
             fits = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
             # Comparisons with NaN are false.
             fits = fits and bool(low <= value <= high) and (self.kind is float or value == int(value))
@@ -96,8 +96,8 @@ class Draw:
     low: float | None = None
     high: float | None = None
     check: Callable[[NDArray[Any], Shape, Given], NDArray[Any]] | None = None
-    """A function of (a given array, (H, W, C), parameters) that returns the array to use instead of a drawn row. It
-    raises ValueError with what was expected if the given array does not fit.
+    """A function of (a given array, (H, W, C), parameters) that returns the array to use instead of a drawn row. If the
+    given array does not fit, it raises ValueError with a description of what was expected.
     """
 
     @property
@@ -145,7 +145,7 @@ class Gradual:
     """
 
     change: Callable[[int, Shape, Mapping[str, Any]], str]
-    """A function of (level, (H, W, C), parameters) that describes what was done up to a level: ``"7 lines"``."""
+    """A function of (level, (H, W, C), parameters) that describes the changes up to a level, such as ``"7 lines"``."""
     accumulates: bool = True
     most: int = 99
     """The last level, which is at most 99 because ids have two digits."""

@@ -27,7 +27,7 @@ from ..errors import CorruptsetError, PluginError, suggest
 from ..files import NUL
 from ..foreign import ForeignCode, describe_error
 from . import registry
-from .add_ons import installed, readable
+from .add_ons import installed, load_each
 from .cache import add_sources
 from .keys import Keys
 from .registry import PLUGIN, Corruption, Draw, Gradual, Images, Parameter, choice, corruption, get_corruption
@@ -37,7 +37,7 @@ __all__ = ["Draw", "Gradual", "Images", "Keys", "Parameter", "Plugin", "choice",
 
 @dataclass(frozen=True)
 class Plugin:
-    """A loaded module with corruptions. It is loaded in every process that unpickles it, such as a worker."""
+    """A loaded module with corruptions. A process that unpickles it, such as a worker, also loads the module."""
 
     module: str
     version: str | None
@@ -79,7 +79,7 @@ def load_plugin(name: str | Path) -> Plugin:
     Raises
     ------
     PluginError
-        The module does not exist or cannot be imported, it defines no corruption or one whose name is taken, or its
+        If the module does not exist, cannot be imported, defines no corruption or one whose name is taken, or if its
         source has changed since it was loaded.
     """
     if "\0" in str(name):
@@ -97,13 +97,11 @@ def load_plugin(name: str | Path) -> Plugin:
     before = _loaded.setdefault(plugin.module, plugin)
     if before.sha256 != plugin.sha256:
         raise PluginError(
-            f"The plugin {plugin.module} has changed since it was loaded: start a new process to use its new source."
+            f"The plugin {plugin.module} has changed since it was loaded. Start a new process to use the new source."
         )
     if not plugin.corruptions:
         del _loaded[plugin.module]
-        raise PluginError(
-            f"The plugin {name} registers no corruption: none of its functions has the decorator @corruption."
-        )
+        raise PluginError(f"The plugin {name} registers no corruption. Add the decorator @corruption to its functions.")
     return before
 
 
@@ -115,7 +113,7 @@ def load_plugins(names: str | Path | Iterable[str | Path]) -> tuple[Plugin, ...]
 @functools.cache
 def load_installed() -> None:
     """Load all plugins that are installed with an entry point, and warn about those that cannot be loaded."""
-    readable(load_plugin, installed("corruptions"))
+    load_each(load_plugin, installed("corruptions"))
 
 
 def plugins_of(corruptions: Iterable[str]) -> tuple[Plugin, ...]:
@@ -124,7 +122,7 @@ def plugins_of(corruptions: Iterable[str]) -> tuple[Plugin, ...]:
     Raises
     ------
     PluginError
-        A corruption is defined in a script or notebook, which workers cannot load.
+        If a corruption is defined in a script or notebook, which workers cannot load.
     """
     found = {}
     for name in corruptions:
@@ -133,7 +131,7 @@ def plugins_of(corruptions: Iterable[str]) -> tuple[Plugin, ...]:
             continue
         if declared.module == "__main__":
             raise PluginError(
-                f"{name} is defined in a script or notebook, which workers cannot load: put it into a file of its own."
+                f"{name} is defined in a script or notebook, which workers cannot load. Move it to a separate file."
             )
         known = [*_loaded, *(entry.module for entry in installed("corruptions").values())]
         module = max((m for m in known if _within(declared.module, m)), key=len, default=declared.module)
@@ -164,8 +162,8 @@ def _within(module: str, package: str) -> bool:
 
 
 _PACKAGE = (
-    "The folder of a package cannot be loaded as a plugin: install it (`pip install -e .`), or put the folder that "
-    "holds it into PYTHONPATH, and give the package's name."
+    "The folder of a package cannot be loaded as a plugin. Install the package (`pip install -e .`) or add its parent "
+    "folder to PYTHONPATH, and pass the name of the package."
 )
 
 
@@ -176,11 +174,12 @@ def _of_name(name: str) -> ModuleType:
     except ModuleNotFoundError as e:
         if e.name is None or not _within(name, e.name):
             raise _failure(name, name, e) from e
-        here = f" The file {name}.py is here: name it as ./{name}.py." if Path(f"{name}.py").is_file() else ""
-        here += f" {_PACKAGE}" if Path(name).is_dir() else ""
+        hint = f" To load the file {name}.py, pass ./{name}.py." if Path(f"{name}.py").is_file() else ""
+        hint += f" {_PACKAGE}" if Path(name).is_dir() else ""
         raise PluginError(
-            f"There is no plugin {name!r}: no module of this name can be imported, and none is installed as one.{here}"
-            f"{suggest(name, installed('corruptions'))} A file is named by its path, which ends in .py."
+            f"There is no plugin {name!r}, because no module of this name can be imported, and no installed plugin has "
+            f"this name.{hint}{suggest(name, installed('corruptions'))} To load a file, pass its path, which ends in "
+            ".py."
         ) from None
     except Exception as e:
         raise _failure(name, name, e) from e
@@ -245,7 +244,8 @@ def _source_hash(module: ModuleType) -> str:
     """Return the hash of a module's file, or of the paths and contents of all Python files of a package."""
     if not (file := getattr(module, "__file__", None)) or not file.endswith(".py"):
         raise PluginError(
-            f"The plugin {module.__name__} cannot be used: it has no Python source ({file}), whose hash names it."
+            f"The plugin {module.__name__} cannot be used, because it has no Python source file ({file}) that "
+            "identifies it. Use a module with a .py file."
         )
     if not hasattr(module, "__path__"):
         return f"sha256:{hashlib.sha256(Path(file).read_bytes()).hexdigest()}"
@@ -254,32 +254,32 @@ def _source_hash(module: ModuleType) -> str:
     return f"sha256:{digest.hexdigest()}"
 
 
-def called(corruption: Corruption, images: Images, keys: Keys, **given: Any) -> Images:
+def call_plugin(corruption: Corruption, images: Images, keys: Keys, **given: Any) -> Images:
     """Return the output of a plugin's function for a batch (N, H, W, C), which the function cannot change.
 
     Raises
     ------
     PluginError
-        The function raises an exception or returns anything other than images.
+        If the function raises an exception or returns anything other than images.
     """
     images.flags.writeable = False
     try:
         with ForeignCode():
             made = corruption.function(images, keys, **given)
-            fault = fault_of(made, images, keeps_shape=corruption.keeps_shape)
+            fault = output_problem(made, images, keeps_shape=corruption.keeps_shape)
         cause = None
     except CorruptsetError:
         raise
     except Exception as e:
         fault, cause = f"raised {describe_error(e)}{where_raised(e.__traceback__, corruption.module)}", e
-        fault += "; it must leave its input as it is, and work on a copy" * ("read-only" in str(e))
+        fault += "; it must not change its input, so work on a copy" * ("read-only" in str(e))
     if not fault:
-        return np.array(made, order="C")  # a copy, because the function may return its input or keep the array
+        return np.array(made, order="C")  # The result is copied, because the function may return its input.
     raise PluginError(f"The plugin {corruption.module}: {corruption.name} {fault}") from cause
 
 
-def fault_of(made: Any, images: Images, *, keeps_shape: bool = True) -> str:
-    """Return what is wrong with the output of a corruption for a batch, or an empty string."""
+def output_problem(made: Any, images: Images, *, keeps_shape: bool = True) -> str:
+    """Return the problem with the output of a corruption for a batch, or an empty string."""
     if not isinstance(made, np.ndarray) or made.dtype != np.uint8:
         what = f"an array of {made.dtype}" if isinstance(made, np.ndarray) else f"a {type(made).__name__}"
         unset = int(np.isnan(made).sum()) if isinstance(made, np.ndarray) and made.dtype.kind == "f" else 0
@@ -292,7 +292,7 @@ def fault_of(made: Any, images: Images, *, keeps_shape: bool = True) -> str:
 
 
 def where_raised(trace: TracebackType | None, module: str) -> str:
-    """Return the last line of a plugin's code in a traceback, as `` (mine.py, line 12)``."""
+    """Return the last line of a plugin's code in a traceback, such as `` (mine.py, line 12)``."""
     file = Path(str(getattr(sys.modules.get(module), "__file__", None)))
     package = file.parent if (file.parent / "__init__.py").is_file() else None
     own = [

@@ -1,4 +1,4 @@
-"""Corruptions: what each declares, how it is found by its name, and called."""
+"""The registry of corruptions, in which each is declared with its parameters and found by its name."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import PluginError, UnknownCorruption, suggest
-from .add_ons import where_to_get
+from .add_ons import install_hint
 from .index import MODULES
-from .keys import Floats, Keys, Wholes
+from .keys import Floats, Int64Array, Keys
 from .parameters import Draw, Given, Gradual, Images, Parameter, Shape, choice
 
 __all__ = [
@@ -25,20 +25,21 @@ __all__ = [
     "Given",
     "Gradual",
     "Images",
+    "Int64Array",
     "Keys",
     "Parameter",
     "Shape",
-    "Wholes",
     "choice",
     "corruption",
 ]
 """The names that a module of corruptions imports from here."""
 
 PLUGIN = "plugin"
-"""The family of all corruptions that other people's modules define (`plugins`)."""
+"""The family of all corruptions that are defined outside of corruptset."""
 _F = TypeVar("_F", bound=Callable[..., Any])
 
-_AT_A_TIME = 1 << 18  # values in a portion of a batch, which fit into the second-level cache
+# The number of values in a portion of a batch, which fit into the second-level cache.
+_PORTION_VALUES = 1 << 18
 # The size of the images that a plugin gets at once. Its intermediate arrays can be more than ten times as large.
 _CHUNK_BYTES = 4 << 20
 
@@ -78,13 +79,13 @@ class Corruption:
     """For a gradual degradation, which has levels instead of severities. Its function also takes ``level``."""
     keeps_shape: bool = True
     """False if the height or width of an image can change."""
-    held: int = 0
-    """The number of values that the function holds in memory per pixel. A batch is divided into portions whose values
-    fit into the processor's cache. 0 means that the whole batch can be passed at once."""
+    scratch_per_pixel: int = 0
+    """The number of scratch values that the function needs per pixel. If it is not 0, batches are divided into portions
+    whose scratch values fit into the processor's cache."""
     tables: str = "tables"
     """For a plugin: the folder of its tables ``<calibration>.toml``, relative to the folder of the function's file."""
     function: Any = field(default=None, repr=False)
-    """The registered function. None in the declaration that a decorator is called with."""
+    """The registered function, or None in a declaration that has not been applied to a function yet."""
 
     def __call__(self, function: _F) -> _F:
         """Register a function with this declaration, and return the function."""
@@ -116,10 +117,10 @@ class Corruption:
 
     @property
     def needs_model(self) -> bool:
-        """Whether it follows the gradient of a model.
+        """Whether the corruption follows the gradient of a model.
 
-        Its function then takes a `surrogate` and the `labels` of the images. Its bytes depend on the machine, so it has
-        no golden digests.
+        Its function then takes a `surrogate` and the `labels` of the images. The output depends on the machine, so
+        there are no golden digests.
         """
         return "surrogate" in self.resources
 
@@ -141,37 +142,40 @@ class Corruption:
     ) -> Images:
         """Corrupt a C-contiguous batch (N, H, W, C).
 
-        A gradual degradation performs one step, to the `level` in `given`. `params` are all columns and the options
-        that differ from their default, after scaling. `given` are checked draws and resources, which replace the drawn
-        or default ones.
+        A gradual degradation performs one step, to the `level` in `given`. `params` contains all columns and the
+        options that differ from their default, after scaling. `given` contains validated draws and resources, which
+        replace the drawn or default ones.
         """
         count, *shape = images.shape
         call: Callable[..., Images] = self.function
-        at_a_time = _AT_A_TIME // (self.held * shape[0] * shape[1]) if self.held else count
+        size = count
+        if self.scratch_per_pixel:
+            size = _PORTION_VALUES // (self.scratch_per_pixel * shape[0] * shape[1])
         if self.family == PLUGIN:
-            from .plugins import called
+            from .plugins import call_plugin
 
-            call, at_a_time = functools.partial(called, self), _CHUNK_BYTES // images[0].size
+            call, size = functools.partial(call_plugin, self), _CHUNK_BYTES // images[0].size
 
         def portion(at: int, end: int) -> Images:
             keys = Keys(np.uint64(stage_key), sample_keys[at:end])
             values = {**params, **given}
-            own = {d.name: d.rows(given.get(d.name), keys, images.shape[1:], values) for d in self.draws}
+            draws = {d.name: d.rows(given.get(d.name), keys, images.shape[1:], values) for d in self.draws}
             labels = {"labels": given["labels"][at:end]} if "labels" in given else {}
-            return call(images[at:end], keys, **values | own | labels)
+            return call(images[at:end], keys, **values | draws | labels)
 
         parts = []
-        for at in range(0, count, max(at_a_time, 1)):
-            end = min(at + max(at_a_time, 1), count)
+        for at in range(0, count, max(size, 1)):
+            end = min(at + max(size, 1), count)
             try:
                 parts.append(portion(at, end))
             except PluginError as e:
-                for alone in range(at, end):
+                # Each image is processed alone, to name the first one that fails.
+                for position in range(at, end):
                     try:
-                        portion(alone, alone + 1)
+                        portion(position, position + 1)
                     except PluginError as first:
-                        raise PluginError(str(first), alone) from first.__cause__
-                raise PluginError(f"{e} on a batch of {end - at} images, though on none alone") from e.__cause__
+                        raise PluginError(str(first), position) from first.__cause__
+                raise PluginError(f"{e} on a batch of {end - at} images, but not on any of them alone") from e.__cause__
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
@@ -193,12 +197,12 @@ def _refuse_declaration(registered: Corruption) -> None:
             raise PluginError(f"{module}: {name} is declared with {given}; expected {expected}.")
     other = _registered.get(name)
     owner = f"corruptset's own {MODULES[name]}" if name in MODULES else f"the plugin {other and other.module}"
-    # A function replaces itself if its file is reloaded or its cell of a notebook is run again.
-    again = module == "__main__" or module in getattr(importlib, "_RELOADING", ())
-    twice = other is not None and not again and getattr(sys.modules.get(module), name, None) is other.function
-    if name in MODULES or twice or (other is not None and other.module != module):
+    # A function replaces itself if its file is reloaded or its notebook cell is executed a second time.
+    is_reload = module == "__main__" or module in getattr(importlib, "_RELOADING", ())
+    is_repeated = other is not None and not is_reload and getattr(sys.modules.get(module), name, None) is other.function
+    if name in MODULES or is_repeated or (other is not None and other.module != module):
         raise PluginError(
-            f"{module} registers {name!r}, and {owner} has a corruption of that name. Rename one of them."
+            f"{module} registers {name!r}, but {owner} already has a corruption of that name. Rename one of them."
         )
     if not re.fullmatch("[a-z][a-z0-9_]*", name) or name == "clean":
         raise PluginError(
@@ -207,7 +211,7 @@ def _refuse_declaration(registered: Corruption) -> None:
 
 
 def _are(values: object, kind: type) -> bool:
-    return isinstance(values, tuple | list) and all(isinstance(one, kind) for one in values)
+    return isinstance(values, tuple | list) and all(isinstance(value, kind) for value in values)
 
 
 def corruption_names() -> tuple[str, ...]:
@@ -246,12 +250,12 @@ def get_corruption(name: str) -> Corruption:
     Raises
     ------
     UnknownCorruption
-        No corruption has this name. The message suggests similar names.
+        If no corruption has this name. The message suggests similar names.
     """
     if name not in _registered:
         if name in MODULES:
             importlib.import_module(f".{MODULES[name]}", __package__)
         elif not is_corruption(name):
-            hint = where_to_get(name) or f"{suggest(name, corruption_names())} `corruptset list` names all."
+            hint = install_hint(name) or f"{suggest(name, corruption_names())} `corruptset list` shows all."
             raise UnknownCorruption(f"There is no corruption {name!r}.{hint}")
     return _registered[name]

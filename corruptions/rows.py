@@ -108,15 +108,15 @@ def row_between(declared: Corruption, rows: Mapping[int, Row], severity: float |
     Raises
     ------
     ParameterError
-        One of the two neighbouring rows is missing.
+        If one of the two neighbouring rows is missing.
     """
     at = severity if isinstance(severity, Fraction) else _exact(severity)
     below = min(int(at), max(rows) - 1)
     if missing := {below, below + 1} - rows.keys() - ({0} if declared.name in ZERO else set()):
         raise ParameterError(
-            f"{declared.name}: severity {float(at):g} lies between {below} and {below + 1}, and there is no row for "
-            f"severity {' and '.join(map(str, sorted(missing)))} in calibration {calibration!r}. Give a whole "
-            "severity, or the parameters."
+            f"{declared.name}: severity {float(at):g} is between {below} and {below + 1}, but calibration "
+            f"{calibration!r} has no row for severity {' and '.join(map(str, sorted(missing)))}. Use a whole "
+            "severity, or pass the parameters."
         )
     high = rows[below + 1]
     zero = {**ZERO.get(declared.name, {}), **ZERO_OF.get((calibration, declared.name), {})}

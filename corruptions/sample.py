@@ -1,11 +1,11 @@
-"""Bilinear interpolation of images at any coordinates."""
+"""Bilinear interpolation of images at arbitrary coordinates."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from .border import CONSTANT, border_index
-from .kernels import inlined, inner, mix
+from .kernels import bilinear_weighted, inlined, inner
 
 _POINTS = 512
 """The approximate number of points that are sampled together.
@@ -84,7 +84,7 @@ def sample(image, points, count, weights, border, fill, out):  # type: ignore[no
     right, bottom = np.float64(width - 1), np.float64(height - 1)
     xs, ys, at = points[0], points[1], points[2]
     nw, ne, sw, se = weights[0], weights[1], weights[2], weights[3]
-    # `mix` reads and writes one value after each pixel, which the last pixel and the last point do not have.
+    # `bilinear_weighted` also reads and writes the value after a pixel, which the last pixel and point do not have.
     last = np.float64(flat.size) - (step_y + 2.0 * step_x if channels == 3 else 0.0)
     # LLVM vectorises this loop. It cannot vectorise the second one, which reads at arbitrary positions.
     for p in range(np.uint64(count)):
@@ -103,7 +103,7 @@ def sample(image, points, count, weights, border, fill, out):  # type: ignore[no
             a = np.uint64(np.int64(at[p]))
             c = a + line
             if channels == 3:
-                mix(flat, a, a + step, c, c + step, i, j, k, m, out, to)
+                bilinear_weighted(flat, a, a + step, c, c + step, i, j, k, m, out, to)
             else:
                 out[to] = _weighted(flat, a, a + step, c, c + step, i, j, k, m)
             continue

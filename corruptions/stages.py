@@ -1,4 +1,4 @@
-"""Stages and chains: how corruptions with resolved parameters are named, keyed and applied."""
+"""Stages, which are corruptions with resolved parameters, and chains of stages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..errors import ImageError, ParameterError, UnknownCorruption, suggest
 from .calibrations import Calibration, calibrations_of
-from .image_mistakes import no_array, no_image
+from .image_errors import array_error, object_error
 from .keys import stage_key
 from .registry import Corruption, Images, corruption_names, get_corruption, is_corruption
 from .rows import severity_number, severity_text
@@ -22,13 +22,14 @@ Scale = Literal["none", "side"]
 Coupling = Literal["independent", "severity"]
 SCALES = ("none", "side")
 COUPLINGS = ("independent", "severity")
-LEAST_SIDE = 8
-_LARGEST = 2**32
+MIN_SIDE = 8
+_VALUES_LIMIT = 2**32
 """The limit of the number of values in an image, because some kernels compute positions in 32 bits."""
-MOST_STAGES = 16
+MAX_STAGES = 16
 """The maximum number of stages in a chain.
 
-The work to compute the keys grows with the square of the number, and a walk keeps a batch for each stage.
+The time to compute the keys grows with the square of the number of stages, and a worker keeps a batch per stage in
+memory.
 """
 
 
@@ -46,8 +47,8 @@ class Stage:
 
     Default values are left out, so that an option that is added later does not change digests.
     """
-    tabled: bool = field(default=True, compare=False)
-    """For a stage with a level, whether its parameters are those of the ladder."""
+    from_table: bool = field(default=True, compare=False)
+    """For a stage with a level, whether its parameters are those of the table of levels (the ladder)."""
 
     @property
     def name(self) -> str:
@@ -65,7 +66,7 @@ class Stage:
         """
         if self.severity is not None:
             return severity_text(self.severity)
-        return f"{self.level:02d}" if self.level is not None and self.tabled else None
+        return f"{self.level:02d}" if self.level is not None and self.from_table else None
 
     def as_json(self) -> dict[str, Any]:
         """Return the stage as an object for a manifest."""
@@ -109,21 +110,21 @@ def resolve_stage(
     Raises
     ------
     UnknownCorruption
-        There is no corruption of this name.
+        If there is no corruption of this name.
     ParameterError
-        A value is invalid, unknown or missing.
+        If a value is invalid, unknown or missing.
     """
     declared = get_corruption(name)
     known, draws = {p.name: p for p in declared.parameters}, sorted(d.name for d in declared.draws)
     values = dict(calibration.row(name, severity).parameters) if severity is not None else {}
     if level is not None:
-        values |= calibration.rung(name, level).parameters
+        values |= calibration.level_row(name, level).parameters
     elif declared.gradual is not None:
         raise ParameterError(f"{name} needs a level, 1 to {declared.gradual.most}.")
     by_row = True
     for key, value in (parameters or {}).items():
         if key not in known:
-            hint = " It is a draw: it can be given for one call of corrupt(), not in a recipe." if key in draws else ""
+            hint = " It is a random draw, which can be given to corrupt(), but not in a recipe." if key in draws else ""
             raise ParameterError(
                 f"{name}: unknown parameter {key!r}.{suggest(key, [*known, *draws])}{hint} It takes: "
                 f"{', '.join([*known, *draws]) or 'none'}."
@@ -131,14 +132,13 @@ def resolve_stage(
         values[key] = known[key].checked(value, name)
         by_row = by_row and known[key].option
     if missing := [p.name for p in declared.columns if p.name not in values]:
-        tabled = "a severity (1 to 5), or its parameters" if calibrations_of(name) else "its parameters"
-        untabled = "" if calibrations_of(name) else "has no published severities and "
-        raise ParameterError(
-            f"{name} {untabled}needs {tabled}: {', '.join(missing)} {'are' if missing[1:] else 'is'} missing."
-        )
+        needs = "needs a severity (1 to 5), or its parameters"
+        if not calibrations_of(name):
+            needs = "has no published severities and needs its parameters"
+        raise ParameterError(f"{name} {needs}: {', '.join(missing)} {'are' if missing[1:] else 'is'} missing.")
     kept = declared.without_defaults(values)
     if level is not None:
-        return Stage(name, declared.revision, None, int(level), kept, tabled=by_row)
+        return Stage(name, declared.revision, None, int(level), kept, from_table=by_row)
     return Stage(name, declared.revision, severity_number(severity) if by_row else None, None, kept)
 
 
@@ -162,32 +162,31 @@ def parse_chain(text: str, calibration: Calibration) -> tuple[Stage, ...]:
     for part in parts:
         link = _STAGE.fullmatch(part)
         if link is None or (link["sign"] == "/" and len(parts) > 1):
-            whole = "" if part == text else f" in {text!r}"
+            where = "" if part == text else f" in {text!r}"
             name = re.sub("[/-][0-9.p]*$", "", part)
             if is_corruption(name):
                 kind = "severity" if get_corruption(name).gradual is None else "level"
                 raise ParameterError(
-                    f"{part!r}{whole} is no stage: expected its {kind} too, '{name}-3', or in a list of stages "
-                    f"[('{name}', 3)]."
+                    f"{part!r}{where} has no {kind}. Write '{name}-3', or ('{name}', 3) in a list of stages."
                 )
             hint = " Leave it out." if part == "clean" else suggest(name, corruption_names())
             raise UnknownCorruption(
-                f"{part!r}{whole} is neither a corruption nor a set id such as 'fog/3' or 'fog-3+gaussian_noise-5'."
-                f"{hint} `corruptset list` names all corruptions."
+                f"{part!r}{where} is neither a corruption nor a set id such as 'fog/3' or 'fog-3+gaussian_noise-5'."
+                f"{hint} `corruptset list` shows all corruptions."
             )
         number = severity_number(float(link["number"].replace("p", ".")))
-        if not absent(link["name"], number):
+        if not is_unchanged(link["name"], number):
             stages.append(resolve_number(link["name"], calibration, number or 0))
     return tuple(stages)
 
 
 def check_length(count: int) -> None:
     """Raise `ParameterError` if a chain has too many stages."""
-    if count > MOST_STAGES:
-        raise ParameterError(f"The chain has {count} stages; expected at most {MOST_STAGES}.")
+    if count > MAX_STAGES:
+        raise ParameterError(f"The chain has {count} stages; expected at most {MAX_STAGES}.")
 
 
-def absent(name: str, number: Any) -> bool:
+def is_unchanged(name: str, number: Any) -> bool:
     """Return whether the number is severity or level 0, which leaves the image unchanged."""
     return severity_number(number) == 0 and (get_corruption(name).gradual is not None or bool(calibrations_of(name)))
 
@@ -205,12 +204,12 @@ def set_id(stages: Sequence[Stage]) -> str:
     if not stages:
         return "clean"
     if any(s.number is None for s in stages):
-        raise ParameterError("a stage with given parameters has no id of its own: the recipe must name it.")
+        raise ParameterError("a stage with given parameters has no id. Give it a name in the recipe.")
     return f"{stages[0].corruption}/{stages[0].number}" if len(stages) == 1 else "+".join(s.name for s in stages)
 
 
 def key_entry(stage: Stage, coupling: Coupling, *, before: bool = False) -> tuple[str, dict[str, Any]]:
-    """Return the part of a stage in its own key, or with `before` in the keys of later stages.
+    """Return the entry of a stage for its own key, or with `before` for the keys of later stages.
 
     With ``coupling="severity"`` the columns of a severity are left out, so that severities share draws. The level is
     not part of a stage's own key, so that each level continues the one below it. It is part of the keys of later
@@ -257,23 +256,24 @@ def check_images(images: Any) -> Images:
 
     The result is a C-contiguous and writable array of uint8 with the shape (N, H, W, C).
     """
-    if isinstance(images, np.ma.MaskedArray) or not isinstance(images, np.ndarray) or images.dtype != np.uint8:
-        raise ImageError(no_array(images))
+    if not isinstance(images, np.ndarray):
+        raise ImageError(object_error(images))
     batch: Images = images if images.ndim == 4 else images[None, ..., None] if images.ndim == 2 else images[None]
-    if batch.ndim != 4 or batch.shape[3] not in (1, 3):
-        raise ImageError(no_image(images.shape))
-    if min(batch.shape[1:3]) < LEAST_SIDE:
+    is_valid = batch.ndim == 4 and batch.shape[3] in (1, 3) and images.dtype == np.uint8
+    if not is_valid or isinstance(images, np.ma.MaskedArray):
+        raise ImageError(array_error(images))
+    if min(batch.shape[1:3]) < MIN_SIDE:
         raise ImageError(
             f"The image is {batch.shape[1]}x{batch.shape[2]} (height x width); corruptions need at least "
-            f"{LEAST_SIDE}x{LEAST_SIDE}."
+            f"{MIN_SIDE}x{MIN_SIDE}. Enlarge the image first."
         )
-    if math.prod(batch.shape[1:]) >= _LARGEST:
+    if math.prod(batch.shape[1:]) >= _VALUES_LIMIT:
         raise ImageError(
             f"The image is {'x'.join(map(str, batch.shape[1:]))} (height x width x channels), which is "
-            f"{math.prod(batch.shape[1:]):,} values; corruptions take fewer than {_LARGEST:,}. "
+            f"{math.prod(batch.shape[1:]):,} values; corruptions support fewer than {_VALUES_LIMIT:,}. "
             "Corrupt a smaller image, or parts of this one."
         )
-        # numba would compile every kernel again for a read-only or strided array.
+    # For a read-only or strided array, numba would compile each kernel a second time.
     return batch if batch.flags.carray else np.array(batch, order="C")
 
 
@@ -281,8 +281,8 @@ def check_revision(declared: Corruption, revision: int) -> None:
     """Raise `ParameterError` unless this release has the revision of a corruption that a stage requires."""
     if revision != declared.revision:
         raise ParameterError(
-            f"{declared.name} has revision {declared.revision} in this release of corruptset, and the stage asks for "
-            f"revision {revision}, whose pixels differ. Use the release that the stage was written with, or leave the "
+            f"{declared.name} has revision {declared.revision} in this release of corruptset, but the stage requires "
+            f"revision {revision}, whose pixels differ. Use the release with which the stage was written, or leave the "
             "revision out."
         )
 
@@ -297,7 +297,7 @@ def apply_stage(
     scale: Scale = "none",
     draws: Mapping[str, Any] | None = None,
     resources: Mapping[str, Any] | None = None,
-    done: int = 0,
+    start_level: int = 0,
 ) -> Images:
     """Apply one stage to a batch that `check_images` has accepted.
 
@@ -320,7 +320,7 @@ def apply_stage(
     resources : mapping, optional
         Values to use instead of the default resources. Names that the corruption does not use are ignored. A corruption
         that needs a model takes the resources `surrogate` and `labels`, which is an (N,) array of int64.
-    done : int
+    start_level : int
         The level that the images already have, for a gradual degradation that accumulates.
 
     Returns
@@ -337,7 +337,7 @@ def apply_stage(
     for name, value in (draws or {}).items():
         if name not in known:
             raise ParameterError(
-                f"{stage.corruption} draws no {name!r}.{suggest(name, known)} It draws: "
+                f"{stage.corruption} does not draw {name!r}.{suggest(name, known)} It draws: "
                 f"{', '.join(known) or 'nothing that can be given'}."
             )
         at = values if stage.level is None else values | {"level": stage.level}
@@ -345,9 +345,9 @@ def apply_stage(
     if missing := [name for name, default in declared.resources.items() if default is None and name not in extra]:
         raise ParameterError(
             f"{declared.name} follows the gradient of a model, and {' and '.join(missing)} "
-            f"{'are' if missing[1:] else 'is'} missing. corrupt() takes surrogate= (a model file, or a "
-            "model) and label= (or labels=, one for each image); a build takes --surrogate "
-            "FILE.toml, and has the labels of its source."
+            f"{'are' if missing[1:] else 'is'} missing. Pass surrogate= (a model file or a loaded model) and label= "
+            "(or labels=, one per image) to corrupt(), or --surrogate FILE.toml to a build, which takes the labels "
+            "from its source."
         )
     if not len(images):
         return images.copy()
@@ -355,6 +355,6 @@ def apply_stage(
     if declared.gradual is None or stage.level is None:
         out = declared.apply(images, values, key, sample_keys, **extra)
     else:
-        for level in range(done + 1, stage.level + 1) if declared.gradual.accumulates else (stage.level,):
+        for level in range(start_level + 1, stage.level + 1) if declared.gradual.accumulates else (stage.level,):
             out = declared.apply(out, values, key, sample_keys, level=level, **extra)
     return out.copy() if np.may_share_memory(out, images) else out

@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import ParameterError, UnknownCorruption
 from .calibrations import DEFAULT_LADDER, Calibration, for_shape
 from .call import ResolvedChain, check_ids, resolve
-from .image_types import take
+from .image_types import to_batch
 from .plugins import Plugin, loaded_plugins
 from .registry import Shape
 from .stages import Coupling, Scale
@@ -41,9 +41,9 @@ class Corrupt:
     Raises
     ------
     UnknownCorruption
-        There is no corruption of this name.
+        If there is no corruption of this name.
     ParameterError
-        An argument is invalid, or a parameter is missing.
+        If an argument is invalid, or a parameter is missing.
 
     Examples
     --------
@@ -117,16 +117,16 @@ class Corrupt:
         Raises
         ------
         ImageError
-            The image has an unsupported type, dtype, shape or mode.
+            If the image has an unsupported type, dtype, shape or mode.
         ParameterError
-            The key or a parameter does not fit the image.
+            If the key or a parameter does not fit the image.
         """
-        taken = take(image)
+        images = to_batch(image)
         ids = None
         if key is not None:
-            ids = check_ids(str(key) if isinstance(key, (int, np.integer)) else key, len(taken.batch))
-        chain = self._chain(taken.batch.shape[1:])
-        out = taken.give_back(chain.apply(taken.batch, chain.keys(taken.batch, ids)))
+            ids = check_ids(str(key) if isinstance(key, (int, np.integer)) else key, len(images.batch))
+        chain = self._chain(images.batch.shape[1:])
+        out = images.restore(chain.apply(images.batch, chain.keys(images.batch, ids)))
         return (out, *others) if others else out
 
     def _chain(self, shape: Shape) -> ResolvedChain:

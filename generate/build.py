@@ -71,26 +71,27 @@ def build(
     recipe : str, path or Recipe
         The name of a shipped recipe, or a recipe file (.toml).
     source : str or Source
-        ``sample``, ``folder:PATH``, ``imagenet:PATH``, ``cifar10:PATH`` and others; docs/sources.md lists them.
+        The source of images, such as ``sample``, ``folder:PATH``, ``imagenet:PATH`` or ``cifar10:PATH``. All sources
+        are listed in docs/sources.md.
     out : path
         The dataset is written to ``<out>/<name>-<version>``.
     extend : path, optional
-        A finished dataset of the same recipe, source and options. The new dataset also has its sets: their files are
-        linked, or copied if that is not possible, and only the other sets are made.
+        A finished dataset of the same recipe, source and options. The new dataset also contains its sets. Their files
+        are linked, or copied if that is not possible, and only the remaining sets are made.
     part : (int, int), optional
-        ``(i, n)`` makes share i, from 0, of n of the parts, next to other processes that make the other shares, and
-        stops. The shares depend only on the build and n; see docs/array-jobs.md.
+        ``(i, n)`` makes only the share of job i, from 0, of an array of n jobs, and stops. Other processes make the
+        other shares. The shares depend only on the build and on n; see docs/array-jobs.md.
     finish : bool
-        Make no part, and write the manifest from the parts that were made with `part`.
+        Make no parts, but write the manifest from the parts that were made with `part`.
     progress : callable or bool, optional
         Called with a `ProgressEvent`. By default a bar is shown in a terminal and in a notebook; False shows none.
     seed : int
         The random seed, from 0 to 2**53 - 1.
     jobs : int, optional
-        The number of worker processes, by default one per core. With 1, this process does the work. No byte of the
-        result depends on it.
+        The number of worker processes, by default one per core. With 1, this process does the work. The result does not
+        depend on it.
     sets : sequence of str, optional
-        Take only these sets: ids such as ``clean``, aliases, or patterns such as ``fog/*``.
+        Build only these sets, given by ids such as ``clean``, aliases, or patterns such as ``fog/*``.
     samples : int, optional
         Take only this many images, spread evenly over the order of the source.
     first : int, optional
@@ -125,12 +126,12 @@ def build(
         The number of images, the first by id, on which PSNR, SSIM and changed pixels are measured. The default is 64; 0
         measures none.
     frost_textures : path, optional
-        A folder with frost textures of your own.
+        A folder with frost textures that replace those of corruptset.
     surrogate : path, optional
         The model file (.toml) for the sets of ``pgd`` and ``model_gradient``, in place of the recipe's; see
         docs/models.md.
     device : str, optional
-        Where the model runs: ``cpu`` (the default), ``cuda`` or ``cuda:1``.
+        The device on which the model runs: ``cpu`` (the default), ``cuda`` or ``cuda:1``.
     surrogate_batch : int, optional
         The batch size of the model. Only 1, the default, gives the same bytes in any order.
     labels : path, optional
@@ -159,7 +160,7 @@ def build(
     page : bool
         Write the page index.html, which shows the dataset.
     plugins : sequence of str or path, optional
-        Python modules with corruptions of your own, or their files (.py). Their code is run.
+        Python modules or files (.py) that define further corruptions. Their code is run.
     disjoint_from : path or sequence of path
         Fail if an image is also in one of these finished datasets, such as a test set.
     scheduler : str or distributed.Client, optional
@@ -175,11 +176,11 @@ def build(
     RecipeError, SourceError, ParameterError, BuildError
         The requested build is not possible, or the directory contains a different build. Nothing was written.
     MissingParts
-        With `finish`, parts are missing. The message says which jobs make them.
+        With `finish`, parts are missing. The message lists the jobs that make them.
     MachineError
         The disk, the memory or the workers failed. To resume, make the same call again.
     Interrupted
-        Ctrl-C. To resume, make the same call again.
+        The call was interrupted (Ctrl-C). To resume, make the same call again.
     """
     require_build()
     out = local_folder(out, "builds are written to")

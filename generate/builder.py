@@ -191,7 +191,7 @@ class Builder:
             self.build = plan.checked(checked)
 
     def _finished(self) -> Manifest | None:
-        """Return the manifest of the finished dataset, or None if there is none.
+        """Return the manifest of the finished dataset, or None if it is not finished.
 
         Raise `BuildError` if it is a different dataset, or if it lacks sets, because a finished dataset is not changed.
         """

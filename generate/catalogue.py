@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from ..corruptions.add_ons import readable
+from ..corruptions.add_ons import load_each
 from ..corruptions.calibrations import SHIPPED, Calibration, calibration_names, get_calibration
 from ..corruptions.plugins import load_installed, load_plugins
 from ..corruptions.registry import Corruption, corruption_names, get_corruption
@@ -116,7 +116,7 @@ def names(
 
 def recipes() -> list[Outline]:
     """Return a short description of every shipped recipe."""
-    return [outline(recipe) for recipe in readable(load_recipe, recipe_names())]
+    return [outline(recipe) for recipe in load_each(load_recipe, recipe_names())]
 
 
 def catalogue(what: ListKind, *, plugins: Sequence[str | Path] | None = None) -> list[dict[str, Any]]:
@@ -129,7 +129,7 @@ def catalogue(what: ListKind, *, plugins: Sequence[str | Path] | None = None) ->
     if what == "sources":
         return [{"source": name, "about": scheme.help} for name, scheme in SCHEMES.items()]
     if what == "calibrations":
-        return [_calibration(table) for table in readable(get_calibration, calibration_names())]
+        return [_calibration(table) for table in load_each(get_calibration, calibration_names())]
     return [recipe.as_json() for recipe in recipes()]
 
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from ..corruptions.calibrations import calibrations_of, get_calibration
 from ..corruptions.keys import sample_keys
-from ..corruptions.plugins import fault_of, load_plugins, plugins_of
+from ..corruptions.plugins import load_plugins, output_problem, plugins_of
 from ..corruptions.registry import PLUGIN, Corruption, Images, Parameter, get_corruption
 from ..corruptions.stages import Stage, apply_stage, chain_keys, check_images, resolve_stage
 from ..errors import ParameterError, require_build
@@ -196,7 +196,7 @@ class _Trial:
         """Apply a stage, record a failure if its output is invalid, and return whether it is valid."""
         try:
             output = _apply(stage, self.maker, images)
-            failure = fault_of(output, images, keeps_shape=self.declared.keeps_shape)
+            failure = output_problem(output, images, keeps_shape=self.declared.keeps_shape)
         except Exception as e:
             failure = str(e).removeprefix(f"The plugin {self.declared.module}: {self.declared.name} ")
         self.require(not failure, failure, circumstances)
@@ -280,5 +280,5 @@ def _digest_of(job: bytes) -> str:
     return pixel_digest(_apply(stage, maker, _test_images(64, 64, 3))[0])
 
 
-def _equal(one: Images, other: Images) -> bool:
-    return one.shape == other.shape and bool((one == other).all())
+def _equal(a: Images, b: Images) -> bool:
+    return a.shape == b.shape and bool((a == b).all())

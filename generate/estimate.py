@@ -109,10 +109,10 @@ def estimate(
     refuse_several_shapes(build, [*few, *samples])
     with Workers(plan.workers) as workers, _threads_of_a_worker(plan.workers):
         warm_up(build.chosen(build.requested), build.maker, workers)
-        made = _Images(plan, build, samples, all_chunks, groups)
+        images = _Images(plan, build, samples, all_chunks, groups)
     if plan.pixels.regions is not None:
-        return Estimate(made.seconds(check_seconds))
-    return replace(made.size(), seconds=made.seconds(check_seconds), bad=bad)
+        return Estimate(images.seconds(check_seconds))
+    return replace(images.size(), seconds=images.seconds(check_seconds), bad=bad)
 
 
 def image_bytes(plan: BuildPlan, sets: Sequence[str]) -> float:
@@ -182,7 +182,7 @@ class _Images:
         firsts = {tuple(t.corruption for t in spec.stages): spec.id for spec in reversed(build.chosen(build.requested))}
         self._make(job, tuple(reversed(firsts.values())), 0, 1)
         self.load_kernels = time.perf_counter() - began
-        self.made = [_Group() for _ in groups]
+        self.measurements = [_Group() for _ in groups]
         self.looked_at: set[int] = set()
         self._measure(job)
 
@@ -212,7 +212,7 @@ class _Images:
                 first = (first + number // len(self.groups)) % len(self.samples)
             seconds, lines, shards = self._make(job, self.groups[group], first, self.count)
             self.looked_at |= {i % len(self.samples) for i in range(first, first + self.count)}
-            self._add(self.made[group], seconds, lines, shards)
+            self._add(self.measurements[group], seconds, lines, shards)
         wall, used = time.perf_counter() - began, time.process_time() - cpu
         self.slowdown = max(1.0, min(wall / max(used, 1e-3), _load()))
         """The ratio of elapsed time to processor time, which exceeds 1 if other processes use the processor.
@@ -220,8 +220,8 @@ class _Images:
         It is limited by the load of the machine, because a corruption may also wait for a GPU, for example.
         """
 
-    def _add(self, made: _Group, seconds: float, lines: Sequence[bytes], shards: int) -> None:
-        made.seconds.append(seconds / self.count)
+    def _add(self, group: _Group, seconds: float, lines: Sequence[bytes], shards: int) -> None:
+        group.seconds.append(seconds / self.count)
         rows = [[json.loads(line) for line in text.splitlines()] for text in lines]
         stored = 0
         for of_sample in zip(*rows, strict=True):
@@ -232,11 +232,11 @@ class _Images:
                 records[container] += len(json.dumps(file, ensure_ascii=False).encode()) + 2
             stored += sizes["hdf5"]
             for container in sizes:
-                made.bytes[container].append(sizes[container])
-                made.records[container].append(records[container])
-        stored_records = sum(map(sum, made.records.values())) / len(made.records["folder"])
-        made.rows.append(sum(map(len, lines)) / self.count - stored_records)
-        made.shards.append(max(0, shards - stored - SHARD_ROW_BYTES * self.count * len(lines)) if shards else 0)
+                group.bytes[container].append(sizes[container])
+                group.records[container].append(records[container])
+        stored_records = sum(map(sum, group.records.values())) / len(group.records["folder"])
+        group.rows.append(sum(map(len, lines)) / self.count - stored_records)
+        group.shards.append(max(0, shards - stored - SHARD_ROW_BYTES * self.count * len(lines)) if shards else 0)
 
     def _sum(self, values: Sequence[float | None]) -> float:
         """Return the sum over all groups. Groups without a value count with the mean per set of the other groups."""
@@ -247,7 +247,7 @@ class _Images:
         """Return the duration of the build."""
         plan, total = self.plan, self.total
         jobs = max(1, min(plan.workers, len(self.groups) * len(self.all_chunks)))
-        per_sample = self._sum([fmean(made.seconds) if made.seconds else None for made in self.made])
+        per_sample = self._sum([fmean(group.seconds) if group.seconds else None for group in self.measurements])
         if any(sink.kind == "files" for sink in plan.sinks):
             per_sample += self.sets * IMAGE_FILE_SECONDS
         fixed = self.load_kernels + START_SECONDS * self.slowdown * (jobs > 1)
@@ -267,19 +267,19 @@ class _Images:
 
     def size(self) -> Estimate:
         """Return the bytes of the build."""
-        build, total, groups = self.build, self.total, self.made
+        build, total, groups = self.build, self.total, self.measurements
         images, records = (
             {
                 container: total * self._sum([fmean(of[container]) if of[container] else None for of in values])
                 for container in ("folder", "hdf5")
             }
-            for values in ([made.bytes for made in groups], [made.records for made in groups])
+            for values in ([group.bytes for group in groups], [group.records for group in groups])
         )
-        rows = total * self._sum([fmean(made.rows) if made.rows else None for made in groups])
+        rows = total * self._sum([fmean(group.rows) if group.rows else None for group in groups])
         shards = 0
         if "hdf5" in (sink.container for sink in build.sinks):
             shards = self.sets * len(self.all_chunks)
-            overhead = self._sum([fmean(made.shards) if made.shards else None for made in groups]) / self.sets
+            overhead = self._sum([fmean(group.shards) if group.shards else None for group in groups]) / self.sets
             images["hdf5"] += shards * (overhead + FILE_BYTES) + total * self.sets * SHARD_ROW_BYTES
         lines = [
             json_line(sample_record(build.header.classes, i, s, "blake3:" + "0" * 64))
@@ -321,7 +321,7 @@ class _Images:
             for sample, image in zip(self.samples, self.clean, strict=True)
         ]
         # each group of sets was made from only some of these images
-        least = min(self.count * len(made.seconds) for made in self.made)
+        least = min(self.count * len(group.seconds) for group in self.measurements)
         unseen = 1 - min(least, looked_at) / self.total
         return float(2 * stdev(sizes) / fmean(sizes) * sqrt(unseen / looked_at))
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..corruptions.calibrations import DEFAULT_LADDER, check_ladder, fitting
+from ..corruptions.calibrations import DEFAULT_LADDER, check_ladder, with_fallback
 from ..corruptions.registry import Images, get_corruption
 from ..corruptions.stages import check_images
 from .pixels.preprocessing import preprocess
@@ -57,7 +57,7 @@ def change_table(name: str, ladder: str = DEFAULT_LADDER) -> list[Change]:
     """
     gradual = get_corruption(name).gradual
     assert gradual is not None
-    table = replace(fitting("imagenet"), ladder=check_ladder(ladder))
+    table = replace(with_fallback("imagenet"), ladder=check_ladder(ladder))
     ids, clean = _photographs()
     specs = [spec for spec in gradual_sets(table) if spec.stages[0].corruption == name]
     levels = {spec.id: spec.stages[0].level or 0 for spec in specs}

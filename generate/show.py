@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from ..corruptions.add_ons import where_to_get
+from ..corruptions.add_ons import install_hint
 from ..corruptions.calibrations import (
     LADDERS,
     calibration_names,
@@ -107,7 +107,7 @@ def show(
         hint = f"{similar} `corruptset list [corruptions|recipes|calibrations]` lists all names."
         raise UnknownCorruption(
             f"{text!r} is not a corruption, recipe or calibration, and there is no directory or recipe file (.toml) "
-            f"of this name.{where_to_get(text) or hint}"
+            f"of this name.{install_hint(text) or hint}"
         )
     if ladder is not None:
         raise ParameterError(

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...references import SWINGLER_2022
 from ..models.protocol import Model, loss_gradient
-from ..registry import Gradual, Images, Keys, Parameter, Wholes, corruption
+from ..registry import Gradual, Images, Int64Array, Keys, Parameter, corruption
 
 
 @corruption(
@@ -18,7 +18,9 @@ from ..registry import Gradual, Images, Keys, Parameter, Wholes, corruption
         lambda level, shape, parameters: f"{parameters['step']} along the gradient, {level} time{'s' * (level != 1)}"
     ),
 )
-def model_gradient(images: Images, keys: Keys, *, level: int, step: int, surrogate: Model, labels: Wholes) -> Images:
+def model_gradient(
+    images: Images, keys: Keys, *, level: int, step: int, surrogate: Model, labels: Int64Array
+) -> Images:
     """Change every value by `step`, so that a model becomes less certain of the label, once per level.
 
     The result is ``clip(x - step * sign(gradient of log p))``, where p is the probability of the label according to the
@@ -29,8 +31,8 @@ def model_gradient(images: Images, keys: Keys, *, level: int, step: int, surroga
     Raises
     ------
     ModelError
-        The images do not have the size and channels of the model, labels are beyond its outputs, or a gradient is not
-        finite.
+        If the images do not have the size and channels of the model, if labels exceed its outputs, or if a gradient is
+        not finite.
 
     Notes
     -----
@@ -39,7 +41,7 @@ def model_gradient(images: Images, keys: Keys, *, level: int, step: int, surroga
     was chosen by corruptset. Only the image, as whole numbers, is passed from level to level. The distance from the
     clean image is not limited, so a value may differ by 30 after 30 levels.
 
-    The bytes depend on the machine. docs/models.md says how much.
+    The output depends on the machine. docs/models.md describes by how much.
     """
     gradient = loss_gradient(surrogate, images.astype(np.float32), labels)
     signs = np.sign(gradient).astype(np.int16)

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from ...references import MADRY_2018
 from ..models.protocol import Model, loss_gradient
 from ..random.philox import fill_uniforms
-from ..registry import Draw, Floats, Given, Images, Keys, Parameter, Shape, Wholes, choice, corruption
+from ..registry import Draw, Floats, Given, Images, Int64Array, Keys, Parameter, Shape, choice, corruption
 
 Pixels = NDArray[np.float32]
 """Images (N, H, W, C) of float32 in 0..255."""
 
 # The streams of the random start are for its offsets or direction, and for its distance along a direction.
 _PLACES, _DISTANCE = 0, 1
-_LEAST_NORM = 1e-30
+_MIN_NORM = 1e-30
 
 
 def _norms(images: Pixels) -> Floats:
@@ -35,21 +35,21 @@ class Ball:
     def __init__(self, clean: Images, eps: float, norm: str) -> None:
         self._clean = clean.astype(np.float32)
         self._eps, self._norm = np.float32(eps), norm
-        self._whole = np.float32(np.floor(eps))
+        self._floor_eps = np.float32(np.floor(eps))
         self._low, self._high = self._bounds(self._eps)
 
     def projected(self, images: Pixels) -> Pixels:
         """Return the nearest images in the ball, and overwrite `images`."""
         if self._norm == "l2":
             images -= self._clean
-            images *= np.minimum(self._eps / np.maximum(_norms(images), _LEAST_NORM), 1.0).astype(np.float32)
+            images *= np.minimum(self._eps / np.maximum(_norms(images), _MIN_NORM), 1.0).astype(np.float32)
             images += self._clean
         np.maximum(images, self._low, out=images)  # The overhead of np.clip is several times higher.
         return np.minimum(images, self._high, out=images)
 
     def rounded(self, images: Pixels) -> Images:
         """Return images as uint8, whose values differ by at most eps from those of the clean images."""
-        return np.clip(np.rint(images), *self._bounds(self._whole)).astype(np.uint8)
+        return np.clip(np.rint(images), *self._bounds(self._floor_eps)).astype(np.uint8)
 
     def _bounds(self, reach: np.float32) -> tuple[Pixels, Pixels]:
         return np.maximum(self._clean - reach, np.float32(0)), np.minimum(self._clean + reach, np.float32(255))
@@ -74,20 +74,21 @@ def _draw_start(keys: Keys, shape: Shape, parameters: Given) -> Pixels:
 
 
 def direction(gradient: Pixels, norm: str) -> Pixels:
-    """Return the step of length 1 along a gradient, which is overwritten.
+    """Return the unit step along a gradient, which is overwritten.
 
-    It is the sign of the gradient or the gradient divided by its norm. It is 0 where the gradient is 0.
+    It is the sign of the gradient, or for the L2 norm the gradient divided by its norm. If the gradient is 0, so is the
+    step.
     """
     if norm == "linf":
         return np.sign(gradient, out=gradient)
-    gradient /= np.maximum(_norms(gradient), _LEAST_NORM).astype(np.float32)
+    gradient /= np.maximum(_norms(gradient), _MIN_NORM).astype(np.float32)
     return gradient
 
 
 def iterates(
     ball: Ball,
     images: Pixels,
-    labels: Wholes,
+    labels: Int64Array,
     surrogate: Model,
     *,
     step: float,
@@ -164,7 +165,7 @@ def pgd(
     targeted: bool = False,
     start: Pixels,
     surrogate: Model,
-    labels: Wholes,
+    labels: Int64Array,
 ) -> Images:
     """Apply projected gradient descent, which increases the cross-entropy of a model within `eps` of the image.
 
@@ -176,8 +177,8 @@ def pgd(
     Raises
     ------
     ModelError
-        The images do not have the size and channels of the model, labels are beyond its outputs, or a gradient is not
-        finite.
+        If the images do not have the size and channels of the model, if labels exceed its outputs, or if a gradient is
+        not finite.
 
     Notes
     -----
@@ -190,7 +191,7 @@ def pgd(
     for 32x32 colour images, is an eps of 127.5. The rows of the tables are for ``linf``. Rounding can move an image
     slightly out of the L2 ball, but no value by more than eps.
 
-    The bytes depend on the machine. docs/models.md says how much.
+    The output depends on the machine. docs/models.md describes by how much.
     """
     ball = Ball(images, eps, norm)
     moved = ball.projected(images + start)

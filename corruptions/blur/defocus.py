@@ -8,17 +8,14 @@ from ...errors import ParameterError
 from ...references import HENDRYCKS_2019
 from ..border import REFLECT, border_index
 from ..kernels import inlined, kernel
-from ..levels import ROUNDING, half
+from ..levels import ROUNDING, rounding_offset
 from ..registry import Images, Keys, Parameter, corruption
 from .disk import make_disk
 
-GREATEST_RADIUS = 500.0
+MAX_RADIUS = 500.0
 """The maximum radius in pixels, because sums over the disk are 32-bit integers."""
 _TIE = 1e-9
-"""A small grey value that is added before the floor.
-
-With it, rounding errors do not change flat areas if the kernel sums to 1.
-"""
+"""A small value that is added before the floor, so that rounding errors do not change flat areas."""
 
 
 @inlined
@@ -234,7 +231,7 @@ def _filter(images, runs, taps, folded, lowest, scale, half):  # type: ignore[no
         Parameter(
             "radius",
             low=0.0,
-            high=GREATEST_RADIUS,
+            high=MAX_RADIUS,
             length=True,
             about="radius of the disk in pixels; one pixel if below 1",
         ),
@@ -252,7 +249,7 @@ def defocus_blur(images: Images, keys: Keys, *, radius: float, alias_sigma: floa
     Raises
     ------
     ParameterError
-        The radius is above 500 after scaling.
+        If the radius is above 500 after scaling.
 
     Notes
     -----
@@ -261,11 +258,12 @@ def defocus_blur(images: Images, keys: Keys, *, radius: float, alias_sigma: floa
     brighter. This is kept, because the published sets contain it. The published radii above 8 are whole numbers. For
     other radii the window is that of the whole number below.
     """
-    if radius > GREATEST_RADIUS:
+    if radius > MAX_RADIUS:
         raise ParameterError(
             f"defocus_blur: the radius is {radius:g} after scaling to this image; expected at most "
-            f"{GREATEST_RADIUS:g}. Give a smaller radius, or scale='none'."
+            f"{MAX_RADIUS:g}. Give a smaller radius, or scale='none'."
         )
     disk = make_disk(float(radius), float(alias_sigma))
     lowest = int(disk.folded[:, 1].min()) if len(disk.folded) else len(disk.runs)
-    return np.asarray(_filter(images, disk.runs, disk.taps, disk.folded, lowest, disk.scale, half(rounding) or _TIE))
+    offset = rounding_offset(rounding) or _TIE
+    return np.asarray(_filter(images, disk.runs, disk.taps, disk.folded, lowest, disk.scale, offset))

@@ -7,7 +7,7 @@ than 1, and
 
     B D B' = G D G' + R D G' + G D R'        (R D R' is 0, because a disk does not reach the corners of the window)
 
-D is a stack of horizontal runs. A few sums of runs and one small gaussian therefore replace hundreds of taps.
+D consists of horizontal runs of ones. A few sums over runs and one small gaussian therefore replace hundreds of taps.
 """
 
 from __future__ import annotations
@@ -40,9 +40,10 @@ class Disk:
     taps: NDArray[np.float64]
     """The gaussian G from its centre outwards, (p + 1,)."""
     folded: NDArray[np.float64]
-    """The terms of folding as rows (a, h, weight), (terms, 3).
+    """The terms of the reflected weights as rows (a, h, weight), (terms, 3).
 
-    A row or column at the distance `a` gets `weight` times the row of the disk at the distance `h`.
+    For each term, `weight` times the row of the disk at the distance `h` is added to the row or column at the distance
+    `a`.
     """
     scale: float
     """The factor on sums, which divides by the number of pixels and matches the sum of the published float32 kernel."""

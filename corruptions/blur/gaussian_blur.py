@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...references import HENDRYCKS_2019
 from ..gaussian_filter import AXES, gaussian_filter
-from ..levels import ROUNDING, half
+from ..levels import ROUNDING, rounding_offset
 from ..registry import Images, Keys, Parameter, corruption
 
 
@@ -20,4 +20,4 @@ from ..registry import Images, Keys, Parameter, corruption
 )
 def gaussian_blur(images: Images, keys: Keys, *, sigma: float, axes: str = "both", rounding: str = "floor") -> Images:
     """Blur with a gaussian that ends at 4 sigma, using edge padding."""
-    return gaussian_filter(images, sigma, axes, half(rounding))
+    return gaussian_filter(images, sigma, axes, rounding_offset(rounding))

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ...references import HENDRYCKS_2019
 from ..gaussian_filter import AXES, gaussian_filter
 from ..kernels import inner, kernel
-from ..levels import ROUNDING, half
+from ..levels import ROUNDING, rounding_offset
 from ..random.philox import fill_words
 from ..registry import Draw, Given, Images, Keys, Parameter, Shape, choice, corruption
 
@@ -16,7 +16,7 @@ DELTAS = np.int64(0)
 """The stream of displacements, where word e belongs to displacement e in scan order."""
 SWAPS = np.int64(1)
 """The stream that decides which pixels are exchanged, where word e belongs to displacement e."""
-GREATEST_DELTA = 127
+MAX_DELTA = 127
 """The maximum displacement in pixels, because displacements are stored as int8."""
 _WORDS = 16384
 """The approximate number of words that are drawn together."""
@@ -132,10 +132,10 @@ def _exchange(images, reach, iterations, copied, stage_key, sample_keys, deltas,
 
 
 def _reach(parameters: Given) -> int:
-    return min(int(parameters["max_delta"]), GREATEST_DELTA)  # Scaling can increase the value above the maximum.
+    return min(int(parameters["max_delta"]), MAX_DELTA)  # Scaling can increase the value above the maximum.
 
 
-def _pixels(shape: Shape, parameters: Given) -> tuple[int, ...]:
+def _draw_shape(shape: Shape, parameters: Given) -> tuple[int, ...]:
     """Return the numbers of iterations, rows and columns that are overwritten, (iterations, H - 2d, W - 2d)."""
     return int(parameters["iterations"]), *(max(side - 2 * _reach(parameters), 0) for side in shape[:2])
 
@@ -168,7 +168,7 @@ def _given_swaps(swaps: NDArray[np.uint8], shape: Shape, parameters: Given) -> N
             "max_delta",
             kind=int,
             low=1,
-            high=GREATEST_DELTA,
+            high=MAX_DELTA,
             length=True,
             at_least=1,
             about="maximum displacement d in pixels; displacements are -d..d-1",
@@ -188,14 +188,14 @@ def _given_swaps(swaps: NDArray[np.uint8], shape: Shape, parameters: Given) -> N
             "deltas",
             "displacements (dx, dy) in -d..d-1, int8 (iterations, H - 2d, W - 2d, 2), d = max_delta, in scan order "
             "from H - d, W - d downwards",
-            size=lambda shape, parameters: (*_pixels(shape, parameters), 2),
+            size=lambda shape, parameters: (*_draw_shape(shape, parameters), 2),
             dtype=np.int8,
             check=_given_deltas,
         ),
         Draw(
             "swaps",
             "1 for pixels that change places and 0 for others, uint8 (iterations, H - 2d, W - 2d), in the same order",
-            size=_pixels,
+            size=_draw_shape,
             dtype=np.uint8,
             low=0,
             high=1,
@@ -233,11 +233,11 @@ def glass_blur(
     Only pixels with max_delta < row <= H - max_delta, and the same for columns, are overwritten. If 2 * max_delta
     reaches the short side, only the two blurs remain. Scaling increases max_delta to at most 127.
     """
-    reach = min(int(max_delta), GREATEST_DELTA)
+    reach = min(int(max_delta), MAX_DELTA)
     out = gaussian_filter(images, sigma, axes)
     if min(images.shape[1:3]) > 2 * reach:
         if exchange == "copy" and not deltas.size:
             _scatter(out, reach, int(iterations), *keys)
         else:
             _exchange(out, reach, int(iterations), exchange == "copy", *keys, deltas, swaps)
-    return gaussian_filter(out, sigma, axes, half(rounding))
+    return gaussian_filter(out, sigma, axes, rounding_offset(rounding))

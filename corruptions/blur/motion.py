@@ -15,7 +15,7 @@ from ..registry import Draw, Images, Keys, Parameter, corruption
 
 ANGLE = 0
 """The stream of the angle."""
-GREATEST_ANGLE = 45.0
+MAX_ANGLE = 45.0
 """The maximum angle to the horizontal in degrees."""
 
 _SQRT_2PI = 2.5066282746310002
@@ -128,15 +128,15 @@ def _add_taps(total, ring, height, y, pad, channels, first, taps, tap_weight, ta
 
 
 @inlined
-def _store(total, unsure, out):  # type: ignore[no-untyped-def]
+def _store(total, error_bound, out):  # type: ignore[no-untyped-def]
     """Floor a row, and return the number of values that are too close to a step for float32."""
-    doubtful = np.int32(0)
+    ambiguous = np.int32(0)
     for j in range(total.size):
         level = np.int32(total[j])
         part = total[j] - np.float32(level)
         out[j] = np.uint8(level)
-        doubtful += np.int32((part < unsure) | (part > np.float32(1.0) - unsure))
-    return doubtful
+        ambiguous += np.int32((part < error_bound) | (part > np.float32(1.0) - error_bound))
+    return ambiguous
 
 
 @kernel
@@ -170,7 +170,7 @@ def _filter(images, weights, radians):  # type: ignore[no-untyped-def]
         # The roundings of a value are those of its weight, its product, three sums within four taps, a sum for each
         # four taps and three single taps of its group, and a sum per group. Each error is at most 2**-24 times 256.
         roundings = min(taps, _GROUP) // 4 + 10 + taps // _GROUP
-        unsure = np.float32(1.01 * 256.0 * (dropped + roundings * 2.0**-24))
+        error_bound = np.float32(1.01 * 256.0 * (dropped + roundings * 2.0**-24))
         lowest = np.int64(0)
         for t in range(taps):
             lowest = max(lowest, tap_y[t])
@@ -191,12 +191,12 @@ def _filter(images, weights, radians):  # type: ignore[no-untyped-def]
                 if first > 0:
                     for j in range(total.size):
                         total[j] += part[j]
-            if _store(total, unsure, out[n, y].reshape(width * channels)) > 0:
+            if _store(total, error_bound, out[n, y].reshape(width * channels)) > 0:
                 for x in range(width):
                     for c in range(channels):
                         value = total[x * channels + c]
                         above = value - np.float32(np.int32(value))
-                        if above < unsure or above > np.float32(1.0) - unsure:
+                        if above < error_bound or above > np.float32(1.0) - error_bound:
                             out[n, y, x, c] = _exact(image, weights, offset_x, offset_y, y, x, c)
     return out
 
@@ -242,7 +242,7 @@ def motion_filter(images: Images, radius: float, sigma: float, angles_deg: NDArr
         Draw(
             "angle_deg",
             "angle of the streak in degrees",
-            lambda keys, *_: keys.uniforms(stream=ANGLE, low=-GREATEST_ANGLE, high=GREATEST_ANGLE),
+            lambda keys, *_: keys.uniforms(stream=ANGLE, low=-MAX_ANGLE, high=MAX_ANGLE),
             low=-1e6,
             high=1e6,
         ),

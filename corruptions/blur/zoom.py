@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from ...references import HENDRYCKS_2019
 from ..arithmetic import over_255
-from ..kernels import RUN, inlined, inner, kernel, stretch
-from ..levels import ROUNDING, half
+from ..kernels import LERP_LENGTH, inlined, inner, kernel, lerp_row
+from ..levels import ROUNDING, rounding_offset
 from ..registry import Images, Keys, Parameter, corruption
 
 
@@ -78,8 +78,8 @@ def _stretch_row(source, start, index, part, runs, channels, out):  # type: igno
     while runs[r] < index.size:
         begin, end = runs[r] * channels, runs[r + 1] * channels
         at = start + index[runs[r]] * channels - begin
-        for to in range(begin, end, RUN):
-            stretch(source, np.uint64(at + to), np.uint64(channels), part, out, np.uint64(to))
+        for to in range(begin, end, LERP_LENGTH):
+            lerp_row(source, np.uint64(at + to), np.uint64(channels), part, out, np.uint64(to))
         r += 1
 
 
@@ -128,8 +128,8 @@ def _zoom(images, rows, row_parts, columns, column_parts, runs, half):  # type: 
     count, height, width, channels = images.shape
     out = np.empty_like(images)
     n = width * channels
-    unit = np.empty(height * n + 2 * RUN, np.float32)
-    stretched = np.empty((rows.shape[0], 2, n + RUN), np.float32)
+    unit = np.empty(height * n + 2 * LERP_LENGTH, np.float32)
+    stretched = np.empty((rows.shape[0], 2, n + LERP_LENGTH), np.float32)
     total = np.empty(n, np.float32)
     for i in range(count):
         _average(images[i], rows, row_parts, columns, column_parts, runs, half, unit, stretched, total, out[i])
@@ -163,5 +163,5 @@ def zoom_blur(images: Images, keys: Keys, *, stop: float, step: float, rounding:
     """
     rows, row_parts, _ = _grids(images.shape[1], stop, step)
     columns, column_parts, runs = _grids(images.shape[2], stop, step)
-    parts = np.pad(np.repeat(column_parts, images.shape[3], axis=1), ((0, 0), (0, RUN)))
-    return np.asarray(_zoom(images, rows, row_parts, columns, parts, runs, np.float32(half(rounding))))
+    parts = np.pad(np.repeat(column_parts, images.shape[3], axis=1), ((0, 0), (0, LERP_LENGTH)))
+    return np.asarray(_zoom(images, rows, row_parts, columns, parts, runs, np.float32(rounding_offset(rounding))))

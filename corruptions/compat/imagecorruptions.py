@@ -1,8 +1,8 @@
 """The two functions of the package imagecorruptions (Michaelis et al. 2019).
 
-They have the same names and signatures, so that code only needs to change its import. There are three differences. An
-image always becomes the same result, because random draws depend on its pixels, and NumPy's global generator is not
-used. Frost has other textures. Invalid arguments raise corruptset's errors.
+They have the same names and signatures, so that code only needs to change its import. There are three differences. The
+result for an image is always the same, because random draws depend on its pixels instead of NumPy's global generator.
+Frost uses different textures. Invalid arguments raise corruptset's errors.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..corruptions.call import corrupt as corrupt_image
-from ..corruptions.image_mistakes import no_image
+from ..corruptions.image_errors import array_error
 from ..corruptions.stages import check_images
 from ..errors import ImageError, ParameterError, UnknownCorruption, suggest
 
@@ -32,7 +32,7 @@ _SUBSETS = {
     "weather": _WEATHER,
     "digital": _DIGITAL,
 }
-_LEAST_SIDE = 32
+_MIN_SIDE = 32
 
 
 def get_corruption_names(subset: str = "common") -> list[str]:
@@ -50,7 +50,7 @@ def get_corruption_names(subset: str = "common") -> list[str]:
     Raises
     ------
     ParameterError
-        The subset is unknown.
+        If the subset is unknown.
 
     Examples
     --------
@@ -90,11 +90,11 @@ def corrupt(
     Raises
     ------
     ImageError
-        The image has an unsupported type, dtype or shape, or is too small.
+        If the image has an unsupported type, dtype or shape, or is too small.
     UnknownCorruption
-        There is no corruption of this name.
+        If there is no corruption of this name.
     ParameterError
-        The severity or the number is out of range, or neither a name nor a number is given.
+        If the severity or the number is out of range, or if neither a name nor a number is given.
 
     Examples
     --------
@@ -138,11 +138,11 @@ def _colour(image: Any) -> NDArray[np.uint8]:
     """Return an image as RGB, or raise an error if imagecorruptions does not support it."""
     check_images(image)
     if image.ndim == 4:
-        raise ImageError(no_image(image.shape))
-    if min(image.shape[:2]) < _LEAST_SIDE:
+        raise ImageError(array_error(image))
+    if min(image.shape[:2]) < _MIN_SIDE:
         raise ImageError(
-            f"The image is {image.shape[0]}x{image.shape[1]} (height x width); imagecorruptions takes "
-            f"{_LEAST_SIDE}x{_LEAST_SIDE} on."
+            f"The image is {image.shape[0]}x{image.shape[1]} (height x width); imagecorruptions needs at least "
+            f"{_MIN_SIDE}x{_MIN_SIDE}. Use corruptset.corrupt for smaller images."
         )
     return (
         image if image.ndim == 3 and image.shape[2] == 3 else np.repeat(image.reshape(*image.shape[:2], 1), 3, axis=2)

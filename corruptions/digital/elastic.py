@@ -11,10 +11,10 @@ from ...references import HENDRYCKS_2019
 from ..arithmetic import over_255
 from ..border import CONSTANT, REFLECT, SYMMETRIC
 from ..kernels import inlined, kernel
-from ..levels import ROUNDING, half
+from ..levels import ROUNDING, rounding_offset
 from ..registry import Draw, Given, Images, Keys, Parameter, Shape, choice, corruption
 from ..sample import rows_at_once, sample
-from .fields import smooth, smoother
+from .fields import make_smoother, smooth
 
 _POINTS, _FIELD_X, _FIELD_Y = 0, 1, 2
 _FAR = 1e12  # Coordinates are clipped to this distance, so that they do not overflow an integer.
@@ -79,7 +79,7 @@ def _affine_places(m, top, bottom, across_x, across_y, places):  # type: ignore[
 
 @inlined
 def _displaced_places(moves_x, moves_y, top, bottom, border, places):  # type: ignore[no-untyped-def]
-    """Write the input positions for the rows from `top` up to `bottom`, the pixels plus their displacements."""
+    """Write the input positions for the rows from `top` to `bottom`, which are the pixels plus their displacements."""
     height, width = moves_x.shape
     for y in range(top, bottom):
         first = (y - top) * width
@@ -166,7 +166,7 @@ def _uniform(name: str, about: str, stream: int, size: Callable[[Shape, Given], 
         _uniform("field_x", "horizontal noise (H, W) before smoothing", _FIELD_X, lambda shape, _: shape[:2]),
         _uniform("field_y", "vertical noise (H, W) before smoothing", _FIELD_Y, lambda shape, _: shape[:2]),
     ),
-    held=16,
+    scratch_per_pixel=16,
     preserves_geometry=False,
 )
 def elastic_transform(
@@ -205,8 +205,9 @@ def elastic_transform(
     Simard, Steinkraus & Platt 2003, Best Practices for Convolutional Neural Networks Applied to Visual Document
     Analysis.
     """
-    kit = smoother(*images.shape[1:3], float(sigma if alpha else 0.0))
-    moves_x, moves_y = (smooth(field, kit, float(alpha)) for field in (field_x, field_y))
+    smoother = make_smoother(*images.shape[1:3], float(sigma if alpha else 0.0))
+    moves_x, moves_y = (smooth(field, smoother, float(alpha)) for field in (field_x, field_y))
     out = np.empty_like(images)
-    _move(images, points, float(affine), moves_x, moves_y, border == "black", np.float32(half(rounding)), out)
+    offset = np.float32(rounding_offset(rounding))
+    _move(images, points, float(affine), moves_x, moves_y, border == "black", offset, out)
     return out

@@ -72,7 +72,7 @@ def _series(sigma, radius, amplitudes, size):  # type: ignore[no-untyped-def]
 
 
 @functools.lru_cache(maxsize=16)
-def smoother(height: int, width: int, sigma: float) -> Smoother:
+def make_smoother(height: int, width: int, sigma: float) -> Smoother:
     """Return the coefficients of a gaussian filter for fields (height, width).
 
     `sigma` is in pixels and at least 0.
@@ -189,17 +189,17 @@ def _cosines(x, radius, steps, first, factor, out):  # type: ignore[no-untyped-d
                 out[left + i, y] = total[i] * factor
 
 
-def smooth(noise: NDArray[np.float64], kit: Smoother, factor: float) -> NDArray[np.float32]:
+def smooth(noise: NDArray[np.float64], smoother: Smoother, factor: float) -> NDArray[np.float32]:
     """Return the smoothed noise times a factor, computed in double precision, both as (N, H, W) arrays."""
-    if kit.radius == 0:
+    if smoother.radius == 0:
         return (noise * factor).astype(np.float32)
     fields = np.empty(noise.shape, np.float32)
-    if kit.weights.size > 0:
-        _narrow(noise, kit.weights, factor, fields)
+    if smoother.weights.size > 0:
+        _narrow(noise, smoother.weights, factor, fields)
         return fields
     # The columns are filtered first. The rows are columns of the transposed result.
     turned = np.empty(noise.shape[:0:-1])
     for source, target in zip(noise, fields, strict=True):
-        _cosines(source, kit.radius, kit.steps, kit.first_down, 1.0, turned)
-        _cosines(turned, kit.radius, kit.steps, kit.first_across, factor, target)
+        _cosines(source, smoother.radius, smoother.steps, smoother.first_down, 1.0, turned)
+        _cosines(turned, smoother.radius, smoother.steps, smoother.first_across, factor, target)
     return fields

@@ -15,16 +15,16 @@ _MAX_SIDE = 65500
 def through_jpeg(images: Images, quality: int, *, swapped: bool = False) -> Images:
     """Encode every image as baseline JPEG, and decode it.
 
-    OpenCV expects colour images as BGR. With `swapped` the image is not converted, so that the encoder takes red for
-    blue.
+    OpenCV expects colour images as BGR. If `swapped` is true, the image is not converted, so that the encoder confuses
+    red and blue.
     """
-    import cv2  # so that the declaration is known without it
+    import cv2  # This is a local import, so that corruptions can be listed without OpenCV.
 
     height, width, channels = images.shape[1:]
     if max(height, width) > _MAX_SIDE:
         raise ImageError(
-            f"The image is {height}x{width} (height x width); a JPEG holds at most {_MAX_SIDE} pixels a side. Split "
-            "it first."
+            f"The image is {height}x{width} (height x width); JPEG supports at most {_MAX_SIDE} pixels per side. Split "
+            "the image first."
         )
     options, flag, converted = [cv2.IMWRITE_JPEG_QUALITY, quality], cv2.IMREAD_GRAYSCALE, False
     if channels == 3:
@@ -52,7 +52,7 @@ def jpeg_compression(images: Images, keys: Keys, *, quality: int) -> Images:
     Raises
     ------
     ImageError
-        A side is longer than 65500 pixels, which JPEG does not support.
+        If a side is longer than 65500 pixels, which JPEG does not support.
 
     Notes
     -----

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...references import HENDRYCKS_2019
 from ..kernels import inlined, kernel
-from ..registry import Images, Keys, Parameter, Wholes, corruption
+from ..registry import Images, Int64Array, Keys, Parameter, corruption
 
 _BITS = 22  # Pillow's weights for 8-bit images have this number of fractional bits.
 _SHIFT = np.uint32(_BITS)
@@ -25,13 +25,13 @@ _2 = np.uint64(2)
 class Boxes(NamedTuple):
     """The boxes of pixels by which a side is shrunk."""
 
-    spans: Wholes
+    spans: Int64Array
     """The first input pixel and the length of every box, (n, 2)."""
     weights: NDArray[np.uint32]
     """The weight of each pixel in a box, (n,)."""
-    least: int
+    shortest: int
     """The length of the shortest box."""
-    most: int
+    longest: int
     """The length of the longest box."""
 
 
@@ -54,7 +54,7 @@ def _boxes(size_in: int, size_out: int) -> Boxes:
 
 
 @functools.lru_cache(maxsize=256)
-def _nearest(size_in: int, size_out: int) -> Wholes:
+def _nearest(size_in: int, size_out: int) -> Int64Array:
     """Return the input pixel under the centre of every output pixel, as Pillow's box filter does when it enlarges."""
     scale = size_in / size_out
     return np.array([min(int((i + 0.5) * scale), size_in - 1) for i in range(size_out)], np.int64)
@@ -80,14 +80,14 @@ def _sum_along(row, boxes, channels, sums):  # type: ignore[no-untyped-def]
         # numba omits the check for negative indices if they are unsigned.
         p = np.uint64(boxes.spans[x, 0]) * step
         red, green, blue = np.uint32(0), np.uint32(0), np.uint32(0)
-        for _ in range(boxes.least):
+        for _ in range(boxes.shortest):
             red += row[p]
             if colour:
                 green += row[p + _1]
                 blue += row[p + _2]
             p += step
         # A branch that depends on the box would be slow, so shorter boxes read their last pixel again and mask it.
-        for k in range(boxes.least, boxes.most):
+        for k in range(boxes.shortest, boxes.longest):
             p -= _0 if k < length else step
             mask = _WHITE if k < length else _NONE
             red += row[p] & mask

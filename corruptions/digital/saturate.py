@@ -8,7 +8,7 @@ import numpy as np
 
 from ...references import HENDRYCKS_2019
 from ..kernels import kernel
-from ..levels import ROUNDING, half
+from ..levels import ROUNDING, rounding_offset
 from ..registry import Floats, Images, Keys, Parameter, choice, corruption
 
 
@@ -123,7 +123,7 @@ def saturate(
     makes it red, as in the published sets. If the exact result is a whole number, it is returned. The released code,
     which computes the hue and converts back, returns a value that is lower by one for some of these.
     """
-    more = half(rounding) or _TIE
+    more = rounding_offset(rounding) or _TIE
     out = np.empty_like(images)
     if images.shape[3] == 1:
         if scaled == "saturation":

@@ -11,15 +11,15 @@ from ..registry import Shape, get_corruption, is_corruption
 _SLACK = 1e-9
 
 
-def counted(share: float, whole: int) -> int:
-    """Return ``floor(share * whole)``, where the share is the decimal that was written.
+def floored_share(share: float, total: int) -> int:
+    """Return ``floor(share * total)``, where the share is treated as an exact decimal fraction.
 
     Examples
     --------
-    >>> counted(0.1, 448), counted(0.05, 60), counted(0.29, 100)
+    >>> floored_share(0.1, 448), floored_share(0.05, 60), floored_share(0.29, 100)
     (44, 3, 29)
     """
-    return int(share * whole + _SLACK)
+    return int(share * total + _SLACK)
 
 
 def describe_level(corruption: str, level: int, shape: Shape, parameters: Mapping[str, Any]) -> str:

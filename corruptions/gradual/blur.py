@@ -7,15 +7,15 @@ import numpy as np
 from ...quantities import plural
 from ...references import SWINGLER_2022
 from ..kernels import inlined, kernel
-from ..registry import Given, Gradual, Images, Keys, Parameter, Shape, Wholes, corruption
+from ..registry import Given, Gradual, Images, Int64Array, Keys, Parameter, Shape, corruption
 from .random_boxes import RECTANGLE_DRAWS, RECTANGLE_PARAMETERS, describe_rectangles
 
-GREATEST_REACH = 7
+MAX_REACH = 7
 """The maximum reach of a window, because the sums of its values must fit in 16 bits."""
 # The reciprocal has this number of fractional bits. (sum + area // 2) * ceil(2**24 / area) then stays below 2**32, and
 # the quotient is exact.
 _BITS = 24
-_REACH = Parameter("reach", int, 1, GREATEST_REACH, "distance in pixels from the window's centre to its edge")
+_REACH = Parameter("reach", int, 1, MAX_REACH, "distance in pixels from the window's centre to its edge")
 
 
 def _size(parameters: Given) -> str:
@@ -125,7 +125,7 @@ def global_blur(images: Images, keys: Keys, *, level: int, reach: int) -> Images
     The window is 2 reach + 1 pixels wide and high. As in OpenCV's ``blur``, the image has reflect padding and means are
     rounded. The published reach is 2.
     """
-    import cv2  # so that the declaration is known without it
+    import cv2  # This is a local import, so that corruptions can be listed without OpenCV.
 
     out = np.empty_like(images)
     for image, target in zip(images, out, strict=True):
@@ -158,7 +158,7 @@ def local_blur(
     most: int,
     inside: str,
     reach: int,
-    boxes: Wholes,
+    boxes: Int64Array,
 ) -> Images:
     """Blur ``floor(density * (H + W))`` small rectangles per level, one after the other.
 

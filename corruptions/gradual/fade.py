@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ...references import SWINGLER_2022
 from ..kernels import kernel
 from ..levels import look_up
-from ..registry import Floats, Gradual, Images, Keys, Parameter, Wholes, corruption
+from ..registry import Floats, Gradual, Images, Int64Array, Keys, Parameter, corruption
 
 _TIMES = Gradual(lambda level, shape, parameters: f"x {parameters['factor']:g}, {level} times")
 _BITS = 12  # The fixed-point quotients have this number of fractional bits.
@@ -33,7 +33,7 @@ def multiplied(factor: float) -> NDArray[np.uint8]:
 
 
 @functools.cache
-def _quotients() -> tuple[Wholes, Wholes]:
+def _quotients() -> tuple[Int64Array, Int64Array]:
     """Return the tables of 255 / v and 180 / (6 d) in fixed point, (256,) of int64 each.
 
     Quotients are rounded with ties to even. Entry 0 is 0.

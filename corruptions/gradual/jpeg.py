@@ -32,7 +32,7 @@ def jpeg(images: Images, keys: Keys, *, level: int, start: int, channel_order: s
     Raises
     ------
     ImageError
-        A side is longer than 65500 pixels, which JPEG does not support.
+        If a side is longer than 65500 pixels, which JPEG does not support.
 
     Notes
     -----

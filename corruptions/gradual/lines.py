@@ -9,7 +9,7 @@ import numpy as np
 from ...quantities import plural
 from ...references import SWINGLER_2022
 from ..keys import level_stream
-from ..registry import Draw, Given, Gradual, Images, Keys, Shape, Wholes, corruption
+from ..registry import Draw, Given, Gradual, Images, Int64Array, Keys, Shape, corruption
 
 ENDS = 0
 """The draw of the ends of a line.
@@ -19,14 +19,14 @@ column).
 """
 
 
-def draw_ends(keys: Keys, shape: Shape, parameters: Given) -> Wholes:
+def draw_ends(keys: Keys, shape: Shape, parameters: Given) -> Int64Array:
     """Draw the ends of the lines of one level, (N, 2, 2) of (x, y).
 
     The first end is on the left or top edge, and the last one on the right or bottom edge. Both edges have the same
     probability, and the position on the edge is uniform.
     """
     height, width, _ = shape
-    words = keys.whole_numbers(*[2, height, width] * 2, stream=level_stream(parameters["level"], ENDS))
+    words = keys.integers(*[2, height, width] * 2, stream=level_stream(parameters["level"], ENDS))
     on_side, row, column = words[:, 0::3] == 0, words[:, 1::3], words[:, 2::3]
     far = np.array([0, 1])
     x = np.where(on_side, far * (width - 1), column)
@@ -34,7 +34,7 @@ def draw_ends(keys: Keys, shape: Shape, parameters: Given) -> Wholes:
     return np.stack([x, y], axis=-1)
 
 
-def _given_ends(ends: Wholes, shape: Shape, parameters: Given) -> Wholes:
+def _given_ends(ends: Int64Array, shape: Shape, parameters: Given) -> Int64Array:
     if ends.ndim != 3 or ends.shape[1:] != (2, 2) or len(ends) < parameters["level"]:
         raise ValueError(f"got shape {ends.shape}, expected ({parameters['level']} or more, 2, 2)")
     if (ends < 0).any() or (ends >= (shape[1], shape[0])).any():
@@ -59,8 +59,8 @@ _LINES: Any = {
 }
 
 
-def _drawn_over(images: Images, value: int, ends: Wholes) -> Images:
-    import cv2  # so that the declaration is known without it
+def _drawn_over(images: Images, value: int, ends: Int64Array) -> Images:
+    import cv2  # This is a local import, so that corruptions can be listed without OpenCV.
 
     out = images.copy()
     for image, (start, end) in zip(out, ends.tolist(), strict=True):
@@ -69,7 +69,7 @@ def _drawn_over(images: Images, value: int, ends: Wholes) -> Images:
 
 
 @corruption(reference=f"{SWINGLER_2022}, black lines", **_LINES)
-def black_lines(images: Images, keys: Keys, *, level: int, ends: Wholes) -> Images:
+def black_lines(images: Images, keys: Keys, *, level: int, ends: Int64Array) -> Images:
     """Draw one black line across the image per level.
 
     Notes
@@ -85,6 +85,6 @@ def black_lines(images: Images, keys: Keys, *, level: int, ends: Wholes) -> Imag
 
 
 @corruption(reference=f"{SWINGLER_2022}, white lines", **_LINES)
-def white_lines(images: Images, keys: Keys, *, level: int, ends: Wholes) -> Images:
+def white_lines(images: Images, keys: Keys, *, level: int, ends: Int64Array) -> Images:
     """Draw one white line across the image per level, like `black_lines`."""
     return _drawn_over(images, 255, ends)

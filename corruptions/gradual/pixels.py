@@ -10,7 +10,7 @@ from ..kernels import inlined, kernel
 from ..keys import level_stream
 from ..random.philox import fill_words
 from ..registry import Given, Gradual, Images, Keys, Parameter, Shape, corruption
-from . import counted
+from . import floored_share
 
 PLACES = 0
 """The draw of the positions, where word e is for pixel e of a level."""
@@ -18,7 +18,7 @@ COLOURS = 1
 """The draw of the colours, where the top three bytes of word e are red, green and blue (grey: the top byte)."""
 PAIRS = 0
 """The draw of the pairs, where words 2 e and 2 e + 1 are for the overwritten and the other pixel of pair e."""
-_PAIRS_AT_A_TIME = 4096
+_CHUNK_PAIRS = 4096
 _SHARE = Parameter(
     "share", float, 0.0, 1.0, "number of draws per level, as a fraction of the pixels; a pixel can be drawn twice"
 )
@@ -26,7 +26,7 @@ _EXCHANGE = Parameter("exchange", bool, about="true to exchange the two pixels, 
 
 
 def _drawn(level: int, shape: Shape, parameters: Given) -> str:
-    return plural(level * counted(parameters["share"], shape[0] * shape[1]), "pixel")
+    return plural(level * floored_share(parameters["share"], shape[0] * shape[1]), "pixel")
 
 
 def _coloured(level: int, shape: Shape, parameters: Given) -> str:
@@ -39,7 +39,7 @@ def _raised(level: int, shape: Shape, parameters: Given) -> str:
 
 def _swapped(level: int, shape: Shape, parameters: Given) -> str:
     margin = parameters.get("margin", 0)
-    pairs = level * counted(parameters["share"], (shape[0] - margin) * (shape[1] - margin))
+    pairs = level * floored_share(parameters["share"], (shape[0] - margin) * (shape[1] - margin))
     return f"{plural(pairs, 'pair')} exchanged" if parameters["exchange"] else f"{plural(pairs, 'pixel')} overwritten"
 
 
@@ -65,7 +65,7 @@ def _touch(images, places, added, stage_key, sample_keys, stream, colour_stream)
 
 def _touched(images: Images, keys: Keys, level: int, share: float, added: int) -> Images:
     out, streams = images.copy(), (level_stream(level, PLACES), level_stream(level, COLOURS))
-    _touch(out, counted(share, images[0, ..., 0].size), added, *keys, *streams)
+    _touch(out, floored_share(share, images[0, ..., 0].size), added, *keys, *streams)
     return out
 
 
@@ -94,7 +94,7 @@ def _at_the_edge(y, x, height, width, word):  # type: ignore[no-untyped-def]
 @kernel
 def _swap(images, pairs, adjacent, exchange, stage_key, sample_keys, stream):  # type: ignore[no-untyped-def]
     count, height, width, channels = images.shape
-    words = np.empty(2 * min(pairs, _PAIRS_AT_A_TIME), np.uint32)
+    words = np.empty(2 * min(pairs, _CHUNK_PAIRS), np.uint32)
     size = height * width
     around = np.empty(8, np.int64)  # These are the offsets of the eight neighbours in scan order.
     for k in range(8):
@@ -102,8 +102,8 @@ def _swap(images, pairs, adjacent, exchange, stage_key, sample_keys, stream):  #
         around[k] = (i // 3 - 1) * width + i % 3 - 1
     for n in range(count):
         pixels = images[n].reshape(-1)
-        for start in range(0, pairs, _PAIRS_AT_A_TIME):
-            drawn = min(_PAIRS_AT_A_TIME, pairs - start)
+        for start in range(0, pairs, _CHUNK_PAIRS):
+            drawn = min(_CHUNK_PAIRS, pairs - start)
             fill_words(words[: 2 * drawn], start // 2, stage_key, sample_keys[n], stream)
             for e in range(drawn):
                 to = (np.int64(words[2 * e]) * size) >> 32
@@ -129,7 +129,7 @@ def _swap_pixels(
     images: Images, keys: Keys, level: int, share: float, exchange: bool, margin: int = 0, adjacent: bool = False
 ) -> Images:
     out = images.copy()
-    pairs = counted(share, (images.shape[1] - margin) * (images.shape[2] - margin))
+    pairs = floored_share(share, (images.shape[1] - margin) * (images.shape[2] - margin))
     _swap(out, pairs, adjacent, exchange, *keys, level_stream(level, PAIRS))
     return out
 
@@ -201,7 +201,7 @@ def pixel_swap(images: Images, keys: Keys, *, level: int, share: float, exchange
         Parameter(
             "share", float, 0.0, 10.0, "number of pairs per level, as a fraction of the pixels without the margin"
         ),
-        Parameter("margin", int, 0, 1, "number of rows and columns that are not counted for the number of pairs"),
+        Parameter("margin", int, 0, 1, "number of rows and columns that are excluded from the number of pairs"),
         _EXCHANGE,
     ),
     gradual=Gradual(_swapped),

@@ -34,7 +34,7 @@ def bin_values(bins: int, values: str) -> NDArray[np.uint8]:
     ),
     deterministic=True,
     gradual=Gradual(
-        lambda level, shape, parameters: f"{parameters['start'] - level} levels a channel", accumulates=False, most=30
+        lambda level, shape, parameters: f"{parameters['start'] - level} values per channel", accumulates=False, most=30
     ),
 )
 def posterize(images: Images, keys: Keys, *, level: int, start: int, values: str) -> Images:

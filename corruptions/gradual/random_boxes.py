@@ -9,8 +9,8 @@ from ...references import SWINGLER_2022
 from ..kernels import kernel
 from ..keys import level_stream
 from ..random.philox import fill_words
-from ..registry import Draw, Given, Gradual, Images, Keys, Parameter, Shape, Wholes, corruption
-from . import counted
+from ..registry import Draw, Given, Gradual, Images, Int64Array, Keys, Parameter, Shape, corruption
+from . import floored_share
 
 RECTANGLES = 0
 """The draw of the rectangles, where words 4 k .. 4 k + 3 are for the width, height, left and top of rectangle k."""
@@ -31,7 +31,7 @@ def _rectangles(out, least, most, height, width, stage_key, sample_keys, stream)
             out[n, k, 3] = high
 
 
-def draw_rectangles(keys: Keys, shape: Shape, parameters: Given) -> Wholes:
+def draw_rectangles(keys: Keys, shape: Shape, parameters: Given) -> Int64Array:
     """Draw the rectangles of one level for each image.
 
     The width and height are independent and uniform from `least` to `most`, both included, but not longer than the
@@ -44,15 +44,15 @@ def draw_rectangles(keys: Keys, shape: Shape, parameters: Given) -> Wholes:
     """
     height, width, _ = shape
     least, stream = parameters["least"], level_stream(parameters["level"], RECTANGLES)
-    out = np.empty((len(keys.samples), counted(parameters["density"], height + width), 4), np.int64)
+    out = np.empty((len(keys.samples), floored_share(parameters["density"], height + width), 4), np.int64)
     _rectangles(out, least, max(least, parameters["most"]), height, width, *keys, stream)
     return out
 
 
-def _given(boxes: Wholes, shape: Shape, parameters: Given) -> Wholes:
+def _given(boxes: Int64Array, shape: Shape, parameters: Given) -> Int64Array:
     height, width, _ = shape
     if boxes.ndim != 3 or boxes.shape[2] != 4 or len(boxes) < parameters["level"]:
-        raise ValueError(f"got shape {boxes.shape}, expected ({parameters['level']} or more, how many a level, 4)")
+        raise ValueError(f"got shape {boxes.shape}, expected ({parameters['level']} or more, boxes per level, 4)")
     corner, sides = boxes[..., :2], boxes[..., 2:]
     if (corner < 0).any() or (sides < 1).any() or (corner + sides > (width, height)).any():
         raise ValueError(
@@ -82,7 +82,7 @@ RECTANGLE_DRAWS = (
 
 def describe_rectangles(level: int, shape: Shape, parameters: Given, what: str) -> str:
     """Return the number of rectangles up to a level as a text, such as ``"88 boxes"``."""
-    return plural(level * counted(parameters["density"], shape[0] + shape[1]), what)
+    return plural(level * floored_share(parameters["density"], shape[0] + shape[1]), what)
 
 
 @kernel
@@ -105,7 +105,7 @@ def _blacken(images, boxes):  # type: ignore[no-untyped-def]
     gradual=Gradual(lambda level, shape, parameters: describe_rectangles(level, shape, parameters, "box")),
 )
 def random_boxes(
-    images: Images, keys: Keys, *, level: int, density: float, least: int, most: int, boxes: Wholes
+    images: Images, keys: Keys, *, level: int, density: float, least: int, most: int, boxes: Int64Array
 ) -> Images:
     """Draw ``floor(density * (H + W))`` small black rectangles per level.
 

@@ -1,4 +1,1 @@
-"""Models that a user brings: the protocol that they follow, and an adapter for PyTorch.
-
-PyTorch is imported when a model is loaded.
-"""
+"""The protocol of models that users provide, and an adapter for PyTorch, which is imported when a model is loaded."""

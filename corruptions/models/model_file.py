@@ -1,4 +1,4 @@
-"""The TOML file that describes a PyTorch model: its factory and weights, its input and its outputs."""
+"""The model file, a TOML file that describes the factory, weights, input and outputs of a PyTorch model."""
 
 from __future__ import annotations
 
@@ -36,12 +36,15 @@ PerChannel = (BeforeValidator(_value_of_one_channel), Field(min_length=1, max_le
 
 
 class ModelInput(_Table):
-    """``input``: the images that a model takes. Pixels are divided by 255, `mean` is subtracted, and `std` divides."""
+    """The table ``input``, which describes the images that a model expects.
+
+    Pixels are divided by 255, `mean` is subtracted, and the result is divided by `std`.
+    """
 
     size: Annotated[tuple[Side, Side], BeforeValidator(_height_and_width)]
-    """Height and width; ``224`` is a square."""
+    """The height and width. A single number is a square."""
     mean: Annotated[tuple[float, ...], *PerChannel]
-    """A value per channel, in the model's order of channels."""
+    """A value per channel, in the channel order of the model."""
     std: Annotated[tuple[Annotated[float, Field(gt=0)], ...], *PerChannel]
     channels: Literal["rgb", "bgr", "grey"] = "rgb"
 
@@ -56,7 +59,7 @@ class ModelInput(_Table):
                     f"channel{'s' * (count != 1)}"
                 )
         if any(abs(mean) > 1 for mean in self.mean):
-            raise ValueError("mean is beyond -1..1; pixels are divided by 255 first: divide mean and std by 255")
+            raise ValueError("mean is outside -1..1; divide mean and std by 255, because pixels are divided by 255")
         return self
 
 
@@ -70,12 +73,12 @@ def _check_arguments(value: dict[str, Any]) -> dict[str, Any]:
     try:
         canonical(value)
     except (TypeError, ValueError) as e:
-        raise ValueError(f"cannot be written into the manifest, which is JSON: {e}") from None
+        raise ValueError(f"cannot be stored in the manifest, which is JSON: {e}") from None
     return value
 
 
 class ModelFile(_Table):
-    """The contents of a model file. Paths are relative to it."""
+    """The contents of a model file. Paths are relative to the folder of the file."""
 
     name: Annotated[str, Field(min_length=1, max_length=200)]
     factory: Annotated[str, AfterValidator(_check_factory)] | None = None
@@ -83,17 +86,17 @@ class ModelFile(_Table):
     arguments: Annotated[dict[str, Any], AfterValidator(_check_arguments)] = {}
     """Keyword arguments of the factory."""
     weights: Name | None = None
-    """The state dict: a ``.safetensors``, ``.pt`` or ``.pth`` file."""
+    """The file of the state dict, which ends in ``.safetensors``, ``.pt`` or ``.pth``."""
     program: Name | None = None
-    """A ``.pt2`` file of `torch.export.save`, which takes the place of factory and weights."""
+    """A ``.pt2`` file of `torch.export.save`, which replaces factory and weights."""
     trust: Annotated[bool, Field(strict=True)] = False
-    """Whether the code in the program may run."""
+    """Whether the code in the program may be executed."""
     input: ModelInput
     outputs: Literal["logits", "probabilities"] = "logits"
     classes: Name = "index"
     """``index`` if the outputs are in the dataset's class order, or a file with the class folder of each output."""
     least_accuracy: Annotated[float, Field(ge=0, le=1)] = 0.0
-    """The accuracy on the clean images that the model is shown, below which it is refused."""
+    """The minimum accuracy on clean images. A model with a lower accuracy is refused."""
 
     @model_validator(mode="after")
     def _check_source(self) -> ModelFile:
@@ -105,18 +108,18 @@ class ModelFile(_Table):
         if self.program is not None:
             if self.weights is not None or self.arguments:
                 raise ValueError(
-                    "has a program and weights or arguments; a program holds its weights and takes no arguments"
+                    "has a program and weights or arguments; remove these, because a program contains its weights"
                 )
             if not self.program.endswith(".pt2"):
                 raise ValueError(f"program is {self.program!r}; expected a .pt2 file, as torch.export.save writes it")
             if not self.trust:
                 raise ValueError(
-                    "a program is code, and loading it can do anything that you can do: write trust = true if you know "
-                    "where it comes from"
+                    "a program contains code that is executed with your permissions; write trust = true if you trust "
+                    "its origin"
                 )
         elif self.weights is None:
             raise ValueError(
-                "weights is missing: the file of the factory's state dict (.safetensors, or .pt of torch.save)"
+                "weights is missing; expected the file of the factory's state dict (.safetensors, or .pt of torch.save)"
             )
         elif not self.weights.endswith(WEIGHT_SUFFIXES):
             raise ValueError(
@@ -126,17 +129,17 @@ class ModelFile(_Table):
 
     @property
     def weights_name(self) -> str:
-        """The file that is hashed, which holds the weights or the program."""
+        """The name of the file with the weights or the program, whose hash identifies the model."""
         return self.weights or self.program or ""
 
     @property
     def channels(self) -> int:
-        """1 for grey and 3 for colour."""
+        """The number of channels, which is 1 for grey and 3 for colour."""
         return len(self.input.mean)
 
 
 def read_model_file(path: Path) -> ModelFile:
-    """Read a model file, or raise `ModelError` that lists every mistake with its key."""
+    """Read a model file, or raise `ModelError` with a list of all mistakes."""
     where = f"The model file {path}"
     try:
         return ModelFile.model_validate(parse_toml(read_text(path), where))
@@ -159,6 +162,6 @@ def class_folders(path: Path) -> tuple[str, ...]:
     if wrong or not folders:
         has = f"has {', '.join(wrong[:4])}" if wrong else "is empty"
         raise ModelError(
-            f"The file of class folders {path} {has}; expected a line for each output, none empty and none twice."
+            f"The file of class folders {path} {has}; expected one line per output, without empty or repeated lines."
         )
     return folders

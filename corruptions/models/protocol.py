@@ -1,4 +1,4 @@
-"""What corruptions that follow a gradient, and predictions, need of a model."""
+"""The protocol that a model must implement for corruptions that follow a gradient, and for predictions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import ModelError
-from ..keys import Wholes
+from ..keys import Int64Array
 
 
 @runtime_checkable
@@ -49,7 +49,7 @@ class Model(Protocol):
         """
         ...
 
-    def gradient(self, images: NDArray[np.float32], labels: Wholes) -> NDArray[np.float32]:
+    def gradient(self, images: NDArray[np.float32], labels: Int64Array) -> NDArray[np.float32]:
         """Return the gradient of each image's cross-entropy loss with respect to its pixels.
 
         Parameters
@@ -67,7 +67,7 @@ class Model(Protocol):
         ...
 
 
-def loss_gradient(model: Model, images: NDArray[np.float32], labels: Wholes) -> NDArray[np.float32]:
+def loss_gradient(model: Model, images: NDArray[np.float32], labels: Int64Array) -> NDArray[np.float32]:
     """Return a model's gradient as a new array, or raise `ModelError` if it has another shape or is not finite."""
     gradient = np.array(model.gradient(images, labels), np.float32)
     if gradient.shape != images.shape:
@@ -78,7 +78,7 @@ def loss_gradient(model: Model, images: NDArray[np.float32], labels: Wholes) -> 
     if not finite.all():
         raise ModelError(
             f"The model's gradient is not finite (NaN or infinity) for {int((~finite).sum())} of {len(images)} images. "
-            "Look in its code for a division by 0, or a root or logarithm of 0."
+            "Check its code for a division by 0, or for a root or logarithm of 0."
         )
     return gradient
 

@@ -1,4 +1,4 @@
-"""`Surrogate`: a model from a file, which is identified in manifests and predictions by its weights."""
+"""The class `Surrogate`, which is a model from a model file, and the function that loads it."""
 
 from __future__ import annotations
 
@@ -16,38 +16,38 @@ from ...canonical import canonical_sha256
 from ...digests import digest_of
 from ...errors import ModelError, listed
 from ...files import open_regular, reason
-from ..keys import Wholes
+from ..keys import Int64Array
 from .model_file import ModelFile, class_folders, read_model_file
 from .protocol import Model, check_logits
 from .torch_model import TorchModel, import_torch, load_module, set_up
 
 MAX_LISTED = 8
-"""How many class folders or labels an error message lists."""
+"""The maximum number of class folders or labels that an error message lists."""
 KINDS = {1: "grey", 3: "RGB"}
 
 
 @dataclass(frozen=True)
 class Surrogate:
-    """A model whose gradients or predictions are wanted. `load_surrogate` makes it.
+    """A model from a model file, which computes predictions and gradients. `load_surrogate` creates it.
 
     It is pickled without its network. The process that unpickles it loads the network when it is first needed, and
-    refuses weights that have changed.
+    raises `ModelError` if the weights have changed.
     """
 
     path: Path
     """The model file."""
     file: ModelFile = field(repr=False)
     sha256: str
-    """``sha256:<hex>`` of the file of the weights or of the program."""
+    """The digest ``sha256:<hex>`` of the file with the weights or the program."""
     device: str
     batch: int
-    """How many images go through the network together."""
+    """The batch size."""
     outputs: int
-    """How many outputs the network has."""
+    """The number of outputs of the network."""
     folders: tuple[str, ...] | None = field(default=None, repr=False)
     """The class folder of each output, or None if the outputs are in the dataset's order."""
     threads: int = 1
-    """How many threads PyTorch has on the CPU. The network's results depend on it."""
+    """The number of CPU threads of PyTorch, on which the results depend."""
     columns: tuple[int, ...] | None = field(default=None, repr=False)
     """The output of each class of a dataset, or None if labels are indices of the outputs."""
 
@@ -57,16 +57,16 @@ class Surrogate:
 
     @property
     def size(self) -> tuple[int, int]:
-        """The height and width of the images that the model takes."""
+        """The height and width of the images that the model expects."""
         return self.file.input.size
 
     @property
     def channels(self) -> int:
-        """1 for grey and 3 for RGB, also where the network has another order of channels."""
+        """The number of channels, which is 1 for grey and 3 for colour. Images are RGB even if the network uses BGR."""
         return self.file.channels
 
     def record(self) -> dict[str, Any]:
-        """Return the model's record in a manifest."""
+        """Return the record of the model for a manifest."""
         factory = {"factory": self.file.factory, "arguments": self.file.arguments}
         return {
             "name": self.name,
@@ -82,27 +82,27 @@ class Surrogate:
         }
 
     def for_classes(self, folders: Sequence[str]) -> Surrogate:
-        """Return the same model for a dataset: its labels and columns are indices of these class folders.
+        """Return the same model for a dataset, so that labels and columns of logits are indices of its class folders.
 
         Raises
         ------
         ModelError
-            A class has no output, or outputs in the dataset's order (``classes = "index"``) are more or fewer than the
-            classes.
+            If a class has no output, or if the number of outputs differs from that of the classes although the outputs
+            are in the order of the dataset (``classes = "index"``).
         """
         if self.folders is None:
             if len(folders) != self.outputs:
                 raise ModelError(
-                    f"The model {self.name} has {self.outputs} outputs, and the data set has {len(folders)} classes; "
-                    "with classes = 'index' they must be the same, in the same order. Write a file with the class "
-                    f"folder of each output, one per line, and name it in classes of {self.path}."
+                    f"The model {self.name} has {self.outputs} outputs, but the dataset has {len(folders)} classes. "
+                    "With classes = 'index', both must be the same, in the same order. Write a file with the class "
+                    f"folder of each output, one per line, and set classes in {self.path} to its name."
                 )
             return replace(self, columns=tuple(range(self.outputs)))
         outputs = {folder: output for output, folder in enumerate(self.folders)}
         if missing := [folder for folder in folders if folder not in outputs]:
             raise ModelError(
-                f"The model {self.name} has no output for {len(missing)} of the data set's {len(folders)} classes. "
-                f"Its file of class folders ({self.file.classes}) lacks\n{listed(missing, MAX_LISTED)}"
+                f"The model {self.name} has no output for {len(missing)} of the {len(folders)} classes of the dataset. "
+                f"Its file of class folders ({self.file.classes}) does not contain\n{listed(missing, MAX_LISTED)}"
             )
         return replace(self, columns=tuple(outputs[folder] for folder in folders))
 
@@ -115,13 +115,13 @@ class Surrogate:
         logits = self._network.logits(images) if len(images) else np.empty((0, self.outputs), np.float32)
         return logits if self.columns is None else logits[:, self.columns]
 
-    def gradient(self, images: NDArray[Any], labels: Wholes) -> NDArray[np.float32]:
+    def gradient(self, images: NDArray[Any], labels: Int64Array) -> NDArray[np.float32]:
         """Return the gradient of each image's loss with respect to its pixels, as `protocol.Model` describes it.
 
         Raises
         ------
         ModelError
-            The images do not have the model's size and channels, or a label has no output.
+            If the images do not have the size and channels of the model, or if a label has no output.
         """
         self._check_images(images)
         outputs = self._outputs_of(labels)
@@ -129,19 +129,19 @@ class Surrogate:
 
     @property
     def memory(self) -> int:
-        """The estimated bytes that a process needs for gradients, in addition to PyTorch itself."""
+        """The estimated memory in bytes that a process needs for gradients, in addition to PyTorch itself."""
         return self._network.memory(np.zeros((self.batch, *self.size, self.channels), np.float32))
 
-    def check_accuracy(self, images: NDArray[np.uint8], labels: Wholes) -> float:
+    def check_accuracy(self, images: NDArray[np.uint8], labels: Int64Array) -> float:
         """Return the accuracy on clean images, or raise `ModelError` if it is below the file's `least_accuracy`."""
         outputs = self._outputs_of(labels)
         accuracy = float((self._network.logits(images).argmax(axis=1) == outputs).mean())
         if accuracy < self.file.least_accuracy:
             raise ModelError(
-                f"The model {self.name} has {accuracy:.1%} of {len(labels)} clean images right; {self.path} asks for "
-                f"{self.file.least_accuracy:.1%} or more (least_accuracy). Check mean, std and channels of its input, "
-                "the weights, and the order of its classes (classes may name a file with the class folder of each "
-                "output, one per line)."
+                f"The model {self.name} classifies {accuracy:.1%} of {len(labels)} clean images correctly, but "
+                f"{self.path} requires at least {self.file.least_accuracy:.1%} (least_accuracy). Check mean, std and "
+                "channels of its input, the weights, and the order of its classes. If the order differs from that of "
+                "the dataset, set classes to a file with the class folder of each output, one per line."
             )
         return accuracy
 
@@ -153,13 +153,13 @@ class Surrogate:
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_network"}
 
-    def _outputs_of(self, labels: Wholes) -> Wholes:
+    def _outputs_of(self, labels: Int64Array) -> Int64Array:
         """Return the output of each label."""
         columns = np.arange(self.outputs) if self.columns is None else np.array(self.columns, np.int64)
         beyond = np.unique(labels[(labels < 0) | (labels >= len(columns))]).tolist()
         if beyond:
             raise ModelError(
-                f"The model {self.name} has classes 0 to {len(columns) - 1}, and there are labels beyond: "
+                f"The model {self.name} has classes 0 to {len(columns) - 1}, but some labels are outside this range: "
                 f"{', '.join(map(str, beyond[:MAX_LISTED]))}{', ...' * (len(beyond) > MAX_LISTED)}."
             )
         return columns[labels]
@@ -168,28 +168,28 @@ class Surrogate:
         (height, width), shape = self.size, images.shape
         if shape[1:] != (height, width, self.channels):
             raise ModelError(
-                f"The model {self.name} takes {KINDS[self.channels]} images of {height}x{width} (height x width), and "
-                f"these are {KINDS[shape[3]]}, {shape[1]}x{shape[2]}. Resize the images, or give a model of their size "
-                f"and channels (input in {self.path})."
+                f"The model {self.name} expects {KINDS[self.channels]} images of {height}x{width} (height x width), "
+                f"but these are {KINDS[shape[3]]}, {shape[1]}x{shape[2]}. Resize the images, or use a model with their "
+                f"size and channels (input in {self.path})."
             )
 
 
 @functools.lru_cache(maxsize=2)
 def _loaded(path: Path, values: str, sha256: str, device: str) -> Any:
-    """Return a network, which is loaded once in a process, or raise `ModelError` if its weights have another hash."""
+    """Load a network once per process, or raise `ModelError` if its weights have another hash."""
     file = ModelFile.model_validate_json(values)
     data, found = _read_weights(path.parent / file.weights_name)
     if found != sha256:
         raise ModelError(
-            f"The weights {path.parent / file.weights_name} have changed: they are {found}, and {sha256} was expected. "
-            "Put the former file back, or start again."
+            f"The weights {path.parent / file.weights_name} have changed. Their digest is {found}, but {sha256} was "
+            "expected. Restore the former file, or start from the beginning."
         )
     set_up(device)
     return load_module(file, path.parent, data, device)
 
 
 def _read_weights(path: Path) -> tuple[bytes, str]:
-    """Return the contents of a file of weights and their ``sha256:<hex>``. The bytes that are hashed are loaded."""
+    """Return the contents of a file of weights and their digest ``sha256:<hex>``."""
     try:
         with open_regular(path) as file:
             data = file.read()
@@ -201,17 +201,16 @@ def _read_weights(path: Path) -> tuple[bytes, str]:
 def load_surrogate(path: str | Path, *, device: str = "cpu", batch: int = 1) -> Surrogate:
     """Load a PyTorch model from its model file.
 
-    From then on PyTorch uses deterministic algorithms in this process and, on the CPU, one thread.
+    After this call, PyTorch uses deterministic algorithms in this process and, on the CPU, one thread.
 
     Parameters
     ----------
     path : str or Path
-        A TOML file, which docs/models.md describes.
+        The model file, which docs/models.md describes.
     device : str
         ``cpu``, ``cuda`` or ``cuda:1``. Results differ a little between devices.
     batch : int
-        How many images go through the network together, from 1. With 1, the result of an image does not depend on the
-        other images.
+        The batch size. If it is 1, the result for an image does not depend on the other images.
 
     Returns
     -------
@@ -220,8 +219,8 @@ def load_surrogate(path: str | Path, *, device: str = "cpu", batch: int = 1) -> 
     Raises
     ------
     ModelError
-        PyTorch or the device is missing, the file has mistakes, the factory or the weights cannot be used, or the
-        network does not return finite logits for images of its size.
+        If PyTorch or the device is missing, if the file has mistakes, if the factory or the weights cannot be used, or
+        if the network does not return finite logits for images of its size.
     """
     if isinstance(batch, bool) or not isinstance(batch, (int, np.integer)) or batch < 1:
         raise ModelError(f"batch is {batch!r}; expected a whole number from 1 upwards.")
@@ -235,8 +234,8 @@ def load_surrogate(path: str | Path, *, device: str = "cpu", batch: int = 1) -> 
     outputs = check_logits(model.logits(noise), file.name, len(noise))
     if folders is not None and len(folders) != outputs:
         raise ModelError(
-            f"The model {file.name} has {outputs} outputs, and {file.classes} has {len(folders)} class folders; "
-            "expected one for each output."
+            f"The model {file.name} has {outputs} outputs, but {file.classes} has {len(folders)} class folders; "
+            "expected one per output."
         )
     return replace(model, outputs=outputs)
 
@@ -247,7 +246,7 @@ def given_model(given: Any) -> Model:
         return load_surrogate(given)
     if not isinstance(given, Model):
         raise ModelError(
-            f"The model is a {type(given).__name__}; expected a model file (docs/models.md says how it is written), "
-            "what load_surrogate returns, or an object with the methods logits and gradient."
+            f"The model is a {type(given).__name__}; expected a model file (docs/models.md), the result of "
+            "load_surrogate, or an object with the methods logits and gradient."
         )
     return given

@@ -1,4 +1,4 @@
-"""The adapter for PyTorch: a `torch.nn.Module` from a model file, with NumPy arrays in and out."""
+"""The adapter for PyTorch, which loads a `torch.nn.Module` from a model file and calls it with NumPy arrays."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from numpy.typing import NDArray
 
 from ...errors import CorruptsetError, ModelError, install_extra
 from ...foreign import ForeignCode, cause_of, error_text
-from ..keys import Wholes
+from ..keys import Int64Array
 from .model_file import ModelFile
 
 NESTED = ("state_dict", "model_state_dict", "model")
-"""Keys under which training scripts store a state dict."""
+"""The keys under which training scripts store a state dict."""
 MAX_SHOWN = 400
-"""Characters that an error message quotes of an error in a model's code, such as PyTorch's list of missing weights."""
+"""The maximum length of a quoted error from a model's code, such as PyTorch's list of missing weights."""
 
 
 def import_torch() -> Any:
-    """Return the module `torch`, or raise `ModelError` that says why it cannot be imported."""
+    """Return the module `torch`, or raise `ModelError` with the reason why it cannot be imported."""
     try:
         return importlib.import_module("torch")
     except (ImportError, OSError) as e:
@@ -40,36 +40,39 @@ def import_torch() -> Any:
 
 
 def set_up(device: str) -> None:
-    """Set PyTorch to deterministic algorithms for this process, or raise `ModelError` if it lacks the device."""
-    # cuBLAS reads this once, when it starts. Without it, sums depend on what ran before.
+    """Make PyTorch use deterministic algorithms in this process, or raise `ModelError` if the device is missing."""
+    # cuBLAS reads this variable when it starts. Without it, sums depend on earlier computations.
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     torch = import_torch()
     try:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError):
         raise ModelError(
-            f"There is no device {device!r} for PyTorch {torch.__version__} on this machine. Leave the device "
-            "out for the CPU. A GPU needs a build of PyTorch for it: https://pytorch.org/get-started/locally"
+            f"PyTorch {torch.__version__} has no device {device!r} on this machine. Leave the device out to use the "
+            "CPU. For a GPU, install a build of PyTorch that supports it: https://pytorch.org/get-started/locally"
         ) from None
-    torch.use_deterministic_algorithms(True, warn_only=True)  # some layers have no deterministic algorithm
+    torch.use_deterministic_algorithms(True, warn_only=True)  # Some layers have no deterministic algorithm.
     warnings.filterwarnings("ignore", message=".*does not have a deterministic implementation", category=UserWarning)
-    torch.utils.deterministic.fill_uninitialized_memory = False  # it costs time
+    torch.utils.deterministic.fill_uninitialized_memory = False  # This is slow and not needed.
     torch.backends.cudnn.benchmark = torch.backends.cudnn.allow_tf32 = False
     torch.backends.cudnn.deterministic = True
 
 
 class TorchModel:
-    """A `torch.nn.Module` as a `protocol.Model`, with the input and the outputs that a model file describes.
+    """A `protocol.Model` that calls a `torch.nn.Module`, with the input and outputs that a model file describes.
 
     Parameters
     ----------
     module : torch.nn.Module
+        The network in evaluation mode.
     file : ModelFile
+        The model file.
     device : str
+        The device of the network.
     batch : int
-        How many images go through the network together.
+        The batch size.
     threads : int
-        How many threads PyTorch has on the CPU. Sums depend on it, so that it is set for the process at each call.
+        The number of CPU threads of PyTorch. Because sums depend on it, it is set for the process at each call.
     """
 
     def __init__(self, module: Any, file: ModelFile, *, device: str, batch: int, threads: int) -> None:
@@ -83,12 +86,12 @@ class TorchModel:
         self._by_pixel = torch.reciprocal(255 * self._std)
 
     def logits(self, images: NDArray[Any]) -> NDArray[np.float32]:
-        """Return the logits (N, K) of images, or the logarithms of a model's probabilities."""
+        """Return the logits (N, K) of images, or the logarithms of the probabilities that the model returns."""
         with self._running(), self._torch.no_grad():
             parts = [self._outputs(self._input(images[part])).cpu().numpy() for part in self._parts(images)]
         return np.concatenate(parts) if parts else np.empty((0, 0), np.float32)
 
-    def gradient(self, images: NDArray[Any], labels: Wholes) -> NDArray[np.float32]:
+    def gradient(self, images: NDArray[Any], labels: Int64Array) -> NDArray[np.float32]:
         """Return the gradient (N, H, W, C) of each image's cross-entropy loss with respect to its pixels."""
         torch = self._torch
         gradients = np.empty(images.shape, np.float32)
@@ -105,7 +108,7 @@ class TorchModel:
         return gradients
 
     def memory(self, images: NDArray[Any]) -> int:
-        """Return the bytes of the weights, as they are read and as they are used, and of one pass forward and back."""
+        """Return the memory in bytes for two copies of the weights, and for one forward and backward pass."""
         sizes: list[int] = [2 * tensor.nbytes for tensor in self._module.state_dict().values()]
 
         def count(tensor: Any) -> Any:
@@ -121,27 +124,27 @@ class TorchModel:
         return [slice(start, start + self._batch) for start in range(0, len(images), self._batch)]
 
     def _input(self, images: NDArray[Any]) -> Any:
-        """Return the float tensor (N, C, H, W) that the module takes."""
+        """Return the input of the module, which is a float tensor (N, C, H, W)."""
         tensor = self._torch.from_numpy(np.array(images.transpose(0, 3, 1, 2), np.float32, order="C")).to(self._device)
         if self._bgr:
             tensor = tensor.flip(1)
         return tensor.div_(255.0).sub_(self._mean).div_(self._std)
 
     def _outputs(self, pixels: Any) -> Any:
-        """Return the tensor of logits that the module gives for its input."""
+        """Return the tensor of logits that the module returns for an input."""
         outputs = self._module(pixels)
         if not isinstance(outputs, self._torch.Tensor):
             raise ModelError(
                 f"The model {self._name} returns a {type(outputs).__name__}; expected one tensor of logits (N, "
-                "classes). Give a factory whose model returns that tensor alone."
+                "classes). Use a factory whose model returns only this tensor."
             )
         outputs = outputs.float()
-        # The logarithm of 0 has no gradient, so that 0 becomes the smallest normal number.
+        # The logarithm of 0 has no gradient, so 0 is replaced by the smallest normal number.
         return outputs.clamp_min(self._torch.finfo(outputs.dtype).tiny).log() if self._probabilities else outputs
 
     @contextmanager
     def _running(self) -> Iterator[None]:
-        """Run the module with the model's own threads, outside of the caller's inference mode and autocast."""
+        """Run the module in the block with its number of threads, without the caller's inference mode and autocast."""
         torch = self._torch
         if torch.get_num_threads() != self._threads:
             torch.set_num_threads(self._threads)
@@ -152,7 +155,7 @@ class TorchModel:
 
 @contextmanager
 def _reported(failure: str) -> Iterator[None]:
-    """Run foreign code, of which any error, and any attempt to end the process, becomes a `ModelError`."""
+    """Run foreign code in the block, and raise `ModelError` for its errors and its attempts to end the process."""
     try:
         with ForeignCode():
             yield
@@ -160,8 +163,8 @@ def _reported(failure: str) -> Iterator[None]:
         raise
     except Exception as e:
         cause = cause_of(e)
-        says = textwrap.shorten(error_text(cause), MAX_SHOWN).rstrip(".")
-        raise ModelError(f"{failure}: {type(cause).__name__}: {says}.") from e
+        message = textwrap.shorten(error_text(cause), MAX_SHOWN).rstrip(".")
+        raise ModelError(f"{failure}: {type(cause).__name__}: {message}.") from e
 
 
 def load_module(file: ModelFile, folder: Path, data: bytes, device: str) -> Any:
@@ -170,15 +173,18 @@ def load_module(file: ModelFile, folder: Path, data: bytes, device: str) -> Any:
     Parameters
     ----------
     file : ModelFile
+        The model file.
     folder : Path
-        The folder of the model file. Factories are searched there too.
+        The folder of the model file, in which factories are also searched.
     data : bytes
-        The contents of the file of the weights or of the program.
+        The contents of the file with the weights or the program.
     device : str
+        The device of the module.
 
     Raises
     ------
     ModelError
+        If the module cannot be created, or if the weights do not fit it.
     """
     torch = import_torch()
     with torch.inference_mode(False):
@@ -186,45 +192,45 @@ def load_module(file: ModelFile, folder: Path, data: bytes, device: str) -> Any:
             with _reported(f"The program {file.program} cannot be loaded by PyTorch {torch.__version__}"):
                 return torch.export.load(io.BytesIO(data)).module().to(device)
         state, module = _state_dict(torch, file.weights_name, data), _new_module(torch, file, folder)
-        with _reported(f"The weights {file.weights} are of another architecture than {file.factory} makes"):
+        with _reported(f"The weights {file.weights} do not fit the architecture that {file.factory} returns"):
             module.load_state_dict(state)
         return module.eval().requires_grad_(False).to(device)
 
 
 def _state_dict(torch: Any, name: str, data: bytes) -> dict[str, Any]:
-    """Return the tensors of a weights file by name. Code in the file is never run."""
+    """Return the tensors of a weights file by name. Code in the file is never executed."""
     with _reported(f"The weights {name} cannot be read"):
         try:
             if name.endswith(".safetensors"):
                 loaded = importlib.import_module("safetensors.torch").load(data)
             else:
                 loaded = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
-        except pickle.UnpicklingError:  # its own message tells how to run the code
+        except pickle.UnpicklingError:  # The original message explains how to execute the code.
             raise ModelError(
-                f"The weights {name} hold more than tensors, which could run code, and were not loaded. Save the state "
-                "dict alone with torch.save(model.state_dict(), ...), or better as safetensors."
+                f"The weights {name} contain objects other than tensors, which could execute code, so they were not "
+                "loaded. Save only the state dict with torch.save(model.state_dict(), ...), or better as safetensors."
             ) from None
     for key in NESTED:
         if isinstance(loaded, Mapping) and isinstance(loaded.get(key), Mapping):
             loaded = loaded[key]
     if not isinstance(loaded, Mapping) or not loaded or not all(isinstance(t, torch.Tensor) for t in loaded.values()):
         raise ModelError(
-            f"The weights {name} hold a {type(loaded).__name__} that is not a state dict of tensors by name. Save it "
-            "with torch.save(model.state_dict(), ...)."
+            f"The weights {name} contain a {type(loaded).__name__} that is not a state dict of tensors by name. Save "
+            "the state dict with torch.save(model.state_dict(), ...)."
         )
-    parallel = all(key.startswith("module.") for key in loaded)  # names of torch.nn.DataParallel
-    return {key.removeprefix("module.") if parallel else key: tensor for key, tensor in loaded.items()}
+    is_parallel = all(key.startswith("module.") for key in loaded)  # torch.nn.DataParallel adds this prefix.
+    return {key.removeprefix("module.") if is_parallel else key: tensor for key, tensor in loaded.items()}
 
 
 def _new_module(torch: Any, file: ModelFile, folder: Path) -> Any:
-    """Return what the factory of a model file makes, with weights of its own."""
-    called = f"{file.factory}({', '.join(f'{key}={value!r}' for key, value in file.arguments.items())})"
+    """Return a new module from the factory of a model file, before its weights are loaded."""
+    call = f"{file.factory}({', '.join(f'{key}={value!r}' for key, value in file.arguments.items())})"
     sys.path.append(str(folder))
     try:
-        with _reported(f"The factory {called}, searched among the installed packages and in {folder}, fails"):
+        with _reported(f"The factory {call}, searched in the installed packages and in {folder}, fails"):
             module = pkgutil.resolve_name(file.factory or "")(**file.arguments)
     finally:
         sys.path.remove(str(folder))
     if not isinstance(module, torch.nn.Module):
-        raise ModelError(f"The factory {called} returns a {type(module).__name__}; expected a torch.nn.Module.")
+        raise ModelError(f"The factory {call} returns a {type(module).__name__}; expected a torch.nn.Module.")
     return module

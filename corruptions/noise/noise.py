@@ -11,16 +11,17 @@ import numpy as np
 
 from ...references import HENDRYCKS_2018, HENDRYCKS_2019
 from ..kernels import kernel
-from ..levels import ROUNDING, half
+from ..levels import ROUNDING, rounding_offset
 from ..random.philox import fill_words
 from ..registry import Images, Keys, Parameter, corruption
 from .tables import Table, gaussian_cumulative, noise_table, shot_cumulative, speckle_cumulative
 
 _NOISE = np.int64(0)  # This is the only stream.
 _CHUNK = 4096  # This number of words stays in the first-level cache.
-# A word is mapped to an offset or a new value by a table, to 0 or 255 (strike), or to an offset on a span (spread).
+# The kinds of noise. A word is mapped to an additive offset by one table, to a new value by a table per grey value, to
+# 0 or 255 (salt and pepper), or to a uniform offset.
 _NO_TABLE = np.zeros(1, np.uint32)
-_OFFSET, _LEVEL, _STRIKE, _SPREAD = (np.uint8(i) for i in range(4))
+_ADDITIVE, _PER_VALUE, _SALT_PEPPER, _UNIFORM = (np.uint8(i) for i in range(4))
 
 
 @kernel
@@ -35,7 +36,7 @@ def _add_noise(images, out, kind, table, share, span, half, stage_key, sample_ke
             target = out[n, start : start + _CHUNK]
             fill_words(words[: source.size], start >> 2, stage_key, sample_keys[n], _NOISE)
             # There is one loop for each kind, because a branch inside of a loop would prevent vectorisation.
-            if kind == _OFFSET:
+            if kind == _ADDITIVE:
                 for i in range(np.uint32(source.size)):
                     word = words[i]
                     slot = word >> np.uint32(23)
@@ -48,7 +49,7 @@ def _add_noise(images, out, kind, table, share, span, half, stage_key, sample_ke
                 for i in range(np.uint32(source.size)):
                     value = np.int16(np.int16(source[i]) + offsets[i] - np.int16(256))
                     target[i] = min(max(value, np.int16(0)), np.int16(255))
-            elif kind == _LEVEL:
+            elif kind == _PER_VALUE:
                 for i in range(np.uint32(source.size)):
                     word = words[i]
                     slot = word >> np.uint32(24)
@@ -56,7 +57,7 @@ def _add_noise(images, out, kind, table, share, span, half, stage_key, sample_ke
                     target[i] = (
                         slot if (word & np.uint32(0xFFFFFF)) < (entry >> np.uint32(8)) else entry & np.uint32(255)
                     )
-            elif kind == _STRIKE:
+            elif kind == _SALT_PEPPER:
                 for i in range(np.uint32(source.size)):
                     word = words[i]
                     kept = np.uint8(0) if word < share else source[i]
@@ -118,9 +119,9 @@ def gaussian_noise(images: Images, keys: Keys, *, sigma: float, rounding: str = 
     """
     if sigma == 0:
         # Only a constant shift remains, which is 0 if the mean is 0.
-        shift = np.int16(math.floor(255.0 * mean + half(rounding)))
+        shift = np.int16(math.floor(255.0 * mean + rounding_offset(rounding)))
         return np.asarray(np.clip(images + shift, 0, 255), np.uint8)
-    return _noisy(images, keys, _OFFSET, noise_table(gaussian_cumulative, sigma, half(rounding), mean))
+    return _noisy(images, keys, _ADDITIVE, noise_table(gaussian_cumulative, sigma, rounding_offset(rounding), mean))
 
 
 @corruption(
@@ -142,7 +143,7 @@ def shot_noise(images: Images, keys: Keys, *, photons: float, rounding: str = "f
     grey value, whose probabilities are rounded to 2**-32. The floor is applied to the same doubles as in the released
     generator.
     """
-    return _noisy(images, keys, _LEVEL, noise_table(shot_cumulative, photons, half(rounding)))
+    return _noisy(images, keys, _PER_VALUE, noise_table(shot_cumulative, photons, rounding_offset(rounding)))
 
 
 @corruption(
@@ -159,7 +160,7 @@ def impulse_noise(images: Images, keys: Keys, *, amount: float) -> Images:
     -----
     One number is drawn at random for each element. Each of the two probabilities is amount / 2, rounded to 2**-32.
     """
-    return _noisy(images, keys, _STRIKE, share=amount)
+    return _noisy(images, keys, _SALT_PEPPER, share=amount)
 
 
 @corruption(
@@ -180,7 +181,7 @@ def salt_pepper(images: Images, keys: Keys, *, density: float) -> Images:
     The distribution is that of ``impulse_noise``. The name and the parameter are those of benchmarks that were made
     with MATLAB. These publish densities instead of five severities, so no table contains this corruption.
     """
-    return _noisy(images, keys, _STRIKE, share=density)
+    return _noisy(images, keys, _SALT_PEPPER, share=density)
 
 
 @corruption(
@@ -203,7 +204,7 @@ def speckle_noise(images: Images, keys: Keys, *, sigma: float, rounding: str = "
     """
     if sigma == 0:
         return images.copy()
-    return _noisy(images, keys, _LEVEL, noise_table(speckle_cumulative, sigma, half(rounding)))
+    return _noisy(images, keys, _PER_VALUE, noise_table(speckle_cumulative, sigma, rounding_offset(rounding)))
 
 
 @corruption(
@@ -230,4 +231,4 @@ def uniform_noise(images: Images, keys: Keys, *, amplitude: float, rounding: str
     """
     if amplitude == 0:
         return images.copy()
-    return _noisy(images, keys, _SPREAD, span=255.0 * amplitude, more=half(rounding))
+    return _noisy(images, keys, _UNIFORM, span=255.0 * amplitude, more=rounding_offset(rounding))

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import kernel
-from ..keys import Floats, Wholes
+from ..keys import Floats, Int64Array
 from ..random.normal import upper_tail
 
 Table = NDArray[np.uint32]
@@ -81,7 +81,7 @@ def alias_tables(cumulative, bits):  # type: ignore[no-untyped-def]
     return out
 
 
-def gaussian_cumulative(sigma: float, half: float = 0.0, mean: float = 0.0) -> Wholes:
+def gaussian_cumulative(sigma: float, half: float = 0.0, mean: float = 0.0) -> Int64Array:
     """Return the cumulative weights of the offsets of gaussian noise.
 
     The offsets are floor(255 * mean + half + 255 * sigma * z), clipped to -255 .. 255, where z is standard normal.
@@ -101,7 +101,7 @@ def gaussian_cumulative(sigma: float, half: float = 0.0, mean: float = 0.0) -> W
     return out[None]
 
 
-def speckle_cumulative(sigma: float, half: float = 0.0) -> Wholes:
+def speckle_cumulative(sigma: float, half: float = 0.0) -> Int64Array:
     """Return the cumulative weights of speckle noise for each grey value x.
 
     The noisy values are floor(x + half + x * sigma * z), clipped to 0 .. 255, where z is standard normal.
@@ -119,7 +119,7 @@ def speckle_cumulative(sigma: float, half: float = 0.0) -> Wholes:
     return out
 
 
-def shot_cumulative(photons: float, half: float = 0.0) -> Wholes:
+def shot_cumulative(photons: float, half: float = 0.0) -> Int64Array:
     """Return the cumulative weights of shot noise for each grey value x.
 
     The noisy values are floor(255 * min(k / photons, 1) + half), where k is a Poisson count with the mean photons * x /
@@ -168,12 +168,12 @@ def _over(numerator: Floats, denominator: Floats | float) -> Floats:
         return np.where(numerator == 0, 0.0, numerator / denominator)
 
 
-def _rounded(probability: Floats) -> Wholes:
+def _rounded(probability: Floats) -> Int64Array:
     return np.floor(probability * _WHOLE + 0.5).astype(np.int64)
 
 
 @functools.lru_cache(maxsize=128)
-def noise_table(cumulative: Callable[..., Wholes], *parameters: float) -> Table:
+def noise_table(cumulative: Callable[..., Int64Array], *parameters: float) -> Table:
     """Return the alias tables of a kind of noise, concatenated."""
     weights = cumulative(*parameters)
     return np.asarray(alias_tables(weights, weights.shape[1].bit_length() - 1).reshape(-1))

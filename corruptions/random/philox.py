@@ -1,8 +1,8 @@
 """Counter-based random bits of Philox4x32-10 (Salmon et al., SC'11).
 
-A draw is a pure function of (stage key, sample key, stream, element), so bytes do not depend on order, workers, batches
-or interruptions. The counter is (draw block, stream, low and high word of the sample key), and the key is the low and
-high word of the stage key. A block has four 32-bit words, and element e is word e % 4 of block e // 4.
+A draw is a pure function of (stage key, sample key, stream, element), so the output does not depend on the order,
+workers, batches or interruptions. The counter is (draw block, stream, low and high word of the sample key), and the key
+is the low and high word of the stage key. A block has four 32-bit words, and element e is word e % 4 of block e // 4.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def uniform_rows(stage_key, sample_keys, stream, low, high, count):  # type: ign
 
 
 @kernel
-def whole_numbers(stage_key, sample_keys, stream, counts):  # type: ignore[no-untyped-def]
+def draw_integers(stage_key, sample_keys, stream, counts):  # type: ignore[no-untyped-def]
     """Return whole numbers, (N, K) int64, where column k is uniform on 0 .. counts[k] - 1.
 
     Column k is computed from word k of the stream.

@@ -19,7 +19,7 @@ def _signs(count: int) -> Callable[[Keys, Shape, Given], Floats]:
     def drawn(keys: Keys, shape: Shape, parameters: Given) -> Floats:
         if (direction := parameters.get("direction", "random")) != "random":
             return np.full(len(keys.samples), -1.0 if direction == "clockwise" else 1.0)
-        signs = np.asarray(2 * keys.whole_numbers(*[2] * count, stream=SIGN) - 1, np.float64)
+        signs = np.asarray(2 * keys.integers(*[2] * count, stream=SIGN) - 1, np.float64)
         return signs if count > 1 else signs[:, 0]
 
     return drawn
@@ -106,7 +106,7 @@ def scale(images: Images, keys: Keys, *, factor: float) -> Images:
         ),
     ),
     draws=(Draw("sign", "direction of the rotation, -1 or 1", _signs(1), check=_given),),
-    held=6,
+    scratch_per_pixel=6,
     preserves_geometry=False,
 )
 def rotate(

@@ -180,12 +180,12 @@ def canny_edges(images: Images, keys: Keys, *, sigma: float, low: float, high: f
     Raises
     ------
     ParameterError
-        `low` is above `high`.
+        If `low` is above `high`.
 
     References
     ----------
     Canny 1986, A Computational Approach to Edge Detection.
     """
     if low > high:
-        raise ParameterError(f"canny_edges: low is {low:g} and high is {high:g}; expected low to be at most high.")
+        raise ParameterError(f"canny_edges: low is {low:g} and high is {high:g}; expected a low of at most high.")
     return np.asarray(_outline(images, half_gaussian(sigma), float(low), float(high)))

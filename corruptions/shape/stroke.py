@@ -84,7 +84,7 @@ def _two(stream: int, ends: Ends, *, relative: bool = False) -> Callable[[Keys, 
 
     def drawn(keys: Keys, shape: Shape, parameters: Given) -> Floats:
         starts, counts = ends(shape)
-        two = keys.whole_numbers(*counts, stream=stream) + starts
+        two = keys.integers(*counts, stream=stream) + starts
         return (np.cumsum(two, axis=1) if relative else two).astype(np.float64)
 
     return drawn

@@ -14,10 +14,10 @@ import numpy as np
 from ..arithmetic import decimal_sine_cosine
 from ..border import CONSTANT
 from ..kernels import inlined, kernel
-from ..registry import Floats, Images, Wholes
+from ..registry import Floats, Images, Int64Array
 from ..sample import rows_at_once, sample
 
-_AT_LEAST = 3  # Shrinking by up to a half mixes up to three pixels, and every canvas is larger than that.
+_MIN_TAPS = 3  # Shrinking by up to a half mixes up to three pixels, and every canvas is larger than that.
 RESIZES = ("area", "bilinear", "nearest")
 INTERPOLATIONS = ("bilinear", "nearest")
 _1 = np.uint64(1)
@@ -174,7 +174,7 @@ def loose_size(height: int, width: int, angle_deg: float) -> tuple[int, int]:
 
 
 @functools.lru_cache(maxsize=256)
-def _taps(size_in: int, size_out: int, method: str) -> tuple[Wholes, Floats, int]:
+def _taps(size_in: int, size_out: int, method: str) -> tuple[Int64Array, Floats, int]:
     """Return the weights with which pixels of a line are mixed to resize it, as (first, weights, total).
 
     Output pixel i is the sum of weights[j, i] times input pixel first[i] + j, divided by total. The weights are whole
@@ -195,7 +195,7 @@ def _taps(size_in: int, size_out: int, method: str) -> tuple[Wholes, Floats, int
             rows.append((min(max(left, 0), size_in - 1), [total] if edge else [total - part, part]))
         else:
             rows.append((centre // (2 * size_out), [1]))
-    most = max(_AT_LEAST, *(len(weights) for _, weights in rows))
+    most = max(_MIN_TAPS, *(len(weights) for _, weights in rows))
     first, mixed = np.empty(size_out, np.int64), np.zeros((most, size_out))
     for i, (start, weights) in enumerate(rows):
         # Each output pixel reads the same number of pixels, all inside of the image. Unused ones have the weight 0.

@@ -1,1 +1,1 @@
-"""Parameter tables, one TOML file a calibration."""
+"""Parameter tables, with one TOML file per calibration."""

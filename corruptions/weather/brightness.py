@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ...references import HENDRYCKS_2019
 from ..kernels import kernel
-from ..levels import ROUNDING, whole
+from ..levels import ROUNDING, to_uint8
 from ..registry import Images, Keys, Parameter, corruption
 
 
@@ -26,7 +26,7 @@ def _table(shift: float, rounding: str) -> NDArray[np.uint8]:
     shifted = np.minimum(np.maximum(value + shift, 0.0), 1.0)
     # Hue and saturation do not change, so each channel keeps its ratio to the largest one. For the least channel x the
     # result is V' (1 - s) = V' x / V.
-    return whole(np.minimum(shifted * (1.0 - saturation), 1.0) * 255.0, rounding).ravel()
+    return to_uint8(np.minimum(shifted * (1.0 - saturation), 1.0) * 255.0, rounding).ravel()
 
 
 @kernel

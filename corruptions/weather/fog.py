@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from ...references import HENDRYCKS_2019
 from ..kernels import inlined, inner, kernel
-from ..levels import ROUNDING, half
+from ..levels import ROUNDING, rounding_offset
 from ..random.philox import high_word, low_word, philox4x32
 from ..registry import Draw, Given, Images, Keys, Parameter, Shape, corruption
 
 PLASMA_STREAM = 0
 _BAND = 256
 _QUARTER = np.float32(0.25)
-_AT_ONCE = 1024  # About this number of pixels is processed together.
+_CHUNK_PIXELS = 1024  # About this number of pixels is processed together.
 
 
 def plasma_side(height: int, width: int) -> int:
@@ -204,10 +204,10 @@ def _hazed(level, image_factor, haze, half):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _lay(images, maps, weight, half, out):  # type: ignore[no-untyped-def]
+def _blend_fog(images, maps, weight, half, out):  # type: ignore[no-untyped-def]
     """Add the upper left part of its map to each image."""
     count, height, width, channels = images.shape
-    band = min(max(_AT_ONCE // width, 1), height)
+    band = min(max(_CHUNK_PIXELS // width, 1), height)
     haze = np.empty(band * width, np.float32)
     for i in range(count):
         most = np.uint8(0)
@@ -266,7 +266,7 @@ def _lay(images, maps, weight, half, out):  # type: ignore[no-untyped-def]
             _given_plasma,
         ),
     ),
-    held=1,
+    scratch_per_pixel=1,
 )
 def fog(
     images: Images,
@@ -299,5 +299,5 @@ def fog(
     Fournier, Fussell & Carpenter 1982, Computer Rendering of Stochastic Models.
     """
     out = np.empty_like(images)
-    _lay(images, plasma, float(weight), np.float32(half(rounding)), out)
+    _blend_fog(images, plasma, float(weight), np.float32(rounding_offset(rounding)), out)
     return out

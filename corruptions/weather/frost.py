@@ -9,7 +9,7 @@ import numpy as np
 from ...errors import ParameterError
 from ...references import HENDRYCKS_2019
 from ..kernels import kernel
-from ..levels import ROUNDING, half
+from ..levels import ROUNDING, rounding_offset
 from ..random.philox import draw_word
 from ..registry import Draw, Images, Keys, Parameter, corruption
 from .textures import Texture, TextureSet, default_textures
@@ -69,7 +69,7 @@ def _grey(texture):  # type: ignore[no-untyped-def]
 
 def _resized(texture: Texture, scale: float, channels: int) -> Texture:
     """Return a texture after resizing, converted to grey if the images have one channel."""
-    import cv2  # so that the declaration is known without it
+    import cv2  # This is a local import, so that corruptions can be listed without OpenCV.
 
     if scale != 1.0:
         texture = np.asarray(cv2.resize(texture, (0, 0), fx=scale, fy=scale), np.uint8)
@@ -103,8 +103,8 @@ def _scale(textures: TextureSet, texture_scale: float, height: int, width: int) 
     if problems := textures.not_covering(texture_scale, height, width):
         raise ParameterError(
             f"frost: at texture_scale {texture_scale:g} these textures (height x width) do not cover an image of "
-            f"{height}x{width}: {'; '.join(problems)}. Give larger textures, a larger texture_scale, or use the "
-            "default ones."
+            f"{height}x{width}: {'; '.join(problems)}. Use larger textures, a larger texture_scale, or the default "
+            "textures."
         )
     return texture_scale
 
@@ -142,7 +142,7 @@ def frost(
     Raises
     ------
     ParameterError
-        A given texture is smaller than the image.
+        If a given texture is smaller than the image.
 
     Notes
     -----
@@ -157,7 +157,7 @@ def frost(
     """
     height, width, channels = images.shape[1:]
     out = np.empty_like(images)
-    weights = float(image_weight), float(frost_weight), half(rounding)
+    weights = float(image_weight), float(frost_weight), rounding_offset(rounding)
     if texture.size:
         _mix(images.reshape(-1), texture.reshape(-1), *weights, out.reshape(-1))
         return out

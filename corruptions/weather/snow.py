@@ -12,13 +12,13 @@ from ...references import HENDRYCKS_2019
 from ..arithmetic import double_over_255, over_255
 from ..blur.motion import motion_filter
 from ..kernels import inlined, kernel
-from ..levels import ROUNDING, half
+from ..levels import ROUNDING, rounding_offset
 from ..random.normal import normal_layers, normal_table
-from ..registry import Draw, Floats, Given, Images, Keys, Parameter, Shape, Wholes, corruption
+from ..registry import Draw, Floats, Given, Images, Int64Array, Keys, Parameter, Shape, corruption
 
 NORMALS_STREAM = 0
 ANGLE_STREAM = 1
-_AT_ONCE = 512  # This number of pixels is processed together.
+_CHUNK_PIXELS = 512  # This number of pixels is processed together.
 
 
 class Magnified(NamedTuple):
@@ -28,7 +28,7 @@ class Magnified(NamedTuple):
     """The length of the middle part that is magnified, in pixels."""
     start: int
     """The first pixel of the middle part."""
-    before: Wholes
+    before: Int64Array
     """For each output pixel, the nearest pixel of the crop that is not after it."""
     fraction: Floats
     """For each output pixel, its distance from this pixel, in [0, 1]."""
@@ -92,12 +92,12 @@ def _snowed(value, pale, keep, rest, once, turned, half):  # type: ignore[no-unt
 
 
 @kernel
-def _lay(images, layers, mix, half, out):  # type: ignore[no-untyped-def]
+def _add_flakes(images, layers, mix, half, out):  # type: ignore[no-untyped-def]
     """Whiten images, and add their layer and the same layer rotated by 180 degrees."""
     count, height, width, channels = images.shape
     pixels = height * width
-    once = np.empty(_AT_ONCE, np.float64)
-    turned = np.empty(_AT_ONCE, np.float64)
+    once = np.empty(_CHUNK_PIXELS, np.float64)
+    turned = np.empty(_CHUNK_PIXELS, np.float64)
     keep = np.float32(mix)
     rest = np.float32(1.0 - mix)
     red, green, blue = np.float32(0.299), np.float32(0.587), np.float32(0.114)
@@ -105,8 +105,8 @@ def _lay(images, layers, mix, half, out):  # type: ignore[no-untyped-def]
     for i in range(count):
         layer = layers[i].reshape(pixels)
         whole, snowy = images[i].reshape(-1), out[i].reshape(-1)
-        for start in range(0, pixels, _AT_ONCE):
-            size = min(_AT_ONCE, pixels - start)
+        for start in range(0, pixels, _CHUNK_PIXELS):
+            size = min(_CHUNK_PIXELS, pixels - start)
             upright = layer[start : start + size]
             # Reading the layer backwards rotates it by 180 degrees.
             inverted = layer[pixels - start - size : pixels - start]
@@ -188,7 +188,7 @@ def _given_layer(normals: Floats, shape: Shape, parameters: Given) -> Floats:
             high=36000.0,
         ),
     ),
-    held=4,
+    scratch_per_pixel=4,
 )
 def snow(
     images: Images,
@@ -221,5 +221,5 @@ def snow(
     rows, columns = _grid(images.shape[1:], {"zoom": zoom})
     layers = _magnify(normals, float(threshold), rows.before, rows.fraction, columns.before, columns.fraction)
     out = np.empty_like(images)
-    _lay(images, motion_filter(layers, radius, sigma, angle_deg), float(mix), half(rounding), out)
+    _add_flakes(images, motion_filter(layers, radius, sigma, angle_deg), float(mix), rounding_offset(rounding), out)
     return out

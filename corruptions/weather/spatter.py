@@ -10,10 +10,10 @@ from ..border import EDGE, border_index, pad_row
 from ..correlate import band_rows, correlate
 from ..gaussian_filter import half_gaussian
 from ..kernels import inlined, kernel
-from ..levels import ROUNDING, half
+from ..levels import ROUNDING, rounding_offset
 from ..random.normal import normal_layers, normal_table
 from ..registry import Draw, Floats, Given, Images, Keys, Parameter, Shape, corruption
-from .water import deepen
+from .water import water_opacity
 
 NORMALS_STREAM = 0
 # The depth of water is constant from this distance to its edge, in pixels.
@@ -21,9 +21,9 @@ _REACH = 20.0
 # The kinds of results of `_smooth`.
 _WATERY, _MUDDY, _SPLASH = 0, 1, 2
 # Softened splashes of mud are set to 0 below this value.
-_FAINTEST = 0.8
+_MIN_SPLASH = 0.8
 # At larger scales the sum of the nine fixed-point distances for a 3x3 mean would not fit in 32 bits.
-_LARGEST_SCALE = 180.0
+_MAX_SCALE = 180.0
 _ZERO, _ONE, _FULL = np.float32(0.0), np.float32(1.0), np.float32(255.0)
 # The colours are pale turquoise and brown. Grey images get their luma (BT.601).
 _WATER = {3: (175 / 255.0, 238 / 255.0, 238 / 255.0), 1: (219.163 / 255.0,)}
@@ -108,7 +108,7 @@ def _add_liquid(images, strengths, color, keep, half, out):  # type: ignore[no-u
 
 
 def _magnification(liquid_scale: float) -> float:
-    return min(float(liquid_scale), _LARGEST_SCALE)
+    return min(float(liquid_scale), _MAX_SCALE)
 
 
 def _grain(parameters: Given) -> float:
@@ -136,7 +136,7 @@ def _draw_layers(keys: Keys, shape: Shape, parameters: Given) -> Floats:
         Parameter(
             "liquid_scale",
             low=0.02,
-            high=_LARGEST_SCALE,
+            high=_MAX_SCALE,
             length=True,
             default=1.0,
             option=True,
@@ -163,7 +163,7 @@ def _draw_layers(keys: Keys, shape: Shape, parameters: Given) -> Floats:
             check=lambda normals, _, parameters: np.asarray(parameters["mean"] + _grain(parameters) * normals),
         ),
     ),
-    held=8,
+    scratch_per_pixel=8,
     role="validation",
 )
 def spatter(
@@ -210,9 +210,9 @@ def spatter(
     _smooth(normals, weights, float(threshold), _MUDDY if mud else _WATERY, liquids, strengths)
     if mud:
         softness = half_gaussian(float(intensity) * magnified)
-        _smooth(liquids.astype(np.float64), softness, _FAINTEST, _SPLASH, liquids, strengths)
+        _smooth(liquids.astype(np.float64), softness, _MIN_SPLASH, _SPLASH, liquids, strengths)
     else:
-        strengths = deepen(liquids, _REACH * magnified, float(intensity))
+        strengths = water_opacity(liquids, _REACH * magnified, float(intensity))
     out = np.empty_like(images)
-    _add_liquid(images, strengths, color, np.float32(mud), np.float32(half(rounding)), out)
+    _add_liquid(images, strengths, color, np.float32(mud), np.float32(rounding_offset(rounding)), out)
     return out

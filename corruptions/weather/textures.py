@@ -24,8 +24,8 @@ Texture = NDArray[np.uint8]
 _SUFFIXES = (".png", ".jpg", ".jpeg")
 _PUBLISHED = tuple(f"frost{i}" for i in range(1, 7))
 _DEFAULT = ("sheet", "needles", "pane", "feathers")
-LEAST_SIDE = 8
-MOST = 100
+MIN_TEXTURE_SIDE = 8
+MAX_TEXTURES = 100
 """The maximum number of textures, because all are held in memory."""
 
 
@@ -79,8 +79,8 @@ def given_textures(given: Any) -> TextureSet:
         return load_textures(Path(given))
     if not isinstance(given, TextureSet):
         raise ParameterError(
-            f"frost: textures is of type {type(given).__name__}; expected a folder of PNG or JPEG files. One crop, "
-            "an array, is given as texture."
+            f"frost: textures is of type {type(given).__name__}; expected a folder of PNG or JPEG files. Pass a single "
+            "crop, which is an array, as texture."
         )
     return given
 
@@ -107,24 +107,24 @@ def load_textures(directory: str | Path) -> TextureSet:
     Raises
     ------
     SourceError
-        The directory or some of its files cannot be used. The message lists all problems.
+        If the directory or some of its files cannot be used. The message lists all problems.
     """
     path = Path(directory).expanduser()
     if not path.is_dir():
         raise SourceError(
-            f"The frost textures' directory {str(directory)!r} does not exist; give a directory of PNG or JPEG files."
+            f"The directory of frost textures {str(directory)!r} does not exist. Pass a directory of PNG or JPEG files."
         )
     # On disks of other systems, macOS adds hidden files with the same suffixes.
     files = sorted(p for p in path.glob("[!.]*") if p.suffix.lower() in _SUFFIXES and p.is_file())
     if not files:
         raise SourceError(
-            f"There are no pictures in the frost textures' directory {str(directory)!r}; expected files ending in "
+            f"The directory of frost textures {str(directory)!r} contains no images; expected files ending in "
             f"{', '.join(_SUFFIXES)}."
         )
-    if len(files) > MOST:
+    if len(files) > MAX_TEXTURES:
         raise SourceError(
-            f"There are {len(files)} pictures in the frost textures' directory {str(directory)!r}; expected at most "
-            f"{MOST} pictures of frost (the published set has six). Give a directory that holds nothing else."
+            f"The directory of frost textures {str(directory)!r} contains {len(files)} images; expected at most "
+            f"{MAX_TEXTURES} (the published set has six). Pass a directory that contains only frost textures."
         )
     arrays, problems = [], []
     for file in files:
@@ -136,7 +136,7 @@ def load_textures(directory: str | Path) -> TextureSet:
         raise SourceError(
             f"{len(problems)} of the {len(files)} frost textures in {str(directory)!r} cannot be "
             f"used:\n{listed(problems)}\n"
-            "Replace them, or take them out of the directory."
+            "Replace them, or remove them from the directory."
         )
     picks = tuple(range(5)) if tuple(f.stem for f in files) == _PUBLISHED else tuple(range(len(files)))
     hashes = tuple(_sha256(a) for a in arrays)
@@ -152,12 +152,13 @@ def _decoded(file: Path) -> Texture:
         warnings.simplefilter("error", Image.DecompressionBombWarning)
         with Image.open(file) as image:
             if image.mode.startswith(("I", "F")):
-                raise ValueError(f"its mode is {image.mode}; expected 8 bits a channel")
+                raise ValueError(f"its mode is {image.mode}; expected 8 bits per channel")
             # Transparency is dropped instead of blended, as in the released generators.
             array = np.array(image.convert("RGB"))
-    if min(array.shape[:2]) < LEAST_SIDE:
+    if min(array.shape[:2]) < MIN_TEXTURE_SIDE:
         raise ValueError(
-            f"it is {array.shape[0]}x{array.shape[1]} (height x width); expected at least {LEAST_SIDE}x{LEAST_SIDE}"
+            f"it is {array.shape[0]}x{array.shape[1]} (height x width); expected at least "
+            f"{MIN_TEXTURE_SIDE}x{MIN_TEXTURE_SIDE}"
         )
     return array
 
@@ -167,8 +168,8 @@ def _reopened(origin: tuple[str, ...], sha256: tuple[str, ...]) -> TextureSet:
     textures = _default(origin[1]) if origin[0] == "default" else load_textures(origin[1])
     if textures.sha256 != sha256:
         raise SourceError(
-            f"The frost textures ({' '.join(origin)}) have changed since the build was started; put back the former "
-            "ones."
+            f"The frost textures ({' '.join(origin)}) have changed since the build was started. Restore the former "
+            "textures."
         )
     return textures
 

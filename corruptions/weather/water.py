@@ -1,7 +1,8 @@
-"""Depth of water drops, from the distance to their edges.
+"""The opacity of water drops, which follows from the distance to their edges.
 
-The distance is a 5x5 chamfer in whole numbers. OpenCV has one too, but its values depend on whether Intel's primitives
-(IPP) are in use. All other steps are OpenCV's own, because their bytes are the same everywhere.
+The distance is a 5x5 chamfer distance in whole numbers. OpenCV's chamfer distance is not used, because its values
+depend on whether Intel's primitives (IPP) are active. All other steps use OpenCV, whose results are the same on every
+machine.
 """
 
 from __future__ import annotations
@@ -49,10 +50,10 @@ def chamfer(edges, distances):  # type: ignore[no-untyped-def]
     Parameters
     ----------
     edges : (N, H, W) ndarray of uint8
-        An edge is any pixel that is not zero.
+        The edges, which are all pixels that are not zero.
     distances : (N, H + 4, W + 4) ndarray of int32
-        In units of 1 / 65536 pixel, with two pixels of padding on each side. In an image without edges all distances
-        are 2**29 - 1 or more.
+        The distances in units of 1 / 65536 pixel, with two pixels of padding on each side. In an image without edges,
+        all distances are at least 2**29 - 1.
     """
     count, height, width = edges.shape
     for i in range(count):
@@ -83,24 +84,24 @@ def chamfer(edges, distances):  # type: ignore[no-untyped-def]
                         line[x] = best
 
 
-def deepen(liquids: NDArray[np.uint8], reach: float, opacity: float) -> NDArray[np.float32]:
-    """Return the depth of water at every pixel.
+def water_opacity(liquids: NDArray[np.uint8], reach: float, opacity: float) -> NDArray[np.float32]:
+    """Return the opacity of the water at every pixel, scaled to a given maximum.
 
     Parameters
     ----------
     liquids : (N, H, W) ndarray of uint8
-        Layers of liquid, which are 0 where it is dry.
+        The layers of liquid, which are 0 at dry pixels.
     reach : float
-        Pixels from an edge at which the liquid stops deepening.
+        The distance from an edge, in pixels, beyond which the depth is constant.
     opacity : float
-        The depth at the deepest point of each layer.
+        The maximum opacity of each layer.
 
     Returns
     -------
     (N, H, W) ndarray of float32
-        Zero in a layer without liquid.
+        The opacity, which is 0 in a layer without liquid.
     """
-    import cv2  # so that the declaration is known without it
+    import cv2  # This is a local import, so that corruptions can be listed without OpenCV.
 
     count, height, width = liquids.shape
     edges = np.stack([cv2.Canny(liquid, 50, 150) for liquid in liquids])

@@ -1,1 +1,1 @@
-"""The commit protocol: locks, what a build is, its state, and its end."""
+"""The commit protocol of builds: locks, comparison of builds, state, array jobs and final records."""

@@ -1,4 +1,4 @@
-"""The data card (README.md) and the source's terms (LICENSE) that go with a build."""
+"""Write the data card (README.md) of a build, and the terms of its source (LICENSE)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,14 @@ from ..sources.selection import recorded_hold_out
 
 
 def data_card(manifest: Manifest, labels: Sequence[int | None]) -> str:
-    """Return the README.md of a build of samples with these labels: how to load it, its digest, its terms."""
+    """Return the README.md of a build, which contains its digest, its terms, and instructions to check and load it.
+
+    Parameters
+    ----------
+    manifest : Manifest
+    labels : sequence of int or None
+        The labels of the samples.
+    """
     occurring = set(labels)
     example = next((s.id for s in manifest.sets if s.id != "clean"), "clean")
     return render_card(
@@ -24,12 +31,12 @@ def data_card(manifest: Manifest, labels: Sequence[int | None]) -> str:
         held_out=recorded_hold_out(manifest.selection.get("hold_out")),
         numbering=numbering_notes((f"{c.folder}/", c.index) for c in manifest.classes if c.index in occurring),
         shards=sum(set_of_shard(file.path) == example for file in manifest.files),
-        others=any(not is_reserved_path(file.path) for file in manifest.files),
+        has_other_files=any(not is_reserved_path(file.path) for file in manifest.files),
         moved=moved_content(manifest),
     )
 
 
 def license_text(source: SourceRecord) -> str:
-    """Return the LICENSE file of a build: one line for each of the terms of its source."""
+    """Return the LICENSE file of a build, with one line for each licence of its source."""
     terms = "\n".join(part.strip() for part in (source.license or "").split("; "))
     return f"The images derive from those of the source '{source.name}', under these terms:\n\n{terms}\n"

@@ -1,4 +1,4 @@
-"""The end of a build: its records, contact sheet, data card and page, and the manifest last."""
+"""Finish a build: write its records, contact sheet, data card and page, and finally the manifest."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class UnfinishedDataset(Dataset):
     """A dataset whose manifest is in memory, so that its page and its contact sheet can be drawn."""
 
     def __init__(self, directory: Path, manifest: Manifest) -> None:
-        # As its file will have it, with sorted parameters, so that a page that is made later is the same.
+        # parsed from its bytes, so that a page that is drawn later from the file is equal
         self._manifest = parse_manifest(manifest_bytes(manifest))
         super().__init__(directory)
 
@@ -58,7 +58,7 @@ class UnfinishedDataset(Dataset):
 def finish(
     build: CheckedBuild, job: Job, state: BuildState, page_of: Callable[[Dataset], bytes] | None = None
 ) -> Manifest:
-    """Write everything but images and shards, with manifest.json at the end, and return the manifest.
+    """Write all files except images and shards, finally manifest.json, and return the manifest.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def finish(
     state : BuildState
         The state with the sidecars of all parts.
     page_of : callable, optional
-        The function that makes index.html. Without it there is no page.
+        A function that returns the bytes of index.html. Without it, no page is written.
 
     Raises
     ------
@@ -82,15 +82,15 @@ def finish(
         json_line(sample_record(build.header.classes, i, chosen, pixels))
         for i, (chosen, pixels) in enumerate(zip(build.samples, clean, strict=True))
     )
-    sets, files = [one.close() for one in rows.values()], list[FileRecord]()
+    sets, files = [set_rows.close() for set_rows in rows.values()], list[FileRecord]()
     if base is not None:
         if sha256_bytes(samples) not in {file.sha256 for file in base.files if file.path == SAMPLES}:
             raise _other_pixels(folder, "the sets of the dataset that is extended and the new ones")
         sets += base.sets
         files += [file for file in base.files if file.path.startswith((SETS, SHARDS))]
         versions.append(base.environment)
-    for set_id, one in rows.items():
-        files += [_record(folder, set_path(set_id)), *one.shards]
+    for set_id, set_rows in rows.items():
+        files += [_record(folder, set_path(set_id)), *set_rows.shards]
 
     def write(path: str, data: bytes) -> None:
         make_folder(folder, path.rpartition("/")[0])
@@ -114,11 +114,11 @@ def finish(
     if page_of is not None:
         write(PAGE, page_of(data))
     else:
-        (folder / PAGE).unlink(missing_ok=True)  # an earlier end of this build, which was interrupted, may have made it
+        (folder / PAGE).unlink(missing_ok=True)  # an interrupted command may have written it
     manifest = _with_files(manifest, files)
     last = manifest_bytes(manifest)
-    own = FileRecord(path=MANIFEST, bytes=len(last), sha256=sha256_bytes(last))
-    write_atomic(folder / SHA256SUMS, sha256sums_bytes([*manifest.files, own]))
+    record = FileRecord(path=MANIFEST, bytes=len(last), sha256=sha256_bytes(last))
+    write_atomic(folder / SHA256SUMS, sha256sums_bytes([*manifest.files, record]))
     write_atomic(folder / MANIFEST, last)
     return manifest
 
@@ -160,7 +160,7 @@ def _manifest(job: Job, sets: Sequence[SetRecord], made_by: Mapping[str, str]) -
 
 
 class _SetRows:
-    """The rows and totals of a set, to which the parts of its chunks are added.
+    """The rows and totals of a set, to which its parts are added in the order of their chunks.
 
     The rows are in a temporary file until the set is closed.
     """
@@ -209,9 +209,9 @@ class _SetRows:
 def _gather(
     directory: Path, rows: Mapping[str, _SetRows], sidecars: Mapping[tuple[str, int], Path]
 ) -> tuple[list[str], list[Mapping[str, str]]]:
-    """Read every sidecar once into the rows of sets.
+    """Read every sidecar once and add it to the rows of its sets.
 
-    Return the digests of the clean pixels, and the library versions of the parts.
+    Returns the digests of the clean pixels, and the library versions of the parts.
     """
     clean: list[str] = []
     versions: list[Mapping[str, str]] = []
@@ -234,13 +234,13 @@ def _gather(
 
 def _other_pixels(directory: Path, which: str) -> BuildError:
     return BuildError(
-        f"{directory}: {which} were made from different clean pixels, because Pillow was replaced in between. Install "
-        "the Pillow that the first ones were made with and run the same command again, or delete that directory."
+        f"{directory}: {which} were made from different clean images, probably because Pillow was upgraded in between. "
+        "Install the earlier version of Pillow and run the same command again, or delete that directory."
     )
 
 
 def sample_record(classes: Sequence[ClassRecord], index: int, chosen: CheckedSample, pixels: str) -> SampleRecord:
-    """Return a sample's row of samples.jsonl; `pixels` is the digest of its clean image."""
+    """Return the row of a sample in samples.jsonl. `pixels` is the digest of its clean image."""
     label = (
         {}
         if chosen.sample.label is None
@@ -267,7 +267,7 @@ def contact_of(job: Job, data: Dataset) -> bytes:
     """Return the contact sheet, which shows the stored image of the first sample in every set."""
     from ..pixels.matrix import blocks_of, contact_sheet, thin_out
 
-    pictured = [name for block in blocks_of(n for n in job.sets if n in data) for name in block.shown]
-    pictures = {name: data[name].single(0) for name in thin_out(pictured, MAX_SHOWN)}
+    shown = [name for block in blocks_of(n for n in job.sets if n in data) for name in block.shown]
+    images = {name: data[name].single(0) for name in thin_out(shown, MAX_SHOWN)}
     title = f"{job.header.title}, seed {job.header.seed}: {job.samples[0].sample.id}"
-    return contact_sheet(pictures, clean=job.clean(0), title=title)
+    return contact_sheet(images, clean=job.clean(0), title=title)

@@ -1,7 +1,7 @@
-"""The state of an unfinished build, and how a build is begun or resumed.
+"""The state of an unfinished build, which is read when a build begins or is resumed.
 
-A build works in ``<name>-<version>.partial/``. Its bookkeeping is in the folder `.corruptset/` there: build.json (what
-the build is, and its sets) and ``parts/<part>.json``, a sidecar for every part that exists.
+An unfinished build is in the folder ``<name>-<version>.partial/``. Its bookkeeping is in the subfolder `.corruptset/`,
+with build.json, which describes the build and its sets, and a sidecar ``parts/<part>.json`` for every committed part.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ class BuildState:
     extend: Path | None = None
     """The dataset that is extended, if the command named it."""
     sidecars: Mapping[tuple[str, int], Path] = field(default_factory=dict)
-    """(set id, chunk number) -> the sidecar of the committed part that has it; empty until the build has begun."""
+    """(set id, chunk number) -> the sidecar of the committed part. It is empty until the build has begun."""
 
     def new(self, sets: Iterable[str]) -> list[str]:
-        """Return those of `sets` that the extended dataset does not have."""
+        """Return the sets that are not in the extended dataset."""
         base = {s.id for s in self.base.sets} if self.base is not None else set()
         return [s for s in sets if s not in base]
 
     def job(self, build: CheckedBuild) -> Job:
         """Return the job of the requested sets, the sets of the unfinished build and those of the extended dataset.
 
-        Raise `BuildError` if the folder, or the dataset that is extended, holds another build.
+        Raise `BuildError` if the folder, or the dataset that is extended, contains a different build.
         """
         begun = self.unfinished.sets if self.unfinished is not None else []
         extended = [s.id for s in self.base.sets] if self.base is not None else []
@@ -64,16 +64,16 @@ class BuildState:
     def begin(self, job: Job) -> BuildState:
         """Begin or resume a build with the sets of a job, and return its state with the sidecars.
 
-        The lock must be held.
+        The caller holds the lock of the dataset.
         """
         directory, sets = self.directory, list(job.sets)
         if self.unfinished is None and any(
-            sidecar is not None and not (sidecar.of(job.origin) and sidecar.sets.keys() <= set(sets))
+            sidecar is not None and not (sidecar.belongs_to(job.origin) and sidecar.sets.keys() <= set(sets))
             for _, sidecar in sidecars(directory)
         ):
             raise BuildError(
-                f"{directory} holds parts of another build, and its build.json is damaged, missing, or of another "
-                "release of corruptset. Choose another --out, or delete that directory."
+                f"{directory} contains parts of a different build, and its build.json is missing, damaged, or from "
+                "another release of corruptset. Choose another --out, or delete that directory."
             )
         existing = committed(directory, job.origin, self.new(sets))
         make_folder(directory, PARTS_FOLDER)
@@ -101,7 +101,7 @@ def read_state(directory: Path, extend: Path | None = None) -> BuildState:
     Raises
     ------
     BuildError
-        The build was begun with another dataset to extend, or without one; or its files were not all linked.
+        The build was begun with a different dataset to extend or without one, or not all files were linked.
     """
     unfinished, recorded = read_unfinished(directory), read_hashed(directory / BASE)
     if unfinished is not None and unfinished.extends and recorded is None:
@@ -126,9 +126,9 @@ def committed(
     folder: Path, origin: Origin, sets: Collection[str], chunks: Container[int] | None = None
 ) -> dict[tuple[str, int], Path]:
     """Return (set id, chunk number) -> sidecar for some sets, of all chunks or some."""
-    wanted, found = set(sets), sidecars(folder, chunks)
-    whole = ((path, sidecar) for path, sidecar in found if sidecar is not None and sidecar.of(origin))
-    return {(s, sidecar.run): path for path, sidecar in whole for s in sidecar.sets if s in wanted}
+    wanted = set(sets)
+    valid = ((path, s) for path, s in sidecars(folder, chunks) if s is not None and s.belongs_to(origin))
+    return {(set_id, sidecar.run): path for path, sidecar in valid for set_id in sidecar.sets if set_id in wanted}
 
 
 def remove_strays(folder: Path) -> None:

@@ -44,19 +44,19 @@ class ExportSet:
     """The level of a set with one stage whose parameters are those of a level."""
 
     @classmethod
-    def of(cls, one: SetRecord) -> ExportSet:
+    def of(cls, record: SetRecord) -> ExportSet:
         """Return the properties of a recorded set.
 
         A severity or level counts only if the id or an alias contains it (``fog/3``, ``black_lines/07``). Another set
         with that severity or level has other parameters.
         """
-        names = (one.id, *one.aliases)
-        if len(one.stages) != 1:
-            return cls(one.id, names, len(one.stages))
-        name, severity, level = one.stages[0].corruption, one.stages[0].severity, one.stages[0].level
+        names = (record.id, *record.aliases)
+        if len(record.stages) != 1:
+            return cls(record.id, names, len(record.stages))
+        name, severity, level = record.stages[0].corruption, record.stages[0].severity, record.stages[0].level
         tabled = isinstance(severity, int) and f"{name}/{severity}" in names
         laddered = level is not None and f"{name}/{level:02d}" in names
-        return cls(one.id, names, 1, name, int(severity or 0) if tabled else None, level if laddered else None)
+        return cls(record.id, names, 1, name, int(severity or 0) if tabled else None, level if laddered else None)
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class ExportContents:
     @cached_property
     def by_name(self) -> dict[str, ExportSet]:
         """Every set by its id and by its aliases."""
-        return {name: one for one in self.sets for name in one.names}
+        return {name: export_set for export_set in self.sets for name in export_set.names}
 
     @cached_property
     def _source_names(self) -> bool:
@@ -115,14 +115,16 @@ class ExportContents:
         The corruption is the set id, unless the set is one corruption at a severity or level. Missing severities and
         levels are 0, because readers infer one type for a column.
         """
-        levels = any(one.level is not None for one in self.sets)
+        levels = any(export_set.level is not None for export_set in self.sets)
         return {
-            one.id: {
-                "corruption": one.id if one.corruption is None or one.severity is one.level is None else one.corruption,
-                "severity": one.severity or 0,
-                **({"level": one.level or 0} if levels else {}),
+            export_set.id: {
+                "corruption": export_set.id
+                if export_set.corruption is None or export_set.severity is export_set.level is None
+                else export_set.corruption,
+                "severity": export_set.severity or 0,
+                **({"level": export_set.level or 0} if levels else {}),
             }
-            for one in self.sets
+            for export_set in self.sets
         }
 
 
@@ -139,11 +141,15 @@ def placed(layout: Layout, sets: Sequence[ExportSet], named: Collection[str] = (
     """
     if layout.takes_clean:
         return list(sets)
-    return [one for one in sets if one.stages or not set(named).isdisjoint(one.names)] or list(sets)
+    return [
+        export_set for export_set in sets if export_set.stages or not set(named).isdisjoint(export_set.names)
+    ] or list(sets)
 
 
 def unexpected(layout: Layout, images: Sequence[NamedShape]) -> str | None:
-    """Return why the loaders of a layout do not expect these images, with the layouts that fit, or None.
+    """Return a message if the loaders of a layout do not expect these images, or None.
+
+    The message explains the reason and names layouts that fit.
 
     Parameters
     ----------

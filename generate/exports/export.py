@@ -1,4 +1,4 @@
-"""`export`: write a finished dataset in the layout that a third-party loader expects."""
+"""The public function `export`, which writes a finished dataset in the layout that a third-party loader expects."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from ...manifests.records.report import ProgressCallback
 from ...progress import progress_function, shows_progress
 from ..pixels.preprocessing import parse_preprocessing
 from ..recipes.choice import match_sets
+from ..recipes.expectations import IN_CHECKED_IMAGES
 from .class_folders import read_list
 from .contents import ExportContents, ExportOptions, placed, unexpected
 from .export_record import EXPORT_RECORD, ExportRecord, ExportSetRecord
@@ -99,7 +100,7 @@ def export(
     BuildError
         The dataset cannot be exported in this layout, or `out` is not empty. Nothing was written.
     """
-    chosen = get_layout(layout)  # an unknown layout is named before the dataset is opened
+    chosen = get_layout(layout)  # so that an unknown layout is reported before the dataset is opened
     target = local_folder(out, "exports are written to")
     data = Dataset(directory)
     if Path(directory).resolve() in (target.resolve(), *target.resolve().parents):
@@ -118,7 +119,7 @@ def export(
     if problem is not None:
         if not any_shape:
             raise BuildError(f"{problem} Nothing was written.")
-        placement.notes.append(problem.partition(" Of the images looked at:")[0])
+        placement.notes.append(f"{problem.partition(IN_CHECKED_IMAGES)[0]}.")
     with finished_at_once(target) as part:
         written = Writer(part)
         written.write(placement, data, progress_function(progress))
@@ -176,15 +177,15 @@ def _unexpected(layout: Layout, contents: ExportContents, data: Dataset) -> str 
 def _record(placement: Placement, options: ExportOptions, written: Writer) -> ExportRecord:
     manifest = placement.contents.manifest
     digests = {s.id: s.pixel_digest for s in manifest.sets if placement.contents.format == "png"}
-    whole = len(placement.contents.samples)
+    count = len(placement.contents.samples)
     sets = [
         ExportSetRecord(
             id=images.set_id,
             path=images.path,
             row=images.row,
             count=len(images.samples),
-            # only a whole set has the recorded digest
-            pixel_digest=None if images.row is None or len(images.samples) < whole else digests.get(images.set_id),
+            # the recorded digest is that of the complete set
+            pixel_digest=None if images.row is None or len(images.samples) < count else digests.get(images.set_id),
         )
         for images in sorted(placement.slices, key=lambda s: (s.set_id, s.path, s.row or 0))
     ]

@@ -42,14 +42,14 @@ HEAD = 16
 """The number of bytes at the beginning of an image file that are enough to recognise its format."""
 
 
-def _opened(directory: Path | str) -> tuple[VerificationReport, ExportRecord | None, Listing]:
+def _open_export(directory: Path | str) -> tuple[VerificationReport, ExportRecord | None, Listing]:
     """Return a report, the record of the export, if it can be read, and a listing of its files."""
     report, listing = VerificationReport(printable(str(directory)), "pixels"), Listing()
     data = read_small(Path(directory), EXPORT_RECORD, MANIFEST_CAP)
     if isinstance(data, Problem):
-        told = "an export has this file at its root. Pass the folder that `corruptset export` wrote (--out)"
-        gone = data.kind in ("missing", "symlink", "special")
-        report.add([Problem(EXPORT_RECORD, "missing", told) if gone else data])
+        missing_text = "an export has this file at its root. Pass the folder that `corruptset export` wrote (--out)"
+        is_missing = data.kind in ("missing", "symlink", "special")
+        report.add([Problem(EXPORT_RECORD, "missing", missing_text) if is_missing else data])
         return report, None, listing
     record, mistakes = parse_record(ExportRecord, data)
     report.add(Problem(EXPORT_RECORD, "schema", mistake) for mistake in mistakes)
@@ -74,8 +74,8 @@ def verify_export(directory: Path | str, *, progress: ProgressCallback | None = 
     VerificationReport
         A wrong image in a folder of single images is reported as that folder. `check_export` names the image.
     """
-    root, tell = Path(directory), progress or (lambda *_: None)
-    report, record, listing = _opened(directory)
+    root, report_progress = Path(directory), progress or (lambda *_: None)
+    report, record, listing = _open_export(directory)
     if record is None:
         return report
     files = {f.path: f.bytes for f in record.files}
@@ -88,7 +88,7 @@ def verify_export(directory: Path | str, *, progress: ProgressCallback | None = 
     entries: list[FolderRecord | FileRecord] = [*record.folders]
     entries += (f for f in record.files if listing.files.get(f.path) == f.bytes)
     for done, entry in enumerate(entries):
-        tell("files", done, len(entries))
+        report_progress("files", done, len(entries))
         images = inside.get(entry.path, {})
         if isinstance(entry, FolderRecord):
             problem = _folder_problem(root, entry, images)
@@ -108,24 +108,28 @@ def _folder_problem(root: Path, record: FolderRecord, sizes: Mapping[str, int]) 
     """Return the problem of a folder of images, whose paths and sizes are given, or None."""
     if (count := len(sizes)) != record.images:
         kind = "missing" if count < record.images else "unexpected"
-        return Problem(record.path, kind, f"contains {count} images, recorded are {record.images}")
+        return Problem(record.path, kind, f"contains {count} images, but {record.images} are recorded")
     try:
         rows = [(path, sha256_file(root / path), size) for path, size in sizes.items()]
     except OSError as e:
         return Problem(record.path, "unreadable", f"{e.strerror}")
-    found = folder_record(record.path, rows)
-    if found == record:
-        wrong = (Problem(path, "decode", said) for path in sorted(sizes) if (said := _format_problem(root, path)))
-        return next(wrong, None)
+    actual = folder_record(record.path, rows)
+    if actual == record:
+        problems = (
+            Problem(path, "decode", problem_text)
+            for path in sorted(sizes)
+            if (problem_text := _format_problem(root, path))
+        )
+        return next(problems, None)
     for form in ("NFC", "NFD"):
         names = [(unicodedata.normalize(form, path), sha256, size) for path, sha256, size in rows]
         if folder_record(record.path, names) == record:
             changed = next(name for (name, *_), path in zip(names, sizes, strict=True) if name != path)
-            detail = f"its images have names in another Unicode form than the record, such as {changed}. "
+            detail = f"the names of its images have a different Unicode form than in the record, such as {changed}. "
             return Problem(record.path, "unicode", detail + unicode_advice(changed))
     detail = (
-        f"its images have {found.sha256}, recorded is {record.sha256}. To find the images, compare it with its "
-        "dataset: corruptset verify DATASET --export PATH"
+        f"the hash of its images is {actual.sha256}, but {record.sha256} is recorded. To find the changed images, "
+        "compare the export with its dataset: corruptset verify DATASET --export PATH"
     )
     return Problem(record.path, "hash", detail)
 
@@ -141,8 +145,8 @@ def _member_problems(tar: Path, path: str) -> Iterator[Problem]:
     """Yield the members of an archive whose bytes do not match their suffixes, as far as it can be read."""
     with suppress(OSError, BadArchive):
         for member in read_members(tar):
-            if (said := format_problem(member.name, member.head(HEAD))) is not None:
-                yield Problem(f"{path}:{member.name}", "decode", said)
+            if (problem_text := format_problem(member.name, member.head(HEAD))) is not None:
+                yield Problem(f"{path}:{member.name}", "decode", problem_text)
 
 
 def check_export(
@@ -167,13 +171,15 @@ def check_export(
     records = verify_directory(directory, level="structure")
     if not records.ok:
         return records
-    root, data, tell = Path(export), Dataset(directory), progress or (lambda *_: None)
-    report, record, listing = _opened(export)
+    root, data, report_progress = Path(export), Dataset(directory), progress or (lambda *_: None)
+    report, record, listing = _open_export(export)
     report.digest = data.digest
     if record is None:
         return report
     if record.digest != data.digest:
-        detail = f"the export is of the dataset {record.digest}, and {printable(str(directory))} is {data.digest}"
+        detail = (
+            f"the export was made from the dataset {record.digest}, but {printable(str(directory))} is {data.digest}"
+        )
         report.add([Problem(EXPORT_RECORD, "digest", detail)])
         return report
     try:
@@ -187,11 +193,11 @@ def check_export(
     expected, present = dict.fromkeys(placement.paths()), listing.files.keys() - {EXPORT_RECORD}
     report.add(file_problems(listing, expected, sizes=False, known={EXPORT_RECORD}))
     total, images = sum(len(images.samples) for images in placement.slices), None
-    for done, (set_id, index, where, found) in enumerate(_images(placement, root, present)):
-        tell("images", done, total)
+    for done, (set_id, index, place, stored) in enumerate(_images(placement, root, present)):
+        report_progress("images", done, total)
         if images is None or images.record.id != set_id:
             images = data[set_id]  # reads the rows of the set once
-        report.add(_image_problems(images, index, where, found), Counter(images=1))
+        report.add(_image_problems(images, index, place, stored), Counter(images=1))
     hashes = {
         p: sha256_file(root / p) for p in placement.slices_at if placement.layout.container == "tars" and p in present
     }
@@ -199,7 +205,7 @@ def check_export(
     for file in record.files:
         if hashes.get(file.path, file.sha256) != file.sha256:
             report.add(
-                [Problem(file.path, "hash", f"has {hashes[file.path]}, recorded in {EXPORT_RECORD} is {file.sha256}")]
+                [Problem(file.path, "hash", f"has {hashes[file.path]}, but {EXPORT_RECORD} records {file.sha256}")]
             )
     for path, text in texts(placement, hashes):
         if path in present and (root / path).read_bytes() != text:
@@ -239,14 +245,14 @@ def _images(placement: Placement, root: Path, present: Container[str]) -> Iterat
 def _in_tar(
     placement: Placement, tar: Path, path: str, inside: list[tuple[SetSlice, int]]
 ) -> Iterator[tuple[str, int, str, Stored]]:
-    left = _regular(tar)
+    tar_members = _regular(tar)
     for images, index in inside:
         wanted = list(members(placement, images, index))
-        found = [next(left, ("", b"")) for _ in wanted]
+        found = [next(tar_members, ("", b"")) for _ in wanted]
         pairs = zip(wanted, found, strict=True)
         good = all(member == name and data in (None, content) for (name, data), (member, content) in pairs)
         yield images.set_id, index, f"{path}:{wanted[0][0]}", found[0][1] if good else None
-    if next(left, None) is not None:
+    if next(tar_members, None) is not None:
         yield images.set_id, index, f"{path}: data after the last image", None
 
 
@@ -263,13 +269,13 @@ def _image_problems(images: ImageSet, index: int, where: str, data: Stored) -> I
         yield Problem(where, "decode", f"image {index} of set {images.record.id} is missing or damaged")
         return
     if isinstance(data, bytes):
-        if (said := format_problem(where, data[:HEAD])) is not None:
-            yield Problem(where, "decode", said)
+        if (problem_text := format_problem(where, data[:HEAD])) is not None:
+            yield Problem(where, "decode", problem_text)
             return
         if (sha256 := sha256_bytes(data)) in {f.sha256 for f in row.files}:
             return
         if not lossless and format_of_suffix(where) != "png":
-            yield Problem(where, "hash", f"has {sha256}, that in the dataset has {row.files[0].sha256}")
+            yield Problem(where, "hash", f"has {sha256}, but the image in the dataset has {row.files[0].sha256}")
             return
         try:
             data = decode(data, "png")
@@ -279,4 +285,4 @@ def _image_problems(images: ImageSet, index: int, where: str, data: Stored) -> I
     pixels = pixel_digest(np.ascontiguousarray(data))
     expected = row.pixels if lossless else pixel_digest(images.image(index))
     if pixels != expected:
-        yield Problem(where, "pixels", f"the pixels have {pixels}, those in the dataset have {expected}")
+        yield Problem(where, "pixels", f"the pixels have the digest {pixels}, but those in the dataset have {expected}")

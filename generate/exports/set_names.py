@@ -1,4 +1,4 @@
-"""The names of sets in an export. A set without a name is refused."""
+"""Choose the names of sets in an export, and reject sets for which a layout has no name."""
 
 from __future__ import annotations
 
@@ -67,30 +67,32 @@ def named_sets(layout: Layout, contents: ExportContents, options: ExportOptions)
         then = f"It has letters for {known}, and takes clean. Choose sets that fit with --sets."
         refuse(layout.name, _misfits(layout, contents.sets), then)
     if layout.names in ("any", "letters"):
-        return [(one.id, {}) for one in contents.sets], []
+        return [(export_set.id, {}) for export_set in contents.sets], []
     return _by_corruption(layout, contents, options)
 
 
-def _misfit(layout: Layout, one: ExportSet) -> str | None:
+def _misfit(layout: Layout, export_set: ExportSet) -> str | None:
     """Return why a set has no severity or no letter, or None."""
     what = "letter" if layout.letters else "severity"
-    if not one.stages:
+    if not export_set.stages:
         return "the clean images have no severity" if layout.names == "severities" else None
-    if one.corruption is None:
-        return f"{one.stages} corruptions in a row have no {what}"
-    if layout.letters and one.corruption not in layout.letters:
-        return f"{one.corruption} has no letter"
-    if one.severity is None:
-        return "is not at a severity of a table, 1 to 5" if one.level is None else "levels are not severities"
+    if export_set.corruption is None:
+        return f"{export_set.stages} corruptions in a row have no {what}"
+    if layout.letters and export_set.corruption not in layout.letters:
+        return f"{export_set.corruption} has no letter"
+    if export_set.severity is None:
+        return "is not at a severity of a table, 1 to 5" if export_set.level is None else "levels are not severities"
     return None
 
 
 def _misfits(layout: Layout, sets: Iterable[ExportSet]) -> list[str]:
     """Return why sets have no place, with one line for all levels of a corruption."""
     lines: dict[tuple[str | None, str], list[str]] = {}
-    for one in sets:
-        if (why := _misfit(layout, one)) is not None:
-            lines.setdefault((one.id if one.level is None else one.corruption, why), []).append(one.id)
+    for export_set in sets:
+        if (why := _misfit(layout, export_set)) is not None:
+            lines.setdefault((export_set.id if export_set.level is None else export_set.corruption, why), []).append(
+                export_set.id
+            )
     return [
         f"{', '.join(ids) if len(ids) < 4 else f'{ids[0]} ... {ids[-1]} ({len(ids)} sets)'}: {why}"
         for (_, why), ids in lines.items()
@@ -105,12 +107,14 @@ def _by_corruption(layout: Layout, contents: ExportContents, options: ExportOpti
     used = set(chain(*given.values()))
     found: dict[str, dict[int, list[str]]] = {}
     unplaced: list[ExportSet] = []
-    for one in contents.sets:
-        name = one.corruption or "identity"
-        if _misfit(layout, one) is None and name not in given and (five or one.id not in used):
-            found.setdefault(name, {}).setdefault(one.severity if five and one.severity else 1, []).append(one.id)
-        elif one.id not in used:
-            unplaced.append(one)
+    for export_set in contents.sets:
+        name = export_set.corruption or "identity"
+        if _misfit(layout, export_set) is None and name not in given and (five or export_set.id not in used):
+            found.setdefault(name, {}).setdefault(
+                export_set.severity if five and export_set.severity else 1, []
+            ).append(export_set.id)
+        elif export_set.id not in used:
+            unplaced.append(export_set)
     for name, by in list(found.items()):
         if lacking := sorted(set(severities) - by.keys()):
             if used.issuperset(chain(*by.values())):  # the file of severities names all of these sets
@@ -126,12 +130,12 @@ def _by_corruption(layout: Layout, contents: ExportContents, options: ExportOpti
     if not options.severities:
         problems = _misfits(layout, unplaced) + problems
     fits = [f"{name}/*" for name, by in found.items() if five and len(by) == len(severities)]
-    if fits and len(fits) == len(found) and not any("/" in one.id for one in unplaced):
+    if fits and len(fits) == len(found) and not any("/" in export_set.id for export_set in unplaced):
         fits = ["*/*"]
     pattern = f" (such as '{','.join(fits)}')" if fits else ""
     refuse(layout.name, problems, f"Choose sets that fit with --sets{pattern}, or {_FIVE if five else _ONE}")
     names = {name: [by[severity][0] for severity in severities] for name, by in found.items()} | given
-    left_out = first_few([one.id for one in unplaced], 8)
+    left_out = first_few([export_set.id for export_set in unplaced], 8)
     note = f"Omitted, because the file of severities does not name them: {left_out}."
     return [
         (set_id, {"corruption": name, "severity": severity} if five else {"corruption": name})

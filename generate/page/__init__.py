@@ -1,1 +1,1 @@
-"""The page of a build, index.html: what it is, every set, how to load it."""
+"""The page of a build, index.html, which describes the dataset and shows images of every set."""

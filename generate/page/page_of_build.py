@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 def page_of(build: CheckedBuild) -> Callable[[Dataset], bytes] | None:
-    """Return the function that makes index.html of a build; None if there is to be no page."""
+    """Return the function that draws index.html for a build, or None if the build has no page."""
 
     def page(data: Dataset) -> bytes:
-        from .build_page import build_page  # a build without a page does not need what draws it
+        from .build_page import build_page  # only needed for builds with a page
 
         return build_page(data, build.clean)
 

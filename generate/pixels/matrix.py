@@ -123,15 +123,14 @@ def connected_components(keys_of: Mapping[K, Collection[str]]) -> list[list[K]]:
     [[1, 3, 4], [2]]
     """
     groups: list[tuple[set[str], list[K]]] = []
-    for one, keys in keys_of.items():
-        met = [group for group in groups if not group[0].isdisjoint(keys)]
-        groups = [group for group in groups if group not in met]
-        groups.append(
-            (set(keys).union(*(known for known, _ in met)), [*(other for _, members in met for other in members), one])
-        )
-    place = {one: number for number, one in enumerate(keys_of)}
+    for key, keys in keys_of.items():
+        touching = [group for group in groups if not group[0].isdisjoint(keys)]
+        groups = [group for group in groups if group not in touching]
+        elements = set(keys).union(*(known for known, _ in touching))
+        groups.append((elements, [*(other for _, members in touching for other in members), key]))
+    position = {key: number for number, key in enumerate(keys_of)}
     return sorted(
-        (sorted(members, key=place.__getitem__) for _, members in groups), key=lambda members: place[members[0]]
+        (sorted(members, key=position.__getitem__) for _, members in groups), key=lambda members: position[members[0]]
     )
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ...corruptions.models.surrogate import Surrogate
 from ...corruptions.plugins import plugins_of
-from ...corruptions.stages import LEAST_SIDE
+from ...corruptions.stages import MIN_SIDE
 from ...corruptions.weather.textures import TextureSet, default_textures
 from ...errors import BuildError
 from ...manifests.disk.jsonl import json_line
@@ -188,7 +188,7 @@ class CheckedBuild:
             texture_sets = (
                 [default_textures(h, w) for h, w in self.shapes] if self.textures is None else [self.textures]
             )
-            records = dict.fromkeys(record for one in texture_sets for record in one.records())
+            records = dict.fromkeys(record for texture_set in texture_sets for record in texture_set.records())
             textures = [TextureRecord(name=name, sha256=sha256) for name, sha256 in records]
         surrogates: list[dict[str, Any]] = []
         if "surrogates" in fields:
@@ -262,9 +262,9 @@ def size_problem(preprocessing: Preprocessing, regions: RegionStore | None, widt
     ):
         return problem
     problem = preprocessing.problem(width, height)
-    if problem is None and min(preprocessing.size(width, height)) < LEAST_SIDE:
+    if problem is None and min(preprocessing.size(width, height)) < MIN_SIDE:
         return (
-            f"is {width}x{height}; corruptions need at least {LEAST_SIDE}x{LEAST_SIDE}: leave it out, or use a "
+            f"is {width}x{height}; corruptions need at least {MIN_SIDE}x{MIN_SIDE}: leave it out, or use a "
             "recipe that resizes"
         )
     return problem
@@ -272,7 +272,7 @@ def size_problem(preprocessing: Preprocessing, regions: RegionStore | None, widt
 
 def plugin_records(sets: Iterable[SetSpec]) -> list[PluginRecord]:
     """Return the records of the plugins that sets come from."""
-    used = {stage.corruption for one in sets for stage in one.stages}
+    used = {stage.corruption for spec in sets for stage in spec.stages}
     return [
         PluginRecord(
             module=p.module, version=p.version, sha256=p.sha256, corruptions=sorted(used.intersection(p.corruptions))

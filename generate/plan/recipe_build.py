@@ -136,7 +136,7 @@ def _notes(
     table, maker, source = sets.resolved.table, pixels.maker, samples.source
     side = 0 if pixels.preprocessing.output_size is None else min(pixels.preprocessing.output_size)
     notes = [*texture_notes(maker.resources.get("textures"), sets.chosen), *source.remarks]
-    if maker.scale == "none" and side not in (0, table.side) and any(one.stages for one in sets.chosen):
+    if maker.scale == "none" and side not in (0, table.side) and any(spec.stages for spec in sets.chosen):
         notes.append(
             f"The parameters of {table.name} were chosen for images of {table.side} pixels. They are applied unchanged "
             f"to images of {side} pixels."

@@ -37,8 +37,11 @@ def refuse_several_shapes(build: CheckedBuild, samples: Iterable[CheckedSample])
     """Raise `BuildError` if clean images have several shapes and are stored in arrays, which need a single one."""
     if all(sink.encodes for sink in build.sinks):
         return
-    made = build.preprocessing
-    shapes = {(*made.size(c.width, c.height)[::-1], c.channels if made.channels == "keep" else 3) for c in samples}
+    preprocessing = build.preprocessing
+    shapes = {
+        (*preprocessing.size(c.width, c.height)[::-1], c.channels if preprocessing.channels == "keep" else 3)
+        for c in samples
+    }
     if len(shapes) < 2:
         return
     shown = first_few([f"{h}x{w}x{channels}" for h, w, channels in sorted(shapes)])
@@ -73,9 +76,9 @@ def _try_plugins(build: CheckedBuild) -> None:
     """
     first = build.samples[0]
     sets = [
-        one
-        for one in build.chosen(build.requested)
-        if any(get_corruption(stage.corruption).family == PLUGIN for stage in one.stages)
+        spec
+        for spec in build.chosen(build.requested)
+        if any(get_corruption(stage.corruption).family == PLUGIN for stage in spec.stages)
     ]
     for _ in build.maker.images(build.maker.tree(sets), build.clean(0)[None], [first.sample.id], [first.sample.label]):
         pass

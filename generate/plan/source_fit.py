@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ...corruptions.add_ons import readable
+from ...corruptions.add_ons import load_each
 from ...corruptions.registry import get_corruption
 from ...errors import BuildError, SourceError, first_few, listed
 from ...quantities import size
@@ -65,7 +65,7 @@ def _alternative(recipe: Recipe, images: Sequence[NamedShape]) -> str:
     if recipe.name == PAIRS:
         tables = [table for table, base in BASES.items() if _fits(load_recipe(base), images)]
         return f"Pairs that fit: --calibration {' or '.join(tables)}." if tables else "No calibration's recipe fits."
-    others = readable(load_recipe, (name for name in recipe_names() if name not in (recipe.name, _ANNOTATED_RECIPE)))
+    others = load_each(load_recipe, (name for name in recipe_names() if name not in (recipe.name, _ANNOTATED_RECIPE)))
     shared = {other.name: _overlap(recipe, other) for other in others if _fits(other, images)}
     names = [name for name, part in shared.items() if part == max(shared.values())]
     # A base recipe is preferred. For example, imagenet-c-all has more corruptions in common with cifar10-c than

@@ -149,7 +149,7 @@ def walk(
             side=side,
             scale=scale,
             resources=resources,
-            done=child.start_level,
+            start_level=child.start_level,
         )
         if remaining > 1:
             stack.append((children, remaining - 1, images))

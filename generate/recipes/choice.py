@@ -99,7 +99,7 @@ def match_sets(sets: Sequence[Set], globs: Sequence[str]) -> tuple[list[Set], li
 
     A fractional severity may be written with a dot, so ``fog/2.25`` matches the set ``fog/2p25``.
     """
-    names = {name for one in sets for name in one.names}
+    names = {name for spec in sets for name in spec.names}
     globs = [
         g if "." not in g or any(fnmatchcase(n, g) for n in names) else re.sub(r"(?<=[-/][0-9])\.(?=[0-9])", "p", g)
         for g in globs
@@ -111,7 +111,7 @@ def match_sets(sets: Sequence[Set], globs: Sequence[str]) -> tuple[list[Set], li
     matched = {n for n in names if n in plain or any(fnmatchcase(n, g) for g in patterns)}
     unmatched = [g for g in globs if not (g in matched if g in plain else any(fnmatchcase(n, g) for n in matched))]
     problems = [f"{g!r} matches no set.{suggest(g, near)}" for g in unmatched]
-    return [one for one in sets if not matched.isdisjoint(one.names)], problems
+    return [spec for spec in sets if not matched.isdisjoint(spec.names)], problems
 
 
 def gradual_sets(table: Calibration) -> list[SetSpec]:

@@ -20,6 +20,8 @@ NamedShape = tuple[str, Shape]
 _CHANNELS = {"rgb": 3, "grey": 1}
 _COLOURS = {1: "grey", 3: "in colour"}
 MAX_SIZES_SHOWN = 3
+IN_CHECKED_IMAGES = ", but in the checked images:"
+"""The words of `expectation_error` before the list of problems."""
 
 
 class Expects(RecipeTable):
@@ -83,7 +85,7 @@ class Expects(RecipeTable):
 
 def expectation_error(what: str, expects: Expects, problems: Sequence[str], instead: str) -> str:
     """Return an error message that says what was expected, what was found, what fits, and how to proceed anyway."""
-    text = f"{what} is made for {expects.description}, but in the checked images:\n{listed(problems)}\n{instead}"
+    text = f"{what} is made for {expects.description}{IN_CHECKED_IMAGES}\n{listed(problems)}\n{instead}"
     return f"{text} To use these images anyway, add --any-shape."
 
 
@@ -95,5 +97,7 @@ def _line(wrong: Sequence[NamedShape], images: Sequence[NamedShape], are: str) -
 def _sizes(images: Sequence[NamedShape]) -> str:
     """Return the sizes of images, the most frequent first."""
     sizes = [f"{w}x{h}" for (w, h), _ in Counter(shape[:2] for _, shape in images).most_common()]
-    more = len(sizes) - MAX_SIZES_SHOWN
-    return ", ".join(sizes[:MAX_SIZES_SHOWN]) + (f" and {more} other size{'s' * (more > 1)}" if more > 0 else "")
+    further = len(sizes) - MAX_SIZES_SHOWN
+    return ", ".join(sizes[:MAX_SIZES_SHOWN]) + (
+        f" and {further} other size{'s' * (further > 1)}" if further > 0 else ""
+    )

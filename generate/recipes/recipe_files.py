@@ -11,7 +11,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-from ...corruptions.add_ons import installed_files, where_to_get
+from ...corruptions.add_ons import install_hint, installed_files
 from ...corruptions.registry import corruption_names
 from ...errors import RecipeError, listed, suggest
 from ...files import parse_toml, read_text, reason
@@ -25,8 +25,8 @@ def recipe_names() -> tuple[str, ...]:
 @cache
 def _files() -> dict[str, Traversable]:
     """Return name -> file, for the recipes of corruptset and of installed add-ons."""
-    own = {f.name.removesuffix(".toml"): f for f in files(__package__).iterdir() if f.name.endswith(".toml")}
-    return installed_files("recipes") | own
+    shipped = {f.name.removesuffix(".toml"): f for f in files(__package__).iterdir() if f.name.endswith(".toml")}
+    return installed_files("recipes") | shipped
 
 
 @cache
@@ -73,7 +73,7 @@ def canonical_name(recipe: str) -> str:
         )
     known = [*recipe_names(), *recipe_aliases()]
     hint = f"{suggest(recipe, known)} `corruptset list recipes` lists all names. A recipe file must end in .toml."
-    raise RecipeError(f"There is no recipe {recipe!r}.{where_to_get(recipe) or hint}")
+    raise RecipeError(f"There is no recipe {recipe!r}.{install_hint(recipe) or hint}")
 
 
 def read_values(text: str, where: str, folder: Path | None, seen: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -84,7 +84,7 @@ def read_values(text: str, where: str, folder: Path | None, seen: tuple[str, ...
     data = parse_toml(text, where)
     if "stream" in data:
         raise RecipeError(
-            f"{where} describes a stream. Build it with `corruptset stream FILE.toml`.{where_to_get('stream')}"
+            f"{where} describes a stream. Build it with `corruptset stream FILE.toml`.{install_hint('stream')}"
         )
     data = with_paths(data, folder)
     base = data.pop("extends", None)

@@ -38,7 +38,7 @@ class SetSpec:
     def resource_fields(self) -> set[str]:
         """The fields of the manifest that record the resources of the corruptions (`RESOURCE_FIELDS`)."""
         declared = [get_corruption(stage.corruption) for stage in self.stages]
-        used = {name for one in declared for name in (one.family, *one.resources)}
+        used = {name for corruption in declared for name in (corruption.family, *corruption.resources)}
         return {field for name, field in RESOURCE_FIELDS.items() if name in used}
 
     @property

@@ -8,7 +8,7 @@ from itertools import product
 from ...canonical import canonical
 from ...corruptions.calibrations import Calibration
 from ...corruptions.registry import corruption_names, get_corruption, is_corruption
-from ...corruptions.stages import Stage, absent, check_length, parse_chain, resolve_number, resolve_stage, set_id
+from ...corruptions.stages import Stage, check_length, is_unchanged, parse_chain, resolve_number, resolve_stage, set_id
 from ...errors import CorruptsetError, suggest
 from ...manifests.records.fields import MAX_NAME_LENGTH
 from .file_models import PairEntry, SetEntry, StageEntry
@@ -216,7 +216,7 @@ class _Resolver:
         numbers: Sequence[float] = levels if gradual and levels is not None else severities
         for number in numbers:
             try:
-                if absent(name, number):
+                if is_unchanged(name, number):
                     yield f"{name}-0", ()
                 else:
                     stage = resolve_number(name, self._table, number)

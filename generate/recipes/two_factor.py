@@ -178,7 +178,7 @@ def calibration_note(scheme: str, recipe: str | Recipe) -> str:
         f"The calibration {name} was chosen, because {why}. A severity therefore has the parameters of "
         f"{load_recipe(BASES[name]).title}."
     )
-    stages = [stage for one in load_recipe(recipe).resolve().sets for stage in one.stages]
+    stages = [stage for spec in load_recipe(recipe).resolve().sets for stage in spec.stages]
     if vertical := sorted({stage.corruption for stage in stages if stage.parameters.get("axes") == "rows"}):
         note += (
             f" As in that dataset, the Gaussian filter of {' and '.join(vertical)} acts in the vertical direction only."
@@ -188,15 +188,15 @@ def calibration_note(scheme: str, recipe: str | Recipe) -> str:
 
 def validation_notes(sets: Sequence[SetSpec]) -> list[str]:
     """Return a note about chains that are excluded from mean scores because they contain a validation corruption."""
-    chains = [one for one in sets if len(one.stages) > 1]
-    excluded = [one for one in chains if one.role == "validation"]
-    used = {stage.corruption for one in excluded for stage in one.stages}
+    chains = [spec for spec in sets if len(spec.stages) > 1]
+    excluded = [spec for spec in chains if spec.role == "validation"]
+    used = {stage.corruption for spec in excluded for stage in spec.stages}
     corruptions = sorted(name for name in used if get_corruption(name).role == "validation")
     if not corruptions:
         return []
     return [
         f"{len(excluded)} of {plural(len(chains), 'chain')} have the role validation and are excluded from means over "
         f"test sets, because they contain {' or '.join(corruptions)}, which is meant for choosing a method: "
-        f"{first_few([one.id for one in excluded])}. To include them, write them in a recipe file with "
+        f"{first_few([spec.id for spec in excluded])}. To include them, write them in a recipe file with "
         'role = "test".'
     ]

@@ -1,1 +1,1 @@
-"""Regions of a source's images as samples: which are drawn, and a source of them."""
+"""Regions of images as samples: their random positions, and a source that provides them."""

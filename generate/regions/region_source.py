@@ -55,7 +55,10 @@ class Region(Sample):
 
 
 def samples_of(first: int, original: Sample, regions: Regions, start: int, stop: int) -> list[Region]:
-    """Return the regions from `start` to `stop` - 1 of an image as samples. `first` is the index of region 0."""
+    """Return consecutive regions of an image as samples.
+
+    `first` is the index of region 0, and the regions `start` to `stop` - 1 are returned.
+    """
     places = zip(*(column[start:stop].tolist() for column in (regions.side, regions.y, regions.x)), strict=True)
     return [Region.of(first + number, original, place, (regions, number)) for number, place in enumerate(places, start)]
 

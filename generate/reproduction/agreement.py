@@ -41,7 +41,7 @@ def match_records(
         The dataset, whose samples.jsonl records the ids, labels, groups and hashes.
     source : Source
     sha256_of : callable, optional
-        Returns the SHA-256 of a sample's file, or raises `BadSample`. Without it, files are not compared.
+        Callback that returns the SHA-256 of a sample, or raises `BadSample`. Without it, files are not compared.
     progress : callable, optional
         Called with the step "source", the number of compared samples and the total.
 
@@ -152,7 +152,7 @@ def refuse_unrecorded_resources(data: Dataset, build: CheckedBuild) -> None:
     The version of PyTorch, the device and the batch size are not compared.
     """
     manifest, header = data.manifest, build.header_of(build.requested)
-    # the number and the order of the textures also decide which one an image gets
+    # the texture of an image also depends on the number and the order of the textures
     if header.textures and [t.sha256 for t in header.textures] != [t.sha256 for t in manifest.textures]:
         raise VerificationError(
             f"{data.name} was built with different frost textures. Pass the folder of textures of the build "

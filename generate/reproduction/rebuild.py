@@ -168,7 +168,7 @@ class ReleaseComparison:
 
     release: Release
     directory: Path
-    seen: set[Path] = field(default_factory=set)
+    compared_parts: set[Path] = field(default_factory=set)
     compared: int = 0
     differing: dict[str, dict[str, None]] = field(default_factory=dict)
     """Set -> the ids of the samples whose pixels differ in that set. A sample whose clean pixels differ is listed only
@@ -177,7 +177,7 @@ class ReleaseComparison:
 
     def check_part(self, sidecar: Path) -> None:
         """Compare one part with the release."""
-        self.seen.add(sidecar)
+        self.compared_parts.add(sidecar)
         record = read_sidecar(sidecar)
         samples = self.release.data.samples[record.first : record.stop]
         clean_equal = np.array([pixels == sample.pixels for pixels, sample in zip(record.clean, samples, strict=True)])
@@ -198,7 +198,7 @@ class ReleaseComparison:
         """Compare the parts of earlier calls, and the sets for which only one digest is recorded."""
         committed = sorted(sidecars)  # chunk by chunk
         for path in committed:
-            if path not in self.seen:
+            if path not in self.compared_parts:
                 self.check_part(path)
         self._refuse()
         recorded = {s.id: s.pixel_digest for s in self.release.data.manifest.sets if s.id not in self.release.pixels}

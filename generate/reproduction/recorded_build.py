@@ -176,10 +176,10 @@ class RecordedPlan:
         """The header of the build."""
         return self.build.header
 
-    def checked(self, found: Checked) -> CheckedBuild:
+    def checked(self, result: Checked) -> CheckedBuild:
         """Return the build, once the checked samples and a few clean images agree with the records."""
         data = self.data
-        bad, good = dict(found.bad), {sample.id: sha256 for sample, sha256, *_ in found.good}
+        bad, good = dict(result.bad), {sample.id: sha256 for sample, sha256, *_ in result.good}
 
         def sha256_of(sample: Sample) -> str:
             if sample.id not in good:
@@ -190,7 +190,7 @@ class RecordedPlan:
         for index in spread(range(len(self.selected)), PROBED):
             if difference := clean_difference(data, index, self.build.clean(index)):
                 raise VerificationError(f"{data.name}: {difference} Nothing was written.")
-        build = self.build.with_samples(tuple(CheckedSample(*entry) for entry in found.good))
+        build = self.build.with_samples(tuple(CheckedSample(*entry) for entry in result.good))
         refuse_unusable(build)
         return build
 

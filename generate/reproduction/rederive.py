@@ -64,7 +64,7 @@ def rederived(
     picks, specs = spread(range(len(data.samples)), count), specs_of(data.manifest)
     refuse_unrecorded_code(data)
     absent = {s.id for s in specs if s.needs_surrogate and s.id in data.absent}
-    alone = {s.id for s in specs if not has_rows(data, s.id)} - absent  # the digest of a set needs all samples
+    alone = {s.id for s in specs if not has_rows(data, s.id)} - absent  # only the digest of all samples is recorded
     if absent:
         notes.append(f"{len(absent)} sets follow a model. Their images are missing, so they were not compared.")
     if alone and len(picks) < len(data.samples):

@@ -92,7 +92,7 @@ class RepairState:
         """Return whether a file is damaged or missing, unless it is in an archive that was not unpacked."""
         return path not in self.absent and not self.is_intact(path)
 
-    def replace_file(self, path: str, made: Path | bytes, *libraries: str, sha256: str | None = None) -> None:
+    def replace_file(self, path: str, content: Path | bytes, *libraries: str, sha256: str | None = None) -> None:
         """Move a regenerated file to its place if it has the recorded hash.
 
         Otherwise record a failure.
@@ -101,7 +101,7 @@ class RepairState:
         ----------
         path : str
             The path in the dataset.
-        made : Path or bytes
+        content : Path or bytes
             The regenerated file, or its contents.
         *libraries : str
             The libraries whose versions can change the bytes. The message of a failure compares them with the recorded
@@ -109,10 +109,10 @@ class RepairState:
         sha256 : str, optional
             The recorded hash, by default that of the manifest.
         """
-        file = made if isinstance(made, Path) else self.scratch / "text"
-        if isinstance(made, bytes):
+        file = content if isinstance(content, Path) else self.scratch / "text"
+        if isinstance(content, bytes):
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(made)
+            file.write_bytes(content)
         expected = sha256 or self.sha256s[path]
         actual = sha256_file(file) if file.exists() else None
         if actual is None:

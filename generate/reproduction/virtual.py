@@ -197,7 +197,7 @@ class VirtualImages:
     def _longest_cached(self, chain: Chain, index: int) -> tuple[int, Pixels]:
         """Return the image after the largest number of stages that is in the cache, with that number of stages.
 
-        If there is none, load the clean image, which has 0 stages.
+        If no image is in the cache, the clean image is loaded, which has 0 stages.
         """
         for depth in range(len(chain) - 1, -1, -1):
             if (image := self._cache.get((index, id(chain[depth])))) is not None:

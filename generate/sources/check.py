@@ -66,9 +66,9 @@ class Checked:
 
         Folders come first, because long lists are truncated.
         """
-        if found := sorted([*notes, *self.bad], key=lambda note: (not note[0].endswith("/"), note)):
-            problems = [f"{path}: {reason}" for path, reason in found]
-            count = folders_and_files((path for path, _ in found), "file")
+        if results := sorted([*notes, *self.bad], key=lambda note: (not note[0].endswith("/"), note)):
+            problems = [f"{path}: {reason}" for path, reason in results]
+            count = folders_and_files((path for path, _ in results), "file")
             raise SourceError(
                 f"{count} of the source cannot be used:\n{listed(problems)}\n"
                 "Nothing was written. Fix them, or build without them: --skip-bad (they are then recorded in the "
@@ -109,23 +109,25 @@ def check(
         The result in the order of `chosen`. It does not depend on the number of workers.
     """
     batches = list(enumerate(chosen[i : i + BATCH] for i in range(0, len(chosen), BATCH)))
-    found: dict[int, Checked] = {}
-    lean = copy.copy(source)  # without its list of samples, which would be sent with every batch
-    lean.samples, lean.notes, lean.other_files = (), (), {}
-    look = functools.partial(_check_batch, lean, check_size)
+    results: dict[int, Checked] = {}
+    light_source = copy.copy(source)  # without its list of samples, which would be sent with every batch
+    light_source.samples, light_source.notes, light_source.other_files = (), (), {}
+    check_batch = functools.partial(_check_batch, light_source, check_size)
 
     def add(batch: tuple[int, Sequence[Sample]], checked: Checked) -> None:
-        found[batch[0]] = checked
-        on_checked(min(len(found) * BATCH, len(chosen)))
+        results[batch[0]] = checked
+        on_checked(min(len(results) * BATCH, len(chosen)))
 
     for batch in batches[:TIMED_BATCHES]:  # the first may have to unpack an archive, so the last one is timed
         started = time.perf_counter()
-        add(batch, look(batch))
+        add(batch, check_batch(batch))
         seconds = time.perf_counter() - started
-    if left := batches[TIMED_BATCHES:]:
-        worth = workers is not None and seconds * len(left) > min_seconds_for_workers
-        (workers if workers is not None and worth else Workers(1)).run(look, left, add, describe=_described)
-    return Checked.concatenated(found[number] for number in range(len(batches)))
+    if remaining := batches[TIMED_BATCHES:]:
+        worthwhile = workers is not None and seconds * len(remaining) > min_seconds_for_workers
+        (workers if workers is not None and worthwhile else Workers(1)).run(
+            check_batch, remaining, add, describe=_described
+        )
+    return Checked.concatenated(results[number] for number in range(len(batches)))
 
 
 def _described(batch: tuple[int, Sequence[Sample]]) -> str:

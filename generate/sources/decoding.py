@@ -43,7 +43,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import ExifTags, Image, ImageFile, ImageOps, UnidentifiedImageError
 
-from ...corruptions.stages import LEAST_SIDE
+from ...corruptions.stages import MIN_SIDE
 
 MAX_PIXELS = 89_478_485
 """Pixels that one image may have: Pillow's own limit, above which it warns of a decompression bomb."""
@@ -180,8 +180,8 @@ def _opened(data: bytes) -> Image.Image:
     width, height = image.size
     if width * height > MAX_PIXELS:  # Pillow's own limit may have been changed by other code
         raise BadSample(_TOO_MANY)
-    if min(width, height) < LEAST_SIDE:
-        raise BadSample(f"is {width}x{height}; both sides must have at least {LEAST_SIDE} pixels: leave it out")
+    if min(width, height) < MIN_SIDE:
+        raise BadSample(f"is {width}x{height}; both sides must have at least {MIN_SIDE} pixels: leave it out")
     if image.format in ("JPEG", "MPO") and not _has_end(data):
         raise BadSample(
             "is truncated, or lacks the marker that ends a JPEG (FF D9): copy the original file again, or, if the "

@@ -62,12 +62,12 @@ def open(path: Path, *, labels: str | None = None, groups: str | None = None) ->
     if path.is_dir() and not any(path.glob("[!.]*.JPEG")):
         path = next((inside for inside in (path / ARCHIVE, path / "val") if inside.exists()), path)
 
-    def beside(name: str) -> bool:
+    def is_devkit(name: str) -> bool:
         top = name.partition("/")[0].lower()
         return "devkit" in top or top.endswith((".tar", ".tar.gz", ".tgz")) or path / name == kit
 
     # `tar cf x.tar val` adds a folder that is not a class
-    listing = list_images(path, beside, lambda image: "/" in image and not WNID.fullmatch(image.partition("/")[0]))
+    listing = list_images(path, is_devkit, lambda image: "/" in image and not WNID.fullmatch(image.partition("/")[0]))
     if not listing.images:
         raise listing.error("contains no image")
     flat = any("/" not in image for image in listing.images)
@@ -183,8 +183,8 @@ def _read_labels(path: Path) -> dict[str, str]:
     wnid_of: dict[str, str] = {}
     problems = [] if rows else ["the file is empty"]
     for number, (line, cells) in enumerate(rows, 1):
-        name, said = cells if len(cells) == 2 else (f"ILSVRC2012_val_{number:08d}", ",".join(cells))
-        stem, wnid = name.rpartition("/")[2].removesuffix(".JPEG"), said.partition(" ")[0]
+        name, answer = cells if len(cells) == 2 else (f"ILSVRC2012_val_{number:08d}", ",".join(cells))
+        stem, wnid = name.rpartition("/")[2].removesuffix(".JPEG"), answer.partition(" ")[0]
         if stem in wnid_of:
             problems.append(f"line {line}: {stem} is listed twice")
         elif not WNID.fullmatch(wnid):

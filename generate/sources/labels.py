@@ -71,8 +71,8 @@ def name_problem(path: str) -> str | None:
         parts = [part.encode() for part in nfc(path).split("/")]
     except UnicodeEncodeError:
         return "has a name that is not UTF-8: rename it"
-    if odd := sorted({c for c in path if unicodedata.category(c) in CONTROLS}):
-        return f"has control characters in its name ({', '.join(f'U+{ord(c):04X}' for c in odd)}): rename it"
+    if controls := sorted({c for c in path if unicodedata.category(c) in CONTROLS}):
+        return f"has control characters in its name ({', '.join(f'U+{ord(c):04X}' for c in controls)}): rename it"
     if "\\" in path:
         return "has a backslash in its name, which separates folders on Windows: rename it"
     if DRIVE_PATTERN.match(path):
@@ -250,23 +250,25 @@ def _integer(label: str) -> int:
 
 
 def _label_problems(lines: Mapping[str, int]) -> list[str]:
-    whole = [label for label in lines if INTEGER.fullmatch(label)]
-    odd = [label for label in lines if _ANY_NUMBER.fullmatch(label) and not INTEGER.fullmatch(label)]
+    integers = [label for label in lines if INTEGER.fullmatch(label)]
+    invalid = [label for label in lines if _ANY_NUMBER.fullmatch(label) and not INTEGER.fullmatch(label)]
     names = [label for label in lines if not _ANY_NUMBER.fullmatch(label)]
-    problems = [f"line {lines[label]}: the label {label[:40]!r} is {_kind(label)}" for label in odd]
+    problems = [
+        f"line {lines[label]}: the label {label[:40]!r} is {_invalid_number_reason(label)}" for label in invalid
+    ]
     problems += [
         f"line {lines[label]}: the label {label[:40]} is above {MAX_LABEL}"
-        for label in whole
+        for label in integers
         if len(label) > 40 or _integer(label) > MAX_LABEL
     ]
-    if names and (numbers := [*whole, *odd]):
+    if names and (numbers := [*integers, *invalid]):
         first, other = min(numbers, key=lines.__getitem__), min(names, key=lines.__getitem__)
         mixed = f"(line {lines[first]}: {first[:40]!r}) and class names (line {lines[other]}: {other[:40]!r})"
         return [*problems, f"the labels mix numbers {mixed}; use one kind"]
     return problems + class_problems(names)
 
 
-def _kind(label: str) -> str:
+def _invalid_number_reason(label: str) -> str:
     """Return why a number cannot be a label."""
     if not label.isascii():
         return "written with other digits or signs than 0 to 9"

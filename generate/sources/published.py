@@ -225,20 +225,20 @@ def _idx(path: Path, kind: str) -> NDArray[np.uint8]:
     """Return the array of an IDX file, which may be gzipped."""
     data, magic = read_expanded(path), MAGIC[kind]
     begins, dimensions = int.from_bytes(data[:4], "big"), magic & 0xFF
-    head = 4 + 4 * dimensions
-    if begins != magic or len(data) < head:
+    header_size = 4 + 4 * dimensions
+    if begins != magic or len(data) < header_size:
         raise SourceError(
             f"{path} begins with the magic number {begins}; expected an IDX file of {kind} (magic number {magic}). "
             "Are the files of images and labels mixed up? Download it again."
         )
     shape = struct.unpack_from(f">{dimensions}I", data, 4)
-    whole = head + math.prod(shape)
-    if 0 in shape or len(data) != whole:
+    expected_size = header_size + math.prod(shape)
+    if 0 in shape or len(data) != expected_size:
         raise SourceError(
-            f"The header of {path} announces {' x '.join(map(str, shape))} bytes, so the file should have {whole:,} "
-            f"bytes, but it has {len(data):,}. It is truncated or damaged. Download it again."
+            f"The header of {path} announces {' x '.join(map(str, shape))} bytes, so the file should have "
+            f"{expected_size:,} bytes, but it has {len(data):,}. It is truncated or damaged. Download it again."
         )
-    return np.frombuffer(data, np.uint8, offset=head).reshape(shape)
+    return np.frombuffer(data, np.uint8, offset=header_size).reshape(shape)
 
 
 ICONS = ("Icons-50.npy", "Icons-50")

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...corruptions.stages import LEAST_SIDE
+from ...corruptions.stages import MIN_SIDE
 from ...errors import SourceError
 from ...files import file_problem
 from ...manifests.images.arrays import NotAShard, map_array
@@ -71,10 +71,10 @@ def row_source(
             name = f"{split or 'data'}/{rows_of[split] + row:0{width}d}"
             samples.append(Sample(len(samples), name, label, None, split, groups[row] if groups else None))
         rows_of[split] += len(labels)
-    held = sum(table.images.nbytes for table in tables if type(table.images) is np.ndarray)
+    memory_bytes = sum(table.images.nbytes for table in tables if type(table.images) is np.ndarray)
     remarks = tuple(table.remark for table in tables if table.remark is not None)
     load = functools.partial(_load, rows)
-    return Source(scheme, tuple(samples), classes or (), load, memory_bytes=held, remarks=remarks)
+    return Source(scheme, tuple(samples), classes or (), load, memory_bytes=memory_bytes, remarks=remarks)
 
 
 def _load(rows: Callable[[], ReadResult], sample: Sample) -> bytes | NDArray[np.uint8]:
@@ -122,11 +122,11 @@ def require_image_array(dtype: np.dtype[Any], shape: tuple[int, ...], where: str
         raise SourceError(
             f"{where} has the shape {shape}, channels first; expected (N, H, W, C): save x.transpose(0, 2, 3, 1)."
         )
-    fits = len(shape) == 4 and shape[3] in (1, 3) and shape[0] >= 1 and min(shape[1:3]) >= LEAST_SIDE
+    fits = len(shape) == 4 and shape[3] in (1, 3) and shape[0] >= 1 and min(shape[1:3]) >= MIN_SIDE
     if not fits or shape[1] * shape[2] > MAX_PIXELS:
         raise SourceError(
             f"{where} has the shape {shape}; expected (N, H, W), (N, H, W, 1) or (N, H, W, 3), H and W at least "
-            f"{LEAST_SIDE} and at most {MAX_PIXELS:,} pixels per image."
+            f"{MIN_SIDE} and at most {MAX_PIXELS:,} pixels per image."
         )
 
 

@@ -38,12 +38,12 @@ CONNECT_S = 30.0
 """The timeout for connecting to the scheduler."""
 ANSWER_S = 60.0
 """The time in which workers report whether they can make parts. Slower ones report it with their first part."""
-NOBODY_S = 300.0
+NO_WORKERS_S = 300.0
 """How long a build waits for workers."""
 COMPILE_S = 3600.0
 """How long a worker waits while another one on its machine compiles the kernels."""
 RETRIES = 3
-"""How often Dask repeats a part after an error."""
+"""The number of times that Dask repeats a part after an error."""
 
 _CALL = "getattr(__import__('corruptset.generate.work.dask_workers', fromlist=['*']), function)(*arguments)"
 _START = "`dask worker ADDRESS --nworkers -1 --nthreads 1`"
@@ -97,11 +97,13 @@ def connected(scheduler: str | Client | None) -> Iterator[Client | None]:
         yield client
 
 
-def run_parts(client: Client, file: Path, parts: Sequence[Part], done: Callable[[FinishedPart], None]) -> None:
+def make_parts_in_cluster(
+    client: Client, file: Path, parts: Sequence[Part], on_part: Callable[[FinishedPart], None]
+) -> None:
     """Make and commit parts of the job in a file in the workers of a scheduler. See `pool.make_parts`."""
     from distributed.comm import CommClosedError
 
-    left = len(parts)
+    remaining = len(parts)
     last_worker = time.monotonic()
     executor = client.get_executor(pure=False, retries=RETRIES)
 
@@ -110,21 +112,21 @@ def run_parts(client: Client, file: Path, parts: Sequence[Part], done: Callable[
         return future
 
     def on_done(part: Part, future: Future[Any]) -> None:
-        nonlocal left
+        nonlocal remaining
         _raise_failure(part, future)
-        left -= 1
-        done(FinishedPart(part.name, part.images))
+        remaining -= 1
+        on_part(FinishedPart(part.name, part.images))
 
     def poll() -> None:
         nonlocal last_worker
         if client.status != "running":
-            raise ConnectionError("the scheduler is gone")
+            raise ConnectionError("the scheduler has stopped")
         if client.scheduler_info()["workers"]:
             last_worker = time.monotonic()
-        elif time.monotonic() - last_worker > NOBODY_S:
+        elif time.monotonic() - last_worker > NO_WORKERS_S:
             raise MachineError(
-                f"The scheduler had no workers for {NOBODY_S:.0f} s, and {left} parts are left. Start workers with "
-                f"{_START}. {_RESUME}"
+                f"The scheduler had no workers for {NO_WORKERS_S:.0f} s, and {remaining} parts remain. Start workers "
+                f"with {_START}. {_RESUME}"
             )
 
     try:
@@ -135,7 +137,7 @@ def run_parts(client: Client, file: Path, parts: Sequence[Part], done: Callable[
         if isinstance(e, CorruptsetError) or not lost:
             raise
         raise MachineError(
-            f"The connection to the scheduler was lost, and {left} parts are left. Start it again with its workers. "
+            f"The connection to the scheduler was lost, and {remaining} parts remain. Restart it with its workers. "
             f"{_RESUME}"
         ) from e
     finally:
@@ -166,8 +168,8 @@ def _refuse_unfit(client: Client, file: Path | None) -> None:
     for task, called in asked.items():
         if task.status == "error":
             unfit.append(f"{called}: {task.exception()}; install corruptset {versions()['corruptset']} there")
-        elif task.status == "finished" and (found := task.result()):
-            unfit.append(f"{called}: {'; '.join(found)}")
+        elif task.status == "finished" and (reasons := task.result()):
+            unfit.append(f"{called}: {'; '.join(reasons)}")
     if unfit:
         raise BuildError(
             f"{len(unfit)} of the scheduler's workers cannot make parts of this build:\n{listed(unfit)}\n"
@@ -198,15 +200,15 @@ def versions() -> dict[str, str]:
     return {**environment(), "kernels": sources_digest(), "encoding of file names": sys.getfilesystemencoding()}
 
 
-def problems(wanted: Mapping[str, str], file: str | None) -> list[str]:
+def problems(expected: Mapping[str, str], file: str | None) -> list[str]:
     """Return the reasons why this worker cannot make parts of the job in a file.
 
-    Its versions differ from those in `wanted`, or it cannot read or lock the files of the build.
+    Its versions differ from those in `expected`, or it cannot read or lock the files of the build.
     """
     own = versions()
     differing = [
-        f"{name} is {own.get(name, 'missing')} there and {version} here"
-        for name, version in wanted.items()
+        f"{name} is {own.get(name, 'missing')} there, but {version} here"
+        for name, version in expected.items()
         if own.get(name) != version
     ]
     if differing or file is None:
@@ -219,24 +221,24 @@ def problems(wanted: Mapping[str, str], file: str | None) -> list[str]:
             f"it does not see {folder} as this machine does ({e.strerror}): --out must be one folder "
             "with the same path on all machines"
         ]
-    found = []
+    reasons = []
     try:
         with locked(lock_file(folder), ""):
-            found.append(f"locks on files in {folder} do not reach it: mount that file system with locks")
+            reasons.append(f"locks on files in {folder} do not reach it: mount that file system with locks")
     except Busy:
         pass
     except BuildError as e:
-        found.append(str(e))
+        reasons.append(str(e))
     try:
         job.clean(0)
     except (OSError, CorruptsetError) as e:
-        found.append(
+        reasons.append(
             f"it does not see the source as this machine does ({e}): the source must have the same path on all machines"
         )
-    return found
+    return reasons
 
 
-def make(wanted: Mapping[str, str], file: str, chunk: int, first: int, stop: int, sets: tuple[str, ...]) -> None:
+def make(expected: Mapping[str, str], file: str, chunk: int, first: int, stop: int, sets: tuple[str, ...]) -> None:
     """Make and commit a part in this worker. Errors name the worker."""
     from distributed import get_worker
 
@@ -244,9 +246,9 @@ def make(wanted: Mapping[str, str], file: str, chunk: int, first: int, stop: int
     try:
         with _one_at_a_time:
             if file not in _fit:
-                if found := problems(wanted, file):
+                if reasons := problems(expected, file):
                     raise BuildError(
-                        f"{worker} cannot make parts of this build: {'; '.join(found)}. Repair or stop it. {_RESUME}"
+                        f"{worker} cannot make parts of this build: {'; '.join(reasons)}. Repair or stop it. {_RESUME}"
                     )
                 host = socket.gethostname()  # machines that share the cache may have different processors
                 busy = (

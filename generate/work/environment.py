@@ -25,8 +25,8 @@ def joined_versions(environments: Iterable[Mapping[str, str]]) -> dict[str, str]
     {'numpy': '2.4.6', 'pillow': '12.0.0, 12.1.0, 13.0.0'}
     """
     found: dict[str, set[str]] = {}
-    for one in environments:
-        for library, versions in one.items():
+    for record in environments:
+        for library, versions in record.items():
             found.setdefault(library, set()).update(versions.split(_SEPARATOR))
     return {library: _SEPARATOR.join(sorted(versions)) for library, versions in found.items()}
 

@@ -1,4 +1,4 @@
-"""Run parts in this process, in workers, or in the workers of a Dask scheduler."""
+"""Make parts in this process, in worker processes, or in the workers of a Dask scheduler."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ...manifests.paths import LEASES, WORK_FOLDER
 from ...workers import Workers
 from ..plan.job import Job
 from ..plan.parts import Part
-from .dask_workers import run_parts
+from .dask_workers import make_parts_in_cluster
 from .worker import FinishedPart, forget, job_of, process
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def make_parts(
     Raises
     ------
     MachineError
-        If the disk fails, or if workers are killed again and again.
+        If the disk fails, or if workers are killed repeatedly.
     """
     directory = job.directory.absolute()
     # Workers read the job from this file once, and stop if it is gone. A new build deletes the files of killed ones.
@@ -63,9 +63,9 @@ def make_parts(
             if client is None and (workers.limit <= 1 or len(parts) <= 1):
                 images = 0
 
-                def count(more: int) -> None:
+                def count(finished: int) -> None:
                     nonlocal images
-                    images += more
+                    images += finished
                     on_progress(images)
 
                 for part in parts:
@@ -73,14 +73,14 @@ def make_parts(
                 return
             write_atomic(file, pickle.dumps(replace(job, directory=directory, file=file)))
             if client is not None:
-                return run_parts(client, file, parts, on_part)
+                return make_parts_in_cluster(client, file, parts, on_part)
             counter.touch()
             workers.run(
                 partial(_work, directory, file, counter),
                 tasks_of(parts, min(workers.limit, len(parts))),
                 lambda _, records: list(map(on_part, records)),
                 poll=lambda: on_progress(counter.stat().st_size),
-                describe=lambda some: "; ".join(part.description for part in some),
+                describe=lambda task: "; ".join(part.description for part in task),
             )
     except BaseException:
         workers.stop()
@@ -94,13 +94,13 @@ def make_parts(
 
 @contextmanager
 def explained(directory: Path) -> Iterator[None]:
-    """Turn errors of the system in the block into errors that say what to do."""
+    """Turn system errors in the block into errors with advice."""
     try:
         yield
     except (FileExistsError, IsADirectoryError, NotADirectoryError) as e:
         raise BuildError(
-            f"Two images of the source would be stored as a file and a folder of one name ({e.filename}). Rename one "
-            "of them in the source, and choose another --out."
+            f"Two images of the source would be stored as a file and a folder of the same name ({e.filename}). Rename "
+            "one of them in the source, and choose another --out."
         ) from e
     except OSError as e:
         raise machine_error(e, directory) from e
@@ -110,19 +110,20 @@ def machine_error(error: OSError, directory: str | Path) -> MachineError:
     """Return the error to raise if the disk or the system fails."""
     place = error.filename or directory
     return MachineError(
-        f"Stopped: {error.strerror or error} ({place}). What was committed is kept: "
+        f"Stopped: {error.strerror or error} ({place}). Finished parts are kept: "
         f"{write_advice(error, Path(os.fsdecode(place)))}, and run the same command again to resume."
     )
 
 
 def tasks_of(parts: Sequence[Part], jobs: int) -> list[list[Part]]:
-    """Group parts into tasks for workers. The first tasks are whole runs, and the last ones are single parts.
+    """Group parts into tasks for workers. The first tasks are all parts of a chunk, and the last ones are single parts.
 
-    The images of a whole run are decoded only once, and the small tasks let all workers finish at about the same time.
+    The images of a chunk in one task are decoded only once. The small tasks at the end let all workers finish at about
+    the same time.
     """
-    runs = [list(some) for _, some in groupby(parts, lambda part: part.chunk.number)]
-    whole = max(0, len(runs) - jobs)
-    return [*runs[:whole], *([part] for run in runs[whole:] for part in run)]
+    by_chunk = [list(group) for _, group in groupby(parts, lambda part: part.chunk.number)]
+    whole = max(0, len(by_chunk) - jobs)
+    return [*by_chunk[:whole], *([part] for group in by_chunk[whole:] for part in group)]
 
 
 def _work(directory: Path, file: Path, counter: Path, parts: list[Part]) -> list[FinishedPart]:

@@ -1,6 +1,6 @@
 """Sidecars, which are files that record the images of committed parts.
 
-A sidecar that is damaged or that belongs to another build does not count.
+A sidecar that is damaged or belongs to a different build is ignored.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Sidecar(Record):
     """The record of a committed part."""
 
     build: str
-    """`Origin.build`."""
+    """The hash of the build, `Origin.build`."""
     resources: dict[str, str]
     """The entries of `Origin.resources` that affect the pixels of the part."""
     run: int
@@ -56,7 +56,7 @@ class Sidecar(Record):
     environment: dict[str, str]
     """The library versions that made the part."""
 
-    def of(self, origin: Origin) -> bool:
+    def belongs_to(self, origin: Origin) -> bool:
         """Return whether the part belongs to a build."""
         return self.build == origin.build and self.resources.items() <= origin.resources.items()
 
@@ -73,7 +73,7 @@ def write_sidecar(directory: Path, name: str, sidecar: Sidecar) -> None:
 
 def read_sidecar(path: Path) -> Sidecar:
     """Read a sidecar. Raise `MachineError` if it is damaged."""
-    sidecar = _whole(path)
+    sidecar = _read(path)
     if sidecar is None:
         raise MachineError(
             f"{path} was damaged after it was written. Run the same command again to repeat its part. "
@@ -86,18 +86,19 @@ def sidecars(directory: Path, chunks: Container[int] | None = None) -> Iterator[
     """Yield the path and the content of each sidecar, of all or some chunks. The content is None if it is damaged."""
     for path in sorted((directory / PARTS_FOLDER).glob("*.json")):
         if chunks is None or int(path.name.partition("-")[0]) in chunks:
-            yield path, _whole(path)
+            yield path, _read(path)
 
 
 def is_committed(directory: Path, name: str, origin: Origin) -> bool:
     """Return whether a part of a build is committed."""
-    sidecar = _whole(sidecar_path(directory, name))
-    return sidecar is not None and sidecar.of(origin)
+    sidecar = _read(sidecar_path(directory, name))
+    return sidecar is not None and sidecar.belongs_to(origin)
 
 
-def _whole(path: Path) -> Sidecar | None:
+def _read(path: Path) -> Sidecar | None:
+    """Return a sidecar, or None if it is missing, damaged, or was written by another version of corruptset."""
     data = read_hashed(path)
     try:
         return None if data is None else Sidecar.model_validate_json(data)
-    except ValueError:  # of another version of corruptset
+    except ValueError:
         return None

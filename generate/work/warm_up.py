@@ -56,15 +56,22 @@ def warm_up(
         declared = get_corruption(stage.corruption)
         if not declared.needs_model and declared.family != PLUGIN:  # a plugin may refuse a small image
             # the kernels of the metrics are compiled in the task of the first corruption
-            own = tasks.setdefault(stage.corruption, {} if tasks else {mark("metrics"): None})
-            own[mark(stage.corruption, dict(stage.parameters), maker.side, maker.scale)] = stage
+            stage_tasks = tasks.setdefault(stage.corruption, {} if tasks else {mark("metrics"): None})
+            stage_tasks[mark(stage.corruption, dict(stage.parameters), maker.side, maker.scale)] = stage
     # os.path.exists, because Path.exists raises an error if the folder can no longer be read
-    left = [[task for task in own.items() if not os.path.exists(task[0])] for own in tasks.values()]
-    left = [own for own in left if own]
-    if left:
+    remaining = [
+        [task for task in stage_tasks.items() if not os.path.exists(task[0])] for stage_tasks in tasks.values()
+    ]
+    remaining = [stage_tasks for stage_tasks in remaining if stage_tasks]
+    if remaining:
         warn_if_unusable()
         ready, workers = count(1), workers or Workers(1)
-        workers.run(partial(_prepare, maker), left, lambda *_: on_progress(next(ready), len(left)), describe=_described)
+        workers.run(
+            partial(_prepare, maker),
+            remaining,
+            lambda *_: on_progress(next(ready), len(remaining)),
+            describe=_described,
+        )
         workers.close()  # compilers do not return their memory to the system
 
 

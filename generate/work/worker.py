@@ -30,7 +30,7 @@ from .sidecars import PartSet, Sidecar, is_committed, write_sidecar
 
 
 class FinishedPart(NamedTuple):
-    """The record of a finished part."""
+    """A part that was finished by a worker."""
 
     name: str
     images: int
@@ -39,7 +39,7 @@ class FinishedPart(NamedTuple):
 
 Clean = tuple[list[NDArray[np.uint8]], list[str]]
 _clean: dict[tuple[str, int], Clean] = {}
-"""The clean images of the chunk that this process read last, because several parts of a chunk use them."""
+"""The clean images of the latest chunk of this process, because several parts of a chunk use them."""
 
 
 def process(job: Job, part: Part, on_images: Callable[[int], object] = lambda images: None) -> FinishedPart:
@@ -70,9 +70,16 @@ def process(job: Job, part: Part, on_images: Callable[[int], object] = lambda im
 def make_part(
     job: Job, part: Part, on_images: Callable[[int], object] = lambda images: None, *, clean: Clean | None = None
 ) -> Sidecar:
-    """Make and write the images of a part, and return its sidecar, which is not yet written.
+    """Make and store the images of a part, and return its sidecar, which the caller writes to commit the part.
 
-    `clean` are the clean images of its chunk, if they are loaded already.
+    Parameters
+    ----------
+    job : Job
+    part : Part
+    on_images : callable, optional
+        Called with the number of images in each finished batch.
+    clean : optional
+        The clean images of the chunk with their digests, if they are already loaded.
     """
     chunk = part.chunk
     images, digests = clean or clean_images(job, chunk)
@@ -134,7 +141,7 @@ def _finish(job: Job, writer: SetWriter) -> PartSet:
 
 
 def check_wanted(job: Job) -> None:
-    """Raise `FileNotFoundError` in a worker if the build has ended, which deletes the job's file."""
+    """Raise `FileNotFoundError` in a worker if the build has ended, because the file of the job is then deleted."""
     if job.file is not None:
         # a network file system may return an old status, but it opens a file only if the server has it
         os.close(os.open(job.file, os.O_RDONLY))
@@ -142,13 +149,13 @@ def check_wanted(job: Job) -> None:
 
 @lru_cache(maxsize=1)
 def job_of(file: Path) -> Job:
-    """Read a job from its file. This process keeps the last one."""
+    """Read a job from its file. The last job is cached."""
     job: Job = pickle.loads(file.read_bytes())
     return job
 
 
 def clean_images(job: Job, chunk: Chunk) -> Clean:
-    """Return the clean images of a chunk and their digests. They are kept for the next part of the chunk."""
+    """Return the clean images of a chunk and their digests, which are cached for the next part of the chunk."""
     key = job.token, chunk.number
     if key not in _clean:
         forget()  # frees the memory before other images are loaded
@@ -158,5 +165,5 @@ def clean_images(job: Job, chunk: Chunk) -> Clean:
 
 
 def forget() -> None:
-    """Free the clean images that this process keeps."""
+    """Free the cached clean images."""
     _clean.clear()

@@ -1,4 +1,4 @@
-"""The help of add-ons' commands."""
+"""Test the help of the commands of the add-ons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arguments of public functions: NumPy's numbers and paths of any class are taken, wrong types get a sentence."""
+"""Test that public functions accept NumPy numbers and any path class, and that wrong types give a clear message."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from example_images import synthetic_image
 
 
 class Folder:
-    """A path of a class of somebody's own."""
+    """A path class that is not from pathlib."""
 
     def __init__(self, path):
         self._path = os.fspath(path)

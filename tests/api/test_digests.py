@@ -1,4 +1,4 @@
-"""Canonical JSON by RFC 8785's own examples, and digests of pixels by blake3 of the shape and the bytes."""
+"""Test canonical JSON with the examples of RFC 8785, and digests of pixels."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_canonical_json_is_that_of_rfc_8785():
     )
     for bits, text in DOUBLES.items():
         assert canonical(struct.unpack(">d", bytes.fromhex(bits))[0]) == text.encode()
-    # U+1F600 is two UTF-16 units that sort before U+FB33, though its code point is larger
+    # U+1F600 consists of two UTF-16 units that sort before U+FB33, although its code point is larger.
     assert list(json.loads(canonical({"\ufb33": 1, "\U0001f600": 2, "1": 4}))) == ["1", "\U0001f600", "\ufb33"]
     assert canonical([1, 1.0]) == b"[1,1]"
     assert canonical_sha256([]) == "sha256:4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945"
@@ -52,7 +52,7 @@ def test_what_json_cannot_say_is_refused(value):
 
 def test_pixels_of_every_length_have_the_digest_of_their_shape_and_bytes():
     rng = np.random.Generator(np.random.Philox(3))
-    # before, at and after the ends of blake3's chunks of 1024 bytes
+    # These sizes are before, at and after the ends of blake3's chunks of 1024 bytes.
     for shape in [(8, 8, 1), (28, 28, 3), (1, 1015, 1), (1, 1016, 1), (1, 1017, 1), (2, 1020, 1), (71, 71, 3)]:
         images = rng.integers(0, 256, (3, *shape), dtype=np.uint8)
         head = "{},{},{}\n".format(*shape).encode()

@@ -1,4 +1,4 @@
-"""Mistakes in a recipe's file: all at once, each with its place."""
+"""Test that all mistakes in a recipe file are reported together, each with its location."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ id = "x"
         "[[sets]] 1, severities, item 3: is 2.125; expected a severity from 1 to 5",
         "severty: Extra inputs are not permitted",
         "[[sets]] 2, chain, item 2",
-        "[[sets]] 3: a stage with given parameters has no id of its own",
+        "[[sets]] 3: a stage with given parameters has no id",
         "[[sets]] 4: has chain and clean; expected exactly one of",
         "[[sets]] 5: fog: severity is 9; expected a number from 0 to 5",
         "[[sets]] 5: gaussian_noise: parameter 'sigma' is -1.0; expected",

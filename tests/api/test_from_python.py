@@ -1,4 +1,4 @@
-"""What commands do can be done from Python, and quietly where nobody watches."""
+"""Test that the functions behind the commands can be called from Python, and print nothing if nobody is watching."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from corruptset.progress import ProgressDisplay
 
 @pytest.fixture(scope="module")
 def built(shared_data):
-    """A small data set of image files."""
+    """Return a small dataset of image files."""
     return shared_data.build(crops={"classes": 2}, sets=["contrast/*"], storage="folder")
 
 
@@ -47,7 +47,7 @@ def test_names_and_what_is_known_of_them(built):
         (corruptset.names, {"family": "whether"}, ParameterError, r"no family 'whether'\. Did you mean 'weather'"),
         (corruptset.names, {"what": "recipes", "family": "blur"}, ParameterError, "family and role apply only"),
         (corruptset.show, {"name": "gaussian-noise"}, UnknownCorruption, "Did you mean 'gaussian_noise'"),
-        (corruptset.show, {"name": "fog", "ladder": "text"}, ParameterError, "which has levels; 'fog' has none"),
+        (corruptset.show, {"name": "fog", "ladder": "text"}, ParameterError, "'fog' has no levels"),
     ],
 )
 def test_names_that_there_are_not(call, given, error, said):
@@ -62,7 +62,7 @@ def test_a_view_is_checked_by_itself_and_against_its_build(built, tmp_path):
     image = next(path for path in exported.top.rglob("*") if path.suffix in (".JPEG", ".png"))
     image.unlink()
     image.write_bytes(b"no image")
-    # against its dataset, an exported image is named; alone, its folder
+    # An exported image is named if the export is compared with its dataset. Otherwise its folder is named.
     for report, wrong in (
         (corruptset.verify(built, export=exported.path), image),
         (corruptset.verify(exported.path), image.parent),
@@ -188,5 +188,5 @@ def test_compiling_is_said_once_and_only_of_our_kernels(capsys):
 
     assert [compiling(others) for others in ("users_plugin", "__main__", None)] == [""] * 3
     with ProgressDisplay("build"):
-        compiling("corruptset.corruptions.blur")  # the display says it
+        compiling("corruptset.corruptions.blur")  # The progress display prints it.
     assert [compiling("corruptset.corruptions.blur") for _ in range(2)] == [f"{compile_notice.SENTENCE}\n", ""]

@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGHUP in the process of a command."""
+"""Test SIGINT (Ctrl-C), SIGTERM and SIGHUP in the process of a command."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from corruptset.interruption import SIGNALS, handle_signals
 
 @pytest.fixture(autouse=True)
 def _default_handlers():
-    """Give all signals their default handlers, because tests may run in the background, where some are ignored."""
+    """Give all signals their default handlers, because some are ignored if tests run in the background."""
     before = [(number, signal.getsignal(number)) for number in SIGNALS]
     blocked = signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
     signal.signal(signal.SIGINT, signal.default_int_handler)

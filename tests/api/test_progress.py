@@ -1,6 +1,4 @@
-"""Progress: what a line says, how often it is said where there is no terminal, and when a function shows it by
-itself.
-"""
+"""Test the progress lines, how often they are printed without a terminal, and when functions show them by default."""
 
 from __future__ import annotations
 
@@ -24,7 +22,7 @@ def test_what_was_there_before_took_no_time():
 
 @pytest.fixture
 def clock(monkeypatch):
-    """A clock that a test sets."""
+    """A clock whose time a test sets."""
     clock = SimpleNamespace(now=0.0)
     monkeypatch.setattr(progress.time, "monotonic", lambda: clock.now)
     return clock
@@ -59,7 +57,7 @@ def test_on_a_terminal_a_bar_is_drawn_and_taken_away(columns, monkeypatch, capsy
             clock.now = images / 500
             shown(ProgressEvent("building", images_done=images, images_total=3_750_000))
         shown._bar.refresh()
-    # the states of a line that is drawn again and again, without colours
+    # These are the successive states of a line that is redrawn, without colours.
     plain = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().err)
     line = [line for line in re.split(r"(?:[\r\n]|\x1b\[[0-9;?]*[A-Za-z])+", plain) if "left" in line][-1]
     assert "build: building" in line
@@ -112,7 +110,7 @@ def test_a_script_on_a_terminal_shows_a_bar_unless_it_says_no(asked, shown):
 
 @pytest.mark.ci
 def test_in_a_notebook_one_line_is_shown_and_nothing_goes_to_standard_error():
-    """In a real kernel: what it sends, in order."""
+    """Test the messages that a real notebook kernel sends, and their order."""
     import nbformat
     from nbclient import NotebookClient
 

@@ -1,6 +1,4 @@
-"""The public names as tools and people see them: mypy, `inspect.signature`, and what a notebook prints of what they
-return.
-"""
+"""Test the public names with mypy, `inspect.signature` and notebooks."""
 
 from __future__ import annotations
 
@@ -62,7 +60,7 @@ WRONG = [
 
 @pytest.mark.ci
 def test_a_type_checker_knows_every_name_and_keyword(tmp_path):
-    """mypy reads the package as it installs: in an editable installation it finds nothing."""
+    """Run mypy on a normal installation, because it does not find an editable one."""
     for room in ("corruptions", "manifests", "pages", "generate", "scores", "audits", "cli"):
         (tmp_path / "corruptset" / room).parent.mkdir(exist_ok=True)
         (tmp_path / "corruptset" / room).symlink_to(ROOT / room)
@@ -71,7 +69,7 @@ def test_a_type_checker_knows_every_name_and_keyword(tmp_path):
     right = RIGHT.strip().splitlines()
     called = {re.match(r"corruptset\.(\w+)", line)[1] for line in right}
     assert called == set(corruptset.__all__) - {"__version__"}
-    # Functions that pass parameters on to a corruption take any keyword.
+    # Functions that pass parameters on to a corruption accept any keyword.
     closed = [line for line in right if not re.match(r"corruptset\.[cC]orrupt\(", line)]
     misspelt = [re.sub(r"\((.*)\)", r"(\1, sed=1)" if "()" not in line else "(sed=1)", line) for line in closed]
     lines = ["import corruptset", "import numpy as np", *right, *misspelt, *WRONG]
@@ -90,7 +88,7 @@ def test_signatures_name_every_option():
     for name in corruptset._MODULES:
         shown = inspect.signature(getattr(corruptset, name)).parameters
         hidden = [p.name for p in shown.values() if p.kind in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]
-        # parameters are those of the corruption that is named
+        # The keywords are parameters of the named corruption.
         expected = {"corrupt": ["parameters"], "Corrupt": ["parameters"], "build": ["options"], "plan": ["options"]}
         assert hidden == expected.get(name, [])
     options = [field.name for field in fields(BuildOptions)]
@@ -100,7 +98,7 @@ def test_signatures_name_every_option():
 
 
 def short(value, text=""):
-    """Hold that a value prints in a few lines, and how it begins."""
+    """Check that a value prints in a few lines, and how these begin."""
     assert len(repr(value)) <= 450, repr(value)[:2000]
     assert repr(value).count("\n") <= 4
     assert str(value) == repr(value)

@@ -1,4 +1,4 @@
-"""Worker processes: they start once, are replaced if they are killed, and are gone at the end."""
+"""Test that workers start once, are replaced if they are killed, and are gone at the end."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from corruptset.workers import Workers
 
 @pytest.fixture(scope="module")
 def built(shared_data):
-    """A small dataset."""
+    """Return a small dataset."""
     return shared_data.build(crops={"classes": 2}, sets=["contrast/*"], storage="folder")
 
 
@@ -68,7 +68,7 @@ def test_a_killed_worker_is_replaced():
 
 
 def killed_once(marker):
-    """Kill the worker of two of the tasks, the first time."""
+    """Kill the worker of two of the tasks when it runs them for the first time."""
     if marker.name not in "25":
         return
     try:
@@ -168,7 +168,7 @@ def test_a_dev_shm_that_cannot_be_used_is_named(built, options):
     mount = f"mount -t tmpfs -o {options} tmpfs /dev/shm"
     unshare = ["unshare", "-m", "sh", "-c"]
     if shutil.which("unshare") is None or subprocess.run([*unshare, mount], capture_output=True).returncode:
-        # only root can have a mount namespace of its own
+        # Only root can create a mount namespace.
         assert os.geteuid() != 0 or not Path("/proc/self/ns/mnt").exists() or not os.access("/dev/shm", os.W_OK)
         return
     line = f"{mount} && {COMMAND} verify {built} --jobs 2"
@@ -197,7 +197,10 @@ with Workers(2) as workers:
 
 @pytest.mark.ci
 def test_workers_that_grow_are_replaced_without_a_warning(tmp_path):
-    """With psutil, loky replaces them. A warning that is an error would end its thread, and the build would hang."""
+    """If psutil is installed, loky replaces the workers with a warning.
+
+    A warning that is an error would end its thread.
+    """
     (tmp_path / "psutil.py").write_text(PSUTIL)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}
     command = [sys.executable, "-W", "error::UserWarning", "-c", TASKS]

@@ -1,4 +1,4 @@
-"""Fixtures that run commands in the process of the tests, which is much faster than starting processes."""
+"""Run commands in the process of the tests, because starting processes takes longer (see tests/acceptance)."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from commands import CommandRunner, Result, exit_code
 
 @pytest.fixture(scope="session")
 def built(shared_data):
-    """A small data set of image files."""
+    """Return a small dataset of image files."""
     return shared_data.build(crops={"classes": 2}, sets=["contrast/*"], storage="folder")
 
 
 class Command(CommandRunner):
-    """Run ``corruptset LINE WORDS...`` in this process. The line is split as in a shell. Tracebacks are failures."""
+    """Run ``corruptset LINE WORDS...``, where a shell would parse the line. A traceback fails the test."""
 
     def __init__(self, capsys):
         self.capsys = capsys
@@ -30,7 +30,7 @@ class Command(CommandRunner):
 
 @pytest.fixture
 def run(monkeypatch, capsys, tmp_path):
-    """A function that runs a command with `tmp_path` as the current folder."""
+    """Return a function that runs commands, with `tmp_path` as the current folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "160")
     monkeypatch.delenv("CORRUPTSET_DEBUG", raising=False)

@@ -1,4 +1,4 @@
-"""Help: complete, documented, and without the weight of the libraries that do the work."""
+"""Test that the help is complete, and that printing it does not import large libraries."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ for word in ("hello", "broken", "--help"):
 
 
 def helped(name, capsys):
-    """Return what ``corruptset NAME --help`` prints in a terminal of 80 columns."""
+    """Return the output of ``corruptset NAME --help`` in a terminal of 80 columns."""
     capsys.readouterr()
     assert exit_code(name, "--help") == 0
     return capsys.readouterr().out

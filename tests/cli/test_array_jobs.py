@@ -1,4 +1,4 @@
-"""Jobs of an array as a cluster runs them: the scripts of docs/array-jobs.md, and what the command says of parts."""
+"""Test array jobs with the scripts in docs/array-jobs.md, and the messages of the command about parts."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ print(17)
 
 
 def block(title):
-    """Return a block of the page."""
+    """Return a code block of the page."""
     found = re.search(
         rf'^```bash title="{re.escape(title)}"\n(.*?)^```$', PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE
     )

@@ -1,4 +1,4 @@
-"""check-corruption, and --plugin of the other commands."""
+"""Test the command check-corruption, and the option --plugin of other commands."""
 
 from __future__ import annotations
 

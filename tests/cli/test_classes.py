@@ -1,4 +1,4 @@
-"""What plan and build say of the classes of a source, and of what was left out."""
+"""Test the output of plan and build about the classes of a source and about excluded files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`corruptset compare` as a user runs it."""
+"""Test the command `corruptset compare`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Completion: the protocol as bash runs it, and what the functions offer."""
+"""Test shell completion with the protocol of bash, and the completion functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""corrupt: one picture under one corruption or chain."""
+"""Test the command `corrupt`, which applies a corruption or chain to one image."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def read(path):
 
 @pytest.fixture
 def picture(tmp_path):
-    """The pixels of a.png."""
+    """Return the pixels of a.png."""
     Image.fromarray(synthetic_image(40, 50)).save(tmp_path / "a.png")
     return synthetic_image(40, 50)
 
@@ -54,7 +54,7 @@ def test_the_chosen_calibration_is_named_with_its_reason(run, picture, tmp_path)
 
 
 def test_0_is_the_picture_itself(run, picture, tmp_path):
-    """As a severity and as a level, here, among ``--sets`` and in recipes, as in Python."""
+    """Test the number 0 as a severity and as a level, on the command line, in ``--sets``, in recipes and in Python."""
     for call in ("fog --severity 0", "fog/0", "black_lines --level 0", "fog-0+black_lines-00"):
         run.succeeds(f"corrupt a.png --out x.png --force {call}")
         assert np.array_equal(read(tmp_path / "x.png"), picture)
@@ -90,7 +90,7 @@ def test_pictures_are_decoded_by_the_rules_for_sources(run, picture, tmp_path):
 
 
 def test_a_photo_is_turned_upright(run, picture, tmp_path):
-    """A telephone stores it on its side, with an EXIF orientation; what is written has none."""
+    """Test a photograph that is stored sideways with an EXIF orientation. The output has no orientation."""
     exif = Image.Exif()
     exif[0x0112] = 6
     Image.fromarray(picture).save(tmp_path / "phone.png", exif=exif)
@@ -120,7 +120,7 @@ def test_frost_takes_a_users_own_textures(run, picture, tmp_path):
 
 
 def test_corrupt_as_a_recipe_does(run, tmp_path):
-    """At 299 the calibration does not follow from the size: the recipe names it, unless the user does."""
+    """At 299 pixels the calibration does not follow from the size. The recipe determines it, unless the user does."""
     Image.fromarray(synthetic_image(320, 400)).save(tmp_path / "a.png")
     done = run.succeeds("corrupt a.png pixelate/4 --recipe imagenet-c-299 --out x.png --json").json
     assert (done["width"], done["height"]) == (299, 299)
@@ -145,7 +145,7 @@ def test_corrupt_follows_a_model(run, tmp_path):
             picture, name, **keywords, surrogate=smooth_network_file(24, 20), label=4, key="a"
         )
         assert np.array_equal(read(tmp_path / "x.png"), expected)
-    said = "has classes 0 to 9, and there are labels beyond: 10"
+    said = "has classes 0 to 9, but some labels are outside this range: 10"
     run.fails(said, "corrupt a.png pgd-3 --label 10 --out y.png", *surrogate)
 
 

@@ -1,6 +1,4 @@
-"""Sources and data sets of the wrong size, builds in their own source, names that are too long: refused at once, as a
-user meets it.
-"""
+"""Test that wrong image sizes, outputs in the source folder and long names are refused before anything is written."""
 
 from __future__ import annotations
 
@@ -20,7 +18,7 @@ QUICK = "--jobs 1 --metrics 0 --no-page"
 
 
 def photographs(root, sizes):
-    """Write JPEGs of (width, height) into wnid folders, named as ILSVRC2012's validation images are."""
+    """Write JPEG files of sizes (width, height) to wnid folders, with the names of ILSVRC2012 validation images."""
     for number, size in enumerate(sizes, 1):
         folder = root / WNIDS[number % 2]
         folder.mkdir(parents=True, exist_ok=True)
@@ -30,7 +28,7 @@ def photographs(root, sizes):
 
 @pytest.fixture(scope="module")
 def sources(shared_data, tmp_path_factory):
-    """Sources as they are downloaded: photographs, CIFAR-10, MNIST, and what users make of them."""
+    """Return the folder of sources in the form in which users download or create them."""
     root = tmp_path_factory.mktemp("sources")
     crops = source_archives.random_crops(10)
     source_archives.write_tar(root / "cifar-10-python.tar.gz", source_archives.cifar10_python(crops), "w:gz")
@@ -115,14 +113,14 @@ def test_a_build_in_its_own_source_is_refused(run, tmp_path, monkeypatch):
     monkeypatch.chdir(val)
     build = f"build imagenet-c --sets contrast/1 {QUICK} --source"
     for given in (
-        ["folder:."],  # --out is corruptset-out, here
+        ["folder:."],  # The default of --out is corruptset-out.
         [f"folder:{tmp_path / 'link'}", "--out", "deep/down"],
-        [f"imagenet:{tmp_path / 'data'}", "--out", ".."],  # takes the folder around `val`, too
+        [f"imagenet:{tmp_path / 'data'}", "--out", ".."],  # The folder around `val` is accepted as well.
         ["folder:.", "--out", tmp_path / "link" / WNIDS[0]],
     ):
         run.fails("would be inside the folder of the source", build, *given)
         assert [path.name for path in val.parent.iterdir()] == ["val"]
-    # the folder around the source is none of its own
+    # The folder around the source is not a folder of corruptset.
     run.succeeds(build, "folder:.", "--out", "..")
 
 

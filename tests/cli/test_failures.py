@@ -1,4 +1,4 @@
-"""Exceptions become one message and one exit code."""
+"""Test that exceptions become one message and an exit code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from corruptset.cli.failures import guarded
 
 @pytest.fixture
 def fails(monkeypatch, capsys):
-    """Return a function that raises an error in a command, and returns its exit code and what it printed."""
+    """Return a function that raises an error in a command, and returns the exit code and the output."""
 
     def call(error, line="list", **given):
         monkeypatch.setattr(sys, "argv", ["/bin/corruptset", *line.split()])
@@ -124,7 +124,7 @@ corruptset.cli.main()
 
 
 def test_names_of_files_that_are_not_read_as_utf_8_are_refused():
-    """The same folder would have other ids, and with them other draws."""
+    """Test that another encoding is refused, because sample ids and random draws would depend on it."""
     locale = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}
     done = subprocess.run([sys.executable, "-c", NAMES], env=os.environ | locale, capture_output=True, text=True)
     message = "Python decodes file names as ascii here (LC_ALL=C), but corruptset needs UTF-8. Set PYTHONUTF8=1 and"

@@ -1,6 +1,4 @@
-"""Groups as a user meets them: Icons-50 cut by a recipe, a folder cut by a CSV, both verified, mended and made
-again.
-"""
+"""Test groups of images with Icons-50, which a recipe divides, and with a folder, which a CSV file divides."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ QUIET = "--jobs 1 --metrics 0 --storage folder --no-page --json"
 
 
 def records(root):
-    """Return the manifest and the rows of its samples."""
+    """Return the manifest and the rows of samples.jsonl."""
     rows = [json.loads(line) for line in (root / "samples.jsonl").read_text("utf-8").splitlines()]
     return json.loads((root / "manifest.json").read_text("utf-8")), rows
 
@@ -44,7 +42,7 @@ def test_icons50_is_cut_in_two(run, tmp_path):
             run.succeeds("rebuild --jobs 1 --json", root, *source, "--out", f"{part} again").json["identical"] is True
         )
     assert sorted(seen) == [(f"data/{i:05d}", group) for i, group in enumerate(icons.icon_fields()["subtype"])]
-    # the other part is another build, and a build of it in the same place is refused
+    # The other part is another build, so it cannot be built in the same place.
     run.fails("selection", f"build icons50-subtype --train {QUIET} --out test", *source)
     (test / "samples.jsonl").unlink()
     run.succeeds("verify --jobs 1 --repair", test, *source)
@@ -53,7 +51,7 @@ def test_icons50_is_cut_in_two(run, tmp_path):
 
 @pytest.fixture
 def build(run, tmp_path):
-    """Write a folder of two classes, a recipe and groups.csv; return a function that builds and reads the records."""
+    """Write a folder of two classes, a recipe and groups.csv. Return a function that builds and reads the records."""
     lines = ["file,group"]
     for folder in ("crow", "wren"):
         (tmp_path / "birds" / folder).mkdir(parents=True)
@@ -96,7 +94,7 @@ def test_a_folder_is_cut_by_a_csv(run, build, tmp_path):
             run.succeeds(f"rebuild {REMAKE} --json {options} --out again{len(options)}", root).json["identical"] is True
         )
     text = (root / "samples.jsonl").read_bytes()
-    (root / "samples.jsonl").unlink()  # only the CSV knows the groups
+    (root / "samples.jsonl").unlink()  # Only the CSV file contains the groups.
     run.fails("--groups", f"verify {REMAKE} --repair", root, code=1)
     run.succeeds(f"verify {REMAKE} --repair {GROUPS}", root)
     assert (root / "samples.jsonl").read_bytes() == text

@@ -1,4 +1,4 @@
-"""What commands hand on to the functions that do the work (stand-ins here), and what they say of the answers."""
+"""Test the arguments that commands pass to their functions (replaced here), and the output of the results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COMMANDS = typer.main.get_command(app).commands
 
 @pytest.fixture
 def handed(run, monkeypatch):
-    """Run a command with a stand-in for its function; return what it did, and what the stand-in was given."""
+    """Return a function that runs a command with a replaced function, and returns the output and the arguments."""
 
     def call(line, answer=None):
         name = line.split()[0].replace("-", "_")
@@ -74,7 +74,7 @@ OTHER = {
 
 
 def words_of(parameter, value):
-    """Return how a parameter is typed."""
+    """Return the words with which a parameter is given on the command line."""
     values = value if isinstance(value, list) else [value]
     texts = [TYPED[parameter.name]] if parameter.name in TYPED else [str(one) for one in values]
     if parameter.param_type_name == "argument":
@@ -97,7 +97,7 @@ def test_every_option_reaches_its_function_and_has_its_default(handed, name):
     needed = [one for one in parameters if one.required or one.param_type_name == "argument"]
     _, given = handed(shlex.join([name, *(word for one in needed for word in words_of(one, values[one.name]))]))
     for option, default in inspect.signature(getattr(corruptset, name)).parameters.items():
-        # a command's results have a place where a function's need none
+        # A command has a default for its output, while the function may not write a file.
         if option in given.keys() - {"out", *(one.name for one in needed)} and default.default is not default.empty:
             assert given[option] == default.default or not (given[option] or default.default), option
 

@@ -1,4 +1,4 @@
-"""`corruptset score --maps`: pictures of regions at every position."""
+"""Test the option `--maps` of `corruptset score`, which draws maps of regions at every position."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import corruptset
 
 @pytest.fixture
 def scored(run, tmp_path):
-    """Build regions, write predictions of them, and return the line of score."""
+    """Build regions, write predictions for them, and return the command line of score."""
 
     def make(regions):
         source = write_rows(tmp_path / "rows", small_images(2))

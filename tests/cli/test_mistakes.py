@@ -1,4 +1,4 @@
-"""Mistakes leave with 2 and one message; list and show name everything."""
+"""Test that mistakes give exit code 2 and one message."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from corruptset.corruptions.registry import corruption_names
 
 MISTAKES = {
     "show gausian_noise": "gaussian_noise",
-    "show ccc-hard": "It is a stream's recipe, for `corruptset stream ccc-hard`, and comes with the package",
-    "plan ccc-hard": "It is a stream's recipe, for `corruptset stream ccc-hard`, and comes with the package",
+    "show ccc-hard": "It is the recipe of a stream, for `corruptset stream ccc-hard`, and comes with the package",
+    "plan ccc-hard": "It is the recipe of a stream, for `corruptset stream ccc-hard`, and comes with the package",
     "show blak_lines --ladder text": "black_lines",
     "show fog --ladder text": "'fog' has no levels",
     "corrupt sample:astronaut fog-1+snow-2p5 --ladder text": "goes with a gradual degradation",
@@ -139,6 +139,6 @@ def test_show_prints_documentation_tables_and_reference(run):
 
 @pytest.mark.ci
 def test_a_scheduler_that_cannot_be_reached_is_named(run):
-    """With Dask installed, which raises errors of its own for these."""
+    """Test these mistakes with Dask installed, which raises other errors for them."""
     address = "tls://127.0.0.1:1"
     run.fails(f"No Dask scheduler answers at {address}", "build imagenet-c --scheduler", address)

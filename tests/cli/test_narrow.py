@@ -1,4 +1,4 @@
-"""Tables in narrow terminals: nothing that matters is cut, and the summary of a plan stands at its end."""
+"""Test tables in narrow terminals, in which no important text is truncated."""
 
 from __future__ import annotations
 

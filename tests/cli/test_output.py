@@ -1,4 +1,4 @@
-"""What goes to standard output, and how."""
+"""Test the form of the output on standard output."""
 
 from __future__ import annotations
 

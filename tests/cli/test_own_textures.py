@@ -1,6 +1,4 @@
-"""A user's own frost textures, from the command line: noted unless they are the published ones, refused where
-they are too small.
-"""
+"""Test the option --frost-textures. Textures other than the published ones are noted, and small ones are refused."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ def test_plan_and_build_say_that_they_are_not_the_published_ones(run, tmp_path):
         line = f"{command} imagenet-c --samples 1 --jobs 1 --frost-textures ice --sets"
         said = run.succeeds(f"{line} frost/1").out
         assert "Note: The frost textures are not the published ones" in said
-        # also of what was built before
+        # The note is also printed for a finished build.
         assert (
             run.succeeds(f"{line} frost/1 --json")
             .json["notes"][0]
@@ -40,7 +38,7 @@ def test_too_small_ones_are_refused_before_anything_is_written(run, tmp_path):
 
 
 def test_images_of_several_sizes_are_all_looked_at(run, tmp_path):
-    """A plan looks at eight images; the check of the source sees the one that is larger."""
+    """A plan looks at eight images, but the check of the source also sees the larger one."""
     ice(tmp_path / "ice", 120)
     (tmp_path / "photos/one").mkdir(parents=True)
     for i in range(40):

@@ -1,4 +1,4 @@
-"""A build by the command, packed, unpacked and verified: the same files again, whatever the containers."""
+"""Test that a dataset is unchanged after it was packed and unpacked, for every form of storage."""
 
 from __future__ import annotations
 

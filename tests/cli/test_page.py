@@ -1,4 +1,4 @@
-"""`corruptset page`."""
+"""Test the command `corruptset page`."""
 
 from __future__ import annotations
 

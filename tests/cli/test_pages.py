@@ -1,6 +1,4 @@
-"""The commands that README and docs/ show are ones that the command line takes; those that need no data of the reader's
-are run.
-"""
+"""Test that the command line accepts the commands in README and docs/, and run those that need no data of the user."""
 
 from __future__ import annotations
 
@@ -24,7 +22,7 @@ OWN = {"pairs", "my-recipe.toml", "own.toml", "grid.toml"}
 
 
 def shown(text):
-    """Return the commands of a page: lines of fenced blocks of a shell, and lines indented by four."""
+    """Return the commands of a page, which are lines of fenced shell blocks and lines indented by four spaces."""
     blocks = re.findall(r"^```(?:sh|bash|console)?\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
     lines = "\n".join(blocks).split("\n") + re.findall(r"^ {4}(\S.*)$", text, re.MULTILINE)
     return [line for line in (line.removeprefix("$ ") for line in lines) if line.startswith("corruptset ")]
@@ -45,7 +43,7 @@ def test_the_command_line_takes_what_pages_show(run):
         _, name, *arguments = shlex.split(line, comments=True)
         try:
             given = COMMANDS[name].make_context(name, arguments).params
-        except Exception as e:  # of typer
+        except Exception as e:  # These are exceptions of typer.
             raise AssertionError(line) from e
         if name in ("build", "plan") and given["recipe"] not in OWN:
             load_recipe(given["recipe"])

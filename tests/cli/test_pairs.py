@@ -1,4 +1,4 @@
-"""`pairs`: two-factor sets named on the command line."""
+"""Test the recipe `pairs`, whose two-factor sets are defined on the command line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PLANNED = {
     "pairs --first-stages contrast-3,gn=gaussian_noise:sigma=0.1:rounding=round --second-stages fade_black "
     "--levels 4-5 --orders given":
         "contrast-3+fade_black-04 contrast-3+fade_black-05 gn+fade_black-04 gn+fade_black-05",
-    # a pair with a stage at 0 is the other stage alone
+    # A pair with a stage at severity 0 is the other stage alone.
     "pairs --first-stages contrast --second-stages brightness,black_lines --severities 0,2 --levels 0,7":
         "clean brightness/2 black_lines/07 contrast/2 contrast-2+brightness-2 contrast-2+black_lines-07 "
         "brightness-2+contrast-2 black_lines-07+contrast-2",

@@ -1,4 +1,4 @@
-"""preview: one picture under every set, on one sheet."""
+"""Test the command `preview`, which shows one image under every set on one sheet."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_a_sheet_is_drawn_and_never_overwritten(run, tmp_path):
 
 
 def test_the_recipe_fits_the_picture(run, tmp_path):
-    """A picture of MNIST or CIFAR was enlarged to 224 without a word."""
+    """Test that an image of MNIST or CIFAR size is not enlarged to 224 pixels."""
     asked = "preview 00042.png --sets fade_black/30 --force --json"
     for size, recipe in (
         ((28, 28, 1), "mnist-c"),
@@ -56,7 +56,7 @@ def test_some_levels_of_a_recipe_that_has_many_are_shown(run, tmp_path):
 
 
 def test_it_shows_what_corrupt_makes(run, tmp_path):
-    """Levels are one pass of the tree there, and one call here."""
+    """Compare levels of a preview, which are computed in one pass, with single calls."""
     names = ("random_boxes/01", "random_boxes/03", "fade_black/05")
     Image.fromarray(synthetic_image(32, 32)).save(tmp_path / "a.png")
     run.succeeds("preview a.png --recipe cifar10-c --seed 4 --sets", ",".join(names))

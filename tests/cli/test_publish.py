@@ -1,4 +1,4 @@
-"""The commands publish and fetch, on a build that the command made and packed: page and all."""
+"""Test the commands publish and fetch on a build that was packed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def serve():
 
 def test_packed_published_fetched(run, built, serve, tmp_path):
     packed = run.succeeds("pack --out release --by set --json", built).json
-    run.fails("add --go to do it.", "publish release --to place", code=0)
+    run.fails("To send the files, add --go.", "publish release --to place", code=0)
     assert run.succeeds("publish release --to place --json").json["sent"] == []
     sent = run.succeeds("publish release --to place --go --json").json
     assert (sent["done"], sent["digest"], sent["files"][-1]["path"]) == (True, packed["digest"], "archives.json")

@@ -1,4 +1,4 @@
-"""Regions on the command line."""
+"""Test regions on the command line."""
 
 from __future__ import annotations
 

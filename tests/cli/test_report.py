@@ -1,4 +1,4 @@
-"""`corruptset report` as a user runs it."""
+"""Test the command `corruptset report`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import corruptset
 
 @pytest.fixture(scope="module")
 def given(shared_data, tmp_path_factory):
-    """A data set, and two models' scores and predictions."""
+    """Return a dataset, and the scores and predictions of two models."""
     data = corruptset.open(shared_data.build(sets=["clean", "contrast/*"]))
     folder = tmp_path_factory.mktemp("given")
     predictions = []
@@ -30,7 +30,7 @@ def given(shared_data, tmp_path_factory):
 
 
 def failures(page):
-    """Return the text of a page's section on failures."""
+    """Return the text of the section on failures."""
     return section(read_html(page), "failures").text
 
 
@@ -40,7 +40,7 @@ def test_a_page_is_written_and_described(run, given, tmp_path):
     assert "Models: a=b, net" in said
     assert "File: report.html" in said
     assert "because scores files do not contain predictions" in failures(tmp_path / "report.html")
-    # predictions without a model's name are named on the command line
+    # Predictions that do not contain the model's name are given as NAME=PATH.
     options = ["--predictions", f"a=b={predictions[0]}", "--predictions", f"net={predictions[1]}"]
     sample = corruptset.open(directory).samples[3].id
     told = run.succeeds("report --json --out r/page.html --sample", sample, directory, *scores, *options).json

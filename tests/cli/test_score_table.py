@@ -1,4 +1,4 @@
-"""`corruptset score-table` as a user runs it."""
+"""Test the command `corruptset score-table`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`show`: gradual degradations, recipes with levels and chains, and what finished builds hold."""
+"""Test the command `show` for gradual degradations, recipes with levels and chains, and finished builds."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def recipe(tmp_path):
 
 
 def lines(text):
-    """Return a table's lines by their first word."""
+    """Return the lines of a table by their first word."""
     return {line.split()[0]: line for line in text.splitlines() if line.strip()}
 
 
@@ -82,7 +82,7 @@ def test_rows_of_the_paper_and_rows_of_ours_are_told_apart(run):
 
 def test_stages_are_printed_with_parameters_and_level(run, recipe):
     for command in ("show", "plan --list-sets"):
-        # the summary of a plan comes after it
+        # The summary of a plan follows the table.
         rows = lines(run.succeeds(command, recipe).out.partition("\nfamily ")[0])
         for name, said in {
             "fade_black/07": "fade_black(factor=0.9, level 7)",
@@ -102,7 +102,7 @@ def test_a_recipe_says_what_it_holds_out(run):
 
 
 def shown_build(run, line):
-    """Build; return the metrics of every set, and what is shown of them."""
+    """Build a dataset, and return the metrics of every set and the lines in which `show` prints them."""
     directory = run.succeeds(f"build {line} --first 2 --jobs 1 --no-page --json").json["directory"]
     metrics = {s["id"]: s["metrics"] for s in run.succeeds("show --json", directory).json["sets"]}
     return metrics, run.succeeds("show", directory).out
@@ -116,7 +116,7 @@ def test_a_finished_build_shows_metrics_of_every_set(run, recipe):
     for name, one in metrics.items():
         want = ["-" if one[k] is None else f"{one[k]:.10g}" for k in ("psnr", "ssim", "changed")]
         assert rows[name].split()[-3:] == want
-    # infinite
+    # The PSNR is infinite.
     assert rows["clean"].split()[-3:] == ["-", "1", "0"]
 
 

@@ -1,4 +1,4 @@
-"""One meaning of size: what plan, build, show and verify say is what the files take on the disk."""
+"""Test that plan, build, show and verify report the size of the files on the disk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pipes, devices and files without end in every place that takes a file: refused by name, at once."""
+"""Test that pipes, devices and endless files are refused wherever a command takes a file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from corruptset.errors import CorruptsetError
 
 @pytest.fixture(autouse=True)
 def _not_for_ever():
-    """End a test that waits for a pipe, or reads a device to its end."""
+    """Stop a test that waits for a pipe, or that reads an endless device."""
 
     def stop(number, frame):
         raise AssertionError("it hangs")
@@ -53,7 +53,7 @@ def test_a_pipe_is_refused_by_name(run, built, tmp_path):
     ):
         err = run.fails("PIPE", line).err
         assert re.search("is a pipe|not a folder|IDX file", err), err
-    # a device without end
+    # This device is endless.
     for line in ("plan cifar10-c --source folder:flat --labels", "plan imagenet-c --ids", "unpack --out new"):
         assert "a device, not a regular file" in run.fails("/dev/zero", line, "/dev/zero").err
 
@@ -80,7 +80,7 @@ def _read_all(root):
 
 
 def test_a_pipe_or_an_endless_device_in_place_of_a_file_of_a_data_set(shared_data, tmp_path):
-    """`test_ladder` has them for `verify`."""
+    """`test_ladder` tests these files for `verify`."""
     built = shared_data.build(crops={"classes": 2}, sets=["contrast/*"], storage="both")
     shard, image = (next((built / folder).rglob(f"*.{kind}")) for folder, kind in (("hdf5", "h5"), ("images", "png")))
     for file in ("manifest.json", "samples.jsonl", "sets/contrast/1.jsonl", shard, image):
@@ -105,7 +105,7 @@ def test_text_is_read_up_to_a_limit(tmp_path, monkeypatch):
     path = Path("some.toml")
     path.write_bytes("\ufeffä\r\nb\r".encode())
     assert opening.read_text(path) == "ä\nb\n"
-    with pytest.raises(opening.UnfitFile, match=r"some\.toml cannot be read: it has more than 8 bytes"):
+    with pytest.raises(opening.UnfitFile, match=r"some\.toml cannot be read: it is larger than 8 bytes"):
         opening.read_text(path, 8)
     path.write_bytes(b"\xff")
     with pytest.raises(opening.UnfitFile, match="not UTF-8"):

@@ -1,7 +1,4 @@
-"""How the command comes up: what it leaves alone until it is needed, and that nothing is left out of order afterwards.
-
-Times are measured by benchmarks; what made them is held here, by names of modules, which no busy machine changes.
-"""
+"""Test which modules a command imports, and that it leaves nothing behind. Benchmarks measure the start-up time."""
 
 from __future__ import annotations
 

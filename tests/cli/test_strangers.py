@@ -1,6 +1,4 @@
-"""Data sets of strangers and of other releases on the command line: one sentence, the right exit code, nothing that a
-terminal obeys.
-"""
+"""Test datasets from unknown origins and other releases, whose names must not control the terminal."""
 
 from __future__ import annotations
 
@@ -15,7 +13,7 @@ ESC = "\x1b[2J\x1b]0;owned\x07\x9b31m"
 
 @pytest.fixture
 def build(shared_data, tmp_path):
-    """A data set of one's own, in the folder that `build --out .` would find it in."""
+    """Return a copy of a dataset in the folder in which `build --out .` would look for it."""
     whole = shared_data.build(crops={"classes": 2, "each": 1}, sets=["contrast/*"], storage="both")
     return Path(shutil.copytree(whole, tmp_path / whole.name))
 

@@ -1,6 +1,4 @@
-"""Standard streams that are closed, None, full, or whose reader has left; and disks that are full under what is not a
-build.
-"""
+"""Test standard streams that are closed, full or broken, and full disks for commands other than build."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ FULL = Path("/dev/full")
 @pytest.mark.skipif(not FULL.exists(), reason="no such device on this system")
 @pytest.mark.parametrize("line", ["--help", "verify --json"])
 def test_standard_output_that_is_full(built, line):
-    """1 would say that the data set is not what it should be."""
+    """Exit code 1 would mean that the dataset is damaged."""
     words = [COMMAND, *line.split(), *[built] * line.startswith("verify")]
     with FULL.open("w") as full:
         done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True)
@@ -44,7 +42,7 @@ def test_a_full_disk_is_named_with_what_was_to_be_written(run, built, tmp_path, 
 
 
 def shell(line):
-    """Run a line in bash; return what it prints."""
+    """Run a line in bash and return its output."""
     done = subprocess.run(
         ["bash", "-c", line.replace("CMD", f"'{COMMAND}'")], capture_output=True, text=True, timeout=120
     )

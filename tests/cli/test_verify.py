@@ -1,4 +1,4 @@
-"""verify on data sets: both containers, an export, a folder of builds."""
+"""Test the command `verify` with both forms of storage, an export, and a folder of builds."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_both_containers_are_counted_and_that_is_said(run, shared_data):
     seen = []
     for form in ("folder", "both"):
         directory = shared_data.build(crops={"classes": 2}, sets=["contrast/*"], storage=form)
-        said = "both are checked, and images are counted in both" in run.succeeds("verify", directory).out
+        said = "Both are checked, and each image counts twice" in run.succeeds("verify", directory).out
         told = run.succeeds("verify --json", directory).json
         assert told["checked"]["bytes"] == sum(p.stat().st_size for p in directory.rglob("*") if p.is_file())
         seen.append((said, told["containers"], told["checked"]["images"]))

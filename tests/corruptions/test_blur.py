@@ -1,4 +1,4 @@
-"""Gaussian, defocus and zoom blur: against scipy and OpenCV, value for value."""
+"""Compare gaussian, defocus and zoom blur with SciPy and OpenCV, value by value."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ SHAPES = [(8, 8, 1), (9, 31, 3), (31, 9, 1), (50, 64, 3)]
 
 
 def rows(name):
-    """Return the parameters of each severity at 224 and 32, as the published tables have them."""
+    """Return the parameters of each severity at 224 and 32 pixels from the published tables."""
     tables = (shipped(calibration).rows[name] for calibration in ("imagenet", "cifar"))
     return [tuple(row.parameters.values()) for table in tables for row in table.values()]
 
 
 def pictures(shape):
-    """Return noise, black and white, a painted picture and flat ones, which decide ties of the floor."""
+    """Return noise, black, white, a drawn image, and flat images, whose values decide ties of the floor."""
     noise = np.random.default_rng(3).integers(0, 256, shape, np.uint8)
     flat = (np.full(shape, level, np.uint8) for level in (255, 254, 100, 57, 1))
     return np.stack([noise, noise // 128 * 255, synthetic_image(*shape), *flat])
@@ -52,7 +52,7 @@ def opencv_kernel(radius, alias_sigma):
 
 
 def taps_of(image, kernel):
-    """Plain taps in doubles over the mirrored image, floored."""
+    """Apply the taps in double precision to the reflected image, and floor the result."""
     half = len(kernel) // 2
     padded = np.pad(image.astype(float), ((half, half), (half, half), (0, 0)), mode="reflect")
     windows = np.lib.stride_tricks.sliding_window_view(padded, kernel.shape, axis=(0, 1))
@@ -67,9 +67,9 @@ def test_defocus_blur_has_the_published_kernel_and_applies_it():
         want, kernel = opencv_kernel(radius, alias_sigma), disk_kernel(float(radius), alias_sigma)
         assert kernel.shape == want.shape
         assert np.abs(kernel - want).max() <= 2e-7 * want.max()
-        # which side of 1 the sum is on decides whether flat areas keep their value
+        # Flat areas keep their value if the sum of the kernel is not below 1.
         assert np.sign(kernel.astype(float).sum() - 1) == np.sign(want.astype(float).sum() - 1)
-        # sums of the last one's rows do not fit 16 bits
+        # The row sums of the last case do not fit in 16 bits.
         for images in (pictures((8, 8, 1))[1:5], pictures((31, 9, 3))[1:5], 255 - pictures((8, 300, 3))[1:2] // 64):
             got = corruptset.corrupt(images, "defocus_blur", radius=float(radius), alias_sigma=alias_sigma)
             for image, out in zip(images, got, strict=True):
@@ -98,7 +98,7 @@ def middle(length, window):
 
 
 def zoomed(image, stop, step):
-    """The definition: crop, scipy's zoom, trim; sums in float32; one factor more than meant, numpy's overshoot."""
+    """Apply the definition: crop, zoom with SciPy, trim, and add in float32, with NumPy's additional last factor."""
     unit = (image / 255.0).astype(np.float32)
     total, factors = np.zeros_like(unit), np.arange(1, stop, step)
     for factor in factors:
@@ -120,7 +120,7 @@ def test_zoom_blur_equals_scipy():
 
 
 def test_zoom_blur_has_no_black_edge():
-    """scipy's grid runs past the last pixel by a rounding at 21 of these sizes, and leaves a black edge there."""
+    """Test sizes for which SciPy's grid exceeds the last pixel by a rounding error, which leaves a black edge."""
     for side in range(8, 330, 7):
         white = np.full((side, side), 255, np.uint8)
         assert corruptset.corrupt(white, "zoom_blur", stop=1.31, step=0.03).min() >= 254

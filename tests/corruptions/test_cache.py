@@ -1,4 +1,4 @@
-"""Machine code on disk: when it is compiled again, where it is saved, and what damage does to it."""
+"""Test the cache of machine code: when kernels are recompiled, where they are saved, and damaged files."""
 
 from __future__ import annotations
 
@@ -43,26 +43,26 @@ QUICK = "black_lines-01"
 
 
 def installed(folder):
-    """Return a site folder with a copy of the package, as installed."""
+    """Return a site-packages folder with a copy of the package."""
     copy_package(folder / "site")
     return folder / "site"
 
 
 def environment(site, **more):
-    # Python's own cache takes a file of the same size and time for unchanged, and would hide the edit of a test
+    # Python's own cache would not notice an edit that keeps the size and time of a file.
     env = {k: v for k, v in os.environ.items() if not k.startswith(("CORRUPTSET", "NUMBA", "XDG"))}
     return env | {"PYTHONPATH": str(site), "PYTHONDONTWRITEBYTECODE": "1"} | more
 
 
 def obey_permissions() -> None:
-    """Take from root, in a child process, the right to write what its permissions forbid."""
+    """Drop the privilege of root, in a child process, to write files against their permissions."""
     if os.getuid() == 0:
         bounding_set_drop, dac_override = 24, 1
         ctypes.CDLL(None).prctl(bounding_set_drop, dac_override, 0, 0, 0)
 
 
 def call(site, *names, **more):
-    """Return the digest of the outputs, the folder of the cache, and how many compilations began or ended."""
+    """Return the digest of the outputs, the cache folder, and the number of started and finished compilations."""
     done = subprocess.run(
         [sys.executable, "-c", CALL, QUICK, *names],
         cwd=site.parent,
@@ -94,14 +94,14 @@ def test_kernels_work_from_a_read_only_cache_and_installation_and_are_compiled_a
     site, cache = installed(tmp_path), tmp_path / "cache"
     first, root, compiled = call(site, "impulse_noise-1", CORRUPTSET_CACHE=str(cache))
     assert (root, compiled > 0) == (cache, True)
-    # as in a container with a read-only root, which any user runs
+    # This is as in a container with a read-only root file system.
     with read_only(cache):
         again, root, compiled = call(site, "impulse_noise-1", CORRUPTSET_CACHE=str(cache), HOME=str(cache))
     assert root.name.startswith("corruptset-cache-")
     assert (again, compiled) == (first, 0)
     assert len([*cache.rglob("*.nbc")]) >= 4, "only the links are deleted"
     first = call(site, CORRUPTSET_CACHE=str(cache))[0]
-    # the kernel that calls `philox4x32` is in another file, and the edited file has the same size and time
+    # The kernel that calls `philox4x32` is in another file, and the edited file has the same size and time.
     philox = site / "corruptset/corruptions/random/philox.py"
     before, text = philox.stat(), philox.read_text()
     assert "0xD2511F53" in text
@@ -127,7 +127,7 @@ def test_processes_that_compile_at_once_save_whole_files(tmp_path):
 
 @pytest.mark.long
 def test_two_virtual_environments_of_a_user_compile_once(tmp_path):
-    """Two installations of a release, unpacked at different times, with the cache that a user has by default."""
+    """Test two installations of a release with different file times, which share the default cache."""
     home = tmp_path / "home"
     home.mkdir()
     found = []
@@ -136,7 +136,7 @@ def test_two_virtual_environments_of_a_user_compile_once(tmp_path):
         for path in site.rglob("*.py"):
             os.utime(path, (1_600_000_000 + number, 1_600_000_000 + number))
         for mark in home.rglob("prepared-*"):
-            mark.unlink()  # with it the kernels would not be looked for
+            mark.unlink()  # If this variable were set, the kernels would not be looked for.
         line = (
             f"build imagenet-c --sets contrast/1,brightness/1 --metrics 0 --no-page --json --jobs {jobs} --out {name}"
         )
@@ -150,7 +150,7 @@ def test_two_virtual_environments_of_a_user_compile_once(tmp_path):
 
 
 def test_every_file_with_kernels_is_part_of_the_digest():
-    """Otherwise an edit of it would leave the old machine code in use."""
+    """Test that an edited plugin is recompiled."""
     rooms = ("api/", *(f"{room}/" for room in PACKAGES))
     files = [name for name in checkout.checkout_files() if name.startswith(rooms) and name.endswith(".py")]
     with_kernels = [name for name in files if "kernels import" in (checkout.ROOT / name).read_text("utf-8")]
@@ -172,7 +172,7 @@ def cache(tmp_path, monkeypatch):
 
 
 def forget():
-    """Have folders and sources looked for again, as in a new process."""
+    """Clear the in-memory caches of folders and source digests, as in a new process."""
     for known in (cache_root, kernel_folder, sources_digest):
         known.cache_clear()
 
@@ -201,7 +201,7 @@ def grown(value):
 
 @pytest.fixture
 def total(tmp_path, monkeypatch, cache):
-    """Return a function that imports the kernel of a plugin anew, as a new process does."""
+    """Return a function that imports the kernel of a plugin again, as a new process does."""
     (tmp_path / "growing").mkdir()
     for name, text in (("__init__", ""), ("outer", OUTER), ("inner", INNER)):
         (tmp_path / f"growing/{name}.py").write_text(text)
@@ -221,7 +221,7 @@ VALUES = np.arange(4.0)
 
 
 def loaded(kernel):
-    """Return whether a kernel's machine code was loaded rather than compiled."""
+    """Return whether the machine code of a kernel was loaded instead of compiled."""
     ((hits, misses),) = {(sum(kernel.stats.cache_hits.values()), sum(kernel.stats.cache_misses.values()))}
     assert hits + misses == 1
     return hits == 1
@@ -241,7 +241,7 @@ def test_a_plugins_kernel_is_loaded_until_a_source_of_its_package_changes(tmp_pa
 
 
 def damages(data: bytes) -> list[bytes]:
-    """Return a file's content with different kinds of damage."""
+    """Return the content of a file with different kinds of damage."""
     places = np.linspace(0, len(data) - 1, 5).astype(int)
     flipped = [data[:at] + bytes([data[at] ^ 0x10]) + data[at + 1 :] for at in places]
     return [b"", data[:3], data[: len(data) // 2], data[:-1], bytes(len(data)), *flipped]
@@ -260,7 +260,7 @@ def test_a_damaged_file_is_replaced_and_never_run(ending, total, cache):
 
 
 def test_the_code_of_another_signature_or_processor_is_not_run(total, cache, monkeypatch):
-    """Processes that compile at once may give the code of two signatures the same file name."""
+    """Test that two processes can give the code of two signatures the same file name."""
     kernel = total()
     kernel(VALUES)
     (path,) = cache.rglob("*.nbc")
@@ -293,7 +293,10 @@ def test_functions_that_a_user_compiles_with_numba_keep_their_own_cache(tmp_path
 
 
 def test_the_cache_is_the_named_folder_or_the_users_and_another_if_it_cannot_be_written(tmp_path, monkeypatch, cache):
-    """A relative path is one folder wherever the process goes: workers are told of it by its absolute path."""
+    """Test that a relative path refers to one folder even if the working directory changes.
+
+    Workers get the absolute path.
+    """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     (tmp_path / "file").write_text("not a folder")
@@ -310,7 +313,7 @@ def test_the_cache_is_the_named_folder_or_the_users_and_another_if_it_cannot_be_
         f"Compiled kernels cannot be saved in {tmp_path}/file/below (Not a directory). They are saved in "
         f"{tmp_path}/xdg/corruptset instead. Set CORRUPTSET_CACHE to a folder of yours."
     )
-    warn_if_unusable()  # says it once: a second warning would be an error here
+    warn_if_unusable()  # The warning is issued once. A second warning would be an error here.
 
 
 def test_a_private_folder_is_used_where_there_is_no_other_and_deleted_with_its_process(tmp_path, monkeypatch, cache):
@@ -349,7 +352,7 @@ def test_a_full_disk_costs_only_the_time_to_compile(total, cache, monkeypatch):
 def test_kernels_of_another_user_are_not_loaded_from_a_folder_that_anybody_can_write_to(
     mode, tmp_path, monkeypatch, cache
 ):
-    """Machine code is a program. A folder that only its owner can write to is the choice of who names it."""
+    """Test that kernels, which are executable code, are only read from folders that other users cannot write."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     (cache / "kernels/growing-0").mkdir(parents=True)
     (cache / "kernels/growing-0/outer.nbi").write_bytes(b"a trap")
@@ -381,8 +384,8 @@ def test_a_new_folder_replaces_those_that_nobody_has_used_for_a_month(cache):
 # --- without a compiler ---------------------------------------------------------------------------------------------
 
 SWITCHED_OFF = (
-    "corruptset cannot corrupt images while numba's compiler is switched off. Unset the environment variable "
-    "NUMBA_DISABLE_JIT and start Python again."
+    "corruptset cannot corrupt images while numba's compiler is disabled. Unset the environment variable "
+    "NUMBA_DISABLE_JIT and restart Python."
 )
 
 

@@ -1,4 +1,4 @@
-"""Tables: published cells, rows between them, a user's own; all mistakes at once."""
+"""Test tables: published values, rows between them, tables of users, and their mistakes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ MNIST = "quantize shear scale translate line dotted_line zigzag stripe canny_edg
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_no_published_value_or_option_has_moved(name):
-    """The shipped tables are checked here as a user's are, and nowhere else."""
+    """Validate the shipped tables as strictly as tables of users. This is done nowhere else."""
     text = (Path(corruptions.__file__).parent / "tables" / f"{name}.toml").read_text(encoding="utf-8")
     table = parse_table(text, name)
     assert {**table.rows} == {**shipped(name).rows}
@@ -93,9 +93,9 @@ RELEASED_ZERO = {
 
 
 def test_rows_are_those_of_linear_interpolation():
-    """Against scipy's interp1d, which the released generator uses, over the six rows.
+    """Compare with scipy's interp1d, which the released generator uses, over the six rows.
 
-    Photons by their inverse.
+    For photons, the inverse is interpolated.
     """
     between = [*(n / 4 for n in range(1, 20) if n % 4), 0.01, 3.33, 4.99]
     for name, zero in RELEASED_ZERO.items():
@@ -129,7 +129,7 @@ def test_every_row_but_the_first_of_every_calibration_has_neighbours(calibration
         if name in ZERO:
             assert resolve_stage(name, table, severity=0.25).name == f"{name}-0p25"
         elif get_corruption(name).family != "adversarial":
-            with pytest.raises(ParameterError, match=f"{name}: severity 0.5 lies between 0 and 1, and there is no row"):
+            with pytest.raises(ParameterError, match=f"{name}: severity 0.5 is between 0 and 1, but calibration"):
                 table.row(name, 0.5)
 
 
@@ -226,7 +226,7 @@ def test_values_of_other_types_in_a_table_file_are_mistakes_with_their_place(tmp
 
 
 def toml(value):
-    """Return a table as TOML, tables inside it on one line."""
+    """Return a table as TOML, with nested tables on one line."""
     return "".join(f"{key} = {toml_value(part)}\n" for key, part in value.items())
 
 

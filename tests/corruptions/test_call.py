@@ -1,4 +1,4 @@
-"""The public call: keys, chains, severities, what is remembered of arguments; mistakes explained."""
+"""Test the function `corrupt`: keys, chains, severities, the cache of arguments, and error messages."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def test_without_a_key_other_images_draw_otherwise():
     )
     assert not np.array_equal(first, second)
     np.testing.assert_array_equal(first, again)
-    # shape counts, as in the digest: the same bytes as another picture are another picture
+    # The key also depends on the shape, so the same bytes with another shape are another image.
     turned = corruptset.corrupt(flat[0].transpose(1, 0, 2).copy(), "gaussian_noise", severity=3).astype(int) - 128
     assert not np.array_equal(first.ravel(), turned.ravel())
 
 
 def test_chains_equal_corrupting_the_corrupted_in_every_form():
-    """The second stage has a key of its own: only a deterministic one compares directly."""
+    """Compare a chain with two calls. The second stage has its own key, so it must be deterministic."""
     options = {"calibration": "cifar"}
     first = corruptset.corrupt(IMAGE, "gaussian_noise", severity=3, **options)
     np.testing.assert_array_equal(
@@ -90,7 +90,7 @@ def test_a_stage_of_another_revision_is_refused_in_every_form():
         written = {"corruption": "frost", "revision": other, "severity": 2}
         for asked in (stage, stage.as_json(), written, written | {"severity": 0}):
             for make in (lambda s: corruptset.corrupt(IMAGE, [s], **options), lambda s: corruptset.Corrupt([s])):
-                with pytest.raises(ParameterError, match=f"frost has revision 2 .* asks for revision {other},"):
+                with pytest.raises(ParameterError, match=f"frost has revision 2 .* requires revision {other},"):
                     make(asked)
 
 
@@ -128,7 +128,7 @@ def test_a_combination_is_resolved_once_and_another_argument_means_something_els
         ("glass_blur", {"iterations": 1}, {"iterations": True}),
     ):
         corruptset.corrupt(IMAGE, name, **{"severity": 1} | right)
-        with pytest.raises(ParameterError):  # equal, but no number
+        with pytest.raises(ParameterError):  # These are equal to a number, but not numbers.
             corruptset.corrupt(IMAGE, name, **{"severity": 1} | wrong)
 
 
@@ -148,7 +148,7 @@ def test_files_and_given_draws_are_not_remembered(tmp_path, remembered):
 
 
 def test_pixels_are_hashed_only_where_something_is_drawn(monkeypatch):
-    """That what draws nothing does not depend on its key: test_properties holds it."""
+    """Test the cache. test_properties checks that deterministic corruptions do not depend on the key."""
     hashed, whole = [], call.pixel_keys
     monkeypatch.setattr(call, "pixel_keys", lambda images: hashed.append(images) or whole(images))
     for chain, drawn in (("contrast/3", 0), ("clean", 0), ("fog/3", 1), ("contrast-3+fog-3", 2)):
@@ -170,24 +170,24 @@ def test_pixels_are_hashed_only_where_something_is_drawn(monkeypatch):
         ("salt_pepper/3", {}, "no published severities; give its parameters instead: density"),
         ("fog", {"level": 0}, "has no levels"),
         ("fog", {"severity": 0, "level": 1}, "severity is 0"),
-        ("fog/3", {"severity": 3}, "can be given only with the name of one corruption"),
+        ("fog/3", {"severity": 3}, "'fog/3' already includes its severities. Leave severity=3 out"),
         ("fog-9", {}, "severity is 9"),
         ("fog-3+nothing-2", {}, "nothing"),
         (
             ("fog", 3),
             {},
-            r"'fog' is no stage: expected its severity too, 'fog-3', or in a list of stages \[\('fog', 3\)",
+            r"'fog' has no severity\. Write 'fog-3', or \('fog', 3\) in a list of stages",
         ),
-        ("fog-3+fade_black", {}, "'fade_black' in 'fog-3.*' is no stage: expected its level too"),
+        ("fog-3+fade_black", {}, "'fade_black' in 'fog-3.*' has no level"),
         ("fog-3+clean", {}, "'clean' in .* Leave it out"),
         ([{"corruption": 3}], {}, "is not a stage; expected"),
         ([{"corruption": "fog", "severity": 3, "parameters": 3}], {}, "is not a stage; expected"),
         ("frost", {"severity": 1, "textures": IMAGE}, "textures is of type ndarray; expected a folder"),
-        ("frost", {"severity": 1, "textures": "/nowhere"}, "directory '/nowhere' does not exist"),
+        ("frost", {"severity": 1, "textures": "/nowhere"}, "directory of frost textures '/nowhere' does not exist"),
         ("+".join(["fog-1"] * 17), {}, "The chain has 17 stages; expected at most 16"),
         (["fog-1"] * 17, {}, "The chain has 17 stages; expected at most 16"),
         ("fog", {"severity": 1, "seed": -1}, "seed is -1"),
-        ("fog", {"severity": 1, "key": ["a", "b"]}, "2 keys for 1 image"),
+        ("fog", {"severity": 1, "key": ["a", "b"]}, "There are 2 keys for 1 image"),
         ("fog", {"severity": 1, "key": 5}, "key is 5; expected a string"),
         ("fog", {"severity": 1, "scale": "both"}, "scale is 'both'"),
         ("fog", {"severity": 1, "coupling": "none"}, "coupling is 'none'"),

@@ -1,4 +1,4 @@
-"""Contrast, brightness, saturate, pixelate, JPEG and elastic transform, against other libraries."""
+"""Compare contrast, brightness, saturate, pixelate, JPEG and elastic transform with other libraries."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from specification import plain
 
 import corruptset
 from corruptset.corruptions.calibrations import shipped
-from corruptset.corruptions.digital.fields import smooth, smoother
+from corruptset.corruptions.digital.fields import make_smoother, smooth
 from corruptset.errors import ImageError
 from example_images import jpeg_round_trip, photograph, synthetic_image
 
@@ -31,7 +31,7 @@ def test_contrast_is_the_specification_at_any_size():
 
 
 def test_brightness_and_saturate_are_hsv_and_back():
-    """Brightness of every pair of greatest and least channel, where the published path's rounding decides."""
+    """Test brightness for every pair of largest and smallest channel, because rounding decides some values."""
     most, least = np.maximum(*np.mgrid[:256, :256]), np.minimum(*np.mgrid[:256, :256])
     pairs = np.stack([least, most, least], -1).astype(np.uint8)
     hsv = rgb2hsv(pairs / 255.0)
@@ -39,14 +39,14 @@ def test_brightness_and_saturate_are_hsv_and_back():
         lit = np.dstack([hsv[..., :2], np.clip(hsv[..., 2] + shift, 0, 1)])
         want = np.floor(np.clip(hsv2rgb(lit), 0, 1) * 255)
         check_close(corruptset.corrupt(pairs, "brightness", shift=shift), want, 0.99, what=shift)
-    greys = np.repeat(np.arange(64, dtype=np.uint8).reshape(8, 8, 1) * 4, 3, axis=2)  # a shift tints them red
+    greys = np.repeat(np.arange(64, dtype=np.uint8).reshape(8, 8, 1) * 4, 3, axis=2)  # A shift makes these pixels red.
     for image in (photograph("astronaut", 96), photograph("retina", 32), greys):
         hsv = rgb2hsv(image / 255.0)
         rows = [row.parameters.values() for row in shipped("cifar").rows["saturate"].values()]
         for gain, shift in [(0.0, 0.0), (1.0, 0.0), *rows]:
             exact = hsv2rgb(np.dstack([hsv[..., 0], np.clip(hsv[..., 1] * gain + shift, 0, 1), hsv[..., 2]])) * 255
             got = corruptset.corrupt(image, "saturate", gain=gain, shift=shift)
-            # floored, where rounding noise of the way through HSV does not decide
+            # The result is floored where rounding errors of the conversion through HSV do not matter.
             decided = np.abs(exact - np.rint(exact)) > 1e-6
             np.testing.assert_array_equal(got[decided], np.uint8(exact)[decided])
             assert np.abs(got - exact)[~decided].max(initial=0) < 1e-5
@@ -61,7 +61,7 @@ def test_pixelate_is_pillows_box_filter():
     for image, fraction in cases:
         height, width = image.shape[:2]
         picture = Image.fromarray(image if image.shape[-1] == 3 else image[..., 0])
-        # in two steps: newer Pillows shrink tall pictures columns first, which rounds otherwise
+        # The image is resized in two steps, because newer versions of Pillow filter tall images by columns first.
         small = picture.resize((max(int(width * fraction), 1), height), Image.Resampling.BOX)
         small = small.resize((small.width, max(int(height * fraction), 1)), Image.Resampling.BOX)
         want = np.asarray(small.resize((width, height), Image.Resampling.BOX)).reshape(image.shape)
@@ -89,7 +89,7 @@ def test_jpeg_compression_is_pillows():
 
 
 def sampled(image, x, y, *, black):
-    """Return float32 samples, bilinear in doubles; outside black, or the image reflected about its edges."""
+    """Return bilinear samples as float32, where the outside is black or the reflection of the image."""
     (height, width), left, top = image.shape[:2], np.floor(x).astype(int), np.floor(y).astype(int)
     columns, rows = (
         [np.pad(np.arange(n), 5 * n, "symmetric")[first + k + 5 * n] for k in (0, 1)]
@@ -104,7 +104,7 @@ def sampled(image, x, y, *, black):
 
 
 def elastic(image, points, field_x, field_y, *, alpha, sigma, affine, border="reflect", rounding="floor"):
-    """The definition with SciPy's filter; the affine map reads at multiples of 1/32 pixel."""
+    """Apply the definition with SciPy's filter. The affine map reads at multiples of 1/32 pixel."""
     (height, width), black = image.shape[:2], border == "black"
     before = np.float32([width // 2, height // 2] + min(height, width) // 3 * np.array([[1, 1], [1, -1], [-1, -1]]))
     after = before + (points * affine).astype(np.float32)
@@ -126,7 +126,7 @@ def draws(height, width):
 
 
 def test_elastic_transform_is_its_definition():
-    """SciPy's filter differs in last bits, and coordinates are rounded once: a few samples lie 1/32 pixel apart."""
+    """Test that only a few samples differ by 1/32 pixel, because SciPy's filter has other rounding errors."""
     cases = []
     for calibration, side in SIZES.items():
         image = photograph("chelsea", side)[:60, :72, : 1 if side == 28 else 3]
@@ -149,7 +149,7 @@ def test_elastic_transform_is_its_definition():
 
 
 def test_elastic_transform_is_that_of_doubles_to_the_last_level():
-    """In flat areas, at steps, at edges and after far moves a rounding error would change a level."""
+    """Test flat areas, steps, edges and large displacements, in which a rounding error would change a grey value."""
     height, width, rng = 40, 53, np.random.default_rng(8)
     flat = rng.integers(0, 256, (8, 11, 3)).astype(np.uint8).repeat(5, 0).repeat(5, 1)[:, :width]
     ramp = np.broadcast_to(np.arange(width, dtype=np.uint8)[None, :, None] * 4, (height, width, 3))
@@ -183,7 +183,7 @@ def test_the_fields_of_elastic_transform_are_smoothed_as_scipy_does():
         ((64, 70), 0.1),
     ):
         field = np.random.default_rng(3).uniform(-1, 1, shape)
-        away = smooth(field[None], smoother(*shape, sigma), 1.0)[0] - gaussian_filter(
+        away = smooth(field[None], make_smoother(*shape, sigma), 1.0)[0] - gaussian_filter(
             field, sigma, mode="reflect", truncate=3
         )
         assert np.abs(away).max() < 1e-6 * max(1.0, 20.0 / sigma), (shape, sigma)

@@ -1,4 +1,4 @@
-"""Frost: the mix, the crops, grey; and its textures, corruptset's own and a user's."""
+"""Test frost: mixing, crops, grey images, and the textures of corruptset and of users."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from corruptset.corruptions.keys import Keys, sample_keys
 from corruptset.corruptions.registry import get_corruption
 from corruptset.corruptions.weather import textures as texture_module
 from corruptset.corruptions.weather.textures import (
-    MOST,
+    MAX_TEXTURES,
     TextureSet,
     default_textures,
     load_textures,
@@ -33,7 +33,7 @@ def directory_of(folder, names, size=(40, 60)):
 
 
 def crops(textures, count, height=24, width=20, scale=1.0, channels=3):
-    """Return pure crops: the image weighs nothing."""
+    """Return crops without the image, whose weight is 0."""
     images, keys = np.full((count, height, width, channels), 255, np.uint8), sample_keys(map(str, range(count)))
     row = {"image_weight": 0.0, "frost_weight": 1.0, "texture_scale": scale}
     given = {} if textures is None else {"textures": textures}
@@ -41,9 +41,9 @@ def crops(textures, count, height=24, width=20, scale=1.0, channels=3):
 
 
 def drawn_crops(textures, height, width, scale, picks, resized):
-    """Return crops, and the texture, row and column that are drawn for each of them."""
+    """Return crops, and the drawn texture, row and column of each of them."""
     rows, columns = resized.shape[0] - height, resized.shape[1] - width
-    drawn = Keys(np.uint64(9), sample_keys(map(str, range(6)))).whole_numbers(picks, rows, columns).tolist()
+    drawn = Keys(np.uint64(9), sample_keys(map(str, range(6)))).integers(picks, rows, columns).tolist()
     return crops(textures, 6, height, width, scale), drawn
 
 
@@ -72,9 +72,9 @@ def test_the_mix_is_the_published_one():
 
 
 def test_crops_come_from_everywhere_but_the_last_row_and_column(tmp_path):
-    """Whole numbers 0, 1 and 2 of the stream: which texture, first row, first column."""
+    """Test that words 0, 1 and 2 of the stream select the texture, the first row and the first column."""
     textures = directory_of(tmp_path, ["a.png", "b.png", "c.png"])
-    drawn = Keys(np.uint64(9), sample_keys(map(str, range(300)))).whole_numbers(3, 40 - 24, 60 - 20).tolist()
+    drawn = Keys(np.uint64(9), sample_keys(map(str, range(300)))).integers(3, 40 - 24, 60 - 20).tolist()
     colour, grey = crops(textures, 300), crops(textures, 300, channels=1)
     for crop, one, (which, y, x) in zip(colour, grey, drawn, strict=True):
         np.testing.assert_array_equal(crop, textures.arrays[which][y : y + 24, x : x + 20])
@@ -85,10 +85,7 @@ def test_crops_come_from_everywhere_but_the_last_row_and_column(tmp_path):
 
 @pytest.mark.parametrize(("scale", "size"), [(0.2, (600, 900)), (0.77, (133, 177)), (3.0, (40, 30))])
 def test_a_crop_is_one_of_opencvs_resize_bit_for_bit(tmp_path, scale, size):
-    """As make_cifar_c.py and make_tinyimagenet_c.py call it; uint8, linear.
-
-    The same with SIMD and IPP on and off.
-    """
+    """Compare resizing with the call in make_cifar_c.py and make_tinyimagenet_c.py, with and without SIMD and IPP."""
     textures = directory_of(tmp_path, ["a.png"], size)
     resized = cv2.resize(textures.arrays[0], (0, 0), fx=scale, fy=scale)
     for crop, (_, y, x) in zip(*drawn_crops(textures, 18, 21, scale, 1, resized), strict=True):
@@ -96,7 +93,7 @@ def test_a_crop_is_one_of_opencvs_resize_bit_for_bit(tmp_path, scale, size):
 
 
 def test_textures_cover_the_image(tmp_path):
-    """The default ones are enlarged for larger images so far that there are 64 places to begin at."""
+    """Test that default textures are enlarged for larger images, so that there are 64 positions for crops."""
     for height, width, scale in ((448, 704, 1.0), (704, 448, 1.0), (449, 640, 513 / 512)):
         textures = default_textures(height, width)
         resized = [cv2.resize(array, (0, 0), fx=scale, fy=scale) for array in textures.arrays]
@@ -154,7 +151,7 @@ def test_own_textures_are_sorted_converted_hashed_and_travel_without_their_pixel
 
 
 def test_mistakes_are_told_all_at_once(tmp_path, monkeypatch):
-    for folder, says in ((tmp_path / "nowhere", "does not exist"), (tmp_path, "no pictures")):
+    for folder, says in ((tmp_path / "nowhere", "does not exist"), (tmp_path, "contains no images")):
         with pytest.raises(SourceError, match=says):
             load_textures(folder)
     Image.fromarray(np.zeros((5, 30, 3), np.uint8)).save(tmp_path / "small.png")
@@ -162,10 +159,10 @@ def test_mistakes_are_told_all_at_once(tmp_path, monkeypatch):
     (tmp_path / "broken.jpg").write_bytes(b"\xff\xd8 not a picture")
     with pytest.raises(SourceError, match=r"(?s)3 of the 3.*broken\.jpg.*deep\.png.*8 bits.*small\.png: it is 5x30"):
         load_textures(tmp_path)
-    for i in range(MOST):
+    for i in range(MAX_TEXTURES):
         (tmp_path / f"{i}.png").write_bytes(b"")
     monkeypatch.setattr(Image, "open", lambda *_: pytest.fail("a picture was read"))
-    with pytest.raises(SourceError, match=f"There are {MOST + 3} pictures .* expected at most {MOST}"):
+    with pytest.raises(SourceError, match=f"contains {MAX_TEXTURES + 3} images; expected at most {MAX_TEXTURES}"):
         load_textures(tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""Glass blur: against a slow reading of its definition, copied and exchanged."""
+"""Compare glass blur, with copied and with exchanged pixels, with a slow implementation of its definition."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def blur(image, sigma, axes="both", half=0.0):
 
 
 def slow(image, sigma, reach, deltas, swaps=None, axes="both", half=0.0):
-    """The definition, a pixel at a time: a copy; an exchange where `swaps` says so."""
+    """Apply the definition to one pixel after the other, with exchanges where `swaps` is 1."""
     height, width = image.shape[:2]
     x = blur(image, sigma, axes)
     for i, once in enumerate(deltas):
@@ -41,7 +41,7 @@ def slow(image, sigma, reach, deltas, swaps=None, axes="both", half=0.0):
 
 
 def drawn(shape, reach, iterations):
-    """Return the displacements and exchanges of sample "a", by the words of the specification."""
+    """Return the displacements and exchanges of sample "a", from the words of the specification."""
     size = (iterations, shape[0] - 2 * reach, shape[1] - 2 * reach)
     count = int(np.prod(size))
     pick = np.array(plain.words(count, int(STAGE), "a", 0)) * (2 * reach) ** 2 >> 32
@@ -51,7 +51,7 @@ def drawn(shape, reach, iterations):
 
 @pytest.mark.parametrize(("sigma", "reach", "iterations"), [(0.7, 1, 2), (1.0, 2, 3), (1.5, 4, 2)])
 def test_it_is_the_definition_with_the_words_of_the_specification(sigma, reach, iterations):
-    """Drawn, and given: whole numbers in scan order from the lower right corner."""
+    """Test drawn and given displacements, in scan order from the lower right corner."""
     parameters = {"sigma": sigma, "max_delta": reach, "iterations": iterations}
     options = {"axes": "rows", "exchange": "swap", "rounding": "round"}
     for shape in ((12, 9, 1), (21, 33, 3)):
@@ -71,7 +71,7 @@ def test_a_reach_over_half_the_image_leaves_the_two_blurs_and_scaling_ends_at_12
     for reach in (4, 100):
         got = corruptset.corrupt(image, "glass_blur", sigma=1.0, max_delta=reach, iterations=2)
         np.testing.assert_array_equal(got, blur(blur(image, 1.0), 1.0))
-    # 100 px at a side of 32 would be 938 px here, and displacements are int8
+    # Scaling would increase 100 pixels at a side of 32 to 938 pixels, but displacements are int8.
     large, deltas = synthetic_image(300, 310, 1), np.zeros((1, 300 - 254, 310 - 254, 2), np.int8)
     given = {"sigma": 0.01, "max_delta": 100, "iterations": 1, "deltas": deltas}
     out = corruptset.corrupt(large, "glass_blur", **given, calibration="cifar", scale="side")

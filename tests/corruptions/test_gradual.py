@@ -1,4 +1,4 @@
-"""Gradual degradations: slow versions of their definitions, with the words of the specification."""
+"""Compare gradual degradations with slow implementations of their definitions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STREAMS = 16
 
 
 def step(name, images, level=1, which="evaluated", **given):
-    """One step of a gradual degradation, of the sample "a"."""
+    """Apply one step of a gradual degradation to the sample "a"."""
     parameters = dict(ladder(which)[name].parameters)
     parameters |= {key: given.pop(key) for key in list(given) if key in parameters}
     return get_corruption(name).apply(images, parameters, STAGE, sample_keys(["a"] * len(images)), level=level, **given)
@@ -37,7 +37,7 @@ def words(count, level, draw=0):
 
 
 def below(drawn, count):
-    """Return whole numbers, uniform on 0 .. count - 1, of words."""
+    """Return whole numbers from words, uniform on 0 .. count - 1."""
     return drawn * count >> 32
 
 
@@ -45,9 +45,9 @@ def below(drawn, count):
 
 
 def test_ends_of_lines_are_their_words():
-    """The first end lies on the left or the top edge, by a coin.
+    """Draw the ends of a line.
 
-    The last one lies on the right or the bottom edge.
+    The first end is on the left or top edge, and the last one on the right or bottom edge.
     """
     for name, ink in (("black_lines", 0), ("white_lines", 255)):
         for level, height, width in ((1, 20, 33), (2, 20, 33), (7, 33, 20), (30, 40, 40)):
@@ -61,7 +61,7 @@ def test_ends_of_lines_are_their_words():
 
 
 def mean_filter(image, reach):
-    """Its mean over a window, mirrored about the outermost pixels."""
+    """Replace the pixels by the mean over a window, with reflect padding."""
     return cv2.blur(image, (2 * reach + 1, 2 * reach + 1)).reshape(image.shape)
 
 
@@ -79,7 +79,7 @@ def boxed(image, boxes, what):
 
 
 def rectangles(level, height, width, density, least, most):
-    """Four words are the sides and the corner of a rectangle."""
+    """Draw a rectangle, whose sides and corner are determined by four words."""
     drawn = words(4 * int(density * (height + width) + 1e-9), level).reshape(-1, 4)
     wide, high = (
         np.minimum(least + below(drawn[:, k], most - least + 1), side) for k, side in ((0, width), (1, height))
@@ -109,7 +109,7 @@ def test_rectangles_are_their_words(name, which, least, most, what):
 @pytest.mark.parametrize("reach", [1, 2, 3, 7])
 def test_blurs_are_means_of_any_reach_and_see_nothing_beyond_their_rectangles(reach):
     rng = np.random.default_rng(5)
-    sides = rng.integers(1, 13, (60, 2))  # of all sizes, overlapping
+    sides = rng.integers(1, 13, (60, 2))  # The rectangles have all sizes and overlap.
     boxes = np.concatenate([rng.integers(0, [41, 30] - sides + 1), sides], axis=1)
     image = synthetic_image(30, 41)
     got = step("local_blur", image[None], boxes=boxes[None], reach=reach)[0]
@@ -134,7 +134,7 @@ def test_global_blur_blurs_what_was_blurred_and_rounds_every_sum_that_25_values_
 
 
 def around(place, height, width):
-    """The neighbours of a pixel, in scan order."""
+    """Return the neighbours of a pixel in scan order."""
     y, x = divmod(place, width)
     near = [(y + a, x + b) for a in (-1, 0, 1) for b in (-1, 0, 1) if a or b]
     return [v * width + u for v, u in near if 0 <= v < height and 0 <= u < width]
@@ -187,7 +187,7 @@ def test_swaps_are_their_words_one_pair_after_the_other(which):
 
 
 def test_fades_round_half_to_even_and_stop_where_rounding_stops_them():
-    """4.5 (0.9 x 5) and 60.5 (1.1 x 55) are the ties that tell."""
+    """Test the ties 4.5 (0.9 x 5) and 60.5 (1.1 x 55), which are rounded to even."""
     for name, factor, end in (("fade_black", Fraction(9, 10), 4), ("fade_white", Fraction(11, 10), 255)):
         assert step(name, RAMP).ravel().tolist() == [min(round(v * factor), 255) for v in range(256)]
         last = corruptset.corrupt(RAMP[0], name, level=60).ravel()
@@ -196,7 +196,7 @@ def test_fades_round_half_to_even_and_stop_where_rounding_stops_them():
 
 
 def test_fade_grey_floors_what_hsv_says_as_opencv_does():
-    """But for the last bits of OpenCV's float32, which depend on the processor."""
+    """Compare with OpenCV, except for the last bits of its float32 results, which depend on the processor."""
     want = photograph("coffee").copy()
     for level in range(1, 6):
         hsv = cv2.cvtColor(want, cv2.COLOR_RGB2HSV)
@@ -273,7 +273,7 @@ def test_given_draws_are_used_level_by_level_and_checked(name, draw, value):
         ("evaluated", "white_fog", 1, "10035 pixels + 20"),
         ("evaluated", "adjacent_pixel_swap", 1, "24864 pixels overwritten"),
         ("text", "adjacent_pixel_swap", 2, "2508 pairs exchanged"),
-        ("evaluated", "posterize", 7, "25 levels a channel"),
+        ("evaluated", "posterize", 7, "25 values per channel"),
         ("evaluated", "jpeg", 30, "quality 2"),
     ],
 )

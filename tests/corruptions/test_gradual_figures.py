@@ -1,9 +1,8 @@
-"""Gradual degradations on the eight photographs.
+"""Compare gradual degradations of eight photographs with figures of the released notebook and of the paper.
 
-The released notebook's figures, and the paper's shares of change. The figures were measured by running the notebook on
-the same crops, with two seeds where it draws. What it defines otherwise than the paper's tables do is left out: its
-adjacent swaps can hit the pixel itself, and its posterize and JPEG have one bin, or one step of quality, more at each
-level (so its level k + 1 is compared with our level k).
+The figures were measured by running the notebook on the same crops, with two seeds for random operators. Differences
+between the notebook and the tables of the paper are left out. The adjacent swaps of the notebook can select the pixel
+itself, and its posterize and JPEG are one level ahead, so its level k + 1 is compared with level k.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ FIGURES = {
 
 @functools.cache
 def photographs():
-    """The eight, shortest side 256, centre crop 224."""
+    """Return the eight photographs, resized to a shortest side of 256 and cropped to 224."""
     source = open_source("sample")
     spec = ResizeCrop(kind="resize-crop", resize=256, crop=224, interpolation="bilinear", channels="rgb")
     return np.ascontiguousarray(np.stack([preprocess(source.load(sample).image, spec) for sample in source.samples]))
@@ -65,9 +64,9 @@ def test_figures_of_the_released_notebook(name):
 
 
 def test_adjacent_swaps_change_what_the_paper_has_and_its_text_less():
-    """The paper's tables and its text disagree.
+    """Test both parameter sets, because the tables and the text of the paper disagree.
 
-    The text's exchanges of neighbours reach 17 % where the table has 56 %.
+    Exchanges of neighbours change 17 % of the pixels in the text, and 56 % in the table.
     """
     for level, per_cent, most in ((2, 56.6, 20), (4, 76.8, 35)):
         found = [changed(corruptset.corrupt(photographs(), "adjacent_pixel_swap", level=level, seed=s)) for s in (0, 1)]

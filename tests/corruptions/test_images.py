@@ -1,4 +1,4 @@
-"""Arrays, PIL images and tensors; what is no image is named with its remedy."""
+"""Test arrays, PIL images and tensors, and the messages for inputs that are not images."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_the_line_that_is_shown_mends_it(image, want):
 
 def test_what_was_given_is_named():
     for image, says in (
-        (PHOTO / 127.5 - 1, r"values go from -?[\d.]+ to [\d.]+: undo their normalisation"),
+        (PHOTO / 127.5 - 1, r"values go from -?[\d.]+ to [\d.]+\. Undo their normalisation"),
         (np.full((40, 56), np.nan), "not finite"),
         (np.ma.masked_less(PHOTO, 9), r"masked array.*image\.filled"),
         (np.zeros((5, 40, 56), np.uint8), r"A batch of grey images needs a channel: images\[\.\.\., None\]"),

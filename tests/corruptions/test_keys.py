@@ -1,4 +1,4 @@
-"""Stage keys and sample keys: pinned, those of the specification, and equal or different where the design says so."""
+"""Test stage keys and sample keys against fixed values and the specification."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from specification import plain
 from corruptset.corruptions.calibrations import Calibration, Row
 from corruptset.corruptions.keys import (
     MAX_SEED,
-    STREAMS_A_LEVEL,
+    STREAMS_PER_LEVEL,
     check_seed,
     hash64,
     level_stream,
@@ -60,7 +60,8 @@ def test_what_makes_keys_equal_and_what_makes_them_differ():
     assert int(chain_keys([first, shot], 0)[0]) == key(first), "a stage does not know what follows"
     # of coupled severities; a parameter that was given, rather than read off a severity, stays in
     assert key(first, coupling="severity") == key(second, coupling="severity") != key(given, coupling="severity")
-    assert len({int(level_stream(k, d)) for k in range(100) for d in range(STREAMS_A_LEVEL)}) == 100 * STREAMS_A_LEVEL
+    streams = {int(level_stream(k, d)) for k in range(100) for d in range(STREAMS_PER_LEVEL)}
+    assert len(streams) == 100 * STREAMS_PER_LEVEL
 
 
 def test_seeds_are_whole_numbers_up_to_two_to_the_53():

@@ -1,4 +1,4 @@
-"""MNIST-C's options of shared corruptions, its table, and when it is chosen."""
+"""Test the options that corruptions have for MNIST-C, its table, and when it is selected."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from skimage import color
 
 import corruptset
 from corruptset.corruptions import call
-from corruptset.corruptions.calibrations import Calibration, fitting, for_shape, shipped
+from corruptset.corruptions.calibrations import Calibration, for_shape, shipped, with_fallback
 from corruptset.corruptions.stages import resolve_stage
 from corruptset.errors import ParameterError
 from example_images import digit_image, synthetic_image
@@ -29,13 +29,13 @@ def stored(values):
 
 
 def through_colour(grey, change):
-    """Return what a change of HSV makes of a grey image in 0..1, in grey levels: there and back by scikit-image."""
+    """Return a grey image in 0..1 after a change in HSV, computed by scikit-image, in grey values."""
     hsv = change(color.rgb2hsv(color.gray2rgb(grey)))
     return np.round(np.float32(np.clip(color.rgb2gray(color.hsv2rgb(np.clip(hsv, 0, 1))), 0, 1) * 255))
 
 
 def test_blur_contrast_brightness_and_saturate_are_the_published_arithmetic():
-    """Blur across rows only; brightness and saturate through colour; all rounded."""
+    """Test blurs along rows only, brightness and saturate through colour, and rounding."""
     names = ("gaussian_blur", "contrast", "brightness", "saturate")
     for severity, image in itertools.product(range(1, 6), PICTURES):
         blur, contrast, brightness, saturate = (shipped("mnist").row(n, severity).parameters for n in names)
@@ -76,9 +76,9 @@ def test_the_calibration_follows_from_size_and_channels_and_falls_back_to_cifar(
         np.testing.assert_array_equal(corruptset.corrupt(image, "contrast", severity=2), want)
     assert [for_shape(side, 99) for side in (48, 49, 96, 97)] == ["cifar", "tiny", "tiny", "imagenet"]
     mnist, image = shipped("mnist"), digit_image(0)
-    assert fitting("mnist").otherwise is shipped("cifar")
+    assert with_fallback("mnist").fallback is shipped("cifar")
     short = Calibration("mnist", 28, {n: r for n, r in mnist.rows.items() if n != "gaussian_blur"}, shipped("cifar"))
-    monkeypatch.setattr(call, "fitting", lambda name: short)
+    monkeypatch.setattr(call, "with_fallback", lambda name: short)
     np.testing.assert_array_equal(
         corruptset.corrupt(image, "gaussian_blur", severity=2, scale="side"),
         corruptset.corrupt(image, "gaussian_blur", severity=2, scale="side", calibration="cifar"),

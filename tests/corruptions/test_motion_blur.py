@@ -1,4 +1,4 @@
-"""Motion blur: against the specification and recorded ImageMagick outputs."""
+"""Compare motion blur with the specification and recorded outputs of ImageMagick."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ SPECIAL = (0.0, 30.0, 45.0, 60.0, 90.0, -30.0, -45.0, -60.0, -90.0, 180.0, -135.
 
 
 def _case(number: int) -> tuple[np.ndarray, float, float, float]:
-    """Case `number`: an image, radius, sigma and angle, all from Philox; every fourth a snow layer and its streaks."""
+    """Return a test case: an image, radius, sigma and angle from Philox. Every fourth case is a layer of snow."""
     words = _words(number, 1, 8)
     u = (words * 2.0**-32).tolist()
     height, width = 8 + int(words[0]) % 72, 8 + int(words[1]) % 72
@@ -79,7 +79,7 @@ def test_equals_recorded_imagemagick_outputs():
 
 
 def _load_imagemagick() -> Any:
-    """Return a function that blurs with ImageMagick itself, or None where Wand or the library is missing."""
+    """Return a function that blurs with ImageMagick, or None if Wand or the library is missing."""
     try:
         from wand.api import library
         from wand.image import Image
@@ -97,7 +97,7 @@ def _load_imagemagick() -> Any:
 
 
 def test_equals_imagemagick_itself_where_it_can_be_loaded():
-    """Elsewhere the recorded outputs above are the whole test."""
+    """Compare with ImageMagick if it is installed. The recorded outputs are tested in any case."""
     blur = _load_imagemagick()
     for number in range(40, 100) if blur else ():
         image, radius, sigma, angle = _case(number)

@@ -1,4 +1,4 @@
-"""The noises: exact tables, and what becomes of a level by its own word."""
+"""Test the tables of noise, and the value that each word gives for a grey value."""
 
 from __future__ import annotations
 
@@ -33,10 +33,7 @@ def apply(name, images, stage=STAGE, ids=None, **parameters):
 
 
 def gaussian_weights(sigma, half, mean=0.0):
-    """Return the definition's cumulative weights.
-
-    An offset is at most s - 256 where the noise is below s - 255.
-    """
+    """Return the cumulative weights of the definition. An offset is at most s - 256 if the noise is below s - 255."""
     below = stats.norm.cdf((np.arange(512) - 255 - half - 255 * mean) / (255 * sigma))
     below[0], below[511] = 0, 1
     return below[None]
@@ -75,7 +72,7 @@ def test_tables_have_the_weights_of_the_definitions(half):
 
 
 def test_shot_at_a_million_photons():
-    """The longest recurrence: still the Poisson distribution, within rounding."""
+    """Test that the longest recurrence still gives the Poisson distribution, except for rounding."""
     edges = np.append(np.ceil(np.arange(1, 256) / 255 * 1e6), np.inf)
     got = tables.shot_cumulative(1e6)[200] / 2**32
     assert np.abs(got - stats.poisson.cdf(edges - 1, 200 / 255 * 1e6)).max() < 1e-9
@@ -112,7 +109,7 @@ def test_shipped_tables_are_pinned(name):
     ],
 )
 def test_a_level_becomes_what_its_own_word_chooses_from_the_table(name, given, rounding):
-    """Two images, larger than a kernel takes at once: nothing is shared or repeated."""
+    """Test two images that are larger than a chunk of a kernel, so that nothing is shared or repeated."""
     images = np.stack([synthetic_image(31, 57, 3, which) for which in range(2)])
     value, *mean = given.values()
     cumulative = getattr(tables, f"{name.removesuffix('_noise')}_cumulative")
@@ -128,7 +125,7 @@ def test_a_level_becomes_what_its_own_word_chooses_from_the_table(name, given, r
 
 
 def test_black_with_a_mean_is_what_the_two_factor_sets_need():
-    """Mean and standard deviation of black after clipping, of sigma 0.1, by theory."""
+    """Test the mean and standard deviation of black with sigma 0.1 after clipping against theory."""
     black = np.zeros((600, 800, 3), np.uint8)
     for mean, want in {0.1: (0.1083, 0.0867), 0.15: (0.1529, 0.0942), 0.2: (0.2008, 0.0980)}.items():
         out = corruptset.corrupt(black, "gaussian_noise", sigma=0.1, mean=mean, rounding="round") / 255.0

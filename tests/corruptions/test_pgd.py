@@ -1,4 +1,4 @@
-"""Gradient followers: against plain versions, within their ball, with networks, and a library."""
+"""Test pgd and model_gradient against slow versions, with networks, and against a library."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def project(x, clean, eps, norm):
 
 
 def plain(image, label, model, *, eps, step, steps, norm="linf", targeted=False, start=0.0):
-    """PGD of one image in float64, as its definition reads."""
+    """Apply PGD to one image in float64 according to its definition."""
     clean = image.astype(float)
     x = project(clean + start, clean, eps, norm)
     for _ in range(steps):
@@ -52,7 +52,7 @@ def plain(image, label, model, *, eps, step, steps, norm="linf", targeted=False,
 @pytest.mark.parametrize("norm", ["linf", "l2"])
 @pytest.mark.parametrize(("eps", "step", "steps"), [(4.0, 1.0, 10), (16.0, 4.0, 3), (2.5, 0.7, 6)])
 def test_pgd_is_its_definition(norm, eps, step, steps):
-    images, factor = batch(), 1 if norm == "linf" else 12  # a radius for the whole image
+    images, factor = batch(), 1 if norm == "linf" else 12  # This radius is for the whole image.
     start = np.random.default_rng(1).uniform(-4, 4, images.shape[1:]) * factor
     options = {"eps": eps * factor, "step": step * factor, "steps": steps, "norm": norm}
     reach = np.floor(options["eps"])
@@ -60,7 +60,7 @@ def test_pgd_is_its_definition(norm, eps, step, steps):
         out = corruptset.corrupt(images, "pgd", **given(images), **options, **more)
         rows = zip(images, labels_of(images), strict=True)
         wanted = np.stack([plain(image, label, linear_model(12, 9, 3), **options, **more) for image, label in rows])
-        # float32 may fall on the other side of a half
+        # In float32, a value close to a half may be rounded to the other side.
         sure = np.abs(wanted - np.floor(wanted) - 0.5) > 1e-3
         assert sure.mean() > (0.99 if eps != 2.5 or norm == "l2" else 0)
         np.testing.assert_array_equal(out[sure], np.clip(np.rint(wanted), images - reach, images + reach)[sure])
@@ -74,7 +74,7 @@ def test_a_severity_is_a_radius_in_grey_levels_with_ten_steps_of_a_quarter():
 
 @pytest.mark.parametrize("norm", ["linf", "l2"])
 def test_no_stored_value_is_further_than_eps_and_what_has_no_gradient_stays(norm):
-    """Rounding alone would carry 2.5 to 3."""
+    """Test that the change is limited by eps. Rounding alone would allow 3 for 2.5."""
     images, ends = batch(), np.repeat(np.uint8([0, 255]), 12 * 9 * 3).reshape(2, 12, 9, 3)
     for eps in (0.4, 1.0, 2.5, 7.9, 8.0, 300.0):
         options = {"eps": eps, "step": eps / 3, "steps": 7, "norm": norm, "random_start": True}
@@ -94,7 +94,7 @@ def test_no_stored_value_is_further_than_eps_and_what_has_no_gradient_stays(norm
 
 @pytest.mark.parametrize("norm", ["linf", "l2"])
 def test_a_random_start_is_drawn_from_the_images_own_key(norm):
-    """Uniform in the cube; for L2 in a uniform direction, as far as is uniform in 0 .. eps."""
+    """Test that the start is uniform in the cube, or for L2 has a uniform direction and distance."""
     images, ids = np.stack([synthetic_image(40, 40)] * 3), number_keys(3)
     row = {"eps": 64.0, "step": 0.0, "steps": 1, "norm": norm}
     (stage,) = chain_keys([resolve_stage("pgd", shipped("cifar"), parameters=row | {"random_start": True})], 0)
@@ -107,12 +107,12 @@ def test_a_random_start_is_drawn_from_the_images_own_key(norm):
     out = corruptset.corrupt(images, "pgd", key=ids, random_start=True, **row, **given(images))
     for i, start in enumerate(starts):
         want = corruptset.corrupt(images, "pgd", start=start.astype(np.float32), **row, **given(images))[i]
-        assert np.mean(out[i] != want) < 0.001  # float32 may fall on the other side of a half
+        assert np.mean(out[i] != want) < 0.001  # In float32, a value close to a half may be rounded to the other side.
     assert len({one.tobytes() for one in out}) == 3
 
 
 def test_any_object_with_logits_and_a_gradient_is_a_model():
-    """Its arrays may be read-only or of another type of floats; a gradient of another shape is refused."""
+    """Test models that return read-only arrays, other float types, or gradients of a wrong shape."""
 
     class Other(Linear):
         def gradient(self, images, labels):
@@ -136,7 +136,7 @@ def test_any_object_with_logits_and_a_gradient_is_a_model():
 
 
 def test_the_model_on_the_page_follows_the_protocol():
-    """docs/models.md: its logits and its gradient are those of the stand-in with the same weights."""
+    """Test the model in docs/models.md, whose logits and gradient equal those of the model with the same weights."""
     image, known = synthetic_image(12, 9), linear_model(12, 9, 3)
     (code,) = (text for kind, text in blocks(ROOT / "docs/models.md") if text.startswith("import numpy"))
     names = {"corruptset": corruptset, "image": image}
@@ -150,7 +150,7 @@ def test_the_model_on_the_page_follows_the_protocol():
 
 
 def test_pgd_says_that_it_can_draw_its_start():
-    """Only what is asked for draws: keys and seeds leave a set without a random start as it is."""
+    """Test that keys and seeds have no effect without a random start."""
     shown, known = corruptset.show("pgd"), corruption_notes("pgd")
     assert (shown["deterministic"], [*shown["draws"]]) == (False, ["start"])
     assert known.random_draws.startswith("start (")
@@ -163,9 +163,9 @@ def test_pgd_says_that_it_can_draw_its_start():
 
 
 def test_model_gradient_moves_every_value_a_grey_level_at_a_time():
-    """It is x - step * sign(gradient of log p), by the probability itself; thirty levels are thirty passes."""
+    """Test x - step * sign(gradient of log p), with p itself, for thirty levels."""
     images, model = batch(), linear_model(12, 9, 3)
-    images[0, :4], images[1, :4] = 0, 255  # at the ends values are clipped
+    images[0, :4], images[1, :4] = 0, 255  # Values are clipped at the ends of the range.
     for step in (1, 3):
         now = images
         for level in range(1, 6):
@@ -203,14 +203,18 @@ def test_what_is_missing_or_too_much_is_said():
         ("fog-1+model_gradient-02", model, "labels is missing"),
         ("fog-3", {"label": 3}, "labels can be given only with a corruption that follows a model: model_gradient, pgd"),
         ("pgd-3", {"label": 3, "labels": [3]}, "label is 3 and labels is [3]; expected one of them"),
-        ("pgd-3", {"label": True}, "label is True and labels is None; expected one of them: label, a whole number"),
-        ("pgd-3", {"labels": [1, 2]}, "labels is [1, 2]; expected one of them: label, a whole number"),
+        (
+            "pgd-3",
+            {"label": True},
+            "label is True and labels is None; expected one of them. Pass label, a whole number",
+        ),
+        ("pgd-3", {"labels": [1, 2]}, "labels is [1, 2]; expected one of them. Pass label, a whole number"),
     ):
         with pytest.raises(ParameterError, match=re.escape(says)):
             corruptset.corrupt(synthetic_image(20, 20), name, **options)
     with pytest.raises(ModelError, match="The model is a object; expected a model file"):
         corruptset.corrupt(batch(), "pgd", severity=1, **given(batch(), surrogate=object()))
-    with pytest.raises(ParameterError, match=r"labels is \[1, 2\].*or labels, 3 whole numbers, one for each image"):
+    with pytest.raises(ParameterError, match=r"labels is \[1, 2\].*or labels, 3 whole numbers, one per image"):
         corruptset.corrupt(batch(), "pgd", severity=1, **given(batch(), labels=[1, 2]))
 
 
@@ -228,7 +232,7 @@ def test_the_accuracy_of_a_trained_network_falls():
         accuracies.append((model.logits(out).argmax(axis=1) == labels).mean())
     assert accuracies == sorted(accuracies, reverse=True)
     assert accuracies[0] > 0.95 > 0.9 > accuracies[-1]
-    # a path is a model too, and a batch is its images one by one
+    # A path is accepted as a model, and a batch equals its images one by one.
     options = {"severity": 2, "norm": "l2", "random_start": True, "surrogate": str(trained.model)}
     together = corruptset.corrupt(images[:3], "pgd", labels=labels[:3], **options)
     for image, label, out in zip(images, labels.tolist(), together, strict=False):
@@ -240,7 +244,7 @@ def test_the_accuracy_of_a_trained_network_falls():
 @pytest.mark.parametrize(("kind", "arguments"), [("Plain", {"channels": 3, "side": 32}), ("Smooth", {"channels": 3})])
 @pytest.mark.parametrize(("norm", "eps", "step"), [("linf", 4.0, 1.0), ("linf", 8.0, 2.0), ("l2", 128.0, 32.0)])
 def test_the_iterates_are_those_of_torchattacks(kind, arguments, norm, eps, step, tmp_path):
-    """Images of 0..1, (N, C, H, W), before rounding; ours in one pass, so that both sides ask the same of PyTorch."""
+    """Compare images in 0..1, (N, C, H, W), before rounding, with one call of PyTorch on both sides."""
     import small_nets
     import torch
     import torchattacks
@@ -268,7 +272,7 @@ def test_the_iterates_are_those_of_torchattacks(kind, arguments, norm, eps, step
         made = attack(Normalised(), eps=eps / 255, alpha=step / 255, steps=steps, random_start=random)
         return made(torch.from_numpy(pixels), torch.from_numpy(labels)).numpy()
 
-    start = (attacked(0, True) - pixels).transpose(0, 2, 3, 1) * 255  # what the library draws
+    start = (attacked(0, True) - pixels).transpose(0, 2, 3, 1) * 255  # The library draws this start.
     for steps in (1, 2, 5, 10):
         assert np.abs(iterated(steps) - attacked(steps, False)).max() < 1e-6, steps
         assert np.abs(iterated(steps, start) - attacked(steps, True)).max() < 1e-6, steps

@@ -1,4 +1,4 @@
-"""Plugins: found by path, module and entry point; called in portions; refused in a sentence."""
+"""Test plugins: loading by path, module and entry point, calls in portions, and error messages."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
 
 
 def package(folder: Path, name: str = "slats", *, installed: bool = True) -> None:
-    """Write a package with a corruption in a module of its own, as installed."""
+    """Write a package with a corruption in a module, as if it were installed."""
     (folder / name).mkdir()
     (folder / name / "__init__.py").write_text("from .inner import blinds\n__version__ = 'its own'\n")
     (folder / name / "inner.py").write_text(documented_module())
@@ -118,7 +118,7 @@ MISTAKES = {
     "empty.py": ("x = 1\n", "registers no corruption"),
     "clashing.py": (
         HEAD + function_source("fog", "return images"),
-        r"line 3\): clashing registers 'fog', and corruptset's own weather\.fog",
+        r"line 3\): clashing registers 'fog', but corruptset's own weather\.fog",
     ),
     "capital.py": (HEAD + function_source("Fog", "return images"), "expected a name of lower-case letters"),
     "clean.py": (HEAD + function_source("clean", "return images"), "and not 'clean'"),
@@ -135,7 +135,10 @@ MISTAKES = {
         "expected a tuple of Param",
     ),
     "drawn.py": (HEAD + function_source("one", "return images", ", draws=Parameter('a')"), "expected a tuple of Draw"),
-    "twice.py": (HEAD + 2 * function_source("one", "return images"), "the plugin twice has a corruption of that name"),
+    "twice.py": (
+        HEAD + 2 * function_source("one", "return images"),
+        "the plugin twice already has a corruption of that name",
+    ),
 }
 
 
@@ -156,7 +159,7 @@ def test_a_packages_folder_is_named_by_the_package(tmp_path, monkeypatch):
     package(tmp_path / "elsewhere", "shutters", installed=False)
     monkeypatch.chdir(tmp_path / "elsewhere")
     for given in ("shutters", "shutters/", "./shutters", "shutters/__init__.py", Path("shutters")):
-        with pytest.raises(PluginError, match=r"install it \(`pip install -e \.`\), or put the folder that holds it"):
+        with pytest.raises(PluginError, match=r"Install the package \(`pip install -e \.`\) or add its parent folder"):
             load_plugin(given)
 
 
@@ -164,7 +167,9 @@ def test_two_cannot_share_a_name(tmp_path):
     write_blinds(tmp_path)
     (tmp_path / "other.py").write_text(documented_module())
     load_plugin("mine")
-    with pytest.raises(PluginError, match="other registers 'blinds', and the plugin mine has a corruption of that"):
+    with pytest.raises(
+        PluginError, match="other registers 'blinds', but the plugin mine already has a corruption of that"
+    ):
         load_plugin("other")
     assert get_corruption("blinds").module == "mine"
 
@@ -188,7 +193,7 @@ def test_the_hash_is_of_all_python_files_and_a_changed_one_is_not_used_beside_ol
     first = load_plugin(path)
     assert load_plugin(path) == first
     job, transform = pickle.dumps(first), pickle.dumps(corruptset.Corrupt("blinds", severity=3))
-    # another process loads what it unpickles
+    # Another process loads the plugin when it unpickles it.
     known = "import pickle, sys; print(pickle.load(sys.stdin.buffer))"
     done = subprocess.run([sys.executable, "-c", known], input=transform, capture_output=True, check=True)
     assert done.stdout.decode().strip() == "Corrupt('blinds', severity=3)"
@@ -244,7 +249,7 @@ print(corruptset.show("dimmed").record["revision"])
 
 
 def test_a_cell_of_a_notebook_that_is_run_again_declares_its_corruption_anew(tmp_path):
-    # like a notebook, code given with -c has a main module without a file
+    # Code given with -c has a main module without a file, like a notebook.
     done = subprocess.run([sys.executable, "-c", NOTEBOOK], cwd=tmp_path, capture_output=True, text=True)
     outside = "dimmed: parameter 'depth' is 1.0; expected a finite number at least 0 and at most 0.5."
     no_table = "dimmed has no published severities; give its parameters instead: depth."
@@ -313,11 +318,11 @@ FAULTS = {
     "cut": ("return images[:, 1:]", r"returned the shape \(1, 19, 24, 3\); expected \(1, 20, 24, 3\)"),
     "fewer": (
         "return images[:2]",
-        r"returned the shape \(2, 20, 24, 3\).* on a batch of 3 images, though on none alone",
+        r"returned the shape \(2, 20, 24, 3\).* on a batch of 3 images, but not on any of them alone",
     ),
     "writing": (
         "images[:] = 1\n    return images",
-        r"raised ValueError: .*line 6\); it must leave its input as it is, and work on a copy",
+        r"raised ValueError: .*line 6\); it must not change its input, so work on a copy",
     ),
     "tiny": ("return images[:, :4]", "of at least 8x8"),
 }

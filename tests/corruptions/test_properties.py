@@ -1,4 +1,4 @@
-"""Properties of every registered corruption: one case each asks all functions above it."""
+"""Test properties that every registered corruption must have. Each case runs all functions above it."""
 
 from __future__ import annotations
 
@@ -36,10 +36,7 @@ def test_every_corruption(name):
 
 
 def table_of(name: str, calibration: str = "cifar") -> Calibration:
-    """Return a calibration that has rows of a corruption.
-
-    It is a shipped one, or rows of its golden digests' parameters.
-    """
+    """Return a calibration with rows of a corruption, which is shipped or contains golden parameters."""
     known = calibrations_of(name)
     if known or get_corruption(name).gradual is not None:
         return shipped(calibration if calibration in known or not known else known[0])
@@ -48,10 +45,7 @@ def table_of(name: str, calibration: str = "cifar") -> Calibration:
 
 
 def strengths(name: str, calibration: str = "cifar") -> list[dict[str, Any]]:
-    """Return what each severity of a table is asked for by, or some levels.
-
-    The levels are those of the ladder of the text for "imagenet".
-    """
+    """Return the arguments for each severity of a table, or for some levels of the ladder "text" if it is imagenet."""
     gradual, table = get_corruption(name).gradual, table_of(name, calibration)
     if gradual is None:
         return [{"severity": severity, "calibration": table} for severity in table.rows[name]]
@@ -99,7 +93,7 @@ def any_size_keeps_shape_and_dtype_and_leaves_its_input(name):
 
 @holds
 def a_batch_is_its_images_one_by_one(name):
-    """Without a key an image's own pixels are its key."""
+    """Test that the key of an image without a key follows from its pixels."""
     ids = ["a", "b", "a", "n01440764/x y"]
     for channels in (1, 3):
         images = np.stack([synthetic_image(33, 47, channels, which) for which in range(4)])
@@ -125,11 +119,11 @@ def strided_readonly_and_grey_views_give_the_same(name):
 
 @holds
 def key_and_seed_matter_only_where_something_is_drawn(name):
-    images = np.stack([synthetic_image(48, 48)] * 16)  # so many, because a draw may be one of two signs
+    images = np.stack([synthetic_image(48, 48)] * 16)  # A draw may be one of only two signs.
     ids, drawn, options = (
         [str(number) for number in range(16)],
         not get_corruption(name).deterministic,
-        strengths(name)[0] | ({"random_start": True} if name == "pgd" else {}),  # without it pgd draws nothing
+        strengths(name)[0] | ({"random_start": True} if name == "pgd" else {}),
     )
     outs = corrupt(images, name, key=ids, **options)
     assert (len({out.tobytes() for out in outs}) > 1) == drawn
@@ -185,7 +179,7 @@ def rounding_lies_at_most_a_level_above_the_floor(name):
 def coupled_severities_share_keys_and_independent_ones_do_not(name):
     first, last = (stage_of(name, options) for options in (strengths(name)[0], strengths(name)[-1]))
     assert chain_keys([first], 0, "severity") == chain_keys([last], 0, "severity")
-    same = first == last or first.level is not None  # a level's draws have streams of their own
+    same = first == last or first.level is not None  # The draws of each level have their own streams.
     assert (chain_keys([first], 0) == chain_keys([last], 0)) == same
 
 
@@ -201,10 +195,7 @@ def what_does_not_fit_is_refused(name):
 
 @holds
 def a_stage_is_applied_step_by_step(name):
-    """What a ladder makes in one pass is what each level makes alone.
-
-    A step leaves its input, and draws of its own.
-    """
+    """Test that the levels of one pass equal those computed alone, and that a step does not change its input."""
     images = check_images(np.stack([synthetic_image(32, 45, 3, which) for which in range(2)]))
     declared, resources = get_corruption(name), model_resources(name, images)
     before, ids = images.copy(), sample_keys(["x", "y"])
@@ -215,12 +206,14 @@ def a_stage_is_applied_step_by_step(name):
             (key,) = chain_keys([stage], 7)
             done = level - 1 if level and declared.gradual.accumulates else 0
             source = now if done else images
-            now = apply_stage(source, stage, key, ids, side=options["calibration"].side, done=done, resources=resources)
+            now = apply_stage(
+                source, stage, key, ids, side=options["calibration"].side, start_level=done, resources=resources
+            )
             more = {} if level is None else {"level": level}
             steps.append(declared.apply(images, stage.parameters, key, ids, **resources, **more).tobytes())
         np.testing.assert_array_equal(now, corrupt(images, name, seed=7, key=["x", "y"], **options))
-        if declared.gradual:  # no step is left
-            same = apply_stage(now, stage, key, ids, side=32, done=stage.level, resources=resources)
+        if declared.gradual:  # No further step is applied.
+            same = apply_stage(now, stage, key, ids, side=32, start_level=stage.level, resources=resources)
             assert not np.shares_memory(same, now)
             assert not declared.gradual.accumulates or np.array_equal(same, now)
         assert declared.deterministic or len(set(steps)) == len(steps)

@@ -1,4 +1,4 @@
-"""Mean PSNR of photographs under what is drawn: that of the released generators, in dB."""
+"""Compare the mean PSNR of photographs under random corruptions with that of the released generators, in dB."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random words against Random123 and the specification, and the numbers made of them."""
+"""Compare random words with Random123 and the specification, and test the numbers computed from them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DEFAULT, MANY = 800_000, 60_000_000
 
 
 def plain_words(count, stage, sample, stream, first_block=0):
-    """Return words of the specification's Philox, for a sample's key in place of its id."""
+    """Return words of the specification's Philox for the key of a sample instead of its id."""
     blocks = range(first_block, first_block + count // 4 + 1)
     counters = [(block, stream, int(sample) & MASK, int(sample) >> 32) for block in blocks]
     return [word for c in counters for word in plain.philox(list(c), [int(stage) & MASK, int(stage) >> 32])][:count]
@@ -42,7 +42,7 @@ def block_of(counter, key):  # type: ignore[no-untyped-def]
     return philox4x32(counter[0], counter[1], counter[2], counter[3], key[0], key[1])
 
 
-# Random123's kat_vectors, lines "philox4x32 10"
+# These are lines "philox4x32 10" of Random123's kat_vectors.
 KNOWN = [
     ("00000000 00000000 00000000 00000000", "00000000 00000000", "6627e8d5 e169c58d bc57ac4c 9b00dbd8"),
     ("ffffffff ffffffff ffffffff ffffffff", "ffffffff ffffffff", "408f276d 41c83b0e a20bc7c6 6d5451fd"),
@@ -80,7 +80,7 @@ def test_uniforms_whole_numbers_and_normals_are_made_of_words():
     keys = Keys(STAGE, np.array([5, 2**40, SAMPLE], np.uint64))
     rows = np.array([plain_words(20, STAGE, sample, 1) for sample in keys.samples], np.float64).reshape(3, 4, 5)
     np.testing.assert_array_equal(keys.uniforms(4, 5, stream=1, low=-45.0, high=45.0), -45.0 + 90.0 * (rows * 2.0**-32))
-    np.testing.assert_array_equal(keys.whole_numbers(7, 2, stream=1), rows[:, 0, :2] * [7, 2] // 2**32)
+    np.testing.assert_array_equal(keys.integers(7, 2, stream=1), rows[:, 0, :2] * [7, 2] // 2**32)
     alone = Keys(STAGE, keys.samples[1:2])
     np.testing.assert_array_equal(alone.normals(4, 5, stream=1)[0], keys.normals(4, 5, stream=1)[1])
 
@@ -104,7 +104,7 @@ def test_the_normal_table_and_its_tail():
 
 
 def joint_p(a, b, bits):
-    """Return the p-value of the joint distribution of two words' top bits."""
+    """Return the p-value of the joint distribution of the top bits of two words."""
     shift = np.uint32(32 - bits)
     table = np.bincount(((a >> shift) << np.uint32(bits)) | (b >> shift), minlength=1 << (2 * bits))
     return chi_squared_p(table, np.full(table.size, 1 / table.size))
@@ -112,7 +112,7 @@ def joint_p(a, b, bits):
 
 @pytest.mark.parametrize(("count", "bits"), [(DEFAULT, 5), pytest.param(MANY, 8, marks=pytest.mark.long)])
 def test_words_are_uniform_and_independent(count, bits):
-    """Every bit; neighbours, samples, streams and seeds. A bias, or repeats, of one per cent are refused."""
+    """Test every bit, and neighbours, samples, streams and seeds. A bias or repetition of one percent fails."""
     a, b = sample_keys(["a", "b"])
     for seed in range(3):
         stage, other = (stage_key(s, [("independence@1", {})]) for s in (seed, seed + 100))
@@ -150,7 +150,7 @@ def hypotenuses(x, y):  # type: ignore[no-untyped-def]
 
 
 def test_sine_cosine_exp_and_hypotenuse_are_rounded_once():
-    """Against decimals of 80 digits: libm's last bit depends on the machine."""
+    """Compare with decimals of 80 digits, because the last bit of libm depends on the machine."""
     rng = np.random.default_rng(20)
     degrees = np.append(np.arange(-720.0, 721.0, 7.5), [45, 30, 60, 53.13010235415598, 1e-9, 1e-160, -0.0])
     turns = np.arange(-40, 41) * (math.pi / 2)

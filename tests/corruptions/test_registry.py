@@ -1,4 +1,4 @@
-"""The registry finds every corruption, and imports none that is not asked for; 24 megapixels."""
+"""Test that the registry finds every corruption and imports only requested ones, and that large images work."""
 
 from __future__ import annotations
 

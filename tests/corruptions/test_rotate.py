@@ -1,4 +1,4 @@
-"""Rotation as MATLAB does it, the whole canvas brought back; and as MNIST-C does."""
+"""Test rotation as in MATLAB, which keeps the whole canvas, and as in MNIST-C."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def rotate(image, angle_deg, **options):
 
 
 def turned(image, angle, size, fill):
-    """Every canvas pixel by itself: the nearest one, counter-clockwise by `angle`, in doubles as numpy rounds them."""
+    """Compute each pixel of the canvas from the nearest pixel, rotated counterclockwise by `angle`."""
     (height, width), (rows, columns) = image.shape[:2], size
     sine, cosine = exact_sine_cosine(angle)
     v, u = (np.arange(rows) - (rows - 1) / 2)[:, None], np.arange(columns) - (columns - 1) / 2
@@ -39,7 +39,7 @@ def turned(image, angle, size, fill):
 
 
 def blended(image, angle, size, fill):
-    """The same, bilinear, by scikit-image."""
+    """Compute the canvas with bilinear interpolation by scikit-image."""
     turn, centres = np.array([[0, 1], [-1, 0]]), [(np.array(s[1::-1]) - 1) / 2 for s in (image.shape, size)]
     sine, cosine = exact_sine_cosine(angle)
     full = np.eye(3)
@@ -54,7 +54,7 @@ def blended(image, angle, size, fill):
 
 @functools.cache
 def shares(size_in, size_out, method):
-    """The weights of a line's pixels in another's, and their common denominator."""
+    """Return the weights of the pixels of a line in those of another one, and their common denominator."""
     out = np.full((size_out, size_in), Fraction(0), object)
     for i in range(size_out):
         begin, end = Fraction(i * size_in, size_out), Fraction((i + 1) * size_in, size_out)
@@ -73,7 +73,7 @@ def shares(size_in, size_out, method):
 
 
 def resized(image, size, method):
-    """Another size in whole numbers, rounded once, halves up."""
+    """Resize in whole numbers, rounding once with halves up."""
     (down, below), (across, beside) = (shares(image.shape[axis], size[axis], method) for axis in (0, 1))
     total = below * beside
     mixed = [down @ image[..., c].astype(np.int64) @ across.T for c in range(image.shape[2])]
@@ -94,10 +94,10 @@ def test_it_is_the_slow_version_in_every_way_of_reading_and_back():
         image = synthetic_image(*shape)
         got = rotate(image, angle, **PAPER | options)
         np.testing.assert_array_equal(got, slowly(image, -angle, **options), f"{shape} {angle} {options}")
-        if not options:  # clockwise by an angle is counter-clockwise by its negative
+        if not options:  # A clockwise rotation is a counterclockwise one by the negative angle.
             other = rotate(image, -angle, **PAPER | {"direction": "counterclockwise"})
             np.testing.assert_array_equal(got, other)
-        if "resize" not in options:  # halves may fall to either side
+        if "resize" not in options:  # Halves may be rounded to either side.
             got = rotate(image, angle, **PAPER | options | {"interpolation": "bilinear"})
             check_close(got, slowly(image, -angle, **options, reading=blended), 0.97)
     for angle in (1.0, 44.9, 45.0, 137.3, -271.5, 360.0, 89.99999, 1e-7):
@@ -111,7 +111,7 @@ def test_it_is_the_slow_version_in_every_way_of_reading_and_back():
 
 
 def test_the_defaults_are_mnist_c_s_at_every_size():
-    """The same angles in every table; the sign is drawn; bilinear, cropped, black outside."""
+    """Test that all tables have the same angles and the options of MNIST-C, with a drawn sign."""
     image = synthetic_image(45, 37)
     for calibration, severity in itertools.product(SHIPPED, range(1, 6)):
         angle = shipped(calibration).row("rotate", severity).parameters["angle_deg"]
@@ -122,10 +122,7 @@ def test_the_defaults_are_mnist_c_s_at_every_size():
 
 
 def test_a_direction_draws_nothing_and_is_part_of_the_key():
-    """A stage after a rotation to the left draws otherwise than after one right.
-
-    How pixels are read does not matter.
-    """
+    """Test that the direction affects the draws of the next stage, and that the interpolation does not."""
     images = np.repeat(synthetic_image(32, 32)[None], 40, axis=0)
     for direction, kinds in (("clockwise", 1), ("random", 2)):
         outs = rotate(images, 30.0, **PAPER | {"direction": direction}, key=number_keys(40))
@@ -144,10 +141,7 @@ def test_a_direction_draws_nothing_and_is_part_of_the_key():
 
 
 def test_the_canvas_is_imrotate_s():
-    """ceil(h |cos| + w |sin|), in exact decimals.
-
-    Whole only at multiples of 90 degrees, where doubles would be in doubt.
-    """
+    """Test ceil(h |cos| + w |sin|) in exact decimals. The sums are whole numbers only at multiples of 90 degrees."""
     for (height, width), angle, size in (
         ((224, 224), 30.0, (306, 306)),
         ((224, 224), -60.0, (306, 306)),

@@ -1,4 +1,4 @@
-"""Corruptions of shape: against scikit-image, recorded ImageMagick outputs and plain numpy."""
+"""Compare shape corruptions with scikit-image, recorded outputs of ImageMagick, and NumPy."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def corrupt(image, name, severity=1, **options):
 
 
 def mapped(image, matrix, shift=(0.0, 0.0)):
-    """The published use of scikit-image: an inverse map about the centre, bilinear, black outside, rounded."""
+    """Apply the published call of scikit-image: an inverse map about the centre, bilinear, black outside, rounded."""
     centre, full = (np.array(image.shape[1::-1]) - 1) / 2, np.eye(3)
     full[:2, :2], full[:2, 2] = matrix, centre - matrix @ centre + shift
     planes = [warp(plane / 255.0, AffineTransform(full), clip=False) for plane in np.moveaxis(image, 2, 0)]
@@ -35,7 +35,7 @@ def mapped(image, matrix, shift=(0.0, 0.0)):
 
 
 def test_shear_rotate_scale_and_translate_are_the_published_maps():
-    """Halves may fall to either side."""
+    """Compare values, where halves may be rounded to either side."""
     for image, severity, sign in itertools.product(PICTURES, (1, 2, 5), (-1, 1)):
         sine, cosine = math.sin(sign * 0.2 * severity), math.cos(0.2 * severity)
         for name, matrix in (("shear", [[1, -sine], [0, cosine]]), ("rotate", [[cosine, -sine], [sine, cosine]])):
@@ -47,17 +47,17 @@ def test_shear_rotate_scale_and_translate_are_the_published_maps():
 
 
 def test_draws_are_whole_numbers_of_the_keys_and_can_be_given():
-    """Rows are 0 .. H - 2; columns 0 .. 4 and 22 .. 26 of 28; the zigzag's second row is -5 .. 4 from the first."""
+    """Test the ranges of draws: rows 0 .. H - 2, columns 0 .. 4 and 22 .. 26 of 28, and -5 .. 4 for the zigzag."""
     keys, images = Keys(np.uint64(9), sample_keys(number_keys(20))), np.repeat(digit_image(1)[None], 20, axis=0)
-    sign, rows = {"sign": 2 * keys.whole_numbers(2)[:, 0] - 1}, keys.whole_numbers(27, 27)
-    columns = keys.whole_numbers(5, 5, stream=1) + np.array([0, 22])
+    sign, rows = {"sign": 2 * keys.integers(2)[:, 0] - 1}, keys.integers(27, 27)
+    columns = keys.integers(5, 5, stream=1) + np.array([0, 22])
     for name, values in {
         "shear": sign,
         "rotate": sign,
-        "translate": {"signs": 2 * keys.whole_numbers(2, 2) - 1},
+        "translate": {"signs": 2 * keys.integers(2, 2) - 1},
         "line": {"rows": rows, "columns": columns},
         "dotted_line": {"rows": rows},
-        "zigzag": {"rows": np.cumsum(keys.whole_numbers(27, 10) + np.array([0, -5]), axis=1)},
+        "zigzag": {"rows": np.cumsum(keys.integers(27, 10) + np.array([0, -5]), axis=1)},
     }.items():
         drawn = get_corruption(name).apply(images, shipped("mnist").row(name, 1).parameters, keys.stage, keys.samples)
         assert len({one.tobytes() for one in drawn}) > 1
@@ -70,7 +70,7 @@ def test_draws_are_whole_numbers_of_the_keys_and_can_be_given():
 
 
 def inked(image, points, reach=2.3, dot=0):
-    """The published strokes, on a grid of any size."""
+    """Draw the published strokes on a grid of any size."""
     out = image / 255.0
     rows, columns = np.ogrid[: image.shape[0], : image.shape[1]]
     for (c0, r0), (c1, r1) in itertools.pairwise(points):
@@ -82,7 +82,7 @@ def inked(image, points, reach=2.3, dot=0):
 
 
 def turns(rows, left, right, a=2.0, b=2.0):
-    """The published corners of a zigzag."""
+    """Return the published corners of a zigzag."""
     theta = math.atan((rows[1] - rows[0]) / (right - left))
     length = (right - left) / math.cos(theta)
     corners = [(0.0, 0.0)] + [((2 * i + 1) * a, (-1) ** i * b) for i in range(int((length - a) // (2 * a)) + 1)]
@@ -111,7 +111,7 @@ def test_strokes_are_the_published_ones():
 
 
 def test_canny_edges_are_scikit_images():
-    """On ramps all gradients are equal but for rounding: the order of sums tells."""
+    """Test ramps, on which all gradients are equal except for rounding, so the order of additions matters."""
     y, x = np.mgrid[:28, :28] - 13.5
     slopes = (x, y, x + y, 2 * x - y, 0.3 * x + 0.7 * y, np.round(np.hypot(x, y)))
     ramps = [np.clip(100 + step * slope, 0, 255).astype(np.uint8) for step in (2.0, 9.3, 60.0) for slope in slopes]

@@ -1,4 +1,4 @@
-"""Spatter: water and mud against a slow reading."""
+"""Compare water and mud of spatter with a slow implementation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MUD = {"mean": 0.65, "std": 0.3, "sigma": 1.0, "threshold": 0.65, "intensity": 1
 
 
 def distances(edges):
-    """The chamfer norm to the nearest edge pixel, of straight, knight's and diagonal moves."""
+    """Return the chamfer distance to the nearest edge pixel, with straight, knight's and diagonal moves."""
     y, x = np.mgrid[: edges.shape[0], : edges.shape[1]]
     best = np.full(edges.shape, 2**29 - 1)
     for v, u in zip(*np.nonzero(edges), strict=True):
@@ -29,7 +29,7 @@ def distances(edges):
 
 
 def slow(image, normals, *, mean, std, sigma, threshold, intensity, mud, brown=(63, 42, 20)):
-    """The definition, a step at a time, before the last floor."""
+    """Apply the definition step by step, before the last floor."""
     layer = ndimage.gaussian_filter(mean + std * normals, sigma, mode="nearest", truncate=4)
     x = image / 255.0
     if mud:
@@ -47,7 +47,7 @@ def slow(image, normals, *, mean, std, sigma, threshold, intensity, mud, brown=(
         light = np.rint(ndimage.uniform_filter(np.clip(light, 0, 255).astype(np.float64), 3, mode="mirror"))
         depth = (liquid * light)[..., None]
         out = x + depth / depth.max() * intensity * np.array([175, 238, 238]) / 255
-    # single precision, as published, keeps a level that is untouched from falling below itself
+    # Single precision, as published, keeps an unchanged grey value from falling below itself.
     return np.clip(out, 0, 1) * 255 + 1e-5
 
 
@@ -58,17 +58,14 @@ def test_equals_the_definition(columns):
     for shape in ((64, 64), (30, 75), (75, 30)):
         image = photograph("coffee", 96)[: shape[0], : shape[1]]
         normals = np.random.default_rng(3).standard_normal(shape)
-        normals[5:25, 5:25] += columns["sigma"] > 3  # a drop for certain
+        normals[5:25, 5:25] += columns["sigma"] > 3  # This layer certainly contains a drop.
         got = corruptset.corrupt(image, "spatter", normals=normals, **columns)
         assert np.mean(got != image) > 0.01
         check_close(got, np.floor(slow(image, normals, **columns)), what=shape)
 
 
 def test_a_large_drop_stops_deepening_twenty_pixels_from_its_edge():
-    """Where the distance is capped the relief is flat.
-
-    Drops of drawn layers are smaller than that, and do not tell.
-    """
+    """Test that the relief is flat where the distance is capped. Drops of random layers are too small to test this."""
     image = synthetic_image(120, 130) // 2
     y, x = np.ogrid[:120, :130]
     away = np.hypot(y - 60, x - 65)
@@ -79,9 +76,9 @@ def test_a_large_drop_stops_deepening_twenty_pixels_from_its_edge():
 
 
 def test_without_a_drop_the_image_stays_and_grey_gets_the_luma():
-    """The published code divides by zero there and stores black.
+    """Test a layer without liquid, for which the published code divides by zero and stores black.
 
-    MNIST-C's mud has a level of its own, and it rounds.
+    Mud of MNIST-C has another grey value, and is rounded.
     """
     grey, normals = synthetic_image(48, 40, 1), np.random.default_rng(3).standard_normal((48, 40))
     for columns in (WATER, MUD):
@@ -98,7 +95,7 @@ def test_without_a_drop_the_image_stays_and_grey_gets_the_luma():
 
 
 def test_scale_by_side_scales_every_distance_of_the_liquid():
-    """As much of the picture is hit as before."""
+    """Test that the same fraction of the image is covered at a larger scale."""
     image, normals = synthetic_image(448, 450), np.random.default_rng(3).standard_normal((448, 450))
     for severity, row in ((2, WATER | {"sigma": 3.0, "intensity": 0.6}), (4, MUD)):
         options = {"severity": severity, "calibration": "imagenet", "normals": normals}

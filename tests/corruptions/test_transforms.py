@@ -1,4 +1,4 @@
-"""`Corrupt`: the bytes of `corrupt`, whatever is called before, between and where."""
+"""Test that `Corrupt` gives the same bytes as `corrupt` in any order and any process."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_what_its_maker_changes_later_is_not_its_own() -> None:
         (lambda: Corrupt("fog-1+pgd-2"), r"pgd-2' follows the gradient of a model.*surrogate=\.\.\., label="),
         (lambda: Corrupt("canny_edges", severity=1)(synthetic_image(300, 300)), "no rows in calibration"),
         *((lambda k=k: Corrupt("fog", severity=3)(PHOTO, key=k), "key is .*; expected a str") for k in (1.5, b"3")),
-        (lambda: Corrupt("fog", severity=3)(PHOTO, key="\udce9.jpg"), "key is .*, which UTF-8 cannot write"),
+        (lambda: Corrupt("fog", severity=3)(PHOTO, key="\udce9.jpg"), "key is .*, which cannot be encoded as UTF-8"),
         (lambda: Corrupt("fog", severity=3)(BATCH, key="a"), "1 key for 2 images"),
         (lambda: Corrupt("fog", severity="3"), "severity is '3'"),
     ],

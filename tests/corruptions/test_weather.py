@@ -1,4 +1,4 @@
-"""Fog and snow: slow readings of their definitions, with the words of the specification."""
+"""Compare fog and snow with slow implementations of their definitions."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def key_of(name, parameters, seed=0):
 
 
 def plasma_of(side, decay, stage, sample):
-    """Diamond-square on a torus.
+    """Apply diamond-square on a torus.
 
-    Block b of the stream has the offsets of a cell's centre, upper edge and left edge.
+    Block b of the stream contains the offsets of a cell's centre, upper edge and left edge.
     """
     quarter = np.float32(0.25)
     grid, first, wibble = np.zeros((1, 1), np.float32), 0, 1.0
@@ -98,10 +98,7 @@ def middle(length, window):
 
 
 def snowed(image, normals, angle, *, mean, std, zoom, threshold, radius, sigma, mix):
-    """The definition, in doubles.
-
-    The middle of the layer, magnified linearly from end to end, and the middle of that.
-    """
+    """Apply the definition in double precision to the middle of the layer, magnified linearly."""
     layer = mean + std * normals
     crop = tuple(middle(n, math.ceil(n / zoom)) for n in layer.shape)
     big = ndimage.zoom(layer[crop], zoom, order=1, mode="nearest")
@@ -118,7 +115,7 @@ def snowed(image, normals, angle, *, mean, std, zoom, threshold, radius, sigma, 
     "row", [ROW, ROW | {"zoom": 4.5}, ROW | {"mean": 0.1, "threshold": 0.5, "zoom": 1.0, "radius": 8.0}], ids=str
 )
 def test_snow_is_its_definition(row):
-    """Where a level is whole, single precision (as published) and doubles may differ."""
+    """Compare values, where single and double precision may differ if a result is a whole number."""
     for shape in ((64, 64, 3), (31, 75, 3), (75, 31, 1), (8, 8, 3)):
         image = photograph("coffee", 96)[: shape[0], : shape[1], : shape[2]]
         normals = np.random.default_rng(3).standard_normal(shape[:2])
@@ -129,9 +126,9 @@ def test_snow_is_its_definition(row):
 
 
 def test_what_snow_draws_can_be_given_back():
-    """A layer's middle alone is drawn; its angle is uniform between -135 and -45 degrees.
+    """Test that only the middle of a layer is drawn, and the angle is uniform between -135 and -45 degrees.
 
-    A given layer leaves each image its angle.
+    A given layer does not change the angle of each image.
     """
     images, ids, row = np.stack([synthetic_image(40, 33)] * 3), number_keys(3), ROW | {"zoom": 3.0}
     keys = Keys(key_of("snow", row), sample_keys(ids))

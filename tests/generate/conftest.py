@@ -1,4 +1,4 @@
-"""Small builds of the sample source, and what to compare them by."""
+"""Small builds of the sample source, and functions to compare them."""
 
 from __future__ import annotations
 
@@ -78,20 +78,20 @@ def small_sets():
 
 @pytest.fixture(scope="session")
 def whole(small_recipe, tmp_path_factory):
-    """All sets of the small recipe, built in process."""
+    """Build all sets of the small recipe in this process."""
     return build(small_recipe, "sample", tmp_path_factory.mktemp("whole"), jobs=1)
 
 
 @pytest.fixture(scope="session")
 def lossless(lossless_recipe, tmp_path_factory):
-    """All sets of the small recipe and clean, stored as PNG and as raw shards."""
+    """Build all sets of the small recipe and clean, as PNG files and shards of raw pixels."""
     out = tmp_path_factory.mktemp("whole")
     return build(lossless_recipe, "sample", out, jobs=1, sets=["*", "clean"], storage="both")
 
 
 @pytest.fixture
 def make(small_recipe, tmp_path):
-    """Build the small recipe into this test's folder."""
+    """Build the small recipe into the folder of the test."""
 
     def run(**options):
         return build(small_recipe, "sample", tmp_path, **({"jobs": 1} | options))
@@ -101,7 +101,7 @@ def make(small_recipe, tmp_path):
 
 @pytest.fixture(scope="session")
 def photos(tmp_path_factory):
-    """An image folder of three photographs of three sizes; the last is grey, as JPEG."""
+    """Write an image folder of three photographs of different sizes, the last of which is a grey JPEG."""
     root = tmp_path_factory.mktemp("photos")
     for name, (width, height) in SIZES.items():
         (root / name).parent.mkdir(exist_ok=True)
@@ -119,11 +119,11 @@ def recipes(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def made(photos, recipes, tmp_path_factory):
-    """Regions of photographs, clean and under two chains, in folders and shards."""
+    """Build regions of photographs, clean and in two chains, in folders and shards."""
     return build(recipes["photos"], f"folder:{photos}", tmp_path_factory.mktemp("made"), jobs=1, storage="both")
 
 
 @pytest.fixture(scope="session")
 def table(photos, recipes, tmp_path_factory):
-    """Whole photographs and a table of the same regions."""
+    """Build whole photographs with a table of the same regions."""
     return build(recipes["plain"], f"folder:{photos}", tmp_path_factory.mktemp("table"), jobs=1, store="table")

@@ -1,4 +1,4 @@
-"""A build is what the design says it is: records, digests, layout, free space, plan, errors."""
+"""Test builds: records, digests, layout, free space, plan and errors."""
 
 import json
 import shutil
@@ -31,7 +31,7 @@ def test_it_verifies_and_is_complete(whole, small_sets):
 
 
 def test_stored_records_are_of_the_stored_bytes(whole, lossless):
-    """A folder and a shard hold the same JPEG; a shard of pixels holds what a PNG shows."""
+    """A folder and a shard contain the same JPEG, and a shard of pixels contains the pixels of the PNG."""
     data, by_shard = corruptset.open(whole.directory), corruptset.open(whole.directory, prefer="hdf5")
     for one in whole.manifest.sets:
         for line in (whole.directory / "sets" / f"{one.id}.jsonl").read_text(encoding="utf-8").splitlines():
@@ -155,7 +155,7 @@ def test_optimized_jpegs_have_the_same_pixels(make, whole):
     ],
 )
 def test_an_encoding_in_place_of_the_recipe_s(small_recipe, tmp_path, encoding, manifest, first):
-    """The images are encoded otherwise, with the same pixels before."""
+    """The encoding differs, but the pixels before encoding are the same."""
     options = {"sets": ["contrast/1"], "samples": 2, "jobs": 1, "metrics": 0, "page": False}
     built = build(small_recipe, out=tmp_path, encoding=encoding, storage="folder", **options)
     assert manifest.items() <= built.manifest.encoding.items()

@@ -1,6 +1,4 @@
-"""A build from each source's own file format is verified, and its digest does not depend on the form that the source
-came in.
-"""
+"""Test that builds from every file format of a source verify, and that their digests do not depend on the format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`check_corruption` says in a sentence what is wrong with a corruption, and nothing of one that is right."""
+"""Test that `check_corruption` reports violations in one sentence each, and none for correct corruptions."""
 
 from __future__ import annotations
 

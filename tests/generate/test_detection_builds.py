@@ -1,6 +1,4 @@
-"""Builds of images without labels: paths, formats and annotation files are the source's, and all that a build can do
-works.
-"""
+"""Test builds of images without labels, which keep the paths, formats and annotation files of their source."""
 
 from __future__ import annotations
 
@@ -39,7 +37,7 @@ def coco(tmp_path_factory):
 
 
 def made(recipe, root, out, **options):
-    """Return the data set of a tree."""
+    """Build the dataset of a tree."""
     return corruptset.build(recipe, f"tree:{root}", out, **{"jobs": 1, "metrics": 0, "page": False, **options})
 
 
@@ -75,7 +73,11 @@ def test_paths_sizes_and_other_files_are_the_sources(built, coco):
 def test_what_moves_content_is_said(built, recipe, coco):
     assert corruptset.open(built).manifest.recipe["moves_content"] == ["elastic_transform"]
     card = (built / "README.md").read_text()
-    for said in ("Content moves in elastic_transform", "other files of the source are next to them", "(H, W, C), None"):
+    for said in (
+        "not boxes and masks: elastic_transform",
+        "other files of the source are next to them",
+        "(H, W, C), None",
+    ):
         assert said in card
     assert "boxes and masks of the clean images do not fit" in (built / "index.html").read_text()
     planned = corruptset.plan(recipe, f"tree:{coco}", images=IMAGES, samples=2)
@@ -190,7 +192,7 @@ def test_images_in_formats_that_are_not_read_are_named(recipe, tmp_path):
 
 
 def test_images_with_an_orientation_are_counted(recipe, tmp_path):
-    """In every source of image files, for a plan, a build and an array job."""
+    """This applies to all sources of image files, in a plan, a build and an array job."""
     exif = Image.Exif()
     exif[0x0112] = 8
     root = write_tree(tmp_path / "tree", ["a/x.jpg", "b/y.jpg"])
@@ -231,7 +233,7 @@ def test_pngs_alone_are_a_lossless_data_set(recipe, tmp_path):
 
 
 def test_names_that_a_data_set_has_itself_stay_its_own(recipe, tmp_path):
-    """YOLO's layout: images/ and labels/ side by side, a README.md, and a cache beside the images."""
+    """The layout of YOLO has the folders images/ and labels/, a README.md, and a cache next to the images."""
     root = write_tree(tmp_path / "yolo", ["images/val/x.jpg", "images/train/y.jpg"])
     (root / "labels/val").mkdir(parents=True)
     for name in ("labels/val/x.txt", "images/val.cache", "ReadMe.md", "data.yaml", "split.mat"):

@@ -1,4 +1,4 @@
-"""Fractional severities as sets of a build: ids, manifest, page, the virtual data set, scores."""
+"""Test fractional severities as sets of a build: ids, manifest, page, virtual dataset and scores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ladders of levels as sets of a build: one pass, the same alone, made again; the fraction changed is recorded."""
+"""Test gradual degradations in a build: shared levels, single levels, regenerated levels and recorded changes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OPTIONS = {"samples": 2, "jobs": 1, "storage": "hdf5", "page": False}
 
 @pytest.fixture(scope="module")
 def ladders(tmp_path_factory):
-    """Three operators at all levels, and clean, of two photographs."""
+    """Build all levels of three operators and clean images of two photographs."""
     sets, out = ["clean", *(f"{o}/*" for o in OPERATORS)], tmp_path_factory.mktemp("ladders")
     return build("image-degrade-30", "sample", out, sets=sets, metrics=1, **OPTIONS)
 

@@ -1,4 +1,4 @@
-"""What the levels of gradual degradations change: the paper's table, measured."""
+"""Test the measured effects of the levels of gradual degradations against the table of the paper."""
 
 from __future__ import annotations
 

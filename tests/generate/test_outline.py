@@ -1,4 +1,4 @@
-"""What the shipped recipes are made from, and how large they are."""
+"""Test the sources and sizes in the descriptions of the shipped recipes."""
 
 from __future__ import annotations
 

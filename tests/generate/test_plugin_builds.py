@@ -1,4 +1,4 @@
-"""Builds with a plugin: equal to a call, recorded by the hash of the source, made again by that source alone."""
+"""Test builds with a plugin: they equal a call, record the hash of the source, and are regenerated only with it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OPTIONS = {"jobs": 1, "metrics": 0, "page": False, "any_shape": True, "storage":
 
 @pytest.fixture(scope="module")
 def mine(tmp_path_factory):
-    """A recipe that names a plugin beside it."""
+    """Write a recipe that names a plugin in the same folder."""
     folder = tmp_path_factory.mktemp("mine")
     write_blinds(folder)
     recipe = small_builds.write_recipe(folder, name="blinds-c", more=SETS)

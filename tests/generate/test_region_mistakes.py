@@ -1,4 +1,4 @@
-"""Regions that cannot be built, and recorded regions that contradict each other."""
+"""Test errors for regions that cannot be built, and for recorded regions that contradict each other."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_images_are_disjoint_whatever_their_regions(photos, recipes, made, tmp_p
 
 def test_the_data_card_says_what_the_samples_are(made, table):
     assert "Each sample is a region" in (made.directory / "README.md").read_text("utf-8")
-    assert "`regions.jsonl` says which regions" in (table.directory / "README.md").read_text("utf-8")
+    assert "`regions.jsonl` lists the regions" in (table.directory / "README.md").read_text("utf-8")
 
 
 def test_other_regions_are_another_build(photos, recipes, made, tmp_path):

@@ -1,4 +1,4 @@
-"""The same bytes whatever the workers, the sets built beside, the batch, the container; and the same as `corrupt`."""
+"""Test that bytes do not depend on workers, other sets, batches or containers, and equal those of `corrupt`."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def test_every_byte_is_equal_for_one_and_two_jobs(whole, make, files):
 
 
 def test_a_subset_has_the_same_sets(whole, make, files):
-    """Also where a chain's beginning is no set of its own."""
+    """This includes a chain whose first stages are not a set."""
     one = make(sets=["contrast-3+gaussian_noise-1", "brightness/3"], page=False)
     every, some = files(whole.directory), files(one.directory)
     per_set = {p for p in some if p.startswith(("images/", "hdf5/", "sets/", "samples"))}

@@ -1,4 +1,4 @@
-"""Builds that follow a model's gradient: pgd of handwritten digits, against a network that knows them."""
+"""Test builds that follow the gradient of a model, with pgd of handwritten digits and a network trained on them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def model():
 
 
 def write_digits(folder, count):
-    """Write the first `count` digits that the model does not know, a folder a class; return the source."""
+    """Write the first `count` digits that the model was not trained on into class folders, and return the source."""
     known = surrogates.digits_model()
     for number, (image, label) in enumerate(zip(known.images[:count], known.labels[:count], strict=True)):
         (folder / str(label)).mkdir(parents=True, exist_ok=True)
@@ -86,7 +86,7 @@ def test_accuracy_falls_with_every_severity_and_what_is_stored_comes_out_again(c
 
 
 def test_chains_start_from_what_came_before(chains, model):
-    """pgd after contrast stays within eps of the image with less contrast; a JPEG of an attacked image is one of it."""
+    """pgd after contrast stays within eps of the image with reduced contrast, and JPEG compresses attacked images."""
     data = corruptset.open(chains.directory)
     low = data["contrast/3"].array().astype(np.int16)
     assert np.abs(data["contrast-3+pgd-4"].array() - low).max() == 8
@@ -98,7 +98,7 @@ def test_chains_start_from_what_came_before(chains, model):
 
 
 def test_bytes_do_not_depend_on_workers_or_sets_and_a_recipe_may_name_its_model(chains, model, source, tmp_path):
-    """``[surrogate]`` is found beside the recipe's file, and leaves no trace of its path."""
+    """``[surrogate]`` is found in the folder of the recipe, and its path is not recorded."""
     recipe = model.with_name("mine.toml")
     recipe.write_text(CHAINS.replace("[preprocessing]", f'[surrogate]\nfile = "{model.name}"\n[preprocessing]'))
     again = corruptset.build(recipe, source, tmp_path, sets=["contrast-3+pgd-4", "pgd/5"], **OPTIONS | {"jobs": 2})
@@ -114,9 +114,9 @@ def test_a_model_that_does_not_fit_is_refused(model, source, tmp_path):
     few = write_digits(tmp_path / "few", 3)
     for images, options, error, said in (
         (source, {}, BuildError, "--surrogate FILE.toml"),
-        (source, {"surrogate": wrong}, ModelError, r"images right; .*wrong\.toml asks for 90\.0% or more"),
-        (few, {"surrogate": model}, ModelError, "has 10 outputs, and the data set has 3 classes"),
-        (source, {"surrogate": model, "device": "cuda"}, ModelError, "There is no device 'cuda'"),
+        (source, {"surrogate": wrong}, ModelError, r"images correctly, but .*wrong\.toml requires at least 90\.0%"),
+        (few, {"surrogate": model}, ModelError, "has 10 outputs, but the dataset has 3 classes"),
+        (source, {"surrogate": model, "device": "cuda"}, ModelError, "has no device 'cuda'"),
     ):
         with pytest.raises(error, match=said):
             corruptset.build("pgd-5", images, tmp_path / "out", jobs=1, **options)

@@ -1,4 +1,4 @@
-"""The functions that docs/architecture.md names exist."""
+"""Test that the functions named in docs/architecture.md exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of a build in a real browser."""
+"""Test the page of a build in a real browser."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def browser():
 
 @pytest.fixture(scope="module")
 def builds(shared_data):
-    """Pages of a plain build, of a grid and of levels."""
+    """Return the pages of a plain build, of a build with pairs, and of a build with levels."""
     options = {"storage": "hdf5", "metrics": 64, "page": True}
     small = {"crops": {"classes": 2}, **options}
     return {
@@ -40,7 +40,7 @@ def builds(shared_data):
 
 @pytest.fixture
 def visit(browser, builds):
-    """Open a build's page."""
+    """Open the page of a build."""
     with visits(browser) as open_page:
         yield lambda name, address=None, **options: open_page(address or (builds[name] / PAGE).as_uri(), **options)
 
@@ -92,7 +92,7 @@ def test_from_a_server_it_asks_for_nothing_more_and_what_is_copied_is_the_digest
 
 
 def are_shown(page, selector):
-    """Return whether each of some elements, of which there are some, is seen."""
+    """Return whether there are elements for a selector and all of them are visible."""
     return set(page.evaluate(f"[...document.querySelectorAll({selector!r})].map(n => n.checkVisibility())"))
 
 
@@ -123,7 +123,7 @@ def test_an_image_opens_large_by_keyboard(visit):
     assert page.locator("#large-name").text_content() == "contrast: severity 3"
     assert dialog.locator("figcaption").all_text_contents() == ["clean", "severity 3"]
     sides = [dialog.locator(kind).bounding_box() for kind in ("svg", "img")]
-    # one sample, not all below each other
+    # The image of one sample is shown, not all images below each other.
     assert all(box["width"] == pytest.approx(box["height"], abs=2) for box in sides)
     assert dialog.locator("img").evaluate("node => getComputedStyle(node).objectFit") == "cover"
     page.keyboard.press("ArrowRight")
@@ -134,7 +134,7 @@ def test_an_image_opens_large_by_keyboard(visit):
     page.keyboard.press("Escape")
     assert not dialog.is_visible()
     assert page.evaluate("document.activeElement.closest('figure').id") == "image-contrast/3"
-    for number in range(2):  # after the last image comes the first
+    for number in range(2):  # After the last image comes the first one.
         page.locator("a.large").nth(-number).click()
         page.get_by_role("button", name="Previous" if number == 0 else "Next").click()
         assert dialog.is_visible()

@@ -1,4 +1,4 @@
-"""Charts: positions of lines, styles of models, descriptions, and colours with enough contrast."""
+"""Test charts: positions of lines, styles of models, descriptions, and colours with enough contrast."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_metric_has_a_band_marks_and_gaps():
     metric = metric_chart("MS-SSIM", "severity", [1, 2, 3, 4], values, spread, (0, 1), [Mark(0.9, "aim at 1")])
     text = metric.svg()
     assert re.findall(r'class="line" d="(.*?)"', text) == ["M48.0 10.0", "M176.0 74.0L240.0 138.0"]
-    # the band ends with the axis
+    # The band ends at the end of the axis.
     assert re.findall(r'class="band" d="(.*?)"', text) == [
         "M48.0 10.0L48.0 42.0", "M176.0 42.0L240.0 138.0L240.0 138.0L176.0 106.0",
     ]  # fmt: skip
@@ -132,7 +132,7 @@ def test_colours_can_be_told_from_the_paper_and_texts_from_shades():
         paper = found["paper"]
         models = [found[f"m{n}"] for n in range(8)]
         assert all(contrast(colour, paper) >= 3 for colour in models)
-        if not is_dark:  # SVG files have the same colours
+        if not is_dark:  # SVG files use the same colours.
             assert [getrgb(c) for c in re.findall(r"\.m\d { color: (#\w+)", FILE_STYLE)] == models
             assert [getrgb(c) for c in re.findall(r"\.(?:up-1|down-3) { fill: (#\w+)", FILE_STYLE)] == [
                 mixed(found["up"], paper, 0.1),

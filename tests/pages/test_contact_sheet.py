@@ -1,4 +1,4 @@
-"""Contact sheets: images are whole, enlarged and framed, and texts cover nothing else."""
+"""Test that the images of contact sheets are complete, enlarged and framed, and that texts do not cover them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def pixels(data):
 
 
 def place(canvas, drawn):
-    """Where something lies, which is there once: (x, y)."""
+    """Return the position (x, y) of an array that occurs exactly once in the sheet."""
     height, wide = drawn.shape[:2]
     corners = np.argwhere((canvas == drawn[0, 0]).all(axis=2)).tolist()
     found = [(x, y) for y, x in corners if np.array_equal(canvas[y : y + height, x : x + wide], drawn)]
@@ -52,12 +52,12 @@ def enlarged(picture, factor):
 
 
 def flat(value, *sizes):
-    """Return cells of pictures of one colour."""
+    """Return cells with images of one colour."""
     return [(str(n), np.full((*size, 3), value, np.uint8)) for n, size in enumerate(sizes)]
 
 
 def count(data, value):
-    """Return how many pixels of a sheet have a grey."""
+    """Return the number of pixels of a sheet that have a grey value."""
     return (pixels(data) == value).all(axis=2).sum()
 
 
@@ -87,26 +87,26 @@ def test_pictures_are_whole_enlarged_by_whole_factors_and_edged():
 
 @pytest.mark.parametrize("side", [28, 224])
 def test_names_are_whole_and_beside_nothing_else(side):
-    """White pictures without an edge would leave names alone; what is no edge and no paper is letters."""
+    """Draw white images, so that all pixels other than frames and background belong to text."""
     names = ["1", "gaussian_noise-5", LONG, "日本", "a name of several words that needs lines"]
     cells = [(name, np.full((side, side, 3), 255, np.uint8)) for name in names]
     canvas = pixels(draw_sheet([SheetRow("label", cells, names), SheetRow(LONG, cells), SheetRow(LONG)], title=LONG))
     edges = (canvas == EDGE).all(axis=2)
     letters = ~(canvas == WHITE).all(axis=2) & ~edges
-    # nothing reaches the border of the sheet
+    # Nothing is drawn at the border of the sheet.
     for border in (letters[:, -GAP:], letters[:, : GAP - 2], letters[:GAP], letters[-GAP // 2 :]):
         assert not border.any()
-    # nothing lies on a picture or its edge
+    # Nothing is drawn on an image or its frame.
     top, left = np.argwhere(edges)[0]
     wide = int(np.argmin(edges[top, left:]))
     starts = (np.flatnonzero(edges[top, 1:] & ~edges[top, :-1]) + 1).tolist()
     second = top + wide + np.argmax(edges[top + wide :, left])
     assert len(starts) == len(names)
     assert not any(letters[top : top + wide, x : x + wide].any() for x in starts)
-    # between columns there is paper from the top of the heads to the names below
+    # The gap between columns is empty from the top of the headings to the names below.
     for x in starts[1:]:
         assert not letters[top - LINE_HEIGHT : second - LINE_HEIGHT, x - GAP // 2 + 1 : x].any()
-    # each name is as wide as it is drawn
+    # Each name has the width of its text.
     pitch = starts[1] - starts[0]
     assert pitch - GAP == max(min(200, max(map(text_width, names))), wide - 2)
     for x, name in zip(starts, names, strict=True):
@@ -123,7 +123,7 @@ def test_a_long_text_loses_only_its_middle():
         head, _, tail = shown.partition("…")
         assert (whole.startswith(head), whole.endswith(tail)) == (True, True)
         assert 0 <= len(head) - len(tail) <= 1
-        # no more would fit
+        # A larger factor would not fit.
         assert width - 2 * size < text_width(head + "..." + tail, size) <= width + size
 
 

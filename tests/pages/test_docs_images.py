@@ -1,4 +1,4 @@
-"""Images of the docs: all are used, none is large, and the program draws those that it can draw."""
+"""Test that all images of the docs are used and small, and that the program draws the same images."""
 
 from __future__ import annotations
 

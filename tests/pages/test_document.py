@@ -1,4 +1,4 @@
-"""A page's texts and its script; what a page fetches and runs is looked at on the pages of builds and results."""
+"""Test the texts and the script of a page. Tests of builds and results check what their pages load."""
 
 from __future__ import annotations
 

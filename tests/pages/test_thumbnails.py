@@ -1,4 +1,4 @@
-"""Thumbnails: sizes, grey and colour, several images in one."""
+"""Test the sizes of thumbnails, in grey and colour, and mosaics of several images."""
 
 from __future__ import annotations
 

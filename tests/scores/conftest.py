@@ -1,4 +1,4 @@
-"""What tests of the page of results look at."""
+"""Fixtures for the tests of results pages."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ def data(shared_data):
 
 @pytest.fixture(scope="session")
 def everything(data, tmp_path_factory):
-    """A page of three models with something of everything."""
+    """Return a results page of three models with scores of every kind."""
     scores = full_scores(data, "net-a", "net-b", "net-c")
     return report_page(data, scores, tmp_path_factory.mktemp("report") / "r.html"), scores
 
 
 @pytest.fixture(scope="session")
 def flips(data, tmp_path_factory):
-    """A page of two models with their predictions."""
+    """Return a results page of two models with their predictions."""
     scores, predictions = random_scores(data, "net-a", "net-b")
     out = tmp_path_factory.mktemp("report") / "r.html"
     return report_page(data, scores, out, predictions=predictions), predictions

@@ -1,4 +1,4 @@
-"""Means over images and resamples, against plain Python."""
+"""Test means over images and resamples against plain Python."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_regions_are_drawn_with_their_image(tmp_path):
     for resample in range(30):
         together = [flag for source in reference_scores.drawn(5, 3, resample) for flag in of_image[source]]
         assert estimate[1 + resample] == pytest.approx(np.mean(together))
-    # of the chosen ones, too
+    # This also holds for the selected images.
     chosen = images_of(samples[1:6], 5)
     assert (chosen.bootstrap.units, chosen.estimates({"x": flags[1:6]})["x"][0]) == (2, pytest.approx(2 / 5))
 
@@ -58,7 +58,7 @@ def test_every_set_and_every_model_has_the_same_resamples(samples):
         np.testing.assert_allclose(together[i], images.estimates({i: values[i]})[i])
     one, columns = Bootstrap(50, seed=4), rng.random((50, 2))
     assert (one.means(columns) != Bootstrap(50, seed=5).means(columns)).any()
-    # no resample is drawn twice, as it would be if all blocks began alike
+    # Each block of resamples must have different draws.
     assert len(set(one.means(columns)[:, 0].tolist())) > 990
 
 
@@ -68,7 +68,7 @@ def test_of_sets_that_differ_by_chance_alone_no_spread_is_told():
     cv = cv_percent(list(accuracies.values()))
     assert min(cv[1:]) > cv[0] > 2
     assert interval_of(cv, is_spread=True) == (0, cv[0])
-    # and of those that do, all of it
+    # All values of these images are used.
     cv = cv_percent([accuracy * (1 - n / 200) for n, accuracy in enumerate(accuracies.values())])
     low, high = interval_of(cv, is_spread=True)
     assert 7 < low < 8.79 < high < 11

@@ -1,4 +1,4 @@
-"""Notes on scores that are not comparable with published ones."""
+"""Test the notes on scores that are not comparable with published ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def notes(data, *, condition=None, baseline=None, scored=None):
 
 @pytest.fixture(scope="module")
 def make(tmp_path_factory):
-    """Return what gives CIFAR-10-C, as large as published, with its records changed."""
+    """Return a function that returns CIFAR-10-C in its published size, with changed records."""
     data = record_datasets.records_dataset(tmp_path_factory.mktemp("data"), "cifar10-c", 10_000)
 
     def changed(**fields):

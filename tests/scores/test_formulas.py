@@ -1,4 +1,4 @@
-"""The formulas on rows that others published; test_score.py has plain Python."""
+"""Test the formulas on published values. test_score.py compares them with plain Python."""
 
 from __future__ import annotations
 

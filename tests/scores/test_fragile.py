@@ -1,4 +1,4 @@
-"""Fragile rates against a slow version, on records by hand and on builds."""
+"""Test fragile rates against a slow implementation, on synthetic records and on builds."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def rates_in(found):
 
 
 def check(data, right, predicted, *, shrunk=True, seed=0):
-    """Hold the scores of a data set to the slow version's."""
+    """Compare the scores of a dataset with those of the slow implementation."""
     records = [s.region for s in data.samples]
     # The bootstrap numbers images in the order of their first region, which need not be an anchor.
     sources = list(dict.fromkeys(r.source for r in records))
@@ -55,7 +55,7 @@ def check(data, right, predicted, *, shrunk=True, seed=0):
 @settings(max_examples=25, deadline=None)
 @given(st.data())
 def test_rates_of_random_outcomes(data):
-    # side 5's shrunk regions are anchors of side 3
+    # The shrunk regions of side 5 are anchors of side 3.
     sides = data.draw(st.sampled_from([[3], [5], [3, 5], [4, 6], [7]]))
     sizes = data.draw(st.lists(st.integers(7, 9), min_size=1, max_size=3))
     records = [r for i, size in enumerate(sizes) for r in exhaustive_regions(f"im/{i}", size, sides)]
@@ -66,40 +66,40 @@ def test_rates_of_random_outcomes(data):
 
 
 def test_regions_that_lack_others():
-    # embedded images have no shrunk regions though sides are two apart
+    # Embedded images have no shrunk regions, even if their sides differ by two pixels.
     records = [r for side in (10, 12) for r in exhaustive_regions("a", 14, [side], shrunk=False)]
     right = [r.side == 12 for r in records]
     check(dataset_of(records, kind="embed"), right, right, shrunk=False)
-    # an image without a group counts in the others
+    # An image without anchors of a size contributes to the other sizes.
     records = exhaustive_regions("a", 8, [3]) + exhaustive_regions("b", 8, [5]) + exhaustive_regions("c", 8, [3])
     rng = np.random.default_rng(3)
     check(dataset_of(records), rng.random(len(records)) < 0.5, rng.integers(0, 2, len(records)))
-    # regions of different images are no neighbours
+    # Regions of different images are not neighbours.
     records = [region_record("a", 3, 0, 0), region_record("b", 3, 0, 1), region_record("b", 3, 1, 0)]
     shift = rates_of(records, [True, False, False], kind="embed")["s3", "loose_shift"]
     assert (shift["anchors"], shift["rate"]) == (2, 0)
-    # nor are the last of a row and the first of the next
+    # The last region of a row and the first of the next one are not neighbours either.
     records = [region_record("a", 3, 0, 2), region_record("a", 3, 1, 0)]
     assert ("s3", "loose_shift") not in rates_of(records, [True, False], kind="embed")
 
 
 def test_the_published_definition_by_hand():
-    # 3x3 positions of side 3 in an image of 5x5, the middle alone is right; the shrunk ones are all wrong
+    # An image of 5x5 pixels has 3x3 positions of side 3. Only the middle is correct, and all shrunk regions are wrong.
     records = exhaustive_regions("a", 5, [3])
     scores = rates_of(records, [r.anchor and (r.y, r.x) == (1, 1) for r in records])
     loose = {"rate": 1, "positive": 1 / 9, "negative": 8 / 9, "minimal": 1, "interval": None, "anchors": 9}
     assert scores["s3", "loose_shift"] == loose
-    # a corner has three neighbours; of none but the middle do all differ
+    # A corner has three neighbours. All neighbours differ only for the middle region.
     strict, shrink = scores["s3", "strict_shift"], scores["s3", "loose_shrink"]
     assert (strict["rate"], strict["positive"]) == (1 / 9, 1 / 9)
     assert (shrink["rate"], shrink["negative"]) == (1 / 9, 0)
     assert scores["s3", "strict_shrink"]["positive"] == 1 / 9
     assert ("s3", "label_change_shift") not in scores
-    # labels that change without becoming right
+    # These labels change without becoming correct.
     changing = rates_of(records, [False] * len(records), range(len(records)))
     label = changing["s3", "label_change_shift"]
     assert (changing["s3", "loose_shift"]["rate"], label["rate"], label["negative"]) == (0, 1, 1)
-    # a region without neighbours counts in no shift
+    # A region without neighbours is excluded from shifts.
     records = exhaustive_regions("a", 5, [5])
     whole = rates_of(records, [r.anchor for r in records], range(len(records)))
     assert set(whole) == {("s5", "loose_shrink"), ("s5", "strict_shrink")}
@@ -111,7 +111,7 @@ def test_images_count_alike_and_have_their_minimal_images():
     right = [r.source == "a" and (r.y, r.x, r.side) in ((0, 0, 3), (2, 2, 3)) for r in records]
     found = measure_fragile(dataset_of(records), clean(right))
     shift = rates_in(found)["s3", "loose_shift"]
-    # two corners that are right while a neighbour is wrong, and none in the other image: one on average
+    # Two corners of one image are correct with a wrong neighbour, and none in the other image, so the mean is one.
     assert (shift["anchors"], shift["rate"], shift["minimal"]) == (9 + 49, pytest.approx((7 / 9 + 0) / 2), 1)
     assert [row for row in found.images.rows if row[2] == "loose shift"] == [
         ["a", "s3", "loose shift", 9, 2, 5],

@@ -1,4 +1,4 @@
-"""Maps of every region of an image against the slow version, and their pictures."""
+"""Test maps of every region of an image against a slow implementation, and the drawn maps."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def outcome_of(count):
 
 
 def colours(file):
-    """Return how many pixels of a picture have each colour."""
+    """Return the number of pixels of each colour in an image."""
     with Image.open(file) as made:
         return {colour: count for count, colour in made.convert("RGB").getcolors(1 << 16)}
 
@@ -46,7 +46,7 @@ def test_maps_are_the_slow_versions():
     maps = fragile_maps(embedded, {"clean": Outcome(np.ones(36, bool))}, "a", 4)
     assert maps.shrink is maps.probability is None
     assert not maps.shift.any()
-    # crops of a table
+    # These are the crops of a table.
     records = exhaustive_regions("a", 9, [4])
     outcome, data = outcome_of(len(records)), dataset_of(records)
     data.crops = lambda name: SimpleNamespace(regions=lambda: iter(records))
@@ -94,10 +94,10 @@ def test_maps_are_written_by_image_and_a_picture_has_the_colours_of_its_position
 
 
 def test_two_models_have_an_overlap_of_fragile_positions(tmp_path):
-    """Two models by hand, on 1x4 positions: right are two on the left, and one."""
+    """Test two models with 1x4 positions, of which two on the left and one are correct."""
     data = dataset_of([region_record(name, 3, 0, x) for name in "ab" for x in range(4)], kind="embed")
     one, other = ({"clean": Outcome(np.arange(8) < most)} for most in (2, 1))
-    # fragile are positions 1 and 2, and 0 and 1: one of three is fragile to both
+    # Positions 1 and 2 are fragile to one model, and 0 and 1 to the other. One of three is fragile to both.
     maps = [fragile_maps(data, outcome, "a", 3) for outcome in (one, other)]
     assert [m.shift.tolist() for m in maps] == [[[False, True, True, False]], [[True, True, False, False]]]
     assert overlap(*maps) == {"shift": 1 / 3, "shrink": None}

@@ -1,6 +1,7 @@
-"""RobustBench's corruption metrics and timm's accuracy, where these are installed.
+"""Test scores against the corruption metrics of RobustBench and the accuracy of timm, if these are installed.
 
-RobustBench asks a model about images: here an image is its number, and the model has the logits of each set by heart.
+RobustBench evaluates a model on images. Here each image is its number, and the model returns the stored logits of the
+set.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def data(tmp_path_factory):
 
 
 def write_logits(data, folder, seed):
-    """Write logits of every set, the true class raised by an amount; return them."""
+    """Write logits of every set, in which the true class is raised by an amount, and return them."""
     rng = np.random.default_rng(seed)
     logits = {}
     for name in data:
@@ -42,7 +43,7 @@ def write_logits(data, folder, seed):
 
 def test_robustbench(data, tmp_path, monkeypatch):
     torch = pytest.importorskip("torch")
-    # as installed it imports autoattack, which its own requirement installs under another name (docs/use-it-with.md)
+    # The installed package imports autoattack, which its requirements install under another name (docs/use-it-with.md).
     monkeypatch.setitem(sys.modules, "autoattack", pytest.importorskip("pyautoattack"))
     monkeypatch.setitem(sys.modules, "autoattack.state", pytest.importorskip("pyautoattack.state"))
     import pandas
@@ -63,7 +64,7 @@ def test_robustbench(data, tmp_path, monkeypatch):
 
     places = (BenchmarkDataset.imagenet, ThreatModel.corruptions)
     monkeypatch.setitem(bench.CORRUPTION_DATASET_LOADERS[places[0]], places[1], load)
-    # what it is relative to stands in a file of its repository
+    # The baseline is in a file of its repository.
     columns = pandas.MultiIndex.from_tuples([(c, s) for c in reference_scores.FIFTEEN for s in range(1, 6)])
     right = [(other[f"{c}/{s}"].argmax(axis=1) == data["clean"].labels).mean() for c, s in columns]
     folder = tmp_path / "model_info/imagenet/corruptions"

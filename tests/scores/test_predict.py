@@ -1,7 +1,4 @@
-"""Predictions of a data set: files, kinds, resuming, and what is refused.
-
-The model is numpy's, but for the tests marked ci.
-"""
+"""Test predictions of a dataset: files, kinds, resuming and errors. The model uses NumPy, except in tests marked ci."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ SETS = ["brightness/1", "clean", "contrast-3+brightness-2"]
 
 
 class Model(Linear):
-    """The numpy stand-in, with what `predict` asks of a surrogate."""
+    """A model in NumPy with the methods of a surrogate that `predict` uses."""
 
     name, size, channels, batch = "stand-in", (32, 32), 3, 7
     least_accuracy = 0.0
@@ -57,14 +54,14 @@ class Model(Linear):
 
 
 class Even(Model):
-    """Holds all classes for equally likely."""
+    """A model for which all classes are equally likely."""
 
     def logits(self, images):
         return np.zeros((len(images), 10), np.float32)
 
 
 class Broken(Model):
-    """Gives values that are not finite for some images."""
+    """A model that returns values that are not finite for some images."""
 
     def logits(self, images):
         return np.where(images[:, :1, 0, 0] % 2, np.nan, 0) + np.zeros((1, 10), np.float32)
@@ -97,7 +94,7 @@ def test_each_set_has_a_file_named_by_its_id(directory, shared_data, tmp_path):
     assert told[:2] == [("loading the model", 0, 0), ("predicting", 7, 60)]
     assert told[-1] == ("predicting", 60, 60)
     assert [now for _, now, _ in told] == sorted(now for _, now, _ in told)
-    # a virtual data set is taken as the stored one
+    # A virtual dataset gives the same predictions as a stored one.
     virtual = corruptset.open(directory, source=f"folder:{shared_data.crops()}")
     assert corruptset.predict(virtual, Model(), tmp_path / "made", progress=False).accuracy == done.accuracy
     assert small_builds.read_files(tmp_path / "made") == everything
@@ -110,7 +107,7 @@ def test_each_kind_follows_from_the_logits(directory, tmp_path):
         done = corruptset.predict(directory, Model(), tmp_path / kind, kind=kind, sets=["clean"])
         assert list(done.accuracy) == ["clean"]
         stored |= read(tmp_path / kind / "clean.npz")
-        # of equal values the lowest class is first; none is above the true one
+        # Of equal values, the lowest class comes first, and no class is above the true one.
         done = corruptset.predict(directory, Even(), tmp_path / "even" / kind, kind=kind, sets=["clean"])
         assert done.accuracy["clean"] == (1.0 if kind == "rank" else (labels == 0).mean())
     assert read(tmp_path / "even/top/clean.npz")["top"].tolist() == [[0, 1, 2, 3, 4]] * 20
@@ -129,7 +126,7 @@ def test_the_same_call_goes_on_and_keeps_what_fits(directory, tmp_path):
     everything = small_builds.read_files(out)
     assert corruptset.predict(directory, Model(), tmp_path / "q").accuracy == done.accuracy
     assert small_builds.read_files(tmp_path / "q") == everything, "as in one go"
-    # what is damaged, or has other shapes, is made again
+    # Damaged files and files with other shapes are replaced.
     others = [b"", first[:-30], b"text", first.replace(b"logits", b"logitz")]
     for array in (np.zeros((19, 10), np.float32), np.zeros((20, 9), np.float32), np.zeros((20, 10))):
         np.savez(tmp_path / "other.npz", logits=array)
@@ -175,7 +172,7 @@ def test_sets_are_chosen_by_id_alias_and_pattern(directory, tmp_path):
     with pytest.raises(ParameterError, match="kind is 'best'; expected one of logits, probs, top, rank"):
         corruptset.predict(directory, Model(), none, kind="best")
     assert not none.exists()
-    # a model that asks for an accuracy is shown clean images
+    # A model with a minimum accuracy is first checked on clean images.
     for least, shown in ((0.5, 20), (0.0, 0)):
         model = Model(least_accuracy=least)
         corruptset.predict(directory, model, tmp_path / f"shown {shown}", sets=["brightness/1"])
@@ -216,5 +213,6 @@ def test_a_network_from_its_file(directory, tmp_path):
     with pytest.raises(PredictionError, match="classes 'index' instead of 'sha256:"):
         corruptset.predict(directory, changed, out)
     changed.write_text(text + "least_accuracy = 1\n")
-    with pytest.raises(ModelError, match=r"of 20 clean images right; .*changed\.toml asks for 100\.0%"):
+    message = r"of 20 clean images correctly, but .*changed\.toml requires at least 100\.0%"
+    with pytest.raises(ModelError, match=message):
         corruptset.predict(directory, changed, tmp_path / "r")

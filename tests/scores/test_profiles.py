@@ -1,4 +1,4 @@
-"""Degradation profiles against plain Python, and where they first fall."""
+"""Test degradation profiles, and the levels at which they first fall below thresholds, against plain Python."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def data(tmp_path_factory):
 
 
 def falling(data, steps):
-    """Return predictions that lose `steps` of the images at each level."""
+    """Return predictions in which the number of correct images decreases by `steps` at each level."""
     outcomes = {}
     for record in data.manifest.sets:
         wrong = sum(steps.get(stage.corruption, 0) * stage.level for stage in record.stages)
@@ -42,10 +42,10 @@ def test_levels_where_they_fall_and_the_mean_of_all(data):
     lines, posterize, mean = scores.profiles["black_lines"], scores.profiles["posterize"], scores.mean_profile
     assert lines.levels == mean.levels == list(range(31))
     assert lines.accuracy == pytest.approx([max(0, 1 - 2 * level / COUNT) for level in range(31)])
-    # 40 images, two less a level: 36 at level 2 are 90 %, which is not below it
+    # There are 40 images, and two fewer are correct at each level. At level 2, 36 are 90 %, which is not below 90 %.
     below = {threshold: (b.level, b.changed) for threshold, b in lines.first_below.items()}
     assert below == {"0.9": (3, changed(3)), "0.5": (11, changed(11)), "0.1": (19, changed(19))}
-    # without a picture nothing says how large images are, which the words may depend on
+    # Without an image, the size of the images is unknown, on which descriptions may depend.
     assert lines.first_below["0.9"].change == "level 3"
     assert lines.rank[3] == pytest.approx(sum(1 + i % 3 for i in range(6)) / COUNT)
     assert lines.probability[3] == pytest.approx((6 * 0.125 + 34 * 0.75) / COUNT)
@@ -95,7 +95,7 @@ def test_the_means_of_the_papers_fourteen_and_of_what_is_there(tmp_path):
         steps = {left_out: 1, "model_gradient": 2}
         scores = corruptset.score(fifteen, falling(fifteen, steps), profile_over=over)
         assert len(scores.profiles) == 15
-        # model_gradient is one of the fourteen, and what is left out would fall too
+        # model_gradient is one of the fourteen operators, and the excluded operator would also fall.
         assert scores.mean_profile.accuracy[1] == pytest.approx((13 + 1 - 20 / COUNT) / 14)
         assert any(f"the paper's {over}: all fifteen except {left_out}." in note for note in scores.notes)
         lacking = corruptset.score(fourteen, falling(fourteen, steps), profile_over=over)

@@ -1,4 +1,4 @@
-"""What papers published agrees with the corruptions and recipes that corruptset ships."""
+"""Test that the published facts agree with the corruptions and recipes of corruptset."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_the_fifteen_and_the_four():
     for name, family in FAMILY_OF.items():
         corruption = get_corruption(name)
         assert corruption.role == ("validation" if name in EXTRA else "test")
-        # brightness and the like stand in one family in the paper's tables and in the code's folders
+        # The paper's tables and the folders of the code assign brightness and others to the same family.
         assert corruption.family == family
 
 

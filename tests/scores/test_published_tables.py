@@ -1,4 +1,4 @@
-"""Papers' printed means and correlations, computed again from the columns that they print."""
+"""Recompute the printed means and correlations of papers from the columns that they print."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ def rows(table):
 
 
 def mean_of(values):
-    """Return the mean over the fifteen, as scores take it."""
+    """Return the mean over the fifteen corruptions as `score` computes it."""
     scores = {name: Measured(np.array([one])) for name, one in zip(FIFTEEN, values, strict=True)}
     return float(mean_of_fifteen(scores).estimate[0])
 
 
 def test_means_of_the_printed_tables():
     for name, printed, values in rows(AUDES):
-        # AlexNet's printed 76.1 does not follow from its columns, whose mean is 76.47
+        # AlexNet's printed mean of 76.1 does not follow from its columns, whose mean is 76.47.
         wanted = pytest.approx(0.367, abs=0.001) if name == "AlexNet" else pytest.approx(0, abs=0.134)
         assert abs(mean_of(values) - printed) == wanted, name
     for name, printed, values in rows(CES) + rows(RELATIVE_CES):
@@ -70,7 +70,7 @@ def test_means_of_the_printed_tables():
 
 
 def test_alexnets_errors_as_the_appendix_prints_them():
-    """In the same draft: per cent, to one digit."""
+    """Check the table in the same draft, which is in percent with one digit."""
     per_cent = "88.6 89.4 92.3 82.0 82.6 78.6 79.8 86.7 82.7 81.9 56.5 85.3 64.6 71.8 60.7"
     printed = dict(zip(FIFTEEN, map(float, per_cent.split()), strict=True))
     for name, percent in printed.items():
@@ -90,7 +90,7 @@ PREPRINT = networks("two_factor_preprint_2021.csv")
 """Table III of its preprint of November 2021 (caperock/robustai), whose networks have other figures."""
 
 
-# Table 2 of the paper, Spearman and Pearson; then as they follow from its Table 3, and from the preprint's
+# These are Spearman's and Pearson's in table 2 of the paper, and as they follow from table 3 and the preprint's.
 CORRELATIONS = [
     ("cv", "mean", (0.202, 0.096), (0.203, 0.326), (0.180, 0.295)),
     ("cv", "clean", (0.345, 0.365), (0.338, 0.366), (0.383, 0.440)),
@@ -103,13 +103,13 @@ def test_the_correlations_follow_from_each_table():
         for table, expected in ((PAPER, paper), (PREPRINT, preprint)):
             got = (spearman(table[one], table[other]), pearson(table[one], table[other]))
             assert got == pytest.approx(expected, abs=0.0006)
-    # five of the six that the paper prints follow, to .007 and a sign; Pearson's of CV and mean accuracy does not
+    # Five of the six printed values follow, to 0.007 and a sign. Pearson's of CV and mean accuracy does not.
     pairs = [(abs(f), p) for _, _, printed, paper, _ in CORRELATIONS for f, p in zip(paper, printed, strict=True)]
     assert sorted(round(abs(follows - printed), 3) <= 0.007 for follows, printed in pairs) == [False, *[True] * 5]
 
 
 def test_the_printed_spearman_of_cv_and_clean_accuracy_ranks_ties_highest():
-    """Equation 1 of the paper gives .345 where equal values have the highest place."""
+    """Equation 1 of the paper gives 0.345 if equal values receive the highest rank."""
     columns = (PAPER["cv"], PAPER["clean"])
     places = [np.array([sum(other <= one for other in column) for one in column]) for column in columns]
     n = len(places[0])

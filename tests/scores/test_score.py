@@ -1,4 +1,4 @@
-"""All that `score` says of a data set, against plain Python."""
+"""Test all results of `score` for a dataset against plain Python."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_error_curves_and_means_over_test_sets_and_their_resamples(data, predict
         assert scores.interval(name) == pytest.approx(np.quantile(rows, [0.025, 0.975]), rel=1e-5)
     assert list(scores.group("mean_accuracy")) == ["noise", "blur", "weather", "digital", *FIFTEEN]
     assert scores["mean_accuracy.noise"].value == pytest.approx(mean(shares(right_of(predictions), FIFTEEN[:3])))
-    # the four extra corruptions are for choosing a method: worse predictions of them change no mean
+    # The four extra corruptions are for validation, so worse predictions for them change no mean.
     worse = {name: Outcome(~o.correct) if name.startswith(EXTRA) else o for name, o in predictions.outcomes.items()}
     again = corruptset.score(data, replace(predictions, outcomes=worse), seed=1)
     assert again.get("aude.spatter") != scores.get("aude.spatter")
@@ -123,7 +123,7 @@ def test_the_worst_case_is_of_images_that_are_right_under_every_set(data, predic
         average = scores.get("mean_accuracy" if name == "all" else f"mean_accuracy.{name}")
         wanted = (len(ids), *map(pytest.approx, (mean(every), mean(shares(right, corruptions)))))
         assert (one.count, one.value, average) == wanted
-    # those to validate on are in none
+    # Validation sets are in none of the groups.
     assert list(scores.group("worst_case")) == ["all", "noise", "blur", "weather", "digital", *FIFTEEN]
     few = corruptset.score(data, predictions, sets=["fog/1", "fog/2", "snow/1"]).group("worst_case")
     assert {name: one.count for name, one in few.items()} == {"all": 3, "weather": 3, "fog": 2}
@@ -183,7 +183,7 @@ def test_a_ratio_whose_resamples_divide_by_almost_0_has_no_interval(data, predic
     assert scores.interval("mce") is not None
     put_scores(scores)
     row = f"relative mCE % {100 * wanted:.2f} (no interval, because some resamples divide by almost 0)"
-    assert row in " ".join(capsys.readouterr().out.split())  # lines are wrapped in a narrow terminal
+    assert row in " ".join(capsys.readouterr().out.split())  # Lines are wrapped in a narrow terminal.
 
 
 def test_top5_accuracy_needs_at_least_six_classes(tmp_path):
@@ -229,7 +229,7 @@ def test_scores_of_some_sets_are_those_of_a_build_of_them(tmp_path, data, predic
     unclean = record_datasets.records_dataset(tmp_path / "unclean", clean=False)
     without = {name: outcome for name, outcome in predictions.outcomes.items() if name != "clean"}
     scores = corruptset.score(unclean, replace(predictions, outcomes=without))
-    # clean images need not be a set of the data set
+    # The dataset need not contain the clean images.
     assert corruptset.score(unclean, predictions).scores == corruptset.score(unclean, predictions, sets=["*"]).scores
     assert (scores.get("maude"), scores.values("aude"), scores.get("rb_index")) == (None, {}, None)
     assert scores["maude"].reason == scores["rb_index"].reason == "no predictions of the clean images"
@@ -256,7 +256,7 @@ def test_predictions_and_baselines_of_something_else(data, predictions, tmp_path
             corruptset.score(data, replace(predictions, **changes))
     with pytest.raises(UnknownCorruption, match="Did you mean"):
         corruptset.score(data, predictions, sets=["fogg/*"])
-    # a baseline needs what error curves need
+    # A baseline needs the sets of the error curves.
     mixed = record_datasets.records_dataset(tmp_path, only=lambda name: name.startswith("fog/") or name == "snow/3")
     other = record_datasets.random_predictions(mixed, 1, "other")
     del other.outcomes["snow/3"]
@@ -354,7 +354,7 @@ def test_two_factors_over_names_and_sets_and_in_both_orders(tmp_path):
     for (first, second), effect in effects.items():
         a, b = made.outcomes[first].correct, made.outcomes[second].correct
         assert effect.difference == pytest.approx(accuracy(a) - accuracy(b))
-        # the images are the same on both sides: the difference is resampled, not each side by itself
+        # The images are the same in both orders, so the difference is resampled instead of each accuracy.
         paired = [
             np.mean(a[rows]) - np.mean(b[rows]) for rows in (reference_scores.drawn(0, 40, r) for r in range(100))
         ]
@@ -364,7 +364,7 @@ def test_two_factors_over_names_and_sets_and_in_both_orders(tmp_path):
     )
     few = corruptset.score(part, record_datasets.random_predictions(part))
     counts = [few[f"two_factor.{kind}cv_percent"].count for kind in ("", "distinct_")]
-    # clean, sp010 as often as the paper names it, and the two chains
+    # These are clean, sp010 as often as the paper names it, and the two chains.
     assert (counts, few.order_effects) == ([1 + 4 + 2, 4], [])
 
 

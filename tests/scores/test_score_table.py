@@ -1,4 +1,4 @@
-"""mPC and rPC against plain arithmetic; tables in every form; mistakes and missing sets."""
+"""Test mPC and rPC against plain arithmetic, tables in every format, and mistakes and missing sets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CLEAN = {"AP": 0.40, "AP50": 60.0}
 
 
 def value(name, severity):
-    """Return a metric that differs from set to set."""
+    """Return a metric with a different value for each set."""
     return 0.38 - 0.004 * FIFTEEN.index(name) - 0.03 * severity if name in FIFTEEN else 0.01 * severity
 
 
@@ -92,7 +92,7 @@ def test_every_form_of_a_table_scores_the_same(tmp_path):
         rows.writerows({"set": set_id, **metrics} for set_id, metrics in WHOLE.items())
     for name in ("t.json", "n.json", "t.csv"):
         assert score_table(tmp_path / name).metrics == expected.metrics
-    # as mmdetection writes it: the clean values stand with every corruption, metrics below their kind
+    # mmdetection repeats the clean values for every corruption, and groups metrics by kind.
     kinds = {
         name: {s: {"bbox": m, "segm": {"AP": 0.1}} for s, m in ({"0": CLEAN} | of).items()}
         for name, of in nested.items()

@@ -1,4 +1,4 @@
-"""Scores files: written and read back, held to their schema, and what is refused."""
+"""Test that scores files are written, read and validated by their schema."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_every_mistake_is_named(folder, tmp_path):
         ({"model": ...}, "model: Field required"),
         ({"samples": "40"}, r"samples: .*given: '40'"),
         ({"schema_version": 3, "other": {}}, newer),
-        # no interval is computed of resamples of another length
+        # Resamples of different lengths give no interval.
         (
             changed("resamples", values={"maude": [0.2], "mce": [0.1, 0.2]}),
             "has 1 values of maude, 2 values of mce; exp",

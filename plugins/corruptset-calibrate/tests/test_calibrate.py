@@ -1,4 +1,4 @@
-"""A calibrated table: a table file like any other, whose rows have the quality that it says, the same again."""
+"""Test that a calibrated table is a valid table file, has the recorded quality, and is reproducible."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ def test_the_search_finds_the_nearest_grain_of_a_path_and_measures_each_place_on
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Calibrated:
-    """From CIFAR's table to 64 pixels, on two photographs."""
+    """Calibrate the table of CIFAR for 64 pixels on two photographs."""
     return calibrate(NAMES, out=tmp_path_factory.mktemp("table") / "own.toml", **OPTIONS)
 
 
 def quality(side: int, name: str, calibration: str | Path, severity: int) -> float:
-    """SSIM by scikit-image, of two photographs corrupted by the public call."""
+    """Return the SSIM of two photographs that the public function corrupts, computed by scikit-image."""
     from skimage.metrics import structural_similarity
 
     source, values = open_source("sample"), []

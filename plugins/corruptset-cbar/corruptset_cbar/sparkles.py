@@ -77,7 +77,7 @@ def _stars(size: int, about: str, places: Drawing, *shape: int) -> list[Draw]:
         array("centres" if shape[1:] else "centre", about, fixed(*shape), -1e6, 1e6, places),
         array(
             "rays", rays, fixed(size), 1, _MAX_RAYS,
-            lambda keys, *_: keys.whole_numbers(*spans) + _MIN_RAYS,
+            lambda keys, *_: keys.integers(*spans) + _MIN_RAYS,
         ),
         array(
             "normals", f"{normals}, {most}", fixed(*most), -100.0, 100.0,

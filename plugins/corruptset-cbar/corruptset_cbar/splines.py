@@ -45,7 +45,7 @@ def _middle(scale, size):  # type: ignore[no-untyped-def]
 
 def _orders(keys: Keys, shape: Shape, parameters: object) -> NDArray[np.int64]:
     # Draw the value of the first channel, and which of the two remaining values the second channel gets.
-    first, step = keys.whole_numbers(3, 2).T
+    first, step = keys.integers(3, 2).T
     second = (first + 1 + step) % 3
     return np.stack([first, second, 3 - first - second], axis=1)[:, : shape[2]]
 

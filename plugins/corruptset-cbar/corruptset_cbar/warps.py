@@ -81,7 +81,7 @@ def _discs(shape: Shape, parameters: object) -> tuple[int, int]:
 
 def _signs(keys: Keys, shape: Shape, parameters: object) -> NDArray[np.int64]:
     discs = _discs(shape, parameters)
-    return keys.whole_numbers(*[2] * math.prod(discs)).reshape(-1, *discs) * 2 - 1
+    return keys.integers(*[2] * math.prod(discs)).reshape(-1, *discs) * 2 - 1
 
 
 @cbar(

@@ -28,7 +28,7 @@ def _tenth(shape: Shape) -> float:
 def _frequencies(keys: Keys, shape: Shape, parameters: object) -> NDArray[np.float64]:
     first, share = uniform(0, -math.pi, math.pi)(keys, shape, {}), uniform(1, -1.0, 1.0)(keys, shape, {})
     pair = np.stack([first, share * np.abs(first)], axis=1)
-    swapped = keys.whole_numbers(2, stream=2) == 1
+    swapped = keys.integers(2, stream=2) == 1
     return np.where(swapped, pair[:, ::-1], pair)
 
 

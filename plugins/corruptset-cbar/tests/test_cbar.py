@@ -1,8 +1,8 @@
-"""ImageNet-C-bar and CIFAR-10-C-bar: the released generator's own draws, given, make its outputs; ours are distributed
-as its own.
+"""Test ImageNet-C-bar and CIFAR-10-C-bar against recorded draws and outputs of the released generator.
 
-``cbar_published.json`` was recorded by running it on a photograph at 224 and at 32: what each run drew, every 28th
-(4th) pixel of what it made, and at 32 the mean and the standard deviation, over runs, of four numbers of an output.
+``cbar_published.json`` was recorded by running the released generator on a photograph at 224 and at 32 pixels. It
+contains the draws of each run, every 28th (4th) pixel of its output, and at 32 pixels the mean and the standard
+deviation over runs of four statistics of an output.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def phases(seed, planes, side):
 
 
 def perlin(seed):
-    """The released generator draws 514 gradients first, of which 256 are used, then the swaps."""
+    """Return recorded Perlin noise. The released generator draws 514 gradients and uses 256, and then the swaps."""
     random = RandomState(seed)
     points = np.array([(random.randint(0, 2**31, size=2) % 512 - 256) / 256 for _ in range(514)])[:256]
     order = np.arange(256)
@@ -53,9 +53,7 @@ def chances(seed, cell, side):
 
 
 def given(name, side, severity, drawn):
-    """What the released generator drew, as corruptset takes it: points and lengths are (x, y) here, and (y, x) there
-    for some.
-    """
+    """Return recorded draws as arguments of corruptset, which expects (x, y) where some recordings have (y, x)."""
     d = drawn
     flipped = {key: np.array(d[key])[..., ::-1] for key in ("centers", "center", "wavelengths", "phases") if key in d}
     return {
@@ -110,9 +108,7 @@ def test_the_published_draws_make_the_published_output(pair):
 
 @pytest.mark.parametrize("name", sorted(PUBLISHED["statistics"]))
 def test_what_is_drawn_is_distributed_as_published(name):
-    """Over 1,000 keys: the size of the change, its mean, how much it varies along a row, and from the upper half to the
-    lower.
-    """
+    """Compare the change of an image over 1,000 keys: its size, mean, and variation along a row and between halves."""
     published, image = PUBLISHED["statistics"][name], photograph("astronaut", 32)
     calibration = "cifar" if f"32/{name}/3" in PUBLISHED["parity"] else "imagenet"
     outs = corruptset.corrupt(
@@ -144,7 +140,7 @@ def test_grey_images_get_one_plane_and_long_ones_a_square_of_noise():
 
 
 def test_the_recipes_have_the_published_lists_and_a_build_names_the_package(run):
-    """cifar10_c_bar.csv of the released code: five of ImageNet-C-bar's, and five others."""
+    """cifar10_c_bar.csv of the released code has five corruptions of ImageNet-C-bar and five others."""
     large, small = load_recipe("imagenet-c-bar"), load_recipe("cifar10-c-bar")
     ten, other = ({s.stages[0].corruption for s in recipe.resolve().sets} for recipe in (large, small))
     assert other - ten == set(

@@ -1,6 +1,4 @@
-"""Output bytes do not change without a revision: the digests that corruptset's own tests record, of these
-corruptions.
-"""
+"""Test that output bytes change only with a revision, by the digests that corruptset's tests record."""
 
 from __future__ import annotations
 

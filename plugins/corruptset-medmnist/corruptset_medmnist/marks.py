@@ -11,7 +11,7 @@ from importlib.resources import files
 import numpy as np
 from numpy.typing import NDArray
 
-from corruptset.corruptions.keys import Floats, Keys, Wholes
+from corruptset.corruptions.keys import Floats, Int64Array, Keys
 from corruptset.corruptions.registry import Draw, Given, Images, Parameter, Shape, corruption
 
 from .rgb import REFERENCE, as_rgb
@@ -21,7 +21,7 @@ _RIM = 2  # width of the brighter rim of a bubble
 _LEAST_BUBBLES, _LEAST_RADIUS, _LEAST_LETTERS, _LEAST_SCALE = 7, 3, 3, 14
 
 
-def _between(chances: Floats, low: Wholes | int, high: Wholes | int) -> Wholes:
+def _between(chances: Floats, low: Int64Array | int, high: Int64Array | int) -> Int64Array:
     """Return whole numbers from `low` to `high`, which is at least `low`, for uniform numbers on [0, 1)."""
     return low + np.floor(chances * (np.maximum(high, low) - low + 1)).astype(np.int64)
 
@@ -40,7 +40,7 @@ def _inks(size: int) -> NDArray[np.bool_]:
         return np.asarray(Image.open(file)).astype(bool).reshape(10, size, size)
 
 
-def _stains(keys: Keys, shape: Shape, parameters: Given) -> Wholes:
+def _stains(keys: Keys, shape: Shape, parameters: Given) -> Int64Array:
     marks, size = parameters["marks"], parameters["size"]
     chances = keys.uniforms(marks, 3, stream=1)
     out = np.empty(chances.shape, np.int64)
@@ -69,7 +69,7 @@ def _stains(keys: Keys, shape: Shape, parameters: Given) -> Wholes:
         ),
     ),
 )
-def stain_deposit(images: Images, keys: Keys, *, marks: int, size: int, stains: Wholes) -> Images:
+def stain_deposit(images: Images, keys: Keys, *, marks: int, size: int, stains: Int64Array) -> Images:
     """Draw black stains of ten shapes.
 
     Notes
@@ -86,7 +86,7 @@ def stain_deposit(images: Images, keys: Keys, *, marks: int, size: int, stains: 
     return out
 
 
-def _bubbles(keys: Keys, shape: Shape, parameters: Given) -> Wholes:
+def _bubbles(keys: Keys, shape: Shape, parameters: Given) -> Int64Array:
     rows, (height, width, _) = parameters["bubbles"], shape
     chances = keys.uniforms(rows, 3, stream=1)
     radius = _between(chances[..., 0], _LEAST_RADIUS, min(parameters["max_radius"], min(height, width) // 2))
@@ -112,7 +112,7 @@ def _bubbles(keys: Keys, shape: Shape, parameters: Given) -> Wholes:
         ),
     ),
 )
-def bubble(images: Images, keys: Keys, *, max_radius: int, bubbles: int, circles: Wholes) -> Images:
+def bubble(images: Images, keys: Keys, *, max_radius: int, bubbles: int, circles: Int64Array) -> Images:
     """Draw white, translucent bubbles with a brighter rim.
 
     Notes
@@ -156,7 +156,7 @@ def black_corner(images: Images, keys: Keys, *, radius: float) -> Images:
     return images * inside[..., None]
 
 
-def _words(keys: Keys, shape: Shape, parameters: Given) -> Wholes:
+def _words(keys: Keys, shape: Shape, parameters: Given) -> Int64Array:
     rows, (height, width, _) = parameters["words"], shape
     chances = keys.uniforms(rows, 7, stream=1)
     letters = _between(chances[..., 0], min(_LEAST_LETTERS, parameters["letters"]), parameters["letters"])
@@ -168,7 +168,7 @@ def _words(keys: Keys, shape: Shape, parameters: Given) -> Wholes:
     return np.concatenate([np.stack([np.where(used, letters, 0), scale, x, y], axis=2), colour], axis=2)
 
 
-def _letters(keys: Keys, shape: Shape, parameters: Given) -> Wholes:
+def _letters(keys: Keys, shape: Shape, parameters: Given) -> Int64Array:
     size = parameters["words"], parameters["letters"]
     return _between(keys.uniforms(*size, stream=2), 0, 25)
 
@@ -204,7 +204,7 @@ def _letters(keys: Keys, shape: Shape, parameters: Given) -> Wholes:
 )
 @as_rgb
 def characters(
-    images: Images, keys: Keys, *, words: int, letters: int, font_scale: int, placed: Wholes, spelling: Wholes
+    images: Images, keys: Keys, *, words: int, letters: int, font_scale: int, placed: Int64Array, spelling: Int64Array
 ) -> Images:
     """Write random words of small letters in random colours.
 

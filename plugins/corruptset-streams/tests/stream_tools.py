@@ -1,4 +1,4 @@
-"""A small stream recipe, accuracies for it, and what its tars hold."""
+"""Provide a small stream recipe, accuracies for it, and a reader of its tars."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TABLE = StreamTable(corruptions=NAMES, baseline=35, step=0.5, speed=5, length=64
 
 
 def small_recipe(folder: Path, **changes: Any) -> Path:
-    """Write the recipe, with other settings of its stream."""
+    """Write the recipe with the given settings of its stream."""
     text = RECIPE
     for name, value in changes.items():
         kept = [line for line in text.splitlines() if not line.startswith(f"{name} = ")]
@@ -44,7 +44,7 @@ def small_recipe(folder: Path, **changes: Any) -> Path:
 
 
 def made_accuracies() -> dict[str, float]:
-    """Return accuracies (0..1) that fall with both severities, each corruption in its own way."""
+    """Return accuracies from 0 to 1 that fall with both severities, differently for each corruption."""
     weight = {name: 1 + number / 3 for number, name in enumerate(NAMES)}
     return {
         cell_id(one, s1, two, s2): round(0.8 / (1 + 0.25 * weight[one] * s1 + 0.2 * weight[two] * s2**1.5), 4)
@@ -54,14 +54,14 @@ def made_accuracies() -> dict[str, float]:
 
 
 def accuracies_file(folder: Path) -> Path:
-    """Write them as a CSV."""
+    """Write the accuracies as a CSV file."""
     path = folder / "accuracies.csv"
     path.write_text("set,accuracy\n" + "".join(f"{name},{value}\n" for name, value in made_accuracies().items()))
     return path
 
 
 def members(directory: Path) -> list[tuple[str, dict[str, Any], bytes, int]]:
-    """Return (tar, info, JPEG, label) of every image of a stream, in order."""
+    """Return (tar, info, JPEG, label) of every image of a stream in order."""
     found = []
     for path in sorted(directory.glob("serial_*.tar")):
         with tarfile.open(path) as archive:

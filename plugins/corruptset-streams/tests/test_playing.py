@@ -1,4 +1,4 @@
-"""The images of a data set in the order of a schedule, stored or made, in any process."""
+"""Test the images of a dataset in the order of a schedule, stored or computed, in any process."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_slices_batches_copies_and_single_items_agree(stored: Dataset, mixed: Sc
 def test_files_of_another_form_or_of_another_data_set_are_refused(
     stored: Dataset, mixed: Schedule, tmp_path: Path
 ) -> None:
-    """Their digests fit: whoever wrote them made them so."""
+    """The files have valid digests, because they were written with wrong contents on purpose."""
     made = schedule(stored.path, sets=["contrast/1"], samples=2)
     for wrong in ([0, -1], [0, 99], [0, 0.5]):
         made.shifts[0]["samples"] = wrong

@@ -1,4 +1,4 @@
-"""Schedules: complete, in the order of their kind, the same on every machine; runs of labels as a Dirichlet draws."""
+"""Test that schedules are complete, ordered as their kind requires, and equal on all machines."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_samples_are_chosen_and_shuffled_anew_at_each_visit(data: Path, tmp_path
 
 @pytest.mark.parametrize(("delta", "slots"), [(0.1, 10), (0.5, 4), (20.0, 10)])
 def test_slots_are_filled_as_a_dirichlet_fills_them(delta: float, slots: int) -> None:
-    """Means and spreads of the largest slot, and of how many are filled, over 400 classes, against a plain version."""
+    """Compare the largest slot and the number of used slots over 400 classes with a simple implementation."""
     count, classes = 30, 400
     labels = np.repeat(np.arange(classes), count)
     mine = filled(labels.tolist(), delta, slots)
@@ -110,7 +110,7 @@ def test_slots_are_filled_as_a_dirichlet_fills_them(delta: float, slots: int) ->
 
 
 def filled(labels: list[int], delta: float, slots: int) -> Any:
-    """Return (classes, slots) numbers of samples: a slot ends where a new permutation of classes begins."""
+    """Return the (classes, slots) numbers of samples. A slot ends where a new permutation of classes begins."""
     seen: list[tuple[int, int]] = []
     original = schedules._shuffled
 

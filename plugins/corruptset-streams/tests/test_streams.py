@@ -1,4 +1,4 @@
-"""Streams: images as `corrupt` makes them, in order, the same after any interruption, and refused in others' places."""
+"""Test that a stream contains the images of `corrupt` in order, can be resumed, and rejects other streams and files."""
 
 from __future__ import annotations
 

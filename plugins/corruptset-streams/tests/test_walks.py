@@ -1,4 +1,4 @@
-"""The path through a grid against the definition, cell by cell; the walk by its golden digest and its rules."""
+"""Test the path through a grid against its definition, and the walk against a golden digest and its rules."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TABLES = get_calibration("imagenet")
 
 
 def plain_path(grid, baseline):
-    """The definition, as it is told: recursively, every way on from a cell compared."""
+    """Return the path by a recursive search that compares all continuations of every cell, as in the definition."""
     size = len(grid)
 
     def distance(path):
@@ -85,7 +85,7 @@ def test_the_grids_recipe_has_the_sets_that_are_needed(tmp_path):
 MISTAKES = [
     ('"pixelate"', '"pixelat"', "Did you mean 'pixelate'"),
     ('"pixelate"', '"contrast"', "contrast/5"),
-    ('"pixelate"', '"rotate"', "rotate: severity 0.5 lies between 0 and 1, and there is no row for severity 0"),
+    ('"pixelate"', '"rotate"', "rotate: severity 0.5 is between 0 and 1, but calibration"),
     ('"pixelate"', '"black_lines"', "has levels"),
     ("step = 0.5", "step = 0.3", "step: Input should be a multiple of 0.25"),
     ("step = 0.5", "step = 0.75", "5.25"),

@@ -1,4 +1,4 @@
-"""Our transforms as steps of albumentations."""
+"""Test corruptset transforms as steps of an albumentations pipeline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/coming-from.md: what it says to type here runs, in its code blocks and the right-hand columns of its tables."""
+"""Run the code blocks and the right-hand columns of the tables in docs/coming-from.md."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ WNIDS = [f"n{number:08d}" for number in (2124075, 1443537, 12267677, 7695742, 16
 
 @pytest.fixture
 def tiny_imagenet(tmp_path, monkeypatch):
-    """Tiny ImageNet as it is unpacked, with five classes, in the current folder."""
+    """Create Tiny ImageNet in its unpacked form, with five classes, in the current folder."""
     monkeypatch.chdir(tmp_path)
     lines = []
     for number in range(10):
@@ -49,7 +49,7 @@ def test_tiny_imagenet_gets_the_labels_of_its_training_folders(tiny_imagenet):
     exec(snippet, {})
     run_corruptset(f"{line} --sets clean --storage folder --jobs 1 --no-page --out sets")
     data = corruptset.open("sets/tiny-imagenet-c-1.1.0")
-    assert [c.name for c in data.classes] == sorted(WNIDS)  # as torchvision's ImageFolder numbers train/
+    assert [c.name for c in data.classes] == sorted(WNIDS)  # torchvision's ImageFolder numbers train/ in this order.
     found = {sample.id: data.classes[sample.label].name for sample in data.samples}
     assert found == {row.split(".")[0]: row.split("\t")[1] for row in tiny_imagenet}
 

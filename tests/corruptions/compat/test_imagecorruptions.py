@@ -1,4 +1,4 @@
-"""imagecorruptions' two functions: signatures, names and results as its users know them, and our errors."""
+"""Test that the two functions of imagecorruptions have the same signatures, names and kinds of results."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_names_and_signature_are_its():
 
 
 def test_each_has_the_parameters_of_imagenet_c_at_any_size_and_always_makes_the_same():
-    """As a step of mmdetection, whose benchmark casts what it has read as floats, and passes severity by name."""
+    """Test a step of mmdetection, whose benchmark converts images to floats and passes the severity by name."""
     state, grey = np.random.get_state()[1].tolist(), PHOTO[:, :, 0]  # noqa: NPY002
     for number, name in enumerate(NINETEEN):
         for image in (PHOTO, synthetic_image(32, 32)):
@@ -63,7 +63,7 @@ def test_each_has_the_parameters_of_imagenet_c_at_any_size_and_always_makes_the_
 
 
 def test_elastic_transform_is_its_own(monkeypatch):
-    """Uniform noise of up to 0.005 sides moves pixels, smoothed over 0.01 sides, times the strength; no affine map."""
+    """Test uniform noise of up to 0.005 sides that is smoothed over 0.01 sides, without an affine map."""
     side, image = 64, synthetic_image(64, 64)
     fields = np.random.default_rng(5).uniform(-1, 1, (2, side, side))
     given = functools.partial(imagecorruptions.corrupt_image, field_x=fields[0], field_y=fields[1])

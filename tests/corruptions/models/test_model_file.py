@@ -1,4 +1,4 @@
-"""The file of a model: what it says, and every mistake with its line."""
+"""Test model files, and the message for every mistake in them."""
 
 from __future__ import annotations
 
@@ -87,14 +87,14 @@ MISTAKES = [
         GOOD,
         "0.485",
         "123.7",
-        "mean is beyond -1..1; pixels are divided by 255 first: divide mean and std by 255",
+        "mean is outside -1..1; divide mean and std by 255",
     ),
     (GOOD, "size = 224", "size = 4", "input, size, item 1: Input should be greater than or equal to 8 (given: 4)"),
-    (GOOD, 'weights = "resnet50.safetensors"', "", "weights is missing: the file of the factory's state dict"),
+    (GOOD, 'weights = "resnet50.safetensors"', "", "weights is missing; expected the file of the factory's state dict"),
     (GOOD, ".safetensors", ".onnx", "weights is 'resnet50.onnx'; expected a file that ends in one of .safetensors, "),
     (GOOD, 'factory = "torchvision.models:resnet50"', "", "has neither factory nor program; expected one of them"),
     (GOOD, "[0.485, 0.456, 0.406]", "[0.4, 0.4, 0.4], born = 2020-01-01", "born"),
-    (PROGRAM, "trust = true", "", "a program is code, and loading it can do anything that you can do: write trust ="),
+    (PROGRAM, "trust = true", "", "a program contains code that is executed with your permissions; write trust ="),
     (PROGRAM, "net.pt2", "net.onnx", "program is 'net.onnx'; expected a .pt2 file"),
     (PROGRAM, "trust = true", 'trust = true\nfactory = "a:b"', "has factory and program; expected one of them"),
     (PROGRAM, "trust = true", 'trust = true\nweights = "a.pt"', "has a program and weights or arguments"),
@@ -119,7 +119,7 @@ def test_a_file_that_cannot_be_read_is_told_and_class_folders_are_a_line_each(tm
     for reader, name, says in (
         (read_model_file, "none.toml", "cannot be read: No such file"),
         (read_model_file, ".", "cannot be read: Is a directory"),
-        (class_folders, "gap.txt", "has 'a', ''; expected a line for each output"),
+        (class_folders, "gap.txt", "has 'a', ''; expected one line per output"),
         (class_folders, "empty.txt", "is empty"),
         (class_folders, "none.txt", "The file of class folders .* cannot be read: No such file"),
     ):

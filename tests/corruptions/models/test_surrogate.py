@@ -1,4 +1,4 @@
-"""A loaded model: classes, gradient, the check before its use, its way to other processes."""
+"""Test loaded models: their classes, gradients, checks, and how they are passed to other processes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FOLDERS = tuple("abcdefghij")
 
 
 def unloaded(**changes) -> Surrogate:
-    """Return a surrogate whose network is never asked, for which no PyTorch is needed."""
+    """Return a surrogate whose network is never used, so that PyTorch is not needed."""
     values = {
         "name": "net",
         "factory": "a:b",
@@ -37,11 +37,11 @@ def test_outputs_are_the_data_sets_classes_in_its_order_or_by_name():
     assert unloaded().for_classes(FOLDERS).columns == tuple(range(10))
     for folders in (FOLDERS[:9], (*FOLDERS, "k")):
         with pytest.raises(
-            ModelError, match=rf"has 10 outputs, and the data set has {len(folders)} classes; with classes = 'index'"
+            ModelError, match=rf"has 10 outputs, but the dataset has {len(folders)} classes\. With classes = 'index'"
         ):
             unloaded().for_classes(folders)
     assert unloaded(classes="folders.txt").for_classes(("a", "b", "j")).columns == (2, 0, 9)
-    with pytest.raises(ModelError, match=r"(?s)has no output for 2 of the data set's 4 classes.*\n  x\n  y"):
+    with pytest.raises(ModelError, match=r"(?s)has no output for 2 of the 4 classes of the dataset.*\n  x\n  y"):
         unloaded(classes="folders.txt").for_classes(("a", "x", "b", "y"))
 
 
@@ -49,14 +49,14 @@ def test_labels_and_images_of_another_kind_are_refused():
     model, few = unloaded(), unloaded(classes="folders.txt").for_classes(("a", "b", "j"))
     rgb, images = unloaded(input={"size": 8} | NORMAL["rgb"]), np.zeros((2, 8, 8, 1), np.float32)
     for who, labels, says in (
-        (model, [0, 10], "has classes 0 to 9, and there are labels beyond: 10"),
-        (model, [-1, 3], "beyond: -1"),
-        (few, [3, 0], "has classes 0 to 2, and there are labels beyond: 3"),
-        (rgb, [0, 1], "takes RGB images .* these are grey"),
+        (model, [0, 10], "has classes 0 to 9, but some labels are outside this range: 10"),
+        (model, [-1, 3], "outside this range: -1"),
+        (few, [3, 0], "has classes 0 to 2, but some labels are outside this range: 3"),
+        (rgb, [0, 1], "expects RGB images .* these are grey"),
     ):
         with pytest.raises(ModelError, match=says):
             who.gradient(images, np.array(labels))
-    with pytest.raises(ModelError, match=r"takes grey images of 8x8 \(height x width\), and these are grey, 8x9"):
+    with pytest.raises(ModelError, match=r"expects grey images of 8x8 \(height x width\), but these are grey, 8x9"):
         model.logits(np.zeros((1, 8, 9, 1), np.uint8))
     for wrong in (0, 1.5, True):
         with pytest.raises((ModelError, ParameterError), match=r"batch is .*; expected a whole number"):
@@ -66,7 +66,7 @@ def test_labels_and_images_of_another_kind_are_refused():
 @pytest.mark.ci
 @pytest.mark.parametrize("channels", ["rgb", "bgr"])
 def test_the_gradient_is_that_of_the_pixels(channels, tmp_path):
-    """Against differences of the loss, in the order of the image's own planes."""
+    """Compare the gradient with finite differences of the loss."""
     from small_nets import Smooth
 
     given = {"size": 8, "channels": channels} | NORMAL["rgb"]
@@ -130,10 +130,10 @@ def test_columns_are_the_data_sets_classes_and_a_least_accuracy_is_asked_for(tmp
         who.gradient(images[:2].astype(np.float32), np.array(of)) for who, of in ((some, [0, 1]), (model, [3, 0]))
     )
     np.testing.assert_array_equal(*gradients)
-    turned = (trained.labels + 3) % 10  # the data set's classes begin with digit 7
+    turned = (trained.labels + 3) % 10  # The classes of the dataset begin with digit 7.
     mended = model.for_classes([folders[(i - 3) % 10] for i in range(10)])
     assert mended.check_accuracy(trained.images, turned) > 0.95
-    with pytest.raises(ModelError, match=r"images right; .* asks for 90\.0% or more \(least_accuracy\)\."):
+    with pytest.raises(ModelError, match=r"images correctly, but .* requires at least 90\.0% \(least_accuracy\)\."):
         loaded(folders).check_accuracy(trained.images, turned)
     for name, says in (("folders.txt", r"10 outputs, and folders\.txt has 2 class"), ("none.txt", "cannot be read")):
         with pytest.raises(ModelError, match=says):
@@ -247,7 +247,7 @@ def test_probabilities_have_the_gradient_of_their_logits(tmp_path):
     ],
 )
 def test_a_real_factory_makes_a_model_with_a_gradient(factory, arguments, size, tmp_path):
-    """Weights are those that the factory draws, saved and read by the loading code, which asks for a gradient."""
+    """Test weights that the factory creates, which are saved and loaded by code that needs a gradient."""
     import importlib
 
     import torch

@@ -1,4 +1,4 @@
-"""The adapter for PyTorch: factories, weights, programs, PyTorch's settings; and every mistake."""
+"""Test the adapter for PyTorch: factories, weights, programs, settings of PyTorch, and every mistake."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_weights_that_are_code_or_none_or_of_another_architecture_are_refused_an
         def __reduce__(self):
             return os.system, (f"touch {marker}",)
 
-    code = "The weights w.pt hold more than tensors, which could run code, and were not loaded"
+    code = "The weights w.pt contain objects other than tensors, which could execute code, so they were not loaded"
     for content, says in (
         ({"x": Evil()}, code),
         (pickle.dumps(Evil(), 2), code),
@@ -74,8 +74,8 @@ def test_weights_that_are_code_or_none_or_of_another_architecture_are_refused_an
         (b"", "The weights w.pt cannot be read: EOFError"),
         (b"PK\x03\x04 and so on", "cannot be read"),
         (b"hello world", "cannot be read: KeyError: 101"),
-        ([1, 2], "hold a list that is not a state dict of tensors by name"),
-        ({"epoch": 3, "lr": 1}, "hold a dict that is not a state dict of tensors by name"),
+        ([1, 2], "contain a list that is not a state dict of tensors by name"),
+        ({"epoch": 3, "lr": 1}, "contain a dict that is not a state dict of tensors by name"),
     ):
         file = write(tmp_path, network, weights="w.pt")
         (tmp_path / "w.pt").write_bytes(content) if isinstance(content, bytes) else torch.save(
@@ -90,7 +90,7 @@ def test_weights_that_are_code_or_none_or_of_another_architecture_are_refused_an
     for content in (b"", good[:-20], b"\xff" * 100):
         (tmp_path / "weights.safetensors").write_bytes(content)
         refused(file, "The weights weights.safetensors cannot be read: SafetensorError: ")
-    other = "The weights weights.safetensors are of another architecture than small_nets:Plain makes: RuntimeError: "
+    other = "The weights weights.safetensors do not fit the architecture that small_nets:Plain returns: RuntimeError: "
     refused(
         write(tmp_path, network, factory="small_nets:Plain"), other, 'Missing key(s) in state_dict: "layers.0.weight", '
     )
@@ -102,8 +102,8 @@ def test_a_factory_that_makes_nothing_is_told(network, tmp_path):
     for factory, arguments, says in (
         ("no_such_module:net", {}, "fails: ModuleNotFoundError: No module named 'no_such_module'"),
         ("small_nets:Smoth", {}, "fails: AttributeError: module 'small_nets' has no attribute 'Smoth'"),
-        ("small_nets:__name__", {}, "The factory small_nets:__name__(), searched among the installed packages and in "),
-        ("small_nets:Smooth", {"depth": 3}, "The factory small_nets:Smooth(depth=3), searched among"),
+        ("small_nets:__name__", {}, "The factory small_nets:__name__(), searched in the installed packages and in "),
+        ("small_nets:Smooth", {"depth": 3}, "The factory small_nets:Smooth(depth=3), searched in"),
         ("builtins:dict", {}, "The factory builtins:dict() returns a dict; expected a torch.nn.Module"),
         ("broken:net", {}, "fails: ZeroDivisionError: division by zero"),
     ):
@@ -125,7 +125,7 @@ def test_a_program_gives_what_its_network_gives(network, tmp_path):
         gradients = (who.gradient(IMAGES.astype(np.float32), np.array([1, 2, 3])) for who in (program, plain))
         np.testing.assert_allclose(*gradients, rtol=1e-4, atol=1e-8)
     torch.export.save(torch.export.export(network, (example,)), tmp_path / "net.pt2")
-    refused(file, "The model small fails (")  # it was exported with a batch of 2
+    refused(file, "The model small fails (")  # The program was exported with a batch of 2.
     (tmp_path / "net.pt2").write_bytes(b"no program")
     refused(file, "The program net.pt2 cannot be loaded by PyTorch")
 
@@ -158,13 +158,13 @@ def test_a_device_that_is_not_there_is_told(network, tmp_path):
 
     file = write(tmp_path, network)
     for device in ("gpu", *["cuda"] * (not torch.cuda.is_available())):
-        with pytest.raises(ModelError, match=f"There is no device '{device}' for PyTorch .* on this machine"):
+        with pytest.raises(ModelError, match=f"PyTorch .* has no device '{device}' on this machine"):
             corruptset.load_surrogate(file, device=device)
 
 
 @pytest.mark.ci
 def test_results_do_not_depend_on_settings_of_the_caller(network, tmp_path):
-    """Threads, inference mode, autocast; and a module of the user's own is found beside its file."""
+    """Test threads, inference mode and autocast, and a user's module that is next to its model file."""
     import torch
 
     (tmp_path / "own_module_of_a_user.py").write_text("from small_nets import Smooth as net\n")

@@ -1,4 +1,4 @@
-"""Builds of ten small crops, and builds that are stopped on the way."""
+"""Builds of ten small crops, and builds that are interrupted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from corruptset.errors import Interrupted
 
 @pytest.fixture
 def make(shared_data, tmp_path):
-    """Build crops, as JPEG and by this process, into a folder of this test."""
+    """Build crops as JPEG in this process, into the folder of the test."""
     recipe, crops = shared_data.recipe(encoding="jpeg"), shared_data.crops(each=1)
 
     def run(out="out", **options):
@@ -23,7 +23,7 @@ def make(shared_data, tmp_path):
 
 @pytest.fixture
 def stopped(make):
-    """Build, and press Ctrl-C when so many parts are done."""
+    """Start a build, and press Ctrl-C when a number of parts is finished."""
 
     def run(parts, **options):
         def stop(event):
@@ -39,7 +39,7 @@ def stopped(make):
 
 @pytest.fixture
 def whole(shared_data):
-    """Return the files of a build that nothing happened to."""
+    """Return the files of an uninterrupted build."""
 
     def files(**options):
         given = {"storage": "both", **options}

@@ -1,4 +1,4 @@
-"""Jobs of an array make shares of one build: in any order, some twice, and what they make is what one process makes."""
+"""Test that jobs of an array, in any order and some of them twice, give the same files as one process."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_seven_jobs_in_any_order_make_what_one_process_makes(make, shared_data, 
 
 
 def test_an_extension_and_a_resume_are_shared_too(make, stopped, whole, monkeypatch):
-    """What was committed by a build that was stopped counts, also in other groups."""
+    """Parts that an interrupted build committed are used, even if the groups of sets differ."""
     monkeypatch.setattr("corruptset.generate.plan.parts.TARGET_PARTS", 1)  # a group a run
     root, more = make(sets=["contrast/*"]).directory, {"out": "more"}
     more["extend"] = root
@@ -121,9 +121,7 @@ def test_jobs_of_other_sets_wait_for_those_at_work_and_are_refused(make, whole, 
 
 
 def test_a_part_that_another_job_has_made_meanwhile_is_not_touched(make, tmp_path, monkeypatch):
-    """Both jobs saw that it was missing; an image that is written again would be half for a moment, in a part that is
-    committed.
-    """
+    """If both jobs made the part, an image of a committed part would be incomplete for a moment."""
     make(part=(0, 2))
     real, twice = worker.process, []
 
@@ -182,7 +180,7 @@ def test_an_array_checks_the_source_once_and_notices_what_changes_afterwards(rec
 
 
 def test_a_job_says_which_process_it_waits_for(make, monkeypatch):
-    """A job that hangs while it checks a block would otherwise block the others without a word."""
+    """Otherwise a job that hangs during the check of a block would block the other jobs without an explanation."""
     real, waited = array_jobs.check, list[str]()
 
     def look(event):

@@ -1,6 +1,4 @@
-"""The data card of a build: its lines of Python, run where the build lies, give every image and label of the set that
-they name.
-"""
+"""Test that the Python code in the data card of a build loads every image and label of the named set."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ def test_the_lines_of_the_card_read_whole_sets(shared_data, monkeypatch, encodin
     data, card = corruptset.open(built)["contrast/1"], (built / "README.md").read_text("utf-8")
     shards = sorted((built / "hdf5/contrast").glob("1-*.h5"))
     assert len(shards) > 1
-    assert f"each set is stored in {len(shards)} shards" in card
+    assert f"Each set is stored in {len(shards)} shards" in card
     monkeypatch.chdir(built)
     blocks = re.findall(r"```python\n(.*?)```", card, re.DOTALL)
     own = {}

@@ -1,4 +1,7 @@
-"""What a sidecar or a manifest speaks for is on disk before it: seen from the calls, as a power cut cannot be had."""
+"""Test that files are synchronised with the disk before their sidecar or manifest is written.
+
+The order of the system calls is checked, because a power failure cannot be simulated.
+"""
 
 from __future__ import annotations
 

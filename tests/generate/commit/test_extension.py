@@ -1,4 +1,4 @@
-"""A finished dataset never changes; `extend` makes a new one that equals one build of all sets."""
+"""Test that `extend` makes a new dataset equal to one build of all sets, and never changes a finished dataset."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CONTRAST = [f"contrast/{s}" for s in range(1, 6)]
 
 
 class Killed(BaseException):
-    """What a SIGKILL does, as far as files are concerned."""
+    """An exception that stands for SIGKILL, which has the same effect on the files."""
 
 
 def stamps(root: Path) -> dict[Path, int]:
@@ -34,7 +34,7 @@ def test_an_extension_equals_the_union_and_makes_nothing_again(make, whole):
     before = stamps(first.directory)
     again = make(sets=["contrast/3"])
     assert (again.images, again.digest) == (0, first.digest)
-    with pytest.raises(FinishedDataset, match=r"is not changed, and it lacks 7 of the sets .*\n  extend='.*', out='"):
+    with pytest.raises(FinishedDataset, match=r"and it lacks 7 of the requested .*\n  extend='.*', out='"):
         make()
     assert stamps(first.directory) == before
     extended = make(out="more", extend=first.directory)
@@ -119,7 +119,7 @@ def test_an_extension_that_is_killed_while_it_links_is_resumed(make, whole, monk
 
 
 def test_an_extension_is_resumed_without_the_first_dataset(make, stopped, whole, tmp_path):
-    """What is linked counts as committed, so that a resume writes nothing into files that two datasets share."""
+    """Linked files count as committed, so a resumed build does not write to files that two datasets share."""
     first = make(sets=["contrast/*"]).directory
     stopped(2, out="more", extend=first)
     other = make(out="other", sets=["contrast/1"]).directory
@@ -132,7 +132,7 @@ def test_an_extension_is_resumed_without_the_first_dataset(make, stopped, whole,
 
 @pytest.mark.parametrize("moment", ["manifest", "bookkeeping", "half of the bookkeeping"])
 def test_a_build_that_was_killed_at_its_end_is_only_renamed(make, whole, monkeypatch, tmp_path, moment):
-    """The next command renames it, whatever it asks for."""
+    """Any later command for the same folder renames it."""
     real_rmtree = shutil.rmtree
 
     def rmtree(folder, *_, **__):
@@ -196,7 +196,7 @@ def test_another_revision_of_a_corruption_is_another_build(make):
 
 
 def test_parts_of_other_clean_pixels_are_refused(make, stopped, monkeypatch, tmp_path):
-    """As another release of Pillow makes them: within a build, and between a dataset and its extension."""
+    """A different version of Pillow gives such pixels, within a build or between a dataset and its extension."""
     real = jobs.preprocess
 
     def other(image, how):

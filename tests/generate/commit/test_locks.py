@@ -1,4 +1,4 @@
-"""One build at a time works in a directory; a dead one holds nothing (the killing sweeps resume many)."""
+"""Test that only one build at a time uses a directory, and that a dead build holds no lock."""
 
 import errno
 import fcntl
@@ -27,7 +27,7 @@ def test_a_second_build_is_refused_while_one_runs(make):
 
 
 def test_no_other_build_begins_while_one_removes_its_bookkeeping(make, monkeypatch):
-    """Otherwise it would lose its committed parts to the removal, which takes seconds if there are thousands."""
+    """Otherwise the removal, which can take seconds, would delete committed parts of the new build."""
     real, refused = shutil.rmtree, []
 
     def rmtree(folder, *given, **options):
@@ -55,7 +55,7 @@ def test_workers_of_a_dead_build_are_waited_for(make, tmp_path, monkeypatch):
 
 
 def test_a_lock_on_a_removed_file_does_not_count(tmp_path, monkeypatch):
-    """A command that ends deletes its lock file while another one opens it."""
+    """A finishing command may delete its lock file while another command opens it."""
     real, removed = fcntl.flock, []
 
     def late(fd, how):
@@ -73,7 +73,7 @@ def test_a_lock_on_a_removed_file_does_not_count(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP])
 def test_a_file_system_without_locks_is_named(make, tmp_path, monkeypatch, number):
-    """Lustre is often mounted without them. Whatever takes a lock says so, and leaves nothing behind."""
+    """Lustre is often mounted without locks. Every command that needs a lock reports this and leaves no files."""
     built = make(sets=["contrast/1"]).directory
     corruptset.pack(built, tmp_path / "packed")
     before = sorted(tmp_path.rglob("*"))
@@ -104,7 +104,7 @@ def test_a_build_that_meets_missing_inodes_says_so(make, tmp_path, monkeypatch):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     class Full:
-        """What statvfs says where every inode is taken."""
+        """The result of statvfs for a file system without free inodes."""
 
         f_favail = f_ffree = 0
 

@@ -1,6 +1,6 @@
-"""A build that was stopped, or lost its workers, is resumed, and ends up byte for byte the same.
+"""Test that an interrupted build, or one that lost its workers, is resumed with a byte-identical result.
 
-Real kills are those of tests/faults.
+Tests with real kills are in tests/faults.
 """
 
 import errno
@@ -55,9 +55,7 @@ def test_a_resume_with_other_sets_ends_with_both(make, stopped, whole):
 
 
 class Released(ThreadPoolExecutor):
-    """What was seen of Ctrl-C while a thread was started: the exception came between a lock's release and its
-    owner's.
-    """
+    """Ctrl-C between the release of a lock and the reset of its owner, as observed when a thread was started."""
 
     signal = True
 
@@ -78,7 +76,7 @@ class Released(ThreadPoolExecutor):
     ],
 )
 def test_signals_of_a_build(make, whole, monkeypatch, where, number, stops):
-    """A background job ignores Ctrl-C, and so does a build there."""
+    """A background job ignores Ctrl-C, and so does a build in it."""
     handler = signal.SIG_IGN if where == "background" else signal.default_int_handler
     before = signal.signal(signal.SIGINT, handler)
 
@@ -155,7 +153,7 @@ def test_links_in_the_place_of_files_are_replaced(make, stopped, tmp_path, whole
 
 @pytest.mark.parametrize("phase", ["building", "finishing"])
 def test_an_interruption_does_not_hide_that_the_disk_is_full(make, monkeypatch, phase):
-    """Ctrl-C comes while the error is handled, for example while workers are stopped."""
+    """Ctrl-C arrives while the error is handled, for example while workers are stopped."""
     real = os.replace
 
     def full(part, target):

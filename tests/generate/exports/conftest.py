@@ -1,4 +1,4 @@
-"""Small datasets that the tests of exports share."""
+"""Small datasets for the tests of exports."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def grey_chains(shared_data: small_builds.SharedData) -> Path:
 
 @pytest.fixture(scope="session")
 def named_source(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Fourteen images of twelve classes whose folders (03) are not their names (3), in no order."""
+    """Return fourteen unordered images of twelve classes, whose folders (03) differ from their names (3)."""
     root = tmp_path_factory.mktemp("arrays")
     np.save(root / "x.npy", source_archives.random_crops(14)[0])
     np.save(root / "y.npy", np.arange(14) * 5 % 12)

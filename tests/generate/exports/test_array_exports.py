@@ -1,4 +1,4 @@
-"""Layouts of arrays: cifar-c stacks five severities, mnist-c has one set per name and both splits."""
+"""Test the layouts of arrays: cifar-c stacks five severities, and mnist-c has one set per name and both splits."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_hundred_classes_are_cifar_100_c_and_ten_thousand_rows_are_robustbench
 
 @pytest.fixture(scope="session")
 def mnist(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Digits in the form of MNIST's four files."""
+    """Write digits as the four files of MNIST."""
     names = (("t10k", "test"), ("train", "train"))
     pairs = (("images-idx3", IMAGES), ("labels-idx1", DIGITS.target))
     files = {
@@ -95,7 +95,7 @@ def mnist(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def published_mnist_c(top: Path, built: Path) -> None:
-    """Check the layout of mnist_c.zip, read as tensorflow_datasets reads it, against the build."""
+    """Read mnist_c.zip in the same way as tensorflow_datasets, and compare it with the build."""
     data = corruptset.open(built)
     by_alias = {name: s.id for s in data.manifest.sets for name in (s.id, *s.aliases)}
     assert {p.relative_to(top).as_posix() for p in top.rglob("*") if p.is_file()} == {

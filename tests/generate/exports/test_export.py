@@ -1,4 +1,4 @@
-"""Exports: the same of every container, there at once or not at all, and what they tell of themselves."""
+"""Test that exports do not depend on the container, are written completely or not at all, and describe themselves."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ WANTED = {
 def test_every_view_holds_every_image_in_its_place_and_progress_ends_at_their_number(
     shared_data: small_builds.SharedData, png: Path, chains: Path, tmp_path: Path
 ) -> None:
-    """Those of any set hold chains and levels by their ids; and every layout is on the pages that list them."""
+    """Layouts for any set name chains and levels by their ids, and the pages that list layouts contain all of them."""
     docs = Path(__file__).parents[3] / "docs"
     pages = [(docs / name).read_text("utf-8") for name in ("command-line.md", "use-it-with.md")]
     grey = shared_data.build(

@@ -1,4 +1,4 @@
-"""Changes of an export are found by its own record, and image by image against its dataset."""
+"""Test that changes of an export are detected with its own record, and image by image with its dataset."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def good(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Copy:
 
 @pytest.fixture
 def copied(good: Copy, tmp_path: Path) -> Copy:
-    """Return a function that copies an export, to damage it."""
+    """Return a function that copies an export, so that the copy can be damaged."""
     return lambda layout: shutil.copytree(good(layout), tmp_path / f"{len(list(tmp_path.iterdir()))}")
 
 
 def reseal(exported: Path) -> None:
-    """Make the hashes in VIEW.json match what lies there, so that the build alone can tell."""
+    """Update the hashes in VIEW.json, so that only a comparison with the dataset detects a change."""
     record = json.loads((exported / "VIEW.json").read_text("utf-8"))
     for file in record["files"]:
         file.update(bytes=(exported / file["path"]).stat().st_size, sha256=sha256_file(exported / file["path"]))
@@ -57,7 +57,7 @@ def reseal(exported: Path) -> None:
 
 
 def places(problems: list[Any]) -> set[str]:
-    """Return the files that problems are in, without croissant.json, which holds the hashes of the tars."""
+    """Return the files with problems, except croissant.json, which contains the hashes of the tars."""
     return {p.path.partition("#")[0].partition(":")[0] for p in problems} - {"small-c-1.0.0/croissant.json"}
 
 
@@ -194,4 +194,4 @@ def test_an_export_with_names_in_another_unicode_form_says_so(
     alone, beside = verify_export(exported).problems, check_export(built, exported).problems
     assert {(p.path, p.kind) for p in alone} == {(f"ImageNet-C/contrast/{s}", "unicode") for s in range(1, 6)}
     assert [(p.path, p.kind) for p in beside] == [(".", "unicode")]
-    assert all("in another Unicode form" in p.detail and "--nfc" in p.detail for p in (*alone, *beside))
+    assert all("Unicode form" in p.detail and "--nfc" in p.detail for p in (*alone, *beside))

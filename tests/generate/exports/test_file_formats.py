@@ -1,4 +1,4 @@
-"""The bytes of an exported image are of the format that its suffix names; its pixels are those of the stored one."""
+"""Test that the bytes of exported images match their suffixes, and their pixels those of the stored images."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FORMATS = {b"\xff\xd8\xff": (".jpg", ".jpeg", ".jpe", ".jfif"), b"\x89PNG": (".p
 
 
 def files_match(files: dict[str, bytes]) -> bool:
-    """Return whether there are image files, and each is of the format that its suffix names."""
+    """Return whether there are image files whose formats match their suffixes."""
     images = {name: data for name, data in files.items() if not name.endswith((".json", ".cls", ".txt"))}
     assert images
     return all(
@@ -36,13 +36,13 @@ def files_match(files: dict[str, bytes]) -> bool:
 
 
 def good(built: Path, exported: Path) -> None:
-    """Verify an export alone and against its dataset."""
+    """Verify an export with its own record and against its dataset."""
     for report in (verify_export(exported), check_export(built, exported)):
         assert report.ok, report.problems
 
 
 def mixed(root: Path) -> Path:
-    """Write class folders of images whose names end in different suffixes."""
+    """Write class folders of images with different suffixes."""
     for number, name in enumerate(["a/x.png", "a/y.JPG", "b/x.PNG", "b/z.jpeg"]):
         form = "PNG" if name.lower().endswith("png") else "JPEG"
         save_image(example_image(32, 32, number), root / name, form)
@@ -82,7 +82,7 @@ def test_a_name_in_png_gets_a_png_of_the_stored_jpeg(source: Path, tmp_path: Pat
 
 
 def test_a_dataset_of_pngs_has_no_names_of_jpegs(source: Path, tmp_path: Path) -> None:
-    """In exports, and in datasets of a tree, whose images keep their names."""
+    """This applies to exports, and to datasets of a tree, whose images keep their names."""
     renamed = ["a/x.png", "a/y.png", "b/x.PNG", "b/z.png"]
     built = build("png", f"folder:{source}", tmp_path / "folder").directory
     done = export("source-tree", built, tmp_path / "export")
@@ -94,7 +94,7 @@ def test_a_dataset_of_pngs_has_no_names_of_jpegs(source: Path, tmp_path: Path) -
     ):
         files = small_builds.read_files(top / "clean")
         assert (sorted(files), files_match(files)) == (renamed, True)
-        assert any("stores PNG, and the names of 2 images of each set end in the suffix of a JPEG" in n for n in notes)
+        assert any("stores PNG, but the names of 2 images of each set end in the suffix of a JPEG" in n for n in notes)
         for name, path in zip(renamed, ["a/x.png", "a/y.JPG", "b/x.PNG", "b/z.jpeg"], strict=True):
             np.testing.assert_array_equal(decode_image(files[name]), decode_image((source / path).read_bytes()))
     assert corruptset.verify(tree.directory, rederive=2, source=f"tree:{source}").ok
@@ -103,7 +103,7 @@ def test_a_dataset_of_pngs_has_no_names_of_jpegs(source: Path, tmp_path: Path) -
 def test_names_that_differ_only_in_their_suffix_cannot_all_be_pngs(tmp_path: Path) -> None:
     for name in ("x.jpg", "x.png"):
         save_image(example_image(32, 32), tmp_path / "tree" / name)
-    with pytest.raises(BuildError, match=r"x\.jpg and x\.png: both would be called \.png"):
+    with pytest.raises(BuildError, match=r"x\.jpg and x\.png: both would have the suffix \.png"):
         build("png", f"tree:{tmp_path / 'tree'}", tmp_path / "out")
     assert build("jpeg", f"tree:{tmp_path / 'tree'}", tmp_path / "out").images == 4
 
@@ -119,7 +119,7 @@ def test_a_dataset_with_own_names_is_exported_under_fitting_suffixes(source: Pat
 
 
 def test_bytes_of_another_format_fail_the_check_of_an_export(jpeg: Path, tmp_path: Path) -> None:
-    """Such as an export of an earlier version, whose records agree with its files."""
+    """An export of an earlier version can contain such files, which agree with its records."""
     export("source-tree", jpeg, tmp_path / "files", sets=["clean"])
     wrong = tmp_path / "files/images/clean/00_class/im.0.png"
     wrong.unlink()

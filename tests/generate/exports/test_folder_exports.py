@@ -1,4 +1,4 @@
-"""Layouts of image files: class folders per severity, the 5k list, names of FlagEval and Hugging Face, lists."""
+"""Test the layouts of image files: class folders, the 5k list, names of FlagEval and Hugging Face, and lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of sets in exports: by severities, by a file, or an error."""
+"""Test the names of sets in exports, which come from severities or from a file."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_mnist_c_takes_one_corruption_at_a_severity_by_itself_and_the_rest_as_to
 
 
 def test_what_has_no_severity_is_left_out_where_nobody_names_it(shared_data: SharedData, tmp_path: Path) -> None:
-    """A recipe with a clean set has the exports that it had without one."""
+    """A recipe with a clean set has the same exports as without it."""
     recipe = {"more": CONTRAST_SETS}
     directory = shared_data.build(recipe=recipe)
     for layout in ("cifar-c", "imagenet-c"):

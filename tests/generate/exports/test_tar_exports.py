@@ -1,4 +1,4 @@
-"""Layouts of archives: webdataset's depend on names and bytes alone; croissant names every tar by its hash."""
+"""Test the layouts of archives: webdataset uses names and bytes alone, and croissant lists the hash of every tar."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_croissant_names_every_tar_with_its_hash_and_reads_a_members_path_in_the
 
 
 def test_no_archive_is_called_as_one_of_other_content(tmp_path: Path) -> None:
-    """mlcroissant looks up what it extracted by `contentUrl` alone."""
+    """mlcroissant finds extracted archives by `contentUrl` alone."""
     noise = '[[sets]]\ncorruptions = ["gaussian_noise"]\nseverities = [3]\n'
     crops, others = (small_builds.write_crops(tmp_path / f"{side}", classes=4, each=1, side=side) for side in (32, 40))
     png, jpeg = (small_builds.write_recipe(tmp_path, encoding=e, more=noise) for e in ("png", "jpeg"))
@@ -107,7 +107,7 @@ def test_no_archive_is_called_as_one_of_other_content(tmp_path: Path) -> None:
 
 
 def test_packed_samples_keep_ids_and_class_names_of_digits(tmp_path: Path) -> None:
-    """A table that guesses types makes 3 of the name "03"."""
+    """A table that infers types would turn the name "03" into 3."""
     crops = small_builds.write_crops(tmp_path / "crops", classes=2, each=2)
     for c in range(2):
         (crops / f"{c:02d}_class").rename(crops / f"{c:02d}")

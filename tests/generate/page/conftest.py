@@ -1,4 +1,4 @@
-"""Small builds of every kind that a page shows in its own way."""
+"""Small builds of every kind that a page shows differently."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ LEVELS = '[[sets]]\nclean = true\n\n[[sets]]\ncorruptions = ["fade_black", "blac
 
 @pytest.fixture(scope="session")
 def plain(shared_data: small_builds.SharedData) -> Path:
-    """Two corruptions at five severities, clean, and a chain, in both containers, measured."""
+    """Build two corruptions at five severities, clean images and a chain, in both containers, with metrics."""
     return shared_data.build(storage="both", metrics=64, page=True)
 
 
 @pytest.fixture(scope="session")
 def two_orders(shared_data: small_builds.SharedData) -> Path:
-    """A grid of both orders of two factors."""
+    """Build a grid of both orders of two factors."""
     named = {"name": "orders", "more": TWO_ORDERS}
     return shared_data.build(crops={"classes": 2}, recipe=named, storage="hdf5", page=True)
 
 
 @pytest.fixture(scope="session")
 def levels(shared_data: small_builds.SharedData) -> Path:
-    """Two gradual degradations of grey images of 28 pixels."""
+    """Build two gradual degradations of grey images of 28 pixels."""
     named = {"name": "levels", "more": LEVELS, "channels": "keep", "calibration": "imagenet"}
     return shared_data.build(
         crops={"classes": 2, "side": 28, "mode": "L"}, recipe=named, storage="hdf5", metrics=64, page=True
@@ -52,5 +52,5 @@ def levels(shared_data: small_builds.SharedData) -> Path:
 
 @pytest.fixture
 def opened(plain: Path) -> Dataset:
-    """The plain build, opened anew: a test changes its manifest."""
+    """Open the plain build again, because tests change its manifest."""
     return Dataset(plain)

@@ -1,4 +1,4 @@
-"""The page of a build: it shows every set, loads nothing, and escapes names from strangers."""
+"""Test that the page of a build shows every set, loads nothing, and escapes untrusted names."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def pixels(figure: Node) -> Image.Image:
 
 
 def assert_inert(tree: Node) -> None:
-    """Fail if a page fetches something, or runs something but its own script."""
+    """Fail if a page loads something, or runs code other than its own script."""
     assert len(list(tree.all("script"))) == 1
     for node in tree.all():
         assert node.tag not in ("iframe", "object", "embed", "base")
@@ -124,7 +124,7 @@ def test_regions_stand_with_their_neighbours(made: Built, table: Built) -> None:
 
 
 def test_what_is_odd_is_said(opened: Dataset, shared_data: small_builds.SharedData) -> None:
-    """Images left out, textures, sets that follow a model and how they differ, and that clean images are missing."""
+    """The page lists excluded images, textures, sets that follow a model, and missing clean images."""
     record = opened.manifest.as_json()
     record["excluded"] = [{"path": "broken.png", "reason": "is cut off"}]
     record["textures"] = [{"name": "frost-1", "sha256": f"sha256:{'0' * 64}"}]
@@ -164,7 +164,7 @@ PAYLOADS = [
 
 
 def hostile(directory: Path, copy: Path, payload: str) -> bytes:
-    """Return the page of a build with a payload wherever a manifest and its samples take free text."""
+    """Return the page of a build whose manifest and samples contain a payload in every text field."""
     shutil.copytree(directory, copy, ignore=shutil.ignore_patterns("images", PAGE))
     data = Dataset(copy)
     record = data.manifest.as_json()
@@ -192,7 +192,7 @@ def hostile(directory: Path, copy: Path, payload: str) -> bytes:
 
 
 def outline(tree: Node) -> list[tuple[str, list[str], str]]:
-    """Return every element with its attributes' names and its id."""
+    """Return every element with its id and the names of its attributes."""
     nodes = [n for n in tree.all() if n.tag != "wbr"]
     return [(n.tag, sorted(n.attributes), n.attributes.get("id", "")) for n in nodes]
 

@@ -1,4 +1,4 @@
-"""Similarity metrics of a page, and its descriptions of corruptions."""
+"""Test the similarity metrics of a page, and its descriptions of corruptions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MULTISCALE: dict[str, Any] = {"ms_ssim": 1.0, "ms_ssim_images": 16, "spread": SP
 
 
 def manifest_with(directory: Path, **metrics: Any) -> Manifest:
-    """Return a build's manifest with the same metrics for all sets, MS-SSIM falling with severity."""
+    """Return the manifest of a build with equal metrics for all sets, except that MS-SSIM falls with severity."""
     manifest = Dataset(directory).manifest
     sets = []
     for s in manifest.sets:
@@ -84,7 +84,7 @@ def test_what_is_known_of_every_corruption() -> None:
 
 
 def test_the_page_says_which_severities_of_elastic_transform_are_strong(plain: Path) -> None:
-    """The published tables are not in the order of strength."""
+    """In the published tables, the severities are not in the order of their strength."""
     record = Dataset(plain).manifest.sets[1]
     notes = {}
     for calibration in ("imagenet", "inception", "tiny", "cifar"):

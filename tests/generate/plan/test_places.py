@@ -40,6 +40,8 @@ def test_an_empty_work_folder_makes_no_build(make: Callable[..., Built], tmp_pat
 
 def test_an_image_that_lies_where_another_ones_folder_is(small_recipe: Path, tmp_path: Path) -> None:
     source = write_files(tmp_path / "source", dict.fromkeys(("a/x.jpg", "a/x.JPEG/y.jpg"), jpeg_bytes(PHOTOGRAPHS[0])))
-    with pytest.raises(BuildError, match=r"as a file and a folder of one name \(.*/a/x.JPEG\)\. Rename one") as caught:
+    with pytest.raises(
+        BuildError, match=r"as a file and a folder of the same name \(.*/a/x.JPEG\)\. Rename one"
+    ) as caught:
         build(small_recipe, f"folder:{source}", tmp_path / "out", jobs=1, sets=["contrast/1"], storage="folder")
     assert caught.value.exit_code == 2

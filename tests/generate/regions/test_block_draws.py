@@ -1,4 +1,4 @@
-"""Blocks are drawn uniformly, without replacement, from the seed and the image's id alone."""
+"""Test that blocks are drawn uniformly and without replacement, from the seed and the id of the image alone."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from corruptset.generate.regions.block_draws import _below, drawn_places, grids_
 
 
 def plain_philox(counter, key):
-    """Return a block of Philox4x32-10, in Python's integers."""
+    """Return a block of Philox4x32-10, computed with Python integers."""
     (a, b, c, d), (low, high) = counter, key
     for _ in range(10):
         p, q = 0xD2511F53 * a, 0xCD9E8D57 * c

@@ -1,4 +1,4 @@
-"""The sheet of regions shows what a build makes."""
+"""Test that the sheet of regions shows the regions of a build."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from corruptset.generate.regions.block_draws import grids_of
 
 @pytest.fixture
 def lines(monkeypatch):
-    """Return a function that makes a sheet and returns its lines."""
+    """Return a function that draws a sheet and returns its lines."""
     kept, real = [], sheets.draw_sheet
     monkeypatch.setattr(sheets, "draw_sheet", lambda lines, **more: (kept.extend(lines), real(lines, **more))[1])
 

@@ -1,4 +1,4 @@
-"""Whatever makes images again refuses another source, other classes, code and textures, before anything is written."""
+"""Test that commands which regenerate images reject a different source, classes, code or textures before writing."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def cifar(root: Path) -> str:
 def test_class_names_that_changed_places(
     shared_data: small_builds.SharedData, tmp_path: Path, scheme: str, field: str
 ) -> None:
-    """Class names are part of a benchmark: the digest covers them, and the source is asked for them."""
+    """Class names are part of a benchmark, because the digest covers them, so the source is compared with them."""
     recipe: str | Path
     recipe, source = "cifar10-c", cifar(tmp_path)
     if scheme == "folder":
@@ -127,7 +127,7 @@ def test_class_names_that_changed_places(
 
 
 def test_a_source_that_only_numbers_its_classes_says_nothing_of_names(tmp_path: Path) -> None:
-    """Shards of a build, taken out of it, keep pixels and labels alone."""
+    """Shards that were copied out of a build contain only pixels and labels."""
     built = made("cifar10-c", cifar(tmp_path), tmp_path / "out")
     (shard,) = built.directory.glob("hdf5/*.h5")
     shutil.copyfile(shard, tmp_path / "alone.h5")

@@ -1,4 +1,4 @@
-"""The page of a data set that is there: the same as a build's, its place among the files, what is refused."""
+"""Test the page of a finished dataset: its contents, its location, and errors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OPTIONS: dict[str, Any] = {"sets": ["contrast/*"], "storage": "folder"}
 
 @pytest.fixture(scope="module")
 def finished(shared_data: small_builds.SharedData) -> Path:
-    """A build without a clean set, with its page."""
+    """Build a dataset without clean images, with its page."""
     return shared_data.build(crops={"classes": 2}, page=True, **OPTIONS)
 
 

@@ -1,4 +1,4 @@
-"""From a release without pixels and its source the whole data set comes back; what differs is found where it begins."""
+"""Test that a dataset is rebuilt from its records and its source, and that differences are located."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_selection_and_bad_images_are_those_of_the_manifest(small_recipe: Path
 
 
 def test_sets_of_several_runs_come_back(shared_data: small_builds.SharedData, tmp_path: Path, files: Files) -> None:
-    """In a build of more samples than a part takes, what a part calls its first image is not the set's first."""
+    """If a build has several chunks, the first image of a part is not the first image of the set."""
     crops = {"classes": 3, "each": 4}
     for number, options in enumerate(({"storage": "folder", "sets": ["contrast/*"]}, {"sets": ["contrast/1"]})):
         built = shared_data.build(crops=crops, **options)
@@ -90,9 +90,7 @@ def test_sets_of_several_runs_come_back(shared_data: small_builds.SharedData, tm
 def test_it_resumes_and_compares_what_an_earlier_call_made(
     again: Callable[[], Rebuilt], whole: Built, tmp_path: Path, files: Files, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What stands may have been made elsewhere: by a call that was killed before it compared, or by `build` on another
-    machine.
-    """
+    """Existing parts may come from a call that was killed before it compared them, or from another machine."""
     real, calls = worker.write_sidecar, []
 
     def commit(*arguments: Any) -> None:
@@ -144,9 +142,7 @@ def test_where_a_difference_begins(
     files: Files,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """One sample decodes otherwise, and one image of another sample is corrupted otherwise: both are said, each at its
-    own step.
-    """
+    """One sample is decoded differently, and an image of another sample is corrupted differently. Both are reported."""
     real_load, real_walk = worker.load_clean, tree.walk
 
     def load(source: Any, chosen: Any, preprocessing: Any) -> Any:
@@ -202,7 +198,7 @@ def _edit(path: Path, old: str, new: str) -> None:
 
 
 def _other_rows(release: Path) -> None:
-    """Other rows with a matching hash still do not give the set's digest."""
+    """Return different rows with a matching hash, which still do not give the digest of the set."""
     rows = release / "sets/contrast/1.jsonl"
     lines = [json.loads(line) for line in rows.read_text("utf-8").splitlines()]
     lines[0]["pixels"] = "blake3:" + "0" * 64

@@ -1,4 +1,4 @@
-"""Samples made again from the source find what no hash of the data set can."""
+"""Test that regenerated samples reveal differences that no hash of the dataset can reveal."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_other_draws_are_found_in_samples_that_are_spread_over_the_whole(
 
 
 def test_other_lossy_bytes_and_other_clean_pixels_are_told_apart(whole: Built, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The pixel digests are right, and so are all hashes: only the encoding is another."""
+    """The pixel digests and all hashes are correct, and only the encoding differs."""
     with monkeypatch.context() as patch:
         patch.setattr(recorded_build, "parse_encoding", lambda record: JpegEncoding(quality=84))
         paths = [p.path for p in rederived(whole.directory, 1).problems]

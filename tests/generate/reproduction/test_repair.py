@@ -1,4 +1,4 @@
-"""`verify --repair` makes again what is wrong, and nothing else; what it cannot mend it says."""
+"""Test that `verify --repair` regenerates damaged files, changes no others, and reports files that it cannot repair."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TEXTS = ["samples.jsonl", "contact.png", "index.html", "README.md", "LICENSE", "
 
 @pytest.fixture
 def root(whole: Built, tmp_path: Path) -> Path:
-    """A build of one's own to damage."""
+    """Copy a build, so that the copy can be damaged."""
     return shutil.copytree(whole.directory, tmp_path / "whole" / "small-1.0.0")
 
 
@@ -53,7 +53,7 @@ def state(root: Path) -> dict[str, tuple[int, int]]:
 
 
 def repaired(root: Path, good: Path, files: Files, damaged: set[str], **options: Any) -> None:
-    """Repair, and hold the result to the good build, file by file, and all that was whole to have been left alone."""
+    """Repair a dataset, compare it with the original, and check that intact files were not touched."""
     before = state(root)
     report = mended(root, **options)
     assert report.ok, report.problems
@@ -99,7 +99,7 @@ def test_with_workers(whole: Built, root: Path, files: Files) -> None:
 
 
 def test_a_manifest_that_was_edited_is_said(root: Path) -> None:
-    """An edit that nothing contradicts but SHA256SUMS: the images are mended, the two files are not."""
+    """If only SHA256SUMS contradicts an edited manifest, the images are repaired, but neither of these two files."""
     manifest = parse_manifest((root / "manifest.json").read_bytes())
     edited = manifest.model_copy(update={"environment": {**manifest.environment, "numpy": "9"}})
     (root / "manifest.json").write_bytes(manifest_bytes(edited))
@@ -180,7 +180,7 @@ def test_no_link_is_followed_and_no_folder_replaced(root: Path, tmp_path: Path) 
 def test_samples_are_chosen_again_as_they_were(
     shared_data: small_builds.SharedData, tmp_path: Path, files: Files, options: dict[str, int]
 ) -> None:
-    """Also where an image was left out, and where the last shard has a single one."""
+    """This includes builds with an excluded image, and with a single image in the last shard."""
     crops = small_builds.write_crops(tmp_path / "crops", classes=3, each=4)
     (crops / "00_class/im.1.png").write_bytes(b"no image")
     chosen: dict[str, Any] = {"sets": ["contrast/1"], "storage": "hdf5", "skip_bad": True, **options}

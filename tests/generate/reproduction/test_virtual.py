@@ -1,4 +1,4 @@
-"""A virtual data set is the stored one, bit for bit, and refuses what would make other images."""
+"""Test that a virtual dataset is equal to the stored one, and that it rejects inputs that would give other images."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ SHIPPED = {
 
 @pytest.fixture(scope="module", autouse=True)
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Where packed records are unpacked."""
+    """Return the folder into which packed records are unpacked."""
     folder = tmp_path_factory.mktemp("cache")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(inputs, "cache_root", lambda: folder)
@@ -85,7 +85,7 @@ def stored(
 
 
 def same(virtual_data: Dataset, stored_data: Dataset) -> None:
-    """Compare images in a random order over sets and samples, then all, set by set, and whatever else a set says."""
+    """Compare images in random order, then all images of each set, and the other properties of sets."""
     assert list(virtual_data) == list(stored_data)
     assert (virtual_data.aliases, virtual_data.absent) == (stored_data.aliases, [])
     assert virtual_data.digest == stored_data.digest
@@ -117,7 +117,7 @@ def test_it_is_the_stored_one(stored: Callable[[str], Stored], release: Callable
 
 
 def test_of_a_whole_build_images_are_made_too(whole: Built, tmp_path: Path) -> None:
-    """And nothing of the build is read but its records."""
+    """Only the records of the build are read."""
     release = tmp_path / "release"
     shutil.copytree(whole.directory, release, ignore=shutil.ignore_patterns("images", "*.png", "*.html"))
     told: list[tuple[str, int, int]] = []
@@ -295,7 +295,7 @@ def test_which_images_are_checked(whole: Built, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_what_differs_is_named(whole: Built, release: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    """The clean pixels, the encoder, or a set as a whole."""
+    """The clean pixels, the encoding or the digest of a set differ."""
     recorded = {s.id: s.pixel_digest for s in whole.manifest.sets}
     whole_set = rf"'contrast/1' of small has blake3:\w+, recorded is {recorded['contrast/1']}"
     load, apply, encode = builds.load_clean, tree.apply_stage, ImageEncoding.encode

@@ -1,4 +1,4 @@
-"""Image files, as they are written."""
+"""Test how image files are written."""
 
 from corruptset.generate.sinks.set_writer import write_file
 

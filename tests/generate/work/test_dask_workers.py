@@ -1,6 +1,6 @@
-"""Builds by the workers of a real Dask scheduler, which are killed, stopped, retired and added meanwhile.
+"""Test builds with the workers of a real Dask scheduler, some of which are killed, stopped, retired or added.
 
-Builds whose scheduler or command is killed are those of tests/faults/killing_clusters.py.
+Tests in which the scheduler or the command is killed are in tests/faults/killing_clusters.py.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def whole(folder):
-    """What one process builds."""
+    """Return the files of a build with one process."""
     source = f"folder:{folder}/source"
     return small_builds.read_files(build(folder / "recipe.toml", source, folder / "whole", jobs=1).directory)
 
@@ -55,7 +55,7 @@ def cluster(folder, whole):
 
 @pytest.fixture
 def script(tmp_path):
-    """What workers do when they load a sample: at first they take their time."""
+    """Write a script that slows down the first samples that workers load."""
     path = tmp_path / "script"
     path.write_text("sleep 0.02")
     return path
@@ -72,13 +72,13 @@ def make(folder, cluster, tmp_path, script):
 
 @pytest.fixture
 def two(cluster):
-    """The processes of two workers, and no others."""
+    """Return the processes of the two workers."""
     cluster.kill(*[pid for pid in cluster.pids if pid != cluster.scheduler])
     return [cluster.add(name="one"), cluster.add(name="two")]
 
 
 def at(parts: int, act: Callable[[], Any]) -> Callable[[ProgressEvent], None]:
-    """Act once, when so many parts are done."""
+    """Return a callback that acts once, when a number of parts is finished."""
     acted: list[bool] = []
 
     def look(event: ProgressEvent) -> None:
@@ -94,7 +94,7 @@ def committed(out: Path) -> int:
 
 
 def test_the_command_builds_the_same_in_a_folder_that_it_names_from_where_it_stands(folder, cluster, two, whole):
-    """Neither the scheduler, which has no corruptset, nor the workers stand in that folder."""
+    """Neither the scheduler, which has no corruptset, nor the workers run in that folder."""
     arguments = ["recipe.toml", "--source", "folder:source", "--out", "by-dask", "--scheduler", cluster.address]
     done = subprocess.run([COMMAND, "build", *arguments], cwd=folder, capture_output=True, text=True)
     assert (done.returncode, done.stderr.splitlines()[-1]) == (0, "build: finishing")
@@ -132,7 +132,7 @@ def test_unfit_workers_are_refused_by_name(make, cluster, two, script, tmp_path,
     assert bare.startswith("bare (tcp://")
     assert f"No module named 'corruptset'; install corruptset {corruptset.__version__} there" in bare
     assert old.startswith("old (tcp://")
-    assert f"corruptset is 0.0.1 there and {corruptset.__version__} here; kernels is 0000 there" in old
+    assert f"corruptset is 0.0.1 there, but {corruptset.__version__} here; kernels is 0000 there" in old
     assert not (tmp_path / "out").exists()
     with monkeypatch.context() as patch:
         patch.chdir(tmp_path)  # the same path is another folder in each process
@@ -150,8 +150,9 @@ def test_unfit_workers_are_refused_by_name(make, cluster, two, script, tmp_path,
 
 
 def test_one_killed_one_that_hangs_one_retired_one_that_joined_later(make, cluster, two, whole):
-    """Only the one that joined later is left to end it. Dask's own worker-ttl takes what hangs from the list of
-    workers: after 6 s here, and 5 min by default.
+    """Only the worker that joined later can finish the build.
+
+    Dask's worker-ttl removes the hanging worker after 6 s here, and after 5 minutes by default.
     """
     from distributed import Client
 
@@ -211,7 +212,7 @@ def test_a_scheduler_that_is_none_or_has_no_workers(make, cluster, two, monkeypa
         ):
             with pytest.raises(BuildError, match=said):
                 make(scheduler=given)
-    monkeypatch.setattr(dask_workers, "NOBODY_S", 1.0)
+    monkeypatch.setattr(dask_workers, "NO_WORKERS_S", 1.0)
     cluster.kill(*two)
-    with pytest.raises(MachineError, match=r"had no workers for 1 s, and 32 parts are left.*dask worker"):
+    with pytest.raises(MachineError, match=r"had no workers for 1 s, and 32 parts remain.*dask worker"):
         make()

@@ -1,4 +1,4 @@
-"""Damaged records of an unfinished build are as if they were not there, and so are those of another build."""
+"""Test that damaged records of an unfinished build, and records of a different build, are ignored."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def make(shared_data: small_builds.SharedData, out: Path, **options: Any) -> Pat
 
 @pytest.fixture(scope="module")
 def begun(shared_data, tmp_path_factory):
-    """A build of which every part is committed, and nothing else is done."""
+    """Return a build of which all parts are committed, but which is not finished."""
     out = tmp_path_factory.mktemp("begun")
 
     def stop(event):
@@ -49,8 +49,10 @@ def flip(path: Path) -> None:
 
 
 def test_damaged_records_are_as_if_they_were_not_there(begun, shared_data, tmp_path, whole):
-    """A damaged sidecar's part is made again; where records of the build are damaged, parts say whose they are; and a
-    set in two sidecars of a run counts once.
+    """The part of a damaged sidecar is repeated.
+
+    If the records of the build are damaged, its parts still identify the build. A set in two sidecars of a chunk counts
+    once.
     """
     root = shutil.copytree(begun, tmp_path / "out") / NAME
     parts = sorted((root / ".corruptset/parts").iterdir())
@@ -72,10 +74,12 @@ def test_damaged_records_are_as_if_they_were_not_there(begun, shared_data, tmp_p
 
 @pytest.mark.parametrize("options", [{"seed": 1}, {"sets": ["contrast/*"]}])
 def test_parts_of_two_builds_are_never_mixed(begun, shared_data, tmp_path, options):
-    """Where build.json is gone the parts themselves say that they are another build's."""
+    """If build.json is missing, the parts show that they belong to a different build."""
     shutil.copytree(begun, tmp_path / "out")
     (tmp_path / "out" / NAME / ".corruptset/build.json").unlink()
-    with pytest.raises(BuildError, match=r"holds parts of another build, and its build\.json is damaged, missing"):
+    with pytest.raises(
+        BuildError, match=r"contains parts of a different build, and its build\.json is missing, damaged"
+    ):
         make(shared_data, tmp_path / "out", **options)
 
 
@@ -108,8 +112,8 @@ def test_a_sidecar_is_read_as_it_was_written_and_is_of_builds_of_its_textures(tm
             sets={"fog/3": entry},
             environment={"numpy": "2.0.0"},
         )
-        assert [one.of(ice), one.of(glass)] == fits
-        assert not one.of(Origin("sha256:other", {}))
+        assert [one.belongs_to(ice), one.belongs_to(glass)] == fits
+        assert not one.belongs_to(Origin("sha256:other", {}))
         write_sidecar(tmp_path, "x", one)
         assert read_sidecar(path) == one
         assert [bool(committed(tmp_path, origin, ["fog/3"])) for origin in (ice, glass)] == fits

@@ -1,4 +1,4 @@
-"""Compiling before the workers start: shared out, remembered, and done again where the cache was deleted."""
+"""Test the compilation before workers start: it is divided among them, remembered, and repeated without a cache."""
 
 from __future__ import annotations
 

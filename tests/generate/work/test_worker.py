@@ -1,4 +1,4 @@
-"""What a worker makes and when it stops, what one of Dask says of itself, and how parts are shared out."""
+"""Test what a worker makes and when it stops, the reports of Dask workers, and the distribution of parts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PART = Part(Chunk(0, 0, 2), ("contrast/1",))
 
 @pytest.fixture
 def job(tmp_path, monkeypatch):
-    """The job of a build that was stopped before its first part, in a worker's file."""
+    """Return the job of a build that was interrupted before its first part, with a worker's file."""
     jobs = []
 
     def stop(job, *given, **options):
@@ -49,7 +49,7 @@ def test_a_dask_worker_says_what_differs_and_what_it_does_not_see(job):
     other = {"corruptset": "9", "kernels": "9", "encoding of file names": "iso8859-1"}
     assert [line.split(" is ")[0] for line in problems(**other)] == list(other)
     assert len(dask_workers.versions()["kernels"]) == 32
-    assert dask_workers.problems({"nothing": "1"}, None) == ["nothing is missing there and 1 here"]
+    assert dask_workers.problems({"nothing": "1"}, None) == ["nothing is missing there, but 1 here"]
     (unlocked,) = problems()  # nobody holds the build's lock
     assert "locks on files in" in unlocked
     with locked(job.directory):
@@ -64,7 +64,7 @@ def test_a_dask_worker_says_what_differs_and_what_it_does_not_see(job):
 
 
 def test_a_worker_makes_its_part_only_while_its_file_is_there(job, monkeypatch):
-    """The next command takes it away before it waits for the worker, which holds the lock while it makes the part."""
+    """The next command deletes the file before it waits for the worker, which holds the lock during its part."""
     waiting = threading.Thread(target=wait_for_workers, args=[job.directory])
 
     def made(images):

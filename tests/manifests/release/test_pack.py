@@ -136,7 +136,7 @@ def test_where_something_else_is_or_another_works_nothing_is_packed(packs, tmp_p
         f"u/.{TOP}.lock": lambda: unpack(archive_paths(bag), tmp_path / "u"),
     }
     for lock, work in works.items():
-        with locked(tmp_path / lock, "busy"), pytest.raises(BuildError, match="Another `corruptset (pack|unpack)`"):
+        with locked(tmp_path / lock, "busy"), pytest.raises(BuildError, match=r"Another `corruptset (pack|unpack)`"):
             work()
         work()
         assert not (tmp_path / lock).exists()

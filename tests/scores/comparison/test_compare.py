@@ -1,4 +1,4 @@
-"""Models side by side: which scores go together, their differences, files and notes."""
+"""Test comparisons of models: which scores are comparable, their differences, files and notes."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_differences_are_taken_resample_by_resample():
     near = scores("b", 0.47, DRAWS + rng.normal(0, 0.005, 1000))
     found, notes = of_maude(scores("a", 0.50, DRAWS), near, scores("c", 0.6, DRAWS))
     assert (list(found), notes) == ([("a", "b"), ("a", "c"), ("b", "c")], ())
-    one = found["a", "b"]  # the intervals alone would hide it
+    one = found["a", "b"]  # The confidence intervals alone would not show this.
     assert one.difference == pytest.approx(0.03)
     assert 0.015 < one.low < 0.03 < one.high < 0.045
     assert (one.exceeds, found["a", "c"].exceeds) == (True, True)
@@ -118,9 +118,9 @@ def test_differences_are_taken_resample_by_resample():
     for i, own in enumerate(made):
         own["resamples"]["values"] = {"two_factor.cv_percent": list(3.0 + i + DRAWS)}
     by = {d.score: d for d in compare(example_scores.validated(*made)).differences}
-    cv = by["two_factor.cv_percent"]  # a variation in per cent is a fraction in its difference
+    cv = by["two_factor.cv_percent"]  # The CV is in percent, but differences are fractions.
     assert (cv.difference, cv.low, cv.high, cv.exceeds) == (*[pytest.approx(-0.01, rel=0.02)] * 3, True)
-    # resamples whose CV is larger by as much as by chance alone
+    # The CV of the resamples exceeds the score only by chance.
     for i, (own, times) in enumerate(zip(made, (1.4, 1.5), strict=True)):
         own["resamples"]["values"] = {"two_factor.cv_percent": list(times * (3.0 + i) * (1 + DRAWS))}
     (cv,) = (d for d in compare(example_scores.validated(*made)).differences if d.score == "two_factor.cv_percent")
@@ -174,7 +174,7 @@ def test_correlations_are_scipys(points):
     else:
         assert pearson(x, y) == pytest.approx(scipy.stats.pearsonr(x, y).statistic, abs=1e-9)
         assert spearman(x, y) == pytest.approx(scipy.stats.spearmanr(x, y).statistic, abs=1e-9)
-    # two models always lie on a line
+    # The correlation of two models is always 1 or -1.
     assert pearson(x[:2], y[:2]) is spearman(x[:2], y[:2]) is None
 
 
@@ -184,7 +184,7 @@ def test_a_model_on_a_line_counts_as_low_in_cv_and_high_in_accuracy():
 
 
 def test_the_paper_s_models_are_compared_around_the_paper_s_point(tmp_path):
-    """Table 3 of Dai & Berleant 2021: its networks of clean images, and one's own."""
+    """Compare the networks of table 3 of Dai & Berleant 2021, which were trained on clean images, with another one."""
     printed = Path(__file__).parents[1] / "two_factor_paper_table3.csv"
     values = {"two_factor__cv_percent": 1.0, "two_factor__mean_accuracy": 0.95}
     own = example_scores.replace_values(example_scores.full_scores(0, "own"), **values)
@@ -197,7 +197,7 @@ def test_the_paper_s_models_are_compared_around_the_paper_s_point(tmp_path):
     assert (point["CV %"], point["mean accuracy"]) == pytest.approx((2.94, 0.8831), abs=5e-5)
     assert (rows[-1]["quadrant"], rows[-1]["names"]) == ("I", 69)
     assert all(math.isnan(row["names"]) for row in rows[:-1])
-    # printed models have nothing that a difference could be told by
+    # Printed tables contain no resamples, so their differences are not tested.
     assert (done.differences, [note for note in done.notes if "intervals" in note]) == ((), [])
     page = (tmp_path / "comparison.md").read_text()
     assert f"The reference point is: mean of {', '.join(clean)}." in page

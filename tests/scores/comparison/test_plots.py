@@ -1,4 +1,4 @@
-"""Plots: those that models have scores for; the same bytes for the same scores."""
+"""Test that all plots are drawn for which the models have scores, and that equal scores give equal files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables: how they are written, and what stands in those of a comparison."""
+"""Test the file formats of tables, and the contents of the tables of a comparison."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ c & 100.00 & 0.00 & 0.000 & - \\
 
 def test_a_table_is_exact_as_csv_and_rounded_for_people(monkeypatch):
     assert TABLE.csv() == CSV
-    # what rounds to nothing has no sign
+    # A value that is rounded to 0 has no sign.
     assert {Column("gain", "points").shown(value) for value in (0.0, -0.0, 0.00001)} == {"0.00"}
     assert TABLE.markdown().strip() == MARKDOWN.strip()
     assert TABLE.latex().strip() == LATEX.strip()
@@ -202,6 +202,6 @@ def test_two_factor_by_hand():
     assert (rows[-1]["CV %"], rows[-1]["mean accuracy"]) == pytest.approx((2.94, 0.8831))
     by = {(r["score"], r["and"]): r for r in rows_of(found["correlations"])}
     assert set(by) == {("CV", "mean accuracy"), ("CV", "clean accuracy"), ("mean accuracy", "clean accuracy")}
-    # places of CV 1 4 2 3, of mean accuracy 4 3 1 2: 1 - 6 * (9 + 1 + 1 + 1) / 60
+    # The ranks of CV are 1 4 2 3, and those of mean accuracy are 4 3 1 2: 1 - 6 * (9 + 1 + 1 + 1) / 60
     assert by["CV", "mean accuracy"]["Spearman"] == pytest.approx(-0.2)
     assert by["CV", "mean accuracy"]["models"] == 4

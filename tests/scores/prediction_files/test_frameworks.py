@@ -1,4 +1,4 @@
-"""Lines of docs/evaluate.md for each framework write what a small network says."""
+"""Test that the code for each framework in docs/evaluate.md writes the predictions of a small network."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torchvision_cpu import let_torchvision_be_imported
 import corruptset
 from corruptset.scores.prediction_files import read_predictions
 
-# the libraries warn about themselves
+# These libraries emit warnings about themselves.
 pytestmark = pytest.mark.filterwarnings("ignore")
 SETS = ["brightness/1", "clean", "contrast-3+brightness-2"]
 SHARED, *FRAMEWORKS = [text for kind, text in blocks(EVALUATE) if kind == "python"]
@@ -27,14 +27,14 @@ def lines(word):
 
 @pytest.fixture
 def shared_names(shared_data, tmp_path, monkeypatch):
-    """The names of the lines that all frameworks share, beside a build."""
+    """Return the names that the code of all frameworks uses, next to a build."""
     (tmp_path / "imagenet-c-1.1.0").symlink_to(shared_data.build(sets=SETS))
     monkeypatch.chdir(tmp_path)
     return run_snippet(SHARED)
 
 
 def check(logits):
-    """Hold what a framework's lines wrote against the logits of a set's images."""
+    """Compare the files that a framework's code wrote with the logits of the images of a set."""
     data = corruptset.open("imagenet-c-1.1.0")
     found = read_predictions("predictions", data)
     assert (found.model, found.digest, list(found.outcomes)) == ("ResNet-50", data.digest, SETS)
@@ -48,7 +48,7 @@ def check(logits):
 
 
 def plain(images):
-    """Return logits of a network without a framework."""
+    """Return the logits of a network without a framework."""
     return (images.reshape(len(images), -1) / 255.0) @ WEIGHTS
 
 
@@ -71,7 +71,7 @@ MEAN, STD = np.array([0.485, 0.456, 0.406]), np.array([0.229, 0.224, 0.225])
 
 
 def check_torch(model):
-    """Hold what was written against a network of PyTorch, which is shown normalised images."""
+    """Compare the written predictions with a PyTorch network that receives normalised images."""
     import torch
 
     def logits(images):
@@ -105,16 +105,16 @@ def test_torchvision_and_timm(shared_names, word, pretrained):
 
 @pytest.mark.long
 def test_keras(shared_names):
-    """In an environment with the extra ``frameworks``."""
+    """Test Keras, which needs the extra ``frameworks``."""
     text = lines("import keras").replace("ResNet50(", "ResNet50(weights=None, classes=10, input_shape=(32, 32, 3), ")
     names = run_snippet(text, **shared_names)
-    caffe = np.array([103.939, 116.779, 123.68], np.float32)  # the mean of BGR, as its networks have it
+    caffe = np.array([103.939, 116.779, 123.68], np.float32)  # This is the mean in BGR order, as in its networks.
     check(lambda images: np.asarray(names["model"](images[..., ::-1].astype(np.float32) - caffe)))
 
 
 @pytest.mark.long
 def test_jax(shared_names):
-    """In an environment with the extra ``frameworks``."""
+    """Test JAX, which needs the extra ``frameworks``."""
     more = {
         "params": WEIGHTS.astype(np.float32),
         "apply": lambda params, images: images.reshape(len(images), -1) @ params,
@@ -125,7 +125,7 @@ def test_jax(shared_names):
 
 @pytest.mark.long
 def test_transformers(shared_names, tmp_path):
-    """With the extra ``frameworks``; the checkpoint's name is that of a folder here."""
+    """Test transformers, which needs the extra ``frameworks``. The name of the checkpoint is that of a local folder."""
     kept = let_torchvision_be_imported()
     import torch
     from transformers import ResNetConfig, ResNetForImageClassification, ViTImageProcessor

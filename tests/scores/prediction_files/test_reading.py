@@ -1,4 +1,4 @@
-"""Predictions of every kind, type, order and container, against a plain loop."""
+"""Test predictions of every kind, type, order and container against a plain loop."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LOGITS = {name: random_logits(20, 10, seed=seed) for seed, name in enumerate(SET
 
 
 def of_kind(kind, dtype="float64", names=SETS):
-    """Return the arrays of each set, of types with this number of bits."""
+    """Return the arrays of each set, in types with this number of bits."""
     typed = {name: LOGITS[name].astype(dtype if kind == "logits" else "float32") for name in names}
     types = {"f": dtype, "i": dtype.replace("float", "int")}
     return {
@@ -42,7 +42,7 @@ def check_all(found, kind, sets):
 
 
 def shuffled(sets, **keys):
-    """Return each set's rows in an order of its own, with columns that name them."""
+    """Return the rows of each set in a different order, with columns that identify them."""
     rng = np.random.default_rng(7)
     orders = {name: rng.permutation(20) for name in sets}
     return {n: {key: values[orders[n]] for key, values in {**arrays, **keys}.items()} for n, arrays in sets.items()}
@@ -112,7 +112,7 @@ def test_sets_by_their_aliases_and_files_of_several_kinds(tmp_path):
     check_outcome(found["clean"], "logits", of_each["logits"], LABELS)
     check_outcome(found["brightness/1"], "rank", of_each["rank"], LABELS)
     assert list(read_predictions(folder, data, sets=["SP0*"]).outcomes) == ["brightness/1", "clean"]
-    # one file with the id on some rows and the alias on others, and sets that alternate
+    # One file contains the id in some rows and the alias in others, and its sets alternate.
     together = concatenate_sets(dict.fromkeys(("type 0", "brightness/1"), of_each["logits"]))
     together["set_id"][:7] = "clean"
     order = np.arange(40).reshape(2, 20).T.ravel()
@@ -149,7 +149,7 @@ def test_chosen_sets_and_clean_of_the_whole_and_of_a_part(data, tmp_path):
         return list(read_predictions(path, data, sets=sets).outcomes)
 
     assert found(sets="brightness/*") == found(sets=["brightness/*"]) == found(tmp_path / "one.npz") == SETS[:2]
-    # what is neither chosen nor clean is not read
+    # Sets that are neither selected nor clean are not read.
     (folder / "contrast-3+brightness-2.npz").write_bytes(b"damaged")
     assert found() == SETS[:2]
     for name in ("manifest.json", "samples.jsonl"):

@@ -1,4 +1,4 @@
-"""What rows of values come down to, in every type and range, against a plain loop."""
+"""Test the reduction of rows of values in every type and range against a plain loop."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_rows_of_any_range():
         values = (rng.uniform(-0.5, 0.5, (60, 30)) * largest).astype(dtype)
         values[:20] = -np.abs(values[:20])
         values[rng.random(values.shape) < 0.2] = 0
-        values[rng.random(values.shape) < 0.2] *= -1  # -0 too
+        values[rng.random(values.shape) < 0.2] *= -1  # The value -0.0 is included.
         values[:, 7] = values[:, 3]
         labels = rng.integers(0, 30, 60)
         outcome, faults = reduced("logits", {"logits": values}, labels, 30)

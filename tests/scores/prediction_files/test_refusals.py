@@ -1,4 +1,4 @@
-"""Predictions that cannot be scored: all problems in one message, with counts and the next step."""
+"""Test that all problems of predictions are reported in one message, with counts and the next step."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def data(tmp_path_factory):
 
 @pytest.fixture
 def sets():
-    """Valid logits of each set."""
+    """Return valid logits for each set."""
     return {name: {"logits": LOGITS} for name in SETS}
 
 
@@ -204,7 +204,7 @@ def test_damaged_archives(data, sets, tmp_path):
 
 
 class Writes:
-    """Writes a file when it is unpickled."""
+    """An object that writes a file when it is unpickled."""
 
     def __init__(self, path):
         self.path = path

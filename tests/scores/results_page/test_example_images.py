@@ -1,4 +1,4 @@
-"""The example images of the page of results: panels, failures, and the predictions that belong to scores."""
+"""Test the example images of results pages: panels, failures, and the predictions that belong to scores."""
 
 from __future__ import annotations
 
@@ -109,13 +109,13 @@ def test_the_sample_of_the_panels(data, tmp_path):
     with pytest.raises(ParameterError, match="has no sample '00_class/im'"):
         corruptset.report(data, scores, tmp_path / "none.html", sample="00_class/im")
     assert not (tmp_path / "none.html").exists()
-    # by default the first image that all models have right
+    # The default is the first image that all models classify correctly.
     own, predicted = random_scores(data, "net-a", "net-b", best=0.5)
     page_of_both = report_page(data, own, out, predictions=predicted)
     first = int(np.argmax(np.all([one.outcomes["clean"].correct for one in predicted], axis=0)))
     assert first > 0
     assert f"One image ({data.samples[first].id}, class" in page_of_both.text
-    # images that were not unpacked are left out
+    # Images that were not unpacked are left out.
     shutil.copytree(data.path, tmp_path / "d")
     there = [name for name in data.set_ids if not name.startswith("fade_black")]
     partial = {"schema_version": 1, "digest": data.digest, "manifest": data.digest, "sets": there, "pieces": {}}
@@ -167,9 +167,9 @@ def test_predictions_beside_the_scores_are_found(data, tmp_path, monkeypatch):
 
     given = made(apart, predictions=[beside])
     assert made(beside) == made(beside / "scores.json") == given
-    monkeypatch.chdir(beside)  # scores that come from no file have no neighbours
+    monkeypatch.chdir(beside)  # Scores that do not come from a file have no predictions next to them.
     without = {made(one)[0] for one in (apart, scores)}
-    # odd ones are right when clean
+    # Images with an odd number are correct when clean.
     half = np.where(np.arange(len(labels)) % 2, 0, labels)[:, None] == np.arange(len(data.classes))
     predictions.write_folder(beside, {name: {"logits": 9.0 * half} for name in few})
     without.add(made(beside)[0])

@@ -1,4 +1,4 @@
-"""The page of results in a real browser."""
+"""Test results pages in a real browser."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def browser():
 
 @pytest.fixture(scope="module")
 def reports(shared_data, tmp_path_factory):
-    """A page with something of everything, and one with the images that flip."""
+    """Return a page with scores of every kind, and one with images of failures."""
     data, folder = results_dataset(shared_data), tmp_path_factory.mktemp("reports")
     names = enumerate(["net-a", "<b>net-b</b>", "vit_large_patch14_clip_224.openai_ft_in12k_in1k"])
     made = example_scores.validated(
@@ -38,13 +38,13 @@ def reports(shared_data, tmp_path_factory):
 
 @pytest.fixture
 def visit(browser, reports):
-    """Open a page of results."""
+    """Open a results page."""
     with visits(browser) as open_page:
         yield lambda name, **options: open_page(reports[name].as_uri(), **options)
 
 
 def unfolded(page):
-    """Open all that is folded."""
+    """Open all folded sections."""
     page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
     return page
 
@@ -65,7 +65,7 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_window(visit, name, sch
     for other in (320, 768, 1400, 2000):
         page.set_viewport_size({"width": other, "height": 800})
         assert page.evaluate("document.documentElement.scrollWidth") <= other
-    if name == "everything":  # colours follow the scheme, and the second model's line has dashes
+    if name == "everything":  # Colours follow the colour scheme, and the line of the second model is dashed.
         stroke = "getComputedStyle(document.querySelector('.curve .line.m0')).stroke"
         assert page.evaluate(stroke) == {"light": "rgb(0, 114, 178)", "dark": "rgb(108, 184, 240)"}[scheme]
         dashes = "getComputedStyle(document.querySelector('.curve .line.m1')).strokeDasharray"
@@ -100,7 +100,7 @@ def test_tables_sort_by_keyboard_and_what_is_missing_stays_last(visit):
     page.locator("#table-sets thead th").nth(1).get_by_role("button").click()
     assert column(page, "table-sets", 2) == sorted(column(page, "table-sets", 2))
     assert head.get_attribute("aria-sort") is None
-    # rows stay whole
+    # Rows of tables are not split.
     rows = page.locator("#table-sets tbody tr").all_text_contents()
     assert len(rows) == len(set(rows)) == len(before)
     for times in range(2):

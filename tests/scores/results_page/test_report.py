@@ -1,4 +1,4 @@
-"""The page of results: its numbers, figures and tables, and strangers' text."""
+"""Test the numbers, figures and tables of results pages, and the escaping of untrusted text."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def test_quadrants_and_orders_are_as_their_tables(everything):
 
 
 def assert_inert(page):
-    """Fail if a page fetches something, or runs something but its own script."""
+    """Fail if a page loads anything, or runs a script other than its own."""
     forbidden = {"style", "src", "srcset", "action", "autofocus"}
     for node in page.all():
         assert not {name for name in node.attributes if name.startswith("on") or name in forbidden}
