@@ -14,6 +14,7 @@ import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,21 +27,26 @@ from .timing import child, memory, options, processor_seconds, save, show
 FILES = 4
 
 
-def write(folder: Path, count: int, rows_per_group: int | None) -> None:
-    """Write `count` images with the columns and the metadata of `datasets`."""
-    import pyarrow
-    from pyarrow import parquet
-
+def encode(count: int) -> list[dict[str, Any]]:
+    """Return `count` PNGs as rows of a column of images."""
     images = []
     for crop in crops(count):
         buffer = io.BytesIO()
         Image.fromarray(crop).save(buffer, "PNG")
         images.append({"bytes": buffer.getvalue(), "path": None})
+    return images
+
+
+def write(folder: Path, images: Sequence[dict[str, Any]], rows_per_group: int | None) -> None:
+    """Write images with the columns and the metadata of `datasets`."""
+    import pyarrow
+    from pyarrow import parquet
+
     features = {"img": {"_type": "Image"}, "label": {"_type": "ClassLabel", "names": CLASSES}}
     metadata = {"huggingface": json.dumps({"info": {"features": features}})}
     kind = pyarrow.struct({"bytes": pyarrow.binary(), "path": pyarrow.string()})
     folder.mkdir()
-    for number, part in enumerate(np.array_split(np.arange(count), FILES)):
+    for number, part in enumerate(np.array_split(np.arange(len(images)), FILES)):
         columns = [pyarrow.array([images[i] for i in part], kind), pyarrow.array(part % len(CLASSES))]
         table = pyarrow.table(columns, ["img", "label"]).replace_schema_metadata(metadata)
         file = folder / f"test-{number:05d}-of-{FILES:05d}.parquet"
@@ -93,10 +99,11 @@ def main() -> None:
     figures = []
     with tempfile.TemporaryDirectory() as temporary:
         root = Path(temporary)
-        write(root / "warm_up", FILES, None)
+        images = encode(given.count)
+        write(root / "warm_up", images[:FILES], None)
         for rows_per_group, count in ((100, given.count), (100, given.count // 10), (None, given.count)):
             folder = root / f"{rows_per_group}-{count}"
-            write(folder, count, rows_per_group)
+            write(folder, images[:count], rows_per_group)
             runs: dict[str, list[dict[str, Any]]] = {"decode": [], "check": []}
             for _ in range(given.repeats):
                 for read, results in runs.items():

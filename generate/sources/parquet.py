@@ -1,8 +1,8 @@
 """The source ``parquet:PATH``: images and labels in Parquet files, as Hugging Face distributes datasets.
 
-A column of images is a struct of ``bytes``, the file of an image, and ``path``, its name. The metadata ``huggingface``
-of the schema says which columns are images and labels, and names the classes. The labels and names are read when the
-source is opened, and the images of a row group when they are needed.
+The column of images is a struct of ``bytes``, which is an image file, and ``path``, which is its name. The metadata
+``huggingface`` of the schema says which columns are images and labels, and names the classes. The labels and names are
+read when the source is opened, and the images in batches when they are needed.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ def _row_numbers(rows: Sequence[_Row]) -> list[str]:
 
 
 def _read(files: Sequence[str], column: str, named: bool, sample: Sample) -> bytes | NDArray[np.uint8]:
-    """Return the file of an image. A PNG without a name is a row of an array, so its pixels are returned."""
+    """Return an image file. For a PNG without a name, which is a row of an array, return its pixels."""
     file, row = cast(RowLocation, sample.location)
     try:
         data = image_rows(files[file], column)[row]

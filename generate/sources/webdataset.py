@@ -32,7 +32,7 @@ SEVERAL = "is one of several images of the key {}: name the one to use with --im
 NO_LABEL = "has no label: expected a {} with the same key"
 NO_IMAGE = f"has no image with the same key ({', '.join(SUFFIXES)}): download the shard again, or leave it out"
 FRACTION = re.compile(r"[-+]?[0-9.,]+(e[-+]?[0-9]+)?", re.IGNORECASE)
-"""Labels that are numbers, even if they are no whole numbers."""
+"""Labels that are written as numbers, including fractions and negative numbers."""
 
 
 class ShardLocation(NamedTuple):

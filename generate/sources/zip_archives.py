@@ -57,7 +57,7 @@ def list_zip(path: Path) -> ZipListing:
         except (zipfile.BadZipFile, NotImplementedError, struct.error) as e:
             raise ValueError(str(e)) from None
         for member in archive.infolist():
-            if member.is_dir():
+            if member.filename.endswith("/") or not member.filename:  # the name of a damaged member can be empty
                 continue
             problem = DUPLICATE if member.filename in found.files else _problem(member)
             if problem is not None:

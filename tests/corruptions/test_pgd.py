@@ -199,9 +199,9 @@ def test_chains_hand_the_model_on_and_draw_as_they_do_alone():
 def test_what_is_missing_or_too_much_is_said():
     model = {"surrogate": linear_model(20, 20, 3)}
     for name, options, says in (
-        ("pgd-3", {}, "pgd follows the gradient of a model, and surrogate and labels are missing. corrupt() takes"),
+        ("pgd-3", {}, "pgd follows the gradient of a model, and surrogate and labels are missing. Pass"),
         ("fog-1+model_gradient-02", model, "labels is missing"),
-        ("fog-3", {"label": 3}, "labels can be given only with a corruption that follows a model: model_gradient, pgd"),
+        ("fog-3", {"label": 3}, "labels can only be given with a corruption that follows the gradient of a model: "),
         ("pgd-3", {"label": 3, "labels": [3]}, "label is 3 and labels is [3]; expected one of them"),
         (
             "pgd-3",
