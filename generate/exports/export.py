@@ -15,7 +15,7 @@ from ...errors import BuildError, ParameterError, listed
 from ...manifests.disk.atomic import write_large
 from ...manifests.disk.remote import local_folder
 from ...manifests.reader import Dataset
-from ...manifests.records.report import Progress
+from ...manifests.records.report import ProgressCallback
 from ...progress import progress_function, shows_progress
 from ..pixels.preprocessing import parse_preprocessing
 from ..recipes.choice import match_sets
@@ -60,7 +60,7 @@ def export(
     images: str | Path | Sequence[str] | None = None,
     allow_missing_classes: bool = False,
     any_shape: bool = False,
-    progress: Progress | bool | None = None,
+    progress: ProgressCallback | bool | None = None,
 ) -> Exported:
     """Write a finished dataset in the layout that a third-party loader expects.
 
