@@ -99,7 +99,7 @@ def test_importing_corruptset_imports_no_room():
 
 def test_a_consumer_needs_neither_opencv_nor_numba():
     out = run(
-        "import sys, corruptset; corruptset.open; import corruptset.manifests.verify.ladder;"
+        "import sys, corruptset; corruptset.open; import corruptset.manifests.verify.directory;"
         "import corruptset.scores.prediction_files; corruptset.predict; corruptset.load_surrogate; corruptset.score;"
         f"{LOADED}"
     )

@@ -69,12 +69,17 @@ def test_other_regions_are_another_build(photos, recipes, made, tmp_path):
 def test_records_that_do_not_fit_are_found(made, table, tmp_path):
     for number, (name, at, change, detail) in enumerate(
         (
-            ("samples", 3, lambda row: row["region"].update(y=row["region"]["y"] + 1), "has the region of"),
-            ("samples", 3, lambda row: row.pop("region") and None, "is no region, and the recipe says that"),
-            ("samples", 3, lambda row: row.update(id="a/0"), "has the region of"),
-            ("regions", 2, lambda row: row.update(y0=200), "row 2 reaches beyond its image"),
-            ("regions", 2, lambda row: row.update(sample="c"), "row 2 is of 'c', which is no sample"),
-            ("regions", slice(8), None, "has no row of the sample 'a/0'"),
+            (
+                "samples",
+                3,
+                lambda row: row["region"].update(y=row["region"]["y"] + 1),
+                "has the region that belongs to",
+            ),
+            ("samples", 3, lambda row: row.pop("region") and None, "is not a region, but according to the recipe"),
+            ("samples", 3, lambda row: row.update(id="a/0"), "has the region that belongs to"),
+            ("regions", 2, lambda row: row.update(y0=200), "row 2 extends beyond its image"),
+            ("regions", 2, lambda row: row.update(sample="c"), "row 2 refers to 'c', which is not a sample"),
+            ("regions", slice(8), None, "has no row for the sample 'a/0'"),
             ("regions", 2, lambda row: row.update(fit="pad", out=10, side=11), "row 2 pads regions of side 11 to 10"),
         )
     ):

@@ -154,7 +154,7 @@ def test_a_second_tar_whose_header_leads_back_ends_the_listing(tmp_path):
         second[124:136], second[148:156] = size.to_bytes(12, "big", signed=True), b" " * 8
         second[148:156] = b"%06o\0 " % sum(second[:512])
         (tmp_path / "x.tar").write_bytes(first + second)
-        a.check_refused(f"folder:{tmp_path / 'x.tar'}", "a header leads back to byte")
+        a.check_refused(f"folder:{tmp_path / 'x.tar'}", "a header refers back to byte")
 
 
 def test_headers_that_lie_about_sizes(tmp_path):
@@ -183,7 +183,7 @@ def test_headers_that_lie_about_sizes(tmp_path):
         (with_size(1536, back), "leads back to byte 0"),
         (with_size(1536, far), "expands to more than 1,073,741,824 bytes"),
     ] + [
-        (before_a_member(kind, count, size), r"has a header of|truncated, damaged")
+        (before_a_member(kind, count, size), r"a header has|truncated, damaged")
         for kind in (tarfile.GNUTYPE_LONGNAME, tarfile.XHDTYPE, tarfile.XGLTYPE)
         for count, size in ((2000, 10), (3, 500_000))
     ]
