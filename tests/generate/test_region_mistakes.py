@@ -80,7 +80,12 @@ def test_records_that_do_not_fit_are_found(made, table, tmp_path):
             ("regions", 2, lambda row: row.update(y0=200), "row 2 extends beyond its image"),
             ("regions", 2, lambda row: row.update(sample="c"), "row 2 refers to 'c', which is not a sample"),
             ("regions", slice(8), None, "has no row for the sample 'a/0'"),
-            ("regions", 2, lambda row: row.update(fit="pad", out=10, side=11), "row 2 pads regions of side 11 to the smaller side 10"),
+            (
+                "regions",
+                2,
+                lambda row: row.update(fit="pad", out=10, side=11),
+                "row 2 pads regions of side 11",
+            ),
         )
     ):
         good = (made if name == "samples" else table).directory
