@@ -86,7 +86,7 @@ def test_one_image_takes_numpy_s_numbers():
         ("verify", {"directory": ".", "rederive": "x"}, "rederive is 'x'; expected a whole number"),
         ("fetch", {"address": "http://localhost:1/", "out": "o", "connections": 1.5}, "connections is 1.5; expected a"),
         ("unpack", {"archives": [], "out": "o"}, "No archives were given"),
-        ("show", {"name": "nothing"}, "is no corruption"),
+        ("show", {"name": "nothing"}, "is not a corruption"),
     ],
 )
 def test_the_sentence_names_the_argument_and_what_is_expected(tmp_path, monkeypatch, call, given, said):

@@ -178,9 +178,9 @@ def test_headers_that_lie_about_sizes(tmp_path):
     lies = [
         (with_size(0, far, b"x"), "a header has 4,294,967,296 bytes"),
         (with_size(0, far, b"L"), "a header has 4,294,967,296 bytes"),
-        (with_size(0, back, b"L"), "has a header of -2,048 bytes"),
-        (with_size(0, back), r"leads back|damaged"),
-        (with_size(1536, back), "leads back to byte 0"),
+        (with_size(0, back, b"L"), "a header has -2,048 bytes"),
+        (with_size(0, back), r"refers back|damaged"),
+        (with_size(1536, back), "refers back to byte 0"),
         (with_size(1536, far), "expands to more than 1,073,741,824 bytes"),
     ] + [
         (before_a_member(kind, count, size), r"a header has|truncated, damaged")
