@@ -18,8 +18,8 @@ import pytest
 from checkout import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-ROOMS = PROJECT["tool"]["setuptools"]["package-dir"]
-FROM_ARCHIVE = ["tests/test_rooms.py", "tests/corruptions/test_registry.py"]
+PACKAGE_DIR = PROJECT["tool"]["setuptools"]["package-dir"]
+FROM_ARCHIVE = ["tests/test_packages.py", "tests/corruptions/test_registry.py"]
 """Tests that show that an unpacked source archive contains what tests need."""
 
 
@@ -108,12 +108,12 @@ def test_the_source_archive_has_every_file(unpacked):
 
 
 @pytest.mark.ci
-def test_the_wheel_has_every_file_of_the_rooms_and_no_other_and_the_index_takes_it(archives):
-    homes = {f"{folder}/": f"{package.replace('.', '/')}/" for package, folder in ROOMS.items()}
+def test_the_wheel_has_every_file_of_the_packages_and_no_other_and_the_index_accepts_it(archives):
+    homes = {f"{folder}/": f"{package.replace('.', '/')}/" for package, folder in PACKAGE_DIR.items()}
     expected = set()
     for path in checkout.checkout_files():
-        inside = [room for room in homes if path.startswith(room)]
-        expected |= {f"{homes[room]}{path.removeprefix(room)}" for room in sorted(inside, key=len)[-1:]}
+        inside = [folder for folder in homes if path.startswith(folder)]
+        expected |= {f"{homes[folder]}{path.removeprefix(folder)}" for folder in sorted(inside, key=len)[-1:]}
     with zipfile.ZipFile(archives[1]) as wheel:
         assert {name for name in wheel.namelist() if ".dist-info/" not in name} == expected
         (name,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))

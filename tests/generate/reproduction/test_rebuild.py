@@ -216,7 +216,7 @@ def test_a_release_that_contradicts_itself_is_refused(whole: Built, tmp_path: Pa
         (lambda r: _edit(r / "manifest.json", '"license": "', '"license": "x'), True, said),
         (lambda r: _edit(r / "manifest.json", '"seed": 0', '"seed": 1'), False, said),
         (lambda r: _edit(r / "manifest.json", '"sigma": 0.3', '"sigma": -0.3'), False, said),
-        (_other_rows, False, "the rows give blake3:"),
+        (_other_rows, False, "but the rows have blake3:"),
     ]
     for number, (damage, sums, match) in enumerate(damages):
         release = copy_records(whole.directory, tmp_path / f"{number}")
