@@ -9,7 +9,7 @@ from typing import Any
 
 from ..errors import ParameterError, suggest
 from ..generate.sources.source import Source, named_source
-from ..manifests.records.report import Progress
+from ..manifests.records.report import ProgressCallback
 from ..progress import progress_function, shows_progress
 from ..workers import workers_at_most
 from .archives import BENCHMARKS, PublishedBenchmark, archives, md5_of
@@ -37,7 +37,7 @@ def audit(
     frost_textures: Path | str | None = None,
     out: Path | str | None = None,
     jobs: int = 1,
-    progress: Progress | bool | None = None,
+    progress: ProgressCallback | bool | None = None,
 ) -> Audit:
     """Say what a corrupted dataset contains, compared with what its names promise.
 

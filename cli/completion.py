@@ -50,16 +50,17 @@ def shown(incomplete: str) -> list[str]:
 
 def sources(incomplete: str) -> list[str]:
     """Complete the scheme of a source."""
-    from ..generate.sources.source import SCHEMES
+    from ..generate.sources.source import schemes
 
-    return _beginning(incomplete, [name if name == "sample" else f"{name}:" for name in SCHEMES])
+    return _beginning(incomplete, [name if name == "sample" else f"{name}:" for name in schemes()])
 
 
 def layouts(incomplete: str) -> list[str]:
     """Complete the name of an export layout."""
+    from ..corruptions.add_ons import installed
     from ..generate.exports.layouts import LAYOUTS
 
-    return _beginning(incomplete, LAYOUTS)
+    return _beginning(incomplete, [*LAYOUTS, *installed("exports")])
 
 
 def sets(ctx: typer.Context, incomplete: str) -> list[str]:

@@ -58,12 +58,12 @@ class HintedCommand(TyperCommand):
 
 def is_source(word: str) -> bool:
     """Return whether an argument looks like a source: ``folder:PATH``, or a path that is not a recipe file."""
-    from ..generate.sources.source import SCHEMES
+    from ..generate.sources.source import schemes
 
     if word.startswith("-") or word.endswith(".toml"):
         return False
     scheme, colon, _ = word.partition(":")
-    return (bool(colon) and scheme in SCHEMES) or "/" in word or (word not in (".", "") and Path(word).is_dir())
+    return (bool(colon) and scheme in schemes()) or "/" in word or (word not in (".", "") and Path(word).is_dir())
 
 
 def command_with_source(source: str, *, recipe: str | None = None) -> str:

@@ -145,11 +145,11 @@ def unpack(
 
 def _files(done: Publication) -> dict[str, Any]:
     files = [
-        {"path": f.path, "bytes": f.bytes, "sha256": f.sha256, "there": done.there.get(f.path)} for f in done.files
+        {"path": f.path, "bytes": f.bytes, "sha256": f.sha256, "there": done.existing.get(f.path)} for f in done.files
     ]
-    release = {"to": done.place, "layout": done.layout, "digest": done.digest, "done": done.done}
-    sent = {"sent": [f.path for f in done.to_send if done.done], "bytes": sum(f.bytes for f in done.to_send)}
-    dry = [] if done.done else [f"Nothing was sent to {done.place}. To send the files, add --go."]
+    release = {"to": done.place, "layout": done.layout, "digest": done.digest, "done": done.sent}
+    sent = {"sent": [f.path for f in done.to_send if done.sent], "bytes": sum(f.bytes for f in done.to_send)}
+    dry = [] if done.sent else [f"Nothing was sent to {done.place}. To send the files, add --go."]
     return {"ok": True, **release, **sent, "files": files, "notes": [*done.notes, *dry]}
 
 

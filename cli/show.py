@@ -106,11 +106,11 @@ def _draws_and_sources(record: dict[str, Any]) -> None:
 
 def _with_metrics(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a set of a build with its metrics as columns, and MS-SSIM with its difference from the target value."""
-    from ..manifests.records.models import AIMED_AT
+    from ..manifests.records.models import TARGET_MS_SSIM
 
     measured = row["metrics"] or {}
     metrics = {name: measured[name] for name in METRICS if name in measured}
-    target = next((value for severity, value in AIMED_AT.items() if row["id"].endswith(f"/{severity}")), None)
+    target = next((value for severity, value in TARGET_MS_SSIM.items() if row["id"].endswith(f"/{severity}")), None)
     if target is not None and metrics.get("ms_ssim") is not None:
         metrics["ms_ssim"] = f"{metrics['ms_ssim']:.3f} ({metrics['ms_ssim'] - target:+.3f})"
     return {field: row[field] for field in ("id", "role", "aliases", "count", "bytes")} | metrics

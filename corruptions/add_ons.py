@@ -23,10 +23,10 @@ from importlib.metadata import EntryPoint, entry_points
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar, cast
 
 from ..errors import CorruptsetError, CorruptsetWarning, PluginError, install_add_on
-from ..foreign import describe_error
+from ..foreign import ForeignCode, describe_error
 
 _A = TypeVar("_A")
 _B = TypeVar("_B")
@@ -42,6 +42,7 @@ ADD_ONS = {
     "corruptset-streams": ["stream", "schedule", "ccc-easy", "ccc-medium", "ccc-hard"],
     "corruptset-pairs": ["pairs-sheet", "pairs-score"],
     "corruptset-calibrate": ["calibrate", "imagenet-512", "imagenet-96"],
+    "corruptset-3dcc": ["iso_noise", "low_light", "color_quant"],
     "corruptset-medmnist": [
         "medmnist",
         "medmnist-c",
@@ -90,6 +91,24 @@ def cannot_load(entry: EntryPoint, error: Exception) -> PluginError:
     return PluginError(
         f"{package}: {entry.name} = {entry.value} ({entry.group}) cannot be loaded: {describe_error(error)}."
     )
+
+
+def installed_function(kind: Literal["sources", "exports"], name: str) -> Callable[..., Any] | None:
+    """Return the function of an entry point, or None if no installed package has one of this name.
+
+    Raises
+    ------
+    PluginError
+        The function cannot be imported.
+    """
+    entry = installed(kind).get(name)
+    if entry is None:
+        return None
+    try:
+        with ForeignCode():
+            return cast(Callable[..., Any], entry.load())
+    except Exception as e:  # The code of another package can raise any exception.
+        raise cannot_load(entry, e) from None
 
 
 def load_each(load: Callable[[_A], _B], items: Iterable[_A]) -> list[_B]:

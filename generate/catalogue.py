@@ -16,7 +16,7 @@ from ..errors import ParameterError, suggest
 from .recipes.recipe import Recipe, load_recipe
 from .recipes.recipe_files import recipe_names
 from .sinks.sink import stored_bytes
-from .sources.source import SCHEMES
+from .sources.source import schemes
 
 ListKind = Literal["corruptions", "recipes", "sources", "calibrations"]
 
@@ -91,7 +91,7 @@ def names(
     known: dict[str, Iterable[str]] = {
         "corruptions": corruption_names(),
         "recipes": recipe_names(),
-        "sources": SCHEMES,
+        "sources": schemes(),
         "calibrations": calibration_names(),
     }
     if what not in known:
@@ -127,7 +127,7 @@ def catalogue(what: ListKind, *, plugins: Sequence[str | Path] | None = None) ->
         tables = [get_calibration(name).rows for name in SHIPPED]
         return [_corruption(get_corruption(name), tables) for name in corruption_names()]
     if what == "sources":
-        return [{"source": name, "about": scheme.help} for name, scheme in SCHEMES.items()]
+        return [{"source": name, "about": scheme.help} for name, scheme in schemes().items()]
     if what == "calibrations":
         return [_calibration(table) for table in load_each(get_calibration, calibration_names())]
     return [recipe.as_json() for recipe in recipes()]

@@ -1,1 +1,1 @@
-"""What a data set is: manifest, records, digests, verification and reading it back."""
+"""Datasets: their records and digests, reading, verifying, packing, publishing and fetching them."""

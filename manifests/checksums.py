@@ -29,35 +29,35 @@ def sums_bytes(sums: Mapping[str, str]) -> bytes:
 
 
 def hash_problem(root: Path, record: FileRecord) -> Problem | None:
-    """Return the problem of a file whose size or hash is not as recorded, or None."""
+    """Return the problem of a file whose size or hash differs from its record, or None."""
     try:
         if (size := (root / record.path).stat().st_size) != record.bytes:  # a sparse file may claim a terabyte
-            return Problem(record.path, "size", f"has {size} bytes, recorded are {record.bytes}")
+            return Problem(record.path, "size", f"has {size} bytes, but {record.bytes} are recorded")
         sha256 = sha256_file(root / record.path)
     except OSError as e:
         return Problem(record.path, "unreadable", f"{e.strerror}")
-    return (
-        None if sha256 == record.sha256 else Problem(record.path, "hash", f"has {sha256}, recorded is {record.sha256}")
-    )
+    if sha256 == record.sha256:
+        return None
+    return Problem(record.path, "hash", f"has {sha256}, but {record.sha256} is recorded")
 
 
 def is_file_as(path: Path, size: int, sha256: str) -> bool:
-    """Return whether a file exists with this size and hash."""
+    """Return whether a file exists and has this size and hash."""
     return path.is_file() and path.stat().st_size == size and sha256_file(path) == sha256
 
 
 def parse_sha256sums(data: bytes) -> tuple[dict[str, str], list[str]]:
-    """Parse SHA256SUMS. Return path -> ``sha256:<hex>``, and a list of mistakes."""
+    """Parse SHA256SUMS, and return path -> ``sha256:<hex>`` and a list of errors."""
     sums: dict[str, str] = {}
-    mistakes: list[str] = []
+    errors: list[str] = []
     if data and not data.endswith(b"\n"):
-        mistakes.append("the last line is truncated")
+        errors.append("the last line is truncated")
     for number, line in enumerate(data.split(b"\n")[:-1], 1):
         match = _SUM.fullmatch(line.decode("utf-8", "replace"))
         if match is None:
-            mistakes.append(f"line {number} is not '<64 hexadecimal digits>  <path>'")
+            errors.append(f"line {number} is not '<64 hexadecimal digits>  <path>'")
         elif match[2] in sums:
-            mistakes.append(f"line {number} names {match[2]} a second time")
+            errors.append(f"line {number} names {match[2]} a second time")
         else:
             sums[match[2]] = "sha256:" + match[1]
-    return sums, mistakes
+    return sums, errors

@@ -14,17 +14,15 @@ from .records.models import ImageRecord, Manifest, SetRecord
 
 @dataclass(frozen=True)
 class DiskSize:
-    """The sum of a data set's file sizes, as `du --apparent-size` counts them."""
+    """The size of a dataset: the sum of the sizes of all its files, as `du --apparent-size` counts them."""
 
     bytes: int
     alone: Mapping[str, int] = field(default_factory=dict)
-    """``folder`` and ``hdf5`` -> about what the data set would take in that form alone, where every image is stored in
-    both.
-    """
+    """Container -> approximate size with only this container, if every image is stored in two containers."""
 
 
 def disk_size(root: Path, manifest: Manifest) -> DiskSize:
-    """Return how much a whole data set takes, from its records alone."""
+    """Return the size of a complete dataset, which is computed from its records."""
     container, files = manifest.storage.container, manifest.files
     listed = sum(f.bytes for f in files) + len(manifest_bytes(manifest))
     listed += sum(len(f"{path}\n".encode()) + 66 for path in [MANIFEST, *(f.path for f in files)])  # SHA256SUMS
@@ -34,16 +32,16 @@ def disk_size(root: Path, manifest: Manifest) -> DiskSize:
         return DiskSize(listed)
     if container == "folder":
         return DiskSize(listed + images)
-    total = listed + images - sum(_in_shards(root, one) for one in manifest.sets)
+    total = listed + images - sum(_shard_bytes(root, record) for record in manifest.sets)
     return DiskSize(total, {"folder": total - shards, "hdf5": listed})
 
 
-def _in_shards(root: Path, one: SetRecord) -> int:
-    """Return how many of a set's bytes are in shards, beside those in files.
+def _shard_bytes(root: Path, record: SetRecord) -> int:
+    """Return how many of the stored bytes of a set are in shards, if each image is also stored as a file.
 
-    It is half, or as many for each image where they are pixels.
+    With JPEG, both copies of an image have the same bytes. Otherwise all rows of shards have the size of the first row.
     """
-    first = next(read_jsonl(root / set_path(one.id), ImageRecord), None)
+    first = next(read_jsonl(root / set_path(record.id), ImageRecord), None)
     files = [] if first is None else first.files
     same = len({f.sha256 for f in files}) == 1
-    return one.bytes // 2 if same else one.count * sum(f.bytes for f in files if f.row is not None)
+    return record.bytes // 2 if same else record.count * sum(f.bytes for f in files if f.row is not None)

@@ -1,4 +1,4 @@
-"""manifest.json: its bytes, and reading it."""
+"""Read manifest.json, and convert a manifest to its bytes."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from .disk.listing import read_small
 from .disk.remote import data_folder, local_folder
 from .paths import MANIFEST, SAMPLES, STREAM, UNPACK_STATE, is_begun, unfinished_folder
 from .records.models import SCHEMA_VERSION, Manifest
-from .records.parsing import record_or_mistakes
+from .records.parsing import parse_record
 from .records.report import Problem
 
 MANIFEST_CAP = 512 << 20
-"""Bytes: a manifest of 10,000 sets and 100,000 shards has about 40 MB."""
-MOST_NAMED = 12
-"""Data sets in a folder that are named."""
+"""Limit on the size of manifest.json in bytes. A manifest of 10,000 sets and 100,000 shards has about 40 MB."""
+MAX_NAMED = 12
+"""The number of datasets in a folder that an error message names."""
 
 
 def manifest_bytes(manifest: Manifest) -> bytes:
     """Return the bytes of manifest.json: fields in the model's order, indented, UTF-8.
 
-    Equal manifests have equal bytes: the parts that have no order of their own (recipe, parameters, selection ...) are
+    Equal manifests have equal bytes, because mappings without a defined order, such as the recipe and parameters, are
     sorted by key.
     """
     value = {key: _sorted(part) if isinstance(part, dict) else part for key, part in manifest.as_json().items()}
@@ -42,15 +42,15 @@ def _sorted(value: Any) -> Any:
 
 
 def parse_manifest(data: bytes, where: str | Path = MANIFEST) -> Manifest:
-    """Return a manifest from its bytes, or raise VerificationError with every field that is wrong."""
-    manifest, mistakes = record_or_mistakes(Manifest, data)
+    """Return a manifest from its bytes, or raise `VerificationError`, which lists all invalid fields."""
+    manifest, errors = parse_record(Manifest, data)
     if manifest is None:
-        raise VerificationError(f"{where} does not follow schema {SCHEMA_VERSION}:\n{listed(mistakes)}")
+        raise VerificationError(f"{where} does not follow schema {SCHEMA_VERSION}:\n{listed(errors)}")
     return manifest
 
 
 def read_manifest(directory: Path, *, follow_links: bool) -> bytes | Problem:
-    """Return the bytes of manifest.json, or why they cannot be had."""
+    """Return the bytes of manifest.json, or the problem that prevents reading it."""
     data = read_small(directory, MANIFEST, MANIFEST_CAP, follow_links=follow_links)
     if isinstance(data, Problem) and data.kind == "missing":
         return Problem(MANIFEST, "incomplete", _incomplete(directory))
@@ -58,46 +58,51 @@ def read_manifest(directory: Path, *, follow_links: bool) -> bytes | Problem:
 
 
 def _incomplete(directory: Path) -> str:
-    """Return what to say of a directory without manifest.json, with the next step."""
+    """Return the error message for a directory without manifest.json, with the next step."""
     if (directory / UNPACK_STATE).exists():
         return (
-            f"{directory} was not unpacked to the end: it has no {MANIFEST} yet. Run the same `corruptset unpack` "
-            "command again; what is there is kept."
+            f"{directory} is incomplete, because unpacking was interrupted. To resume, run the same `corruptset "
+            "unpack` command again. Files that were unpacked before are kept."
         )
     if (directory / STREAM).is_file():
         return (
-            f"{directory} is a changing stream: webdataset reads its tars, and `corruptset stream` of "
-            "corruptset-streams checks it."
+            f"{directory} is a stream of the package corruptset-streams, not a dataset. Read its tars with "
+            "webdataset, or check it with `corruptset stream`."
         )
     for folder in (directory, unfinished_folder(directory)):
         if is_begun(folder):
             subject = f"{directory} does not exist yet, but {folder}" if folder != directory else f"{folder}"
             return (
-                f"{subject} is an incomplete build. Resume it by running the same `corruptset build` command "
-                f"again (same recipe, source, seed and --out {directory.parent}); what is committed is kept."
+                f"{subject} is an incomplete build. To resume, run the same `corruptset build` command again (with the "
+                f"same recipe, source, seed and --out {directory.parent}). Completed parts are kept."
             )
     if not directory.exists():
-        return f"{directory} does not exist. Give the directory that a build wrote, <out>/<name>-<version>."
+        return f"{directory} does not exist. Specify the directory that a build wrote, <out>/<name>-<version>."
     if archives := sorted(directory.glob("data/[!.]*-metadata.*")):
         return (
-            f"{directory} holds the archives of a data set. Unpack them (`corruptset unpack {archives[0].parent}/* "
-            "--out DIR`) and name what that makes; or, with the source of the data set, have its images made: "
-            "corruptset.open(..., source=...)."
+            f"{directory} contains the archives of a dataset. Unpack them with `corruptset unpack "
+            f"{archives[0].parent}/* --out DIR`, and specify the unpacked folder. If the archives have no images, "
+            "pass the source of the dataset as well: corruptset.open(..., source=...)."
         )
     inner = sorted(str(p.parent) for name in (MANIFEST, STREAM) for p in directory.glob(f"*/{name}"))
     if inner:
-        ask = f"Did you mean {inner[0]}?" if len(inner) == 1 else f"Name one of them: {first_few(inner, MOST_NAMED)}."
-        return f"{directory} is not a data set itself (it has no {MANIFEST}), but holds {len(inner)}. {ask}"
+        ask = f"Did you mean {inner[0]}?" if len(inner) == 1 else f"Specify one of them: {first_few(inner, MAX_NAMED)}."
+        return f"{directory} is not a dataset (it has no {MANIFEST}), but it contains {len(inner)}. {ask}"
     return (
-        f"{directory} has no {MANIFEST}: an incomplete build or not a corruptset data set. Resume a build with its "
-        f"own command; of a data set that was whole, fetch {MANIFEST} again."
+        f"{directory} has no {MANIFEST}, so it is an incomplete build or not a corruptset dataset. To resume a "
+        f"build, run its command again. If the dataset was complete before, restore {MANIFEST} from its origin."
     )
 
 
 def load_manifest(directory: Path | str) -> Manifest:
-    """Return the manifest of a data set.
+    """Return the manifest of a dataset.
 
-    IncompleteBuild says how to resume where there is none; VerificationError lists every field that is wrong.
+    Raises
+    ------
+    IncompleteBuild
+        There is no manifest. The message says how to continue.
+    VerificationError
+        The manifest cannot be read, or has invalid fields, which the message lists.
     """
     directory = data_folder(directory)
     data = read_manifest(directory, follow_links=True)
@@ -109,16 +114,22 @@ def load_manifest(directory: Path | str) -> Manifest:
 
 
 def result_path(path: str | os.PathLike[str], *, is_page: bool = False) -> Path:
-    """Return where results go on a disk.
+    """Return the local path to which results are written.
 
-    StoreError: as `local_folder`. ParameterError: it lies in a data set, or a page is not called as one.
+    Raises
+    ------
+    StoreError
+        The path is a URL.
+    ParameterError
+        The path is inside a dataset, or the name of a page does not end in ``.html``.
     """
     place = local_folder(path, "results are written to")
     for folder in (place.resolve(), *place.resolve().parents):
         if (folder / MANIFEST).is_file() and (folder / SAMPLES).is_file():
             raise ParameterError(
-                f"{place} is or lies in the data set {folder}, which would no longer verify. Choose another --out."
+                f"{place} is inside the dataset {folder}, and additional files there would make `corruptset verify` "
+                "fail. Choose another --out."
             )
     if is_page and place.suffix.lower() not in (".html", ".htm"):
-        raise ParameterError(f"{place} is no name of a page. Choose an --out that ends in .html.")
+        raise ParameterError(f"{place} is not the name of a page. Choose an --out that ends in .html.")
     return place

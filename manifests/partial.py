@@ -13,14 +13,14 @@ from .disk.listing import read_small
 from .paths import CONTACT, PAGE, PARTIAL, set_of_shard, set_path
 from .records.fields import Count, SetId, Sha256
 from .records.models import Manifest, Record
-from .records.parsing import record_or_mistakes
+from .records.parsing import parse_record
 from .records.report import Problem
 
 _CAP = 64 << 20
 
 
 class Span(Record):
-    """A range of the sorted files of a unit: `count` files from number `first`."""
+    """A range of the files of a set, sorted by path: `count` files, of which the first has the index `first`."""
 
     first: Count
     count: Count
@@ -40,42 +40,43 @@ class Partial(Record):
     """Set -> the ranges of its files that exist, for sets in several archives of which some are missing."""
 
 
-def joined(spans: Iterable[Span]) -> list[Span]:
-    """Return the same files as sorted ranges that neither touch nor overlap.
+def merge_spans(spans: Iterable[Span]) -> list[Span]:
+    """Merge ranges that touch or overlap, and sort them.
 
     Examples
     --------
-    >>> [(s.first, s.count) for s in joined([Span(first=4, count=2), Span(first=0, count=3), Span(first=2, count=2)])]
+    >>> spans = [Span(first=4, count=2), Span(first=0, count=3), Span(first=2, count=2)]
+    >>> [(s.first, s.count) for s in merge_spans(spans)]
     [(0, 6)]
     """
-    found: list[Span] = []
+    merged: list[Span] = []
     for span in sorted(spans, key=lambda s: s.first):
         end = span.first + span.count
-        if found and span.first <= (before := found[-1].first + found[-1].count):
-            found[-1] = Span(first=found[-1].first, count=max(before, end) - found[-1].first)
+        if merged and span.first <= (before := merged[-1].first + merged[-1].count):
+            merged[-1] = Span(first=merged[-1].first, count=max(before, end) - merged[-1].first)
         elif span.count:
-            found.append(span)
-    return found
+            merged.append(span)
+    return merged
 
 
 def load_partial(root: Path, path: str = PARTIAL) -> Partial | None:
     """Return the contents of PARTIAL.json, or None if the dataset has no such file.
 
-    Raise `VerificationError` if the file is not a record of this kind.
+    Raise `VerificationError` if the file is invalid.
     """
     data = read_small(root, path, _CAP)
     if isinstance(data, Problem):
         if data.kind == "missing":
             return None
         raise VerificationError(f"{root / path} {data.detail}.")
-    partial, mistakes = record_or_mistakes(Partial, data)
+    partial, errors = parse_record(Partial, data)
     if partial is None:
-        raise VerificationError(f"{root / path} is not a record of unpacking:\n{listed(mistakes)}")
+        raise VerificationError(f"{root / path} is invalid:\n{listed(errors)}\nUnpack the archives again.")
     return partial
 
 
-def may_be_absent(manifest: Manifest, sets: Iterable[str]) -> frozenset[str]:
-    """Return the files that may be missing if only these sets are present."""
+def optional_files(manifest: Manifest, sets: Iterable[str]) -> frozenset[str]:
+    """Return the files that may be missing if only some sets are present."""
     absent = {s.id for s in manifest.sets} - set(sets)
     shards = {f.path for f in manifest.files if set_of_shard(f.path) in absent}
     return frozenset({CONTACT, PAGE} | shards | set(map(set_path, absent)))

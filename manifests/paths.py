@@ -21,7 +21,7 @@ LICENSE = "LICENSE"
 CONTACT = "contact.png"
 """The contact sheet, which shows the first sample in every set."""
 PAGE = "index.html"
-"""The page of the data set, which shows some images of every set."""
+"""The page of the dataset, which shows some images of every set."""
 PARTIAL = "PARTIAL.json"
 """A file that a dataset has until all of its archives are unpacked."""
 
@@ -54,51 +54,51 @@ SCRATCH = f"{WORK_FOLDER}/repair"
 UNPACK_STATE = f"{WORK_FOLDER}/unpack.json"
 """A file that exists while archives are unpacked."""
 
-_OWN = {
+_RESERVED = {
     *(MANIFEST, SAMPLES, STREAM, REGIONS, SHA256SUMS, README, LICENSE, CONTACT, PAGE, PARTIAL),
     *(IMAGES[:-1], SHARDS[:-1], SETS[:-1], "archives"),
 }
-_OWN_FOLDED = {name.casefold() for name in _OWN}
+_RESERVED_FOLDED = {name.casefold() for name in _RESERVED}
 
 _ROWS = re.compile(r"sets/(.+)\.jsonl")
 _SHARD = re.compile(r"hdf5/(.+)-[0-9]{5,}\.h5")
 
 
 def set_path(set_id: str) -> str:
-    """Return where a set's rows are: ``sets/<set id>.jsonl``."""
+    """Return the path of the records of a set: ``sets/<set id>.jsonl``."""
     return f"{SETS}{set_id}.jsonl"
 
 
 def image_folder(set_id: str) -> str:
-    """Return the folder of a set's single images: ``images/<set id>``."""
+    """Return the folder with the image files of a set: ``images/<set id>``."""
     return f"{IMAGES}{set_id}"
 
 
-def shard_path(set_id: str, run: int) -> str:
-    """Return where a set's shard of a run is: ``hdf5/<set id>-<run, five digits>.h5``."""
-    return f"{SHARDS}{set_id}-{run:05d}.h5"
+def shard_path(set_id: str, chunk: int) -> str:
+    """Return the path of the shard of a chunk of samples: ``hdf5/<set id>-<chunk, five digits>.h5``."""
+    return f"{SHARDS}{set_id}-{chunk:05d}.h5"
 
 
 def set_of_rows(path: str) -> str | None:
-    """Return the set that a path is the rows of; None for another file."""
+    """Return the id of the set whose records a path contains, or None for another file."""
     match = _ROWS.fullmatch(path)
     return None if match is None else match[1]
 
 
 def set_of_shard(path: str) -> str | None:
-    """Return the set that a path is a shard of; None for another file."""
+    """Return the id of the set to which a shard belongs, or None for another file."""
     match = _SHARD.fullmatch(path)
     return None if match is None else match[1]
 
 
-def with_a_name(directory: Path) -> Path:
-    """Return a path whose last part is the name of a folder, which that of ``.`` is not."""
+def with_name(directory: Path) -> Path:
+    """Return a path that ends with the name of its folder, for example the absolute path of ``.``."""
     return directory if directory.name not in ("", "..") else Path(os.path.abspath(directory))
 
 
 def unfinished_folder(directory: Path) -> Path:
     """Return the folder in which the dataset of a directory is built: ``<name>-<version>.partial``, next to it."""
-    directory = with_a_name(directory)
+    directory = with_name(directory)
     return directory.parent / f"{directory.name}{UNFINISHED}"
 
 
@@ -107,7 +107,7 @@ def lock_file(directory: Path) -> Path:
 
     The file is next to the folder, because the folder of an unfinished dataset is renamed and may be deleted.
     """
-    directory = with_a_name(directory)
+    directory = with_name(directory)
     return directory.parent / f".{directory.name.removesuffix(UNFINISHED)}.lock"
 
 
@@ -116,23 +116,23 @@ def is_begun(directory: Path) -> bool:
     return (directory / BUILD).exists() or (directory / PARTS_FOLDER).is_dir()
 
 
-def is_own(path: str) -> bool:
-    """Return whether a path is one of a data set's own; capitals aside."""
-    return path.partition("/")[0].casefold() in _OWN_FOLDED
+def is_reserved_path(path: str) -> bool:
+    """Return whether a path begins with a name that the files of a dataset use. Capitals do not matter."""
+    return path.partition("/")[0].casefold() in _RESERVED_FOLDED
 
 
-def holds_region_table(manifest: Manifest) -> bool:
-    """Return whether its samples are whole images, and regions.jsonl has the regions that it is of."""
+def has_region_table(manifest: Manifest) -> bool:
+    """Return whether the dataset stores whole images, and regions.jsonl lists the regions of interest."""
     return any(file.path == REGIONS for file in manifest.files)
 
 
 def keeps_source_names(manifest: Manifest) -> bool:
-    """Return whether the images have the paths that they have in their source, as those without classes do."""
+    """Return whether images keep their paths in the source, which is the case if there are no classes."""
     return not manifest.classes
 
 
 def moved_content(manifest: Manifest) -> list[str]:
-    """Return the corruptions of the sets that move content, if the images may have annotations that locate it."""
+    """Return the corruptions that move content, if the images may have annotations with positions, such as boxes."""
     used, moving = {stage.corruption for s in manifest.sets for stage in s.stages}, manifest.recipe.get("moves_content")
     return sorted(name for name in used if isinstance(moving, list) and name in moving)
 

@@ -1,6 +1,6 @@
-"""Read a dataset: its sets, labels and images, from folders and shards alike.
+"""Read a dataset: its sets, labels and images, from image files or shards.
 
-This needs only what the light installation has.
+The module needs only the dependencies of the light installation.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 from ..corruptions.registry import family_of
 from ..errors import ParameterError, PluginError, UnknownSet, install_add_on, quoted, suggest
@@ -18,27 +18,41 @@ from .disk.remote import data_folder
 from .manifest_file import load_manifest
 from .partial import load_partial
 from .paths import REGIONS, SAMPLES
+from .reading.corruption_names import CorruptionName
 from .reading.image_set import ImageSet, SampleTable, TransformedSet
 from .reading.image_store import Container, ImageStore, StoredImages
 from .reading.notebook import contact_sheet, figure
-from .reading.set_group import SetGroup, by_corruption, matching
+from .reading.set_group import SetGroup, group_by_corruption, select_records
 from .records.models import ClassRecord, Manifest, SampleRecord, SetRecord
 from .regions.crops import Crops, RegionIndex
 
 
 class Dataset(Mapping[str, ImageSet]):
-    """A data set on disk: a mapping from set ids to sets.
+    """A dataset on disk, as a mapping from set ids to sets.
 
-    Its keys are the ids; it also knows the sets by their aliases, and ``data["fog"]`` is what `severities` returns of a
-    corruption. `open` makes one. `store_of` gives the `ImageStore` that the images of a set come from, by default the
-    directory; `sets` are the ids of the sets that are there, by default what PARTIAL.json says, or all.
+    `corruptset.open` returns an instance. ``data["fog/3"]`` is a set, which can also be found by its aliases, and
+    ``data["fog"]`` is the group of the sets of a corruption (see `severities`).
+
+    Parameters
+    ----------
+    directory : path
+        The directory with manifest.json.
+    prefer : {"folder", "hdf5"}, optional
+        The container from which images are read if each image is stored twice.
+    store_of : callable, optional
+        Function of the record of a set that returns the `ImageStore` of its images. By default, images are read from
+        the directory.
+    sets : collection of str, optional
+        Ids of the available sets. By default, they are those of PARTIAL.json, or all sets if there is no such file.
 
     Attributes
     ----------
     path : Path
+        The directory of the dataset.
     manifest : Manifest
+        The contents of manifest.json.
     absent : list of str
-        Ids of sets that are in archives which were not unpacked, or cannot be made.
+        Ids of the sets that are not available, because their archives were not unpacked or they cannot be computed.
     """
 
     def __init__(
@@ -54,7 +68,7 @@ class Dataset(Mapping[str, ImageSet]):
         containers = self.manifest.storage.containers
         if prefer is not None and prefer not in containers:
             raise ParameterError(
-                f"{self.path} is stored as {' and '.join(containers)}; prefer={quoted(prefer)} is not among them."
+                f"{self.path} is stored as {' and '.join(containers)}, so prefer={quoted(prefer)} is not possible."
             )
         self.prefer, self._store_of = prefer, store_of
         records = self.manifest.sets
@@ -71,7 +85,7 @@ class Dataset(Mapping[str, ImageSet]):
         return load_manifest(self.path)
 
     def record_file(self, path: str) -> Path:
-        """Return where a file of records lies, such as samples.jsonl."""
+        """Return the location of a file of records, such as samples.jsonl."""
         return inside(self.path, path)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -79,17 +93,17 @@ class Dataset(Mapping[str, ImageSet]):
 
     @property
     def name(self) -> str:
-        """The benchmark's name and version, such as ``imagenet-c 1.1.0``."""
+        """The name and version of the benchmark, such as ``imagenet-c 1.1.0``."""
         return f"{self.manifest.name} {self.manifest.version}"
 
     @property
     def digest(self) -> str:
-        """The build's digest: the name of the benchmark."""
+        """The digest of the dataset, which identifies the benchmark."""
         return self.manifest.digest
 
     @property
     def classes(self) -> list[ClassRecord]:
-        """The classes, by index."""
+        """The classes, sorted by index."""
         return self.manifest.classes
 
     @property
@@ -99,49 +113,56 @@ class Dataset(Mapping[str, ImageSet]):
 
     @property
     def aliases(self) -> dict[str, str]:
-        """Every alias and the id of its set."""
+        """A mapping from aliases to the ids of their sets."""
         return {name: id for name, id in self._names.items() if name not in self._sets}
 
     @cached_property
     def samples(self) -> list[SampleRecord]:
-        """The samples, by index; read when first used."""
+        """The samples by index, which are read when they are first used."""
         return self._samples.records
 
     def sample(self, index: int) -> SampleRecord:
-        """Return one of `samples`, without reading the others."""
+        """Return the record of one sample without reading those of the others."""
         return self._samples.record(index)
 
-    def __getitem__(self, name: str) -> ImageSet:
-        """Return a set by id or alias; of the name of a corruption, its `severities`.
+    # the types are those of sets and corruptions of this release; for corruptions of plugins, `severities` has a type
+    @overload
+    def __getitem__(self, name: CorruptionName) -> SetGroup[float]: ...  # type: ignore[overload-overlap]
+    @overload
+    def __getitem__(self, name: str) -> ImageSet: ...
+    def __getitem__(self, name: str) -> ImageSet | SetGroup[float]:
+        """Return a set by its id or alias, or the sets of a corruption by its name (see `severities`).
 
         Raises
         ------
         UnknownSet
-            No set has this name; suggests the near one. It is a KeyError too.
+            There is no such set. The message suggests similar names. The error is also a KeyError.
         """
         if name in self._names:
             return self._image_set(self._sets[self._names[name]])
-        # a mapping has one type of values; who wants this one by its type calls `severities`
-        return self.severities(name)  # type: ignore[return-value]
+        return self.severities(name)
 
     def severities(self, corruption: str) -> SetGroup[float]:
-        """Return the sets of one corruption alone: severity -> set, or level -> set.
+        """Return the sets of a corruption by severity, or by level for a gradual degradation.
+
+        Sets of chains of several corruptions are not included.
 
         Raises
         ------
         UnknownSet
-            There is none; suggests a near name.
+            There is no such set. The message suggests similar names.
         """
-        if corruption in self._alone:
-            numbered = {number: self._image_set(record) for number, record in self._alone[corruption].items()}
+        if corruption in self._by_corruption:
+            numbered = {number: self._image_set(record) for number, record in self._by_corruption[corruption].items()}
             return SetGroup(f"{corruption} of {self.manifest.name}", numbered)
         if corruption in self.absent:
             raise UnknownSet(self._why_absent(corruption))
         if corruption in self._names:
-            raise UnknownSet(f"{corruption!r} is a set, not a corruption: it is data[{corruption!r}].")
-        near = suggest(str(corruption), [*self._names, *sorted(self._alone)])
+            raise UnknownSet(f"{corruption!r} is a set, not a corruption. Use data[{corruption!r}] instead.")
+        near = suggest(str(corruption), [*self._names, *sorted(self._by_corruption)])
         raise UnknownSet(
-            f"{self.name} has no set {corruption!r} among its {len(self._sets)}.{near} See set_ids and aliases."
+            f"{self.name} has no set {corruption!r}.{near} The attributes set_ids and aliases list its "
+            f"{len(self._sets)} sets."
         )
 
     def select(
@@ -154,23 +175,29 @@ class Dataset(Mapping[str, ImageSet]):
         family: str | Iterable[str] | None = None,
         stages: int | Iterable[int] | None = None,
     ) -> SetGroup[str]:
-        """Return the sets that fit all of what is given, by id.
+        """Return the sets that match all given conditions, by id.
 
         Parameters
         ----------
-        corruption, severity, level, family : one value or several, optional
-            One stage of the set fits all of these: ``fog-3+gaussian_noise-5`` is found by fog, by 5, by fog and 3, not
-            by fog and 5.
-        role : {"test", "validation", "train"} or several, optional
-        stages : int or several, optional
-            How many stages a set has: 1 leaves chains out, 0 is clean.
+        corruption, severity, level, family : value or iterable of values, optional
+            Conditions that a single stage of the set must match. For example, ``fog-3+gaussian_noise-5`` matches the
+            corruption fog with the severity 3, but not with the severity 5.
+        role : {"test", "validation", "train"} or iterable of them, optional
+            The role of the set.
+        stages : int or iterable of int, optional
+            The number of stages: 0 for clean images, 1 for a single corruption, more for chains.
+
+        Returns
+        -------
+        SetGroup
+            The sets by id. It is empty if no set matches all conditions.
 
         Raises
         ------
         UnknownCorruption
-            No set of the data set has one of the values. Values that no set has together select nothing.
+            One of the values does not occur in any set of the dataset.
         """
-        chosen = matching(
+        chosen = select_records(
             self._sets.values(),
             family_of,
             corruption=corruption,
@@ -188,16 +215,24 @@ class Dataset(Mapping[str, ImageSet]):
         transform: Callable[[Any], Any] | None = None,
         target_transform: Callable[[int], Any] | None = None,
     ) -> TransformedSet:
-        """Return a set for a PyTorch data loader, as `ImageSet.with_transform` does; PyTorch is not imported."""
+        """Return a set with transforms, for a PyTorch data loader (see `ImageSet.with_transform`)."""
         found = self[name]
         if not isinstance(found, ImageSet):
             raise UnknownSet(
-                f"{name!r} is a corruption, not a set: name one of its sets, such as {next(iter(found.values())).id!r}."
+                f"{name!r} is a corruption, not a set. Specify one of its sets, such as "
+                f"{next(iter(found.values())).id!r}."
             )
         return found.with_transform(transform, target_transform)
 
     def stream(self, schedule: Any, transform: Callable[[Any], Any] | None = None) -> Any:
-        """Return the images in the order of a schedule, or its file, as `corruptset_streams.Stream`.
+        """Return the images in the order of a schedule, as a `corruptset_streams.Stream`.
+
+        Parameters
+        ----------
+        schedule : Schedule or path
+            A schedule of the package corruptset-streams, or its file.
+        transform : callable, optional
+            Function of an image.
 
         Raises
         ------
@@ -208,18 +243,19 @@ class Dataset(Mapping[str, ImageSet]):
             return import_module("corruptset_streams").Stream(self, schedule, transform)
         except ModuleNotFoundError as e:
             raise PluginError(
-                f"Schedules come with the package corruptset-streams ({e}). {install_add_on('corruptset-streams')}"
+                f"Schedules need the package corruptset-streams ({e}). {install_add_on('corruptset-streams')}"
             ) from None
 
     @cached_property
-    def _alone(self) -> dict[str, dict[float, SetRecord]]:
-        """The corruptions that are alone in a set, and these sets by severity or level."""
-        return by_corruption(self._sets.values())
+    def _by_corruption(self) -> dict[str, dict[float, SetRecord]]:
+        """Corruption -> severity or level -> record, for sets with a single stage."""
+        return group_by_corruption(self._sets.values())
 
     def _why_absent(self, set_id: str) -> str:
         return (
-            f"{self.path} is a part of a data set; {set_id!r} is not in it. `corruptset unpack` the archive that has "
-            "it; or, with the source of the data set, have its images made: corruptset.open(..., source=...)."
+            f"{self.path} contains only a part of the dataset, without the set {set_id!r}. Unpack the archive of "
+            "this set with `corruptset unpack`, or pass the source of the dataset to compute the images: "
+            "corruptset.open(..., source=...)."
         )
 
     def _image_set(self, record: SetRecord) -> ImageSet:
@@ -227,14 +263,19 @@ class Dataset(Mapping[str, ImageSet]):
         return ImageSet(self.manifest.name, record, self._samples, self._store_of(record) if self._store_of else stored)
 
     def crops(self, sample_id: str, *, side: int | None = None) -> Crops:
-        """Return the regions of a source image, sorted by side, y and x.
+        """Return the regions of a source image as images, sorted by side, y and x.
 
-        With `side`, only those of that side.
+        Parameters
+        ----------
+        sample_id : str
+            The id of the source image.
+        side : int, optional
+            The side of the regions in pixels. By default, regions of all sides are returned.
 
         Raises
         ------
         UnknownCorruption
-            There are none.
+            The dataset has no such regions.
         """
         return self._regions.crops(sample_id, side, self["clean"].image)
 
@@ -243,7 +284,7 @@ class Dataset(Mapping[str, ImageSet]):
         return RegionIndex(self.record_file(REGIONS), self.manifest, self.samples)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._names or name in self._alone
+        return name in self._names or name in self._by_corruption
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._sets)
@@ -251,7 +292,7 @@ class Dataset(Mapping[str, ImageSet]):
     def __len__(self) -> int:
         return len(self._sets)
 
-    # of mappings, equality compares all values; an open data set is equal to itself alone
+    # equality of mappings would read all images, so a dataset is only equal to itself
     __eq__ = object.__eq__
     __hash__ = object.__hash__
 
@@ -262,4 +303,4 @@ class Dataset(Mapping[str, ImageSet]):
         return figure(repr(self), lambda: contact_sheet(self.path))
 
     def _ipython_key_completions_(self) -> list[str]:
-        return [*self._names, *sorted(self._alone)]
+        return [*self._names, *sorted(self._by_corruption)]

@@ -10,7 +10,7 @@ from ..arguments import set_patterns
 from ..errors import UnknownSet, first_few, suggest
 
 
-def matching_sets(names: Mapping[str, Sequence[str]], globs: Sequence[str], where: Path | str) -> list[str]:
+def match_set_names(names: Mapping[str, Sequence[str]], globs: Sequence[str], where: Path | str) -> list[str]:
     """Return the ids of the sets that match one or more patterns, in the order of the sets.
 
     Raises
@@ -22,7 +22,8 @@ def matching_sets(names: Mapping[str, Sequence[str]], globs: Sequence[str], wher
 
     Examples
     --------
-    >>> matching_sets({"clean": ["clean", "type 0"], "fog/1": ["fog/1"], "fog/2": ["fog/2"]}, ["fog/*", "type 0"], "a")
+    >>> names = {"clean": ["clean", "type 0"], "fog/1": ["fog/1"], "fog/2": ["fog/2"]}
+    >>> match_set_names(names, ["fog/*", "type 0"], "data")
     ['clean', 'fog/1', 'fog/2']
     """
     globs, every = set_patterns(globs), {name for group in names.values() for name in group}

@@ -1,4 +1,4 @@
-"""The record of an unfinished build, ``.corruptset/build.json``: what the build is, and its sets."""
+"""The record of an unfinished build, ``.corruptset/build.json``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .manifest_file import MANIFEST_CAP
 from .paths import BUILD
 from .records.fields import SetId
 from .records.models import Header, Record
-from .records.parsing import record_or_mistakes
+from .records.parsing import parse_record
 
 
 class Unfinished(Record):
@@ -18,9 +18,9 @@ class Unfinished(Record):
     sets: list[SetId]
     """The ids of all sets of the build."""
     header: Header
-    """What the build is, with the resources of these sets."""
+    """The fields that identify the build."""
     extends: bool
-    """Whether it extends a dataset, whose manifest is then in base.json."""
+    """Whether the build extends a dataset. Its manifest is then in base.json."""
 
 
 def write_unfinished(directory: Path, state: Unfinished) -> None:
@@ -29,6 +29,6 @@ def write_unfinished(directory: Path, state: Unfinished) -> None:
 
 
 def read_unfinished(directory: Path) -> Unfinished | None:
-    """Return what build.json says; None if it is missing or damaged, or if another version of corruptset wrote it."""
+    """Return the contents of build.json, or None if it is missing, damaged or of another version."""
     data = read_hashed(directory / BUILD, MANIFEST_CAP)
-    return None if data is None else record_or_mistakes(Unfinished, data)[0]
+    return None if data is None else parse_record(Unfinished, data)[0]

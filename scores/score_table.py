@@ -17,7 +17,7 @@ from ..files import read_text, reason
 from ..manifests.disk.atomic import write_atomic
 from ..manifests.manifest_file import result_path
 from ..manifests.records.models import Record
-from ..manifests.records.parsing import field_mistakes
+from ..manifests.records.parsing import field_errors
 from ..quantities import plural
 from .formulas import rb_index
 from .outcomes import CLEAN
@@ -264,7 +264,7 @@ def _checked(where: str, values: Any) -> Metrics:
     try:
         valid = METRICS.validate_python(sets, strict=not of_csv)
     except ValidationError as e:
-        problems += field_mistakes(e)
+        problems += field_errors(e)
     if problems:
         raise ScoreError(problems_message(where, problems))
     return valid

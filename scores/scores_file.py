@@ -12,7 +12,7 @@ from ..errors import ScoreError, listed
 from ..files import read_regular, reason
 from ..manifests.disk.atomic import write_atomic
 from ..manifests.manifest_file import result_path
-from ..manifests.records.parsing import record_or_mistakes
+from ..manifests.records.parsing import parse_record
 from .records import Scores
 
 SCORES = "scores.json"
@@ -40,7 +40,7 @@ def load_scores(path: str | Path) -> Scores:
         raise ScoreError(
             f"The scores {file} cannot be read: {reason(e)}. Expected a file from `corruptset score --out FOLDER`."
         ) from None
-    scores, mistakes = record_or_mistakes(Scores, data)
+    scores, mistakes = parse_record(Scores, data)
     if scores is None:
         raise ScoreError(f"{file} is not a scores file of this release:\n{listed(mistakes)}")
     return scores

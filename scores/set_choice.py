@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..manifests.reader import Dataset
-from ..manifests.set_choice import matching_sets
+from ..manifests.set_choice import match_set_names
 from .outcomes import CLEAN
 
 
@@ -22,7 +22,7 @@ def choose_sets(data: Dataset, globs: Sequence[str] | None) -> list[str]:
     names = {name: [name] for name in data.set_ids}
     for alias, name in data.aliases.items():
         names[name].append(alias)
-    return matching_sets(names, globs, data.path)
+    return match_set_names(names, globs, data.path)
 
 
 def choose_predicted_sets(data: Dataset, globs: Sequence[str] | None) -> list[str]:

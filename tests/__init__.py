@@ -1,3 +1,1 @@
-"""The tests: a package, so that ``python -m tests.golden`` means this folder wherever another package is called
-``tests``.
-"""
+"""The tests, as a package, so that ``python -m tests.golden`` finds this folder and not another package ``tests``."""

@@ -1,8 +1,8 @@
-"""Chromium, by playwright (the extra `browser`): pages as people have them.
+"""Open pages in Chromium with playwright (the extra `browser`).
 
-Tests that import this are skipped, and say why, where one of the two is missing.
+Tests that import this module are skipped if Chromium or playwright is not installed.
 
-`pages/axe/axe.min.js` is axe-core 4.14.1 as npm has it, unchanged, under the Mozilla Public License 2.0
+`pages/axe/axe.min.js` is the unchanged axe-core 4.14.1 from npm, under the Mozilla Public License 2.0
 (`pages/axe/LICENSE`).
 """
 
@@ -24,14 +24,14 @@ if CHROMIUM is None:
 AXE = Path(__file__).parent / "pages/axe/axe.min.js"
 
 Visit = Callable[..., Any]
-"""(address, **options of the browser's context) -> the page at a file's or a server's address."""
+"""Function of an address and options of the browser's context that returns the opened page."""
 
 
 @contextmanager
 def opened_browser() -> Iterator[Any]:
-    """Open Chromium."""
+    """Start Chromium, and stop it at the end of the block."""
     with playwright.sync_playwright() as driver:
-        # a container has no user of its own for the browser's sandbox
+        # the sandbox does not work for the user root in a container
         browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield browser
         browser.close()
@@ -39,8 +39,9 @@ def opened_browser() -> Iterator[Any]:
 
 @contextmanager
 def visits(browser: Any) -> Iterator[Visit]:
-    """Open pages, those of files with the network off; at the end no message on a console and no further request may
-    have been seen.
+    """Yield a function that opens pages, without network access for files.
+
+    At the end, assert that no page printed messages on its console or sent further requests.
     """
     contexts, wrong = [], []
 
@@ -69,8 +70,9 @@ def _own(url: str, page: str) -> bool:
 
 
 def axe_violations(page: Any) -> list[tuple[str, list[str]]]:
-    """Return what axe finds on a page that was opened with ``bypass_csp=True``: the page's policy forbids any other
-    script.
+    """Return the accessibility problems that axe finds on a page.
+
+    The page must be opened with ``bypass_csp=True``, because its policy forbids other scripts.
     """
     if not page.evaluate("typeof axe !== 'undefined'"):
         page.evaluate(AXE.read_text(encoding="utf-8"))

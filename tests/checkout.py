@@ -1,4 +1,4 @@
-"""The files of this checkout: what git would commit, or, in an unpacked source archive, what stands there."""
+"""List and copy the files of this checkout, or of an unpacked source archive."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 ADDED = {"PKG-INFO", "setup.cfg"}
-"""By setuptools to a source archive."""
+"""Names of files that setuptools adds to source archives."""
 
 
 def checkout_files(root: Path = ROOT) -> list[str]:
-    """Return the paths of all files, in order, but those that .gitignore names."""
+    """Return the sorted paths of all files except those that .gitignore excludes."""
     if (root / ".git").exists():
         command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
         listed = subprocess.run(command, cwd=root, capture_output=True, check=True).stdout.decode().split("\0")
@@ -28,9 +28,7 @@ def checkout_files(root: Path = ROOT) -> list[str]:
 
 
 def copy_checkout(target: Path) -> None:
-    """Copy these files: setuptools leaves a build folder behind in the tree that it works in, and reuses a
-    stale one.
-    """
+    """Copy the files of the checkout, because setuptools leaves a build folder in the tree that it packages."""
     for path in checkout_files():
         (target / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / path, target / path)

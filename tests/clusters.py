@@ -1,6 +1,6 @@
-"""Real Dask schedulers and workers: processes of this machine, which tests kill, stop and add.
+"""Start, stop and kill real Dask schedulers and workers on this machine.
 
-They are forked by a process that has imported what they need, so that one takes a tenth of a second.
+They are forked from a process that has imported the necessary modules, so that each starts within a tenth of a second.
 """
 
 from __future__ import annotations
@@ -53,18 +53,12 @@ sys.meta_path.insert(0, Hidden())
 for name in [name for name in sys.modules if name.split(".")[0] == "corruptset"]:
     del sys.modules[name]
 """
-"""What makes a process one without corruptset."""
+"""Code that hides corruptset in a process."""
 
 
 class Cluster:
-    """A scheduler, which has no corruptset, and workers.
-
-    Parameters
-    ----------
-    folder : Path
-        Each process runs in a folder of its own in it, which has its log.
-    begin : str
-        Code that runs before the first of them starts: what it loads they have.
+    """A Dask scheduler, which has no corruptset, and workers. Processes run, and write logs, in folders below `folder`.
+    The code `begin` runs before the first of them starts, so that all of them have what it imports.
     """
 
     def __init__(self, folder: Path, begin: str = "") -> None:
@@ -92,14 +86,14 @@ class Cluster:
         self._nursery.communicate()
 
     def kill(self, *pids: int) -> None:
-        """End processes at once."""
+        """Kill processes."""
         for pid in pids:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
             self.pids.remove(pid)
 
     def start_scheduler(self) -> None:
-        """Start a scheduler; where there was one before, at its address."""
+        """Start a scheduler, at the address of an earlier one if there was one."""
         port = self.address.rpartition(":")[2] or "0"
         self.scheduler = self._fork(
             "scheduler", HIDDEN_MODULES, "--host", "127.0.0.1", "--port", port, "--no-dashboard"
@@ -107,7 +101,7 @@ class Cluster:
         self.address = self._waited(self.scheduler, r"Scheduler at:\s+(tcp://\S+)")
 
     def add(self, before: str = "", *, name: str | None = None, wait: bool = True) -> int:
-        """Start a worker, which runs the code `before` first; return its process, once it has registered."""
+        """Start a worker, and return its process id when it has registered. The code `before` runs first."""
         named = ["--name", name] if name is not None else []
         pid = self._fork("worker", before, self.address, "--nthreads", "1", "--no-nanny", "--no-dashboard", *named)
         if wait:
@@ -115,7 +109,7 @@ class Cluster:
         return pid
 
     def log(self, pid: int) -> str:
-        """Return what a process has printed."""
+        """Return the output of a process."""
         path = self.folder / f"process-{self._numbers[pid]}" / "log"
         return path.read_text() if path.exists() else ""
 
@@ -136,7 +130,7 @@ class Cluster:
         return pid
 
     def _waited(self, pid: int, pattern: str) -> str:
-        """Return what a process says of itself, once it has."""
+        """Wait for a line in the output of a process, and return its matching part."""
         deadline = time.monotonic() + START_S
         while time.monotonic() < deadline:
             if (match := re.search(pattern, self.log(pid))) is not None:
@@ -146,7 +140,10 @@ class Cluster:
 
 
 class ScriptedSource:
-    """A folder that does in other processes, when they load a sample, what a file says: a line a deed."""
+    """An image folder that, in other processes, performs the actions in a script when a sample is loaded.
+
+    Each line of the script is an action: ``sleep SECONDS``, ``die ID``, ``exhaust ID`` or ``fail PID``.
+    """
 
     def __init__(self, folder: Path, script: Path) -> None:
         self._inner: Any = open_source(f"folder:{folder}")
@@ -154,25 +151,25 @@ class ScriptedSource:
         self._parent = os.getpid()
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):  # while it is unpickled, there is nothing inside
+        if name.startswith("_"):  # while it is unpickled, it has no attributes
             raise AttributeError(name)
         return getattr(self._inner, name)
 
     def load(self, sample: Sample) -> Loaded:
-        deeds = self._script.read_text().splitlines() if os.getpid() != self._parent and self._script.exists() else []
-        for deed, _, about in (line.partition(" ") for line in deeds):
-            if deed == "sleep":
-                time.sleep(float(about))
-            elif deed == "die" and about == sample.id:
+        actions = self._script.read_text().splitlines() if os.getpid() != self._parent and self._script.exists() else []
+        for action, _, argument in (line.partition(" ") for line in actions):
+            if action == "sleep":
+                time.sleep(float(argument))
+            elif action == "die" and argument == sample.id:
                 os.kill(os.getpid(), signal.SIGKILL)
-            elif deed == "exhaust" and about == sample.id:  # as a machine that is out of memory
+            elif action == "exhaust" and argument == sample.id:  # like on a machine that is out of memory
                 now = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
                 resource.setrlimit(resource.RLIMIT_AS, (now + (1 << 20), resource.RLIM_INFINITY))
                 try:
                     bytearray(1 << 33)
                 finally:
                     resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-            elif deed == "fail" and about in (str(os.getpid()), "all"):
+            elif action == "fail" and argument in (str(os.getpid()), "all"):
                 raise FileNotFoundError(2, "No such file or directory", sample.path)
         found: Loaded = self._inner.load(sample)
         return found

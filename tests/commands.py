@@ -1,4 +1,4 @@
-"""The command as a user runs it: the installed console script, or a process that has corruptset's modules already."""
+"""Run the command line: as the installed script, in this process, or in forked processes."""
 
 from __future__ import annotations
 
@@ -35,23 +35,23 @@ for line in sys.stdin:
 
 
 def exit_code(*words):
-    """Run ``corruptset WORDS...`` in this process, and return what it leaves with."""
+    """Run ``corruptset WORDS...`` in this process, and return its exit code."""
     signals = [(number, signal.getsignal(number)) for number in SIGNALS]
     argv, sys.argv = sys.argv, ["corruptset", *map(str, words)]
     try:
         main()
-    except SystemExit as left:
-        return left.code if isinstance(left.code, int) else int(left.code is not None)
+    except SystemExit as e:
+        return e.code if isinstance(e.code, int) else int(e.code is not None)
     finally:
         sys.argv = argv
-        for number, handler in signals:  # the command leaves them ignored, as its process ends
+        for number, handler in signals:  # the command leaves signals ignored, because its process usually ends
             signal.signal(number, handler)
     return 0
 
 
 @dataclass(frozen=True)
 class Result:
-    """What a command did."""
+    """The exit code and the output of a command."""
 
     code: int
     out: str
@@ -59,31 +59,31 @@ class Result:
 
     @property
     def json(self):
-        """Standard output, which must be one JSON object."""
+        """The standard output parsed as JSON."""
         return json.loads(self.out)
 
 
 class CommandRunner:
-    """What tests say of a command that is called with its words."""
+    """Base class for objects that run a command when they are called, with assertions on the result."""
 
     folder = Path()
-    """Where it runs, if nothing else is said."""
+    """The folder in which commands run by default."""
 
-    def succeeds(self, *words, **place):
-        """Run a command that works."""
-        done = self(*words, **place)
-        assert done.code == 0, (words, done.err)
-        return done
+    def succeeds(self, *words, **options):
+        """Run a command, and assert that it succeeds."""
+        result = self(*words, **options)
+        assert result.code == 0, (words, result.err)
+        return result
 
-    def fails(self, said, *words, code=2, **place):
-        """Run a command that says a sentence, leaves with a code, and writes nothing where it runs."""
-        folder = place.get("cwd", self.folder)
+    def fails(self, message, *words, code=2, **options):
+        """Run a command, and assert that it fails with a message and an exit code, and writes no files."""
+        folder = options.get("cwd", self.folder)
         before = set(folder.rglob("*"))
-        done = self(*words, **place)
-        text = " ".join((done.out + done.err).replace("│", " ").split())
-        assert (done.code, said in text) == (code, True), (words, done)
+        result = self(*words, **options)
+        text = " ".join((result.out + result.err).replace("│", " ").split())
+        assert (result.code, message in text) == (code, True), (words, result)
         assert set(folder.rglob("*")) == before, words
-        return done
+        return result
 
 
 class CommandServer(CommandRunner):
@@ -92,7 +92,7 @@ class CommandServer(CommandRunner):
     """
 
     def __init__(self, folder):
-        self.folder, self._said, self._number = folder / "here", folder, 0
+        self.folder, self._folder, self._number = folder / "here", folder, 0
         self.folder.mkdir()
         self._process = subprocess.Popen(
             [sys.executable, "-c", SERVER],
@@ -103,17 +103,17 @@ class CommandServer(CommandRunner):
         )
 
     def __call__(self, *arguments, cwd=None):
-        """Run ``corruptset ARGUMENTS``; a traceback or a warning on standard error fails the test."""
+        """Run ``corruptset ARGUMENTS``, and assert that there is no traceback and no warning."""
         self._number += 1
-        said = {name: str(self._said / f"{self._number}.{name}") for name in ("out", "err")}
-        call = {"argv": ["corruptset", *map(str, arguments)], "cwd": str(cwd or self.folder), **said}
+        outputs = {name: str(self._folder / f"{self._number}.{name}") for name in ("out", "err")}
+        call = {"argv": ["corruptset", *map(str, arguments)], "cwd": str(cwd or self.folder), **outputs}
         print(json.dumps(call), file=self._process.stdin, flush=True)
         code = int(self._process.stdout.readline())
-        done = Result(code, *(Path(path).read_text("utf-8") for path in said.values()))
-        assert "Traceback" not in done.err, done.err
-        assert "Warning" not in done.err, done.err
-        return done
+        result = Result(code, *(Path(path).read_text("utf-8") for path in outputs.values()))
+        assert "Traceback" not in result.err, result.err
+        assert "Warning" not in result.err, result.err
+        return result
 
     def stop(self):
-        """End the server."""
+        """Stop the server."""
         self._process.communicate()

@@ -1,4 +1,4 @@
-"""What all tests share. The modules beside this file can be imported by name: `layouts`, `pictures`, `commands`, ..."""
+"""Fixtures of all tests. Tests can import the modules in this folder by name, for example `commands`."""
 
 from __future__ import annotations
 
@@ -16,27 +16,25 @@ import small_builds
 
 @pytest.fixture(scope="session")
 def shared_data(tmp_path_factory):
-    """Small image folders, recipes and builds, each written once: a test copies what it changes."""
+    """Small image folders, recipes and builds, each of which is created once. Tests must copy what they change."""
     return small_builds.SharedData(tmp_path_factory.mktemp("shared"))
 
 
 @pytest.fixture(scope="session")
 def crops(shared_data):
-    """An image folder of ten classes with two crops each."""
+    """An image folder with ten classes and two images per class."""
     return shared_data.crops()
 
 
 @pytest.fixture(scope="session")
 def recipe(shared_data):
-    """Two corruptions at five severities, clean, and a chain, as PNG."""
+    """A recipe with two corruptions at five severities, clean images and a chain, stored as PNG."""
     return shared_data.recipe()
 
 
 @pytest.fixture(scope="session", autouse=True)
 def no_power_cuts():
-    """Skip the wait for the disk, which is most of the time of a small build: no test of this process cuts the
-    power.
-    """
+    """Disable fsync, which takes most of the time of a small build. No test in this process simulates a power cut."""
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setattr(os, "fsync", lambda descriptor: None)
         yield
@@ -52,9 +50,7 @@ def one_process_by_default():
 
 @pytest.fixture(scope="session", autouse=True)
 def photographs_decoded_once():
-    """Decode each photograph of the source `sample` once a process: a small build decodes all eight three times, most
-    of its time.
-    """
+    """Decode each photograph of the source `sample` once per process, because decoding dominates small builds."""
     from corruptset.generate.sources import sample
 
     decoded = functools.cache(sample.decode)
@@ -64,20 +60,19 @@ def photographs_decoded_once():
 
 
 LONGEST = ("loaders", "golden", "faults", "acceptance", "generate")
-"""Folders whose files take longest: begun first, so that no worker of pytest-xdist is left alone with one at the end.
+"""Folders with the slowest tests. They start first, so that no worker of pytest-xdist runs a slow file alone at the
+end.
 """
 
 
 def pytest_collection_modifyitems(items):
-    """Run the longest folders first; within them and among the others the order stays."""
+    """Run the slowest folders first, and keep the order otherwise."""
     items.sort(key=lambda item: [not item.nodeid.startswith(f"tests/{folder}/") for folder in LONGEST])
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """With ``--dist loadfile``, have one worker run all files of tests/loaders, for their builds take longer than their
-    tests.
-    """
+    """With ``--dist loadfile``, run all files of tests/loaders in one worker, because they share slow builds."""
     from xdist.scheduler import LoadFileScheduling
 
     class Scheduling(LoadFileScheduling):
@@ -89,8 +84,6 @@ def pytest_xdist_make_scheduler(config, log):
 
 
 def pytest_configure(config):
-    """Have pytest-xdist hand out files in their order: by itself it ends with files of few tests, of which some take
-    longest.
-    """
+    """Let pytest-xdist keep the order of files. By default it runs files with few tests last, even slow ones."""
     if hasattr(config.option, "loadscopereorder"):
         config.option.loadscopereorder = False

@@ -1,4 +1,4 @@
-"""Recipes of a user's own, as text: what the tests of recipes read."""
+"""Parse custom recipes in tests."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ level = 4
 
 
 def parse_sets(sets: str, head: str = HEAD) -> Recipe:
-    """Return a recipe of these sets."""
+    """Return a recipe with these sets."""
     return parse_recipe(head + sets, "The recipe")
 
 
 def recipe_errors(text: str) -> list[str]:
-    """Return the lines of the error that a recipe's text raises."""
+    """Return the lines of the error message for a recipe."""
     with pytest.raises(RecipeError) as error:
         parse_recipe(text, "The recipe")
     first, *lines = str(error.value).split("\n")

@@ -14,7 +14,7 @@ import numpy as np
 from corruptset.canonical import canonical_sha256
 from corruptset.manifests.records.digests import DIGEST_VERSION, sha256_file
 from corruptset.manifests.records.report import Problem
-from corruptset.manifests.verify.ladder import verify_directory
+from corruptset.manifests.verify.directory import verify_directory
 
 MakeDataset = Callable[..., Path]
 
@@ -30,14 +30,14 @@ WHOLE_FILES = ["manifest.json", "SHA256SUMS", "samples.jsonl", "sets/fog/3.jsonl
 
 
 def flip(path: Path, at: float = 0.5) -> None:
-    """Flip one bit of a file, `at` a fraction of its length."""
+    """Flip one bit of a file at a position that is a fraction of its length."""
     data = bytearray(path.read_bytes())
     data[int(len(data) * at)] ^= 0x10
     path.write_bytes(data)
 
 
 def verify_problems(root: Path, **options: Any) -> list[Problem]:
-    """Verify, and return the problems, which must be well formed."""
+    """Verify a dataset, and return the problems. Assert that the report is well formed."""
     report = verify_directory(root, **options)
     assert all(p.kind in KINDS for p in report.problems)
     assert report.problems == sorted(set(report.problems))
@@ -46,21 +46,19 @@ def verify_problems(root: Path, **options: Any) -> list[Problem]:
 
 
 def problem_paths(problems: list[Problem], kind: str | None = None) -> set[str]:
-    """Return the paths of problems, of one kind or of all."""
+    """Return the paths of all problems, or of those of one kind."""
     return {p.path for p in problems if kind in (None, p.kind)}
 
 
 def edit_lines(path: Path, change: Callable[[list[dict[str, Any]]], Any]) -> None:
-    """Edit the rows of a JSON lines file."""
+    """Change the rows of a JSON Lines file with a function."""
     rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     rows = change(rows) or rows
     path.write_text("".join(json.dumps(r, ensure_ascii=False) + "\n" for r in rows), "utf-8")
 
 
 def edit_manifest(root: Path, change: Callable[[dict[str, Any]], Any], *, reseal: bool = False) -> None:
-    """Edit manifest.json; with `reseal`, put the new hashes of all files and of the manifest in, as a careful forger
-    would.
-    """
+    """Change manifest.json with a function. With `reseal`, also update the hashes of all files, as a forger would."""
     path = root / "manifest.json"
     manifest = json.loads(path.read_text("utf-8"))
     change(manifest)
@@ -75,14 +73,14 @@ def edit_manifest(root: Path, change: Callable[[dict[str, Any]], Any], *, reseal
 
 
 def write_outside_file(root: Path) -> Path:
-    """Put a file beside the data set that nothing of it may lead to, and return it."""
+    """Write a file outside of the dataset, which no path in the dataset may lead to, and return it."""
     secret = root.parent / "secret.png"
     shutil.copyfile(root / PNG_IMAGE, secret)
     return secret
 
 
 def edit_shard(root: Path, change: Callable[[h5py.File], None], path: str = SHARD) -> None:
-    """Edit a shard, and put every hash over its bytes right."""
+    """Change a shard with a function, and update all hashes of its bytes."""
     with h5py.File(root / path, "r+") as f:
         change(f)
     edit_manifest(root, lambda m: None, reseal=True)
@@ -127,9 +125,7 @@ def assign_value(name: str, value: Any) -> Callable[[h5py.File], None]:
 
 
 def update_digest(root: Path) -> str:
-    """Put the digest that the records give into the manifest, as whoever passes a changed data set off as another
-    would; return it.
-    """
+    """Update the digest in the manifest to that of the changed records, as a forger would, and return it."""
     rows = [json.loads(line) for line in (root / "samples.jsonl").read_text("utf-8").splitlines()]
 
     def change(m: dict[str, Any]) -> None:
@@ -145,9 +141,7 @@ def update_digest(root: Path) -> str:
 
 
 def swap_classes(root: Path, field: str = "name") -> None:
-    """Exchange the names (or folders) of the first two classes in all records, with every hash put right but the
-    digest.
-    """
+    """Exchange the names (or folders) of two classes in all records, and update all hashes except the digest."""
     manifest = json.loads((root / "manifest.json").read_text("utf-8"))
     first, second = (c[field] for c in manifest["classes"][:2])
 

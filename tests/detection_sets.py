@@ -1,6 +1,4 @@
-"""Detection and segmentation sets as people have them: small, in the layouts of COCO and Cityscapes, and trees with odd
-names.
-"""
+"""Small detection and segmentation datasets in the layouts of COCO and Cityscapes, and trees with unusual names."""
 
 from __future__ import annotations
 
@@ -36,23 +34,23 @@ ODD_NAMES = [
     "Upper.PNG",
     "caf\u00e9/na\u00efve.jpg",
 ]
-"""Names that are seen: blanks, brackets, capitals, Unicode, several suffixes of one stem."""
+"""Names with spaces, brackets, capitals and Unicode characters, and with several suffixes of one stem."""
 BOXES = [[2, 3, 12, 10], [8, 6, 16, 18]]
 
 
 def example_image(width, height, which=0):
-    """Return a picture of this size."""
+    """Return an image of this size."""
     return Image.fromarray(synthetic_image(height, width, which=which))
 
 
 def save_image(image, path, form=None):
-    """Save a picture in a folder that may have to be made."""
+    """Save an image, and create its folder if necessary."""
     path.parent.mkdir(parents=True, exist_ok=True)
     image.save(path, form)
 
 
 def write_tree(root, names=ODD_NAMES):
-    """Write a tree of images, each of a size of its own, in the format that its name says."""
+    """Write a tree of images of different sizes, each in the format of its suffix."""
     for number, name in enumerate(names):
         form = "PNG" if name.lower().endswith(".png") else "JPEG"
         save_image(example_image(24 + 3 * number, 40 - number, number), root / name, form)
@@ -60,7 +58,7 @@ def write_tree(root, names=ODD_NAMES):
 
 
 def write_coco(root):
-    """Write a set in COCO's layout: two kinds of annotations, those of another split, and one of its images."""
+    """Write a dataset in the layout of COCO, with annotations of two kinds, and files of another split."""
     images, annotations = [], []
     for number, (width, height) in enumerate(SIZES, 1):
         save_image(example_image(width, height, number), root / f"val2017/{number:012d}.jpg")
@@ -79,7 +77,7 @@ def write_coco(root):
 
 
 def write_cityscapes(root):
-    """Write a set in Cityscapes' layout: two towns, labels, instances, polygons."""
+    """Write a dataset in the layout of Cityscapes, with labels, instances and polygons of two towns."""
     for number, stem in enumerate(["frankfurt/frankfurt_000000_000294", "lindau/lindau_000001_000019"]):
         save_image(example_image(64, 32, number), root / f"leftImg8bit/val/{stem}_leftImg8bit.png")
         labels = np.full((32, 64), 7 + number, np.uint8)

@@ -1,4 +1,4 @@
-"""docs/use-it-with.md and docs/evaluate.md as code: their blocks, and how to run them as a reader does."""
+"""Extract and run the commands and snippets of docs/use-it-with.md and docs/evaluate.md."""
 
 from __future__ import annotations
 
@@ -19,48 +19,44 @@ EVALUATE = ROOT / "docs/evaluate.md"
 
 
 def blocks(page: Path) -> list[tuple[str, str]]:
-    """Return the kind and the text of each block of shell and Python on a page."""
+    """Return the language and the text of each block of shell or Python on a page."""
     return re.findall(r"```(sh|python)\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
 
 
 BLOCKS = blocks(PAGE)
 LINES = [line for kind, text in BLOCKS if kind == "sh" for line in text.splitlines() if not line.startswith("pip ")]
-"""The page's commands in their order, but those that install loaders."""
+"""The commands of the page in their order, except those that install packages."""
 
 
 def snippets(word: str) -> list[str]:
-    """Return the page's Python snippets that have a word in them."""
+    """Return the Python snippets of the page that contain a word."""
     return [text for kind, text in BLOCKS if kind == "python" and word in text]
 
 
 def lines(word: str) -> list[str]:
-    """Return the page's commands that have a word in them."""
+    """Return the commands of the page that contain a word."""
     return [line for line in LINES if word in line]
 
 
 def shell(line: str, folder: Path) -> str:
-    """Run a line of the page in a folder, by the shell, and return what it prints; ``corruptset`` and ``python`` are
-    this environment's.
-    """
+    """Run a command in a folder with the shell and this environment, and return its output."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         ["bash", "-c", line], cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, text=True
     )
     if done.returncode:
-        raise AssertionError(f"{line}\nleaves with {done.returncode}:\n{done.stdout}{done.stderr}")
+        raise AssertionError(f"{line}\nexits with code {done.returncode}:\n{done.stdout}{done.stderr}")
     return done.stdout
 
 
 def run_corruptset(line: str) -> None:
-    """Run a command of corruptset in this process: for tests of many, where Python's start would be most of the
-    time.
-    """
+    """Run a command of corruptset in this process, which is much faster than starting Python."""
     if code := exit_code(*shlex.split(line)[1:]):
-        raise AssertionError(f"{line} leaves with {code}")
+        raise AssertionError(f"{line} exits with code {code}")
 
 
 def run_line(line: str, folder: Path) -> None:
-    """Run a line of the page in a folder: builds in one process and without a page, which loaders do not see."""
+    """Run a command of the page in a folder. Builds use one process and write no page."""
     if not line.startswith("corruptset "):
         shell(line, folder)
         return
@@ -69,6 +65,6 @@ def run_line(line: str, folder: Path) -> None:
 
 
 def run_snippet(text: str, **names: Any) -> dict[str, Any]:
-    """Run a snippet, with names that stand before it, and return its names."""
+    """Run a snippet with some variables, and return all variables afterwards."""
     exec(text, names)
     return names

@@ -1,6 +1,4 @@
-"""A Dockerfile carried out without an engine: its steps in roots of their own, and a command in what comes out, as an
-engine starts it.
-"""
+"""Build the Dockerfile without a container engine, and run commands in the result."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
 
 
 def instructions(text: str) -> list[tuple[str, str]]:
-    """Return the instructions of a Dockerfile, in order, each with its argument on one line."""
+    """Return the instructions of a Dockerfile in order, each with its argument on one line."""
     lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
     joined = re.sub(r"\\\n\s*", "", "\n".join(lines))
     return [
@@ -27,7 +25,7 @@ def instructions(text: str) -> list[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class Image:
-    """A root and what its Dockerfile says of processes in it."""
+    """The root directory of an image, and the settings of its processes."""
 
     root: Path
     environment: dict[str, str] = field(default_factory=dict)
@@ -37,7 +35,7 @@ class Image:
     labels: dict[str, str] = field(default_factory=dict)
 
     def step(self, command: str, **more: str) -> None:
-        """Carry out a RUN; raise with what it printed where it fails."""
+        """Run an instruction RUN, and raise an error with its output if it fails."""
         done = subprocess.run(
             [
                 "chroot",
@@ -57,9 +55,7 @@ class Image:
     def run(
         self, *arguments: str, data: Path, user: str | None = None, read_only: bool = False
     ) -> subprocess.CompletedProcess[str]:
-        """Start the entry point with these arguments, a host's folder at /data, and no HOME; /tmp is empty, /dev and
-        /proc are there.
-        """
+        """Run the entry point without HOME, with a folder mounted at /data and an empty /tmp."""
         user_id, _, group_id = (user or self.user).partition(":")
         process = ["setpriv", f"--reuid={user_id}", f"--regid={group_id}", "--clear-groups", "--no-new-privs"]
         process += [
@@ -86,9 +82,7 @@ class Image:
 
 
 def build_image(dockerfile: Path, context: Path, base: Path, folder: Path) -> Image:
-    """Carry out a Dockerfile: every stage begins with a copy of `base`, in which registries' certificates are those of
-    this machine.
-    """
+    """Build a Dockerfile. Every stage begins with a copy of `base`, which has the certificates of this machine."""
     network = {"PIP_CERT": str(CERTIFICATES), "PIP_DISABLE_PIP_VERSION_CHECK": "1"} if CERTIFICATES.exists() else {}
     stages: dict[str, Image] = {}
     image, name = Image(base), "none"
@@ -140,7 +134,9 @@ def _settings(environment: dict[str, str]) -> list[str]:
 
 
 def base_root(folder: Path) -> Path:
-    """Return a Debian with Python 3.11 and nothing else, as the base of the Dockerfile is; made where it is missing."""
+    """Return a Debian with Python 3.11, which replaces the base image of the Dockerfile. It is created if it is
+    missing.
+    """
     root = Path(os.environ.get("CORRUPTSET_TEST_ROOT") or folder / "base")
     if not root.exists():
         include = "--include=python3,python3-venv,ca-certificates"

@@ -1,4 +1,4 @@
-"""Pictures for tests: made by integer arithmetic alone, or photographs that scikit-image ships."""
+"""Images for tests: synthetic ones, and photographs that are part of scikit-image."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 
 def number_keys(count: int) -> list[str]:
-    """Return keys for a batch of equal pictures, which without keys would all get the same draws."""
+    """Return different keys for a batch of equal images, which would otherwise get the same random draws."""
     return [str(number) for number in range(count)]
 
 
 def synthetic_image(height: int, width: int, channels: int = 3, which: int = 0) -> NDArray[np.uint8]:
-    """Return a picture with ramps, a disc, stripes, a flat patch and fine grain, the same on every machine."""
+    """Return an image with ramps, a disc, stripes, a flat patch and fine grain. It is the same on every machine."""
     y, x = np.mgrid[:height, :width].astype(np.int64)
     planes = []
     for c in range(channels):
@@ -32,27 +32,28 @@ def synthetic_image(height: int, width: int, channels: int = 3, which: int = 0) 
 
 @functools.cache
 def photograph(name: str, size: int = 224) -> NDArray[np.uint8]:
-    """Return a photograph of scikit-image: shortest side 256, centre crop 224; for other sizes that crop
-    box-filtered.
+    """Return a photograph of scikit-image, resized to a short side of 256 and cropped to 224 pixels.
+
+    For other sizes, the crop is reduced with a box filter.
     """
     import skimage.data
     from PIL import Image
 
-    picture = Image.fromarray(np.asarray(getattr(skimage.data, name)())[..., :3])
-    width, height = picture.size
+    image = Image.fromarray(np.asarray(getattr(skimage.data, name)())[..., :3])
+    width, height = image.size
     short = min(width, height)
-    picture = picture.resize((int(256 * width / short), int(256 * height / short)), Image.Resampling.BILINEAR)
-    left, top = round((picture.width - 224) / 2), round((picture.height - 224) / 2)
-    picture = picture.crop((left, top, left + 224, top + 224))
+    image = image.resize((int(256 * width / short), int(256 * height / short)), Image.Resampling.BILINEAR)
+    left, top = round((image.width - 224) / 2), round((image.height - 224) / 2)
+    image = image.crop((left, top, left + 224, top + 224))
     if size != 224:
-        picture = picture.resize((size, size), Image.Resampling.BOX)
-    out = np.array(picture)
+        image = image.resize((size, size), Image.Resampling.BOX)
+    out = np.array(image)
     out.setflags(write=False)
     return out
 
 
 def digit_image(which: int = 0) -> NDArray[np.uint8]:
-    """Return a 28x28 grey picture of strokes on black, soft at the edges, as scanned digits are."""
+    """Return a grey image of 28x28 pixels with soft strokes on black, like scanned digits."""
     y, x = np.mgrid[:112, :112].astype(np.int64)
     ring = abs((y - 44) ** 2 + (x - 52 - 2 * which) ** 2 - 900) < 320
     bar = (abs(x - 40 - 8 * which) < 8) & (y > 16) & (y < 96)
@@ -63,7 +64,7 @@ def digit_image(which: int = 0) -> NDArray[np.uint8]:
 
 
 def encode_image(image: Any, kind: str = "PNG", **options: Any) -> bytes:
-    """Return the file that Pillow writes of an array or a picture of its own."""
+    """Return the bytes of an image file that Pillow writes for an array or a PIL image."""
     from PIL import Image
 
     buffer = io.BytesIO()
@@ -72,7 +73,7 @@ def encode_image(image: Any, kind: str = "PNG", **options: Any) -> bytes:
 
 
 def jpeg_round_trip(image: NDArray[np.uint8], quality: int) -> NDArray[np.uint8]:
-    """Return what Pillow reads of the JPEG file that it writes of an array (H, W, C)."""
+    """Return an image (H, W, C) after encoding it as JPEG and decoding it again."""
     from PIL import Image
 
     file = io.BytesIO(encode_image(image if image.shape[-1] == 3 else image[..., 0], "JPEG", quality=quality))

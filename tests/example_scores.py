@@ -1,4 +1,4 @@
-"""Scores of models that nobody trained: valid files with all that a comparison shows."""
+"""Invented scores files with everything that a comparison shows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DEGRADATIONS = ["black_lines", "white_fog", "pixel_swap", "fade_black", "posteri
 
 
 def minimal_scores(model="net", values=None, **changes):
-    """Return the JSON of scores with one clean set and some score values."""
+    """Return scores as JSON, with one clean set and some score values."""
     known = {
         "schema_version": SCORES_VERSION, "digest": DIGEST, "name": "small-c 1.0.0", "model": model, "samples": 200,
         "sets": {"clean": set_score(0.9)}, "profiles": {}, "order_effects": [], "notes": [],
@@ -27,7 +27,7 @@ def minimal_scores(model="net", values=None, **changes):
 
 
 def score_values(values):
-    """Return the JSON of score values, each from a number, a number with an interval, or a reason."""
+    """Return score values as JSON. Each is given as a number, a number with an interval, or a reason."""
     found = []
     for name, given in values.items():
         value, ends, *count = given if isinstance(given, tuple) else (given, None)
@@ -38,7 +38,7 @@ def score_values(values):
 
 
 def replace_values(scores, **values):
-    """Return the JSON of scores in which some score values have other numbers."""
+    """Return scores as JSON, with other numbers for some score values."""
     names = {name.replace("__", "."): value for name, value in values.items()}
     return {
         **scores,
@@ -47,7 +47,7 @@ def replace_values(scores, **values):
 
 
 def without_group(scores, group):
-    """Return the JSON of scores without a group of score values."""
+    """Return scores as JSON, without a group of score values."""
     return {**scores, "scores": [one for one in scores["scores"] if not one["name"].startswith(f"{group}.")]}
 
 
@@ -68,7 +68,7 @@ def resamples(seed=0, units=200, **values):
 
 
 def full_scores(number=0, model=None):
-    """Return the JSON of scores with everything; lower numbers are better models."""
+    """Return complete scores as JSON. Lower numbers are better models."""
     rng = np.random.default_rng(number)
     strength, clean = 0.9 - 0.06 * number, round(0.97 - 0.02 * number, 4)
     sets, aude = {"clean": set_score(clean)}, {}
@@ -113,7 +113,7 @@ def full_scores(number=0, model=None):
 
 
 def small_scores(number=0, model=None):
-    """Return the JSON of scores with little of what takes long to draw."""
+    """Return scores as JSON, without most of the values that take long to draw."""
     scores = full_scores(number, model)
     kept = ("clean", "fog", "frost")
     sets = {name: one for name, one in scores["sets"].items() if name.partition("/")[0] in kept}
@@ -121,7 +121,7 @@ def small_scores(number=0, model=None):
 
 
 def profile(strength):
-    """Return a profile that falls with the level."""
+    """Return a profile that decreases with the level."""
     accuracy = [round(float(0.97 * strength ** (level / 4)), 4) for level in range(31)]
     below = dict.fromkeys(("0.9", "0.5", "0.1"))
     for threshold in below:
@@ -156,7 +156,7 @@ def order_effects(rng):
 
 
 def fragile(group, rate):
-    """Return the fragile rates of one size of regions."""
+    """Return the fragile rates of regions of one size."""
     found = {}
     for place, name in enumerate(RATES):
         own = rate * (1 + place / 10)
@@ -167,7 +167,7 @@ def fragile(group, rate):
 
 
 def validated(*compared):
-    """Return the scores of their JSON."""
+    """Return validated scores from their JSON."""
     return [Scores.model_validate(one) for one in compared]
 
 

@@ -1,4 +1,4 @@
-"""A web server on the loopback that serves a folder with ranges, and fails as it is told to."""
+"""A local web server that serves a folder with support for ranges, and can simulate faults."""
 
 import re
 import threading
@@ -11,26 +11,26 @@ from urllib.parse import unquote
 
 @dataclass
 class Faults:
-    """What goes wrong, by a file's name; lists are used up, an entry a request."""
+    """Faults by name of a file. Each request consumes one entry of a list."""
 
     ranges: bool = True
     cut: dict[str, list[int]] = field(default_factory=dict)
-    """After so many bytes of a reply the connection is closed."""
+    """The number of bytes after which the connection is closed."""
     status: dict[str, list[int]] = field(default_factory=dict)
     length: dict[str, int | str | None] = field(default_factory=dict)
-    """What `Content-Length` says; None leaves it out."""
+    """The value of `Content-Length`, or None to omit the header."""
     span: dict[str, str] = field(default_factory=dict)
-    """What `Content-Range` says."""
+    """The value of `Content-Range`."""
     wait: str = "0"
-    """What `Retry-After` says."""
+    """The value of `Retry-After`."""
     content: dict[str, list[bytes]] = field(default_factory=dict)
-    """What the file is instead; the last entry stays."""
+    """Replacements of the content. The last entry is used for all further requests."""
     redirect: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Request:
-    """A request."""
+    """A request for a file."""
 
     name: str
     first: int
@@ -86,7 +86,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class FileServer(ThreadingHTTPServer):
-    """Serves the files below `root`; `asked` are the requests so far."""
+    """Serve the files below `root`. The attribute `asked` lists the requests."""
 
     daemon_threads = True
 
@@ -98,16 +98,16 @@ class FileServer(ThreadingHTTPServer):
         self.url = f"http://127.0.0.1:{self.server_port}"
 
     def times(self):
-        """Return name -> how often it was asked for."""
+        """Return the number of requests by name of the file."""
         return dict(Counter(asked.name for asked in self.asked))
 
     def handle_error(self, request, client_address):
-        """Clients leave when they have seen enough."""
+        """Ignore closed connections."""
 
 
 @contextmanager
 def serving():
-    """Yield a function that serves a folder until the end."""
+    """Yield a function that serves a folder until the end of the block."""
     servers = []
 
     def serve(root):

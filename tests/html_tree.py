@@ -1,4 +1,4 @@
-"""A page as a tree, read by Python's own parser: what a browser without a script has."""
+"""Parse a page into a tree of elements with the parser of the standard library."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ VOID = {"meta", "link", "img", "br", "wbr", "input", "hr"}
 
 @dataclass
 class Node:
-    """An element: its tag, its attributes, and what is in it."""
+    """An element with its tag, attributes and children."""
 
     tag: str
     attributes: dict[str, str]
     children: list[Node | str] = field(default_factory=list)
 
     def all(self, *tags: str) -> Iterator[Node]:
-        """Yield the elements below that have one of some tags, or any."""
+        """Yield all descendants, or those with one of the given tags."""
         for child in self.children:
             if isinstance(child, Node):
                 if not tags or child.tag in tags:
@@ -27,8 +27,9 @@ class Node:
                 yield from child.all(*tags)
 
     def one(self, tag: str, **attributes: str) -> Node:
-        """Return the one element below with a tag and attributes; ``class_`` and ``data_x`` stand for ``class`` and
-        ``data-x``.
+        """Return the only descendant with a tag and attributes.
+
+        Write ``class_`` and ``data_x`` for the attributes ``class`` and ``data-x``.
         """
         wanted = {name.rstrip("_").replace("_", "-"): value for name, value in attributes.items()}
         (found,) = [n for n in self.all(tag) if wanted.items() <= n.attributes.items()]
@@ -36,7 +37,7 @@ class Node:
 
     @property
     def text(self) -> str:
-        """All text below, with single spaces."""
+        """The text of all descendants, with single spaces."""
         return " ".join("".join(self._texts()).split())
 
     def _texts(self) -> Iterator[str]:
@@ -72,7 +73,7 @@ class _Reader(HTMLParser):
 
 
 def read_html(page: bytes | Path) -> Node:
-    """Return a page as a tree; every element must be closed, in order."""
+    """Return the root of a page. Assert that all elements are closed in order."""
     reader = _Reader()
     reader.feed((page.read_bytes() if isinstance(page, Path) else page).decode("utf-8"))
     reader.close()

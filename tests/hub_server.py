@@ -1,6 +1,4 @@
-"""A stand-in for the Hugging Face hub on the loopback: the calls of its HTTP interface that its library makes to
-publish a data set.
-"""
+"""A local replacement for the Hugging Face Hub, with the part of its HTTP interface that publishing a dataset needs."""
 
 import base64
 import hashlib
@@ -13,12 +11,12 @@ from urllib.parse import unquote
 
 TOKEN = "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"
 LARGE = (".tar", ".png")
-"""Suffixes that the hub keeps as large files."""
+"""Suffixes of files that the Hub stores as large files."""
 
 
 @dataclass
 class Repository:
-    """A data set: commits of files, path -> bytes."""
+    """A repository of a dataset. Each commit maps paths to bytes."""
 
     private: bool
     commits: list[dict[str, bytes]] = field(default_factory=lambda: [{".gitattributes": b"*.tar filter=lfs\n"}])
@@ -39,7 +37,7 @@ class HubHandler(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
     def _called(self, method):
-        """Return the path and the body of a request."""
+        """Record a request, and return its path and body."""
         path = unquote(self.path.partition("?")[0])
         self.server.asked.append((method, path))
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
@@ -86,7 +84,7 @@ class HubHandler(BaseHTTPRequestHandler):
         if path == "/api/repos/create":
             return self._create(json.loads(body))
         if path == "/api/validate-yaml":
-            import yaml  # which the hub's library brings
+            import yaml  # a dependency of huggingface_hub
 
             head = yaml.safe_load(json.loads(body)["content"].split("---\n")[1])
             assert {"license", "pretty_name", "task_categories", "configs"} <= set(head)
@@ -144,7 +142,7 @@ def _entry(path, data):
 
 
 class HubServer(ThreadingHTTPServer):
-    """The hub; `fails_after` uploads of large files, the next ones fail."""
+    """The server. If `fails_after` is set, uploads of large files fail after that number."""
 
     daemon_threads = True
 
@@ -159,7 +157,7 @@ class HubServer(ThreadingHTTPServer):
 
 @contextmanager
 def hub():
-    """Yield a running hub."""
+    """Yield a running server."""
     server = HubServer()
     threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     yield server

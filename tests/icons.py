@@ -1,4 +1,4 @@
-"""A stand-in for Icons-50: the same file and folders as published, of random pixels."""
+"""A replacement for Icons-50 with the published structure and random pixels."""
 
 import numpy as np
 from PIL import Image
@@ -8,7 +8,7 @@ SUBTYPES = ("shark", "whale", "rabbit_face", "victory_hand_type_3", "duck", "cat
 
 
 def icon_fields(count=42, classes=3):
-    """Return what the file's dictionary holds, as lists; every style has every class."""
+    """Return the contents of the published dictionary, as lists. Every style has every class."""
     rng = np.random.default_rng(50)
     rows = range(count)
     return {
@@ -21,14 +21,14 @@ def icon_fields(count=42, classes=3):
 
 
 def write_file(path, **changes):
-    """Write Icons-50.npy, as numpy does; return its path."""
+    """Write Icons-50.npy, and return its path."""
     path.parent.mkdir(parents=True, exist_ok=True)
     np.save(path, icon_fields() | changes, allow_pickle=True)
     return path
 
 
 def write_folders(root, side=48):
-    """Write the class folders, with the notes that lie beside them; return the folder."""
+    """Write the class folders and the additional files of the published archive, and return the folder."""
     rng = np.random.default_rng(51)
     for name in ("bird", "feline", "marine_animals"):
         (root / name).mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""An installation without the extra `build`, and the command in it."""
+"""Create and use an installation without the extra `build`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_MB = 200
 
 
 def required_packages(requirements: list[str]) -> Iterator[str]:
-    """Yield the names of packages, and of those that they need themselves."""
+    """Yield the names of required packages and of their dependencies."""
     seen: set[str] = set()
     while requirements:
         wanted = Requirement(requirements.pop())
@@ -30,9 +30,7 @@ def required_packages(requirements: list[str]) -> Iterator[str]:
 
 
 def light_python(folder: Path) -> Path:
-    """Return the Python of a fresh environment that has what pyproject.toml names without extras, as links to what is
-    installed here.
-    """
+    """Return the Python of a new environment with the required packages only, which are links to those of this one."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     (site,) = folder.glob("lib/python*/site-packages")
     size = 0
@@ -56,7 +54,7 @@ def light_python(folder: Path) -> Path:
 
 
 def run_python(python: str | Path, *words: object, code: int = 0) -> str:
-    """Run the command line, and return what it prints."""
+    """Run the command line, and return its output."""
     done = subprocess.run(
         [python, "-c", "from corruptset.cli import main; main()", *map(str, words)],
         capture_output=True,

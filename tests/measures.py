@@ -1,4 +1,4 @@
-"""How near two pictures are, and how likely counts are under a distribution."""
+"""Compare images, and test counts against a distribution."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 MIN_P = 1e-4
-"""What is drawn is fixed by its keys, so a p-value above this stays above it."""
+"""Limit for p-values. Random draws are determined by their keys, so a p-value never changes between runs."""
 
 
 def psnr(image: NDArray[np.uint8], out: NDArray[np.uint8]) -> float:
@@ -20,14 +20,14 @@ def psnr(image: NDArray[np.uint8], out: NDArray[np.uint8]) -> float:
 def check_close(
     got: NDArray[Any], want: NDArray[Any], identical: float = 0.99, within: int = 1, what: object = ""
 ) -> None:
-    """Assert that no level is off by more than `within`, and that a share of them is identical."""
+    """Assert that no pixel value differs by more than `within`, and that a fraction of the values is identical."""
     away = np.abs(got.astype(int) - np.asarray(want).astype(int))
     assert away.max() <= within, (what, int(away.max()))
     assert np.mean(away == 0) >= identical, (what, float(np.mean(away == 0)))
 
 
 def chi_squared_p(observed: NDArray[np.int64], probabilities: NDArray[np.float64]) -> float:
-    """Return the chi-squared p-value of counts, neighbouring bins pooled until each expects 25."""
+    """Return the p-value of a chi-squared test of counts. Neighbouring bins are merged until each expects 25."""
     from scipy import stats
 
     expected = np.asarray(probabilities) * observed.sum()
@@ -42,5 +42,5 @@ def chi_squared_p(observed: NDArray[np.int64], probabilities: NDArray[np.float64
 
 
 def uniform_p(found: NDArray[Any], count: int) -> float:
-    """Return the p-value of whole numbers that should be uniform on 0 .. count - 1."""
+    """Return the p-value of integers that should be uniform on 0 .. count - 1."""
     return chi_squared_p(np.bincount(np.ravel(found), minlength=count), np.full(count, 1 / count))

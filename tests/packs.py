@@ -1,4 +1,4 @@
-"""Packed data sets, and forged archives."""
+"""Helpers for packed datasets and forged archives."""
 
 import io
 import os
@@ -52,12 +52,10 @@ def file_hashes(root):
 
 
 def run_and_kill(call, do, *given, **options):
-    """Call something in a process that kills itself when it tells its progress for the `call`-th time; return how the
-    process ended.
-    """
+    """Call a function in a process that kills itself at the given call of its progress callback. Return its code."""
     calls = count(1)
 
-    def progress(*told):
+    def progress(*_):
         if next(calls) == call:
             os.kill(os.getpid(), signal.SIGKILL)
 
@@ -70,20 +68,18 @@ def run_and_kill(call, do, *given, **options):
 
 
 def disk_usage_with(free):
-    """Return what `shutil.disk_usage` is on a disk with so many free bytes."""
+    """Return a replacement for `shutil.disk_usage` on a disk with this number of free bytes."""
     return lambda path: type("Usage", (), {"free": free, "total": 1 << 40})()
 
 
 def read_tar(archive):
-    """Return the members of an archive, in order."""
+    """Return the (name, content) pairs of the members of an archive, in order."""
     with tarfile.open(archive) as t:
         return [(m.name, t.extractfile(m).read()) for m in t.getmembers()]
 
 
 def write_archive(path, members):
-    """Write an archive of members of any name, without the checks of the writer under test; a header stands as it
-    is.
-    """
+    """Write an archive with members of any name, without the checks of `pack`. A name may also be a `TarInfo`."""
     with tarfile.open(path, "w", format=tarfile.PAX_FORMAT) as t:
         for name, data in members:
             info = name if isinstance(name, tarfile.TarInfo) else tarfile.TarInfo(name)
@@ -93,7 +89,7 @@ def write_archive(path, members):
 
 
 def tar_header(name, **fields):
-    """Return the header of a member that is no plain file, or lies."""
+    """Return the header of a member that is not a regular file, or has false fields."""
     info = tarfile.TarInfo(name)
     for field, value in {"linkname": "/etc/passwd", **fields}.items():
         setattr(info, field, value)
@@ -101,7 +97,7 @@ def tar_header(name, **fields):
 
 
 def check_unpack_fails(archive, tmp_path, match):
-    """Unpack into a folder of its own; whatever is left must be below the data set's folder, which is no data set."""
+    """Assert that unpacking an archive fails, and leaves no manifest and no files outside of the dataset."""
     before = {p for p in tmp_path.rglob("*") if p.is_file()}
     with pytest.raises(CorruptsetError, match=match):
         unpack([archive], tmp_path / f"of {archive.stem}" / "out")

@@ -1,4 +1,4 @@
-"""Plugins for tests: files with corruptions of a user's own, and a registry that forgets them."""
+"""Helpers for tests of plugins: files with custom corruptions, and a temporarily empty registry."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ CACHES = (
 
 
 def documented_module() -> str:
-    """Return the module that docs/plugins.md tells the reader to write."""
+    """Return the module that docs/plugins.md presents."""
     return re.findall(r"^```python\n(.*?)^```", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)[0]
 
 
 def function_source(name: str, body: str, declared: str = "", signature: str = "images, keys") -> str:
-    """Return a registered function."""
+    """Return the source code of a registered function."""
     return f"@corruption(revision=1, reference='x', parameters=(){declared})\ndef {name}({signature}):\n    {body}\n"
 
 
 def write_installed(folder: Path, name: str, entry_points: str) -> None:
-    """Write what an installed package, in a folder of its name, is known by."""
+    """Write the metadata of an installed package in a folder."""
     info = folder / f"{name}-3.4.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 3.4\n")
@@ -48,7 +48,7 @@ def write_installed(folder: Path, name: str, entry_points: str) -> None:
 
 
 def write_blinds(folder: Path, *, tables: bool = True) -> Path:
-    """Write the page's module, with a table of five severities."""
+    """Write the module of docs/plugins.md, with a table of five severities."""
     text = documented_module()
     if tables:
         text = text.replace("    revision=1,", '    revision=1, tables="blinds_tables",')
@@ -61,7 +61,7 @@ def write_blinds(folder: Path, *, tables: bool = True) -> Path:
 
 @contextmanager
 def without_plugins() -> Iterator[None]:
-    """Know no plugin, as a new process does; what is loaded meanwhile is forgotten again."""
+    """Remove all plugins from the registry for the duration of the block, as in a new process."""
     registered, loaded = dict(registry._registered), dict(plugins._loaded)
     modules = _forget()
     try:
@@ -74,7 +74,7 @@ def without_plugins() -> Iterator[None]:
 
 
 def _forget() -> dict[str, ModuleType]:
-    """Forget all plugins; return their modules."""
+    """Unregister all plugins, and return their modules."""
     names = {known.module for known in registry._registered.values() if known.family == registry.PLUGIN} | set(
         plugins._loaded
     )

@@ -1,4 +1,4 @@
-"""Predictions as files of every kind, and what they come down to."""
+"""Predictions in files of all kinds, and reference implementations of their outcomes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def all_kinds(logits, labels):
 
 
 def reference_outcome(kind, arrays, row, label):
-    """Return what one image's predictions come down to, class by class."""
+    """Return the outcome for one image, computed with a loop over classes."""
     if kind == "rank":
         rank = int(arrays["rank_true"][row])
         known = {"rank": rank, "probability": float(arrays["p_true"][row]), "predicted": None}
@@ -54,7 +54,7 @@ def reference_outcome(kind, arrays, row, label):
 
 
 def check_outcome(outcome, kind, arrays, labels):
-    """Hold the outcome of a set to the plain loop's; rows stand in the data set's order."""
+    """Compare the outcome of a set, in the order of the dataset, with the reference implementation."""
     rows = [reference_outcome(kind, arrays, row, label) for row, label in enumerate(labels.tolist())]
     for field, values in vars(outcome).items():
         wanted = [row[field] for row in rows]
@@ -74,7 +74,7 @@ def write_folder(folder, sets, *, compressed=False):
 
 
 def concatenate_sets(sets):
-    """Return the rows of all sets one behind the other, with a column set_id."""
+    """Return the rows of all sets one after another, with a column set_id."""
     rows = {name: len(next(iter(arrays.values()))) for name, arrays in sets.items()}
     first = next(iter(sets.values()))
     columns = {key: np.concatenate([arrays[key] for arrays in sets.values()]) for key in first}

@@ -1,4 +1,4 @@
-"""Data sets without images: the records that a build writes; scores need no more."""
+"""Datasets without images, which consist of records only. Scores need nothing else."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def write_records(
     changed: Callable[[int | None], float | None] = lambda level: None,
     **fields: Any,
 ) -> Path:
-    """Write manifest.json and samples.jsonl of a recipe's sets that `only` takes.
+    """Write manifest.json and samples.jsonl for the sets of a recipe that `only` accepts.
 
     `samples` and `fields` replace parts of the records.
     """
@@ -91,12 +91,12 @@ def write_records(
 
 
 def records_dataset(folder: Path, recipe: str = "imagenet-c-all", count: int = 40, **options: Any) -> Dataset:
-    """Return the data set that `write_records` writes."""
+    """Return the dataset that `write_records` writes."""
     return corruptset.open(write_records(folder, recipe, count, **options))
 
 
 def small_dataset(folder: Path, *sets: str, more: str = "", **fields: Any) -> Dataset:
-    """Return a small recipe's data set of some sets or all, 20 images in ten classes."""
+    """Return a dataset of a small recipe with 20 images in ten classes, with some or all sets."""
     folder.mkdir(exist_ok=True)
     rows = [{"id": f"{i // 2:02d}_class/im.{i % 2}", "label": i // 2, "class": f"c{i // 2}"} for i in range(20)]
     chosen = lambda set_id: not sets or set_id in sets  # noqa: E731
@@ -107,9 +107,9 @@ def small_dataset(folder: Path, *sets: str, more: str = "", **fields: Any) -> Da
 def random_predictions(
     data: Dataset, seed: int = 0, model: str = "made up", *, clean: bool = False, best: float = 0.95
 ) -> Predictions:
-    """Return predictions of every set, each with an accuracy of its own, `best` at most.
+    """Return random predictions for every set.
 
-    That of the clean images is the highest.
+    The accuracy differs between sets and is at most `best`, which is the accuracy on clean images.
     """
     rng = np.random.default_rng(seed)
     count = len(data.samples)

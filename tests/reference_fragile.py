@@ -1,4 +1,4 @@
-"""Fragile rates one region at a time, in dictionaries; and data sets of regions that are no more than records."""
+"""A slow reference implementation of fragile rates, and datasets of regions that consist of records only."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ STEPS = [(-1, -1), (-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0), (1, 1)]
 
 
 def region_record(source, side, y, x, **fields):
-    """Return the record of a region; its row and column are of no account here."""
+    """Return the record of a region, whose row and column do not matter."""
     place = {"source": source, "side": side, "y": y, "x": x, "fraction": None, "row": 0, "col": 0}
     return RegionRecord(**{"group": f"s{side}", "role": "base", "anchor": True, **place, **fields})
 
 
 def exhaustive_regions(source, size, sides, *, shrunk=True):
-    """Return every region of some sides and every shrunk one, each once."""
+    """Return the distinct regions of some sides, and the shrunk ones."""
     found = {(side, y, x): True for side in sides for y in range(size - side + 1) for x in range(size - side + 1)}
     for side, y, x in list(found) if shrunk else []:
         found = {(side - 2, y + dy, x + dx): False for dy in range(3) for dx in range(3)} | found
@@ -32,16 +32,14 @@ def exhaustive_regions(source, size, sides, *, shrunk=True):
 
 
 def dataset_of(records, *, kind="crop", mode="exhaustive", classes=10):
-    """Return what the scores of regions ask of a data set."""
+    """Return an object with the attributes of a dataset that the scores of regions use."""
     samples = [SimpleNamespace(index=index, region=record) for index, record in enumerate(records)]
     manifest = SimpleNamespace(recipe={"regions": {"kind": kind, "mode": mode, "store": "images"}})
     return SimpleNamespace(samples=samples, classes=range(classes), manifest=manifest, path="regions")
 
 
 def reference_flips(records, right, predicted, shrunk):
-    """Return for each anchor what it is, and which of the five scores it counts in: True or False, None where it does
-    not count.
-    """
+    """Return the five scores of each anchor: True, False, or None if the anchor does not count."""
     of = {(r.source, r.side, r.y, r.x): i for i, r in enumerate(records)}
     rows = []
     for i, r in enumerate(records):
@@ -71,10 +69,10 @@ def bootstrap_draws(seed, units):
 
 
 def reference_rates(rows, group, score, seed):
-    """Return the rates of a group, averaged over images, its anchors, and the interval; None where no anchor counts.
+    """Return the mean rates of a group over images, the number of anchors, and the interval. None if no anchor counts.
 
-    The interval is the middle 95 % of the mean rate over resamples of the images, drawn as `Bootstrap` says; an image
-    without anchors counts in no mean.
+    The interval contains the middle 95 % of the mean rate over resamples of the images, which are drawn like those of
+    `Bootstrap`. Images without anchors are excluded from means.
     """
     images, anchors = [], 0
     for source in dict.fromkeys(row["source"] for row in rows):

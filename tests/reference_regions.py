@@ -1,4 +1,4 @@
-"""Regions in plain numpy and Pillow, one at a time, and small recipes of regions. A place is (side, y, x)."""
+"""Slow reference implementations of regions, and small recipes with regions. A place is (side, y, x)."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ EXHAUSTIVE = 'sides = [26, 29]\nmode = "exhaustive"\nout = 16'
 PHOTOS = "fractions = [0.2, 0.8]\nblocks = 2\nout = 24"
 FOGGED = '[[sets]]\nchain = ["contrast-3"]\n[[sets]]\nchain = ["contrast-3", "gaussian_noise-2"]'
 SIZES = {"a/0": (120, 90), "a/1": (90, 120), "b/x": (61, 47)}
-"""Of the photographs that the builds of regions are made of."""
+"""(width, height) of the photographs in builds with regions."""
 EMBED = 'kind = "embed"\nsides = [24, 30]\ncanvas = 32\nmode = "exhaustive"'
 
 
 def write_recipe(folder, regions, sets=""):
-    """Write a recipe of regions and return its path."""
+    """Write a recipe with regions, and return its path."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "regions.toml"
     path.write_text(RECIPE.format(regions=regions, sets=sets), encoding="utf-8")
@@ -35,7 +35,7 @@ def write_recipe(folder, regions, sets=""):
 
 
 def write_rows(folder, images):
-    """Write images as a source of rows, and return its line."""
+    """Write images as arrays, and return the source."""
     folder.mkdir(parents=True, exist_ok=True)
     np.save(folder / "images.npy", images)
     np.save(folder / "labels.npy", np.arange(len(images)) % 10)
@@ -43,7 +43,7 @@ def write_rows(folder, images):
 
 
 def small_images(count=10, channels=3):
-    """Return (N, 32, 32, C) images, each noise on a ramp of its own."""
+    """Return (N, 32, 32, C) images, which are noise on different ramps."""
     rng = np.random.default_rng(1)
     ramp = np.add.outer(np.arange(32) * 5, np.arange(32) * 2)[None, :, :, None]
     return (
@@ -52,7 +52,7 @@ def small_images(count=10, channels=3):
 
 
 def photograph(width, height):
-    """Return a part of a photograph, at its own size."""
+    """Return a crop of a photograph with this size."""
     import skimage.data
 
     picture = Image.fromarray(np.asarray(skimage.data.astronaut())).resize((width + 40, height + 20))
@@ -60,19 +60,19 @@ def photograph(width, height):
 
 
 def side_of(fraction, width, height):
-    """Return the side of a fraction's regions: the paper's formula, in tenths."""
+    """Return the side of regions with this fraction, according to the formula in the paper."""
     tenths = round(fraction * 10)
     return tenths * min(width, height) // 20 * 2 + 1
 
 
 def shrunk_regions(place):
-    """Return the nine regions inside one that are two pixels smaller."""
+    """Return the nine regions inside a region that are two pixels smaller."""
     side, y, x = place
     return {(side - 2, y + dy, x + dx) for dy in range(3) for dx in range(3)}
 
 
 def all_regions(sides, width, height):
-    """Return every region of some sides and every shrunk one, sorted."""
+    """Return all regions of some sides, and the shrunk ones, sorted."""
     every = {(side, y, x) for side in sides for y in range(height - side + 1) for x in range(width - side + 1)}
     return sorted(every.union(*map(shrunk_regions, every)))
 
@@ -87,7 +87,7 @@ def block_regions(side, block, corners):
 
 
 def reference_crop(image, place, out, *, fit="resize"):
-    """Return a region's pixels: Pillow's crop and resize, or each row of the crop put on a canvas."""
+    """Return the pixels of a region, with Pillow's crop and resize, or by copying each row to a canvas."""
     side, y, x = place
     grey = image.shape[2] == 1
     if fit == "resize":
@@ -102,7 +102,7 @@ def reference_crop(image, place, out, *, fit="resize"):
 
 
 def reference_embedding(image, place, canvas):
-    """Return an image shrunk to a side, at a place of a black canvas."""
+    """Return an image that is shrunk to a side and placed on a black canvas."""
     side, y, x = place
     out = np.zeros((canvas, canvas, 3), np.uint8)
     out[y : y + side, x : x + side] = np.array(Image.fromarray(image).resize((side, side), Image.Resampling.BILINEAR))

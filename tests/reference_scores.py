@@ -1,4 +1,4 @@
-"""The papers' formulas in plain Python, an image at a time."""
+"""The formulas of the papers in plain Python."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FIFTEEN = (
 ).split()
 
 Right = Mapping[str, Sequence[bool]]
-"""Set id -> whether each image that counts is right."""
+"""Set id -> whether each image is classified correctly."""
 
 
 def accuracy(right: Iterable[bool]) -> float:
@@ -58,7 +58,7 @@ def rb_index(clean: float, others: Sequence[float], flag: int = 1) -> float:
 
 
 def drawn(seed: int, units: int, resample: int) -> list[int]:
-    """Return the units of a bootstrap resample, from Philox4x64-10 as its authors define it."""
+    """Return the units of a bootstrap resample, drawn with Philox4x64-10 as its authors define it."""
     words = [word for block in range(-(-units // 8)) for word in philox4x64((block + 1, 0, 0, 0), (seed, resample))]
     halves = [half for word in words for half in (word & 0xFFFFFFFF, word >> 32)]
     return [half * units >> 32 for half in halves[:units]]
@@ -77,6 +77,6 @@ def philox4x64(counter: tuple[int, ...], key: tuple[int, int]) -> tuple[int, ...
 
 
 def resampled(right: Right, seed: int, resample: int) -> Right:
-    """Return the images of a resample, each as often as it was drawn."""
+    """Return a resample of images, which may occur several times."""
     rows = drawn(seed, len(right["clean"]), resample)
     return {name: [flags[row] for row in rows] for name, flags in right.items()}

@@ -1,4 +1,4 @@
-"""Data sets made again: releases without pixels, small sources of their own, and corruptions that make other pixels."""
+"""Helpers for tests that regenerate images: releases without images, small sources, and changed corruptions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from corruptset.manifests.release.unpack import unpack
 
 
 def write_photos(folder: Path, each: int = 3) -> str:
-    """Write two classes of noise in 90x80, and return the source."""
+    """Write two classes of noise images of 90x80 pixels, and return the source."""
     rng = np.random.default_rng(5)
     for name in ("a", "b"):
         (folder / name).mkdir(parents=True)
@@ -29,7 +29,7 @@ def write_photos(folder: Path, each: int = 3) -> str:
 
 
 def copy_records(directory: Path, place: Path) -> Path:
-    """Copy what a release without pixels has, and return its folder."""
+    """Copy the records of a dataset, as in a release without images, and return the folder."""
     place.mkdir(parents=True)
     for name in ("manifest.json", "samples.jsonl", "SHA256SUMS"):
         shutil.copyfile(directory / name, place / name)
@@ -43,14 +43,14 @@ def pack_records(directory: Path, out: Path, digests: str = "images") -> Path:
 
 
 def pack_and_unpack_records(directory: Path, folder: Path, digests: str = "sets") -> Path:
-    """Return a release with one digest a set."""
+    """Return a release without images that has one digest per set."""
     bag = pack_dataset(directory, folder / "bag", manifest_only=True, digests=digests)
     return unpack(archive_paths(bag), folder / "small").path
 
 
 @contextmanager
 def changed_pixels(set_id: str | None = None) -> Iterator[None]:
-    """Make other pixels under a set, or under all."""
+    """Let the corruptions of one set, or of all sets, compute different pixels."""
     real = tree.walk
 
     def walk(*arguments: Any, **options: Any) -> Any:
@@ -64,7 +64,7 @@ def changed_pixels(set_id: str | None = None) -> Iterator[None]:
 
 @contextmanager
 def changed_revision(name: str = "contrast") -> Iterator[None]:
-    """Give a corruption revision 2."""
+    """Set the revision of a corruption to 2."""
     from dataclasses import replace
 
     with pytest.MonkeyPatch.context() as patch:

@@ -1,4 +1,4 @@
-"""What tests of the page of results share: data, scores, tables and pictures."""
+"""Helpers for tests of the results page: datasets, scores, tables and images."""
 
 from __future__ import annotations
 
@@ -27,32 +27,32 @@ corruptions = ["brightness"]
 
 
 def results_dataset(shared_data, name="results", more=SETS, **options):
-    """Return a small data set: clean, two degradations, one corruption; 20 images."""
+    """Return a small dataset of 20 images with clean images, two gradual degradations and one corruption."""
     return corruptset.open(
         shared_data.build(recipe={"name": name, "more": more, "calibration": "imagenet"}, storage="hdf5", **options)
     )
 
 
 def full_scores(data, *names):
-    """Return made-up scores with everything, as if they were of this data set."""
+    """Return complete invented scores with the digest of a dataset."""
     return example_scores.validated(
         *(example_scores.full_scores(n, name) | {"digest": data.digest} for n, name in enumerate(names))
     )
 
 
 def random_scores(data, *names, **options):
-    """Return made-up predictions of some models, and their scores."""
+    """Return random predictions of some models, and their scores."""
     predictions = [random_predictions(data, seed, name, **options) for seed, name in enumerate(names)]
     return [corruptset.score(data, one) for one in predictions], predictions
 
 
 def report_page(data, scores, out, **options):
-    """Make a page of results and read it."""
+    """Write a results page, and parse it."""
     return read_html(corruptset.report(data, scores, out, **options).file)
 
 
 def tables(page):
-    """Return the tables of a page by caption: headings, and rows of cells."""
+    """Return caption -> (headings, rows of cells) for the tables of a page."""
     found = {}
     for table in page.all("table"):
         caption = table.one("caption").text
@@ -63,12 +63,12 @@ def tables(page):
 
 
 def section(page, name):
-    """Return a section by its anchor."""
+    """Return the section with an anchor."""
     return page.one("section", id=name)
 
 
 def figure_images(page):
-    """Return the pixels that each figure of a page shows, by the figure's id."""
+    """Return id of a figure -> pixels of its image."""
     stored = {}
     for symbol in page.all("symbol"):
         data = base64.b64decode(symbol.one("image").attributes["href"].removeprefix("data:image/jpeg;base64,"))

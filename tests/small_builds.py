@@ -1,4 +1,4 @@
-"""Small labelled crops of photographs and builds of them, for views and loaders."""
+"""Small image folders, recipes and builds for tests."""
 
 from __future__ import annotations
 
@@ -52,20 +52,20 @@ CHAIN_PATTERNS = [
     "black_lines/*",
     "contrast/*",
 ]
-"""Of the build `chains` of tests/generate/exports/conftest.py."""
+"""Patterns of sets of the build `chains` in tests/generate/exports/conftest.py."""
 GENERAL_VIEWS = ["webdataset", "imagefolder", "openood", "croissant", "source-tree"]
-"""The views of any set."""
+"""The views that accept any set."""
 
 
 def write_crops(root: Path, *, classes: int = 10, each: int = 2, side: int = 32, mode: str = "RGB") -> Path:
-    """Write an image folder of PNG crops; names have dots, as real ones do. Returns it."""
+    """Write an image folder with PNG crops of photographs, whose names contain dots, and return it."""
     for c in range(classes):
-        picture = photograph(PHOTOGRAPHS[c % len(PHOTOGRAPHS)], 224)
+        image = photograph(PHOTOGRAPHS[c % len(PHOTOGRAPHS)], 224)
         folder = root / f"{c:02d}_class"
         folder.mkdir(parents=True)
         for i in range(each):
             y, x = (c * 37 + i * 61) % (224 - side), (c * 53 + i * 43) % (224 - side)
-            Image.fromarray(picture[y : y + side, x : x + side]).convert(mode).save(folder / f"im.{i}.png")
+            Image.fromarray(image[y : y + side, x : x + side]).convert(mode).save(folder / f"im.{i}.png")
     return root
 
 
@@ -79,8 +79,9 @@ def write_recipe(
     calibration: str = "cifar",
     more: str = "",
 ) -> Path:
-    """Write a recipe of two corruptions at five severities, clean, and a chain; `more` replaces what follows the
-    encoding.
+    """Write a recipe with two corruptions at five severities, clean images and a chain.
+
+    `more` replaces the sets of the recipe.
     """
     text = RECIPE.format(name=name, version=version, encoding=encoding, channels=channels, calibration=calibration)
     if more:
@@ -91,9 +92,7 @@ def write_recipe(
 
 
 def build_dataset(recipe: Path, source: Path, out: Path, **options: Any) -> Path:
-    """Build all sets in this process, straight into any view and without a page, and return the data set's
-    directory.
-    """
+    """Build all sets of a recipe in this process, without a page, and return the directory of the dataset."""
     from corruptset.generate.build import build
 
     options = {"jobs": 1, "metrics": 0, "sets": ["*"], "any_shape": True, "page": False, **options}
@@ -101,26 +100,27 @@ def build_dataset(recipe: Path, source: Path, out: Path, **options: Any) -> Path
 
 
 def export(view: str, directory: Path, out: Path, **options: Any) -> Any:
-    """Export small crops into any view; what images a view expects is tests/generate/test_expecting.py's."""
+    """Export a dataset of small crops, although the view may expect larger images."""
     from corruptset.generate.exports.export import export
 
     return export(view, directory, out, any_shape=True, **options)
 
 
 def tar_members(tar: Path) -> dict[str, bytes]:
-    """Return every file in a tar."""
+    """Return name -> content of every file in a tar archive."""
     with tarfile.open(tar) as archive:
         return {m.name: archive.extractfile(m).read() for m in archive.getmembers()}  # type: ignore[union-attr]
 
 
 def decode_image(data: bytes) -> np.ndarray:
-    """Return the pixels of an image file's bytes."""
+    """Return the pixels of an encoded image."""
     return np.array(Image.open(io.BytesIO(data)))
 
 
 class Files(dict[str, bytes]):
-    """Files by path. Where two are unequal pytest compares their texts line by line: of these a line a file, not a
-    million bytes.
+    """The contents of files by path, with a short representation.
+
+    pytest compares the representations of unequal values line by line, so each file has one line with a hash.
     """
 
     def __repr__(self) -> str:
@@ -130,31 +130,31 @@ class Files(dict[str, bytes]):
 
 
 def read_files(directory: Path) -> Files:
-    """Return every file below a directory."""
+    """Return the contents of all files below a directory."""
     return Files(
         (p.relative_to(directory).as_posix(), p.read_bytes()) for p in sorted(directory.rglob("*")) if p.is_file()
     )
 
 
 class SharedData:
-    """Crops, recipes and builds of them, each written once in a run of the tests: a test copies what it changes."""
+    """Image folders, recipes and builds, each of which is created once. Tests must copy what they change."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._written: dict[str, Path] = {}
 
     def crops(self, **options: Any) -> Path:
-        """Return the image folder that `write_crops` writes with these options."""
+        """Return the image folder that `write_crops` creates with these options."""
         return self._once("crops", options, lambda folder: write_crops(folder / "crops", **options))
 
     def recipe(self, **options: Any) -> Path:
-        """Return the recipe that `write_recipe` writes with these options."""
+        """Return the recipe that `write_recipe` creates with these options."""
         return self._once("recipe", options, lambda folder: write_recipe(folder, **options))
 
     def build(
         self, *, crops: Mapping[str, Any] | None = None, recipe: Mapping[str, Any] | None = None, **options: Any
     ) -> Path:
-        """Return the directory of a build of such a recipe and such crops; other options are those of a build."""
+        """Return the directory of a build of a recipe and an image folder. Other options are those of `build`."""
         source, file = self.crops(**crops or {}), self.recipe(**recipe or {})
         key = {"crops": crops, "recipe": recipe, **options}
         return self._once("build", key, lambda folder: build_dataset(file, source, folder / "out", **options))

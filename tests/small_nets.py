@@ -1,4 +1,4 @@
-"""Factories of small networks, for model files of tests; such a file has a copy of this module beside it."""
+"""Small networks for model files in tests. This module is copied to the folder of a model file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import torch
 
 
 class Plain(torch.nn.Module):
-    """Two convolutions (16, 32) with pooling, and a layer of 64."""
+    """A network with two convolutions (16, 32), pooling, and a layer of 64."""
 
     def __init__(self, channels: int = 1, classes: int = 10, side: int = 8) -> None:
         super().__init__()
@@ -28,7 +28,7 @@ class Plain(torch.nn.Module):
 
 
 class Smooth(torch.nn.Module):
-    """One smooth convolution, whose gradient is 0 nowhere, for images of any size."""
+    """A network with one smooth convolution, whose gradient is never 0, for images of any size."""
 
     def __init__(self, channels: int = 3, classes: int = 10) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Small archives in the published forms, made of real pictures: what the tests of sources read."""
+"""Small archives of datasets in the published formats, for tests of sources."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ CIFAR10_CLASSES = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog
 CIFAR100_CLASSES = [f"fine_{i:02d}" for i in range(100)]
 CIFAR100_GROUPS = [f"coarse_{i:02d}" for i in range(20)]
 WNIDS = ["n02123045", "n01440764", "n01532829"]
-"""In the order of their ILSVRC2012 ids, which is not the sorted one."""
+"""WordNet ids in the order of their ILSVRC2012 ids, which is not alphabetical."""
 PHOTOGRAPHS = [skimage.data.astronaut(), skimage.data.chelsea(), skimage.data.coffee()]
 
 
 def random_crops(count, seed=0):
-    """Crops of 32x32 of photographs, and labels that are not sorted."""
+    """Return crops of photographs of 32x32 pixels, and unsorted labels."""
     rng = np.random.default_rng(seed)
     found = []
     for i in range(count):
@@ -42,12 +42,12 @@ def channel_planes(images):
 
 
 def _text(value):
-    """A short string as Python 2 pickled it."""
+    """Return a short string in a pickle of Python 2."""
     return b"U" + bytes([len(value)]) + value.encode()
 
 
 def python2_batch(rows, columns):
-    """A batch as it is published: protocol 2 of Python 2, strings as bytes, the memo used."""
+    """Return a batch as it was published: protocol 2 of Python 2, with strings as bytes and with memo."""
     data = rows.tobytes()
     parts = [b"\x80\x02}q\x01(", _text("batch_label"), b"q\x02", _text("testing batch 1 of 1"), b"q\x03"]
     for key, labels in columns.items():
@@ -61,14 +61,14 @@ def python2_batch(rows, columns):
 
 
 def protocol0_meta(names, rows):
-    """batches.meta as it is published: protocol 0 of Python 2."""
+    """Return batches.meta as it was published: protocol 0 of Python 2."""
     text = f"(dp1\nS'num_cases_per_batch'\np2\nI{rows}\nsS'label_names'\np3\n(lp4\n"
     text += "".join(f"S'{name}'\np{5 + i}\na" for i, name in enumerate(names))
     return (text + "sS'num_vis'\np40\nI3072\ns.").encode()
 
 
 def modern_batch(protocol):
-    """Batches as someone saves them again from Python 3."""
+    """Return a function that pickles batches with Python 3."""
 
     def dump(rows, columns):
         lists = {key.encode(): [int(v) for v in labels] for key, labels in columns.items()}
@@ -78,7 +78,7 @@ def modern_batch(protocol):
 
 
 def npy_object(value, protocol=4):
-    """A .npy file of an object as numpy.save writes it, its pickle under another protocol."""
+    """Return a .npy file of an object like those of numpy.save, with another pickle protocol."""
     out = io.BytesIO()
     np.lib.format.write_array_header_1_0(out, {"descr": "|O", "fortran_order": False, "shape": ()})
     whole = np.empty((), object)
@@ -87,7 +87,7 @@ def npy_object(value, protocol=4):
 
 
 def _cifar10_files(test, train, names, batch):
-    """Files of CIFAR-10: the batch to test on, and five with some images to train on, where there are any."""
+    """Return files of CIFAR-10: the test batch, and five training batches if there are training images."""
     batches = [test]
     if train:
         images, labels = (np.concatenate(parts) for parts in zip(*train, strict=True))
@@ -96,7 +96,7 @@ def _cifar10_files(test, train, names, batch):
 
 
 def cifar10_python(test, train=None, rows=None, dump=python2_batch):
-    """Files of CIFAR-10's python version."""
+    """Return files of the Python version of CIFAR-10."""
     top = "cifar-10-batches-py/"
     files = {
         f"{top}batches.meta": protocol0_meta(CIFAR10_CLASSES, rows or len(test[0])),
@@ -108,7 +108,7 @@ def cifar10_python(test, train=None, rows=None, dump=python2_batch):
 
 
 def cifar10_binary(test, train=None):
-    """Files of CIFAR-10's binary version."""
+    """Return files of the binary version of CIFAR-10."""
     top = "cifar-10-batches-bin/"
     files = {f"{top}batches.meta.txt": "\n".join([*CIFAR10_CLASSES, "", ""]).encode(), f"{top}readme.html": b""}
     return files | _cifar10_files(
@@ -121,7 +121,7 @@ def binary_rows(images, labels):
 
 
 def cifar100_python(parts, dump=python2_batch):
-    """Files of CIFAR-100's python version; parts: name -> (images, fine, coarse)."""
+    """Return files of the Python version of CIFAR-100. `parts` maps names to (images, fine labels, coarse labels)."""
     meta = pickle.dumps({"fine_label_names": CIFAR100_CLASSES, "coarse_label_names": CIFAR100_GROUPS}, protocol=2)
     files = {"cifar-100-python/meta": meta, "cifar-100-python/file.txt~": b"x"}
     for name, (images, fine, coarse) in parts.items():
@@ -146,7 +146,7 @@ def write_files(root, files):
 
 
 def write_tar(path, files, mode="w", change=None, **options):
-    """Write a tar; `change` is given every header."""
+    """Write a tar archive. `change` is called with every header."""
     with tarfile.open(path, mode, **options) as archive:
         for name, data in files.items():
             member = tarfile.TarInfo(name)
@@ -158,7 +158,7 @@ def write_tar(path, files, mode="w", change=None, **options):
 
 
 def idx_bytes(array):
-    """An IDX file of unsigned bytes."""
+    """Return an IDX file of unsigned bytes."""
     array = np.asarray(array, np.uint8)
     return struct.pack(f">BBBB{array.ndim}I", 0, 0, 8, array.ndim, *array.shape) + array.tobytes()
 
@@ -172,14 +172,14 @@ def jpeg_bytes(image, mode="RGB"):
 
 
 def val_images():
-    """Seven ILSVRC2012_val_*.JPEG with the odd ones of the real set: a CMYK JPEG, a PNG, a grey one."""
+    """Return seven ILSVRC2012_val_*.JPEG, with a CMYK JPEG, a PNG and a grey image, as in the published archive."""
     crops = {i: PHOTOGRAPHS[0][i * 20 : i * 20 + 130 + i, i * 30 : i * 30 + 160] for i in range(1, 8)}
     files = {i: jpeg_bytes(crop, {2: "CMYK", 4: "L"}.get(i, "RGB")) for i, crop in crops.items()}
     return {f"ILSVRC2012_val_{i:08d}.JPEG": data for i, data in (files | {3: encode_image(crops[3])}).items()}
 
 
 def write_photographs(folder, names):
-    """Write JPEG files of 256 pixels and more: crops of photographs, each of its own."""
+    """Write JPEG files of at least 256 pixels, which are different crops of photographs."""
     pictures = [getattr(skimage.data, name)() for name in ("astronaut", "coffee", "chelsea", "rocket")]
     for i, name in enumerate(names):
         picture, turn = pictures[i % 4], i // 4
@@ -189,12 +189,12 @@ def write_photographs(folder, names):
 
 
 def ground_truth(count=7):
-    """The ILSVRC2012 ids of the images."""
+    """Return the ILSVRC2012 ids of the images."""
     return [(i * 2) % 3 + 1 for i in range(count)]
 
 
 def devkit_files(ids=None, year="2012", wnids=WNIDS):
-    """Files of a devkit with the structure of the real one: classes first, then two synsets that stand above them."""
+    """Return files of a devkit with the published structure: the classes, and then two parent synsets."""
     names = f"ILSVRC{year}_ID WNID words gloss num_children children wordnet_height num_train_images".split()
     whole, none = np.uint16, np.zeros((1, 0))
     rows = [
@@ -217,18 +217,18 @@ def devkit_files(ids=None, year="2012", wnids=WNIDS):
 
 
 def wnid_folders():
-    """The same images in wnid folders."""
+    """Return the same images in wnid folders."""
     images = zip(ground_truth(), val_images().items(), strict=True)
     return {f"{WNIDS[k - 1]}/{name}": data for k, (name, data) in images}
 
 
 def check_refused(source, said, **options):
-    """Demand that a source is refused with a message that a pattern is found in; return the message."""
+    """Assert that a source is refused with a message that matches a pattern, and return the message."""
     with pytest.raises(SourceError, match=said) as error:
         open_source(str(source), **options)
     return str(error.value)
 
 
 def source_contents(source):
-    """What two sources must have in common, to be the same."""
+    """Return the properties in which two equal sources must agree."""
     return [(s.id, s.label, s.split, source.fingerprint(s)) for s in source.samples]

@@ -1,4 +1,4 @@
-"""An S3 server on the loopback (moto's), behind a proxy that counts requests and makes connections fail."""
+"""A local S3 server (moto) behind a proxy that counts requests and simulates faults."""
 
 import http.client
 import logging
@@ -14,11 +14,11 @@ from joblib.externals.loky import get_reusable_executor
 
 KEY, SECRET = "key-id-of-the-tests", "secret-word-of-the-tests"
 Fault = Callable[[int, str, str], str | None]
-"""(number of the request, method, path) -> None, or what is done: ``cut``, ``cut half``, ``503``."""
+"""Function of the request number, method and path that returns a fault (``cut``, ``cut half`` or ``503``) or None."""
 
 
 class Proxy(ThreadingHTTPServer):
-    """Hands requests on."""
+    """A proxy that forwards requests."""
 
     daemon_threads = True
 
@@ -29,14 +29,14 @@ class Proxy(ThreadingHTTPServer):
         self.reset()
 
     def reset(self, fault=None):
-        """Count from zero, with these faults."""
+        """Restart the count, with new faults."""
         with self.lock:
             self.fault = fault or (lambda *request: None)
             self.requests = []
             self.done = Counter()
 
     def handle_error(self, *_):
-        """Clients that are killed say nothing."""
+        """Ignore closed connections."""
 
 
 def _without(headers, *names):
@@ -48,7 +48,7 @@ class _Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
 
     def log_message(self, *_):
-        """Say nothing."""
+        """Print nothing."""
 
     def _hand_on(self):
         body = self._body()
@@ -117,7 +117,7 @@ def s3():
         monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
         monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
         monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{proxy.server_address[1]}")
-        get_reusable_executor().shutdown(wait=True)  # workers of earlier tests have the environment of their beginning
+        get_reusable_executor().shutdown(wait=True)  # workers of earlier tests have an older environment
         try:
             yield proxy
         finally:
@@ -131,7 +131,7 @@ def s3():
 
 
 def create_bucket(name):
-    """Make a bucket; return its file system, to look with."""
+    """Create a bucket, and return its file system."""
     import s3fs
 
     system = s3fs.S3FileSystem(use_listings_cache=False)

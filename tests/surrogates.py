@@ -1,6 +1,4 @@
-"""Models for tests of what follows a gradient: a stand-in of numpy, and model files of small networks, which need
-PyTorch.
-"""
+"""Models for tests of corruptions that use gradients: one in numpy, and model files of small networks in PyTorch."""
 
 from __future__ import annotations
 
@@ -25,7 +23,7 @@ NORMAL = {"grey": {"mean": 0.5, "std": 0.25}, "rgb": {"mean": [0.5, 0.45, 0.4], 
 
 
 class Linear:
-    """A softmax of sums of pixels in numpy, which follows the protocol of a model. It counts its passes."""
+    """A linear softmax classifier in numpy with the interface of a model. It counts gradient computations."""
 
     def __init__(self, height: int, width: int, channels: int) -> None:
         shape = (height, width, channels, CLASSES)
@@ -51,13 +49,13 @@ linear_model = functools.cache(Linear)
 
 
 def labels_of(images: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Return a label for each image of a batch, which follows from its own pixels."""
+    """Return labels for a batch of images, computed from their pixels."""
     return images.sum(axis=(1, 2, 3), dtype=np.int64) % CLASSES
 
 
 def model_arguments(name: str, image: NDArray[np.uint8]) -> dict[str, Any]:
-    """Return what `corrupt` must be given beside the parameters of a corruption, for an image or a batch: nothing, for
-    most.
+    """Return the arguments that `corrupt` needs in addition to parameters, for an image or a batch. Most corruptions
+    need none.
     """
     batch = image if image.ndim == 4 else image.reshape(1, *image.shape[:2], -1)
     given = model_resources(name, batch)
@@ -65,7 +63,7 @@ def model_arguments(name: str, image: NDArray[np.uint8]) -> dict[str, Any]:
 
 
 def model_resources(name: str, images: NDArray[np.uint8]) -> dict[str, Any]:
-    """Return the resources that `apply_stage` must be given for a batch: none, for most corruptions."""
+    """Return the resources that `apply_stage` needs for a batch. Most corruptions need none."""
     if not get_corruption(name).needs_model:
         return {}
     return {"surrogate": linear_model(*images.shape[1:]), "labels": labels_of(images)}
@@ -86,9 +84,7 @@ def write_model(
     channels: str = "rgb",
     **keys: Any,
 ) -> Path:
-    """Write a model file with the weights of a network beside it, and a copy of `small_nets`; `keys` are further keys,
-    or replace some.
-    """
+    """Write a model file, the weights of its network and a copy of `small_nets`. `keys` are added or replaced."""
     import torch
     from safetensors.torch import save_file
 
@@ -113,7 +109,7 @@ def _toml(value: Any) -> str:
 
 
 def seeded(make: Any, seed: int = 3) -> torch.nn.Module:
-    """Return the network that `make` makes, with the weights of a seed."""
+    """Return the network that a function creates, with random weights of a seed."""
     import torch
 
     with torch.random.fork_rng():
@@ -123,7 +119,7 @@ def seeded(make: Any, seed: int = 3) -> torch.nn.Module:
 
 @functools.cache
 def smooth_network_file(height: int, width: int, channels: int = 3) -> Path:
-    """Return the model file of a network with random weights, for images of a size; its gradient is 0 nowhere."""
+    """Return the model file of a network with random weights, whose gradient is never 0, for images of this size."""
     from small_nets import Smooth
 
     arguments = {"channels": channels, "classes": CLASSES}
@@ -141,18 +137,18 @@ def smooth_network_file(height: int, width: int, channels: int = 3) -> Path:
 
 @dataclass(frozen=True)
 class Digits:
-    """A network that reads scikit-learn's digits, and those that it was not trained on."""
+    """A network that was trained on scikit-learn's digits, and digits that were not used for training."""
 
     model: Path
     network: torch.nn.Module
     images: NDArray[np.uint8]
-    """(450, 8, 8, 1)"""
+    """The images, (450, 8, 8, 1)."""
     labels: NDArray[np.int64]
 
 
 @functools.cache
 def digits_model() -> Digits:
-    """Train two convolutions (16, 32) and a layer of 64 on three quarters of the digits, in about two seconds."""
+    """Train a network with two convolutions and a layer of 64 on three quarters of the digits, in about two seconds."""
     import torch
     from sklearn.datasets import load_digits
     from small_nets import Plain

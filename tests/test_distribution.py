@@ -1,4 +1,4 @@
-"""What goes to the package index: the source archive, the wheel, and the page there."""
+"""The files for the package index: the source archive, the wheel, and the project page."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ import pytest
 from checkout import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-ROOMS = PROJECT["tool"]["setuptools"]["package-dir"]
-FROM_ARCHIVE = ["tests/test_rooms.py", "tests/corruptions/test_registry.py"]
-"""Tests that show that an unpacked archive has what tests need; the whole suite passes from it too."""
+PACKAGE_DIR = PROJECT["tool"]["setuptools"]["package-dir"]
+FROM_ARCHIVE = ["tests/test_packages.py", "tests/corruptions/test_registry.py"]
+"""Tests that show that an unpacked source archive contains what tests need."""
 
 
 def test_versions_agree():
@@ -33,7 +33,7 @@ def test_versions_agree():
 
 
 def test_the_oldest_releases_that_are_tried_are_those_that_are_allowed():
-    """`tests/sameness/compare.py --only oldest` installs them and compares digests."""
+    """`tests/sameness/compare.py --only oldest` installs these releases and compares digests."""
     tried = dict(line.lower().split("==") for line in (ROOT / "tests/sameness/oldest.txt").read_text("utf-8").split())
     for name, floor in (line.split(">=") for line in PROJECT["project"]["dependencies"]):
         assert re.fullmatch(re.escape(floor) + r"(\.\d+)*", tried[name]), f"{name}: tried {tried[name]}, not {floor}"
@@ -53,7 +53,7 @@ def test_workflows_run_what_stands_here():
 
 @pytest.fixture(scope="module")
 def uploads(tmp_path_factory):
-    """What a maintainer uploads to the package index."""
+    """The files that a maintainer uploads to the package index."""
     folder = tmp_path_factory.mktemp("uploads")
     subprocess.run([sys.executable, "-m", "release", "packages", "--out", folder], cwd=ROOT, check=True)
     return folder
@@ -61,7 +61,7 @@ def uploads(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def archives(uploads):
-    """The source archive of the core, and the wheel that is built from it."""
+    """The source archive of corruptset, and the wheel that is built from it."""
     (source,), (wheel,) = uploads.glob("corruptset-*.tar.gz"), uploads.glob("corruptset-*.whl")
     return source, wheel
 
@@ -79,7 +79,7 @@ def test_every_package_is_there_and_hashed(uploads):
 
 @pytest.fixture(scope="module")
 def unpacked(archives, tmp_path_factory):
-    """The source archive, unpacked."""
+    """The unpacked source archive."""
     folder = tmp_path_factory.mktemp("unpacked")
     with tarfile.open(archives[0]) as archive:
         archive.extractall(folder, filter="data")
@@ -89,7 +89,7 @@ def unpacked(archives, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def python(archives, tmp_path_factory):
-    """A fresh environment with the wheel; what it needs is that of this environment."""
+    """A new environment with the wheel, which uses the dependencies of this environment."""
     folder = tmp_path_factory.mktemp("fresh")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     (site,) = folder.glob("lib/python*/site-packages")
@@ -108,12 +108,12 @@ def test_the_source_archive_has_every_file(unpacked):
 
 
 @pytest.mark.ci
-def test_the_wheel_has_every_file_of_the_rooms_and_no_other_and_the_index_takes_it(archives):
-    homes = {f"{folder}/": f"{package.replace('.', '/')}/" for package, folder in ROOMS.items()}
+def test_the_wheel_has_every_file_of_the_packages_and_no_other_and_the_index_accepts_it(archives):
+    homes = {f"{folder}/": f"{package.replace('.', '/')}/" for package, folder in PACKAGE_DIR.items()}
     expected = set()
     for path in checkout.checkout_files():
-        inside = [room for room in homes if path.startswith(room)]
-        expected |= {f"{homes[room]}{path.removeprefix(room)}" for room in sorted(inside, key=len)[-1:]}
+        inside = [folder for folder in homes if path.startswith(folder)]
+        expected |= {f"{homes[folder]}{path.removeprefix(folder)}" for folder in sorted(inside, key=len)[-1:]}
     with zipfile.ZipFile(archives[1]) as wheel:
         assert {name for name in wheel.namelist() if ".dist-info/" not in name} == expected
         (name,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))

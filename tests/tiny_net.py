@@ -1,6 +1,4 @@
-"""A network of one hidden layer that needs no framework: trained here on small images, it gives every score something
-to say.
-"""
+"""A network with one hidden layer that needs no framework. It is trained on small images to give realistic scores."""
 
 from __future__ import annotations
 
@@ -32,18 +30,18 @@ def features_of(data: Dataset, set_id: str) -> Weights:
 
 @dataclass(frozen=True)
 class TinyNet:
-    """Features -> tanh -> classes."""
+    """A network with one hidden layer and tanh."""
 
     hidden: Weights
     out: Weights
 
     def logits(self, points: Weights) -> NDArray[np.float32]:
-        """Return the scores of the classes, of features (n, 64)."""
+        """Return the scores of the classes for features (n, 64)."""
         return (np.tanh(points @ self.hidden) @ self.out).astype(np.float32)
 
 
 def trained(data: Dataset, set_id: str) -> TinyNet:
-    """Return a network whose first layer is random, and whose last is fitted to a set by least squares."""
+    """Return a network with a random first layer, and a last layer that is fitted to a set by least squares."""
     points, wanted = features_of(data, set_id), np.eye(len(data.classes))[data[set_id].labels]
     hidden = np.random.default_rng(0).normal(size=(SIDE**2, HIDDEN))
     inner = np.tanh(points @ hidden)

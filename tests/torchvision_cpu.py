@@ -1,4 +1,4 @@
-"""torchvision beside a CPU build of torch."""
+"""Import torchvision together with a CPU build of PyTorch."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any
 
 
 def let_torchvision_be_imported() -> Any:
-    """Let torchvision be imported beside a CPU build of torch; what is returned must be kept.
+    """Allow torchvision to be imported with a CPU build of PyTorch. The result must be kept.
 
-    PyPI's torchvision is compiled for CUDA builds, and goes with PyPI's torch. Beside a CPU build (``+cpu``) its
-    library of operators does not load, and its import then fails on the names of two of them (nms and qnms, for
-    detection). Naming them is enough; what reads images and makes networks is Python. Beside PyPI's torch nothing is
-    done.
+    The torchvision of PyPI is compiled for CUDA builds of PyTorch. With a CPU build (``+cpu``), its library of
+    operators cannot be loaded, and its import fails because two of them (nms and qnms, for detection) are missing.
+    Defining their names is enough, because reading images and creating networks is Python code. With PyTorch of PyPI,
+    nothing is done.
     """
     import torch
 

@@ -1,6 +1,4 @@
-"""Python as corruptset finds it on Windows: what typeshed says is missing there, hidden from corruptset's own modules
-alone.
-"""
+"""Simulate Python on Windows by hiding from corruptset's modules what is missing there according to typeshed."""
 
 from __future__ import annotations
 
@@ -12,7 +10,7 @@ import os
 from pathlib import Path
 
 MODULES = ("fcntl", "resource", "pwd", "grp", "termios", "tty", "pty", "syslog", "readline", "posix")
-"""Of the standard library, that Windows has not."""
+"""Modules of the standard library that Windows does not have."""
 
 HOOK = """
 import builtins, json, os, sys, types, warnings
@@ -42,7 +40,7 @@ warnings.filterwarnings("error", category=EncodingWarning, module="corruptset")
 
 
 def lacking(module: str) -> list[str]:
-    """Return the names of a module of the standard library that typeshed has for other systems than Windows only."""
+    """Return the names of a module that typeshed defines only for systems other than Windows."""
     stubs = Path(importlib.util.find_spec("mypy").origin).with_name("typeshed") / "stdlib"  # type: ignore[union-attr,arg-type]
     file = next(p for p in (stubs / f"{module}.pyi", stubs / module / "__init__.pyi") if p.exists())
     elsewhere: set[str] = set()
@@ -71,7 +69,7 @@ def _sort_names(body: list[ast.stmt], on_windows: set[str], elsewhere: set[str],
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """Return what a Python and the processes that it starts need, to hide all of this."""
+    """Return environment variables that hide these names in a Python and in processes that it starts."""
     (folder / "sitecustomize.py").write_text(HOOK, encoding="utf-8")
     lacks = {
         **dict.fromkeys(MODULES),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib.resources import files
 
-from ...manifests.paths import is_own, moved_content, set_of_shard
-from ...manifests.records.markdown import filled
+from ...manifests.paths import is_reserved_path, moved_content, set_of_shard
+from ...manifests.records.markdown import render_card
 from ...manifests.records.models import Manifest, SourceRecord
 from ..exports.class_folders import numbering_notes
 from ..sources.selection import recorded_hold_out
@@ -23,7 +23,7 @@ def data_card(manifest: Manifest, labels: Sequence[int | None]) -> str:
     """
     occurring = set(labels)
     example = next((s.id for s in manifest.sets if s.id != "clean"), "clean")
-    return filled(
+    return render_card(
         files(__package__).joinpath("data_card.md").read_text("utf-8"),
         m=manifest,
         samples=len(labels),
@@ -31,7 +31,7 @@ def data_card(manifest: Manifest, labels: Sequence[int | None]) -> str:
         held_out=recorded_hold_out(manifest.selection.get("hold_out")),
         numbering=numbering_notes((f"{c.folder}/", c.index) for c in manifest.classes if c.index in occurring),
         shards=sum(set_of_shard(file.path) == example for file in manifest.files),
-        has_other_files=any(not is_own(file.path) for file in manifest.files),
+        has_other_files=any(not is_reserved_path(file.path) for file in manifest.files),
         moved=moved_content(manifest),
     )
 

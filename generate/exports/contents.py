@@ -9,7 +9,7 @@ from functools import cached_property
 from pydantic import BaseModel, ConfigDict
 
 from ...errors import BuildError, listed
-from ...manifests.images.pictures import stored_format
+from ...manifests.images.image_formats import stored_format
 from ...manifests.paths import keeps_source_names
 from ...manifests.records.models import ClassRecord, Manifest, SampleRecord, SetRecord
 from ..recipes.expectations import NamedShape, expectation_error

@@ -6,16 +6,20 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
 from ...arguments import set_patterns
+from ...corruptions.add_ons import installed_function
 from ...error_lines import error_lines
 from ...errors import BuildError, ParameterError, listed
 from ...manifests.disk.atomic import write_large
 from ...manifests.disk.remote import local_folder
 from ...manifests.reader import Dataset
-from ...manifests.records.report import Progress
+from ...manifests.records.digests import sha256_file
+from ...manifests.records.models import FileRecord
+from ...manifests.records.report import ProgressCallback
 from ...progress import progress_function, shows_progress
 from ..pixels.preprocessing import parse_preprocessing
 from ..recipes.choice import match_sets
@@ -23,7 +27,7 @@ from ..recipes.expectations import IN_CHECKED_IMAGES
 from .class_folders import read_list
 from .contents import ExportContents, ExportOptions, placed, unexpected
 from .export_record import EXPORT_RECORD, ExportRecord, ExportSetRecord
-from .layouts import Layout, get_layout
+from .layouts import LAYOUTS, Layout, get_layout
 from .placement import Placement
 from .set_names import read_severities
 from .writer import Writer, finished_at_once
@@ -60,7 +64,7 @@ def export(
     images: str | Path | Sequence[str] | None = None,
     allow_missing_classes: bool = False,
     any_shape: bool = False,
-    progress: Progress | bool | None = None,
+    progress: ProgressCallback | bool | None = None,
 ) -> Exported:
     """Write a finished dataset in the layout that a third-party loader expects.
 
@@ -100,7 +104,9 @@ def export(
     BuildError
         The dataset cannot be exported in this layout, or `out` is not empty. Nothing was written.
     """
-    chosen = get_layout(layout)  # so that an unknown layout is reported before the dataset is opened
+    # An unknown layout is reported before the dataset is opened.
+    added = None if layout in LAYOUTS else installed_function("exports", layout)
+    chosen = None if added else get_layout(layout)
     target = local_folder(out, "exports are written to")
     data = Dataset(directory)
     if Path(directory).resolve() in (target.resolve(), *target.resolve().parents):
@@ -110,6 +116,8 @@ def export(
     if not data.samples:
         raise BuildError(f"{directory} has no samples to export.")
     options = _options(severities, images, allow_missing_classes)
+    if added is not None or chosen is None:
+        return _export_of_add_on(added, layout, data, target, sets)
     contents = _chosen_sets(chosen, data, sets, options)
     problem = _unexpected(chosen, contents, data)
     try:
@@ -123,9 +131,7 @@ def export(
     with finished_at_once(target) as part:
         written = Writer(part)
         written.write(placement, data, progress_function(progress))
-        record = _record(placement, options, written).as_json()
-        text = json.dumps(record, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
-        write_large(part / EXPORT_RECORD, [text.encode()])
+        _write_record(_record(placement, options, written), part)
     return Exported(
         target,
         target / placement.top,
@@ -136,6 +142,44 @@ def export(
         written.linked,
         tuple(placement.notes),
     )
+
+
+def _export_of_add_on(write: Any, layout: str, data: Dataset, target: Path, sets: Sequence[str] | None) -> Exported:
+    """Export a dataset with the function of an add-on."""
+    contents = _matching(data, [] if sets is None else set_patterns(sets))
+    with finished_at_once(target) as part:
+        # It returns the file and the first row of each set that it has written.
+        places: dict[str, tuple[str, int]] = write(data, [one.id for one in contents.sets], part)
+        files = [
+            FileRecord(path=path.relative_to(part).as_posix(), bytes=path.stat().st_size, sha256=sha256_file(path))
+            for path in sorted(part.rglob("*"))
+            if path.is_file()
+        ]
+        count, top = len(data.samples), files[0].path.partition("/")[0]
+        record = ExportRecord(
+            schema_version=1,
+            layout=layout,
+            top=top,
+            name=data.manifest.name,
+            version=data.manifest.version,
+            digest=data.digest,
+            options={},
+            notes=[],
+            sets=[
+                ExportSetRecord(id=name, path=path, row=row, count=count, pixel_digest=None)
+                for name, (path, row) in sorted(places.items())
+            ],
+            files=files,
+            folders=[],
+        )
+        _write_record(record, part)
+    size = sum(file.bytes for file in files)
+    return Exported(target, target / top, layout, data.digest, count * len(places), size, 0, ())
+
+
+def _write_record(record: ExportRecord, folder: Path) -> None:
+    text = json.dumps(record.as_json(), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    write_large(folder / EXPORT_RECORD, [text.encode()])
 
 
 def _options(
@@ -157,13 +201,19 @@ def _options(
 
 def _chosen_sets(layout: Layout, data: Dataset, sets: Sequence[str] | None, options: ExportOptions) -> ExportContents:
     """Return the chosen sets, without the clean images if the layout has no place for them."""
-    contents = ExportContents.of(data.manifest, data.samples)
     patterns = [] if sets is None else set_patterns(sets)
+    contents = _matching(data, patterns)
+    named = [*patterns, *(name for names in options.severities.values() for name in names)]
+    return contents.only(one.id for one in placed(layout, contents.sets, named))
+
+
+def _matching(data: Dataset, patterns: Sequence[str]) -> ExportContents:
+    """Return the sets that match a pattern, or all sets if there are no patterns."""
+    contents = ExportContents.of(data.manifest, data.samples)
     refs, problems = match_sets(contents.sets, patterns or ["*"])
     if problems:
         raise BuildError(f"--sets of this dataset:\n{listed(problems)}")
-    named = [*patterns, *(name for names in options.severities.values() for name in names)]
-    return contents.only(ref.id for ref in placed(layout, refs, named))
+    return contents.only(ref.id for ref in refs)
 
 
 def _unexpected(layout: Layout, contents: ExportContents, data: Dataset) -> str | None:

@@ -20,17 +20,17 @@ from ...errors import CorruptsetError
 from ...manifests.checksums import hash_problem
 from ...manifests.disk.listing import Listing, file_problems, list_files, read_small
 from ...manifests.images.arrays import map_images
-from ...manifests.images.pictures import NotAPicture, decode, format_problem, named_format
+from ...manifests.images.image_formats import InvalidImage, decode, format_of_suffix, format_problem
 from ...manifests.manifest_file import MANIFEST_CAP
 from ...manifests.reader import Dataset
 from ...manifests.reading.image_set import ImageSet
 from ...manifests.records.digests import sha256_bytes, sha256_file
-from ...manifests.records.foreign_names import form_advice, is_system_file
+from ...manifests.records.foreign_names import is_system_file, unicode_advice
 from ...manifests.records.models import FileRecord
-from ...manifests.records.parsing import record_or_mistakes
-from ...manifests.records.report import Problem, Progress, VerificationReport, printable
+from ...manifests.records.parsing import parse_record
+from ...manifests.records.report import Problem, ProgressCallback, VerificationReport, printable
 from ...manifests.release.archives import BadArchive, read_members
-from ...manifests.verify.ladder import verify_directory
+from ...manifests.verify.directory import verify_directory
 from ...pixels import pixel_digest
 from .contents import ExportContents, ExportOptions
 from .export_record import EXPORT_RECORD, ExportRecord, FolderRecord, folder_record
@@ -51,7 +51,7 @@ def _open_export(directory: Path | str) -> tuple[VerificationReport, ExportRecor
         is_missing = data.kind in ("missing", "symlink", "special")
         report.add([Problem(EXPORT_RECORD, "missing", missing_text) if is_missing else data])
         return report, None, listing
-    record, mistakes = record_or_mistakes(ExportRecord, data)
+    record, mistakes = parse_record(ExportRecord, data)
     report.add(Problem(EXPORT_RECORD, "schema", mistake) for mistake in mistakes)
     if record is not None:
         report.digest, listing = record.digest, list_files(Path(directory))
@@ -59,7 +59,7 @@ def _open_export(directory: Path | str) -> tuple[VerificationReport, ExportRecor
     return report, record, listing
 
 
-def verify_export(directory: Path | str, *, progress: Progress | None = None) -> VerificationReport:
+def verify_export(directory: Path | str, *, progress: ProgressCallback | None = None) -> VerificationReport:
     """Verify the files of an export, their sizes and their hashes by its own record.
 
     Parameters
@@ -126,7 +126,7 @@ def _folder_problem(root: Path, record: FolderRecord, sizes: Mapping[str, int]) 
         if folder_record(record.path, names) == record:
             changed = next(name for (name, *_), path in zip(names, sizes, strict=True) if name != path)
             detail = f"the names of its images have a different Unicode form than in the record, such as {changed}. "
-            return Problem(record.path, "unicode", detail + form_advice(changed))
+            return Problem(record.path, "unicode", detail + unicode_advice(changed))
     detail = (
         f"the hash of its images is {actual.sha256}, but {record.sha256} is recorded. To find the changed images, "
         "compare the export with its dataset: corruptset verify DATASET --export PATH"
@@ -149,7 +149,9 @@ def _member_problems(tar: Path, path: str) -> Iterator[Problem]:
                 yield Problem(f"{path}:{member.name}", "decode", problem_text)
 
 
-def check_export(directory: str | Path, export: str | Path, *, progress: Progress | None = None) -> VerificationReport:
+def check_export(
+    directory: str | Path, export: str | Path, *, progress: ProgressCallback | None = None
+) -> VerificationReport:
     """Verify an export image by image against the dataset that it was made from.
 
     Parameters
@@ -272,12 +274,12 @@ def _image_problems(images: ImageSet, index: int, where: str, data: Stored) -> I
             return
         if (sha256 := sha256_bytes(data)) in {f.sha256 for f in row.files}:
             return
-        if not lossless and named_format(where) != "png":
+        if not lossless and format_of_suffix(where) != "png":
             yield Problem(where, "hash", f"has {sha256}, but the image in the dataset has {row.files[0].sha256}")
             return
         try:
             data = decode(data, "png")
-        except NotAPicture as e:
+        except InvalidImage as e:
             yield Problem(where, "decode", str(e))
             return
     pixels = pixel_digest(np.ascontiguousarray(data))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from importlib import resources
 from typing import Literal
 
+from ...corruptions.add_ons import install_hint, installed
 from ...errors import BuildError, suggest
 from ...files import parse_toml
 from ..recipes.expectations import Expects
@@ -109,5 +110,7 @@ def get_layout(name: str) -> Layout:
     """Return a layout by its name. Raise `BuildError` for an unknown name."""
     if name not in LAYOUTS:
         known = "".join(f"\n  {layout.name}: {layout.about}" for layout in LAYOUTS.values())
-        raise BuildError(f"{name!r} is not a layout.{suggest(name, LAYOUTS)} Known layouts:{known}")
+        known += "".join(f"\n  {added}: from an add-on" for added in installed("exports"))
+        hint = install_hint(name) or suggest(name, [*LAYOUTS, *installed("exports")])
+        raise BuildError(f"{name!r} is not a layout.{hint} Known layouts:{known}")
     return LAYOUTS[name]

@@ -17,8 +17,8 @@ import numpy as np
 from ...canonical import canonical_sha256
 from ...digests import digits
 from ...errors import BuildError, first_few
-from ...manifests.images.pictures import FORMATS, named_format, own_path
-from ...manifests.paths import holds_region_table, set_path
+from ...manifests.images.image_formats import IMAGE_FORMATS, format_of_suffix, preserved_path
+from ...manifests.paths import has_region_table, set_path
 from ...manifests.records.models import Manifest
 from ..sources.kept_names import equal_names, renamed_note, suffix_problems
 from ..sources.source import path_in_class
@@ -66,7 +66,7 @@ class Placement:
 
     def __init__(self, layout: Layout, contents: ExportContents, options: ExportOptions) -> None:
         samples, manifest = contents.samples, contents.manifest
-        if holds_region_table(manifest):
+        if has_region_table(manifest):
             raise BuildError(
                 f"{manifest.name} stores its regions as a table, so an export would contain its whole images. Build "
                 "it with --store images, and export that."
@@ -159,7 +159,7 @@ class Placement:
         if not self.layout.source_names:
             return
         paths = [(s.path, self.contents.stored_format(i)) for i, s in enumerate(self.contents.samples) if s.path]
-        encoded = [path for path, form in paths if named_format(path) == "png" and form == "jpeg"]
+        encoded = [path for path, form in paths if format_of_suffix(path) == "png" and form == "jpeg"]
         if encoded:
             yield (
                 f"The dataset stores JPEG, and the names of {len(encoded):,} images of each set end in .png "
@@ -219,8 +219,8 @@ class Placement:
             "label": sample.label,
             "index": index,
             "number": f"{index:0{len(str(len(self.contents.samples) - 1))}d}",
-            "source": own_path(sample.path, sample.id, self.contents.format),
-            "suffix": FORMATS[form][1],
+            "source": preserved_path(sample.path, sample.id, self.contents.format),
+            "suffix": IMAGE_FORMATS[form][1],
             "ext": "png" if form == "png" else "jpg",
         }
 

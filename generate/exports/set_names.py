@@ -13,7 +13,7 @@ from pydantic import Field, ValidationError
 from ...error_lines import error_lines
 from ...errors import BuildError, RecipeError, first_few, problems_message, suggest
 from ...files import parse_toml, read_text, reason
-from ...manifests.records.fields import LONGEST_NAME
+from ...manifests.records.fields import MAX_NAME_LENGTH
 from ..recipes.file_models import RecipeTable
 from .contents import ExportContents, ExportOptions, ExportSet, refuse
 from .layouts import Layout
@@ -23,7 +23,7 @@ Words = dict[str, str | int]
 NamedSets = tuple[list[tuple[str, Words]], list[str]]
 """Pairs of a set id and its words, and notes on sets that are omitted on purpose."""
 
-_NAME = re.compile(rf"[A-Za-z0-9_+-]{{1,{LONGEST_NAME}}}")
+_NAME = re.compile(rf"[A-Za-z0-9_+-]{{1,{MAX_NAME_LENGTH}}}")
 _FILE = "pass --severities FILE, a TOML file that says {}: [severities], then a line such as {} for each name."
 _FIVE = _FILE.format("which five sets are the severities 1 to 5 of a name", 'black_lines = ["black_lines/06", ...]')
 _ONE = _FILE.format("which set belongs to a name", 'rotate = ["rotate/2"]')
@@ -151,7 +151,7 @@ def _given(contents: ExportContents, options: ExportOptions, count: int) -> tupl
         if not _NAME.fullmatch(name):
             problems.append(
                 f"--severities: {name!r} is not a name for a file or folder (letters, digits, _ + -, "
-                f"at most {LONGEST_NAME})"
+                f"at most {MAX_NAME_LENGTH})"
             )
         if len(sets) != count:
             problems.append(f"--severities: {name} lists {len(sets)} sets; expected {count}")

@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 from ...errors import BuildError, first_few
 from ...manifests.disk.atomic import fsync_folder, link_or_copy, name_target, write_large
 from ...manifests.images.arrays import npy_header
-from ...manifests.images.pictures import decode, named_format, png_bytes, stored_format
+from ...manifests.images.image_formats import decode, format_of_suffix, png_bytes, stored_format
 from ...manifests.reader import Dataset
 from ...manifests.reading.image_set import ImageSet
 from ...manifests.records.digests import sha256_bytes
 from ...manifests.records.fields import safe_path
 from ...manifests.records.models import FileRecord, StoredRecord
-from ...manifests.records.report import Progress
+from ...manifests.records.report import ProgressCallback
 from ..pixels.encoding import PngEncoding
 from .export_record import FolderRecord, folder_record
 from .placement import Placement, SetSlice
@@ -46,7 +46,7 @@ class Writer:
         self._made: set[str] = set()
         """The folders that exist."""
 
-    def write(self, placement: Placement, data: Dataset, progress: Progress) -> None:
+    def write(self, placement: Placement, data: Dataset, progress: ProgressCallback) -> None:
         """Write every file of the export of a dataset."""
         total, done = sum(len(images.samples) for images in placement.slices), 0
 
@@ -152,7 +152,7 @@ def _as_named(
 ) -> Path | NDArray[np.uint8]:
     """Return a stored image, or its pixels if it is a JPEG and its new name ends in .png."""
     form = stored_format(record.path, images.encoding)
-    if named_format(name) != "png" or form == "png":
+    if format_of_suffix(name) != "png" or form == "png":
         return stored
     return decode(stored.read_bytes() if isinstance(stored, Path) else stored.data, form)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ...manifests.paths import holds_region_table, moved_content
+from ...manifests.paths import has_region_table, moved_content
 from ...manifests.reader import Dataset
 from ...manifests.records.models import Manifest, SetRecord, StageRecord
 from ...pages.document import render
@@ -75,7 +75,7 @@ def build_page(data: Dataset, clean_of: CleanOf | None = None) -> bytes:
         "clean": thumbnails.clean(),
         "example": next((block.sets[0] for block in blocks), "clean"),
         "regions": region_thumbnails(data),
-        "has_region_table": holds_region_table(manifest),
+        "has_region_table": has_region_table(manifest),
         "aimed": aimed_rows(blocks, page.records),
         "measurement_notes": measurement_notes(manifest),
         "limitations": _limitations(manifest, page.without_thumbnail),

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from ...manifests.records.models import AIMED_AT, Manifest, SetRecord
+from ...manifests.records.models import TARGET_MS_SSIM, Manifest, SetRecord
 from ...pages.charts import Chart, Mark, metric_chart
 from ..pixels.matrix import Block, severity_or_level
 from ..pixels.ms_ssim import MIN_SIDE
@@ -77,7 +77,7 @@ def metric_charts(block: Block, records: Mapping[str, SetRecord], psnr: float) -
         values, spread = ([metric.value(record, spread=is_spread) for record in sets] for is_spread in (False, True))
         if len(x) < 2 or all(value is None for value in values):
             continue
-        aims = AIMED_AT if metric is MS_SSIM and block.kind == "severities" else {}
+        aims = TARGET_MS_SSIM if metric is MS_SSIM and block.kind == "severities" else {}
         marks = [Mark(aim, f"aim at {severity}") for severity, aim in aims.items()]
         y_range = 0.0, upper_ends.get(metric.field, 1.0)
         charts.append(metric_chart(metric.title, x_name, x, values, spread, y_range, marks))
@@ -115,7 +115,9 @@ def aimed_rows(blocks: Sequence[Block], records: Mapping[str, SetRecord]) -> lis
             severity_or_level(name): MS_SSIM.value(records[name]) for name in block.sets if block.kind == "severities"
         }
         if any(value is not None for value in values.values()):
-            offsets = [MISSING if (v := values.get(s)) is None else f"{v - aim:+.3f}" for s, aim in AIMED_AT.items()]
+            offsets = [
+                MISSING if (v := values.get(s)) is None else f"{v - aim:+.3f}" for s, aim in TARGET_MS_SSIM.items()
+            ]
             rows.append([block.name, *(MS_SSIM.format(values.get(s)) for s in range(1, 6)), *offsets])
     return rows
 

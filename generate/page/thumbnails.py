@@ -10,7 +10,7 @@ import numpy as np
 
 from ...corruptions.registry import Images
 from ...manifests.disk.jsonl import read_jsonl
-from ...manifests.paths import REGIONS, SAMPLES, holds_region_table
+from ...manifests.paths import REGIONS, SAMPLES, has_region_table
 from ...manifests.reader import Dataset
 from ...manifests.records.models import RegionRow, SampleRecord
 from ...manifests.regions.crops import Crops, CutCrops, StoredCrops
@@ -163,7 +163,7 @@ def region_thumbnails(data: Dataset) -> list[Thumbnail]:
 
 def _crops_of_first(data: Dataset) -> Crops | None:
     """Return the regions of the first image. The records of other images are not read."""
-    if holds_region_table(data.manifest):
+    if has_region_table(data.manifest):
         rows = read_jsonl(data.record_file(REGIONS), RegionRow)
         first = next(rows)
         return CutCrops(

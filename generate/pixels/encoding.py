@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from ...errors import BuildError, MachineError
-from ...manifests.images.pictures import FORMATS, stored_format
+from ...manifests.images.image_formats import IMAGE_FORMATS, stored_format
 from ...manifests.records.fields import Jpeg, Png
 
 
@@ -26,7 +26,7 @@ class ImageEncoding(BaseModel):
     @property
     def suffix(self) -> str:
         """The suffix of file names, without the dot."""
-        return FORMATS[self.format][1]
+        return IMAGE_FORMATS[self.format][1]
 
     def encode(self, image: NDArray[np.uint8]) -> bytes:
         """Return the encoded bytes of an (H, W, C) image of uint8, RGB or grey.

@@ -17,7 +17,7 @@ from ...corruptions.plugins import load_plugin
 from ...corruptions.stages import Coupling
 from ...error_lines import error_lines
 from ...errors import CorruptsetError, PluginError, RecipeError, problems_message, quoted
-from ...manifests.records.fields import LONGEST_NAME
+from ...manifests.records.fields import MAX_NAME_LENGTH
 from ..pixels.encoding import Encoding
 from ..pixels.preprocessing import Preprocessing
 from .expectations import Expects
@@ -107,10 +107,10 @@ class Recipe(RecipeTable):
     @model_validator(mode="after")
     def _check_folder_name(self) -> Recipe:
         folder = f"{self.name}-{self.version}"
-        if len(folder) > LONGEST_NAME:
+        if len(folder) > MAX_NAME_LENGTH:
             raise ValueError(
                 f"the folder name {folder[:20]}..., which consists of name and version, has {len(folder)} characters; "
-                f"expected at most {LONGEST_NAME}"
+                f"expected at most {MAX_NAME_LENGTH}"
             )
         return self
 

@@ -10,7 +10,7 @@ from ...corruptions.calibrations import Calibration
 from ...corruptions.registry import corruption_names, get_corruption, is_corruption
 from ...corruptions.stages import Stage, check_length, is_unchanged, parse_chain, resolve_number, resolve_stage, set_id
 from ...errors import CorruptsetError, suggest
-from ...manifests.records.fields import LONGEST_NAME
+from ...manifests.records.fields import MAX_NAME_LENGTH
 from .file_models import PairEntry, SetEntry, StageEntry
 from .set_count import MAX_SETS, Links, count_listed, count_pairs, too_many_sets
 from .set_spec import Role, SetSpec, merge_sets
@@ -260,10 +260,10 @@ def _name_problems(specs: Sequence[SetSpec]) -> list[str]:
     for set_name in sorted(ids):
         folders = set_name.split("/")
         longest = max(folders, key=len)
-        if len(longest) > LONGEST_NAME:
+        if len(longest) > MAX_NAME_LENGTH:
             problems.append(
                 f"the set id {set_name[:40]!r}... needs a file name of {len(longest)} characters; expected at most "
-                f"{LONGEST_NAME}: give the chain a short id with "
+                f"{MAX_NAME_LENGTH}: give the chain a short id with "
                 'id = "..."'
             )
         parents = ("/".join(folders[:depth]) for depth in range(1, len(folders)))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from ...manifests.records.models import RegionRecord
-from ...manifests.regions.crops import crop, embedded, resized
+from ...manifests.regions.crops import crop_region, embed, resize
 from ...manifests.regions.grids import Regions, region_id
 from ..recipes.region_table import RegionTable
 from ..sources.source import Loaded, Probe, Sample, Source
@@ -102,10 +102,10 @@ class RegionSource(Source):
         assert isinstance(sample, Region)
         whole = self._cached("image", sample.original, lambda: self.images.load(sample.original))
         if self.table.kind == "crop":
-            return Loaded(crop(whole.image, sample.side, sample.y, sample.x), whole.sha256)
+            return Loaded(crop_region(whole.image, sample.side, sample.y, sample.x), whole.sha256)
         side, interpolation = sample.side, self.table.interpolation
-        shrunk = self._cached("shrunk", (sample.original.id, side), lambda: resized(whole.image, side, interpolation))
-        return Loaded(embedded(shrunk, self.table.size, sample.y, sample.x), whole.sha256)
+        shrunk = self._cached("shrunk", (sample.original.id, side), lambda: resize(whole.image, side, interpolation))
+        return Loaded(embed(shrunk, self.table.size, sample.y, sample.x), whole.sha256)
 
     def fingerprint(self, sample: Sample) -> str:
         assert isinstance(sample, Region)

@@ -17,7 +17,7 @@ from ...manifests.paths import set_path
 from ...manifests.reader import Dataset
 from ...manifests.records.digests import sha256_bytes, source_digest
 from ...manifests.records.models import ImageRecord, Manifest
-from ...manifests.records.report import Progress
+from ...manifests.records.report import ProgressCallback
 from ...pixels import pixel_digest
 from ..pixels.encoding import Encoding, encoding_of
 from ..plan.builds import CheckedBuild
@@ -31,7 +31,7 @@ def match_records(
     data: Dataset,
     source: Source,
     sha256_of: Callable[[Sample], str] | None = None,
-    progress: Progress = lambda *_: None,
+    progress: ProgressCallback = lambda *_: None,
 ) -> list[Sample]:
     """Return the source's samples of a dataset, in the order of the dataset, if they agree with its records.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from ...errors import ParameterError
 from ...manifests.reader import Dataset
 from ...manifests.reading.image_store import Container
-from ...manifests.records.report import Progress
+from ...manifests.records.report import ProgressCallback
 
 if TYPE_CHECKING:
     from ..sources.source import Source
@@ -26,7 +26,7 @@ def open(
     groups: Path | str | None = None,
     frost_textures: Path | str | None = None,
     plugins: Sequence[Path | str] | None = None,
-    progress: Progress | bool | None = None,
+    progress: ProgressCallback | bool | None = None,
 ) -> Dataset:
     """Open a finished dataset, or with a source, the records of a dataset without images.
 

@@ -10,9 +10,9 @@ from ...errors import BuildError, MachineError, VerificationError
 from ...files import reason
 from ...manifests.disk.atomic import write_atomic
 from ...manifests.manifest_file import result_path
-from ...manifests.paths import PARTIAL, with_a_name
+from ...manifests.paths import PARTIAL, with_name
 from ...manifests.reader import Dataset
-from ...manifests.records.report import Progress
+from ...manifests.records.report import ProgressCallback
 from ...progress import progress_function, shows_progress
 from ..page.build_page import build_page
 from ..page.thumbnails import CleanOf
@@ -45,7 +45,7 @@ def page(
     labels: str | Path | None = None,
     images: str | None = None,
     groups: str | Path | None = None,
-    progress: Progress | bool | None = None,
+    progress: ProgressCallback | bool | None = None,
 ) -> PageMade:
     """Write the page of a finished dataset into an HTML file. The dataset is not changed.
 
@@ -88,7 +88,7 @@ def page(
         The file cannot be written.
     """
     data = Dataset(directory)
-    root = with_a_name(data.path)
+    root = with_name(data.path)
     if (root / PARTIAL).exists():
         raise BuildError(
             f"{root} is only a part of a dataset, but a page shows all sets. Unpack its other archives first."

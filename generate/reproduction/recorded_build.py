@@ -28,7 +28,7 @@ from ..recipes.set_spec import SetSpec
 from ..regions.region_source import Region, RegionSource
 from ..sources.check import Checked, SizeCheck, check
 from ..sources.selection import recorded_hold_out, select, spread
-from ..sources.source import GROUPED_SOURCES, SPLIT_SOURCES, BadSample, Sample, Source, named_source, open_source
+from ..sources.source import GROUPED_SOURCES, BadSample, Sample, Source, named_source, open_source, split_sources
 from .agreement import (
     class_differences,
     clean_difference,
@@ -255,7 +255,7 @@ def list_recorded_source(manifest: Manifest, options: RemakeOptions) -> Source:
         recorded = manifest.selection
         split, images, grouping = (
             str(recorded[field]) if source.partition(":")[0] in schemes and recorded.get(field) is not None else None
-            for field, schemes in (("split", SPLIT_SOURCES), ("images", ["tree"]), ("grouping", GROUPED_SOURCES))
+            for field, schemes in (("split", split_sources()), ("images", ["tree"]), ("grouping", GROUPED_SOURCES))
         )
         source = open_source(
             source,

@@ -9,10 +9,10 @@ from blake3 import blake3
 from numpy.typing import NDArray
 
 from ...digests import digest_of, digits
-from ...manifests.images.pictures import decode
+from ...manifests.images.image_formats import decode
 from ...manifests.paths import MANIFEST, SAMPLES, set_path
 from ...manifests.reader import Dataset
-from ...manifests.records.report import Problem, Progress
+from ...manifests.records.report import Problem, ProgressCallback
 from ...manifests.release.release import has_rows
 from ...pixels import pixel_digest
 from ..pixels.encoding import Encoding, encoding_of
@@ -35,7 +35,7 @@ def rederived(
     options: RemakeOptions,
     *,
     side: int | None = None,
-    progress: Progress,
+    progress: ProgressCallback,
     notes: list[str],
 ) -> Iterator[Problem]:
     """Regenerate samples in every set, and yield a problem for each difference.

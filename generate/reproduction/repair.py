@@ -19,7 +19,7 @@ from ...errors import SourceError, VerificationError
 from ...manifests.checksums import SUMS_CAP, sha256sums_bytes
 from ...manifests.disk.jsonl import BadLine, json_line, read_jsonl, scan_jsonl
 from ...manifests.disk.listing import plain_file
-from ...manifests.partial import load_partial, may_be_absent
+from ...manifests.partial import load_partial, optional_files
 from ...manifests.paths import (
     CONTACT,
     LICENSE,
@@ -38,9 +38,9 @@ from ...manifests.paths import (
 )  # fmt: skip
 from ...manifests.records.digests import sha256_bytes, source_digest
 from ...manifests.records.models import FileRecord, ImageRecord, Manifest, SampleRecord
-from ...manifests.records.parsing import record_or_mistakes
-from ...manifests.records.report import Progress, VerificationReport, printable
-from ...manifests.verify.ladder import verify_directory
+from ...manifests.records.parsing import parse_record
+from ...manifests.records.report import ProgressCallback, VerificationReport, printable
+from ...manifests.verify.directory import verify_directory
 from ...manifests.verify.rules import contradicts_manifest, manifest_problems, sample_problems
 from ...pixels import pixel_digest
 from ..commit.data_card import data_card, license_text
@@ -59,7 +59,9 @@ from .recorded_build import recorded_selection
 from .repair_state import ENCODERS, RepairState
 
 
-def repair(directory: Path, before: VerificationReport, options: RemakeOptions, progress: Progress) -> RepairState:
+def repair(
+    directory: Path, before: VerificationReport, options: RemakeOptions, progress: ProgressCallback
+) -> RepairState:
     """Regenerate the files that a verification found damaged or missing, as far as possible.
 
     Parameters
@@ -121,7 +123,7 @@ def _read_manifest(state: RepairState) -> bool:
     if not plain_file(state.root, MANIFEST):
         return False  # the report of the verification says what to do
     data = (state.root / MANIFEST).read_bytes()
-    manifest, errors = record_or_mistakes(Manifest, data)
+    manifest, errors = parse_record(Manifest, data)
     if manifest is not None:
         state.manifest, problems = manifest, list(manifest_problems(manifest))
         if samples_intact := not problems and state.is_intact(SAMPLES):
@@ -151,7 +153,7 @@ def _read_manifest(state: RepairState) -> bool:
         )
         return False
     if part is not None:
-        paths = may_be_absent(manifest, part.sets)
+        paths = optional_files(manifest, part.sets)
         state.absent = frozenset(path for path in paths if not os.path.lexists(state.root / path))
     return True
 

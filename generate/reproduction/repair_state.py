@@ -18,7 +18,7 @@ from ...manifests.paths import PARTS_FOLDER, SCRATCH
 from ...manifests.reader import Dataset
 from ...manifests.records.digests import sha256_file
 from ...manifests.records.models import Manifest
-from ...manifests.records.report import Problem, Progress, printable
+from ...manifests.records.report import Problem, ProgressCallback, printable
 from ...workers import Workers
 from ..plan.builds import CheckedBuild
 from ..plan.job import Job
@@ -43,7 +43,7 @@ class RepairState:
     manifest: Manifest
     """The manifest of the dataset, with which all other files are compared."""
 
-    def __init__(self, root: Path, options: RemakeOptions, progress: Progress) -> None:
+    def __init__(self, root: Path, options: RemakeOptions, progress: ProgressCallback) -> None:
         self.root, self.options, self.progress = root, options, progress
         self.absent: Collection[str] = ()
         """The paths of files whose archives were not unpacked. They are not repaired."""

@@ -14,8 +14,8 @@ from ...manifests.disk.remote import data_folder
 from ...manifests.manifest_file import load_manifest
 from ...manifests.reader import Dataset
 from ...manifests.records.models import Manifest
-from ...manifests.records.report import Level, Problem, Progress, VerificationReport
-from ...manifests.verify.ladder import verify_directory
+from ...manifests.records.report import Problem, ProgressCallback, VerificationReport, VerifyLevel
+from ...manifests.verify.directory import verify_directory
 from ...progress import progress_function, shows_progress
 from ..exports.export_check import check_export, verify_export
 from ..exports.export_record import is_export
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def verify(
     directory: str | Path,
     *,
-    level: Level = "pixels",
+    level: VerifyLevel = "pixels",
     rederive: int | Literal["all"] | None = None,
     repair: bool = False,
     source: str | Source | None = None,
@@ -44,7 +44,7 @@ def verify(
     device: str | None = None,
     jobs: int | None = None,
     export: str | Path | None = None,
-    progress: Progress | bool | None = None,
+    progress: ProgressCallback | bool | None = None,
 ) -> VerificationReport:
     """Verify the structure, files, sizes, hashes and pixels of a dataset, and compare regenerated samples.
 

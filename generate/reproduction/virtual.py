@@ -14,12 +14,12 @@ import numpy as np
 
 from ...arguments import check_choice
 from ...errors import VerificationError
-from ...manifests.images.pictures import decode
+from ...manifests.images.image_formats import decode
 from ...manifests.reader import Dataset
 from ...manifests.reading.image_store import BLOCK_BYTES, Container, Pixels, StoredImages
 from ...manifests.records.digests import set_digest
 from ...manifests.records.models import ImageRecord, SetRecord
-from ...manifests.records.report import Progress
+from ...manifests.records.report import ProgressCallback
 from ...manifests.release.release import has_rows, read_release
 from ...pixels import pixel_digest
 from ...progress import progress_function, shows_progress
@@ -48,7 +48,7 @@ def open_virtual(
     source: str | Source,
     *,
     check: Check = "first",
-    progress: Progress | bool | None = None,
+    progress: ProgressCallback | bool | None = None,
     **options: Any,
 ) -> Dataset:
     """Open the records of a release with its source; `corruptset.open` describes the parameters.
@@ -71,7 +71,7 @@ def open_virtual(
 class VirtualDataset(Dataset):
     """A dataset whose images are computed on access. It has no sets that follow the gradients of a model."""
 
-    def __init__(self, images: VirtualImages, progress: Progress) -> None:
+    def __init__(self, images: VirtualImages, progress: ProgressCallback) -> None:
         super().__init__(images.path, store_of=partial(VirtualSet, images), sets=images.open(progress))
         self._samples = images.data._samples  # so that they are read only once
 
@@ -135,7 +135,7 @@ class VirtualImages:
         """Set id -> its chain, in the order in which the tree is traversed."""
         return dict(_chains(self.build.maker.tree(self.build.chosen(self.build.requested)), ()))
 
-    def open(self, progress: Progress) -> Sequence[str]:
+    def open(self, progress: ProgressCallback) -> Sequence[str]:
         """Check the source, and return the ids of the sets that can be computed.
 
         All files of the source are read and hashed, except with ``check="never"``, which compares them on access.

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ...manifests.images.pictures import own_path
+from ...manifests.images.image_formats import preserved_path
 from ...manifests.paths import image_folder
 from ...manifests.records.fields import Storage
 from ...manifests.records.models import ClassRecord
@@ -58,7 +58,7 @@ class Sink:
     def image_path(self, set_id: str, sample: Sample) -> str:
         """Return the path of an image file, relative to the dataset."""
         if self.source_names:
-            return f"{image_folder(set_id)}/{own_path(sample.path, sample.id, self.encoding.format)}"
+            return f"{image_folder(set_id)}/{preserved_path(sample.path, sample.id, self.encoding.format)}"
         stem = stored_path(sample.id, self.class_folders[sample.class_index])
         return f"{image_folder(set_id)}/{stem}.{self.encoding.suffix}"
 

@@ -14,7 +14,7 @@ from collections import Counter
 from pathlib import Path
 
 from ...errors import SourceError, first_few
-from ...manifests.paths import is_own
+from ...manifests.paths import is_reserved_path
 from ...quantities import plural
 from .class_list import number_folders
 from .folder_layouts import notes_on_one_class, refuse_other_layouts
@@ -146,6 +146,6 @@ def open_tree(path: Path, *, images: str | None = None) -> Source:
     listing.notes += invalid.items()
     source = listing.source("tree", dict.fromkeys(kept), nfc)
     source.pattern, source.remarks = images, remarks
-    source.uncopied_files = tuple(filter(is_own, others))
-    source.other_files = {file: path / file for file in others if file not in invalid and not is_own(file)}
+    source.uncopied_files = tuple(filter(is_reserved_path, others))
+    source.other_files = {file: path / file for file in others if file not in invalid and not is_reserved_path(file)}
     return source

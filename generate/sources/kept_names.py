@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from ...errors import first_few
-from ...manifests.images.pictures import named_format, own_path
+from ...manifests.images.image_formats import format_of_suffix, preserved_path
 from .image_listing import has_kept_suffix
 
 
@@ -32,14 +32,14 @@ def equal_names(images: Sequence[tuple[str | None, str]], encoding_format: str) 
         return []
     names: dict[str, list[str]] = {}
     for path, sample_id in images:
-        kept = own_path(path, sample_id, encoding_format)
+        kept = preserved_path(path, sample_id, encoding_format)
         names.setdefault(kept.casefold(), []).append(path or kept)
     return [f"{' and '.join(paths)}: both would have the suffix .png" for paths in names.values() if len(paths) > 1]
 
 
 def renamed_note(paths: Iterable[str], encoding_format: str) -> Iterator[str]:
     """Yield a note if a dataset of PNGs changes the suffixes of images that were JPEGs."""
-    renamed = [path for path in paths if encoding_format == "png" and named_format(path) == "jpeg"]
+    renamed = [path for path in paths if encoding_format == "png" and format_of_suffix(path) == "jpeg"]
     if renamed:
         yield (
             f"The dataset stores PNG, but the names of {len(renamed):,} images of each set end in the suffix of a "

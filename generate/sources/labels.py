@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ...errors import SourceError, first_few, listed, suggest
 from ...files import read_text, reason
-from ...manifests.records.fields import DRIVE
+from ...manifests.records.fields import DRIVE_PATTERN
 from ...manifests.records.models import ClassRecord
 
 CONTROLS = ("Cc", "Zl", "Zp")
@@ -75,7 +75,7 @@ def name_problem(path: str) -> str | None:
         return f"has control characters in its name ({', '.join(f'U+{ord(c):04X}' for c in controls)}): rename it"
     if "\\" in path:
         return "has a backslash in its name, which separates folders on Windows: rename it"
-    if DRIVE.match(path):
+    if DRIVE_PATTERN.match(path):
         return f"begins with {path[:2]}, which is a drive on Windows: rename it"
     if max(map(len, parts)) > MAX_NAME_BYTES or len(b"/".join(parts)) > MAX_ID_BYTES:
         return f"has a name longer than {MAX_NAME_BYTES} bytes (a path longer than {MAX_ID_BYTES}): shorten it"

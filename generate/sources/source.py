@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...corruptions.add_ons import install_hint, installed, installed_function
 from ...errors import SourceError, suggest
 from ...manifests.records.digests import sha256_bytes
 from ...manifests.records.fields import Labelled
@@ -220,7 +221,24 @@ SCHEMES: Mapping[str, Scheme] = {
     ),
 }
 
-SPLIT_SOURCES = tuple(name for name, scheme in SCHEMES.items() if "split" in scheme.options)
+
+def schemes() -> dict[str, Scheme]:
+    """Return the kinds of sources by name, including those of installed add-ons.
+
+    The source of an add-on has the option ``split`` and is opened from the path of one file or folder.
+    """
+    added = {
+        name: Scheme(entry.value, ("split",), f"{name}:PATH, from the package {entry.dist.name if entry.dist else '?'}")
+        for name, entry in installed("sources").items()
+    }
+    return added | dict(SCHEMES)
+
+
+def split_sources() -> list[str]:
+    """Return the names of the sources that have the option ``split``."""
+    return [name for name, scheme in schemes().items() if "split" in scheme.options]
+
+
 GROUPED_SOURCES = ("icons50",)
 """Sources that have groups. For others, a CSV can give the groups."""
 
@@ -256,7 +274,7 @@ def open_source(text: str, **options: Any) -> Source:
         The scheme is unknown, the path does not exist or contains no sample, or the labels have mistakes.
     """
     name, _, rest = text.partition(":")
-    scheme = SCHEMES.get(name)
+    scheme = schemes().get(name)
     if scheme is None:
         raise SourceError(_unknown(text, name))
     rest = local_copies(rest)
@@ -272,18 +290,20 @@ def open_source(text: str, **options: Any) -> Source:
         path = path.expanduser().resolve()
         if not path.exists():
             raise SourceError(f"The source {name}: {path} does not exist. Expected {scheme.help}.")
-    module, _, function = scheme.function.partition(":")
-    source: Source = getattr(importlib.import_module(f".{module}", __package__), function)(path, **given)
+    if (opened := installed_function("sources", name)) is None or name in SCHEMES:
+        module, _, function = scheme.function.partition(":")
+        opened = getattr(importlib.import_module(f".{module}", __package__), function)
+    source: Source = opened(path, **given)
     return source
 
 
 def _unknown(text: str, name: str) -> str:
-    hint = suggest(name, SCHEMES)
+    hint = install_hint(name) or suggest(name, schemes())
     if Path(text).is_dir():
         hint = f" It is a folder: did you mean folder:{text}?"
     elif "/" in name:
         hint = f" A path needs a scheme: for a folder of images it would be folder:{text}, but {text} does not exist."
-    known = "".join(f"\n  {name}: {scheme.help}" for name, scheme in SCHEMES.items())
+    known = "".join(f"\n  {name}: {scheme.help}" for name, scheme in schemes().items())
     return f"{text!r} is not a source.{hint} Known sources:{known}"
 
 

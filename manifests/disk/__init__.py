@@ -1,1 +1,1 @@
-"""How bytes get to a disk and back."""
+"""Reading and writing files: atomic writes, locks, JSON Lines, object stores."""

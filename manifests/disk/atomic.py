@@ -35,7 +35,7 @@ def inside(root: Path, path: str, known: set[str] | None = None) -> Path:
     Raises
     ------
     VerificationError
-        A symbolic link leads out of the dataset. Following it would let a stranger choose which file is read.
+        A symbolic link leads out of the dataset. An untrusted dataset could otherwise choose which file is read.
     """
     folder = path.rpartition("/")[0]
     steps = [path] if known is not None and folder in known else accumulate(path.split("/"), "{}/{}".format)
@@ -44,8 +44,8 @@ def inside(root: Path, path: str, known: set[str] | None = None) -> Path:
             top = os.path.realpath(root)
             if os.path.commonpath([os.path.realpath(root / path), top]) != top:
                 raise VerificationError(
-                    f"{root / step} is a symbolic link that leads out of the data set; it is not followed. Replace it "
-                    "by the file."
+                    f"{root / step} is a symbolic link that leads out of the dataset, so it is not followed. Replace "
+                    "the link by the file."
                 )
     if known is not None:
         known.add(folder)
@@ -58,14 +58,14 @@ def make_folder(root: Path, path: str) -> Path:
     Raises
     ------
     BuildError
-        A symbolic link leads out of `root`. Following it would let a stranger choose where files are written.
+        A symbolic link leads out of `root`. An untrusted folder could otherwise choose where files are written.
     """
     try:
         folder = inside(root, path) if path not in ("", ".") else root
     except VerificationError:
         raise BuildError(
-            f"{root / path} is, or is below, a symbolic link that leads out of {root}. Nothing is written through it. "
-            "Remove the link, or choose another folder."
+            f"{root / path} is, or is below, a symbolic link that leads out of {root}, so nothing was written. Remove "
+            "the link, or choose another folder."
         ) from None
     folder.mkdir(parents=True, exist_ok=True)
     return folder
@@ -136,7 +136,7 @@ class LargeFile:
         """Hash of the bytes written so far."""
         self.written = 0
         """Number of bytes written so far."""
-        # permissions follow the umask; a file of mkstemp could not be read by others on a shared file system
+        # unlike mkstemp, open() follows the umask, so that other users of a shared file system can read the file
         self._file = open(path, "xb", buffering=_BUFFER)  # noqa: SIM115  closed by `__exit__`
 
     def write(self, data: Any) -> None:

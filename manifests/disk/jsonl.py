@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 from ...errors import CorruptsetError, MachineError, VerificationError
 from ...files import open_regular
 from ..records.models import Record
-from ..records.parsing import record_or_mistakes
+from ..records.parsing import parse_record
 
 LINE_CAP = 1 << 20
 """Limit on the size of a row in bytes. Real rows have a few hundred."""
@@ -27,26 +27,26 @@ def json_line(record: Record) -> bytes:
     return json.dumps(record.as_json(), ensure_ascii=False, separators=(", ", ": "), allow_nan=False).encode() + b"\n"
 
 
-def damaged(what: str) -> VerificationError:
+def damage_error(what: str) -> VerificationError:
     """Return the error for a damaged file, with the next step."""
-    return VerificationError(f"{what}. Run `corruptset verify` on the data set for everything that is wrong.")
+    return VerificationError(f"{what}. Run `corruptset verify` on the dataset to list all problems.")
 
 
 _MACHINE_ADVICE = {
     errno.EACCES: "Check its permissions.",
     errno.EPERM: "Check its permissions.",
     errno.EMFILE: "Raise the limit of open files (ulimit -n), or open fewer datasets at once.",
-    errno.ENFILE: "The system has too many open files: close some programs.",
-    errno.EIO: "The disk reports an error: check it, or copy the dataset to another disk.",
-    getattr(errno, "ESTALE", -1): "The network file system has lost the file: mount it again.",
+    errno.ENFILE: "The system has too many open files. Close some programs.",
+    errno.EIO: "The disk reports an error. Check the disk, or copy the dataset to another one.",
+    getattr(errno, "ESTALE", -1): "The network file system has lost the file. Mount the file system again.",
 }
 
 
-def unreadable(path: Path, error: OSError) -> CorruptsetError:
-    """Return the error for a file that cannot be read: a damaged dataset, or a problem of the machine."""
+def read_error(path: Path, error: OSError) -> CorruptsetError:
+    """Return the error for a file that cannot be read, because the dataset is damaged or the machine has a problem."""
     advice = _MACHINE_ADVICE.get(error.errno or 0)
     if advice is None:
-        return damaged(f"{path}: cannot be read ({error.strerror or error})")
+        return damage_error(f"{path}: cannot be read ({error.strerror or error})")
     return MachineError(f"{path} cannot be read: {os.strerror(error.errno or 0)}. {advice}")
 
 
@@ -64,11 +64,11 @@ def scan_jsonl(path: Path, model: type[R]) -> Iterator[R | BadLine]:
         while line := f.readline(LINE_CAP):
             number += 1
             if not line.endswith(b"\n"):
-                cut = "is too long" if len(line) == LINE_CAP else "is truncated"
-                yield BadLine(f"line {number}: {cut}")
+                reason = "is too long" if len(line) == LINE_CAP else "is truncated"
+                yield BadLine(f"line {number} {reason}")
                 return
-            record, mistakes = record_or_mistakes(model, line)
-            yield BadLine(f"line {number}: {'; '.join(mistakes)}") if record is None else record
+            record, errors = parse_record(model, line)
+            yield BadLine(f"line {number}: {'; '.join(errors)}") if record is None else record
 
 
 def read_jsonl(path: Path, model: type[R]) -> Iterator[R]:
@@ -82,10 +82,10 @@ def read_jsonl(path: Path, model: type[R]) -> Iterator[R]:
     try:
         for record in scan_jsonl(path, model):
             if isinstance(record, BadLine):
-                raise damaged(f"{path}: {record}")
+                raise damage_error(f"{path}: {record}")
             yield record
     except OSError as e:
-        raise unreadable(path, e) from e
+        raise read_error(path, e) from e
 
 
 def row_at(path: Path, model: type[R], index: int) -> R:
@@ -111,12 +111,12 @@ def row_at(path: Path, model: type[R], index: int) -> R:
             size = f.seek(0, os.SEEK_END)
             line = line_from(bisect_left(range(size), index, key=lambda at: _index(line_from(at))))
     except OSError as e:
-        raise unreadable(path, e) from e
+        raise read_error(path, e) from e
     if _index(line) != index:
-        raise damaged(f"{path}: there is no row {index}")
-    record, mistakes = record_or_mistakes(model, line)
+        raise damage_error(f"{path}: there is no row {index}")
+    record, errors = parse_record(model, line)
     if record is None:
-        raise damaged(f"{path}: row {index}: {'; '.join(mistakes)}")
+        raise damage_error(f"{path}: row {index}: {'; '.join(errors)}")
     return record
 
 
@@ -132,8 +132,16 @@ def _index(line: bytes) -> int:
 class RowTable(Generic[R]):
     """The rows of a JSON Lines file, which are read when they are first used.
 
-    `counts` are the recorded numbers of rows, which must all be equal. Pickling leaves out the rows, because reading
-    them again is faster.
+    Pickling omits the rows, because reading them again is faster.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    model : type
+        The model of the rows.
+    counts : iterable of int
+        The recorded numbers of rows. The file must have each of them, so they must be equal.
     """
 
     def __init__(self, path: Path, model: type[R], counts: Iterable[int]) -> None:
@@ -167,7 +175,9 @@ class RowTable(Generic[R]):
             raise self._not_in_order()
 
     def _not_in_order(self) -> VerificationError:
-        return damaged(f"{self._path} does not hold rows 0 to {max(self._counts, default=0) - 1} in order")
+        return damage_error(
+            f"{self._path} does not contain the rows 0 to {max(self._counts, default=0) - 1} in this order"
+        )
 
     def record(self, index: int) -> R:
         """Return one record without reading the others."""

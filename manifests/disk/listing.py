@@ -10,7 +10,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from ..records.foreign_names import is_system_file
-from ..records.report import SYSTEM_FILE, Problem
+from ..records.report import SYSTEM_FILE_KIND, Problem
 
 
 @dataclass
@@ -100,7 +100,7 @@ def list_files(root: Path, below: str = "", prune: Container[str] = ()) -> Listi
             listing.empty.append(folder)
         for path, info in found:
             if stat.S_ISLNK(info.st_mode):
-                listing.block(path, "symlink", "a symbolic link; it is not followed, and a build writes none")
+                listing.block(path, "symlink", "a symbolic link, which is not followed; replace it by the file")
             elif stat.S_ISREG(info.st_mode):
                 listing.files[path] = info.st_size
             elif not stat.S_ISDIR(info.st_mode):
@@ -140,12 +140,13 @@ def file_problems(
             yield Problem(path, "size", f"has {found} bytes, but {size} are recorded")
     for path in sorted(listing.files.keys() - recorded.keys()):
         if path not in known and is_system_file(path):
-            yield Problem(path, SYSTEM_FILE, "left by an operating system")
+            yield Problem(path, SYSTEM_FILE_KIND, "left by an operating system")
         elif path not in known:
             tar = path.startswith("archives/")
-            why = "left by tar's unpacking: remove the folder archives/" if tar else "no record names this file"
+            why = "left by unpacking with tar; remove the folder archives/" if tar else "no record names this file"
             yield Problem(path, "unexpected", why)
     if folders and listing.empty:
-        # loaders take empty folders for classes; if recorded files are missing in a folder, those are reported instead
+        # loaders treat empty folders as classes; if recorded files are missing in a folder, those files are reported
+        # instead
         above = {step for path in recorded for step in _steps(path)[:-1]}
         yield from (Problem(path, "unexpected", "an empty folder") for path in listing.empty if path not in above)

@@ -33,7 +33,7 @@ def locked(
     remove: bool = False,
     on_wait: Callable[[], object] = lambda: None,
 ) -> Iterator[None]:
-    """Hold the lock of a file for the duration of the block, alone or with others who share it.
+    """Hold the lock of a file for the duration of the block, alone or shared with other processes.
 
     The operating system releases the lock if the process dies. The file and its folder are created if they are missing.
 
@@ -54,7 +54,7 @@ def locked(
         Whether to delete the file at the end, unless other processes share the lock. A process that waits for the lock
         notices that its file is gone, and takes the lock of a new file.
     on_wait : callable
-        Called again and again while the lock is awaited.
+        Called repeatedly while waiting for the lock.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def _take(path: Path, *, shared: bool) -> int | None:
             if e.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
                 raise
             raise BuildError(
-                f"{e.filename} cannot be written ({e.strerror}): name another place with --out, or make this one "
+                f"{e.filename} cannot be written ({e.strerror}). Choose another place with --out, or make this one "
                 "writable."
             ) from None
         try:
@@ -150,9 +150,9 @@ def refuse_without_locks() -> None:
     """Raise `BuildError` if the system has no such locks."""
     if not has_locks():
         raise BuildError(
-            "Building, repairing, packing and unpacking data sets need the file locks of Linux or macOS, which this "
-            "system does not have: run this command there; on Windows, WSL works. Opening, verifying and scoring data "
-            "sets, and `corrupt`, work here."
+            "Building, repairing, packing and unpacking datasets need the file locks of Linux or macOS, which this "
+            "system does not have. Run the command on one of these systems, or in WSL on Windows. Opening, verifying "
+            "and scoring datasets, and `corrupt`, work on this system."
         )
 
 
@@ -171,9 +171,9 @@ def _flock(fd: int, path: Path, *, shared: bool, wait: bool = False) -> bool:
         if e.errno not in NO_LOCKS:
             raise
         raise BuildError(
-            f"The file system of {path.parent} does not support file locks (flock: {e.strerror}). They keep two "
-            "commands from writing to one place, so nothing was written. Use an --out on another file system, such as "
-            "a local disk, and copy the result; or have this one mounted with locks (Lustre: mount option flock; NFS: "
-            "a running lock service)."
+            f"The file system of {path.parent} does not support file locks (flock: {e.strerror}), which prevent two "
+            "commands from writing to the same place. Nothing was written. Use an --out on another file system, such "
+            "as a local disk, and copy the result. Alternatively, have the file system mounted with locks (Lustre: "
+            "mount option flock; NFS: a running lock service)."
         ) from e
     return True

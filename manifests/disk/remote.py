@@ -17,7 +17,7 @@ from ...errors import MachineError, ParameterError, ReleaseError, StoreError, in
 from ...files import NUL
 from .atomic import write_large
 
-TRIES = 8
+MAX_ATTEMPTS = 8
 """Number of attempts before a request fails."""
 FIRST_WAIT_S = 0.25
 """Seconds to wait after the first attempt. Each later wait is twice as long, less a random part of up to half. All
@@ -62,7 +62,7 @@ def url_of(text: str | os.PathLike[str]) -> str | None:
     ('s3://bucket/sets', 'gs://bucket/sets', None)
     """
     if not isinstance(text, str | os.PathLike):
-        raise ParameterError(f"The path is {quoted(text)}; expected a text or a path.")
+        raise ParameterError(f"The path is {quoted(text)}, but a string or a path is expected.")
     if "\0" in os.fspath(text):
         raise ParameterError(f"The path {os.fspath(text)!r} cannot be used: {NUL}.")
     match = _URL.fullmatch(os.fspath(text))
@@ -94,20 +94,20 @@ def local_folder(path: str | os.PathLike[str], what: str) -> Path:
     """
     if (url := url_of(path)) is not None:
         raise StoreError(
-            f"{url}: {what} a local folder. `corruptset pack` and `publish` send a data set to a store, `corruptset "
-            "fetch` brings it."
+            f"{url}: {what} a local folder. To upload a dataset to a store, use `corruptset pack` and `corruptset "
+            "publish`. To download one, use `corruptset fetch`."
         )
     try:
         os.stat(path)
     except OSError as e:
         if e.errno == errno.ELOOP:
-            raise StoreError(f"{os.fspath(path)} is a link that leads to itself. Name another folder.") from None
+            raise StoreError(f"{os.fspath(path)} is a link that leads to itself. Choose another folder.") from None
     return Path(path)
 
 
 def data_folder(directory: str | os.PathLike[str]) -> Path:
     """Return the folder of a dataset to read, or raise `StoreError` for a URL."""
-    return local_folder(directory, "data sets are read from")
+    return local_folder(directory, "datasets are read from")
 
 
 def redacted(text: str) -> str:
@@ -140,7 +140,7 @@ class Store:
     """A folder in an object store. Instances can be pickled and forked.
 
     The methods raise `StoreError` if the bucket does not exist, access is denied or credentials are missing, and
-    `MachineError` if the store does not answer `TRIES` times in a row.
+    `MachineError` if the store does not answer `MAX_ATTEMPTS` times in a row.
     """
 
     def __init__(self, url: str) -> None:
@@ -162,7 +162,9 @@ class Store:
         """Open an object at a byte offset, or raise `ReleaseError` if it does not exist."""
         found = self.version(path)
         if found is None:
-            raise ReleaseError(f"{self.name}/{path} does not exist. Check the address, that of the release's folder.")
+            raise ReleaseError(
+                f"{self.name}/{path} does not exist. The address must be that of the folder of a release."
+            )
         yield Reply(start, found[0], self.pieces(path, start, found[0]))
 
     def kept_sha256(self, path: str) -> str | None:
@@ -204,25 +206,25 @@ class Store:
             if isinstance(data, bytes):
                 fs.pipe_file(url, data, **options)
             else:
-                told = Callback(hooks={"sent": lambda size, value: sent(value)})
-                fs.put_file(os.fspath(data), url, callback=told, **options)
+                callback = Callback(hooks={"sent": lambda size, value: sent(value)})
+                fs.put_file(os.fspath(data), url, callback=callback, **options)
 
         self._tried("writing", path, write)
 
     def _tried(self, doing: str, path: str, call: Callable[[Any, str], Any]) -> Any:
         url = f"{self.name}/{path}" if path else self.name
-        for attempt in range(TRIES):
+        for attempt in range(MAX_ATTEMPTS):
             try:
                 return call(_filesystem(self.name), url)
             except Exception as e:
                 _refuse_lasting(e, url, doing)
                 if not _may_pass(e):
                     raise
-                if attempt + 1 == TRIES:
+                if attempt + 1 == MAX_ATTEMPTS:
                     reason = redacted(f"{type(e).__name__}: {e}")
                     raise MachineError(
-                        f"{self.name}: {doing} {path or 'it'} failed {TRIES} times in a row ({reason}). Completed "
-                        "transfers are kept: to resume, run the same command again when the store answers."
+                        f"{self.name}: {doing} {path or 'it'} failed {MAX_ATTEMPTS} times in a row ({reason}). "
+                        "Completed transfers are kept. To resume, run the same command again when the store answers."
                     ) from None
             time.sleep(FIRST_WAIT_S * 2**attempt * random.uniform(0.5, 1.0))
         return None
@@ -239,7 +241,7 @@ def _filesystem(url: str) -> Any:
 
     scheme = url.partition("://")[0]
     options: dict[str, Any] = {"use_listings_cache": False}
-    if scheme in ("s3", "s3a"):  # tries are counted here alone
+    if scheme in ("s3", "s3a"):  # only `Store._tried` counts attempts
         given = fsspec.config.conf.get(scheme, {}).get("config_kwargs", {})
         options["config_kwargs"] = {"retries": {"mode": "standard", "total_max_attempts": 1}, **given}
     system_class = fsspec.get_filesystem_class(scheme)
@@ -250,7 +252,7 @@ def _filesystem(url: str) -> Any:
 
 
 def _may_pass(error: Exception) -> bool:
-    """Return whether an error comes from the network or the server, so that another attempt may succeed."""
+    """Return whether an error comes from the network or the server and may not occur again."""
     if isinstance(error, OSError):
         return error.errno not in _LASTING
     # the libraries of stores define errors that do not all derive from OSError
@@ -263,27 +265,27 @@ def _refuse_lasting(error: Exception, where: str, doing: str) -> None:
     why, kind = redacted(str(error)) or type(error).__name__, type(error).__name__
     missing = isinstance(error, FileNotFoundError)
     if code == "NoSuchBucket" or (missing and "bucket does not exist" in str(error).lower()):
-        why = "the bucket does not exist. Create it, or name another; nothing was written"
+        why = "the bucket does not exist, so nothing was written. Create it, or choose another one"
     elif missing or isinstance(error, IsADirectoryError):
         raise error
     elif isinstance(error, PermissionError):
         why = (
-            f"{doing} is not permitted ({why}). Give credentials with this permission, in the environment or in the "
+            f"{doing} is not permitted ({why}). Provide credentials with this permission in the environment or in the "
             "configuration of the store"
         )
     elif kind in _NO_CREDENTIALS:
         why = (
-            "there are no credentials for this store. Set them as it documents: for s3:// AWS_PROFILE, or "
-            "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (and AWS_ENDPOINT_URL for a server other than Amazon's); "
-            "FSSPEC_... and ~/.config/fsspec work too"
+            "there are no credentials for this store. For s3://, set AWS_PROFILE, or AWS_ACCESS_KEY_ID and "
+            "AWS_SECRET_ACCESS_KEY (and AWS_ENDPOINT_URL for a server other than Amazon's). For other stores, see "
+            "their documentation. The configuration of fsspec (FSSPEC_..., ~/.config/fsspec) is also used"
         )
     elif isinstance(error, ImportError) or "Protocol not known" in str(error):
         why = (
-            f"this kind of place is not known here, or needs a library ({why}). Expected a folder, s3://, gs:// or "
-            f"hf://; s3:// needs an extra. {install_extra('cloud').removesuffix('.')}"
+            f"this kind of address is not known, or needs a library ({why}). Use a folder, s3://, gs:// or hf://. For "
+            f"s3://, an extra is needed. {install_extra('cloud').removesuffix('.')}"
         )
     elif isinstance(error, ValueError | TypeError | NotImplementedError) or kind == "ParamValidationError":
-        why = f"{doing} is not possible there ({why})"
+        why = f"{doing} is not possible ({why})"
     else:
         return
     raise StoreError(f"{where}: {why}.") from None

@@ -27,7 +27,7 @@ def check_space(directory: Path, needed: int, what: str, advice: str) -> None:
     """
     usage = shutil.disk_usage(_existing(directory))
     if usage.total and usage.free < needed:  # file systems such as /proc have no size, and raise their own errors
-        raise MachineError(f"{directory} has {size(usage.free)} free, and {what} needs about {size(needed)}. {advice}")
+        raise MachineError(f"{directory} has {size(usage.free)} free, but {what} needs about {size(needed)}. {advice}")
 
 
 def free_bytes(directory: Path) -> float:
@@ -40,14 +40,14 @@ def free_bytes(directory: Path) -> float:
 
 
 def same_disk(one: Path, other: Path) -> bool:
-    """Return whether files of one place can be linked into another place, which need not exist yet."""
+    """Return whether two places, which need not exist yet, are on the same file system."""
     return _existing(one).stat().st_dev == _existing(other).stat().st_dev
 
 
 def write_advice(error: OSError, place: Path) -> str:
     """Return what to do about a failed write, as the beginning of a sentence.
 
-    Used-up quotas and file systems without free inodes are told apart from a full disk.
+    Exhausted quotas, file systems without free inodes and full disks get different advice.
 
     Parameters
     ----------
@@ -57,11 +57,11 @@ def write_advice(error: OSError, place: Path) -> str:
         The file that was written, or a folder on the same file system.
     """
     if error.errno == errno.EDQUOT:
-        return "your disk quota there is used up (`quota -s` shows it): delete files or have it raised"
+        return "your disk quota is exhausted (`quota -s` shows it): delete files, or ask for a larger quota"
     if error.errno == errno.ENOSPC and _has_no_inodes(place):
         return (
-            "the file system has free space, but no inode for another file (`df -i` shows them): delete files there, "
-            "or begin again in another --out or with --storage hdf5, which writes fewer files"
+            "the file system has free space, but no free inodes for new files (`df -i` shows them): delete files, or "
+            "start again with another --out, or with --storage hdf5, which writes fewer files"
         )
     return "free some space or correct the path"
 

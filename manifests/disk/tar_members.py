@@ -1,4 +1,4 @@
-"""Read the headers of untrusted tars.
+"""Read the headers of untrusted tar archives.
 
 `tarfile` reads headers of any size and can be led into an endless loop, so this module limits both.
 """
@@ -9,8 +9,8 @@ import tarfile
 from collections.abc import Iterator
 from typing import IO, BinaryIO, cast
 
-MOST_MEMBERS = 20_000_000
-MOST_HEADER = 1 << 20
+MAX_MEMBERS = 20_000_000
+MAX_HEADER_BYTES = 1 << 20
 """Limit on the size of the headers of one member in bytes. A few hundred are usual, but a header can state any size for
 a name.
 """
@@ -21,18 +21,18 @@ class _Headers:
 
     def __init__(self, file: BinaryIO) -> None:
         self.file = file
-        self.remaining = MOST_HEADER
+        self.remaining = MAX_HEADER_BYTES
         self.tell, self.close = file.tell, file.close
 
     def read(self, size: int) -> bytes:
         if not 0 <= size <= self.remaining:
-            raise tarfile.ReadError(f"it has a header of {size:,} bytes")
+            raise tarfile.ReadError(f"a header has {size:,} bytes")
         self.remaining -= size
         return self.file.read(size)
 
     def seek(self, offset: int) -> int:
         if offset < 0:
-            raise tarfile.ReadError("a header leads before the beginning")
+            raise tarfile.ReadError("a header refers to a position before the beginning")
         return self.file.seek(offset)
 
 
@@ -47,20 +47,20 @@ def tar_members(file: BinaryIO) -> Iterator[tarfile.TarInfo]:
         The file is not a tar, is truncated or is damaged.
     """
     headers = _Headers(file)
-    before, count = file.tell(), 0
+    previous, count = file.tell(), 0
     with tarfile.open(fileobj=cast(IO[bytes], headers), mode="r:", encoding="utf-8") as tar:
         while (member := tar.next()) is not None:
-            if tar.offset <= before:  # a negative size would lead to an endless loop
-                raise tarfile.ReadError(f"a header leads back to byte {tar.offset:,}")
-            before, count = tar.offset, count + 1
-            if count > MOST_MEMBERS:
-                raise tarfile.ReadError(f"it has more than {MOST_MEMBERS:,} members")
+            if tar.offset <= previous:  # a negative size would lead to an endless loop
+                raise tarfile.ReadError(f"a header refers back to byte {tar.offset:,}")
+            previous, count = tar.offset, count + 1
+            if count > MAX_MEMBERS:
+                raise tarfile.ReadError(f"it has more than {MAX_MEMBERS:,} members")
             tar.members.clear()  # type: ignore[attr-defined]  # tarfile would keep every header
             yield member
-            headers.remaining = MOST_HEADER
-        # tarfile treats an unreadable header as the end, which only the end mark, a block of zeros, tells apart
+            headers.remaining = MAX_HEADER_BYTES
+        # tarfile treats an unreadable header as the end, but a real end is marked by a block of zeros
         headers.seek(tar.offset)
         mark = headers.read(tarfile.BLOCKSIZE)
     if mark.strip(b"\0") or len(mark) < tarfile.BLOCKSIZE:
-        what = f"it has no readable header at byte {tar.offset:,}" if mark else "it has no end mark"
+        what = f"the header at byte {tar.offset:,} is unreadable" if mark else "the end mark is missing"
         raise tarfile.ReadError(what)

@@ -1,1 +1,1 @@
-"""Releases to and from the network: publish and fetch."""
+"""Publish releases, and fetch them."""

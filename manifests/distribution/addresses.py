@@ -22,7 +22,7 @@ from ..release.bag import INDEX
 SILENCE_S = 60.0
 """Seconds without data after which a connection is closed."""
 HUB = "hf://"
-_AGAIN = (408, 416, 425, 429, 500, 502, 503, 504)
+_TEMPORARY_STATUS = (408, 416, 425, 429, 500, 502, 503, 504)
 
 
 class Unreachable(MachineError):
@@ -63,9 +63,9 @@ def hub_files(url: str) -> str:
 
 
 def remote_of(address: str) -> HttpRemote | Store:
-    """Return the release at a URL, which is that of its folder or of its archives.json."""
+    """Return the release at a URL, which may be the URL of its folder or of its archives.json."""
     if "://" not in address:
-        local = f"For a release on this machine, name its folder: corruptset unpack {address} --out DIR"
+        local = f"For a release on this machine, use its folder: corruptset unpack {address} --out DIR"
         web = HOST.fullmatch(address)
         if web is None or os.path.lexists(address):
             raise ReleaseError(f"{address} is not a URL. {local}")
@@ -111,7 +111,7 @@ class HttpRemote:
             The file does not exist, or access is denied.
         """
         where = f"{self.name}/{path}"
-        # a server that compresses files would send other bytes, and no ranges
+        # with compression, the server would send other bytes and could not send ranges
         headers = {"Accept-Encoding": "identity", "User-Agent": "corruptset"}
         url = urlunsplit(self._parts._replace(path=f"{self._parts.path}/{quote(path)}"))
         request = Request(url, headers={**headers, "Range": f"bytes={start}-"} if start else headers)
@@ -148,12 +148,12 @@ def _named(where: str) -> Iterator[None]:
         yield
     except HTTPError as e:
         e.close()
-        if e.code in _AGAIN:
+        if e.code in _TEMPORARY_STATUS:
             wait = _number(e, "Retry-After") or 0
             raise Unreachable(f"{where}: the server answers {e.code}", wait=wait) from None
         raise ReleaseError(
-            f"{where} cannot be read: the server answers {e.code} ({e.reason}). Check the address, that of the folder "
-            f"with {INDEX}. A private dataset on the Hub needs a token in HF_TOKEN."
+            f"{where} cannot be read: the server answers {e.code} ({e.reason}). The address must be that of the "
+            f"folder with {INDEX}. A private dataset on the Hub needs a token in HF_TOKEN."
         ) from None
     except (URLError, OSError, http.client.HTTPException) as e:
         reason = e.reason if isinstance(e, URLError) else e

@@ -23,22 +23,22 @@ from ..release.archives import CHUNK
 from ..release.bag import INDEX_CAP, IndexedFile
 from .addresses import HttpRemote, Unreachable
 
-ATTEMPTS = 6
+MAX_FAILURES = 6
 """Number of consecutive attempts without progress (at least `CHUNK` new bytes) after which a download fails."""
 FIRST_WAIT_S = 0.5
-LONGEST_WAIT_S = 30.0
-STALLED_S = 900.0
+MAX_WAIT_S = 30.0
+STALL_TIMEOUT_S = 900.0
 """Seconds without a byte of any file after which downloads fail. A server that sends headers forever would otherwise
 never time out.
 """
 T = TypeVar("T")
 Remote = HttpRemote | Store
-Counted = Callable[[int], None]
+ByteCallback = Callable[[int], None]
 """Callback that takes the number of new bytes, which is negative if a download starts from the beginning again."""
 
 
 class WrongBytes(VerificationError):
-    """A file on a server has other bytes than recorded."""
+    """A file on a server differs from its record."""
 
 
 class Unrecorded(NamedTuple):
@@ -50,36 +50,36 @@ class Unrecorded(NamedTuple):
 
 
 def download(
-    remote: Remote, file: IndexedFile | Unrecorded, out: IO[bytes], counted: Counted, stop: threading.Event
+    remote: Remote, file: IndexedFile | Unrecorded, out: IO[bytes], counted: ByteCallback, stop: threading.Event
 ) -> None:
     """Download a file to an open file, which may already contain its beginning.
 
     Raises
     ------
     WrongBytes
-        The server has other bytes than recorded. They are removed.
+        The bytes on the server differ from the record. They are not kept.
     Unreachable
-        `ATTEMPTS` consecutive attempts failed. The downloaded bytes are kept for the next call.
+        `MAX_FAILURES` consecutive attempts failed. The downloaded bytes are kept for the next call.
     ReleaseError
         The server denies access, or the file does not exist.
     """
     have = out.seek(0, os.SEEK_END)
     counted(have)
-    joined, begun_again, failures, best = have > 0, False, 0, 0
+    resumed, restarted, failures, best = have > 0, False, 0, 0
     while not stop.is_set():
         try:
             if file.bytes is None or out.tell() < file.bytes:
-                joined = _receive(remote, file, out, counted, stop) > 0
+                resumed = _receive(remote, file, out, counted, stop) > 0
         except Unreachable as e:
             # bytes that are downloaded again do not count as progress, so that the number of attempts is limited
             have = out.tell()
             failures, best = 1 if have - best >= CHUNK else failures + 1, max(best, have)
-            if failures >= ATTEMPTS:
+            if failures >= MAX_FAILURES:
                 raise Unreachable(
                     f"{e}; {failures} attempts failed. To resume the download, run the same command again."
                 ) from None
             wait = FIRST_WAIT_S * 2 ** (failures - 1) * random.uniform(0.5, 1)
-            stop.wait(min(LONGEST_WAIT_S, max(e.wait, wait)))
+            stop.wait(min(MAX_WAIT_S, max(e.wait, wait)))
             continue
         if stop.is_set():
             break
@@ -88,15 +88,15 @@ def download(
         if file.sha256 in (None, sha256):
             break
         _empty(out, counted)
-        if begun_again or not joined:
+        if restarted or not resumed:
             raise WrongBytes(
                 f"{remote.name}/{file.path} has {sha256}, but {file.sha256} is recorded. Its bytes were not kept."
             )
-        begun_again = True  # pieces of two versions of the file
+        restarted = True  # the bytes may come from two versions of the file
 
 
 def _receive(
-    remote: Remote, file: IndexedFile | Unrecorded, out: IO[bytes], counted: Counted, stop: threading.Event
+    remote: Remote, file: IndexedFile | Unrecorded, out: IO[bytes], counted: ByteCallback, stop: threading.Event
 ) -> int:
     """Append the bytes of one reply, and return the offset of its first byte."""
     where, most = f"{remote.name}/{file.path}", INDEX_CAP if file.bytes is None else file.bytes
@@ -106,7 +106,7 @@ def _receive(
         if reply.start != out.tell():  # the server does not support ranges
             _empty(out, counted)
         if reply.start != out.tell():
-            raise Unreachable(f"{where}: the server answers with another part than requested")
+            raise Unreachable(f"{where}: the server sent another part than requested")
         has = reply.total if None not in (reply.total, file.bytes) and reply.total != file.bytes else None
         for chunk in reply.chunks if has is None else ():
             if stop.is_set():
@@ -117,57 +117,57 @@ def _receive(
                 break
     if has is not None or out.tell() > most:
         _empty(out, counted)
-        raise WrongBytes(f"{where} has {has or 'more'} bytes, recorded are {most}. Its bytes were not kept.")
-    if out.tell() < (whole := file.bytes or reply.total or 0):
-        raise Unreachable(f"{where}: the connection was cut after {out.tell()} of {whole} bytes")
+        raise WrongBytes(f"{where} has {has or 'more'} bytes, but {most} are recorded. Its bytes were not kept.")
+    if out.tell() < (expected := file.bytes or reply.total or 0):
+        raise Unreachable(f"{where}: the connection was closed after {out.tell()} of {expected} bytes")
     return reply.start
 
 
-def _empty(out: IO[bytes], counted: Counted) -> None:
+def _empty(out: IO[bytes], counted: ByteCallback) -> None:
     counted(-out.tell())
     out.seek(0)
     out.truncate()
 
 
-def small_file(remote: Remote, path: str) -> bytes:
+def download_small_file(remote: Remote, path: str) -> bytes:
     """Return the content of a small file without a record. The errors are those of `download`."""
 
-    def bring(out: BytesIO, counted: Counted, stop: threading.Event) -> None:
+    def download_task(out: BytesIO, counted: ByteCallback, stop: threading.Event) -> None:
         download(remote, Unrecorded(path), out, counted, stop)
 
-    (out,) = in_threads([BytesIO()], bring, 1, lambda more: None)
+    (out,) = run_in_threads([BytesIO()], download_task, 1, lambda more: None)
     return out.getvalue()
 
 
 def download_all(
-    remote: Remote, files: Sequence[tuple[IndexedFile, Path]], connections: int, told: Counted
+    remote: Remote, files: Sequence[tuple[IndexedFile, Path]], connections: int, on_bytes: ByteCallback
 ) -> Generator[tuple[IndexedFile, Path], None, None]:
     """Download several files at the same time, and yield each when it is complete."""
 
-    def bring(task: tuple[IndexedFile, Path], counted: Counted, stop: threading.Event) -> None:
+    def download_task(task: tuple[IndexedFile, Path], counted: ByteCallback, stop: threading.Event) -> None:
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
         with open(open_unlinked(task[1], flags), "a+b") as out:
             download(remote, task[0], out, counted, stop)
 
-    return in_threads(files, bring, connections, told)
+    return run_in_threads(files, download_task, connections, on_bytes)
 
 
-def in_threads(
-    tasks: Sequence[T], do: Callable[[T, Counted, threading.Event], None], at_once: int, told: Counted
+def run_in_threads(
+    tasks: Sequence[T], do: Callable[[T, ByteCallback, threading.Event], None], at_once: int, on_bytes: ByteCallback
 ) -> Generator[T, None, None]:
     """Run tasks in threads, and yield each when it is done.
 
     The first error stops all tasks. While the caller handles one, at most `at_once` others run or wait.
     """
-    stop, counting, heard = threading.Event(), threading.Lock(), time.monotonic()
+    stop, counting, last_progress = threading.Event(), threading.Lock(), time.monotonic()
     finished: SimpleQueue[tuple[T, BaseException | None]] = SimpleQueue()
     waiting, threads = iter(tasks), list[threading.Thread]()
 
     def counted(more: int) -> None:
-        nonlocal heard
+        nonlocal last_progress
         with counting:
-            heard = time.monotonic()
-            told(more)
+            last_progress = time.monotonic()
+            on_bytes(more)
 
     def work(task: T) -> None:
         error: BaseException | None = None
@@ -179,26 +179,29 @@ def in_threads(
 
     def begin(count: int) -> None:
         for task in islice(waiting, count):
-            # it waits for servers, which nothing can interrupt: a command that ends does not wait for it
+            # a daemon thread, because waiting for a server cannot be interrupted and must not keep the command alive
             threads.append(threading.Thread(target=work, args=(task,), daemon=True))
             threads[-1].start()
 
-    def next_one() -> T:
-        while (patience := heard + STALLED_S - time.monotonic()) > 0:
+    def next_finished() -> T:
+        while (remaining := last_progress + STALL_TIMEOUT_S - time.monotonic()) > 0:
             with suppress(Empty):
-                task, error = finished.get(timeout=patience)
+                task, error = finished.get(timeout=remaining)
                 if error is not None:
                     raise error
                 return task
-        raise Unreachable(f"nothing came for {STALLED_S:g} s. What was fetched stands: the same command goes on.")
+        raise Unreachable(
+            f"no data arrived for {STALL_TIMEOUT_S:g} s. Downloaded bytes are kept. To resume, run the same command "
+            "again."
+        )
 
     try:
         begin(at_once)
         for _ in tasks:
-            task = next_one()
+            task = next_finished()
             begin(1)
             yield task
-            heard = time.monotonic()
+            last_progress = time.monotonic()
     finally:
         stop.set()
         for thread in threads:

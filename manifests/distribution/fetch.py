@@ -22,13 +22,13 @@ from ..disk.space import check_space
 from ..manifest_file import load_manifest
 from ..partial import load_partial
 from ..paths import MANIFEST, UNPACK_STATE, WORK_FOLDER, lock_file
-from ..records.report import LEVELS, Level, Progress
+from ..records.report import VERIFY_LEVELS, ProgressCallback, VerifyLevel
 from ..release.bag import INDEX, IndexedArchive, IndexedFile, ReleaseIndex, parse_index
 from ..release.unpack import unpack
-from ..set_choice import matching_sets
-from ..verify.ladder import verify_directory
+from ..set_choice import match_set_names
+from ..verify.directory import verify_directory
 from .addresses import remote_of
-from .download import Remote, WrongBytes, download_all, small_file
+from .download import Remote, WrongBytes, download_all, download_small_file
 
 CONNECTIONS = 4
 """Number of files that are downloaded at the same time."""
@@ -78,9 +78,9 @@ def fetch(
     digest: str | None = None,
     packed: bool = False,
     connections: int = CONNECTIONS,
-    level: Level = "pixels",
+    level: VerifyLevel = "pixels",
     jobs: int = 1,
-    progress: Progress | bool | None = None,
+    progress: ProgressCallback | bool | None = None,
 ) -> Fetched:
     """Fetch a published release: download, check, unpack and verify it.
 
@@ -124,14 +124,14 @@ def fetch(
     UnknownSet
         A pattern matches no set.
     VerificationError
-        The digest differs, or a file has other bytes than recorded. The message names the file, which is not kept.
+        The digest differs, or a file differs from its record. The message names the file, which is not kept.
     MachineError
         The server cannot be reached, or there is too little space. The same call resumes.
     """
-    check_choice("level", level, LEVELS)
+    check_choice("level", level, VERIFY_LEVELS)
     connections, jobs = integer("connections", connections), integer("jobs", jobs)
-    out, remote = local_folder(out, "data sets are fetched into"), remote_of(address)
-    index = parse_index(small_file(remote, INDEX), f"{remote.name}/{INDEX}")
+    out, remote = local_folder(out, "datasets are fetched into"), remote_of(address)
+    index = parse_index(download_small_file(remote, INDEX), f"{remote.name}/{INDEX}")
     if digest is not None and index.digest != digest:
         raise VerificationError(
             f"{remote.name} has the digest {index.digest}, but {digest} is expected. Nothing was fetched."
@@ -142,17 +142,17 @@ def fetch(
             f"{remote.name} is a release without images, so --sets cannot be used. Leave it out, and regenerate the "
             "images with `corruptset rebuild`."
         )
-    chosen = set(names) if sets is None else set(matching_sets(names, sets, remote.name))
+    chosen = set(names) if sets is None else set(match_set_names(names, sets, remote.name))
     release = _Release(remote, index, out, connections, progress_function(progress))
     if packed:
-        path, archives, there, every = _fetch_packed(release, sets is None, chosen)
+        path, archives, existing, all_sets = _fetch_packed(release, sets is None, chosen)
     else:
-        path, archives, there, every = _fetch_data_set(release, sets is None, chosen, level, jobs)
-    names_of, size = [a.name for a in archives], sum(a.bytes for a in archives)
+        path, archives, existing, all_sets = _fetch_dataset(release, sets is None, chosen, level, jobs)
+    archive_names, size = [a.name for a in archives], sum(a.bytes for a in archives)
     notes = []
     if others := sorted({s for a in archives for s in a.sets} - chosen):
         notes = [f"The archives also contain {len(others)} sets that were not requested: {first_few(others)}."]
-    return Fetched(path, index.digest, sorted(there), sorted(every - there), names_of, size, tuple(notes))
+    return Fetched(path, index.digest, sorted(existing), sorted(all_sets - existing), archive_names, size, tuple(notes))
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ class _Release:
     index: ReleaseIndex
     out: Path
     connections: int
-    show: Progress
+    show: ProgressCallback
 
     @property
     def work(self) -> Path:
@@ -179,7 +179,7 @@ class _Release:
         The folder is removed at the end if there was no error. Up to `waiting` downloaded files wait there to be
         unpacked, so space is needed for both the archives and their content.
         """
-        busy = f"Another process is at work in {self.work} (`corruptset fetch`). Wait for it to end, or choose "
+        busy = f"Another `corruptset fetch` is running in {self.work}. Wait until it ends, or choose "
         with locked(lock_file(self.work), f"{busy}another --out.", remove=True):
             parts = make_folder(make_folder(self.out, self.work.name), "parts")
             places = [(f, parts / f.name) for f in files]
@@ -190,12 +190,12 @@ class _Release:
             needed -= sum(path.stat().st_size for _, path in places if path.exists())
             check_space(self.out, needed, "the release", "Free some space, choose another --out, or fetch fewer sets.")
 
-            def more(count: int) -> None:
+            def add_bytes(count: int) -> None:
                 nonlocal done
                 done += count
                 self.show("bytes", min(done, total), total)
 
-            with closing(download_all(self.remote, places, self.connections, more)) as arriving:
+            with closing(download_all(self.remote, places, self.connections, add_bytes)) as arriving:
                 yield arriving
             shutil.rmtree(self.work)
 
@@ -221,17 +221,19 @@ def _fetch_packed(release: _Release, whole: bool, chosen: set[str]) -> _Found:
     archives = [a for a in index.archives if whole or set(a.sets) & chosen]
     missing = [f for f in (*archives, *index.files) if not is_file_as(out / f.path, f.bytes, f.sha256)]
     if differing := [f.path for f in missing if os.path.lexists(out / f.path)]:
-        raise ReleaseError(f"{out} has other files under these names: {first_few(differing)}. Choose another --out.")
+        raise ReleaseError(
+            f"{out} contains different files with these names: {first_few(differing)}. Choose another --out."
+        )
     with release.downloading(missing) as arriving:
         for file, path in arriving:
             make_folder(out, file.path.rpartition("/")[0])
             os.replace(path, out / file.path)
         write_atomic(out / INDEX, index.encode())
-    there, every = ({s for a in some for s in a.sets} for some in (archives, index.archives))
-    return out, archives, there, every
+    existing, all_sets = ({s for a in some for s in a.sets} for some in (archives, index.archives))
+    return out, archives, existing, all_sets
 
 
-def _fetch_data_set(release: _Release, whole: bool, chosen: set[str], level: Level, jobs: int) -> _Found:
+def _fetch_dataset(release: _Release, whole: bool, chosen: set[str], level: VerifyLevel, jobs: int) -> _Found:
     """Fetch, unpack and verify a dataset. A new dataset is renamed to its place when it is complete."""
     index, target = release.index, release.out / release.index.folder
     new = not os.path.lexists(target) or (target.is_dir() and not any(target.iterdir()))
@@ -245,14 +247,14 @@ def _fetch_data_set(release: _Release, whole: bool, chosen: set[str], level: Lev
         try:
             for _, path in arriving:
                 if (digest := unpack([path], place, progress=False).digest) != index.digest:
-                    raise VerificationError(f"{INDEX} names the digest {index.digest}, its archives have {digest}")
+                    raise VerificationError(f"{INDEX} states the digest {index.digest}, but its archives have {digest}")
                 path.unlink()
             report = verify_directory(root, level=level, jobs=jobs, progress=release.show)
             report.raise_for_problems()
-            every = {s.id for s in load_manifest(root).sets}
-            there = every.difference(report.absent)
-            if lacking := sorted(chosen - there):
-                raise VerificationError(f"its archives lack sets that {INDEX} names: {first_few(lacking)}")
+            all_sets = {s.id for s in load_manifest(root).sets}
+            existing = all_sets.difference(report.absent)
+            if lacking := sorted(chosen - existing):
+                raise VerificationError(f"its archives do not contain sets that {INDEX} lists: {first_few(lacking)}")
         except WrongBytes:
             raise
         except (VerificationError, BuildError) as e:
@@ -260,17 +262,19 @@ def _fetch_data_set(release: _Release, whole: bool, chosen: set[str], level: Lev
                 raise
             arriving.close()
             shutil.rmtree(release.work)
-            kept = f"Files that were checked before are still in {target}; `corruptset verify` lists the problems."
+            kept = (
+                f"Files that were checked before are still in {target}. Run `corruptset verify` to list the problems."
+            )
             raise VerificationError(
-                f"{release.remote.name} was refused: {e}. {'Nothing was kept.' if new else kept}"
+                f"{release.remote.name} cannot be used: {e}. {'Nothing was kept.' if new else kept}"
             ) from None
         if new:
             os.replace(root, target)
-    return target, needed, there, every
+    return target, needed, existing, all_sets
 
 
 def _present(root: Path, release: _Release) -> tuple[set[str], bool]:
-    """Return the sets that are already in a folder, and whether others are missing."""
+    """Return the sets that a folder already contains, and whether others are missing."""
     noted = load_partial(root, UNPACK_STATE) or load_partial(root)
     if noted is None and not (root / MANIFEST).is_file():
         if root.exists() and {*root.iterdir()} - {root / WORK_FOLDER}:

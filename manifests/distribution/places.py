@@ -1,6 +1,7 @@
-"""The places of a published data set: a folder, an object store, the hub.
+"""Destinations of a published dataset: a folder, an object store, or the Hugging Face Hub.
 
-Each says what of a release is there already, and takes files in their order, each whole or not at all.
+Each destination reports which files of a release exist there, and receives files in order. A file becomes visible only
+when it is complete.
 """
 
 from __future__ import annotations
@@ -23,28 +24,28 @@ from .addresses import HUB, hub_address
 from .published_files import PublishedFile, chunks_of
 
 Files = Sequence[PublishedFile]
-Sent = Callable[[int], None]
-"""Told how many bytes are sent by now."""
+SentCallback = Callable[[int], None]
+"""Callback that takes the number of bytes that were sent so far."""
 
 
 class FolderPlace:
-    """A folder of this machine."""
+    """A local folder."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
 
     def same(self, files: Files) -> dict[str, bool]:
-        """Return path -> whether a file that is there is the release's."""
+        """Return path -> whether the existing file equals that of the release."""
         found = ((f, self.root / f.path) for f in files)
         return {f.path: is_file_as(path, f.bytes, f.sha256) for f, path in found if os.path.lexists(path)}
 
-    def send(self, files: Files, sent: Sent) -> None:
-        """Copy files; each is renamed to its name when it is on the disk."""
+    def send(self, files: Files, sent: SentCallback) -> None:
+        """Copy files. Each is renamed to its final name after it was synced to the disk."""
         needed, done = sum(f.bytes for f in files), 0
         check_space(self.root, needed, "the release", "Free some space, or choose another --to.")
         for file in files:
             target = make_folder(self.root, file.path.rpartition("/")[0]) / file.path.rpartition("/")[2]
-            for stray in filter(is_temporary, target.parent.iterdir()):  # left by a call that was killed
+            for stray in filter(is_temporary, target.parent.iterdir()):  # temporary files of a call that was killed
                 stray.unlink()
             write_large(target, chunks_of(file.content))
             sent(done := done + file.bytes)
@@ -53,25 +54,25 @@ class FolderPlace:
 class StorePlace:
     """A folder in an object store, such as ``s3://bucket/prefix``.
 
-    The digest that is kept beside an object is believed, as reading a large release takes long; with `replace` objects
-    are read.
+    The digest in the metadata of an object is trusted, because reading a large release takes long. With `replace`, the
+    objects are read.
     """
 
     def __init__(self, url: str, *, replace: bool) -> None:
         self._store, self._replace = Store(url_of(url) or url), replace
 
     def same(self, files: Files) -> dict[str, bool]:
-        """Return path -> whether an object that is there is the release's."""
-        there, same = self._store.versions(), {}
-        for f in (f for f in files if f.path in there):
+        """Return path -> whether the existing object equals the file of the release."""
+        existing, same = self._store.versions(), {}
+        for f in (f for f in files if f.path in existing):
             kept = None if self._replace else self._store.kept_sha256(f.path)
-            same[f.path] = there[f.path][0] == f.bytes and (
+            same[f.path] = existing[f.path][0] == f.bytes and (
                 kept == f.sha256 or sha256_pieces(self._store.pieces(f.path, 0, f.bytes)) == f.sha256
             )
         return same
 
-    def send(self, files: Files, sent: Sent) -> None:
-        """Send files, a large one in parts that become one object."""
+    def send(self, files: Files, sent: SentCallback) -> None:
+        """Upload files. A large file is uploaded in parts, which become one object."""
         done = 0
         for file in files:
             self._store.put(file.path, file.content, file.sha256, lambda part: sent(done + part))
@@ -79,7 +80,7 @@ class StorePlace:
 
 
 class HubPlace:
-    """A data set on the hub, where a release is one commit."""
+    """A dataset on the Hugging Face Hub, on which each release is one commit."""
 
     def __init__(self, url: str, *, private: bool) -> None:
         try:
@@ -92,17 +93,17 @@ class HubPlace:
         self._where = {"repo_id": repository, "repo_type": "dataset", "revision": revision}
 
     def same(self, files: Files) -> dict[str, bool]:
-        """Return path -> whether a file that is there is the release's."""
+        """Return path -> whether the existing file equals that of the release."""
         errors = self._library.errors
         with self._talking():
             try:
-                there = {entry.path: entry for entry in self._api.list_repo_tree(**self._where, recursive=True)}
+                existing = {entry.path: entry for entry in self._api.list_repo_tree(**self._where, recursive=True)}
             except (errors.RepositoryNotFoundError, errors.RevisionNotFoundError):
-                there = {}
-        return {f.path: _is_entry(there[f.path], f) for f in files if f.path in there}
+                existing = {}
+        return {f.path: _is_entry(existing[f.path], f) for f in files if f.path in existing}
 
-    def send(self, files: Files, sent: Sent) -> None:
-        """Send files; at the end one commit names them all."""
+    def send(self, files: Files, sent: SentCallback) -> None:
+        """Upload files, and add all of them in one commit at the end."""
         operations: list[Any] = []
         done = 0
         with self._talking():
@@ -112,7 +113,7 @@ class HubPlace:
             for file in files:
                 content = str(file.content) if isinstance(file.content, Path) else file.content
                 operations.append(self._library.CommitOperationAdd(path_in_repo=file.path, path_or_fileobj=content))
-                if isinstance(file.content, Path):  # an interrupted call need not send it again
+                if isinstance(file.content, Path):  # so that the next call after an interruption need not send it again
                     self._api.preupload_lfs_files(additions=operations[-1:], **self._where)
                 sent(done := done + file.bytes)
             message = f"Publish {len(operations)} files ({INDEX})"
@@ -123,7 +124,7 @@ class HubPlace:
         from huggingface_hub.utils.tqdm import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
 
         bars = not are_progress_bars_disabled()
-        disable_progress_bars()  # ours shows the bytes
+        disable_progress_bars()  # corruptset shows its own progress bar
         try:
             yield
         except CorruptsetError:
@@ -131,11 +132,12 @@ class HubPlace:
         except Exception as e:
             status = getattr(getattr(e, "response", None), "status_code", None)
             if status in (401, 403) or isinstance(e, self._library.errors.LocalTokenNotFoundError):
-                advice = "Log in with `hf auth login`, or set HF_TOKEN to a token that may write there."
-                raise ReleaseError(f"{self._url} refuses ({status or 'no token'}). {advice}") from None
+                advice = "Log in with `hf auth login`, or set HF_TOKEN to a token with write permission."
+                raise ReleaseError(f"{self._url} denies access ({status or 'no token'}). {advice}") from None
             what = (str(e).strip().splitlines() or [type(e).__name__])[0][:300]
             raise MachineError(
-                f"{self._url} could not be reached, or failed ({what}). Run the same command again to send the rest."
+                f"{self._url} could not be reached, or failed ({what}). To send the remaining files, run the same "
+                "command again."
             ) from e
         finally:
             if bars:
@@ -154,7 +156,7 @@ def _is_entry(entry: Any, file: PublishedFile) -> bool:
 
 
 def place_of(target: str, release: Path, *, private: bool, replace: bool) -> FolderPlace | StorePlace | HubPlace:
-    """Return the place of a folder or URL; ReleaseError: it is inside the release."""
+    """Return the destination at a folder or URL, or raise `ReleaseError` if it is inside the release."""
     if target.startswith(HUB):
         return HubPlace(target, private=private)
     folder = target.removeprefix("file://")

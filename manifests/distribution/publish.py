@@ -13,10 +13,17 @@ from ...errors import ReleaseError, VerificationError, listed
 from ...progress import progress_function, shows_progress
 from ...quantities import size
 from ..records.digests import sha256_file
-from ..records.report import Progress
+from ..records.report import ProgressCallback
 from .addresses import HUB, hub_files
 from .places import place_of
-from .published_files import LAYOUTS, LayoutName, PublishedFile, limit_notes, open_release_folder, published_files
+from .published_files import (
+    RELEASE_LAYOUTS,
+    PublishedFile,
+    ReleaseLayout,
+    limit_notes,
+    open_release_folder,
+    published_files,
+)
 
 
 @dataclass(frozen=True)
@@ -31,11 +38,11 @@ class Publication:
         The digest of the dataset.
     layout : str
         The layout of the files at the destination.
-    done : bool
-        False for a dry run.
+    sent : bool
+        Whether files were sent. False for a dry run.
     files : list of PublishedFile
         All files of the release at the destination, in the order in which they are sent.
-    there : dict
+    existing : dict
         Path -> ``"same"`` or ``"differs"`` for the files that existed before.
     notes : list of str
         Notes on limits of the destination.
@@ -43,19 +50,19 @@ class Publication:
 
     place: str
     digest: str
-    layout: LayoutName
-    done: bool
+    layout: ReleaseLayout
+    sent: bool
     files: list[PublishedFile]
-    there: dict[str, str]
+    existing: dict[str, str]
     notes: list[str]
 
     @property
     def to_send(self) -> list[PublishedFile]:
         """The files that did not exist at the destination, or differ there."""
-        return [f for f in self.files if self.there.get(f.path) != "same"]
+        return [f for f in self.files if self.existing.get(f.path) != "same"]
 
     def __repr__(self) -> str:
-        what = "sent" if self.done else "to send (dry run)"
+        what = "sent" if self.sent else "to send (dry run)"
         sent = self.to_send
         return (
             f"<Publication {self.place}: {len(sent)} of {len(self.files)} files {what}, "
@@ -68,7 +75,7 @@ def publish(
     directory: Path | str,
     to: Path | str,
     *,
-    layout: LayoutName | None = None,
+    layout: ReleaseLayout | None = None,
     go: bool = False,
     replace: bool = False,
     private: bool = False,
@@ -76,7 +83,7 @@ def publish(
     license: str | None = None,
     url: str | None = None,
     date: str | None = None,
-    progress: Progress | bool | None = None,
+    progress: ProgressCallback | bool | None = None,
 ) -> Publication:
     """Publish a folder that `pack` wrote. The default is a dry run, which sends nothing.
 
@@ -130,38 +137,40 @@ def publish(
         The destination cannot be reached, or has too little space.
     """
     if layout is not None:
-        check_choice("layout", layout, LAYOUTS)
+        check_choice("layout", layout, RELEASE_LAYOUTS)
     target, shown = str(to), progress_function(progress)
     release = open_release_folder(directory)
     layout = layout or ("huggingface" if target.startswith(HUB) else "plain")
     if layout == "zenodo" and "://" in target.removeprefix("file://"):
         raise ReleaseError(
-            f"A Zenodo record is prepared in a folder, but {target} is a URL. Give a folder, and upload its files."
+            f"A Zenodo record is prepared in a folder, but {target} is a URL. Specify a folder, and upload its files."
         )
     if private and not target.startswith(HUB):
-        raise ReleaseError("--private is for hf://; a folder or store has its own permissions. Leave it out.")
+        raise ReleaseError(
+            "--private is only for hf://, because folders and stores have their own permissions. Omit this option."
+        )
     if creators and layout != "zenodo":
-        raise ReleaseError("--creator is for a Zenodo record: add --for zenodo, or leave it out.")
+        raise ReleaseError("--creator is only for Zenodo records. Add --for zenodo, or omit this option.")
     if url is not None and not re.fullmatch(r"https?://[^\s/?#]+[^\s?#]*", url):
         raise ReleaseError(
-            f"--url is {url!r}; expected the http(s) URL of the folder with the files, such as "
+            f"--url is {url!r}, but it must be the http(s) URL of the folder with the files, such as "
             "https://example.org/imagenet-c."
         )
     try:
         date = date and datetime.date.fromisoformat(date).isoformat()
     except ValueError:
-        raise ReleaseError(f"--date is {date!r}; expected a day such as 2026-11-23.") from None
+        raise ReleaseError(f"--date is {date!r}, but it must be a day such as 2026-11-23.") from None
     place = place_of(target, release.path, private=private, replace=replace)
     url = hub_files(target) if url is None and target.startswith(HUB) else url
     files = published_files(release, layout, creators=creators, license=license, url=url, date=date)
     shown("comparing", 0, 0)
-    there = {path: "same" if same else "differs" for path, same in place.same(files).items()}
-    publication = Publication(target, release.index.digest, layout, go, files, there, limit_notes(files, layout))
-    differing = [path for path, state in there.items() if state == "differs"]
+    existing = {path: "same" if same else "differs" for path, same in place.same(files).items()}
+    publication = Publication(target, release.index.digest, layout, go, files, existing, limit_notes(files, layout))
+    differing = [path for path, state in existing.items() if state == "differs"]
     if differing and not replace:
         raise ReleaseError(
-            f"{target} has other files under these names, and nothing was sent:\n{listed(differing)}\nChoose another "
-            "place, or overwrite them with --replace (replace=True)."
+            f"{target} contains different files with these names, so nothing was sent:\n{listed(differing)}\nChoose "
+            "another destination, or overwrite the files with --replace (replace=True)."
         )
     if go:
         _check_archives(release.path, files, shown)
@@ -171,16 +180,16 @@ def publish(
     return publication
 
 
-def _check_archives(release: Path, files: Sequence[PublishedFile], progress: Progress) -> None:
+def _check_archives(release: Path, files: Sequence[PublishedFile], progress: ProgressCallback) -> None:
     """Raise `VerificationError` for archives that were damaged after packing."""
     large = [(f, f.content) for f in files if isinstance(f.content, Path)]
     total, done, problems = sum(f.bytes for f, _ in large), 0, []
     for file, path in large:
         progress("checking", done, total)
         if sha256_file(path) != file.sha256:
-            problems.append(f"{path.relative_to(release)} has another sha256 than {file.sha256}")
+            problems.append(f"{path.relative_to(release)} does not have the recorded hash {file.sha256}")
         done += file.bytes
     if problems:
         raise VerificationError(
-            f"{release} was damaged after the pack; nothing was sent:\n{listed(problems)}\nPack it again."
+            f"{release} was damaged after packing, so nothing was sent:\n{listed(problems)}\nPack the dataset again."
         )

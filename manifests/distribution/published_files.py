@@ -18,8 +18,9 @@ from ...files import read_regular
 from ..checksums import is_file_as, parse_sha256sums, sums_bytes
 from ..paths import MANIFEST, PAGE, README, SAMPLES, SHA256SUMS, WORK_FOLDER
 from ..records.digests import sha256_bytes
-from ..records.markdown import filled, one_line
+from ..records.markdown import one_line, render_card
 from ..records.models import Manifest
+from ..release.archive_contents import read_heads, top_folder
 from ..release.archives import CHUNK, read_members
 from ..release.bag import (
     INDEX,
@@ -33,18 +34,17 @@ from ..release.bag import (
     tag_sums,
     title,
 )
-from ..release.contents import read_heads, top_folder
 from ..release.croissant import CROISSANT, TABLE
 from ..release.parquet import PARQUET, configurations, parquet_files
 
-LayoutName = Literal["plain", "huggingface", "zenodo"]
-LAYOUTS: tuple[LayoutName, ...] = get_args(LayoutName)
+ReleaseLayout = Literal["plain", "huggingface", "zenodo"]
+RELEASE_LAYOUTS: tuple[ReleaseLayout, ...] = get_args(ReleaseLayout)
 ZENODO_BYTES = 50_000_000_000
 """Size limit of a Zenodo record in bytes, unless the quota is raised."""
 ZENODO_COUNT = 100
 """Limit on the number of files in a Zenodo record."""
 KEYWORDS = ("corruptset", "robustness", "benchmark", "image corruptions", "image classification")
-SIZES = (
+HUB_SIZE_CATEGORIES = (
     *("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M"),
     *("10M<n<100M", "100M<n<1B", "1B<n<10B", "10B<n<100B", "100B<n<1T"),
 )
@@ -100,14 +100,16 @@ def open_release_folder(directory: Path | str) -> ReleaseFolder:
     if (root / MANIFEST).exists():
         packed = f"{str(root).rstrip('/')}-release"
         raise ReleaseError(
-            f"{root} is a dataset that was not packed. Pack it first:\n  corruptset pack {root} --out {packed}"
+            f"{root} is a dataset that was not packed. To pack it, run:\n  corruptset pack {root} --out {packed}"
         )
     if (root / WORK_FOLDER).exists() or ((root / INDEX).exists() and not (root / SHA256SUMS).exists()):
-        raise IncompleteBuild(f"{root} holds an interrupted pack. Finish it with the same `corruptset pack` command.")
+        raise IncompleteBuild(
+            f"{root} contains an interrupted pack. To finish it, run the same `corruptset pack` command again."
+        )
     if not (root / INDEX).is_file():
         raise ReleaseError(
-            f"{root} has no {INDEX}, so it is not a folder that `corruptset pack` wrote. Name that folder, or pack "
-            "again."
+            f"{root} has no {INDEX}, so it is not a folder that `corruptset pack` wrote. Specify such a folder, or "
+            "pack the dataset again."
         )
     index = parse_index(read_regular(root / INDEX, INDEX_CAP), str(root / INDEX))
     changed: list[IndexedFile] = [f for f in index.files if not is_file_as(root / f.path, f.bytes, f.sha256)]
@@ -115,21 +117,22 @@ def open_release_folder(directory: Path | str) -> ReleaseFolder:
     absent = [a.path for a in index.archives if a.path not in sizes]
     if absent and not changed:
         raise IncompleteBuild(
-            f"{root} lacks archives of the release ({first_few(absent)}), and only a whole one can be published. Fetch "
-            f"the others (`corruptset fetch URL --packed --out {root}`), or pack again."
+            f"{root} lacks archives of the release ({first_few(absent)}), but only a complete release can be "
+            f"published. Fetch the others with `corruptset fetch URL --packed --out {root}`, or pack the dataset again."
         )
     changed += [a for a in index.archives if sizes.get(a.path) != a.bytes]
     if changed:
-        said = "is missing, or was changed after the pack: recorded are"
-        lines = listed([f"{f.path} {said} {f.bytes} bytes" for f in changed])
+        lines = listed([f"{f.path} is missing, or does not have the recorded {f.bytes} bytes" for f in changed])
         raise VerificationError(
-            f"{root} is not what its {INDEX} says:\n{lines}\nPack the data set again, to another --out."
+            f"{root} was changed after packing and does not match its {INDEX}:\n{lines}\nPack the dataset again, to "
+            "another --out."
         )
     records = root / index.archives[-1].path
     manifest = read_heads([records])[2].manifest
     if manifest.digest != index.digest:
         raise VerificationError(
-            f"{root / INDEX} names {index.digest}; the archives are of {manifest.digest}. Pack again."
+            f"{root / INDEX} states the digest {index.digest}, but the archives have {manifest.digest}. Pack the "
+            "dataset again."
         )
     texts = {f.path: read_regular(root / f.path, _TEXT_CAP) for f in index.files}
     for member in read_members(records):
@@ -140,7 +143,7 @@ def open_release_folder(directory: Path | str) -> ReleaseFolder:
 
 def published_files(
     release: ReleaseFolder,
-    layout: LayoutName,
+    layout: ReleaseLayout,
     *,
     creators: Sequence[str],
     license: str | None,
@@ -192,7 +195,7 @@ def _json(value: object) -> bytes:
 
 def _filled(template: str, release: ReleaseFolder, **words: Any) -> str:
     text = resources(__package__).joinpath(template).read_text("utf-8")
-    return filled(text, m=release.manifest, title=title(release.manifest), **words)
+    return render_card(text, m=release.manifest, title=title(release.manifest), **words)
 
 
 def _hub_texts(release: ReleaseFolder, license: str | None, parquet: Sequence[PublishedFile]) -> dict[str, bytes]:
@@ -203,7 +206,7 @@ def _hub_texts(release: ReleaseFolder, license: str | None, parquet: Sequence[Pu
         release,
         license=(license or "other").lower(),
         tags=[k.replace(" ", "-") for k in KEYWORDS],
-        size=SIZES[max(0, len(str(images)) - 3)],
+        size=HUB_SIZE_CATEGORIES[max(0, len(str(images)) - 3)],
         configs=configurations(release.manifest, [f.path for f in parquet]) if parquet else [],
         # a release from the Hub already has this header
         card=re.sub(r"\A---\n.*?^---\n\n", "", card, flags=re.DOTALL | re.MULTILINE),
@@ -227,7 +230,7 @@ def _zenodo(release: ReleaseFolder, creators: Sequence[str], license: str | None
     """Return the metadata of a record for Zenodo's API."""
     if not creators or license is None:
         raise ReleaseError(
-            "A Zenodo record needs creators and a licence, which a dataset does not contain. Give --creator 'Family, "
+            "A Zenodo record needs creators and a licence, which a dataset does not contain. Pass --creator 'Family, "
             "Given; Affiliation' (once for each) and --license with an SPDX id such as cc-by-4.0. The recorded "
             f"licence of the source is: {release.manifest.source.license or 'none'}."
         )
@@ -236,9 +239,9 @@ def _zenodo(release: ReleaseFolder, creators: Sequence[str], license: str | None
     about = [
         escape(one_line(manifest.recipe.get("description") or title(manifest))),
         f"{len(manifest.sets)} sets of corrupted images, {sum(s.count for s in manifest.sets)} images in "
-        f"{len(manifest.classes)} classes, made by corruptset.",
-        f"Digest, which is the benchmark's name on every machine: {manifest.digest}",
-        "README.md says how the files are checked and loaded.",
+        f"{len(manifest.classes)} classes, built with corruptset.",
+        f"Digest, which identifies the benchmark on every machine: {manifest.digest}",
+        "README.md explains how to check and load the files.",
     ]
     metadata = {
         "upload_type": "dataset",
@@ -254,7 +257,7 @@ def _zenodo(release: ReleaseFolder, creators: Sequence[str], license: str | None
     return _json({"metadata": metadata})
 
 
-def limit_notes(files: Sequence[PublishedFile], layout: LayoutName) -> list[str]:
+def limit_notes(files: Sequence[PublishedFile], layout: ReleaseLayout) -> list[str]:
     """Return notes on limits of the destination."""
     count, total, notes = len(files) - 1, sum(f.bytes for f in files[1:]), []
     if layout == "huggingface" and not any(f.path.startswith(PARQUET) for f in files):
@@ -263,11 +266,11 @@ def limit_notes(files: Sequence[PublishedFile], layout: LayoutName) -> list[str]
         )
     if layout == "zenodo" and total > ZENODO_BYTES:
         notes.append(
-            f"{total:,} bytes are more than the {ZENODO_BYTES:,} that Zenodo accepts in a record. Ask Zenodo for a "
+            f"The files have {total:,} bytes, but Zenodo accepts at most {ZENODO_BYTES:,} per record. Ask Zenodo for a "
             "higher quota first."
         )
     if layout == "zenodo" and count > ZENODO_COUNT:
         notes.append(
-            f"{count} files are more than the {ZENODO_COUNT} that Zenodo accepts in a record. Pack with --by family."
+            f"There are {count} files, but Zenodo accepts at most {ZENODO_COUNT} per record. Pack with --by family."
         )
     return notes

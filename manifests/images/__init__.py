@@ -1,1 +1,1 @@
-"""Stored images: reader and writer of a format side by side."""
+"""Readers and writers of stored images."""

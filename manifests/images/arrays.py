@@ -1,4 +1,4 @@
-"""Arrays (.npy) whose rows are images: their header, and reading them."""
+"""Read and write arrays (.npy) of images."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...files import open_regular
 
-MOST_HEADER = 10_000
+MAX_HEADER_BYTES = 10_000
 """Limit on the size of a .npy header in bytes. numpy has the same limit, but applies it after reading the header."""
 
 
@@ -31,15 +31,18 @@ def npy_header(shape: tuple[int, ...], dtype: type[np.generic]) -> bytes:
 def map_array(path: Path) -> tuple[NDArray[Any], int]:
     """Map an array (.npy) into memory, and return it with the offset of its elements.
 
-    NotAShard: the header is damaged, too long or beyond the end of the file, or the elements are Python objects, which
-    are never loaded.
+    Raises
+    ------
+    NotAShard
+        The header is damaged, too long or beyond the end of the file, or the elements are Python objects, which are
+        never loaded.
     """
     with open_regular(path) as file:
         magic = file.read(12)
     # numpy reads as many bytes as the header states for itself: up to 4 GiB
     length = int.from_bytes(magic[8:10] if magic[6:7] == b"\x01" else magic[8:12], "little")
-    if not magic.startswith(b"\x93NUMPY") or length > min(MOST_HEADER, os.path.getsize(path)):
-        raise NotAShard("has no header of an array")
+    if not magic.startswith(b"\x93NUMPY") or length > min(MAX_HEADER_BYTES, os.path.getsize(path)):
+        raise NotAShard("does not begin with the header of an array")
     try:
         array = np.lib.format.open_memmap(path, mode="r")
     except OSError:
@@ -53,7 +56,10 @@ def map_array(path: Path) -> tuple[NDArray[Any], int]:
 def map_images(path: Path) -> NDArray[np.uint8]:
     """Map an array (.npy) of images into memory, (N, H, W, C) of uint8 with one or three channels.
 
-    NotAShard: it is an array of another shape or type, or a damaged one.
+    Raises
+    ------
+    NotAShard
+        The array is damaged, or has another shape or type.
     """
     images, offset = map_array(path)
     if images.dtype != np.uint8 or images.ndim != 4 or images.shape[3] not in (1, 3):
@@ -61,5 +67,5 @@ def map_images(path: Path) -> NDArray[np.uint8]:
     if not images.flags.c_contiguous:
         raise NotAShard("is not in C order")
     if (size := os.path.getsize(path)) != offset + images.nbytes:
-        raise NotAShard(f"has {size} bytes; its header and rows are {offset + images.nbytes}")
+        raise NotAShard(f"has {size} bytes, but its header and rows need {offset + images.nbytes}")
     return images

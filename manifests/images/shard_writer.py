@@ -107,7 +107,7 @@ def by_hdf5(
         else:
             images = file.create_dataset(ENCODED, (len(rows),), h5py.vlen_dtype(np.uint8), track_times=False)
             images.attrs[ENCODING] = encoding
-            for i, row in enumerate(rows):  # not together, because h5py takes arrays of equal length for a matrix
+            for i, row in enumerate(rows):  # one by one, because h5py treats arrays of equal length as a matrix
                 images[i] = np.frombuffer(row, np.uint8)
         del images  # closing it writes the last chunk before the columns
         for name, values in columns.items():

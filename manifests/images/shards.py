@@ -73,12 +73,12 @@ def _dataset(file: Any, name: str) -> Any:
 
 
 class Shard:
-    """An open shard, or NotAShard where the file is none."""
+    """An open shard. The constructor raises `NotAShard` if the file is not a shard."""
 
     def __init__(self, path: Path) -> None:
         import h5py
 
-        open_regular(path).close()  # refuses pipes, on which the library would wait for a writer
+        open_regular(path).close()  # raises an error for a pipe, on which HDF5 would wait for a writer
         # no locking, because network file systems often refuse it and finished datasets are never written to
         self._file = h5py.File(path, "r", locking=False)
         try:
@@ -90,7 +90,9 @@ class Shard:
             self.rows = int(self.images.shape[0])
             # shards are not compressed, so a larger size is wrong and could fill the memory
             if max(self.images.nbytes, self.rows) > os.path.getsize(path):
-                raise NotAShard(f"{self.images.name} claims {self.images.nbytes} bytes, more than the file has")
+                raise NotAShard(
+                    f"{self.images.name} states {self.images.nbytes} bytes, which is more than the file has"
+                )
         except BaseException:
             self.close()
             raise
@@ -120,7 +122,7 @@ class Shard:
             shape, dtype = (self.rows, 32), np.dtype(np.uint8)
         if (dataset.shape, dataset.dtype) != (shape, dtype):
             raise NotAShard(
-                f"{name!r} has shape {dataset.shape} and type {dataset.dtype}, expected {shape} and {dtype}"
+                f"{name!r} has shape {dataset.shape} and type {dataset.dtype}, but {shape} and {dtype} are expected"
             )
         return np.asarray(dataset[()])
 

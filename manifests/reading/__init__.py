@@ -1,1 +1,1 @@
-"""Samples and images of a data set, as they are read back."""
+"""Access to the samples and images of a dataset."""

@@ -1,4 +1,4 @@
-"""Convert a set to a dataset of Hugging Face's `datasets`."""
+"""Convert a set to a dataset of the library `datasets` of Hugging Face."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..images.pictures import png_bytes
+from ..images.image_formats import png_bytes
 from ..records.models import ClassRecord, SampleRecord
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ def encoded_rows(
 
     With `files`, rows of image files have the path instead of the bytes.
     """
-    found = (images.stored(i)[1] for i in range(len(images))) if stored else images.images()
-    for sample, image in zip(samples if isinstance(samples, Sequence) else samples.each(), found, strict=True):
+    encoded = (images.stored(i)[1] for i in range(len(images))) if stored else images.images()
+    for sample, image in zip(samples if isinstance(samples, Sequence) else samples.each(), encoded, strict=True):
         path = data = None
         if not isinstance(image, Path):
             data = image.tobytes() if image.ndim == 1 else png_bytes(image)

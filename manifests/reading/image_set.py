@@ -13,17 +13,17 @@ from numpy.typing import NDArray
 
 from ...errors import VerificationError
 from ..disk.jsonl import RowTable
-from ..images.pictures import picture_of
+from ..images.image_formats import to_pil
 from ..records.models import ClassRecord, ImageRecord, SampleRecord, SetRecord, StoredRecord, check_label
 from .image_store import BLOCK_BYTES, Container, ImageStore, Pixels, StoredImages
-from .notebook import SHOWN, figure, strip
+from .notebook import TILE_COUNT, figure, image_strip
 
 T_co = TypeVar("T_co", covariant=True)
 if TYPE_CHECKING:
     from datasets import Dataset
     from torch.utils.data import Dataset as TorchDataset
 
-    # PyTorch's stubs ask for a subclass of theirs, which is Any where PyTorch is absent
+    # PyTorch's stubs require a subclass of its Dataset, which is Any if PyTorch is not installed
     class MapStyle(Sequence[T_co], TorchDataset[T_co]):  # type: ignore[misc, unused-ignore]
         """A map-style dataset. At run time it is a plain sequence, so that PyTorch is not imported."""
 
@@ -135,7 +135,7 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
     @overload
     def __getitem__(self, index: SupportsIndex) -> tuple[Pixels, int]: ...
     def __getitem__(self, index: Any) -> tuple[Pixels, int] | tuple[Pixels, Labels]:
-        if _is_one(index):
+        if _is_integer(index):
             i = self._number(index)
             return self.image(i), self._samples.label_list[i]
         chosen = self._numbers(index)
@@ -161,8 +161,8 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
             return range(len(self))[operator.index(index)]
         except TypeError:
             raise TypeError(
-                f"one image of set {self.record.id!r} is taken by one whole number, not by {index!r}; s[2:5] and "
-                "s[[0, 7]] give several"
+                f"an image of set {self.record.id!r} is indexed by an integer, not by {index!r}. For several images, "
+                "use a slice or a list, such as s[2:5] or s[[0, 7]]"
             ) from None
         except IndexError:
             raise IndexError(f"set {self.record.id!r} has {len(self)} images; there is no image {index}") from None
@@ -180,7 +180,7 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
             or (kind == "b" and len(chosen) != len(self))
         ):
             raise TypeError(
-                f"set {self.record.id!r} is indexed by a whole number, a slice, a list or array of whole numbers, or "
+                f"set {self.record.id!r} is indexed by an integer, a slice, a list or array of integers, or "
                 f"{len(self)} booleans, not by {index!r}"
             )
         if kind == "b":
@@ -197,10 +197,10 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
                 stack = np.empty((len(indices), *image.shape), np.uint8)
             elif image.shape != stack.shape[1:]:
                 raise ValueError(
-                    f"set {self.record.id!r} has images of several sizes, which do not fit into one array: image "
-                    f"{indices[0]} is {_size(stack[0])}, image {i} is {_size(image)} (H x W x C). Take them one at a "
-                    "time (`for image, label in s`); for batches give a transform that makes one size "
-                    "(with_transform), or a collate function of your own."
+                    f"set {self.record.id!r} has images of different sizes, which do not fit into one array: image "
+                    f"{indices[0]} is {_size(stack[0])}, image {i} is {_size(image)} (H x W x C). Iterate over single "
+                    "images (`for image, label in s`). For batches, resize the images with with_transform, or use "
+                    "your own collate function."
                 )
             stack[place] = image
         if stack is None:
@@ -218,7 +218,8 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
         digest = self._store.pixel_digest()
         if digest != self.record.pixel_digest:
             raise VerificationError(
-                f"The set {self.record.id!r} of {self._build} has {digest}, recorded is {self.record.pixel_digest}."
+                f"The set {self.record.id!r} of {self._build} has the digest {digest}, but "
+                f"{self.record.pixel_digest} is recorded. Run `corruptset verify` to find the changed images."
             )
         return digest
 
@@ -285,9 +286,9 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
         return f"<{type(self).__name__} {self.record.id!r} of {self._build}: {len(self)} images>"
 
     def _repr_html_(self) -> str:
-        shown = min(len(self), SHOWN)
+        shown = min(len(self), TILE_COUNT)
         names = [record.class_ or record.id for record in map(self._samples.record, range(shown))]
-        return figure(repr(self), lambda: strip([self.single(i) for i in range(shown)]), ", ".join(names))
+        return figure(repr(self), lambda: image_strip([self.single(i) for i in range(shown)]), ", ".join(names))
 
 
 class TransformedSet(ImageSet):
@@ -307,12 +308,12 @@ class TransformedSet(ImageSet):
     def _item(self, pair: tuple[Pixels, int]) -> tuple[Any, Any]:
         image, label = pair
         return (
-            image if self.transform is None else self.transform(picture_of(image)),
+            image if self.transform is None else self.transform(to_pil(image)),
             label if self.target_transform is None else self.target_transform(label),
         )
 
     def __getitem__(self, index: Any) -> tuple[Any, Any]:
-        if _is_one(index):
+        if _is_integer(index):
             return self._item(super().__getitem__(index))
         items = self.__getitems__(self._numbers(index).tolist())
         return [image for image, _ in items], [label for _, label in items]
@@ -324,8 +325,8 @@ class TransformedSet(ImageSet):
         return map(self._item, super().__iter__())
 
 
-def _is_one(index: Any) -> bool:
-    """Return whether an index is a single whole number, and not an array of several."""
+def _is_integer(index: Any) -> bool:
+    """Return whether an index is a single integer, and not an array."""
     return hasattr(index, "__index__") and getattr(index, "ndim", 0) == 0
 
 

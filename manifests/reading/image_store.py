@@ -15,12 +15,12 @@ from ...errors import VerificationError
 from ...files import read_regular
 from ...pixels import pixel_digest
 from ..disk.atomic import inside
-from ..disk.jsonl import damaged, unreadable
-from ..images.pictures import decode, stored_format
+from ..disk.jsonl import damage_error, read_error
+from ..images.image_formats import decode, stored_format
 from ..images.shards import ShardCache
 from ..paths import set_path
 from ..records.digests import set_digest
-from ..records.foreign_names import form_advice, in_another_form
+from ..records.foreign_names import exists_in_other_form, unicode_advice
 from ..records.models import ImageRecord, SetRecord, StoredRecord
 from .record_columns import ImageRecordTable, RecordColumns, StoredAt
 
@@ -59,24 +59,24 @@ class ImageStore(Protocol):
 
 
 @contextmanager
-def explained(path: Path) -> Iterator[None]:
+def naming_damaged_file(path: Path) -> Iterator[None]:
     """Convert errors of reading a damaged file into one error that names the file."""
     try:
         yield
     except FileNotFoundError as e:
-        if in_another_form(path):
-            message = f"{path} exists under a name in another Unicode form. {form_advice(str(path))}"
+        if exists_in_other_form(path):
+            message = f"{path} exists under a name in another Unicode form. {unicode_advice(str(path))}"
             raise VerificationError(message) from e
-        raise damaged(f"{path} is missing") from e
+        raise damage_error(f"{path} is missing") from e
     except OSError as e:
-        raise unreadable(path, e) from e
+        raise read_error(path, e) from e
     # NotAPicture, NotAShard, and what h5py raises on damaged files
     except (KeyError, ValueError, RuntimeError, IndexError) as e:
-        raise damaged(f"{path} cannot be read ({e})") from e
+        raise damage_error(f"{path} cannot be read ({e})") from e
 
 
 class StoredImages:
-    """An `ImageStore` of a data set's directory; `prefer` as in `corruptset.open`."""
+    """An `ImageStore` that reads images from the directory of a dataset, with `prefer` as in `corruptset.open`."""
 
     def __init__(self, directory: Path, record: SetRecord, encoding: str, prefer: Container | None = None) -> None:
         self._directory, self._record, self._prefer = directory, record, prefer
@@ -90,7 +90,7 @@ class StoredImages:
 
     @property
     def rows(self) -> RecordColumns:
-        """The records of the images; read when first used."""
+        """The records of the images, which are read when they are first used."""
         return self._table.rows
 
     def single(self, index: int) -> Pixels:
@@ -127,8 +127,8 @@ class StoredImages:
         """Return the digest of the set, or raise `VerificationError` if images are stored as JPEG."""
         if self.encoding != "png":
             raise VerificationError(
-                f"{self._directory} has images as {self.encoding.upper()}, and digests are of the pixels before that. "
-                "`corruptset verify` compares the stored bytes."
+                f"{self._directory} stores images as {self.encoding.upper()}, so the pixels before encoding are not "
+                "available for the digest. Use `corruptset verify`, which compares the stored bytes."
             )
         return set_digest(map(pixel_digest, self.images(range(self._record.count))))
 
@@ -140,7 +140,8 @@ class StoredImages:
                 return place
         if not places:
             raise VerificationError(
-                f"{self._directory}: according to its records, image {index} of set {self._record.id} is not stored."
+                f"{self._directory}: according to its records, image {index} of set {self._record.id} is not stored. "
+                "Run `corruptset verify` on the dataset."
             )
         return places[0]
 
@@ -149,7 +150,7 @@ class StoredImages:
 
     def _read(self, place: StoredAt) -> Pixels:
         path = self._file(place)
-        with explained(path):
+        with naming_damaged_file(path):
             if place.row is None:
                 return decode(read_regular(path, place.bytes), stored_format(place.path, self.encoding))
             row = self._rows(place)[0]
@@ -158,9 +159,9 @@ class StoredImages:
     def _rows(self, first: StoredAt, count: int = 1) -> Sequence[Pixels] | Pixels:
         """Return consecutive rows of a shard in their stored form."""
         path, start = self._file(first), first.row or 0
-        with explained(path), self._shards.opened(first.path) as shard:
+        with naming_damaged_file(path), self._shards.opened(first.path) as shard:
             rows = shard.block(start, start + count)
         # a short block means a shard with fewer rows than recorded
         if len(rows) != count:
-            raise damaged(f"{path} has fewer rows than recorded")
+            raise damage_error(f"{path} has fewer rows than recorded")
         return rows

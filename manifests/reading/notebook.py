@@ -13,33 +13,33 @@ from PIL import Image
 
 from ...files import read_regular
 from ..disk.atomic import inside
-from ..images.pictures import decode, picture_of
+from ..images.image_formats import decode, to_pil
 from ..paths import CONTACT
 from .image_store import Pixels
 
-LARGEST = 960, 1440
+MAX_SIZE = 960, 1440
 """Largest width and height of an image in pixels."""
-TILE, GAP, SHOWN = 128, 4, 6
+TILE_SIDE, TILE_GAP, TILE_COUNT = 128, 4, 6
 """Layout of a strip of images: the longer side of each image in pixels (smaller images are enlarged by whole factors),
 the gap between images in pixels, and the number of images.
 """
 
 
-def figure(text: str, picture: Callable[[], Pixels | None], below: str = "") -> str:
-    """Return HTML with a text and, if it is available, an image."""
+def figure(text: str, image_of: Callable[[], Pixels | None], caption: str = "") -> str:
+    """Return HTML with a text, an image if it is available, and a caption."""
     shown, file = "", io.BytesIO()
     try:
-        if (pixels := picture()) is not None:
-            image = picture_of(pixels).convert("RGB")
-            image.thumbnail(LARGEST)
+        if (pixels := image_of()) is not None:
+            image = to_pil(pixels).convert("RGB")
+            image.thumbnail(MAX_SIZE)
             image.save(file, "JPEG", quality=85)
             shown = (
-                f'<div><img alt="{html.escape(below)}" '
+                f'<div><img alt="{html.escape(caption)}" '
                 f'src="data:image/jpeg;base64,{b64encode(file.getvalue()).decode()}"></div>'
             )
     except Exception:  # a damaged dataset must not prevent the display of its text
         shown = ""
-    return f"<div><code>{html.escape(text)}</code>{shown}<small>{html.escape(below)}</small></div>"
+    return f"<div><code>{html.escape(text)}</code>{shown}<small>{html.escape(caption)}</small></div>"
 
 
 def contact_sheet(directory: Path) -> Pixels:
@@ -47,16 +47,16 @@ def contact_sheet(directory: Path) -> Pixels:
     return decode(read_regular(inside(directory, CONTACT), 64 << 20), "png")
 
 
-def strip(images: Sequence[Pixels]) -> Pixels | None:
-    """Return images side by side on white, each with a side of `TILE`."""
-    tiles = [picture_of(image) for image in images]
+def image_strip(images: Sequence[Pixels]) -> Pixels | None:
+    """Return images side by side on white, each with a side of `TILE_SIDE`."""
+    tiles = [to_pil(image) for image in images]
     for number, tile in enumerate(tiles):
-        if factor := TILE // max(tile.size):
+        if factor := TILE_SIDE // max(tile.size):
             tiles[number] = tile.resize((tile.width * factor, tile.height * factor), Image.Resampling.NEAREST)
-        tiles[number].thumbnail((TILE, TILE), Image.Resampling.BOX)
+        tiles[number].thumbnail((TILE_SIDE, TILE_SIDE), Image.Resampling.BOX)
     height = max((tile.height for tile in tiles), default=0)
     blocks = [
-        np.pad(np.asarray(t.convert("RGB")), ((0, height - t.height), (0, GAP), (0, 0)), constant_values=255)
+        np.pad(np.asarray(t.convert("RGB")), ((0, height - t.height), (0, TILE_GAP), (0, 0)), constant_values=255)
         for t in tiles
     ]
-    return np.hstack(blocks)[:, :-GAP] if blocks else None
+    return np.hstack(blocks)[:, :-TILE_GAP] if blocks else None

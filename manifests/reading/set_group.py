@@ -9,7 +9,7 @@ from ...arguments import as_list
 from ...errors import UnknownCorruption, UnknownSet, first_few, suggest
 from ..records.models import SetRecord, StageRecord
 from .image_set import ImageSet
-from .notebook import SHOWN, figure, strip
+from .notebook import TILE_COUNT, figure, image_strip
 
 Key = TypeVar("Key", float, str)
 
@@ -32,23 +32,25 @@ class SetGroup(dict[Key, ImageSet]):
 
     def __missing__(self, key: Key) -> ImageSet:
         raise UnknownSet(
-            f"{self._name} has no set {key!r}.{_near(key, self)} It has {first_few([str(k) for k in self])}."
+            f"{self._name} has no set {key!r}.{_near(key, self)} Its sets are {first_few([str(k) for k in self])}."
         )
 
     def __repr__(self) -> str:
         return f"<SetGroup {self._name}: {len(self)} sets, {first_few([str(k) for k in self])}>"
 
     def _repr_html_(self) -> str:
-        shown = [*self.values()][:SHOWN]
+        shown = [*self.values()][:TILE_COUNT]
         return figure(
-            repr(self), lambda: strip([s.single(0) for s in shown if len(s)]), ", ".join(s.record.id for s in shown)
+            repr(self),
+            lambda: image_strip([s.single(0) for s in shown if len(s)]),
+            ", ".join(s.record.id for s in shown),
         )
 
     def _ipython_key_completions_(self) -> list[Key]:
         return list(self)
 
 
-def by_corruption(records: Iterable[SetRecord]) -> dict[str, dict[float, SetRecord]]:
+def group_by_corruption(records: Iterable[SetRecord]) -> dict[str, dict[float, SetRecord]]:
     """Return corruption -> severity or level -> set, for sets with a single stage."""
     found: dict[str, dict[float, SetRecord]] = {}
     for record in records:
@@ -60,12 +62,15 @@ def by_corruption(records: Iterable[SetRecord]) -> dict[str, dict[float, SetReco
     return {name: dict(sorted(sets.items())) for name, sets in found.items()}
 
 
-def matching(records: Iterable[SetRecord], family_of: Callable[[str], str], **asked: Any) -> list[SetRecord]:
-    """Return the sets that `Dataset.select` selects, or raise `UnknownCorruption` for values that no set has."""
-    wanted = {name: _values(value) for name, value in asked.items() if value is not None}
+def select_records(records: Iterable[SetRecord], family_of: Callable[[str], str], **conditions: Any) -> list[SetRecord]:
+    """Return the records that match the conditions of `Dataset.select`.
+
+    Raise `UnknownCorruption` if a value does not occur in any set.
+    """
+    wanted = {name: _values(value) for name, value in conditions.items() if value is not None}
     table = [(record, stage) for record in records for stage in [*record.stages, *[None] * (not record.stages)]]
 
-    def fact(name: str, record: SetRecord, stage: StageRecord | None) -> Any:
+    def property_of(name: str, record: SetRecord, stage: StageRecord | None) -> Any:
         """Return a property of a set and one of its stages."""
         if name in ("role", "stages"):
             return record.role if name == "role" else len(record.stages)
@@ -73,23 +78,25 @@ def matching(records: Iterable[SetRecord], family_of: Callable[[str], str], **as
 
     problems = []
     for name, values in wanted.items():
-        known = {fact(name, *pair) for pair in table} - {None}
+        known = {property_of(name, *pair) for pair in table} - {None}
         for value in sorted(values - known, key=str):
-            there = first_few([str(v) for v in sorted(known)]) or "none"
-            problems.append(f"No set has the {name} {value!r}.{_near(value, known)} There are: {there}.")
+            known_values = first_few([str(v) for v in sorted(known)]) or "none"
+            problems.append(f"No set has the {name} {value!r}.{_near(value, known)} Known values: {known_values}.")
     if problems:
         raise UnknownCorruption("\n".join(problems))
-    fitting = {
-        pair[0].id: pair[0] for pair in table if all(fact(name, *pair) in values for name, values in wanted.items())
+    selected = {
+        pair[0].id: pair[0]
+        for pair in table
+        if all(property_of(name, *pair) in values for name, values in wanted.items())
     }
-    return list(fitting.values())
+    return list(selected.values())
 
 
-def _near(asked: Any, known: Iterable[Any]) -> str:
-    names = [str(value) for value in known]
-    if not isinstance(asked, str):
+def _near(value: Any, known: Iterable[Any]) -> str:
+    names = [str(known_value) for known_value in known]
+    if not isinstance(value, str):
         return ""
-    return f" Give it as a number: {asked}." if asked in names else suggest(asked, names)
+    return f" Pass it as a number: {value}." if value in names else suggest(value, names)
 
 
 def _values(value: Any) -> frozenset[Any]:

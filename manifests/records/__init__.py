@@ -1,1 +1,1 @@
-"""What stands in a data set: models, their schema, digests, reports."""
+"""The records of a dataset: models, JSON schemas, digests and reports."""

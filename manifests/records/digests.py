@@ -1,8 +1,8 @@
-"""Digests: of an image's pixels, of a set, of a source, of a build.
+"""Digests of sets, sources, datasets and files.
 
-A build's digest is the name of a benchmark: it is made of the seed, the preprocessing, the classes, the samples, the
-stages and the pixels alone, so it is equal on every machine, whatever the container, the encoder and the library
-versions.
+The digest of a dataset identifies a benchmark. It depends only on the seed, the preprocessing, the classes, the
+samples, the corruptions with their parameters, and the pixels. It is therefore the same on every machine, with every
+container, encoder and version of the libraries.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def set_digest(pixels: Iterable[str]) -> str:
 
 
 DIGEST_VERSION = 2
-"""The version of the digest of a build. It rises when the digest covers something else, not when a record changes."""
+"""The version of the digest of a dataset. It increases if the digest covers other values, not if a record changes."""
 
 
 def source_digest(samples: Iterable[tuple[str, int | None, str]]) -> str:
@@ -45,10 +45,20 @@ def build_digest(
     samples: Iterable[tuple[str, int | None, str]],
     sets: Iterable[Sequence[Any]],
 ) -> str:
-    """Return the digest of a build.
+    """Return the digest of a dataset.
 
-    Samples are (id, label, sha256), in sample order; sets are (id, stages, count, pixel_digest), stages as in the
-    manifest, and are sorted here by id. Of classes the indices, names and folders count.
+    Parameters
+    ----------
+    seed : int
+        The seed of the build.
+    preprocessing : mapping
+        The preprocessing of the recipe.
+    classes : iterable of ClassRecord
+        The classes, of which the index, name and folder are hashed.
+    samples : iterable of (id, label, sha256)
+        The samples in their order.
+    sets : iterable of (id, stages, count, pixel_digest)
+        The sets in any order, with stages as in the manifest.
     """
     return canonical_sha256(
         {
@@ -68,7 +78,7 @@ def sha256_bytes(data: bytes | memoryview) -> str:
 
 
 def sha256_pieces(pieces: Iterable[bytes]) -> str:
-    """Return ``sha256:<hex>`` of bytes that come in pieces."""
+    """Return ``sha256:<hex>`` of the concatenation of several pieces."""
     hashed = hashlib.sha256()
     for piece in pieces:
         hashed.update(piece)
@@ -76,6 +86,6 @@ def sha256_pieces(pieces: Iterable[bytes]) -> str:
 
 
 def sha256_file(path: Path) -> str:
-    """Return ``sha256:<hex>`` of a file, read in pieces."""
+    """Return ``sha256:<hex>`` of a file, which is not loaded into memory as a whole."""
     with open_regular(path) as f:
         return digest_of(hashlib.file_digest(f, "sha256"))

@@ -1,4 +1,4 @@
-"""Names that other systems leave in a copied dataset: their own files, and Unicode in another form."""
+"""Names that appear when a dataset is copied on other systems: system files, and names in another Unicode form."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SYSTEM_FILES = (".ds_store", "thumbs.db", "ehthumbs.db", "desktop.ini")
 
 
 def is_system_file(path: str) -> bool:
-    """Return whether a file is one that macOS or Windows leaves in folders.
+    """Return whether a path is that of a file which macOS or Windows creates in folders, such as ``.DS_Store``.
 
     Examples
     --------
@@ -22,12 +22,12 @@ def is_system_file(path: str) -> bool:
     return name.startswith("._") or name.lower() in SYSTEM_FILES
 
 
-def renamed_forms(missing: Iterable[str], unexpected: Iterable[str]) -> dict[str, str]:
-    """Return missing paths that are there in another Unicode form, with the paths that were found.
+def unicode_variants(missing: Iterable[str], unexpected: Iterable[str]) -> dict[str, str]:
+    """Return missing path -> existing path for paths that exist in another Unicode form.
 
     Examples
     --------
-    >>> print(ascii(renamed_forms(["caf\\u00e9/1.png", "b.png"], ["cafe\\u0301/1.png", "c.png"])))
+    >>> print(ascii(unicode_variants(["caf\\u00e9/1.png", "b.png"], ["cafe\\u0301/1.png", "c.png"])))
     {'caf\\xe9/1.png': 'cafe\\u0301/1.png'}
     """
     found = {unicodedata.normalize("NFC", path): path for path in unexpected}
@@ -35,8 +35,8 @@ def renamed_forms(missing: Iterable[str], unexpected: Iterable[str]) -> dict[str
     return {path: other for path, other in pairs if other is not None and other != path}
 
 
-def form_advice(recorded: str) -> str:
-    """Return what to do about files whose names are in another Unicode form than the recorded one."""
+def unicode_advice(recorded: str) -> str:
+    """Return advice on files whose names have another Unicode form than the recorded path."""
     form = "nfc" if unicodedata.is_normalized("NFC", recorded) else "nfd"
     return (
         "This happens to names with accents when a dataset is copied or unpacked on macOS. Copy it again with a "
@@ -44,8 +44,8 @@ def form_advice(recorded: str) -> str:
     )
 
 
-def in_another_form(path: Path) -> bool:
-    """Return whether a missing file is there under a name in another Unicode form."""
+def exists_in_other_form(path: Path) -> bool:
+    """Return whether a missing file exists under a name in another Unicode form."""
     folder = Path(path.anchor) if path.is_absolute() else Path()
     other = False
     for name in path.relative_to(folder).parts:
@@ -56,7 +56,7 @@ def in_another_form(path: Path) -> bool:
             names = os.listdir(folder)
         except OSError:
             return False
-        match = renamed_forms([name], names)
+        match = unicode_variants([name], names)
         if not match:
             return False
         folder, other = folder / match[name], True

@@ -1,4 +1,4 @@
-"""Text of somebody else's in Markdown that we write: names of models, sets, groups, titles."""
+"""Escape untrusted text, such as names of models and titles, in generated Markdown."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def markdown_text(text: str) -> str:
-    """Return text as Markdown takes it in a line or a cell.
+    """Return text escaped for a line or a table cell of Markdown.
 
-    An underscore inside a word needs no backslash.
+    An underscore inside a word is not escaped, because Markdown does not interpret it.
 
     Examples
     --------
@@ -28,7 +28,7 @@ def markdown_text(text: str) -> str:
 
 
 def markdown_code(text: str) -> str:
-    """Return text between backticks, without backticks and bars of its own.
+    """Return text as inline code. Backticks and vertical bars in it are replaced.
 
     Examples
     --------
@@ -39,14 +39,14 @@ def markdown_code(text: str) -> str:
 
 
 def one_line(text: object) -> str:
-    """Return text as one line, which breaks no table and no tag file."""
+    """Return text as one line, for tables and for BagIt's tag files."""
     return " ".join(str(text).split())
 
 
-def filled(template: str, **words: Any) -> str:
-    """Return a card from its template.
+def render_card(template: str, **words: Any) -> str:
+    """Return a README rendered from a Jinja template.
 
-    The filters of this module are text, code, line, and json, with sorted keys.
+    The template can use the filters ``text``, ``code``, ``line`` and ``json`` (with sorted keys).
     """
     return _compiled(template).render(words)
 

@@ -1,7 +1,7 @@
-"""The records of a data set, as pydantic models: those of manifest.json, samples.jsonl and sets/*.jsonl.
+"""Pydantic models of the records of a dataset: manifest.json, samples.jsonl, regions.jsonl and sets/*.jsonl.
 
-Field names are a contract: third parties read them. Unknown fields are refused, so that a manifest from a later schema
-version is not half understood.
+Programs of third parties read these files, so the names of fields must not change. Unknown fields are an error, because
+a manifest of a later schema version must not be read as if it had this version.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ...errors import VerificationError, quoted
 from .fields import (
-    LONGEST_NAME,
+    MAX_NAME_LENGTH,
     Blake3,
     Count,
     Encoding,
-    Free,
+    JsonObject,
     Label,
     Labelled,
     SafePath,
     SetId,
     Sha256,
-    Short,
+    ShortText,
     Storage,
     Text,
 )
 
 SCHEMA_VERSION = 3
-"""The version of manifest.json and of the other records."""
+"""The schema version of manifest.json and of the other records."""
 
 
 def _absent(value: object) -> bool:
@@ -38,29 +38,29 @@ def _absent(value: object) -> bool:
 
 
 class Record(BaseModel):
-    """Base of all records: strict about fields, immutable."""
+    """Base class of all records, which are immutable and have no unknown fields."""
 
-    # The text below a field is its description in the JSON Schema. `schema` reads it, because pydantic would search the
-    # source of each class in all loaded modules at every import.
+    # The string below a field is its description in the JSON Schema. The module `schema` reads these strings from the
+    # source, because pydantic would search all loaded modules for the source of each class at every import.
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the record as JSON values."""
+        """Return the record as a dictionary of JSON values."""
         return self.model_dump(mode="json")
 
 
 class StageRecord(Record):
-    """One corruption with every parameter resolved."""
+    """One corruption of a chain, with the values of all its parameters."""
 
     corruption: str
     revision: Annotated[int, Field(ge=1)]
     severity: int | float | None
     level: int | None
-    parameters: Free
+    parameters: JsonObject
 
 
 class Spread(Record):
-    """Standard deviations over the images that means are of."""
+    """Standard deviations of the metrics over the measured images."""
 
     psnr: float | None
     ssim: float | None
@@ -68,29 +68,30 @@ class Spread(Record):
     ms_ssim: float | None = Field(default=None, exclude_if=_absent)
 
 
-AIMED_AT = {1: 0.9, 5: 0.5}
-"""Severity -> the MS-SSIM about which the 2018 preprint of ImageNet-C (there called ImageNet-D) chose it."""
+TARGET_MS_SSIM = {1: 0.9, 5: 0.5}
+"""Severity -> approximate MS-SSIM that the authors of ImageNet-C aimed at, according to their preprint of 2018."""
 
 
 class Metrics(Record):
-    """Means over a documented sample of a set's images against the clean ones."""
+    """Mean differences between the corrupted and the clean images, over the first `images` images of a set."""
 
     images: Count
     psnr: float | None
-    """dB; null where a corruption changes an image's shape."""
+    """PSNR in dB, or null if the corruption changes the shape of images."""
     ssim: float | None
     changed: float | None
-    """Fraction of pixels with any channel changed."""
+    """The fraction of pixels that differ in at least one channel."""
     ms_ssim: float | None = Field(default=None, exclude_if=_absent)
-    """Over `ms_ssim_images` of them. Left out where it was not measured: images with a side below 176 pixels have none.
+    """MS-SSIM over `ms_ssim_images` images, or omitted if it was not measured. Images with a side of less than 176
+    pixels have no MS-SSIM.
     """
     ms_ssim_images: Count = Field(default=0, exclude_if=not_)
     spread: Spread | None = Field(default=None, exclude_if=_absent)
-    """Left out by releases before MS-SSIM."""
+    """Omitted by releases that did not measure it."""
 
 
 class SetRecord(Record):
-    """All samples under one chain of stages."""
+    """A set: all samples under one chain of corruptions."""
 
     id: SetId
     aliases: list[str]
@@ -98,17 +99,17 @@ class SetRecord(Record):
     role: Literal["test", "validation", "train"]
     count: Count
     files: Count
-    """Image entries: files or shard rows."""
+    """The number of stored images: files and rows of shards. It exceeds `count` if each image is stored twice."""
     bytes: Count
-    """Their bytes, summed."""
+    """The total size of the stored images."""
     pixel_digest: Blake3
     metrics: Metrics | None
     reproducible: bool = Field(default=True, exclude_if=bool)
-    """False where a model's gradients go into the pixels: another machine makes other ones. Left out where true."""
+    """False if the pixels depend on gradients of a model, which differ between machines. Omitted if true."""
 
 
 class FileRecord(Record):
-    """A file of the data set that is not a single image."""
+    """A file of the dataset, other than image files."""
 
     path: SafePath
     bytes: Count
@@ -116,26 +117,26 @@ class FileRecord(Record):
 
 
 class TextureRecord(Record):
-    """A texture that went into the pixels."""
+    """A texture that was used to compute the images."""
 
     name: str
     sha256: Sha256
 
 
 class PluginRecord(Record):
-    """A module of somebody's own with corruptions that sets are made with."""
+    """A plugin: a module of the user with corruptions that the dataset uses."""
 
     module: str
     version: str | None
-    """Of its distribution, else its own; null where it states none."""
+    """The version of the distribution, or else of the module; null if neither states one."""
     sha256: Sha256
-    """Of its file; of a package, of all its Python files."""
+    """The hash of the module's file, or of all Python files of a package."""
     corruptions: list[str]
-    """Those that the recipe's sets have."""
+    """The names of its corruptions that the recipe uses."""
 
 
 class SourceRecord(Record):
-    """Where the samples came from: scheme (never a path), digest of the selection, licence."""
+    """The source of the samples: its scheme without a path, the digest of the selected samples, and its licence."""
 
     name: str
     digest: Sha256
@@ -151,49 +152,49 @@ class ClassRecord(Record):
 
 
 class ExcludedRecord(Record):
-    """A bad sample that the build left out, as the user asked."""
+    """An unusable sample that the build excluded at the request of the user."""
 
     path: str
     reason: str
 
 
 class StorageRecord(Record):
-    """Where the images are stored."""
+    """How the images are stored."""
 
     container: Storage
     """`folder` for image files, `hdf5` for shards, `both` if every image is stored twice."""
 
     @property
     def containers(self) -> tuple[Literal["folder", "hdf5"], ...]:
-        """Each container that has every image."""
+        """The containers, each of which has every image."""
         return ("folder", "hdf5") if self.container == "both" else (self.container,)
 
 
 class Header(Record):
-    """What a build is: the fields of a manifest that are known before the first image is made."""
+    """The fields of a manifest that are known before the first image is computed. They identify a build."""
 
     schema_version: Annotated[int, Field(ge=SCHEMA_VERSION, le=SCHEMA_VERSION)]
-    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$", max_length=LONGEST_NAME)]
-    version: Annotated[str, Field(pattern=r"^[0-9A-Za-z][0-9A-Za-z._+-]*$", max_length=LONGEST_NAME)]
+    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$", max_length=MAX_NAME_LENGTH)]
+    version: Annotated[str, Field(pattern=r"^[0-9A-Za-z][0-9A-Za-z._+-]*$", max_length=MAX_NAME_LENGTH)]
     seed: Annotated[int, Field(ge=0, le=2**53 - 1)]
     coupling: Literal["independent", "severity"]
     scale: Literal["none", "side"]
-    recipe: Free
-    """Resolved in full."""
+    recipe: JsonObject
+    """The resolved recipe, with every setting and every parameter."""
     source: SourceRecord
-    preprocessing: Free
+    preprocessing: JsonObject
     encoding: Encoding
     storage: StorageRecord
     textures: list[TextureRecord]
-    surrogates: list[Free] = Field(default=[], exclude_if=not_)
-    """The model whose gradients some sets follow. Left out where there is none."""
+    surrogates: list[JsonObject] = Field(default=[], exclude_if=not_)
+    """The model whose gradients some sets use. Omitted if there is none."""
     plugins: list[PluginRecord] = Field(default=[], exclude_if=not_)
-    """Where corruptions come from that are not corruptset's. Left out where there are none."""
+    """The plugins whose corruptions the dataset uses. Omitted if there are none."""
     classes: list[ClassRecord]
     excluded: list[ExcludedRecord]
-    selection: Free
+    selection: JsonObject
     metrics_images: Count
-    """The number of images, the first by id, that the metrics of each set are measured on."""
+    """The number of images per set on which metrics are measured. They are the first ones by id."""
 
     @property
     def title(self) -> str:
@@ -207,25 +208,29 @@ class Header(Record):
 
     @model_validator(mode="after")
     def _names_a_folder(self) -> Header:
-        if len(self.name) + len(self.version) >= LONGEST_NAME:
-            raise ValueError(f"name and version have more than {LONGEST_NAME - 1} characters, too many for a folder")
+        if len(self.name) + len(self.version) >= MAX_NAME_LENGTH:
+            raise ValueError(
+                f"name and version together have more than {MAX_NAME_LENGTH - 1} characters, which is too long for the "
+                "name of a folder"
+            )
         return self
 
 
 class Manifest(Header):
-    """manifest.json: everything about the whole."""
+    """The contents of manifest.json, which describes the dataset as a whole."""
 
     digest: Sha256
+    """The digest of the dataset."""
     revisions: dict[str, int]
-    """corruption -> revision, of every corruption that a set uses."""
+    """Corruption -> revision, for every corruption that a set uses."""
     sets: list[SetRecord]
     files: list[FileRecord]
-    environment: Annotated[dict[str, Short], Field(max_length=1000)]
-    """Versions of the libraries that made it; no time, host or path."""
+    environment: Annotated[dict[str, ShortText], Field(max_length=1000)]
+    """The versions of the libraries that built the dataset. It contains no time, host name or path."""
 
     @property
     def header(self) -> Header:
-        """What the build of the dataset is."""
+        """The fields that identify the build of the dataset."""
         return Header.model_construct(**{name: getattr(self, name) for name in Header.model_fields})
 
     def __repr__(self) -> str:
@@ -243,29 +248,33 @@ RegionRole = Literal["base", "shrink"]
 
 
 class RegionRecord(Record):
-    """The square region of a source image that a sample is."""
+    """The square region of a source image from which a sample was made."""
 
     source: str
     """The id of the source image."""
     group: str
-    """``p20`` for a fraction of the short side, ``s12`` for a side in pixels: the regions that are scored together."""
+    """The group of regions that are scored together: ``p20`` for 20 % of the short side, ``s12`` for 12 pixels."""
     fraction: float | None
     side: Side
-    """Pixels of the region; of an embedded image, the side that it was shrunk to."""
+    """The side of the region in pixels. For an embedded image, the side to which the image was shrunk."""
     y: Position
-    """Of the region's upper left pixel in the source image; of an embedded image, on the canvas."""
+    """The row of the top left pixel in the source image. For an embedded image, its row on the canvas."""
     x: Position
     role: RegionRole
-    """``shrink``: two pixels smaller than the regions of the group, inside an anchor."""
+    """``base`` for a region of the group's side, ``shrink`` for a region inside an anchor that is two pixels
+    smaller.
+    """
     row: Position
-    """Of the region in its block; of a shrink, the row of its first anchor."""
+    """The row of the region in its block. For a ``shrink`` region, the row of its first anchor."""
     col: Position
     anchor: bool
-    """Whether its neighbours, as far as they lie in the image, and its nine shrinks are samples too."""
+    """Whether this is a reference region: its neighbours inside the image and its nine ``shrink`` regions are samples
+    too.
+    """
 
 
 class RegionRow(Record):
-    """A row of regions.jsonl: a grid of regions of one side in one image."""
+    """A row of regions.jsonl, which describes a grid of regions with the same side in one image."""
 
     sample: str
     """The id of the source image."""
@@ -274,32 +283,33 @@ class RegionRow(Record):
     side: Side
     role: RegionRole
     y0: Position
-    """Of the first region's upper left pixel."""
+    """The row of the first region's top left pixel."""
     x0: Position
     ny: Side
-    """Rows of positions."""
+    """The number of rows of the grid; `nx` is the number of columns."""
     nx: Side
     step: Annotated[int, Field(ge=1, le=1)]
-    """Pixels between positions."""
+    """The distance between neighbouring regions in pixels."""
     margin: Annotated[int, Field(ge=0, le=1)]
-    """How many positions from the border of the block of base regions its anchors begin."""
+    """The number of rows and columns at each border of the grid that contain no anchors."""
     fit: Literal["resize", "pad", "embed"]
     out: Side
-    """Pixels of a side of what comes out."""
+    """The side of the resulting image in pixels."""
     interpolation: Literal["nearest", "box", "bilinear", "hamming", "bicubic", "lanczos"]
     channels: Literal["rgb", "keep"]
 
 
 class SampleRecord(Labelled, Record):
-    """A row of samples.jsonl.
+    """A row of samples.jsonl, which describes one sample.
 
-    `pixels` is the digest after preprocessing: it tells a decoder's drift from a corruption's.
+    `pixels` is the digest of the image after preprocessing. If pixels differ between two builds, it shows whether the
+    decoder or a corruption is the cause.
     """
 
     index: Count
     id: str
     label: Label = Field(default=None, exclude_if=_absent)
-    """Left out where the source has no labels, as is its class."""
+    """The class index. `label` and `class` are omitted if the source has no labels."""
     class_: Text = Field(default=None, alias="class", exclude_if=_absent)
     split: str | None
     path: str | None
@@ -308,28 +318,28 @@ class SampleRecord(Labelled, Record):
     height: Count
     pixels: Blake3
     group: Text = Field(default=None, min_length=1, exclude_if=_absent)
-    """What a source groups its samples by: the style of an icon, the camera of a photograph. Left out where it has no
-    groups.
+    """The group of the sample in its source, such as the style of an icon or the camera of a photograph. Omitted if the
+    source has no groups.
     """
     region: RegionRecord | None = Field(default=None, exclude_if=_absent)
-    """Of a region; left out of the row of a whole image."""
+    """The region, if the sample is a region of an image. Omitted for whole images."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, serialize_by_alias=True)
 
 
 def check_label(sample: SampleRecord, classes: Sequence[ClassRecord]) -> None:
-    """Raise VerificationError for a label that is the index of no class."""
+    """Raise `VerificationError` if the label of a sample is not the index of a class."""
     if sample.label is not None and sample.label >= len(classes):
         raise VerificationError(
-            f"The label of sample {quoted(sample.id)} is {sample.label}, and the data set has {len(classes)} classes. "
-            "Run `corruptset verify` on it."
+            f"The label of sample {quoted(sample.id)} is {sample.label}, but the dataset has {len(classes)} classes. "
+            "Run `corruptset verify` on the dataset."
         )
 
 
 class StoredRecord(Record):
-    """Where an image is stored: a file, or a row of a shard.
+    """The location of a stored image: a file, or a row of a shard.
 
-    Of a row, bytes and sha256 are of its stored bytes.
+    `bytes` and `sha256` are the size and the hash of the file or of the bytes of the row.
     """
 
     path: SafePath
@@ -339,10 +349,10 @@ class StoredRecord(Record):
 
 
 class ImageRecord(Record):
-    """A row of sets/<set id>.jsonl."""
+    """A row of sets/<set id>.jsonl, which describes one image of a set."""
 
     index: Count
-    """The sample's."""
+    """The index of the sample."""
     pixels: Blake3
-    """As corrupted, before encoding."""
+    """The digest of the corrupted pixels before encoding."""
     files: list[StoredRecord]

@@ -1,4 +1,4 @@
-"""The report of a verification: its problems, and what was checked."""
+"""The report of a verification, with the problems and the numbers of checked files and images."""
 
 from __future__ import annotations
 
@@ -9,46 +9,47 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
 
 from ...errors import IncompleteBuild, VerificationError, first_few, listed
-from .foreign_names import form_advice, renamed_forms
+from .foreign_names import unicode_advice, unicode_variants
 
-Level = Literal["structure", "sizes", "hashes", "pixels"]
-LEVELS: tuple[Level, ...] = get_args(Level)
-"""The steps of the ladder that `verify` climbs."""
-Progress = Callable[[str, int, int], None]
-"""Called with the step, what is done of it and the total."""
+VerifyLevel = Literal["structure", "sizes", "hashes", "pixels"]
+VERIFY_LEVELS: tuple[VerifyLevel, ...] = get_args(VerifyLevel)
+"""The levels of `verify`. Each level includes the checks of those before it."""
+ProgressCallback = Callable[[str, int, int], None]
+"""Callback that takes the name of a step, the amount of completed work, and the total."""
 
-SYSTEM_FILE = "system file"
-"""Kind of what is found but is no problem: the report lists it apart."""
+SYSTEM_FILE_KIND = "system file"
+"""Kind of entries that are not problems, because the report lists files of the operating system separately."""
 
 
 def printable(path: str) -> str:
-    """Return a path as text for any terminal or JSON file, other characters as escapes."""
+    """Return a path as text that any terminal or JSON file can contain, with other characters escaped."""
     if path.isprintable():
         return path
     try:
         text = os.fsencode(path).decode("utf-8", "backslashreplace")
-    except UnicodeEncodeError:  # half of a character that needs two, which a JSON file may hold
+    except UnicodeEncodeError:  # an unpaired surrogate, which a JSON file may contain
         text = path
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 @dataclass(frozen=True, order=True)
 class Problem:
-    """One thing that is wrong.
+    """One difference between a dataset and its records.
 
-    Its path and detail may come from a stranger's file; they are made `printable`.
+    The path and the detail may come from untrusted files, so they are made `printable`.
 
     Attributes
     ----------
     path : str
-        Relative to the data set; of a shard row ``<shard>#<row>``; ``.`` for the directory itself.
+        Path relative to the dataset, ``<shard>#<row>`` for a row of a shard, or ``.`` for the directory.
     kind : str
-        ``incomplete`` (no manifest.json: the build has not finished), ``schema`` (a file's text), ``records`` (they
-        contradict each other), ``symlink``, ``special``, ``missing``, ``unexpected``, ``unreadable``, ``size``,
-        ``hash``, ``decode``, ``shape``, ``pixels``, ``digest`` (it does not follow from what it is of), ``unicode``
-        (names are in another Unicode form), ``rederive`` (made again it is different), ``unmended`` (not repaired).
+        ``incomplete`` (there is no manifest.json, because the build has not finished), ``schema`` (the text of a file
+        is invalid), ``records`` (two records contradict each other), ``symlink``, ``special``, ``missing``,
+        ``unexpected``, ``unreadable``, ``size``, ``hash``, ``decode``, ``shape``, ``pixels``, ``digest`` (a digest does
+        not match the recomputed one), ``unicode`` (names have another Unicode form), ``rederive`` (the regenerated
+        image differs) or ``unmended`` (the file was not repaired).
     detail : str
-        What is there and what was expected.
+        Description of the problem, usually with the actual and the expected value.
     """
 
     path: str
@@ -65,33 +66,34 @@ class Problem:
 
 @dataclass
 class VerificationReport:
-    """Everything that is wrong with a data set.
+    """The result of a verification.
 
     Attributes
     ----------
     directory : str
+        The directory of the dataset.
     level : str
-        The highest step of the ladder that was climbed.
+        The level of the verification.
     digest : str or None
-        The build's digest as its manifest states it.
+        The digest of the dataset according to its manifest, or None if the manifest cannot be read.
     problems : list of Problem
-        Sorted by path.
+        The problems, sorted by path.
     absent : list of str
-        Sets that were not checked: PARTIAL.json says that they are in archives which were not unpacked.
+        Ids of the sets that were not checked, because their archives were not unpacked (see PARTIAL.json).
     partial : bool
-        Whether this is a part of a data set.
+        Whether the directory contains only a part of the dataset.
     checked : dict
-        How much was checked: sets, samples, images (image entries), files, bytes (of the files that were read, each
-        once), rederived.
+        The numbers of checked sets, samples, files and images (image files and rows of shards), the bytes of the files
+        that were read, and the number of regenerated samples (``rederived``).
     notes : list of str
-        What is no problem and should be known.
+        Notes for the user, which are not problems.
     mended : list of str or None
-        The files that a repair made again; None where no repair was asked for.
+        The files that were repaired, or None if no repair was requested.
     containers : tuple of str
-        ``folder``, ``hdf5``; where there are both, an image is checked and counted in each.
+        ``folder``, ``hdf5`` or both. With both, each image is stored, checked and counted twice.
     system_files : list of str
-        Files that macOS or Windows left in the folders, such as ``.DS_Store``. They are not part of the dataset and no
-        problem.
+        Files that macOS or Windows created in the folders, such as ``.DS_Store``. They are not part of the dataset and
+        not reported as problems.
     """
 
     directory: str
@@ -110,13 +112,13 @@ class VerificationReport:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong."""
+        """Whether there are no problems."""
         return not self.problems
 
     def add(self, problems: Iterable[Problem], checked: Counter[str] | None = None) -> None:
-        """Add the problems of one step, and what it checked."""
+        """Add the problems of a step, and the numbers of things that it checked."""
         for problem in problems:
-            if problem.kind == SYSTEM_FILE:
+            if problem.kind == SYSTEM_FILE_KIND:
                 self.system_files.append(problem.path)
             else:
                 self.problems.append(problem)
@@ -124,16 +126,16 @@ class VerificationReport:
             self.checked[key] = self.checked.get(key, 0) + value
 
     def finish(self) -> None:
-        """Sort the problems, say in one sentence which names are in another Unicode form, and note system files."""
+        """Sort the problems, merge those of names in another Unicode form, and add a note on system files."""
         of_kind = {kind: [p.path for p in self.problems if p.kind == kind] for kind in ("missing", "unexpected")}
-        renamed = renamed_forms(of_kind["missing"], of_kind["unexpected"])
+        renamed = unicode_variants(of_kind["missing"], of_kind["unexpected"])
         if renamed:
             names = {*renamed, *renamed.values()}
             self.problems = [p for p in self.problems if p.path not in names or p.kind not in of_kind]
             recorded = min(renamed)
             detail = (
-                f"{len(renamed):,} files are there under names in another Unicode form than the records have, such as "
-                f"{recorded}. {form_advice(recorded)}"
+                f"{len(renamed):,} files have names in another Unicode form than the records, such as {recorded}. "
+                f"{unicode_advice(recorded)}"
             )
             self.problems.append(Problem(".", "unicode", detail))
         self.problems = sorted(set(self.problems))
@@ -145,18 +147,18 @@ class VerificationReport:
             )
 
     def by_kind(self) -> dict[str, int]:
-        """Return how many problems there are of each kind."""
+        """Return the number of problems of each kind."""
         return dict(sorted(Counter(p.kind for p in self.problems).items()))
 
     def raise_for_problems(self) -> None:
-        """Raise if anything is wrong.
+        """Raise an error if there are problems.
 
         Raises
         ------
         IncompleteBuild
             The build has not finished.
         VerificationError
-            Lists the problems (the first 50; the report has all).
+            There are problems. The message lists the first 50.
         """
         if self.ok:
             return
@@ -165,17 +167,17 @@ class VerificationReport:
             raise IncompleteBuild(self.problems[0].detail)
         counts = ", ".join(f"{n} {kind}" for kind, n in self.by_kind().items())
         raise VerificationError(
-            f"{self.directory} is not what its manifest says ({counts}):\n{listed([str(p) for p in self.problems])}\n"
-            "Fetch or build the named files again, and verify again."
+            f"{self.directory} does not match its manifest ({counts}):\n{listed([str(p) for p in self.problems])}\n"
+            "Fetch these files again, or restore them with `corruptset verify --repair`."
         )
 
     def __repr__(self) -> str:
         checked = ", ".join(f"{count:,} {what}" for what, count in self.checked.items() if count) or "nothing"
         state = "ok" if self.ok else f"{len(self.problems):,} problems"
-        found = f"\n{listed([str(p) for p in self.problems], 3)}" * (not self.ok)
-        return f"<VerificationReport of {self.directory} up to {self.level}: {state}; checked {checked}{found}>"
+        problems = f"\n{listed([str(p) for p in self.problems], 3)}" * (not self.ok)
+        return f"<VerificationReport of {self.directory} up to {self.level}: {state}; checked {checked}{problems}>"
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report as JSON values."""
+        """Return the report as a dictionary of JSON values."""
         report = {key: value for key, value in asdict(self).items() if key != "mended" or value is not None}
         return {**report, "ok": self.ok, "kinds": self.by_kind()}

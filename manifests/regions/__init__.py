@@ -1,1 +1,1 @@
-"""Regions of images: where they lie, and how their pixels are made."""
+"""Square regions of images: their positions and their pixels."""

@@ -1,4 +1,4 @@
-"""The crops of an image in one order, stored or cut when asked for."""
+"""The regions of an image as crops, which are either stored or computed on access."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from PIL import Image
 
 from ...errors import UnknownCorruption, VerificationError
 from ..disk.jsonl import read_jsonl
-from ..images.pictures import picture_of
-from ..paths import holds_region_table
+from ..images.image_formats import to_pil
+from ..paths import has_region_table
 from ..records.models import Manifest, RegionRecord, RegionRow, SampleRecord
 from .grids import regions_of
 
@@ -23,32 +23,32 @@ Pixels = NDArray[np.uint8]
 ImageOf = Callable[[int], Pixels]
 
 
-def crop(image: Pixels, side: int, y: int, x: int) -> Pixels:
-    """Return a region's own pixels, (side, side, C), C-contiguous, never the input's memory."""
+def crop_region(image: Pixels, side: int, y: int, x: int) -> Pixels:
+    """Return a copy of the pixels of a region, (side, side, C), C-contiguous."""
     return np.array(image[y : y + side, x : x + side], order="C")
 
 
-def resized(image: Pixels, side: int, interpolation: str) -> Pixels:
-    """Return an image as (side, side, C), by Pillow's filter of that name.
+def resize(image: Pixels, side: int, interpolation: str) -> Pixels:
+    """Return an image resized to (side, side, C) with a filter of Pillow, such as ``bilinear``.
 
-    One that has the size is copied.
+    An image that already has this size is copied.
     """
     if image.shape[:2] == (side, side):
         return image.copy()
-    out = np.array(picture_of(image).resize((side, side), Image.Resampling[interpolation.upper()]))
+    out = np.array(to_pil(image).resize((side, side), Image.Resampling[interpolation.upper()]))
     return out if out.ndim == 3 else out[:, :, None]
 
 
-def centred(image: Pixels, side: int) -> Pixels:
-    """Return an image in the middle of a black (side, side, C) canvas.
+def pad_to_centre(image: Pixels, side: int) -> Pixels:
+    """Return an image in the centre of a black (side, side, C) canvas.
 
-    Of an odd rest, the larger part is to the right and below.
+    If the margins cannot be equal, those on the right and at the bottom are one pixel larger.
     """
-    return embedded(image, side, (side - image.shape[0]) // 2, (side - image.shape[1]) // 2)
+    return embed(image, side, (side - image.shape[0]) // 2, (side - image.shape[1]) // 2)
 
 
-def embedded(image: Pixels, canvas: int, y: int, x: int) -> Pixels:
-    """Return an image on a black (canvas, canvas, C) square, from (y, x) on."""
+def embed(image: Pixels, canvas: int, y: int, x: int) -> Pixels:
+    """Return an image on a black (canvas, canvas, C) square, with its top left pixel at (y, x)."""
     height, width, channels = image.shape
     out = np.zeros((canvas, canvas, channels), np.uint8)
     out[y : y + height, x : x + width] = image
@@ -58,8 +58,8 @@ def embedded(image: Pixels, canvas: int, y: int, x: int) -> Pixels:
 class Crops:
     """The crops of one image, sorted by side, y and x.
 
-    ``len(c)``; ``c[i]`` and iteration give (out, out, C) arrays of uint8; only one is in memory at a time.
-    ``c.region(i)`` says which region crop i is.
+    ``c[i]`` and iteration give (out, out, C) arrays of uint8, of which one is in memory at a time. ``len(c)`` is the
+    number of crops, and ``c.region(i)`` is the record of the region of crop i.
     """
 
     _count: int
@@ -83,11 +83,11 @@ class Crops:
         return f"<{type(self).__name__}: {len(self):,} crops>"
 
     def region(self, index: SupportsIndex) -> RegionRecord:
-        """Return which region a crop is; negative indices count from the end."""
+        """Return the record of a crop's region. Negative indices count from the end."""
         return self._region(self._number(index))
 
     def regions(self) -> Iterator[RegionRecord]:
-        """Yield which region each crop is, in order."""
+        """Yield the records of the regions of all crops, in their order."""
         return map(self._region, range(len(self)))
 
     def array(self) -> Pixels:
@@ -98,13 +98,20 @@ class Crops:
         try:
             return range(len(self))[index]
         except IndexError:
-            raise IndexError(f"there are {len(self)} crops; there is no crop {operator.index(index)}") from None
+            raise IndexError(
+                f"the index {operator.index(index)} is out of range, because there are {len(self)} crops"
+            ) from None
 
 
 class StoredCrops(Crops):
-    """Crops that a data set stores as images.
+    """Crops that a dataset stores as images.
 
-    They are given as a function from a sample's index to its image, and (index, region) of each crop.
+    Parameters
+    ----------
+    images : callable
+        Function of the index of a sample that returns its image.
+    samples : sequence of (int, RegionRecord)
+        The index of the sample and the region of each crop.
     """
 
     def __init__(self, images: ImageOf, samples: Sequence[tuple[int, RegionRecord]]) -> None:
@@ -118,17 +125,29 @@ class StoredCrops(Crops):
 
 
 class CutCrops(Crops):
-    """Crops that are cut from an image, as its rows of regions.jsonl say.
+    """Crops that are computed from an image and its rows of regions.jsonl.
 
-    There is at least one row; a side, if given, leaves out the others.
+    Parameters
+    ----------
+    image : (H, W, C) ndarray of uint8
+        The image.
+    rows : sequence of RegionRow
+        The rows of the image, at least one.
+    side : int, optional
+        The side of the regions. By default, regions of all sides are included.
 
-    VerificationError: a row reaches beyond the image.
+    Raises
+    ------
+    VerificationError
+        A row extends beyond the image.
     """
 
     def __init__(self, image: Pixels, rows: Sequence[RegionRow], side: int | None) -> None:
         for row in rows:
             if (problem := row_problem(row, image.shape[1], image.shape[0])) is not None:
-                raise VerificationError(f"A row of regions.jsonl {problem}. Run `corruptset verify` on the data set.")
+                raise VerificationError(
+                    f"A row of regions.jsonl is invalid: it {problem}. Run `corruptset verify` on the dataset."
+                )
         self._rows = [row for row in rows if side in (None, row.side)]
         self._regions = regions_of(rows[0].sample, self._rows)
         self._original = image
@@ -143,29 +162,36 @@ class CutCrops(Crops):
         y, x = int(self._regions.y[number]), int(self._regions.x[number])
         if row.fit == "embed":
             if self._shrunk is None or self._shrunk[0] != row.side:
-                self._shrunk = row.side, resized(self._original, row.side, row.interpolation)
-            image = embedded(self._shrunk[1], row.out, y, x)
+                self._shrunk = row.side, resize(self._original, row.side, row.interpolation)
+            image = embed(self._shrunk[1], row.out, y, x)
         else:
-            image = crop(self._original, row.side, y, x)
-            image = resized(image, row.out, row.interpolation) if row.fit == "resize" else centred(image, row.out)
+            image = crop_region(self._original, row.side, y, x)
+            image = resize(image, row.out, row.interpolation) if row.fit == "resize" else pad_to_centre(image, row.out)
         return np.repeat(image, 3, axis=2) if row.channels == "rgb" and image.shape[2] == 1 else image
 
 
 def row_problem(row: RegionRow, width: int, height: int) -> str | None:
-    """Return why a row of regions.jsonl does not fit an image, or None."""
+    """Return the reason why a row of regions.jsonl does not fit an image, as part of a sentence, or None."""
     if row.fit == "embed":
         width = height = row.out
     elif row.fit == "pad" and row.side > row.out:
-        return f"pads regions of side {row.side} to {row.out}"
+        return f"pads regions of side {row.side} to the smaller side {row.out}"
     if row.y0 + row.ny - 1 + row.side > height or row.x0 + row.nx - 1 + row.side > width:
-        return f"reaches beyond its image ({row.sample}, side {row.side}, from y {row.y0} x {row.x0})"
+        return f"extends beyond its image ({row.sample}, side {row.side}, from y {row.y0} x {row.x0})"
     return None
 
 
 class RegionIndex:
-    """The samples and the rows of regions.jsonl of a data set, by source image.
+    """The samples of a dataset and its rows of regions.jsonl, by source image.
 
-    `rows` is that file, where the manifest has it.
+    Parameters
+    ----------
+    rows : Path
+        The location of regions.jsonl, which is read if the manifest lists it.
+    manifest : Manifest
+        The manifest of the dataset.
+    samples : sequence of SampleRecord
+        The samples of the dataset.
     """
 
     def __init__(self, rows: Path, manifest: Manifest, samples: Sequence[SampleRecord]) -> None:
@@ -173,26 +199,27 @@ class RegionIndex:
         for sample in samples:
             self._samples[sample.id if sample.region is None else sample.region.source].append(sample)
         self._rows: dict[str, list[RegionRow]] = defaultdict(list)
-        if holds_region_table(manifest):
+        if has_region_table(manifest):
             for row in read_jsonl(rows, RegionRow):
                 self._rows[row.sample].append(row)
 
     def crops(self, sample_id: str, side: int | None, images: ImageOf) -> Crops:
-        """Return the crops of one image (`Dataset.crops`).
+        """Return the crops of one image, as `Dataset.crops` describes.
 
-        `images` gives the image of a sample, by its index.
+        `images` is a function of the index of a sample that returns its image.
         """
         samples, rows = self._samples.get(sample_id, []), self._rows.get(sample_id, [])
         stored = [(s.index, s.region) for s in samples if s.region is not None]
         sides = {row.side for row in rows} | {region.side for _, region in stored}
         if not sides:
             raise UnknownCorruption(
-                f"The data set has no regions of an image {sample_id!r}: name an image by its id in the source."
+                f"The dataset has no regions of an image {sample_id!r}. Specify an image by its id in the source."
             )
         if side not in (None, *sides):
             known = ", ".join(map(str, sorted(sides)))
             raise UnknownCorruption(
-                f"The data set has no regions of side {side} of the image {sample_id!r}; it has sides {known}."
+                f"The dataset has no regions of side {side} of the image {sample_id!r}. The available sides are "
+                f"{known}."
             )
         if samples and rows:
             return CutCrops(images(samples[0].index), rows, side)

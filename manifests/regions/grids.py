@@ -1,4 +1,4 @@
-"""Grids of square regions, and the regions that they hold, each once."""
+"""Grids of square regions, and the distinct regions that they contain."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Ints = NDArray[np.int64]
 
 
 class Grid(NamedTuple):
-    """Regions of one side at adjacent positions: base regions, or an anchor's shrinks."""
+    """A grid of regions with the same side at adjacent positions: base regions, or ``shrink`` regions of anchors."""
 
     group: str
     fraction: float | None
@@ -26,18 +26,18 @@ class Grid(NamedTuple):
     ny: int
     nx: int
     margin: int
-    """How many positions from the border of the block its anchors begin."""
+    """The number of rows and columns at each border of the grid that contain no anchors."""
 
 
 @dataclass(frozen=True)
 class Regions:
-    """The regions of one image, sorted by side, y and x: arrays of one length."""
+    """The regions of one image, sorted by side, y and x, as arrays of equal length."""
 
     source: str
-    """The image's id."""
+    """The id of the image."""
     grids: Sequence[Grid | RegionRow]
     grid: Ints
-    """Which of the grids a region is described by."""
+    """The index of the grid to which a region belongs."""
     side: Ints
     y: Ints
     x: Ints
@@ -49,7 +49,7 @@ class Regions:
         return len(self.grid)
 
     def record(self, number: int) -> RegionRecord:
-        """Return what samples.jsonl says of a region."""
+        """Return the record of a region in samples.jsonl."""
         grid = self.grids[int(self.grid[number])]
         return RegionRecord(
             source=self.source,
@@ -66,10 +66,10 @@ class Regions:
 
 
 def regions_of(source: str, grids: Sequence[Grid | RegionRow]) -> Regions:
-    """Return the regions of an image that grids or rows of regions.jsonl hold.
+    """Return the distinct regions of an image in grids or rows of regions.jsonl.
 
-    A region that several grids hold is described as an anchor if one of them says so, else as a base region, else as a
-    shrink; among equals the first grid counts.
+    If several grids contain a region, the description as an anchor is preferred, then that as a base region. Among
+    equal descriptions, that of the first grid is used.
     """
     fields = (
         np.array([(g.side, g.y0, g.x0, g.ny, g.nx, g.margin, g.role == "shrink") for g in grids], np.int64)
@@ -84,7 +84,7 @@ def regions_of(source: str, grids: Sequence[Grid | RegionRow]) -> Regions:
     y, x = y0 + row, x0 + col
     inside = (margin <= row) & (row < ny - margin) & (margin <= col) & (col < nx - margin)
     anchor = inside & (shrink == 0)
-    # A shrink at offset k of the grid lies in the anchors k - 2 to k, as far as there are any: the first is named.
+    # A shrink region at offset k of the grid is inside the anchors k - 2 to k. The first existing one is recorded.
     row = np.where(shrink, margin + np.maximum(row - 2, 0), row)
     col = np.where(shrink, margin + np.maximum(col - 2, 0), col)
     order = np.lexsort((grid, np.where(anchor, 0, 1 + shrink), x, y, side))

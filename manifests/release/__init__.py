@@ -1,1 +1,1 @@
-"""A data set as archives, and back."""
+"""Pack a dataset into archives, and unpack them."""

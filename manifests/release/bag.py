@@ -1,7 +1,7 @@
-"""The folder of a packed data set: archives, index, data card, checksums, BagIt's files.
+"""The files of a release besides archives: the index, the README, checksums and the files of BagIt.
 
-The folder is a BagIt bag (RFC 8493): the archives are its payload, in ``data/``. BagIt's date is left out: it is
-optional, and would differ between two packings.
+The folder of a release is a BagIt bag (RFC 8493) with the archives as payload in ``data/``. The optional date of BagIt
+is omitted, because it would differ between two packings of the same dataset.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from ..checksums import sums_bytes
 from ..paths import SHA256SUMS
 from ..records.digests import sha256_bytes
 from ..records.fields import Count, SetId, Sha256
-from ..records.markdown import filled, one_line
+from ..records.markdown import one_line, render_card
 from ..records.models import FileRecord, Manifest, Record
-from ..records.parsing import record_or_mistakes
+from ..records.parsing import parse_record
 
 INDEX = "archives.json"
 PAYLOAD = "data"
-"""The folder of archives."""
+"""The folder that contains the archives."""
 TAG_SUMS = "tagmanifest-sha256.txt"
 INDEX_CAP = 64 << 20
-"""Bytes of an index; one of 10,000 archives has some 3 MB."""
-Lacks = Literal["nothing", "images", "rows"]
-"""What of a data set is in none of its archives."""
+"""Limit on the size of the index in bytes. With 10,000 archives, it has about 3 MB."""
+Omitted = Literal["nothing", "images", "rows"]
+"""The parts of a dataset that a release omits. ``rows`` stands for images and their records."""
 
 
 class IndexedFile(Record):
@@ -45,34 +45,34 @@ class IndexedFile(Record):
 
     @property
     def name(self) -> str:
-        """The file's own name."""
+        """The name of the file without folders."""
         return self.path.rpartition("/")[2]
 
 
 class IndexedArchive(IndexedFile):
-    """An archive of a release, and its sets: none in the archive of records."""
+    """An archive of a release, with the ids of its sets. The archive of the records has no sets."""
 
     path: Annotated[str, Field(pattern=r"^(data/)?[a-z0-9][0-9A-Za-z._+-]*$", max_length=255)]
-    """Beside the index, or in ``data/``."""
+    """The path relative to the folder of the index."""
     sets: tuple[SetId, ...]
 
 
 class ReleaseIndex(Record):
-    """archives.json."""
+    """The contents of archives.json, the index of a release."""
 
     schema_version: Annotated[int, Field(ge=1, le=1)]
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$", max_length=255)]
     version: Annotated[str, Field(pattern=r"^[0-9A-Za-z][0-9A-Za-z._+-]*$", max_length=100)]
     digest: Sha256
-    """The data set's."""
+    """The digest of the dataset."""
     aliases: dict[SetId, list[str]]
-    """Other names of sets, of those that have some."""
+    """Set id -> aliases, for sets that have aliases."""
     files: list[IndexedFile]
     archives: Annotated[list[IndexedArchive], Field(min_length=1)]
 
     @property
     def folder(self) -> str:
-        """What the unpacked data set's folder is called: ``<name>-<version>``."""
+        """The name of the folder of the unpacked dataset, ``<name>-<version>``."""
         return f"{self.name}-{self.version}"
 
     def encode(self) -> bytes:
@@ -81,42 +81,47 @@ class ReleaseIndex(Record):
 
 
 def indexed_files(texts: Mapping[str, bytes]) -> list[IndexedFile]:
-    """Return the records of small files, by path."""
+    """Return the records of small files, sorted by path."""
     return [IndexedFile(path=path, bytes=len(data), sha256=sha256_bytes(data)) for path, data in sorted(texts.items())]
 
 
 def parse_index(data: bytes, where: str) -> ReleaseIndex:
-    """Return an index from its bytes; `where` says in messages where they came from.
+    """Return the index in the bytes of archives.json. `where` is its location for error messages.
 
-    VerificationError: it is no index, or names a file twice, itself, or the folder of archives as a file.
+    Raises
+    ------
+    VerificationError
+        The bytes are not an index, or the index lists a file twice, lists itself, or lists the folder of the archives
+        as a file.
     """
-    index, mistakes = record_or_mistakes(ReleaseIndex, data)
+    index, errors = parse_record(ReleaseIndex, data)
     if index is None:
-        raise VerificationError(f"{where} is not an index that `corruptset pack` writes:\n{listed(mistakes)}")
+        raise VerificationError(f"{where} is not an index of a release:\n{listed(errors)}\nFetch the release again.")
     names = Counter([INDEX, PAYLOAD, *(file.name.casefold() for file in (*index.files, *index.archives))])
-    if twice := [name for name, times in names.items() if times > 1]:
+    if duplicates := [name for name, times in names.items() if times > 1]:
         raise VerificationError(
-            f"{where} names a file twice, itself or the folder {PAYLOAD} as a file (capitals aside): "
-            f"{first_few(twice)}. Do not use this release."
+            f"{where} lists a file twice (ignoring case), lists itself, or lists the folder {PAYLOAD} as a file: "
+            f"{first_few(duplicates)}. Do not use this release."
         )
     return index
 
 
 @dataclass(frozen=True)
 class Bag:
-    """What `pack` wrote.
+    """The result of `pack`.
 
     Attributes
     ----------
     path : Path
+        The folder of the release.
     digest : str
-        The build's.
+        The digest of the dataset.
     archives : list of IndexedArchive
-        With path, bytes, sha256 and sets of each.
+        The archives, with the path, size, hash and sets of each.
     kept : int
-        Archives that an earlier, interrupted pack had finished.
+        The number of archives that an earlier, interrupted call had finished.
     parquet : list of FileRecord
-        The images once more, where they were asked for.
+        The Parquet files with copies of the images. Empty unless they were requested.
     """
 
     path: Path
@@ -130,14 +135,14 @@ class Bag:
 
     @property
     def bytes(self) -> int:
-        """The bytes of all archives, and of the Parquet files."""
+        """The total size of the archives and Parquet files."""
         return sum(a.bytes for a in self.archives) + sum(f.bytes for f in self.parquet)
 
 
 def tag_files(manifest: Manifest, archives: Sequence[IndexedArchive], texts: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Return the files of a bag beside its payload, SHA256SUMS last.
+    """Return the files of a bag except its payload, with SHA256SUMS as the last one.
 
-    `texts` are those that BagIt does not know.
+    `texts` are the files that are not defined by BagIt.
     """
     sums = sums_bytes({a.path: a.sha256 for a in archives})
     info = (
@@ -156,30 +161,32 @@ def tag_files(manifest: Manifest, archives: Sequence[IndexedArchive], texts: Map
 
 
 def tag_sums(texts: Mapping[str, bytes]) -> bytes:
-    """Return BagIt's hashes of the files beside the archives."""
+    """Return the content of BagIt's file with the hashes of all files except the payload."""
     return sums_bytes({path: sha256_bytes(data) for path, data in texts.items()})
 
 
-def release_card(manifest: Manifest, archives: Sequence[IndexedArchive], *, samples: int, lacks: Lacks) -> bytes:
-    """Return the README.md beside the archives."""
+def release_card(manifest: Manifest, archives: Sequence[IndexedArchive], *, samples: int, omitted: Omitted) -> bytes:
+    """Return the README.md of a release."""
     template = files(__package__).joinpath("card.md").read_text("utf-8")
     ranges = [(a, _ranges(a.sets)) for a in archives]
-    return filled(template, m=manifest, title=title(manifest), archives=ranges, samples=samples, lacks=lacks).encode()
+    return render_card(
+        template, m=manifest, title=title(manifest), archives=ranges, samples=samples, omitted=omitted
+    ).encode()
 
 
 def _ranges(sets: Sequence[str]) -> str:
-    """Return set ids, with severities that follow each other as one: ``fog/1..5``."""
-    runs: list[list[str]] = []
+    """Return set ids as Markdown, with consecutive severities as a range such as ``fog/1..5``."""
+    ranges: list[list[str]] = []
     for set_id in sets:
         name, _, severity = set_id.rpartition("/")
-        if runs and severity.isdecimal() and runs[-1][-1] == f"{name}/{int(severity) - 1}":
-            runs[-1].append(set_id)
+        if ranges and severity.isdecimal() and ranges[-1][-1] == f"{name}/{int(severity) - 1}":
+            ranges[-1].append(set_id)
         else:
-            runs.append([set_id])
-    texts = (f"`{ids[0]}..{ids[-1].rpartition('/')[2]}`" if len(ids) > 1 else f"`{ids[0]}`" for ids in runs)
-    return ", ".join(texts) or "records, no images"
+            ranges.append([set_id])
+    texts = (f"`{ids[0]}..{ids[-1].rpartition('/')[2]}`" if len(ids) > 1 else f"`{ids[0]}`" for ids in ranges)
+    return ", ".join(texts) or "records without images"
 
 
 def title(manifest: Manifest) -> str:
-    """Return the title of a data set, as one line."""
+    """Return the title of a dataset, as one line."""
     return one_line(manifest.recipe.get("title") or manifest.name)

@@ -1,7 +1,6 @@
-"""Croissant 1.0 (JSON-LD): the document of every croissant.json, and the one beside packed archives.
+"""Describe datasets in the format Croissant 1.0 (JSON-LD).
 
-mlcroissant extracts an archive once for each ``contentUrl`` that it sees, whatever is in it. So archives with different
-content need different names.
+mlcroissant caches extracted archives by their ``contentUrl``, so archives with different content need different names.
 """
 
 from __future__ import annotations
@@ -14,16 +13,17 @@ from pathlib import Path
 from typing import Any
 
 from ..disk.jsonl import read_jsonl
-from ..images.pictures import FORMATS
+from ..images.image_formats import IMAGE_FORMATS
 from ..paths import SAMPLES, image_folder, keeps_source_names
 from ..records.digests import sha256_bytes
 from ..records.models import Manifest, SampleRecord, check_label
+from .archive_contents import SetFiles, top_folder
 from .bag import IndexedArchive, title
-from .contents import Contents, top_folder
 
 CROISSANT = "croissant.json"
 TABLE = "croissant-samples.json"
-"""The samples once more, beside the archives: by column, as mlcroissant reads JSON without taking digits for numbers.
+"""The table of samples in a release. It is JSON by column, because mlcroissant would convert ids of digits in a CSV
+file to numbers.
 """
 
 
@@ -67,7 +67,7 @@ CONTEXT = {
 }
 """The JSON-LD context that the Croissant 1.0 specification prescribes."""
 DATA_TYPES = {"image": "sc:ImageObject", "index": "sc:Integer", "label": "sc:Integer"}
-"""Field -> type, where it is not text."""
+"""Field -> type, for fields that are not text."""
 Json = dict[str, Any]
 
 
@@ -111,7 +111,7 @@ def croissant(
         The columns of the table.
     """
     if not keeps_source_names(manifest):
-        suffix = FORMATS[manifest.encoding["format"]][1]
+        suffix = IMAGE_FORMATS[manifest.encoding["format"]][1]
         sets = [replace(one, includes=f"{one.includes}.{suffix}") for one in sets]
     release, name = f"{manifest.name} {manifest.version}", title(manifest)
     document: Json = {
@@ -119,7 +119,7 @@ def croissant(
         "@type": "sc:Dataset",
         "conformsTo": "http://mlcommons.org/croissant/1.0",
         "name": top_folder(manifest),
-        "description": f"{release}: {about}, made by corruptset; digest {manifest.digest}.",
+        "description": f"{release}: {about}, built with corruptset; digest {manifest.digest}.",
         "version": manifest.version,
         "citeAs": f"{name} ({release}), {manifest.digest}",
     }
@@ -188,7 +188,7 @@ def _table_records(manifest: Manifest, table: str, columns: Sequence[str]) -> li
         _field("samples", name, source={"fileObject": {"@id": table}, "extract": {"jsonPath": f"$.{name}[*]"}})
         for name in columns
     ]
-    about = "The samples in their order, which is that of the images of every set."
+    about = "The samples, in the order of the images of every set."
     records = [_record_set("samples", about, fields)]
     if manifest.classes:
         names = ("index", "name", "folder")
@@ -219,11 +219,11 @@ def _set_records(one: StoredSet, *, joined: bool, labelled: bool) -> list[Json]:
     ]
 
 
-def packed_croissant(root: Path, contents: Contents, archives: Sequence[IndexedArchive]) -> dict[str, bytes]:
-    """Return croissant.json of packed archives, and the table of samples that it reads, by name.
+def packed_croissant(root: Path, contents: SetFiles, archives: Sequence[IndexedArchive]) -> dict[str, bytes]:
+    """Return name -> content of croissant.json of a release, and of the table of samples to which it refers.
 
-    The images of a set lie in archives sorted by path. A record set joins them with the table of samples, which has the
-    labels and the order of the samples.
+    The images of a set are sorted by path in the archives. A record set joins them with the table of samples, which has
+    the labels and the order of the samples.
     """
     manifest, top = contents.manifest, f"{top_folder(contents.manifest)}/"
     table = _table(root, contents)
@@ -233,7 +233,7 @@ def packed_croissant(root: Path, contents: Contents, archives: Sequence[IndexedA
     sets = []
     for one in manifest.sets:
         holding, place = [a.name for a in archives if one.id in a.sets], f"{top}{image_folder(one.id)}/"
-        # a regex is matched from the beginning of the path in the archive
+        # regular expressions are matched from the beginning of the path in the archive
         fields = {"image": None, "path": rf"{re.escape(top)}(.+)$", "file": rf"{re.escape(place)}(.+)$"}
         if contents.image_files and holding:
             sets.append(StoredSet(one.id, one.count, holding, f"{place}*", fields))
@@ -241,10 +241,10 @@ def packed_croissant(root: Path, contents: Contents, archives: Sequence[IndexedA
     return {CROISSANT: croissant(manifest, about, described, sets, table=TABLE, columns=list(table)), TABLE: text}
 
 
-def _table(root: Path, contents: Contents) -> dict[str, list[Any]]:
+def _table(root: Path, contents: SetFiles) -> dict[str, list[Any]]:
     """Return the columns of the table of samples.
 
-    ``file`` is an image's path in the folder of its set, the same in every set.
+    ``file`` is the path of an image below the folder of its set, which is the same in every set.
     """
     samples, classes = list(read_jsonl(root / SAMPLES, SampleRecord)), contents.manifest.classes
     for s in samples:

@@ -1,7 +1,7 @@
-"""Archives of a finished build for publishing: the same bytes on every machine.
+"""Pack a dataset into archives for publishing. The bytes are the same on every machine.
 
-An archive is written beside its place (``.part``) and renamed when it is whole and on the disk; then its sha256 is
-noted. So an interrupted pack keeps the archives that are as noted. SHA256SUMS is written last.
+An archive is written to a temporary file (``.part``), which is synced and renamed. Then its hash is recorded, so that
+an interrupted pack can keep the finished archives. SHA256SUMS is written last.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from ..paths import CONTACT, MANIFEST, PAGE, PARTIAL, README, SAMPLES, SHA256SUM
 from ..reader import Dataset
 from ..records.digests import sha256_file
 from ..records.models import FileRecord, Manifest, SampleRecord, check_label
-from ..records.report import Progress, printable
+from ..records.report import ProgressCallback, printable
 from ..verify.rules import contradicts_manifest
-from .archives import END_COST, member_header, new_archive
-from .bag import INDEX, PAYLOAD, Bag, IndexedArchive, Lacks, ReleaseIndex, indexed_files, release_card, tag_files
-from .contents import ArchiveRecord, Contents, PackedSet, top_folder
+from .archive_contents import ArchiveRecord, PackedSet, SetFiles, top_folder
+from .archives import END_BYTES, member_header, new_archive
+from .bag import INDEX, PAYLOAD, Bag, IndexedArchive, Omitted, ReleaseIndex, indexed_files, release_card, tag_files
 from .croissant import packed_croissant
 from .division import DIVISIONS, MEAN_OVERHEAD, METADATA, Division, common_files, divide
 from .parquet import PARQUET, check_parquet, parquet_files, write_parquet
 
 MAX_BYTES = 50_000_000_000
-"""The limit of a Zenodo record."""
-VERIFY = "Run `corruptset verify` on the build."
-PACKING = f"{WORK_FOLDER}/packing"
+"""Default limit on the size of an archive in bytes, which is the limit of a Zenodo record."""
+VERIFY_ADVICE = "Run `corruptset verify` on the dataset."
+PACKING_MARKER = f"{WORK_FOLDER}/packing"
 """An empty file that exists until a pack is finished."""
 Digests = Literal["images", "sets"]
 
@@ -57,34 +57,34 @@ def pack(
     manifest_only: bool = False,
     digests: Digests = "images",
     parquet: bool = False,
-    progress: Progress | bool | None = None,
+    progress: ProgressCallback | bool | None = None,
 ) -> Bag:
-    """Pack a finished build into archives, with checksums, a data card, BagIt's files and croissant.json.
+    """Pack a dataset into archives, with checksums, a README, the files of BagIt and croissant.json.
 
-    Two packings of one build are equal byte for byte. Every file is checked while it is read. The same call resumes an
-    interrupted pack.
+    Two packings of the same dataset are byte-identical. Every file is checked while it is read. To resume an
+    interrupted call, make the same call again.
 
     Parameters
     ----------
     directory : path
-        The one that holds manifest.json.
+        The directory of the dataset, which contains manifest.json.
     out : path
-        Receives everything; new, empty, or left by the same pack when it was interrupted.
+        The output folder. It must be new or empty, or contain an interrupted pack with the same options.
     by : {"family", "corruption", "set"}
-        An archive for each family (as ImageNet-C ships: noise, blur, weather, digital, extra), corruption or set.
+        Write one archive per family (noise, blur, weather, digital and extra, as ImageNet-C is distributed), per
+        corruption or per set.
     max_bytes : int
-        Of an archive; larger ones are split, between sets where that is enough.
+        Limit on the size of an archive in bytes. Larger archives are split, between sets if possible.
     manifest_only : bool
-        Only the records, without images: for sources whose licence forbids passing them on.
+        Pack only the records, without images, for sources whose licence forbids redistribution.
     digests : {"images", "sets"}
-        Of a release without images: whether it has the digest of every image, or leaves out the rows of sets, so that
-        each set is known by its one digest in the manifest.
+        The digests of a release without images: one per image, or only one per set, which makes it much smaller.
     parquet : bool
-        Write the images once more, as Parquet: a file for every set, which `publish` puts on the Hugging Face hub for
+        Also write the images as Parquet, one file per set. `publish` uploads them to the Hugging Face Hub for
         `load_dataset`.
     progress : callable or bool, optional
-        Called with the step, bytes done and the total. By default a bar is shown in a terminal and in a notebook; False
-        shows none.
+        Called with the step, the number of bytes and their total. By default a progress bar is shown in terminals and
+        notebooks; False disables it.
 
     Returns
     -------
@@ -93,54 +93,55 @@ def pack(
     Raises
     ------
     IncompleteBuild
-        The build is not finished.
+        The dataset is an unfinished build.
     VerificationError
-        A file of the build is missing or differs from its record; names it.
+        A file of the dataset is missing or differs from its record. The message names the file.
     BuildError
-        `out` holds something else, the build is a part of one, or an archive cannot be made as asked.
+        `out` contains something else, the dataset is only a part of one, or the options cannot be combined.
     MachineError
-        There is too little free space for the archives that are still to be made.
+        There is not enough free space for the remaining archives.
     """
     check_choice("by", by, DIVISIONS)
     max_bytes = integer("max_bytes", max_bytes)
     if digests != "images" and not manifest_only:
         raise BuildError(
-            f"digests is {digests!r}, and images are not left out: archives of images need the rows that say where "
-            "each of them is. Add --manifest-only (manifest_only=True), or leave --digests out."
+            f"--digests {digests} needs --manifest-only (manifest_only=True), because archives with images contain the "
+            "record of every image. Add that option, or omit --digests."
         )
     if parquet and manifest_only:
-        raise BuildError("--parquet writes images, and --manifest-only leaves them out. Leave out one of the two.")
+        raise BuildError("--parquet writes images, but --manifest-only omits them. Omit one of these two options.")
     root, out, show = data_folder(directory), local_folder(out, "archives are written to"), progress_function(progress)
     manifest = load_manifest(root)
     if parquet:
         check_parquet(manifest)
     if (root / PARTIAL).exists():
         raise BuildError(
-            f"{root} is a part of a data set ({PARTIAL} says which). Unpack its other archives there, then pack it."
+            f"{root} is only a part of a dataset, as {PARTIAL} shows. Unpack its other archives there before you "
+            "pack it."
         )
     if root.resolve() in (out / "x").resolve().parents:
-        raise BuildError(f"{out} is inside the build. Choose another --out.")
-    lacks: Lacks = "nothing" if not manifest_only else "images" if digests == "images" else "rows"
-    contents, small = Contents(manifest), _small_files(root, manifest)
+        raise BuildError(f"{out} is inside the dataset. Choose another --out.")
+    omitted: Omitted = "nothing" if not manifest_only else "images" if digests == "images" else "rows"
+    contents, small = SetFiles(manifest), _small_files(root, manifest)
     options = [by, "tar", max_bytes, manifest_only, *([digests] if digests != "images" else [])]
     identity = digits(canonical_sha256([small[MANIFEST].sha256, *options]))[:12]
     divided: dict[str, list[PackedSet]] = {}
     if not manifest_only:
         divided = divide(root, contents, small, by=by, family=family_of, max_bytes=max_bytes)
-    # loaders that keep extracted archives by name, as mlcroissant does, need another name for other content
-    records = _archive_records(f"{top_folder(manifest)}-{identity}", manifest, small, divided, lacks)
+    # loaders such as mlcroissant cache extracted archives by name, so other content needs another name
+    records = _archive_records(f"{top_folder(manifest)}-{identity}", manifest, small, divided, omitted)
     images = [] if manifest_only else [contents.total(set_id) for set_id in contents.shards]
     needed = sum(size * (1 + parquet) + count * MEAN_OVERHEAD for count, size in images)
-    needed += sum(END_COST + len(r.encode()) + sum(f.bytes + MEAN_OVERHEAD for f in r.files) for r in records)
+    needed += sum(END_BYTES + len(r.encode()) + sum(f.bytes + MEAN_OVERHEAD for f in r.files) for r in records)
     names = {record.archive for record in records}
     needed -= _finished_bytes(out, names)
     check_space(out, needed, "the pack", "Free some space, or choose another --out.")
-    busy = f"Another process is at work in {out} (`corruptset pack`). Wait for it to end, or choose another --out."
+    busy = f"Another `corruptset pack` is running in {out}. Wait until it ends, or choose another --out."
     with locked(lock_file(out), busy, remove=True):
-        if (out / SHA256SUMS).exists():  # a pack that was killed at its end may have left its work folder
+        if (out / SHA256SUMS).exists():  # a pack that was killed at its end may have left a work folder
             shutil.rmtree(make_folder(out, WORK_FOLDER))
         _finished_bytes(out, names)
-        (make_folder(out, WORK_FOLDER) / Path(PACKING).name).touch()
+        (make_folder(out, WORK_FOLDER) / Path(PACKING_MARKER).name).touch()
         make_folder(out, PAYLOAD)
         for stray in (*out.glob(".*.part"), *(out / PAYLOAD).glob("*.part")):
             stray.unlink()
@@ -161,12 +162,12 @@ def pack(
                 sha256 = _write(file, root, contents, record, count)
                 write_atomic(note, sha256.encode())
             size = file.stat().st_size
-            sets = tuple(sorted({one.set for one in record.sets}))
+            sets = tuple(sorted({packed.set for packed in record.sets}))
             archives.append(IndexedArchive(path=path, bytes=size, sha256=sha256, sets=sets))
         if parquet:
             write_parquet(Dataset(root), out / f"{PARQUET}{identity}", show)
         samples = manifest.sets[0].count if manifest.sets else (root / SAMPLES).read_bytes().count(b"\n")
-        card = release_card(manifest, archives, samples=samples, lacks=lacks)
+        card = release_card(manifest, archives, samples=samples, omitted=omitted)
         tags = tag_files(manifest, archives, {README: card, **packed_croissant(root, contents, archives)})
         index = ReleaseIndex(
             schema_version=1,
@@ -184,21 +185,19 @@ def pack(
 
 
 def _small_files(root: Path, manifest: Manifest) -> dict[str, FileRecord]:
-    """Return the records of all files but single images, by path, manifest.json and SHA256SUMS too."""
+    """Return path -> record of all files except image files, including manifest.json and SHA256SUMS."""
     files = {f.path: f for f in manifest.files}
-    for path in (MANIFEST, SHA256SUMS):  # nothing else records these two
-        place = _plain(root, path)
+    for path in (MANIFEST, SHA256SUMS):  # the manifest does not list these two
+        place = _regular_file(root, path)
         if place.stat().st_size > SUMS_CAP:
-            raise VerificationError(
-                f"{place} has {place.stat().st_size:,} bytes, more than any such file has. {VERIFY}"
-            )
+            raise VerificationError(f"{place} has {place.stat().st_size:,} bytes, which is too large. {VERIFY_ADVICE}")
         files[path] = FileRecord(path=path, bytes=place.stat().st_size, sha256=sha256_file(place))
     if contradicts_manifest(files[MANIFEST].sha256, (root / SHA256SUMS).read_bytes()):
         raise VerificationError(
-            f"{root / MANIFEST} is not what {SHA256SUMS} says: one of the two was changed. {VERIFY}"
+            f"{root / MANIFEST} does not match {SHA256SUMS}, so one of the two was changed. {VERIFY_ADVICE}"
         )
     if lacking := [path for path in (SAMPLES, *(set_path(s.id) for s in manifest.sets)) if path not in files]:
-        raise VerificationError(f"{root / MANIFEST} records no file {quoted(first_few(lacking))}. {VERIFY}")
+        raise VerificationError(f"{root / MANIFEST} does not list {quoted(first_few(lacking))}. {VERIFY_ADVICE}")
     for sample in read_jsonl(root / SAMPLES, SampleRecord):
         check_label(sample, manifest.classes)
     return files
@@ -209,13 +208,13 @@ def _archive_records(
     manifest: Manifest,
     small: dict[str, FileRecord],
     divided: dict[str, list[PackedSet]],
-    lacks: Lacks,
+    omitted: Omitted,
 ) -> list[ArchiveRecord]:
-    """Return what is in each archive, that of all records last."""
+    """Return the records of the archives. That of the archive with all records is the last one."""
     common = common_files(manifest)
-    pages = [page for page in (CONTACT, PAGE) if page in small and lacks == "nothing"]
-    parts = {end: (common, sorted({one.set for one in packed}), packed) for end, packed in divided.items()}
-    parts[METADATA] = (sorted([*common, *pages]), [] if lacks == "rows" else [s.id for s in manifest.sets], [])
+    pages = [page for page in (CONTACT, PAGE) if page in small and omitted == "nothing"]
+    parts = {end: (common, sorted({s.set for s in packed}), packed) for end, packed in divided.items()}
+    parts[METADATA] = (sorted([*common, *pages]), [] if omitted == "rows" else [s.id for s in manifest.sets], [])
     return [
         ArchiveRecord(
             schema_version=1,
@@ -231,53 +230,53 @@ def _archive_records(
 
 
 def _finished_bytes(out: Path, names: Container[str]) -> int:
-    """Return the bytes of the archives that an interrupted pack of these names finished.
+    """Return the size of the archives with these names that an interrupted pack finished.
 
     Raise `BuildError` if the folder contains anything else.
     """
-    held = {p.name for p in out.iterdir()} if out.exists() else set()
-    if SHA256SUMS in held and WORK_FOLDER not in held:
+    existing = {p.name for p in out.iterdir()} if out.exists() else set()
+    if SHA256SUMS in existing and WORK_FOLDER not in existing:
         raise BuildError(
-            f"{out} holds a finished pack; `sha256sum --check {SHA256SUMS}` in it checks that. Choose another --out."
+            f"{out} contains a finished pack, which `sha256sum --check {SHA256SUMS}` can check. Choose another --out."
         )
-    if held and not (out / PACKING).exists():
+    if existing and not (out / PACKING_MARKER).exists():
         raise BuildError(
-            f"{out} is not empty ({first_few(sorted(held))}): archives go into a folder of their own. Choose another "
-            "--out."
+            f"{out} is not empty ({first_few(sorted(existing))}), but archives need a new or empty folder. Choose "
+            "another --out."
         )
     archives = {p.stem: p.stat().st_size for p in out.glob(f"{PAYLOAD}/*.tar")}
     if not all(name in names for name in archives):
         raise BuildError(
-            f"{out} holds an interrupted pack of another build, or one with other options. Finish that with its own "
+            f"{out} contains an interrupted pack of another dataset, or with other options. Finish it with its own "
             "command, or choose another --out."
         )
     return sum(archives.values())
 
 
-def _plain(root: Path, path: str) -> Path:
-    """Return the place of a file of the build that no link leads to."""
+def _regular_file(root: Path, path: str) -> Path:
+    """Return the location of a regular file of the dataset, or raise `VerificationError`."""
     if not plain_file(root, path):
         raise VerificationError(
-            f"{printable(str(root / path))} is missing, or a link is on the way to it. Run `corruptset verify` on the "
-            "build."
+            f"{printable(str(root / path))} is missing, is a link, or is in a linked folder. Run `corruptset verify` "
+            "on the dataset."
         )
     return root / path
 
 
-def _write(path: Path, root: Path, contents: Contents, record: ArchiveRecord, count: Callable[[int], None]) -> str:
+def _write(path: Path, root: Path, contents: SetFiles, record: ArchiveRecord, count: Callable[[int], None]) -> str:
     """Write an archive and return its ``sha256:<hex>``."""
     top, data = top_folder(contents.manifest), record.encode()
     with replacing(path) as part, LargeFile(part) as file, new_archive(file) as archive:
         archive.addfile(member_header(f"{top}/archives/{record.archive}.json", len(data)), BytesIO(data))
         for member in contents.archive_files(root, record):
-            source = _plain(root, member.path)
+            source = _regular_file(root, member.path)
             if not is_file_as(source, member.bytes, member.sha256):
                 raise VerificationError(
-                    f"{printable(str(source))} is not what the records say: {member.bytes} bytes, {member.sha256}. "
-                    "Build it again, or run `corruptset verify` for everything that is wrong."
+                    f"{printable(str(source))} does not have the recorded {member.bytes} bytes and hash "
+                    f"{member.sha256}. Run `corruptset verify` to list all problems."
                 )
             with source.open("rb") as opened:
                 archive.addfile(member_header(f"{top}/{member.path}", member.bytes), opened)
-            archive.getmembers().clear()  # they would be kept in memory until the end
+            archive.getmembers().clear()  # otherwise tarfile keeps all headers in memory
             count(member.bytes)
     return digest_of(file.sha256)

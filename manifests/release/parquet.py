@@ -1,6 +1,6 @@
-"""Parquet beside archives: images as `datasets` loads them, a file and configuration a set.
+"""Write the images of a release as Parquet for `datasets`, with one file and one configuration per set.
 
-`datasets` keeps what it loaded by the name of the release's folder and the paths in it. So files with other content
+`datasets` caches loaded files by the name of the release's folder and their path in it, so files with other content
 need another path.
 """
 
@@ -20,33 +20,32 @@ from ..reader import Dataset
 from ..reading.hugging_face import class_names, encoded_rows
 from ..records.digests import sha256_file
 from ..records.models import FileRecord, Manifest
-from ..records.report import Progress
+from ..records.report import ProgressCallback
 
 PARQUET = "parquet-"
-"""The beginning of the folder's name; digits of the pack follow."""
-_ROWS = 100
-"""Of a group, which is in memory at a time, and is what readers fetch of a file."""
+"""The beginning of the name of the folder. Hexadecimal digits that identify the pack follow."""
+_GROUP_ROWS = 100
+"""The number of rows of a row group, which readers load as a whole."""
 
 
 def configurations(manifest: Manifest, files: Iterable[str]) -> list[tuple[str, str, str]]:
-    """Return name, split and file of each configuration of a release with Parquet."""
+    """Return the name, split and file of each configuration of a release with Parquet."""
     paths = {PurePosixPath(path).stem: path for path in files}
-    return [(_name(s.id), s.role, paths[_name(s.id)]) for s in manifest.sets]
+    return [(_configuration(s.id), s.role, paths[_configuration(s.id)]) for s in manifest.sets]
 
 
 def check_parquet(manifest: Manifest) -> None:
-    """Raise BuildError where pyarrow is missing, or two sets would be one configuration."""
+    """Raise `BuildError` if pyarrow is missing, or two sets would have the same configuration."""
     if importlib.util.find_spec("pyarrow") is None:
         raise BuildError(f"--parquet needs pyarrow, which is not installed. {install_extra('hub')}")
-    if len({_name(s.id) for s in manifest.sets}) < len(manifest.sets):
+    if len({_configuration(s.id) for s in manifest.sets}) < len(manifest.sets):
         raise BuildError(
-            "Two sets of this data set differ in '/' and '-' alone, so they would be one configuration. Leave "
-            "--parquet out."
+            "The ids of two sets differ only in '/' and '-', so they would have the same configuration. Omit --parquet."
         )
 
 
-def write_parquet(data: Dataset, out: Path, progress: Progress) -> None:
-    """Write a file for every set, and then their hashes."""
+def write_parquet(data: Dataset, out: Path, progress: ProgressCallback) -> None:
+    """Write one file per set, and then the file with their hashes."""
     import pyarrow
     from pyarrow.parquet import ParquetWriter
 
@@ -61,17 +60,17 @@ def write_parquet(data: Dataset, out: Path, progress: Progress) -> None:
     make_folder(out.parent, out.name)
     for done, set_id in enumerate(ids):
         progress("parquet", done, len(ids))
-        path = out / f"{_name(set_id)}.parquet"
+        path = out / f"{_configuration(set_id)}.parquet"
         with replacing(path) as part, ParquetWriter(part, schema, compression="none") as file:
             rows = encoded_rows(data[set_id], data.samples)
-            while group := list(islice(rows, _ROWS)):
+            while group := list(islice(rows, _GROUP_ROWS)):
                 file.write_batch(pyarrow.RecordBatch.from_pylist(group, schema))
         sums[path.name] = sha256_file(path)
     write_atomic(out / SHA256SUMS, sums_bytes(sums))
 
 
 def parquet_files(release: Path) -> list[FileRecord]:
-    """Return the Parquet files of a release; none where it was packed without."""
+    """Return the Parquet files of a release, or an empty list if it was packed without them."""
     return [
         FileRecord(path=f"{sums.parent.name}/{name}", bytes=(sums.parent / name).stat().st_size, sha256=sha256)
         for sums in release.glob(f"{PARQUET}*/{SHA256SUMS}")
@@ -79,5 +78,5 @@ def parquet_files(release: Path) -> list[FileRecord]:
     ]
 
 
-def _name(set_id: str) -> str:
+def _configuration(set_id: str) -> str:
     return set_id.replace("/", "-")

@@ -1,4 +1,4 @@
-"""The records of a release without pixels, compared before anything is made from them."""
+"""Read and check the records of a release without images, from which images are to be computed."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Release:
     Attributes
     ----------
     data : Dataset
-        The manifest and the samples; there need not be an image.
+        The manifest and the samples. Images are not required.
     pixels : dict
-        Set id -> (N, 32) ndarray of uint8, the pixel digests of its images in sample order; of the sets that were asked
-        for. A set whose rows were left out (PARTIAL.json says that it is absent) is not in it: the manifest has one
-        digest of it.
+        Set id -> (N, 32) ndarray of uint8 with the pixel digests of its images, in the order of the samples, for the
+        requested sets. Sets without records, which are absent according to PARTIAL.json, are not included. For these,
+        the manifest has one digest.
     """
 
     data: Dataset
@@ -40,22 +40,21 @@ class Release:
 
 
 def has_rows(data: Dataset, set_id: str) -> bool:
-    """Return whether the rows of a set are there, or should be.
-
-    Only those of an absent set may be left out.
-    """
+    """Return whether a set has records. They may only be missing if the set is absent according to PARTIAL.json."""
     return set_id not in data.absent or plain_file(data.path, set_path(set_id))
 
 
 def read_release(data: Dataset, sets: Sequence[str]) -> Release:
-    """Return the checked records of a release, with the rows of some of its sets.
+    """Return the checked records of a release, with the digests of the images of some sets.
 
-    VerificationError says all of it: records are missing, contradict each other, or are not those that the manifest
-    lists.
+    Raises
+    ------
+    VerificationError
+        Records are missing, contradict each other, or differ from the manifest. The message lists all problems.
     """
     problems = list(manifest_problems(data.manifest))
     sums = read_small(data.path, SHA256SUMS, SUMS_CAP)
-    if isinstance(sums, bytes):  # it need not be there
+    if isinstance(sums, bytes):  # the file is optional
         problems += sums_problems(data.manifest, sha256_file(data.path / MANIFEST), sums)
     wanted = {s.id: s for s in data.manifest.sets if s.id in sets and has_rows(data, s.id)}
     listed_files = {SAMPLES, *map(set_path, wanted)}
@@ -66,11 +65,11 @@ def read_release(data: Dataset, sets: Sequence[str]) -> Release:
     for set_id, record in wanted.items():
         digests = [row.pixels for row in read_jsonl(data.path / set_path(set_id), ImageRecord)]
         if (digest := set_digest(digests)) != record.pixel_digest:
-            detail = f"the manifest's pixel_digest of this set is {record.pixel_digest}, the rows give {digest}"
+            detail = f"pixel_digest in the manifest is {record.pixel_digest}, but the rows have {digest}"
             problems.append(Problem(set_path(set_id), "digest", detail))
         pixels[set_id] = np.frombuffer(bytes.fromhex("".join(map(digits, digests))), np.uint8).reshape(-1, 32)
     if not data.samples:
-        problems.append(Problem(SAMPLES, "records", "there is no sample"))
+        problems.append(Problem(SAMPLES, "records", "there are no samples"))
     _refuse(data, problems)
     return Release(data, pixels)
 
@@ -78,6 +77,6 @@ def read_release(data: Dataset, sets: Sequence[str]) -> Release:
 def _refuse(data: Dataset, problems: Iterable[Problem]) -> None:
     if lines := [str(p) for p in problems]:
         raise VerificationError(
-            f"{data.name} is not a release that images can be made from:\n{listed(lines)}\nNothing was written. Fetch "
-            "it again."
+            f"{data.name} is damaged, so no images can be computed from it:\n{listed(lines)}\nNothing was written. "
+            "Fetch the release again."
         )

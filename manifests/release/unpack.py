@@ -1,9 +1,12 @@
-"""Archives from anywhere unpacked: the records name every member, and it is checked while read.
+"""Unpack untrusted archives of a dataset, and check every member while it is read.
 
-An archive's first member says what follows; then come the manifest, the small files and the rows of its sets, each
-compared with the manifest, and then the images, each compared with its row. So no member has a place that the records
-do not name. The manifest is written last: until then the directory is an incomplete data set, which the same command
-completes.
+The first member of an archive is its record, which lists the other members: the manifest, the small files and the
+records of its sets, which are compared with the manifest, and then the images, which are compared with their records.
+Members that are not listed are refused.
+
+In a new dataset, the manifest is written last. Until then, the directory is an incomplete dataset. A dataset that
+already has a manifest stays readable: the manifest is not removed, and PARTIAL.json is replaced after the new files are
+complete.
 """
 
 from __future__ import annotations
@@ -27,33 +30,33 @@ from ..disk.listing import plain_file
 from ..disk.lock import locked
 from ..disk.remote import local_folder
 from ..disk.space import check_space
-from ..partial import Partial, Span, joined, load_partial
+from ..partial import Partial, Span, load_partial, merge_spans
 from ..paths import CONTACT, IMAGES, MANIFEST, PAGE, PARTIAL, SAMPLES, UNPACK_STATE, WORK_FOLDER, lock_file
 from ..records.digests import sha256_bytes, sha256_file
 from ..records.models import FileRecord, Manifest, SampleRecord
-from ..records.report import Progress
+from ..records.report import ProgressCallback
 from ..verify.rules import sample_problems
+from .archive_contents import PackedSet, expected_member, read_heads, top_folder
 from .archives import BadArchive, Member, read_members
 from .bag import INDEX, INDEX_CAP, PAYLOAD, parse_index
-from .contents import PackedSet, expected_member, read_heads, top_folder
 
 
 @dataclass(frozen=True)
 class Unpacked:
-    """What `unpack` wrote.
+    """The result of `unpack`.
 
     Attributes
     ----------
     path : Path
-        The data set.
+        The directory of the dataset.
     digest : str
-        The build's.
+        The digest of the dataset.
     sets : list of str
-        Ids of the sets that are whole.
+        Ids of the complete sets.
     absent : list of str
-        Ids of those that are in other archives; empty when the data set is whole.
+        Ids of the sets that are in other archives. Empty if the dataset is complete.
     written, kept : int
-        Files written, and files that an earlier call had written.
+        The numbers of files that were written, and of files that existed before.
     """
 
     path: Path
@@ -64,25 +67,28 @@ class Unpacked:
     kept: int
 
     def __repr__(self) -> str:
-        sets = f"{len(self.sets)} whole sets, {len(self.absent)} absent"
+        sets = f"{len(self.sets)} complete sets, {len(self.absent)} absent"
         return f"<Unpacked {self.path}: {sets}, {self.written:,} files written, {self.kept:,} kept, {self.digest}>"
 
 
 @shows_progress("unpack")
 def unpack(
-    archives: Path | str | Sequence[Path | str], out: Path | str, *, progress: Progress | bool | None = None
+    archives: Path | str | Sequence[Path | str], out: Path | str, *, progress: ProgressCallback | bool | None = None
 ) -> Unpacked:
-    """Unpack archives of one data set into ``<out>/<name>-<version>``.
+    """Unpack archives of one dataset into ``<out>/<name>-<version>``.
+
+    To resume an interrupted call, make the same call again. Archives can be added to a dataset of which other archives
+    were unpacked before.
 
     Parameters
     ----------
     archives : path or sequence of paths
-        Any of those that `pack` wrote of a build, or the folder that it wrote, which is all of them.
+        Archives that `pack` wrote, or the folder that contains them.
     out : path
-        The folder that receives the data set's own; what an earlier call unpacked there is kept.
+        The folder that receives the folder of the dataset. Files that were unpacked there before are kept.
     progress : callable or bool, optional
-        Called with the step, bytes done and the total. By default a bar is shown in a terminal and in a notebook; False
-        shows none.
+        Called with the step, the number of bytes and their total. By default a progress bar is shown in terminals and
+        notebooks; False disables it.
 
     Returns
     -------
@@ -91,17 +97,17 @@ def unpack(
     Raises
     ------
     BadArchive
-        An archive is damaged or has a member that its records do not name; says which. Nothing is written outside the
-        data set's folder.
+        An archive is damaged, or has a member that its record does not list. The message names it. Nothing is written
+        outside of the folder of the dataset.
     VerificationError
         Records contradict each other.
     BuildError
-        The archives are of different data sets, or something else is where they go.
+        The archives belong to different datasets, or the folder of the dataset contains something else.
     MachineError
-        There is too little free space for what they hold.
+        There is not enough free space.
     """
     if not archives:
-        raise BuildError("No archives were given. Name those that `corruptset pack` wrote.")
+        raise BuildError("No archives were given. Specify archives that `corruptset pack` wrote.")
     records, data, contents = read_heads(
         archive for given in as_list(archives) for archive in _archives_of(Path(given))
     )
@@ -109,24 +115,22 @@ def unpack(
     root = local_folder(out, "archives are unpacked into") / top_folder(manifest)
     _present(root, manifest, data)
     needed = sum(sizes.values())
-    if root.exists() and shutil.disk_usage(root).free < needed:  # what is on the disk already needs no room
+    if root.exists() and shutil.disk_usage(root).free < needed:  # existing files need no additional space
         needed -= sum(p.stat().st_size for p in root.rglob("*") if p.is_file() and not p.is_symlink())
     advice = "Free some space, choose another --out, or unpack fewer archives."
     check_space(root, needed, "what is in the archives", advice)
-    busy = f"Another process is at work in {root} (`corruptset unpack`). Wait for it to end, or choose another --out."
+    busy = f"Another `corruptset unpack` is running in {root}. Wait until it ends, or choose another --out."
     with locked(lock_file(root), busy, remove=True):
-        for stray in root.glob(".*.part"):  # of a call that was killed while it wrote one of the two files below
+        for stray in root.glob(".*.part"):  # temporary files of a call that was killed
             stray.unlink()
         present = _present(root, manifest, data)
         make_folder(root, WORK_FOLDER)
         write_atomic(root / UNPACK_STATE, json_line(present))
-        for path in (MANIFEST, PARTIAL):
-            (root / path).unlink(missing_ok=True)
         written = kept = done = 0
         total, show, folders = sum(sizes.values()), progress_function(progress), {""}
         for archive, record in records.items():
             members = read_members(archive)
-            next(members, None)  # the record, which was read
+            next(members, None)  # the record was read before
             for file in contents.archive_files(root, record):
                 member = expected_member(archive, members, root.name, file)
                 if file.path != MANIFEST:
@@ -135,7 +139,7 @@ def unpack(
                 done += file.bytes
                 show("bytes", min(done, total), total)
             if (extra := next(members, None)) is not None:
-                raise BadArchive(archive, "is not what the records name here: the end comes next", extra.name)
+                raise BadArchive(archive, "is not listed in the record, which ends before it", extra.name)
             for packed in record.sets:
                 present = _grown(present, packed)
             write_atomic(root / UNPACK_STATE, json_line(present))
@@ -146,54 +150,59 @@ def unpack(
         absent = [s.id for s in manifest.sets if s.id not in present.sets]
         if absent or any(f.path in (CONTACT, PAGE) and not (root / f.path).exists() for f in manifest.files):
             write_atomic(root / PARTIAL, json_line(present))
-        write_atomic(root / MANIFEST, data)
+        else:
+            (root / PARTIAL).unlink(missing_ok=True)
+        if not (root / MANIFEST).exists():
+            write_atomic(root / MANIFEST, data)
         shutil.rmtree(root / WORK_FOLDER)
     return Unpacked(root, manifest.digest, present.sets, absent, written, kept)
 
 
 def _archives_of(path: Path) -> list[Path]:
-    """Return the archives of a path: itself, or those in a folder that `pack` wrote."""
+    """Return the archives of a path, which is an archive or a folder that `pack` wrote."""
     if not path.exists():
-        raise BuildError(f"{path} does not exist. Name what `corruptset pack` wrote, or its archives.")
+        raise BuildError(f"{path} does not exist. Specify a folder that `corruptset pack` wrote, or archives in it.")
     if not path.is_dir():
         return [path]
     archives = sorted(path.glob(f"{PAYLOAD}/[!.]*.tar")) or sorted(path.glob("[!.]*.tar"))
-    if (path / INDEX).exists():  # a release that took another's place left archives that are not in it
+    if (path / INDEX).exists():  # the folder may also contain archives of an earlier release
         index = parse_index(read_regular(path / INDEX, INDEX_CAP), str(path / INDEX))
         archives = [archive for a in index.archives if (archive := path / a.path).exists()]
     if not archives:
         raise BuildError(
-            f"{path} has no archives (*.tar), nor has a folder {PAYLOAD}/ in it. Name what `corruptset pack` wrote, "
-            "or its archives."
+            f"{path} contains no archives (*.tar), and neither does {PAYLOAD}/ in it. Specify a folder that "
+            "`corruptset pack` wrote, or archives in it."
         )
     return archives
 
 
 def _present(root: Path, manifest: Manifest, data: bytes) -> Partial:
-    """Return what earlier calls unpacked.
+    """Return the record of the sets that earlier calls unpacked.
 
-    BuildError: the folder holds anything but this data set or a part of it.
+    Raise `BuildError` if the folder contains anything except this dataset or a part of it.
     """
     work, sha256 = root / WORK_FOLDER, sha256_bytes(data)
     if root.is_symlink() or work.is_symlink() or (root.exists() and not root.is_dir()):
-        raise BuildError(f"{root} is not a folder, or a link is in it. Choose another --out.")
-    noted = load_partial(root, UNPACK_STATE) or load_partial(root)
-    whole = plain_file(root, MANIFEST) and sha256_file(root / MANIFEST) == sha256
-    same = whole if noted is None else noted.manifest == sha256
-    of_others = {p for p in work.glob("*") if p.suffix != ".part"} - {root / UNPACK_STATE}
-    if of_others or (not same and {*root.glob("*")} - {work}):
         raise BuildError(
-            f"{root} holds another data set than these archives, an unfinished build or something else. Choose "
+            f"{root} is not a folder, or is a link, or contains a link to its work folder. Choose another --out."
+        )
+    noted = load_partial(root, UNPACK_STATE) or load_partial(root)
+    has_manifest = plain_file(root, MANIFEST) and sha256_file(root / MANIFEST) == sha256
+    same = has_manifest if noted is None else noted.manifest == sha256
+    foreign = {p for p in work.glob("*") if p.suffix != ".part"} - {root / UNPACK_STATE}
+    if foreign or (not same and {*root.glob("*")} - {work}):
+        raise BuildError(
+            f"{root} contains another dataset than these archives, an unfinished build, or something else. Choose "
             "another --out."
         )
-    sets = sorted(s.id for s in manifest.sets) if whole else []
+    sets = sorted(s.id for s in manifest.sets) if has_manifest else []
     return noted or Partial(schema_version=1, digest=manifest.digest, manifest=sha256, sets=sets, pieces={})
 
 
 def _grown(present: Partial, packed: PackedSet) -> Partial:
     """Return the updated record after some files of a set were unpacked."""
     sets, pieces = {*present.sets}, dict(present.pieces)
-    spans = joined([*pieces.pop(packed.set, []), Span(first=packed.first, count=packed.count)])
+    spans = merge_spans([*pieces.pop(packed.set, []), Span(first=packed.first, count=packed.count)])
     if sum(span.count for span in spans) == packed.total:
         sets.add(packed.set)
     elif packed.set not in sets:
@@ -202,9 +211,9 @@ def _grown(present: Partial, packed: PackedSet) -> Partial:
 
 
 def _write(root: Path, member: Member, file: FileRecord, folders: set[str]) -> bool:
-    """Write a file whose bytes are as recorded; return False where it stands already.
+    """Write a member if its bytes match the record. Return False if the file already exists.
 
-    `folders` are known to be in the data set.
+    `folders` are folders that are known to be inside of the dataset. The folder of the file is added.
     """
     folder = file.path.rpartition("/")[0]
     if folder not in folders:
@@ -213,9 +222,9 @@ def _write(root: Path, member: Member, file: FileRecord, folders: set[str]) -> b
     target, part = root / file.path, root / WORK_FOLDER / "member.part"
     if is_file_as(target, file.bytes, file.sha256) and not target.is_symlink():
         return False
-    synced = not file.path.startswith(IMAGES)  # as in a build, single images are not synced one by one
+    synced = not file.path.startswith(IMAGES)  # as in a build, image files are not synced one by one
     hashed = hashlib.sha256()
-    # the work folder is ours and locked; a link in the place of the part is replaced, not followed
+    # unlinked first, so that a link with this name is not followed
     part.unlink(missing_ok=True)
     try:
         with part.open("xb") as out:
@@ -230,7 +239,7 @@ def _write(root: Path, member: Member, file: FileRecord, folders: set[str]) -> b
         raise
     if (digest := digest_of(hashed)) != file.sha256:
         part.unlink()
-        raise BadArchive(member.archive, f"has {digest}, recorded is {file.sha256}", member.name)
+        raise BadArchive(member.archive, f"has {digest}, but {file.sha256} is recorded", member.name)
     os.replace(part, target)
     if synced:
         fsync_folder(target.parent)

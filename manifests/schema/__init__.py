@@ -1,1 +1,1 @@
-"""JSON Schemas (2020-12) of what a build writes."""
+"""JSON Schemas (2020-12) of the records of a dataset."""

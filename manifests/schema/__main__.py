@@ -1,4 +1,4 @@
-"""``python -m corruptset.manifests.schema FOLDER``: write the schemas that the models now give."""
+"""``python -m corruptset.manifests.schema FOLDER``: write the JSON Schemas of the models to a folder."""
 
 import sys
 from pathlib import Path

@@ -1,1 +1,1 @@
-"""Whether a data set is what its manifest says."""
+"""Verify a dataset against its manifest."""

@@ -1,6 +1,6 @@
-"""Check one set of a data set: its rows, then every image that they name.
+"""Check one set of a dataset: its records, and then every image that they list.
 
-A check is self-contained and picklable, so that sets, or slices of a large one, can be checked by several processes.
+A check is self-contained and can be pickled, so that several processes can check sets, or slices of a large set.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ from ...workers import Workers
 from ..disk.jsonl import BadLine, R, scan_jsonl
 from ..disk.listing import file_problems, list_files, plain_file
 from ..images.arrays import NotAShard
-from ..images.pictures import FORMATS, NotAPicture, decode, stored_format
+from ..images.image_formats import IMAGE_FORMATS, InvalidImage, decode, stored_format
 from ..images.shards import INDEX, LABELS, PIXEL_DIGEST, Shard
 from ..paths import image_folder, set_path
 from ..records.digests import set_digest, sha256_bytes
 from ..records.models import ImageRecord, Manifest, SetRecord, StoredRecord
-from ..records.report import LEVELS, Level, Problem
+from ..records.report import VERIFY_LEVELS, Problem, VerifyLevel
 
-MOST_BAD_LINES = 20
-"""Of a file of garbage, only the first bad lines are named."""
+MAX_BAD_LINES = 20
+"""The number of invalid lines of a file that are reported."""
 SLICE_ROWS = 3000
-"""Several processes share a set that has more rows."""
+"""Sets with more rows are divided between several processes."""
 _UNREADABLE = (NotAShard, OSError, KeyError, ValueError, RuntimeError, TypeError)
-"""What opening or reading a damaged shard raises."""
+"""Errors that are raised when a damaged shard is opened or read."""
 
 Findings = tuple[list[Problem], Counter[str]]
-"""The problems of a set, and what was checked."""
+"""The problems of a set, and the numbers of checked images and bytes."""
 Stored = list[tuple[ImageRecord, StoredRecord]]
-"""Images and where they are stored."""
+"""Records of images, each with one of its locations."""
 
 
 def read_rows(root: Path, path: str, model: type[R]) -> tuple[list[R], list[Problem]]:
-    """Return the rows of a JSON lines file that are records, and all problems."""
+    """Return the valid rows of a JSON Lines file, and the problems of the others."""
     rows: list[R] = []
     problems: list[Problem] = []
     try:
@@ -53,8 +53,8 @@ def read_rows(root: Path, path: str, model: type[R]) -> tuple[list[R], list[Prob
                 rows.append(row)
     except OSError as e:
         problems.append(Problem(path, "unreadable", f"{e.strerror}"))
-    if (more := len(problems) - MOST_BAD_LINES) > 0:
-        problems[MOST_BAD_LINES:] = [Problem(path, "schema", f"{more} more lines are not records")]
+    if (further := len(problems) - MAX_BAD_LINES) > 0:
+        problems[MAX_BAD_LINES:] = [Problem(path, "schema", f"{further} more lines are not valid records")]
     return rows, problems
 
 
@@ -64,24 +64,24 @@ class SetCheck:
 
     directory: Path
     manifest: Manifest
-    """Without sets and files, which would travel to every process."""
+    """The manifest without its sets and files, which need not be sent to every process."""
     record: SetRecord
     labels: NDArray[np.int64] | None = None
-    """(N,), by sample; None where samples.jsonl cannot be trusted, and labels are not checked."""
-    names: list[str] | None = None
-    """The path of each sample, where images keep their names; None where they do not, or samples.jsonl cannot be
-    trusted.
+    """The labels by sample, (N,), or None if samples.jsonl is invalid. Labels are then not checked."""
+    image_paths: list[str] | None = None
+    """The path of each sample's image, if images keep their names in the source. None if they do not, and if
+    samples.jsonl is invalid.
     """
     prune: frozenset[str] = frozenset()
-    """Image folders of other sets."""
+    """The image folders of all sets. Those of other sets are not listed."""
     shards: frozenset[str] = frozenset()
-    """The shards of this set in the manifest."""
-    sound: frozenset[str] = frozenset()
-    """Those whose bytes are as recorded: only these are opened, as the HDF5 library may crash on damaged ones."""
-    level: Level = "pixels"
-    part: int = 0
-    """Which of the `parts` slices of the rows; slice 0 also checks the records."""
-    parts: int = 1
+    """The shards of this set according to the manifest."""
+    intact_shards: frozenset[str] = frozenset()
+    """The shards whose hash is the recorded one. Only these are opened, because HDF5 may crash on damaged files."""
+    level: VerifyLevel = "pixels"
+    slice_index: int = 0
+    """The index of this slice among `slice_count` slices of the rows. The slice 0 also checks the records."""
+    slice_count: int = 1
 
     problems: list[Problem] = field(init=False, default_factory=list)
     checked: Counter[str] = field(init=False, default_factory=Counter)
@@ -89,18 +89,18 @@ class SetCheck:
     def __post_init__(self) -> None:
         self.rows_path = set_path(self.record.id)
         self.folder = image_folder(self.record.id)
-        self.form: str = self.manifest.encoding["format"]
+        self.format: str = self.manifest.encoding["format"]
         self.decoded: set[str] = set()
-        """The hashes of bytes that decode: a file and a row of a shard may be the same."""
+        """Hashes of JPEGs that were decoded, because a file and a row of a shard may have the same bytes."""
 
     def run(self) -> Findings:
-        """Check as far as `level`."""
-        rows, whole = self._rows()
-        readable = self._check_places(rows, whole=whole)
-        if self.part:
+        """Run the checks of the level, and return their findings."""
+        rows, complete = self._rows()
+        readable = self._check_places(rows, complete=complete)
+        if self.slice_index:
             self.problems, self.checked = [], Counter()
-        if self._climbs("hashes"):
-            start, stop = (len(rows) * k // self.parts for k in (self.part, self.part + 1))
+        if self._includes("hashes"):
+            start, stop = (len(rows) * k // self.slice_count for k in (self.slice_index, self.slice_index + 1))
             by_shard: dict[str, Stored] = defaultdict(list)
             for row in rows[start:stop]:
                 for stored in row.files:
@@ -109,25 +109,25 @@ class SetCheck:
                     elif stored.path in readable:
                         self._check_file(row, stored)
             recorded = Counter(f.path for row in rows for f in row.files if f.row is not None)
-            for path in by_shard.keys() & self.sound:
-                self._check_shard(path, by_shard[path], recorded[path] if whole else None)
+            for path in by_shard.keys() & self.intact_shards:
+                self._check_shard(path, by_shard[path], recorded[path] if complete else None)
         return self.problems, self.checked
 
-    def _climbs(self, level: Level) -> bool:
-        return LEVELS.index(self.level) >= LEVELS.index(level)
+    def _includes(self, level: VerifyLevel) -> bool:
+        return VERIFY_LEVELS.index(self.level) >= VERIFY_LEVELS.index(level)
 
     def _note(self, path: str, kind: str, detail: str) -> None:
         self.problems.append(Problem(path, kind, detail))
 
-    def _wrong(self, row: ImageRecord, detail: str) -> None:
+    def _add_row_problem(self, row: ImageRecord, detail: str) -> None:
         self._note(self.rows_path, "records", f"row {row.index} {detail}")
 
     def _rows(self) -> tuple[list[ImageRecord], bool]:
-        """Check the set's rows, totals and digest.
+        """Check the records, totals and digest of the set.
 
-        Return the rows that are records, and whether that is all of them.
+        Return the valid rows, and whether all rows are valid.
         """
-        # the listing of the whole directory names a link on the way
+        # the listing of the complete directory reports a missing file or a link
         if not plain_file(self.directory, self.rows_path):
             return [], False
         rows, self.problems = read_rows(self.directory, self.rows_path, ImageRecord)
@@ -138,18 +138,16 @@ class SetCheck:
                 self._note(self.rows_path, "records", f"row {number} has index {row.index}")
         stored = [f for row in rows for f in row.files]
         totals = {"count": len(rows), "files": len(stored), "bytes": sum(f.bytes for f in stored)}
-        for name, real in {**totals, "pixel_digest": set_digest(row.pixels for row in rows)}.items():
-            if (stated := getattr(self.record, name)) != real:
+        for name, actual in {**totals, "pixel_digest": set_digest(row.pixels for row in rows)}.items():
+            if (stated := getattr(self.record, name)) != actual:
                 kind = "digest" if name == "pixel_digest" else "records"
-                self._note(self.rows_path, kind, f"the manifest's {name} of this set is {stated}, the rows give {real}")
+                self._note(self.rows_path, kind, f"{name} in the manifest is {stated}, but the rows have {actual}")
         return rows, True
 
-    def _check_places(self, rows: list[ImageRecord], *, whole: bool) -> set[str]:
-        """Check the places that rows name against the files that are there.
+    def _check_places(self, rows: list[ImageRecord], *, complete: bool) -> set[str]:
+        """Compare the locations in the records with the existing files, and return the image files that can be read.
 
-        Return the single files worth reading.
-
-        Where rows are not the whole, no file is called unexpected: a row that is no record may name it.
+        If some rows are invalid, no file is reported as unexpected, because an invalid row may refer to it.
         """
         listing = list_files(self.directory, self.folder, self.prune - {self.folder})
         self.problems += listing.problems
@@ -158,31 +156,33 @@ class SetCheck:
         taken: dict[str, set[int]] = {path: set() for path in self.shards}
         for row in rows:
             if sorted("folder" if f.row is None else "hdf5" for f in row.files) != sorted(containers):
-                self._wrong(row, f"is not stored once in each of {', '.join(containers)}")
-            if self.form == "jpeg" and len({f.sha256 for f in row.files}) > 1:
-                self._note(self.rows_path, "records", f"the containers of row {row.index} hold different bytes")
+                self._add_row_problem(row, f"is not stored exactly once per container ({', '.join(containers)})")
+            if self.format == "jpeg" and len({f.sha256 for f in row.files}) > 1:
+                self._note(self.rows_path, "records", f"row {row.index} has different bytes in its two containers")
             for f in row.files:
                 if f.row is None:
                     if expected := self._misplaced(f.path, row.index):
-                        self._wrong(row, f"is in {f.path}; expected is {expected}")
+                        self._add_row_problem(row, f"is stored in {f.path}, but {expected} is expected")
                     if f.path in files:
-                        self._wrong(row, f"is in {f.path}, as is another")
+                        self._add_row_problem(row, f"is stored in {f.path}, like another row")
                     files.setdefault(f.path, f.bytes)
                 elif f.path not in taken:
-                    self._wrong(row, f"is in {f.path}, which is not a shard of this set in the manifest")
+                    problem = f"is stored in {f.path}, which the manifest does not list as a shard of this set"
+                    self._add_row_problem(row, problem)
                 elif f.row in taken[f.path]:
-                    self._wrong(row, f"is in {f.path} at row {f.row}, as is another")
+                    self._add_row_problem(row, f"is stored in row {f.row} of {f.path}, like another row")
                 else:
                     taken[f.path].add(f.row)
-        sizes = self._climbs("sizes")
+        sizes = self._includes("sizes")
         below = {path: size for path, size in files.items() if path.startswith(f"{self.folder}/")}
-        self.problems += file_problems(listing, below, sizes=sizes, known=() if whole else listing.files, folders=whole)
+        known = () if complete else listing.files
+        self.problems += file_problems(listing, below, sizes=sizes, known=known, folders=complete)
         for path, numbers in taken.items():
             self.checked["images"] += len(numbers)
-            if whole and not numbers:
-                self._note(path, "unexpected", f"no row of set {self.record.id} is in this shard")
-            elif whole and numbers != set(range(len(numbers))):
-                self._note(self.rows_path, "records", f"the rows in {path} are not 0 to {len(numbers) - 1}")
+            if complete and not numbers:
+                self._note(path, "unexpected", f"no record of set {self.record.id} refers to this shard")
+            elif complete and numbers != set(range(len(numbers))):
+                self._note(self.rows_path, "records", f"the recorded rows of {path} are not 0 to {len(numbers) - 1}")
         self.checked["images"] += len(files.keys() & listing.files.keys())
         return {path for path, size in files.items() if listing.files.get(path) == size}
 
@@ -190,10 +190,10 @@ class SetCheck:
         return int(self.labels[index]) if self.labels is not None and index < len(self.labels) else None
 
     def _misplaced(self, path: str, index: int) -> str | None:
-        """Return where an image should be, where it is elsewhere."""
-        if self.names is not None and index < len(self.names):
-            return None if path == (right := f"{self.folder}/{self.names[index]}") else right
-        suffix, label = "." + FORMATS[self.form][1], self._label(index)
+        """Return the expected path of an image if it differs from the recorded path, or None."""
+        if self.image_paths is not None and index < len(self.image_paths):
+            return None if path == (right := f"{self.folder}/{self.image_paths[index]}") else right
+        suffix, label = "." + IMAGE_FORMATS[self.format][1], self._label(index)
         start = f"{self.folder}/" + ("" if label is None else f"{self.manifest.classes[label].folder}/")
         name = path[len(start) : -len(suffix)]
         return None if path == f"{start}{name}{suffix}" else f"{start}...{suffix}"
@@ -208,55 +208,57 @@ class SetCheck:
         self._check_image(stored.path, np.frombuffer(data, np.uint8), row, stored)
 
     def _check_image(self, name: str, data: NDArray[np.uint8], row: ImageRecord, stored: StoredRecord) -> None:
-        """Check an image as it is stored, (H, W, C) pixels or encoded bytes."""
+        """Check a stored image, which is given as (H, W, C) pixels or as encoded bytes."""
         image = np.ascontiguousarray(data)
-        sha256, form = sha256_bytes(image.data), stored_format(stored.path, self.form)
+        sha256, form = sha256_bytes(image.data), stored_format(stored.path, self.format)
         if image.nbytes != stored.bytes:
-            self._note(name, "size", f"has {image.nbytes} bytes, recorded are {stored.bytes}")
+            self._note(name, "size", f"has {image.nbytes} bytes, but {stored.bytes} are recorded")
         elif sha256 != stored.sha256:
-            self._note(name, "hash", f"has {sha256}, recorded is {stored.sha256}")
-        elif self._climbs("pixels") and not (form == "jpeg" and sha256 in self.decoded):
+            self._note(name, "hash", f"has {sha256}, but {stored.sha256} is recorded")
+        elif self._includes("pixels") and not (form == "jpeg" and sha256 in self.decoded):
             try:
                 pixels = image if image.ndim == 3 else decode(image.data, form)
-            except NotAPicture as e:
+            except InvalidImage as e:
                 self._note(name, "decode", str(e))
                 return
             if form == "jpeg":
                 self.decoded.add(sha256)
             elif (digest := pixel_digest(pixels)) != row.pixels:
-                self._note(name, "pixels", f"the pixels have {digest}, recorded is {row.pixels}")
+                self._note(name, "pixels", f"the pixels have {digest}, but {row.pixels} is recorded")
 
     def _check_shard(self, path: str, rows: Stored, recorded: int | None) -> None:
-        """Check rows of a shard whose bytes are as recorded.
+        """Check rows of a shard whose hash is the recorded one.
 
-        `recorded` is how many it should have, where that is known.
+        `recorded` is the number of rows that the shard should have, or None if it is not known.
         """
         try:
             with closing(Shard(self.directory / path)) as shard:
-                if shard.encoded != (self.form == "jpeg"):
+                if shard.encoded != (self.format == "jpeg"):
                     kind = "encoded" if shard.encoded else "raw"
-                    self._note(path, "shape", f"holds {kind} images; the manifest's encoding is {self.form}")
+                    detail = f"contains {kind} images, but the encoding in the manifest is {self.format}"
+                    self._note(path, "shape", detail)
                     return
                 if recorded is not None and shard.rows != recorded:
-                    self._note(path, "shape", f"has {shard.rows} rows, recorded are {recorded}")
-                there = [
+                    self._note(path, "shape", f"has {shard.rows} rows, but {recorded} are recorded")
+                existing = [
                     (row, stored, stored.row)
                     for row, stored in rows
                     if stored.row is not None and stored.row < shard.rows
                 ]
-                if len(there) < len(rows):
-                    self._note(
-                        path,
-                        "missing",
-                        f"the shard has {shard.rows} rows; rows of set {self.record.id} are behind its end",
-                    )
-                numbers = [number for _, _, number in there]
-                self._check_columns(shard, path, [(row, number) for row, _, number in there])
-                # rows that follow each other are read together
-                run = range(numbers[0], numbers[0] + len(numbers)) if numbers else range(0)
-                follows = numbers == list(run)
-                images = shard.stream(run.start, run.stop) if follows else (shard.block(n, n + 1)[0] for n in numbers)
-                for (row, stored, number), data in zip(there, images, strict=True):
+                if len(existing) < len(rows):
+                    detail = f"the shard has {shard.rows} rows, but records of set {self.record.id} refer to later ones"
+                    self._note(path, "missing", detail)
+                numbers = [number for _, _, number in existing]
+                self._check_columns(shard, path, [(row, number) for row, _, number in existing])
+                # consecutive rows are read together
+                span = range(numbers[0], numbers[0] + len(numbers)) if numbers else range(0)
+                consecutive = numbers == list(span)
+                images = (
+                    shard.stream(span.start, span.stop)
+                    if consecutive
+                    else (shard.block(number, number + 1)[0] for number in numbers)
+                )
+                for (row, stored, number), data in zip(existing, images, strict=True):
                     self._check_image(f"{path}#{number}", data, row, stored)
         except _UNREADABLE as e:
             self._note(path, "decode", f"cannot be read as a shard: {e}")
@@ -272,19 +274,20 @@ class SetCheck:
                 ("label", labels[number], labels[number] if label is None else label),
             ):
                 if stated != right:
-                    self._note(f"{path}#{number}", "records", f"the shard's {name} is {stated}, recorded is {right}")
+                    detail = f"the {name} in the shard is {stated}, but {right} is recorded"
+                    self._note(f"{path}#{number}", "records", detail)
 
 
 def run_checks(checks: list[SetCheck], jobs: int, on_result: Callable[[SetCheck, Findings], object]) -> None:
-    """Run checks, and call a function with each check, or slice of one, and its findings.
+    """Run checks, and call a function with each check (or slice of a check) and its findings.
 
-    Several processes need joblib, which comes with the extra ``build``.
+    Several processes are used only if joblib is installed, which is part of the extra ``build``.
     """
     if find_spec("joblib") is None:
         jobs = 1
     slices = []
     for check in checks:
-        parts = max(1, min(jobs, 2 * jobs // len(checks), check.record.count // SLICE_ROWS))
-        slices += [replace(check, part=part, parts=parts) for part in range(parts)]
+        count = max(1, min(jobs, 2 * jobs // len(checks), check.record.count // SLICE_ROWS))
+        slices += [replace(check, slice_index=index, slice_count=count) for index in range(count)]
     with Workers(jobs) as workers:
         workers.run(SetCheck.run, slices, on_result, describe=lambda check: f"the set {check.record.id}")

@@ -7,8 +7,8 @@ import sys
 
 CODE = (
     "import sys; from corruptset.cli.app import run\n"
-    "for words in ([], ['pairs-sheet'], ['pairs-score'], ['stream'], ['schedule'], ['calibrate']):\n"
-    "    sys.argv[1:] = [*words, '--help']\n"
+    "for name in ('pairs-sheet', 'pairs-score', 'stream', 'schedule', 'calibrate', 'medmnist-score', ''):\n"
+    "    sys.argv[1:] = [*filter(None, [name]), '--help']\n"
     "    try: run()\n"
     "    except SystemExit: pass\n"
     "print([name for name in 'numba numpy PIL cv2 scipy'.split() if name in sys.modules])"
@@ -17,5 +17,6 @@ CODE = (
 
 def test_help_loads_nothing_heavy() -> None:
     told = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=True).stdout
-    assert all(f"corruptset {name} " in told for name in "pairs-sheet pairs-score stream schedule calibrate".split())
+    names = "pairs-sheet pairs-score stream schedule calibrate medmnist-score".split()
+    assert all(f"corruptset {name} " in told for name in names)
     assert told.splitlines()[-1] == "[]"

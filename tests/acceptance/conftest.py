@@ -1,4 +1,4 @@
-"""The command as a user runs it, in a process of its own."""
+"""Fixtures that run the command line in processes of their own."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from light_installation import light_python
 
 @pytest.fixture(scope="session")
 def run(tmp_path_factory):
-    """Run ``corruptset ARGUMENTS``, in an empty folder where no other is named; see `commands.Server`."""
+    """Run ``corruptset ARGUMENTS``, by default in an empty folder (see `commands.CommandServer`)."""
     server = commands.CommandServer(tmp_path_factory.mktemp("commands"))
     yield server
     server.stop()

@@ -24,7 +24,7 @@ def manifest(directory):
 
 @pytest.fixture(scope="module")
 def build(run, tmp_path_factory):
-    """Three sets of three photographs, as the command says it."""
+    """A build of three sets of three photographs, with its options."""
     return run.succeeds("build", *CHOICE, *ONE, "--metrics", "1", "--out", tmp_path_factory.mktemp("built"))
 
 
@@ -43,11 +43,11 @@ def test_a_build_is_what_its_plan_said_and_names_its_parts(run, build, built):
         f"Page:          {built / 'index.html'}",
         f"Digest:        {made['digest']}",
     ]
-    # what was built is on standard output, how it went on standard error
+    # the result is on standard output, the progress on standard error
     assert ("build: " in build.out, "build: " in build.err) == (False, True)
     shown = run.succeeds("show", built, "--json").json
     assert (shown["digest"], {s["id"] for s in shown["sets"]}, shown["images"]) == (made["digest"], SETS, 9)
-    # `corrupt` makes what a build stores
+    # `corrupt` computes the pixels that a build stores
     sample = json.loads((built / "samples.jsonl").read_text("utf-8").splitlines()[1])
     stored = json.loads((built / "sets/gaussian_noise/1.jsonl").read_text("utf-8").splitlines()[1])
     words = f"corrupt sample:{sample['id']} gaussian_noise/1 --recipe imagenet-c --json --out x.png"
@@ -89,7 +89,7 @@ def test_a_dataset_is_extended_into_a_new_one_and_a_different_seed_is_refused(ru
     (command,) = re.findall(r"^  corruptset (.*)$", done.err, re.M)
     more = run.succeeds(*shlex.split(command)).json
     assert more["digest"] == whole["digest"] != first["digest"]
-    # made by this command, not all that there are
+    # the number that this command built, not that of all images
     assert [done["images"] for done in (first, more, whole)] == [2, 2, 4]
     assert read_files(tmp_path / "a/extended") == read_files(tmp_path / "b")
     other = run.fails("seed", *one, both, "--out", tmp_path / "a", "--seed", "1")

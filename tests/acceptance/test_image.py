@@ -1,4 +1,4 @@
-"""The image that the Dockerfile makes, in a clean root: any user, no HOME, nothing to write to but the data."""
+"""The Docker image runs as any user, without HOME, and writes only to the data folder."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def kernels(root: Path) -> dict[str, int]:
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """A folder that every user may write to."""
+    """A folder to which every user may write."""
     tmp_path.chmod(0o777)
     for parent in tmp_path.parents[:3]:
         parent.chmod(0o755)

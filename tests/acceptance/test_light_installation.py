@@ -18,7 +18,9 @@ HEAVY = ["numba", "cv2", "scipy", "skimage", "joblib"]
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    """JPEG in folders and shards, the same packed, and pixels in shards; predictions of two models."""
+    """Datasets in all formats (JPEG in folders and shards, packed, and pixels in shards), and predictions of two
+    models.
+    """
     out = tmp_path_factory.mktemp("built")
     given = ["--samples", "4", "--jobs", "1", "--metrics", "0", "--no-page", "--out", out]
     run_python(sys.executable, "build", "imagenet-c", "--sets", "clean,contrast/*", "--storage", "both", *given)

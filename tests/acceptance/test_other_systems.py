@@ -1,6 +1,4 @@
-"""Where Linux's and macOS's own parts of Python are missing, as on Windows: data sets are read, checked and scored all
-the same.
-"""
+"""Datasets can be read, checked and scored without the modules of Python that Windows does not have."""
 
 from __future__ import annotations
 
@@ -40,13 +38,13 @@ print(hashlib.sha256(corruptset.corrupt(image, "brightness-3+contrast-5", key="a
 
 @pytest.fixture(scope="module")
 def lacking(tmp_path_factory):
-    """The environment of a Python without all that Windows has not."""
+    """The environment of a Python without these modules."""
     return {**os.environ, **without_unix.environment(tmp_path_factory.mktemp("lacking"))}
 
 
 @pytest.fixture(scope="module")
 def there(lacking, tmp_path_factory):
-    """Runs ``corruptset ARGUMENTS`` there."""
+    """Run ``corruptset ARGUMENTS`` in this environment."""
     with pytest.MonkeyPatch.context() as monkeypatch:
         for name, value in lacking.items():
             monkeypatch.setenv(name, value)
@@ -57,7 +55,7 @@ def there(lacking, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def given(shared_data, tmp_path_factory):
-    """A folder with a data set, predictions, scores and a photograph."""
+    """A folder with a dataset, predictions, scores and a photograph."""
     folder = tmp_path_factory.mktemp("given")
     data = corruptset.open(shared_data.build(sets=["clean", "contrast/*"], storage="both"))
     (folder / "data").symlink_to(data.path)
@@ -119,7 +117,7 @@ def test_python_reads_the_same(lacking, given):
 
 
 def test_the_names_are_hidden(lacking):
-    """Else the tests above would prove nothing."""
+    """The environment really lacks these modules."""
     names = json.loads(lacking["CORRUPTSET_LACKS"])
     os_names = "fork getuid pread O_DIRECT O_NOFOLLOW register_at_fork sched_getaffinity"
     assert set(os_names.split()) <= set(names["os"])

@@ -1,4 +1,4 @@
-"""What a maintainer uploads, from the sources to a stranger's scores: `release.py`."""
+"""The release workflow of `release.py`, from the sources to the scores of a user."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ for name in data:
     means = numpy.stack([image.mean(axis=(0, 1)).mean() for image, _ in data[name]])
     numpy.savez(file, logits=numpy.cos(means[:, None] + numpy.arange(len(data.classes))))
 """
-"""Predictions in a few lines, as docs/evaluate.md has them for any framework."""
+"""Predictions as docs/evaluate.md describes them for any framework."""
 
 
 def release(*words):
@@ -35,7 +35,7 @@ def release(*words):
 
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory):
-    """Small sources in the forms in which the genuine ones are published."""
+    """Small sources in the published formats."""
     folder = tmp_path_factory.mktemp("sources")
     crops = source_archives.random_crops(20)
     source_archives.write_tar(folder / "cifar-10-python.tar.gz", source_archives.cifar10_python(crops), "w:gz")
@@ -81,7 +81,7 @@ def test_archives_of_every_benchmark_reach_a_stranger_who_scores_them(sources, s
     manifests = [json.loads(p.read_text()) for p in out.glob("sets/*/manifest.json")]
     digests = {f"{m['name']}-{m['version']}": m["digest"] for m in manifests}
     assert {m["name"] for m in manifests} == sources.keys()
-    # of ImageNet's images the records alone
+    # only the records of ImageNet images
     whole = sorted(name for name in digests if not name.startswith("imagenet-c-1"))
     assert sorted(p.name for p in published.iterdir()) == sorted([*whole, *(f"{name}-records" for name in digests)])
     for name in whole:
@@ -94,7 +94,7 @@ def test_archives_of_every_benchmark_reach_a_stranger_who_scores_them(sources, s
         scores = json.loads((scored / "scores.json").read_text())
         assert scores["digest"] == digests[name]
         assert all(one["accuracy"] is not None for one in scores["sets"].values())
-    file.write_text("\n".join(tables[:1] + tables[-1:]))  # one of them again, which is there
+    file.write_text("\n".join(tables[:1] + tables[-1:]))  # a dataset that already exists
     again = release("archives", file, "--out", out, "--jobs", 1)
     assert again.returncode == 0, again.stderr
     assert "all built before" in again.stdout

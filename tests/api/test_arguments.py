@@ -79,14 +79,14 @@ def test_one_image_takes_numpy_s_numbers():
         ("plan", {"recipe": 3}, "recipe is 3; expected the name of a recipe"),
         ("plan", {"source": 3}, "source is of type int; expected"),
         ("plan", {"coupling": ["a"]}, r"coupling is \['a'\]; expected one of"),
-        ("build", {"out": 3}, "The path is 3; expected"),
+        ("build", {"out": 3}, "The path is 3, but"),
         ("preview", {"seed": "a"}, "seed is 'a'; expected"),
-        ("open", {"directory": 3}, "The path is 3; expected"),
-        ("verify", {"directory": 3}, "The path is 3; expected"),
+        ("open", {"directory": 3}, "The path is 3, but"),
+        ("verify", {"directory": 3}, "The path is 3, but"),
         ("verify", {"directory": ".", "rederive": "x"}, "rederive is 'x'; expected a whole number"),
         ("fetch", {"address": "http://localhost:1/", "out": "o", "connections": 1.5}, "connections is 1.5; expected a"),
         ("unpack", {"archives": [], "out": "o"}, "No archives were given"),
-        ("show", {"name": "nothing"}, "is no corruption"),
+        ("show", {"name": "nothing"}, "is not a corruption"),
     ],
 )
 def test_the_sentence_names_the_argument_and_what_is_expected(tmp_path, monkeypatch, call, given, said):

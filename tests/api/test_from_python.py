@@ -21,7 +21,7 @@ from corruptset.errors import (
     UnknownCorruption,
 )
 from corruptset.generate.catalogue import catalogue
-from corruptset.manifests.set_choice import matching_sets
+from corruptset.manifests.set_choice import match_set_names
 from corruptset.progress import ProgressDisplay
 
 
@@ -79,7 +79,7 @@ def asks_for_sets(built, shared_data, out):
         "rebuild": lambda sets: corruptset.rebuild(built, source, out=out / "r", sets=sets, jobs=1),
         "export": lambda sets: corruptset.export("imagefolder", built, out / "e", sets=sets),
         "preview": lambda sets: corruptset.preview(recipe=recipe, sets=sets),
-        "of a data set": lambda sets: matching_sets({"fog/1": ["fog/1"]}, sets, "here"),
+        "of a data set": lambda sets: match_set_names({"fog/1": ["fog/1"]}, sets, "here"),
     }
 
 

@@ -64,9 +64,9 @@ def test_a_full_disk_a_quota_and_missing_inodes_are_told_apart(fails, monkeypatc
     none = types.SimpleNamespace(f_files=1000, f_ffree=0, f_favail=0, f_bavail=1000, f_blocks=2000, f_frsize=4096)
     for number, status, said in (
         (errno.ENOSPC, free, "free some space or correct the path"),
-        (errno.ENOSPC, none, "has free space, but no inode for another file (`df -i` shows them): delete files there"),
-        (errno.EDQUOT, free, "your disk quota there is used up (`quota -s` shows it)"),
-        (errno.EDQUOT, none, "your disk quota there is used up"),
+        (errno.ENOSPC, none, "has free space, but no free inodes for new files (`df -i` shows them): delete files"),
+        (errno.EDQUOT, free, "your disk quota is exhausted (`quota -s` shows it)"),
+        (errno.EDQUOT, none, "your disk quota is exhausted"),
         (errno.EIO, none, "free some space or correct the path"),
     ):
         monkeypatch.setattr(os, "statvfs", lambda path, status=status: status)

@@ -108,7 +108,7 @@ def test_a_folder_is_cut_by_a_csv(run, build, tmp_path):
     ("options", "said"),
     [
         ("--hold-out group=day", "The source has no groups"),
-        ("--train", "the recipe small-c holds out none. Name them with --hold-out group=NAME."),
+        ("--train", "the recipe small-c holds out no groups. Name groups with --hold-out group=NAME."),
         (f"{GROUPS} --hold-out day", "expected group=NAME"),
         ("--groups none.csv", "The groups none.csv cannot be read"),
     ],

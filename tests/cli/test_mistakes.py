@@ -49,7 +49,7 @@ MISTAKES = {
     "build imagenet-c --out /proc/x": "/proc/x cannot be made: No such file or directory. Nothing was written;",
     "build imagenet-c --sets contrast/1 --out ftp://h/x": "ftp://h/x: builds are written to a local folder.",
     "pack data --out s3://bucket/x": "s3://bucket/x: archives are written to a local folder.",
-    "verify s3://bucket/x": "`corruptset fetch` brings it.",
+    "verify s3://bucket/x": "To download one, use `corruptset fetch`.",
     "bild": "build",
     "build --sed 3": "--seed",
     "corrupt sample:astronaut gaussian-noise -s 3": "Did you mean 'gaussian_noise'?",

@@ -49,7 +49,7 @@ def test_mistakes(run, shared_data, tmp_path):
     run.fails("", "pack --out p", tmp_path, code=1)
     run.fails("nothing.tar", "unpack nothing.tar --out u")
     run.fails("is too small", "pack --out p --max-bytes 10kB", root)
-    run.fails("has no archives (*.tar)", "unpack --out v", root)
+    run.fails("contains no archives (*.tar)", "unpack --out v", root)
     run.succeeds("pack --out q", root)
     run.fails("q", "pack --out q", root)
     path = next((tmp_path / "q/data").glob("*-clean.tar"))

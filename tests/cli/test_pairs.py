@@ -49,7 +49,7 @@ def test_the_chosen_calibration_is_named_with_its_reason(run, tmp_path):
         tmp_path / "cifar-10-python.tar.gz", source_archives.cifar10_python(source_archives.random_crops(4)), "w:gz"
     )
     pair = "pairs --first-stages gaussian_blur-1 --second-stages contrast-1"
-    vertical = "The Gaussian filter of gaussian_blur acts in the vertical direction only"
+    vertical = "the Gaussian filter of gaussian_blur acts in the vertical direction only"
     for source, calibration, reason in (
         ("mnist:MNIST/raw", "mnist", "the images of mnist are 28x28 pixels and grey."),
         ("cifar10:cifar-10-python.tar.gz", "cifar", "the images of cifar10 are 32x32 pixels."),

@@ -15,7 +15,7 @@ NOT_NEEDED = {
     "rich": "only a terminal gets colours and bars",
     "jsonschema": "nobody here; schemas are for other people's programs",
     "corruptset.manifests.reader": "reads what is built",
-    "corruptset.manifests.verify.ladder": "checks what is built",
+    "corruptset.manifests.verify.directory": "checks what is built",
     "corruptset.generate.pixels.matrix": "draws at the end",
     "corruptset.generate.exports.export": "only for export",
     "corruptset.corruptions.gradual": "the recipe has no gradual degradation",

@@ -34,7 +34,9 @@ def test_a_build_of_another_schema(run, recipe, build, source):
         ["rebuild --out again", build, *source],
         ["build --sets brightness/1 --out .", recipe, *source],
     ):
-        said = "schema_version is 4, and this release reads 3: use the release of corruptset that wrote it"
+        said = (
+            "schema_version is 4, but this release of corruptset reads version 3; use the release that wrote the file"
+        )
         done = run.fails(said, *words, code=1)
         assert "Extra inputs" not in done.out + done.err
 

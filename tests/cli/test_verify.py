@@ -33,4 +33,4 @@ def test_a_folder_of_builds_names_them(run, built, tmp_path):
     run.fails("Did you mean out/first-1.0.0?", "verify out", code=1)
     shutil.copytree(built, tmp_path / "out" / "second-1.0.0")
     for line, code in (("verify out", 1), ("show out", 1), ("export imagefolder out --out x", 1)):
-        run.fails("holds 2. Name one of them: out/first-1.0.0, out/second-1.0.0.", line, code=code)
+        run.fails("contains 2. Specify one of them: out/first-1.0.0, out/second-1.0.0.", line, code=code)

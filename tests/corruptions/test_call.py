@@ -99,8 +99,8 @@ def test_a_stage_of_another_revision_is_refused_in_every_form():
 
 @pytest.fixture
 def remembered():
-    call._remembered.cache_clear()
-    return call._remembered.cache_info
+    call._cached.cache_clear()
+    return call._cached.cache_info
 
 
 def test_a_combination_is_resolved_once_and_another_argument_means_something_else(remembered):
@@ -119,7 +119,7 @@ def test_a_combination_is_resolved_once_and_another_argument_means_something_els
         {"rounding": "round"},
     ):
         out = corruptset.corrupt(IMAGE, "gaussian_noise", **usual | other)
-        call._remembered.cache_clear()
+        call._cached.cache_clear()
         np.testing.assert_array_equal(corruptset.corrupt(IMAGE, "gaussian_noise", **usual | other), out)
         assert not np.array_equal(out, outs[-1])
     for name, right, wrong in (

@@ -1,4 +1,4 @@
-"""Fuzzed recipes, tables and the files of a finished data set."""
+"""Fuzz targets for recipes, tables and the files of a finished dataset."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from corruptset.generate.sources.source import open_source
 from corruptset.manifests.checksums import parse_sha256sums
 from corruptset.manifests.manifest_file import parse_manifest
 from corruptset.manifests.paths import MANIFEST, SHA256SUMS, set_path
-from corruptset.manifests.verify.ladder import verify_directory
+from corruptset.manifests.verify.directory import verify_directory
 
 
 class Recipe(Target):
@@ -46,8 +46,8 @@ class Recipe(Target):
 
 
 class Built(Target):
-    """A small finished build, of which one file is mutated; `open` must give right pixels or an error, `verify` must
-    find it.
+    """A small finished dataset, of which one file is mutated. `open` must give correct pixels or an error, and `verify`
+    must find the change.
     """
 
     text = True
@@ -104,7 +104,7 @@ class Sums(Built):
 
 
 class Shard(Built):
-    """A shard of a build: read as part of the build and as a source."""
+    """A shard of a dataset, which is read as part of the dataset and as a source."""
 
     text = False
 
@@ -138,7 +138,7 @@ severities = [1]
 
 
 def tiny_build(folder: Path) -> Path:
-    """Return a finished build of eight images in both containers."""
+    """Return a dataset of eight images in both containers."""
     if folder.exists():
         shutil.rmtree(folder)
     recipe = parse_recipe(RECIPE, "tiny")

@@ -88,9 +88,9 @@ class Child:
                     work()
                     code = 0
                 except CorruptsetError as e:
-                    os.write(2, str(e).encode())  # pytest keeps what is printed
+                    os.write(2, str(e).encode())  # pytest captures the output
                     code = e.exit_code
-            except KeyboardInterrupt:  # before or after the build itself
+            except KeyboardInterrupt:  # before or after the build
                 os.write(2, b"the same command again to resume")
                 code = 130
             except SystemExit as e:
@@ -192,7 +192,7 @@ class Builds:
         return (self.notes.read_text() if self.notes.exists() else "").partition(" ")[0] or "starting"
 
     def resume(self, where: str, sink: str, **options: Any) -> None:
-        """Resume the build, and note failures, parts that were made again although committed, and wrong files."""
+        """Resume the build, and report failures, committed parts that were built again, and wrong files."""
         before, seen = committed(self.out), self.folder / "seen.json"
         seen.unlink(missing_ok=True)
 

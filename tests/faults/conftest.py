@@ -1,4 +1,4 @@
-"""Faults: killed processes, failing disks, damaged and hostile files."""
+"""Tests of faults: killed processes, failing disks, and damaged and hostile files."""
 
 from __future__ import annotations
 

@@ -30,18 +30,18 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 HANG_S = 10.0
 MEMORY = 1 << 30
-"""Bytes of address space beyond what the worker has after its imports."""
+"""Limit on the address space that a worker may use in addition to that after its imports, in bytes."""
 BATCH = 2500
-"""Mutations of one worker: one leak in a C library must not be counted against a later file."""
+"""Number of mutations per worker, so that memory leaks of C libraries do not affect later files."""
 
 
 @dataclass
 class Counts:
-    """What became of one target's mutations."""
+    """The results of the mutations of one target."""
 
     target: str
     outcomes: Counter[str] = field(default_factory=Counter)
-    """Of ``right``, ``refused`` and ``failed``."""
+    """The numbers of ``right``, ``refused`` and ``failed`` results."""
     failed: list[tuple[int, str]] = field(default_factory=list)
     slowest: float = 0.0
     memory: int = 0
@@ -59,7 +59,7 @@ class Counts:
 
 
 def run(target: str, count: int, *, seed: int = 0, first: int = 0, hang: float = HANG_S) -> Counts:
-    """Try mutations in worker processes, a new one after each that ends before it should."""
+    """Try mutations in worker processes. A worker that ends early is replaced."""
     counts = Counts(target)
     number, stop = first, first + count
     while number < stop:
@@ -68,7 +68,7 @@ def run(target: str, count: int, *, seed: int = 0, first: int = 0, hang: float =
 
 
 def _one_worker(counts: Counts, seed: int, first: int, stop: int, hang: float) -> int:
-    """Try mutations in one worker; return the number of the first that was not tried."""
+    """Try mutations in one worker, and return the number of the first one that was not tried."""
     options = {"seed": seed, "first": first, "count": stop - first, "hang": hang}
     command = [sys.executable, __file__, "worker", counts.target, *(f"--{k}={v}" for k, v in options.items())]
     number = first
@@ -96,16 +96,16 @@ def _one_worker(counts: Counts, seed: int, first: int, stop: int, hang: float) -
 
 
 def worker(target: str, seed: int, numbers: range, hang: float) -> None:
-    """Try mutations; a line of standard output for each."""
-    import targets  # here, for it imports the package
+    """Try mutations, and print one line for each."""
+    import targets  # imported here, because it imports the package
 
     from corruptset.errors import CorruptsetError
     from corruptset.generate.sources.source import BadSample
 
-    warnings.simplefilter("ignore")  # Pillow warns of odd metadata; that is neither right nor wrong
+    warnings.simplefilter("ignore")  # Pillow warns of unusual metadata, which is neither right nor wrong
     with tempfile.TemporaryDirectory() as folder:
         subject = targets.TARGETS[target](Path(folder))
-        # everything that is imported or made on first use; a valid file must be accepted
+        # caches and lazy imports; the valid file must be accepted
         subject.try_one(subject.files[0])
         print("ready", file=sys.stderr, flush=True)
         limit = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize() + MEMORY

@@ -1,4 +1,4 @@
-"""Fuzzed readers of images; Pillow, asked to be strict, is the oracle."""
+"""Fuzz targets for readers of images. The oracle is Pillow with strict settings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from corruptset.generate.sources.decoding import decode
 
 
 class Images(Target):
-    """`decode`."""
+    """The function `decode`."""
 
     def make(self):
         return [save(kind, **options) for kind, options in self.variants]
@@ -30,7 +30,7 @@ class Images(Target):
 
 
 def strict(data: bytes) -> np.ndarray | None:
-    """Return what Pillow alone, strict about truncation, makes of a file; None where our rules convert."""
+    """Return the pixels that Pillow decodes with strict settings, or None if corruptset converts the mode."""
     assert not ImageFile.LOAD_TRUNCATED_IMAGES
     picture = Image.open(io.BytesIO(data))
     picture.load()
@@ -77,7 +77,7 @@ class Png(Images):
 
 
 def sealed_png(data: bytes) -> bytes:
-    """Return a PNG whose chunks have right checksums, so that what is behind them is reached."""
+    """Return a PNG with valid checksums, so that readers get beyond them."""
     out, at = bytearray(data), 8
     while at + 12 <= len(out):
         size = int.from_bytes(out[at : at + 4], "big")

@@ -44,12 +44,12 @@ PROGRESS = r"((build|rebuild|verify|pack|export|unpack|preview): .*\n)*"
 ONE_SENTENCE = re.compile(PROGRESS + r"Interrupted\.[^\n]*\n(  corruptset [^\n]*\n)?")
 """What standard error may contain: progress, the sentence, and the command that resumes."""
 LEFT = ("build", "build-2", "rebuild", "unpack")
-"""Commands that may leave temporary files, which the same command deletes when it resumes."""
+"""Commands that may leave temporary files, which are deleted when the command is resumed."""
 
 
 @dataclass(frozen=True)
 class Done:
-    """How a command ended."""
+    """The exit code and output of an interrupted command."""
 
     code: int
     out: str
@@ -78,7 +78,7 @@ class Running:
         return self._err.read_text()
 
     def listens(self) -> bool:
-        """Return whether the command has installed its signal handlers, of which Python itself has only SIGINT's."""
+        """Return whether the command has installed its signal handlers. Python handles only SIGINT."""
         status = Path(f"/proc/{self.process.pid}/status")
         caught = re.search(r"SigCgt:\s(\w+)", status.read_text()) if status.exists() else None
         return caught is not None and bool(int(caught[1], 16) >> (signal.SIGTERM - 1) & 1)
@@ -108,12 +108,12 @@ def problem(name: str, done: Done, out: Path) -> str | None:
     if not done.alone:
         return "workers outlived it"
     if done.code == 0 and "Interrupted" not in done.err:
-        return None if done.out else "exit code 0 and no result"  # it had finished
+        return None if done.out else "exit code 0 and no result"  # it had already finished
     if done.code != 130:
         return f"exit code {done.code}: {done.err[-1500:]}"
     if not ONE_SENTENCE.fullmatch(done.err):
         return f"not one sentence: {done.err[-1500:]!r}"
-    # a result in words may have been printed just before the signal
+    # the result may have been printed just before the signal
     if done.out.startswith("{") and json.loads(done.out)["exit_code"] != 130:
         return f"standard output: {done.out[-300:]!r}"
     left = list(out.rglob("*.part")) if name not in LEFT else []
@@ -147,7 +147,7 @@ class Harness:
         }
 
     def run(self, arguments: Sequence[str]) -> float:
-        """Run a command to its end, and return the time since it had installed its signal handlers."""
+        """Run a command to its end, and return the time after its signal handlers were installed."""
         running = Running(arguments, self.folder)
         running.wait_until(running.listens)
         began = time.monotonic()

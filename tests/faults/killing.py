@@ -33,14 +33,14 @@ WAYS = {
     "term": (signal.SIGTERM, {130, 0}),
     "int": (signal.SIGINT, {130, 0}),
 }
-"""SIGKILL of the process that was started, of its whole group, of one worker; SIGTERM to it; Ctrl-C, which goes to the
-group; and the exit codes that may follow.
+"""Ways to stop a build, with the exit codes that may follow: SIGKILL of the first process, of its group or of one
+worker, SIGTERM, and Ctrl-C to the group.
 """
 SINKS = ("folder", "hdf5")
 WITH_WORKERS = 0.08
-"""Share of the moments of `main`, `all`, `term` and `int` with two jobs; `worker` always has them."""
+"""The fraction of moments that use two jobs. `worker` always uses two."""
 BY_TIME = 0.25
-"""Share of the moments that are at a time; the others are when so many parts are committed, and up to 50 ms later."""
+"""The fraction of moments at a given time. The others follow a number of committed parts by up to 50 ms."""
 
 
 @dataclass(frozen=True)
@@ -51,10 +51,10 @@ class Stop:
     way: str
     jobs: int
     share: float
-    """Of the length of a build that nobody stops, or of its parts."""
+    """A fraction of the duration of an undisturbed build, or of its parts."""
     by_time: bool
     later: float
-    """Seconds after so many parts are committed, or after the build is in `phase`."""
+    """Seconds after this number of committed parts, or after the build has reached `phase`."""
     phase: str = ""
 
 
@@ -62,9 +62,9 @@ class Harness(Builds):
     """Builds that are stopped once, and resumed."""
 
     def prepare(self, sink: str, jobs: Sequence[int] = (1, 2)) -> None:
-        """Make the build that nobody stops, and measure how long it takes in each number of jobs."""
+        """Run the undisturbed build, and measure its duration with each number of jobs."""
         if not self.whole:
-            self.make("folder", self.folder / "warm")  # kernels are loaded here once, and children inherit them
+            self.make("folder", self.folder / "warm")  # kernels are loaded once, and inherited by children
             self.length: dict[tuple[str, int], float] = {}
             self.parts: dict[str, int] = {}
         for count in jobs:
@@ -78,7 +78,7 @@ class Harness(Builds):
             assert self.whole.setdefault(sink, files) == files, "one and two jobs differ"
 
     def stop(self, stop: Stop) -> None:
-        """Stop a build, resume it, and compare."""
+        """Stop a build, resume it, and compare the result."""
         shutil.rmtree(self.out, ignore_errors=True)
         self.notes.unlink(missing_ok=True)
         ends = time.monotonic() + stop.share * self.length[stop.sink, stop.jobs]
@@ -95,7 +95,7 @@ class Harness(Builds):
         code, phase = process.wait(), self.phase()
         where = f"{stop.sink}, {stop.way}, {stop.jobs} jobs, at {stop.share:.3f} of the build ({phase})"
         self.counts[f"{stop.sink}, {stop.way}"] += 1
-        if not hit or (phase == "done" and code == 0):  # it was on its way out already
+        if not hit or (phase == "done" and code == 0):  # it had already begun to end
             self.counts["after the build's end"] += 1
         else:
             self.counts[f"stopped while {phase}"] += 1
@@ -106,13 +106,13 @@ class Harness(Builds):
         # Python prints "Exception ignored" if a signal arrives in a destructor, and continues
         if "Traceback" in process.said() and "Exception ignored" not in process.said():
             self.wrong.append(f"{where}: a traceback: {process.said()}")
-        # Its workers go by themselves; to read sidecars, they must have.
+        # its workers end without a signal, which must happen before sidecars are read
         if stop.way == "main" and not wait_for_end(process.pid):
             self.wrong.append(f"{where}: workers outlived their parent")
         self.resume(where, stop.sink)
 
     def _signal(self, process: Child, stop: Stop) -> bool:
-        """Send the signal; return whether there was somebody to get it."""
+        """Send the signal, and return whether a process received it."""
         number, victims = WAYS[stop.way][0], [process.pid]
         if stop.way == "worker":
             process.wait(lambda: workers_of(process.pid))
@@ -131,7 +131,7 @@ def planned(moments: int, seed: int, sinks: Sequence[str] = SINKS) -> list[Stop]
     """Return moments over all sinks and ways, spread evenly over the build with a random step."""
     rng = random.Random(seed)
     stops = []
-    # Workers take seconds to start, so fewer moments have them: a build's other moments are the same with one job.
+    # starting workers takes seconds, so fewer moments use them; otherwise builds with one job are the same
     others = [way for way in WAYS if way != "worker"]
     keys = [(sink, way) for way in (*others, "worker", *others) for sink in sinks]
     for sink, way in dict.fromkeys(keys):
@@ -151,7 +151,7 @@ def main() -> int:
         stops = [] if given.early else planned(given.moments, given.seed, sinks)
         for sink in sinks if stops else ["folder"]:
             harness.prepare(sink, sorted({s.jobs for s in stops if s.sink == sink}) or [2])
-        for k in range(given.early):  # while workers start: in the first half of its length
+        for k in range(given.early):  # while workers start, in the first half of the duration
             later = (k + 0.5) / given.early * harness.length["folder", 2] / 2
             stops.append(Stop("folder", "int", 2, 0.0, False, later, "building"))
         for stop in stops:

@@ -25,10 +25,10 @@ from killing import SINKS, Harness
 
 
 class Arrays(Harness):
-    """Builds that are made by jobs of arrays."""
+    """Builds by jobs of arrays."""
 
     def moment(self, sink: str, rng: random.Random) -> None:
-        """Stop jobs, run all of an array, and finish."""
+        """Stop jobs, run all jobs of an array, and finish the build."""
         shutil.rmtree(self.out, ignore_errors=True)
         of = rng.choice([2, 3, 7])
         jobs = [(i, of) for i in range(of)] + [(rng.randrange(3), 3), (rng.randrange(of), of)]

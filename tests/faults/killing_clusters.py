@@ -25,12 +25,12 @@ from clusters import Cluster, ScriptedSource
 from small_builds import read_files
 
 WAYS = {"worker": 0, "scheduler": 3, "client": -9, "worker and client": -9}
-"""Who is killed, and the exit code that follows, if the build is not done before."""
+"""Killed process -> exit code of the client, unless the build ends before."""
 PARTS = 32
 
 
 class Clustered(Builds):
-    """Builds by Dask, each in a forked child."""
+    """Builds with Dask, each in a forked child."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
@@ -42,7 +42,7 @@ class Clustered(Builds):
         self.source = ScriptedSource(folder / "source", folder / "script")
 
     def moment(self, cluster: Cluster, way: str, parts: int, later: float) -> None:
-        """Kill at one moment, resume and compare."""
+        """Kill a process at one moment, resume the build, and compare the result."""
         shutil.rmtree(self.out, ignore_errors=True)
         cluster.kill(*[pid for pid in cluster.pids if pid != cluster.scheduler])
         workers = [cluster.add(), cluster.add()]
@@ -64,7 +64,7 @@ class Clustered(Builds):
         if way == "scheduler":
             cluster.start_scheduler()
             cluster.add()
-        # at once, beside what workers of the killed one still make
+        # immediately, while workers of the killed build are still running
         self.resume(where, "folder", scheduler=cluster.address)
 
 

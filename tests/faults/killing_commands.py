@@ -33,7 +33,7 @@ class Commands(Builds):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder, each=1)
-        # children inherit what is imported here, and what the build imports
+        # children inherit these imports and those of the build
         import corruptset.cli.app
         import corruptset.generate.reproduction.rebuild
         import corruptset.generate.reproduction.verify
@@ -54,7 +54,7 @@ class Commands(Builds):
         }
 
     def begin(self, name: str) -> None:
-        """Make the place as it is before a command."""
+        """Restore the state before a command."""
         shutil.rmtree(self.out, ignore_errors=True)
         if name == "repair":
             shutil.copytree(self.built, self.result)
@@ -65,7 +65,9 @@ class Commands(Builds):
                 path.write_bytes(path.read_bytes()[:-7])
 
     def command(self, arguments: list[str], at: int = 0) -> Child:
-        """Run a command, which kills itself before the `at`-th file takes its place, and notes how many did."""
+        """Run a command that kills itself before the `at`-th file is moved to its place, and record the number of such
+        moves.
+        """
 
         def work() -> None:
             from corruptset.cli import main
@@ -91,7 +93,7 @@ class Commands(Builds):
         return self.start(work)
 
     def try_all(self, name: str, moments: int, seed: int) -> None:
-        """Kill a command at so many moments."""
+        """Kill a command at several moments."""
         arguments, rng = self.commands[name], random.Random(f"{name}/{seed}")
         self.begin(name)
         started = time.monotonic()
@@ -117,7 +119,7 @@ class Commands(Builds):
             if code == 0:
                 continue
             again = self.command(arguments)
-            # One that was killed after its last file has nothing to do any more, and says so.
+            # a command that was killed after its last file has nothing left to do
             if (code := again.wait()) != 0 and not (code == 2 and "finished pack" in again.said()):
                 self.wrong.append(f"{where}: exit code {code} of the same command again: {again.said()}")
             self.compare(where, whole)

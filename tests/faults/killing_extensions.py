@@ -43,7 +43,7 @@ class Extensions(Builds):
 
     def stop(self, rng: random.Random) -> None:
         """Stop an extension once, and resume it or delete its folder."""
-        from corruptset.manifests.verify.ladder import verify_directory
+        from corruptset.manifests.verify.directory import verify_directory
 
         sink, way = rng.choice(list(SINKS)), rng.choice(list(WAYS))
         shutil.rmtree(self.out, ignore_errors=True)

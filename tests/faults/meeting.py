@@ -50,7 +50,7 @@ class Meetings(Builds):
         """The seconds that the end of the build takes."""
 
     def make_part(self, job: int) -> None:
-        """Make half of the parts, in a process of its own."""
+        """Build half of the parts in another process."""
         child = self.start(lambda: self.make("both", self.folder / "begun", part=(job, 2)))
         assert child.wait() == 0, child.said()
 

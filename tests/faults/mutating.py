@@ -1,4 +1,4 @@
-"""A small seeded mutator: the same (target, seed, number) gives the same bytes on every machine."""
+"""A small mutator of files. Equal (target, seed, number) give equal bytes on every machine."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ NUMBERS = (
     *(0, 1, 2, 7, 8, 127, 128, 255, 256, 0x7FFF, 0x8000, 0xFFFF, 0x10000, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF),
     *(1 << 40, (1 << 63) - 1),
 )
-"""What length fields are most often wrong by."""
+"""Typical errors of length fields."""
 WORDS = (
     *b"""0 -1 1e999 nan -inf true null "" "../../x" "/etc/passwd" [] {} 99999999999999999999 1e400 2024-02-30
     1979-05-27T07:32:00 '\\u0000' "\\ud800" 0x7fffffffffffffff [[[[[[[[ {{{{""".split(),
     *(b"\x00", b"\xff\xfe", b"\r\n", b"#", b'"a":', b"a.b.c = 1\n", b"[[sets]]\n"),
     *(b"9" * 5000, b"[" * 3000, b'{"a":' * 3000),
 )
-"""What text formats are most often wrong by: numbers out of range, other types, deep nesting, paths that lead out."""
+"""Typical errors in text formats: numbers out of range, other types, deep nesting, and paths that lead out of a folder.
+"""
 KINDS = "flip flip set length length cut insert remove repeat".split()
 OF_TEXT = "word word digit".split()
 
@@ -50,7 +51,7 @@ def mutate(data: bytes, rng: random.Random, *, others: Sequence[bytes] = (), tex
 
 
 def _place(data: bytearray, rng: random.Random) -> int:
-    """Return a position: half of the time near the beginning, where heads are."""
+    """Return a random position, which is near the beginning in half of the cases, because headers are there."""
     if not data:
         return 0
     return rng.randrange(min(len(data), 256)) if rng.random() < 0.5 else rng.randrange(len(data))
@@ -84,7 +85,7 @@ def _edit(data: bytearray, rng: random.Random, kind: str) -> None:
             data[at:at] = stretch * rng.choice((1, 2, 10))
         case "word":
             start = stop = rng.randrange(len(data) + 1)
-            if rng.random() < 0.7:  # in place of a value: what stands between the next separators
+            if rng.random() < 0.7:  # replaces a value, up to the next separator
                 ends = [e for c in (b",", b"\n", b"]", b"}") if (e := data.find(c, stop)) >= 0]
                 start, stop = (
                     max(data.rfind(c, 0, start) for c in (b" ", b":", b"=", b"[", b",")) + 1,

@@ -1,5 +1,6 @@
-"""Fuzzed readers of archives and rows: tar, IDX, CIFAR, Icons-50, .npy, HDF5; tarfile, pickle, numpy and a few lines
-of struct are the oracles.
+"""Fuzz targets for readers of archives and arrays: tar, IDX, CIFAR, Icons-50, .npy and HDF5.
+
+The oracles are tarfile, pickle, numpy and a few lines with struct.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from corruptset.generate.sources.tar_archives import list_tar
 
 
 class TarFolder(Target):
-    """``folder:x.tar``."""
+    """The source ``folder:x.tar``."""
 
     def make(self):
         kinds = [("cat", "JPEG", "jpg"), ("cat", "PNG", "png"), ("dog", "PNG", "png"), ("dog", "JPEG", "jpeg")]
@@ -64,7 +65,7 @@ class TarFolder(Target):
 
 
 def sealed_tar(data: bytes) -> bytes:
-    """Return a tar whose headers have right checksums."""
+    """Return a tar with valid checksums."""
     out = bytearray(data)
     for at in range(0, len(out) - 511, 512):
         if out[at + 257 : at + 262] == b"ustar":
@@ -74,7 +75,7 @@ def sealed_tar(data: bytes) -> bytes:
 
 
 class Lettered(Target):
-    """A reader of several files, of which one is mutated: a byte before its content says which."""
+    """A reader of several files, of which one is mutated. The first byte of a mutation states which."""
 
     text_letters = b""
 
@@ -85,7 +86,7 @@ class Lettered(Target):
 
 
 class Idx(Lettered):
-    """``mnist:FOLDER``: the file of images or of labels is mutated, the other one is whole."""
+    """The source ``mnist:FOLDER``: the file of images or of labels is mutated."""
 
     def make(self):
         images = source_archives.idx_bytes(RGB[:, :, :28, 0].reshape(-1, 28)[:56].reshape(2, 28, 28))
@@ -105,13 +106,13 @@ class Idx(Lettered):
 
 
 def is_row(image: np.ndarray, raw: bytes) -> bool:
-    """Return whether an image is a stretch of a pickle, as bytes or as text whose letters they are."""
+    """Return whether an image is a slice of a pickle, as bytes or as Latin-1 text."""
     rows = image.tobytes(), image.transpose(2, 0, 1).tobytes()
     return any(row in raw or row.decode("latin-1").encode() in raw for row in rows)
 
 
 class Cifar(Lettered):
-    """``cifar10:FOLDER``: the batch or the meta is mutated."""
+    """The source ``cifar10:FOLDER``: the batch or the metadata is mutated."""
 
     names = ("test_batch", "batches.meta")
     text_letters = b"\1"
@@ -134,8 +135,9 @@ class Cifar(Lettered):
 
 
 class Icons(Target):
-    """``icons50:FILE``, in styles and in subtypes: every way in which numpy writes its dictionary. Without numpy's own
-    reader as an oracle: it would run what a mutation names.
+    """The source ``icons50:FILE``, with all ways in which numpy writes its dictionary.
+
+    The reader of numpy is not an oracle, because it would execute what a mutation names.
     """
 
     def make(self):
@@ -195,7 +197,7 @@ class Npy(Lettered):
 
 
 class Hdf5(Target):
-    """``hdf5:FILE``: pixels, compressed pixels, encoded images."""
+    """The source ``hdf5:FILE`` with pixels, compressed pixels and encoded images."""
 
     def make(self):
         made = []

@@ -1,4 +1,4 @@
-"""What a fuzzed reader is: valid files, how they are mutated, and a look at what is accepted."""
+"""The base class of fuzz targets: valid files, mutations, and the check of accepted files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RGB = source_archives.random_crops(2, seed=3)[0]
 
 
 class Target:
-    """A reader under test."""
+    """A reader that is tested."""
 
     text = False
 
@@ -33,11 +33,11 @@ class Target:
         return mutate(rng.choice(self.files), rng, others=self.files, text=self.text)
 
     def numbered(self, target: str, seed: int, number: int) -> bytes:
-        """Return one mutation: the same each time."""
+        """Return one mutation, which is reproducible."""
         return self.mutated(random.Random(f"{target}/{seed}/{number}"))
 
     def try_one(self, data: bytes) -> None:
-        """Read and compare."""
+        """Read a file, and compare the result."""
         raise NotImplementedError
 
     def put(self, name: str, data: bytes) -> Path:
@@ -48,7 +48,7 @@ class Target:
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Put a new file in a file's place: HDF5 can loop for ever on one that is cut while it has it open."""
+    """Replace a file by a new one, because HDF5 can loop forever on a file that is truncated while it is open."""
     part = path.with_name(path.name + ".new")
     part.write_bytes(data)
     os.replace(part, path)

@@ -15,7 +15,7 @@ from target import Target
 
 
 class Broken(Target):
-    """A reader with every fault that is looked for: the harness is tried on it."""
+    """A reader with all faults that the harness must find."""
 
     def make(self):
         return [b"valid"]

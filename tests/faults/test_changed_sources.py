@@ -1,4 +1,4 @@
-"""A source that changes under a build: found by its digest, refused with the list of what has changed."""
+"""A source that changes during a build is detected by its digest, and the error lists the changes."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_source_that_has_changed_is_refused_with_the_list(tmp_path, recipe, ho
     assert all(line in str(caught.value) for line in lines)
     assert str(caught.value).count("  source: ") == len(lines)
     assert read_files(out) == before
-    # after the original has been put back, the result has the same bytes
+    # after the original was restored, the result has the same bytes
     shutil.rmtree(source)
     kept.rename(source)
     more = {"extend": next(out.iterdir()), "out": tmp_path / "more"} if finished else {"out": out}

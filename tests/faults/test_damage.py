@@ -21,18 +21,18 @@ import pytest
 import small_builds
 
 import corruptset
-from corruptset.manifests.verify.ladder import verify_directory
+from corruptset.manifests.verify.directory import verify_directory
 
 SETS = ["contrast/1", "contrast/4", "clean"]
 BUILDS = ["png", "jpeg"]
 ALONE_NOT = ("manifest.json", "samples.jsonl", "rows")
-"""Other records may contradict a changed one, and are then named too; images, shards and texts stand alone."""
+"""Paths of records that other records may contradict. Problems of images, shards and texts are reported alone."""
 UNDERIVABLE = {
     "environment", "excluded", "selection", "textures", "source.name", "source.license", "coupling", "scale",
     "encoding.quality",
     "encoding.optimize", "encoding.subsampling", "sets.metrics", "metrics_images", "recipe",
 }  # fmt: skip
-"""What follows from no other record: SHA256SUMS speaks for it, and for what shapes pixels, samples made again."""
+"""Values that only SHA256SUMS protects, and those that only regenerated samples can check."""
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def copy(shared_data, tmp_path):
 
 
 def kind_of(path: str) -> str:
-    """Return what kind of file a path of a build is."""
+    """Return the kind of a file of a dataset."""
     for start, kind in (("images/", "image"), ("hdf5/", "shard"), ("sets/", "rows")):
         if path.startswith(start):
             return kind
@@ -59,7 +59,7 @@ WAYS = ["flip", "lose", "cut", "lengthen", "add", "rename", "swap", "exchange"]
 
 
 def damage(way: str, root: Path, files: list[str], rng: random.Random) -> tuple[set[str], set[str]]:
-    """Damage a build; return the recorded files that must be named, and the strange ones that must be."""
+    """Damage a dataset. Return the recorded files and the unexpected files that must be reported."""
     kind = rng.choice(sorted({kind_of(path) for path in files}))
     path = rng.choice([path for path in files if kind_of(path) == kind])
     data, at = (root / path).read_bytes(), rng.randrange((root / path).stat().st_size)
@@ -79,7 +79,7 @@ def damage(way: str, root: Path, files: list[str], rng: random.Random) -> tuple[
         case "rename":
             (root / path).rename(root / new)
             return {path}, {new}
-        case _:  # two files of one ending, of any set, or two sets whole: images, shards and rows
+        case _:  # two files with the same suffix, of any set, or two complete sets with images, shards and records
             one, other = rng.sample(SETS, 2)
             pairs = [(p, p.replace(f"/{one}", f"/{other}")) for p in files if f"/{one}" in p]
             if way == "swap":
@@ -124,7 +124,7 @@ def test_each_flipped_byte_is_found_and_its_file_named(copy, name, count):
 def test_damage_is_named_and_mended(copy, shared_data, way, name, times):
     root = copy(name)
     good = small_builds.read_files(root)
-    # without its manifest a directory is an incomplete build, and nothing else of it is looked at
+    # without its manifest, a directory is an incomplete build, and nothing else in it is checked
     files = sorted(good.keys() - {"manifest.json"})
     rng = random.Random(f"{way} {name} {times}")
     for _ in range(times):
@@ -157,14 +157,14 @@ def test_a_manifest_cannot_be_mended_and_that_is_said(copy, shared_data):
 
 
 def leaves(value: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Yield the path of every value that is neither an object nor a list with something in it."""
+    """Yield the path of every value that is not an object or a list with content."""
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     inner = [path for key, each in items for path in leaves(each, (*above, key))]
     yield from inner or [above]
 
 
 def other(value: Any) -> Any:
-    """Return a value of the same type that is not this one."""
+    """Return another value of the same type."""
     if isinstance(value, bool):
         return not value
     if isinstance(value, int | float):
@@ -178,7 +178,7 @@ def other(value: Any) -> Any:
 @pytest.mark.parametrize("most", [25, pytest.param(10**6, marks=pytest.mark.long)])
 @pytest.mark.parametrize("sealed", [False, True])
 def test_every_edited_field_of_a_manifest_is_found(copy, sealed, most):
-    """At once, and mostly also if its hash is put right."""
+    """Edited values are found without an updated hash, and in most cases also with one."""
     root = copy("jpeg")
     text, sums = (root / "manifest.json").read_bytes(), (root / "SHA256SUMS").read_bytes()
     every = list(leaves(json.loads(text)))

@@ -1,5 +1,5 @@
-"""Disks that are full or read-only, directories that go, workers without memory: a clear error, and the same bytes
-afterwards.
+"""Full and read-only disks, removed directories and workers without memory cause clear errors, and builds can be
+resumed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ RESUME = "run the same command again to resume"
 
 @pytest.fixture
 def make(shared_data):
-    """Build twenty crops in a sink."""
+    """Build twenty crops with a sink."""
     return lambda sink, out, **more: small_builds.build_dataset(
         shared_data.recipe(), shared_data.crops(), out, sets=SETS, **SINKS[sink], **more
     )
@@ -39,13 +39,13 @@ def make(shared_data):
 
 @pytest.fixture
 def whole(shared_data):
-    """Return the files of a build that nothing happened to."""
+    """Return the files of an undisturbed build."""
     return lambda sink: read_files(shared_data.build(sets=SETS, **SINKS[sink]).parent)
 
 
 @pytest.fixture
 def disk(tmp_path):
-    """A disk of two megabytes; where mounting is not allowed, a folder of a disk that `fill` pretends to be full."""
+    """A disk of two megabytes, or a folder of a simulated full disk if mounting is not allowed."""
     path = tmp_path / "disk"
     path.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(path)]
@@ -59,18 +59,18 @@ def disk(tmp_path):
 
 def fill(disk: Path) -> None:
     if not os.path.ismount(disk):
-        # the limit of a file's size gives the same kind of error, from the same calls
+        # a limit on file sizes causes the same kind of error in the same calls
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (100, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
         return
     with (disk / "ballast").open("wb", buffering=0) as file:
-        for block in (1 << 16, 4096, 1):  # a write that is cut short says how much it wrote; the next one fails
+        for block in (1 << 16, 4096, 1):  # a partial write returns the number of written bytes, and the next one fails
             with pytest.raises(OSError, match="No space left"):
                 sum(file.write(bytes(block)) for _ in itertools.count())
 
 
 def after(parts: int, act: Callable[[], object]) -> Callable[[ProgressEvent], None]:
-    """Return a progress callback that acts once, when so many parts are done."""
+    """Return a progress callback that acts once, after a number of completed parts."""
     done: list[int] = []
 
     def progress(event: ProgressEvent) -> None:
@@ -115,7 +115,7 @@ def test_an_error_injected_where_files_are_written(
     sink,
     call,
 ):
-    """At several writes: of an image (half of it is there then), of a shard, rows or a sidecar (at the fsync)."""
+    """The disk fails when an image is half written, and when shards, rows or sidecars are synced."""
     calls = []
     real_fsync, real_write = os.fsync, set_writer.write_file
 
@@ -145,7 +145,7 @@ def test_an_error_injected_where_files_are_written(
 
 
 def test_a_directory_that_must_not_be_written_to(make, tmp_path, monkeypatch):
-    monkeypatch.setattr(os, "access", lambda path, how: Path(path) != tmp_path)  # root passes over permissions
+    monkeypatch.setattr(os, "access", lambda path, how: Path(path) != tmp_path)  # permissions do not apply to root
     with pytest.raises(BuildError, match=f"{tmp_path} cannot be written to") as caught:
         make("folder", tmp_path / "out")
     assert caught.value.exit_code == 2
@@ -186,6 +186,6 @@ def test_a_worker_without_memory(
     assert "resume" in str(caught.value)
     if deed == "die":
         assert "samples 10 to" in str(caught.value) or "contrast" in str(caught.value)
-        assert list((tmp_path / "out").glob("*/.corruptset/parts/*.json"))  # parts without the victim were finished
+        assert list((tmp_path / "out").glob("*/.corruptset/parts/*.json"))  # parts without that sample were finished
     make("folder", tmp_path / "out")
     assert read_files(tmp_path / "out") == whole("folder")

@@ -1,4 +1,4 @@
-"""Mutated files of every format that is read: right values or a listed error, in ten seconds and a gigabyte.
+"""Mutated files of every format give correct values or a listed error, within ten seconds and a gigabyte.
 
 The full count: ``python tests/faults/fuzzing.py run --count 5000``.
 """
@@ -24,10 +24,10 @@ def test_mutations(target, count):
     counts = fuzzing.run(target, count, seed=count)
     print(counts)
     assert counts.outcomes.total() == count
-    # the HDF5 library loops for ever on some damaged files (docs/reliability.md)
+    # HDF5 loops forever on some damaged files (docs/reliability.md)
     failed = [one for one in counts.failed if not (target == "hdf5" and one[1].startswith("hang"))]
     assert not failed, f"{len(failed)} of {target}, the first: {failed[0]}"
-    # Both must come, or it is not the reader that is tried.
+    # otherwise the mutations do not test the reader
     assert counts.outcomes["refused"]
     assert counts.outcomes["right"] or count < 100
     assert counts.memory < fuzzing.MEMORY

@@ -1,4 +1,4 @@
-"""Input from somebody who means harm: bombs, odd archives, and data sets whose records or links lead out of them."""
+"""Hostile input: bombs, invalid archives, and datasets whose records or links lead out of them."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from corruptset.errors import CorruptsetError, SourceError
 from corruptset.generate.sources import tar_archives
 from corruptset.generate.sources.check import check
 from corruptset.generate.sources.source import open_source
-from corruptset.manifests.verify.ladder import verify_directory
+from corruptset.manifests.verify.directory import verify_directory
 
 SIDE = 10_000
-"""A hundred megapixels."""
+"""Number of pixels of a large image: a hundred million."""
 
 
 WITHIN = """
@@ -63,7 +63,7 @@ def test_a_picture_of_a_hundred_megapixels_is_listed_without_its_pixels_being_de
 
 
 def test_a_gzipped_file_that_expands_a_thousandfold(tmp_path, monkeypatch):
-    """The limit is lowered here: to expand eight gigabytes takes half a minute."""
+    """The limit is lowered in this test, because expanding eight gigabytes takes half a minute."""
     monkeypatch.setattr(tar_archives, "MAX_EXPANDED_BYTES", 8 << 20)
     head = struct.pack(">IIII", 0x803, 1 << 20, 28, 28)
     (tmp_path / "m").mkdir()
@@ -118,12 +118,12 @@ def test_names_in_a_tar(tmp_path):
         assert sorted(p.name for p in tmp_path.iterdir()) == ["x.tar"]
 
 
-# A data set from a stranger
+# an untrusted dataset
 
 
 @pytest.fixture
 def stranger(shared_data, tmp_path):
-    """Return a copy of a data set in a folder of its own."""
+    """Return a copy of a dataset in a new folder."""
     built = shared_data.build(crops={"classes": 2, "each": 1}, sets=["contrast/*", "clean"], storage="both")
     return lambda name: Path(shutil.copytree(built, tmp_path / name / "home" / "set"))
 
@@ -191,7 +191,7 @@ def test_links_that_lead_out_are_not_followed(stranger, monkeypatch):
 
 
 def test_a_link_that_stays_inside_is_followed_by_open(stranger):
-    """A data set may be kept in pieces by its owner; `verify` still names the link."""
+    """The owner of a dataset may use links to other disks, which `verify` reports nevertheless."""
     root = stranger("x")
     expected = corruptset.open(root, prefer="folder")["contrast/1"].array()
     (root / "images/contrast").rename(root / "images/kept")

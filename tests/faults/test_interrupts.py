@@ -1,4 +1,4 @@
-"""Interrupted commands print one sentence, end with 130 and leave no processes, and a build resumes.
+"""Interrupted commands print one sentence, exit with 130 and leave no processes. Builds can be resumed.
 
 The full count: ``python tests/faults/interrupting.py --moments 8``.
 """
@@ -31,7 +31,7 @@ def digest(tmp_path_factory):
 
 
 def resumed(out):
-    """Run the build to its end, and return its digest."""
+    """Run the build to its end, and return the digest of the dataset."""
     done = subprocess.run([COMMAND, *BUILD.split(), str(out)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)["digest"]

@@ -1,5 +1,4 @@
-"""Builds, jobs of arrays, extensions and other commands that are killed at random moments, and run again: the bytes
-are those of what nobody killed.
+"""Builds and other commands that are killed at random moments and repeated give the bytes of an undisturbed run.
 
 The full counts: ``python tests/faults/killing*.py``, or ``python -m pytest -m long -s tests/faults/test_kills.py``.
 """

@@ -115,7 +115,7 @@ def test_too_little_space_is_refused_before_an_image_is_written(small_recipe, tm
     usage = shutil.disk_usage(tmp_path)
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=1000))
     for options in ({}, {"part": (0, 2)}):
-        with pytest.raises(MachineError, match="free, and the build needs about"):
+        with pytest.raises(MachineError, match="free, but the build needs about"):
             build(small_recipe, "sample", tmp_path / "new", jobs=1, **options)
     assert not (tmp_path / "new").exists()
 

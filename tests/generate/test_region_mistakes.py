@@ -69,13 +69,23 @@ def test_other_regions_are_another_build(photos, recipes, made, tmp_path):
 def test_records_that_do_not_fit_are_found(made, table, tmp_path):
     for number, (name, at, change, detail) in enumerate(
         (
-            ("samples", 3, lambda row: row["region"].update(y=row["region"]["y"] + 1), "has the region of"),
-            ("samples", 3, lambda row: row.pop("region") and None, "is no region, and the recipe says that"),
-            ("samples", 3, lambda row: row.update(id="a/0"), "has the region of"),
-            ("regions", 2, lambda row: row.update(y0=200), "row 2 reaches beyond its image"),
-            ("regions", 2, lambda row: row.update(sample="c"), "row 2 is of 'c', which is no sample"),
-            ("regions", slice(8), None, "has no row of the sample 'a/0'"),
-            ("regions", 2, lambda row: row.update(fit="pad", out=10, side=11), "row 2 pads regions of side 11 to 10"),
+            (
+                "samples",
+                3,
+                lambda row: row["region"].update(y=row["region"]["y"] + 1),
+                "has the region that belongs to",
+            ),
+            ("samples", 3, lambda row: row.pop("region") and None, "is not a region, but according to the recipe"),
+            ("samples", 3, lambda row: row.update(id="a/0"), "has the region that belongs to"),
+            ("regions", 2, lambda row: row.update(y0=200), "row 2 extends beyond its image"),
+            ("regions", 2, lambda row: row.update(sample="c"), "row 2 refers to 'c', which is not a sample"),
+            ("regions", slice(8), None, "has no row for the sample 'a/0'"),
+            (
+                "regions",
+                2,
+                lambda row: row.update(fit="pad", out=10, side=11),
+                "row 2 pads regions of side 11",
+            ),
         )
     ):
         good = (made if name == "samples" else table).directory
@@ -91,4 +101,4 @@ def test_regions_of_a_manifest_that_no_build_has(made, photos, tmp_path):
     with pytest.raises(VerificationError, match="The manifest's recipe has invalid regions"):
         corruptset.verify(root, rederive=1, source=f"folder:{photos}", jobs=1)
     edit_manifest(root, lambda m: m["recipe"]["regions"].update(fit="resize", store="rows"), reseal=True)
-    assert any("stored as 'rows'" in p.detail for p in verify_problems(root))
+    assert any("stores regions as 'rows'" in p.detail for p in verify_problems(root))

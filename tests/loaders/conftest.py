@@ -1,6 +1,4 @@
-"""Builds and exports for loaders: everything that docs/use-it-with.md types, in one folder, from archives like the
-published ones.
-"""
+"""Builds and exports of all commands in docs/use-it-with.md, from small archives in the published formats."""
 
 from __future__ import annotations
 
@@ -12,15 +10,15 @@ import pytest
 import source_archives
 from doc_pages import LINES, run_line
 
-# One cache for all that is loaded here, as a user has one; only not the one of whoever runs the tests. Libraries read
+# one cache for all loaders, but not that of the user who runs the tests. Libraries read
 # this when imported.
 CACHES = tempfile.TemporaryDirectory(prefix="loaders-")
 os.environ.update(HF_HOME=f"{CACHES.name}/huggingface", CROISSANT_CACHE=f"{CACHES.name}/croissant")
 
 
 def write_archives(root):
-    """Write what the page's commands read: CIFAR-10's archive, ImageNet's validation images in wnid folders, MNIST of
-    both splits.
+    """Write the sources of the commands: the archive of CIFAR-10, validation images of ImageNet in wnid folders, and
+    MNIST.
     """
     images, labels = source_archives.random_crops(20)
     source_archives.write_tar(root / "cifar-10-python.tar.gz", source_archives.cifar10_python((images, labels)), "w:gz")
@@ -45,11 +43,11 @@ def write_archives(root):
 
 @pytest.fixture(scope="session")
 def here(tmp_path_factory):
-    """A folder in which every ``sh`` line of the page was run, in the page's order."""
+    """A folder in which every ``sh`` line of the page was run in order."""
     root = tmp_path_factory.mktemp("use-it-with")
     write_archives(root)
     wnids = sorted(source_archives.WNIDS)
-    # as RobustBench's list is written; it leaves the last class out
+    # in the format of RobustBench's list, which omits the last class
     listed = [f"{wnid}/{path.name}\n" for wnid in wnids[:2] for path in sorted((root / "val" / wnid).iterdir())]
     (root / "imagenet_test_image_ids.txt").write_text("".join(listed))
     for line in LINES:
@@ -59,6 +57,6 @@ def here(tmp_path_factory):
 
 @pytest.fixture
 def inside(here, monkeypatch):
-    """The same, as the current directory."""
+    """The same folder, as the current directory."""
     monkeypatch.chdir(here)
     return here

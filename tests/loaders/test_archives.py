@@ -1,4 +1,4 @@
-"""What stands beside packed archives, as mlcroissant and the bagit package take it."""
+"""The files of a release as mlcroissant, the bagit package and `datasets` read them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from corruptset.manifests.release.pack import pack
 
 pytestmark = [
     pytest.mark.ci,
-    # these libraries warn about themselves
+    # these libraries print warnings about themselves
     pytest.mark.filterwarnings("ignore"),
 ]
 
@@ -26,7 +26,7 @@ def built(shared_data):
 
 @pytest.mark.parametrize("layout", ["huggingface", "zenodo"])
 def test_mlcroissant_reads_a_published_data_set_over_http(built, tmp_path, monkeypatch, layout):
-    """As it was published: nobody edits croissant.json or downloads anything first."""
+    """croissant.json can be used as it was published, without further edits or downloads."""
     import mlcroissant
 
     monkeypatch.setenv("CROISSANT_CACHE", str(tmp_path / "croissant"))
@@ -53,9 +53,7 @@ def test_mlcroissant_reads_a_published_data_set_over_http(built, tmp_path, monke
 
 @pytest.mark.parametrize(("encoding", "format"), [("jpeg", "folder"), ("png", "hdf5")])
 def test_load_dataset_gives_the_images_of_a_published_data_set(shared_data, tmp_path, encoding, format):
-    """As the commands are typed, and the folder is loaded with the hub's own library: a configuration a set, labels by
-    name.
-    """
+    """The published folder is loaded with `datasets`, with one configuration per set and labels by name."""
     from datasets import ClassLabel, get_dataset_config_names, load_dataset
 
     built = shared_data.build(recipe={"encoding": encoding}, storage=format)
@@ -84,7 +82,7 @@ def test_damaged_parquet_is_not_published_and_without_it_that_there_are_no_image
     pack(built, tmp_path / "q")
     (note,) = publish(tmp_path / "q", there, layout="huggingface").notes
     assert "--parquet" in note
-    with pytest.raises(BuildError, match="Leave out one of the two"):
+    with pytest.raises(BuildError, match="Omit one of these two options"):
         pack(built, tmp_path / "r", parquet=True, manifest_only=True)
 
 

@@ -1,6 +1,6 @@
-"""torchvision, timm and RobustBench themselves, as the package index has them; nothing is downloaded.
+"""Installed releases of torchvision, timm and RobustBench read exports without downloads.
 
-RobustBench slices CIFAR-10-C by 10,000 rows and reads ImageNet-C by a list of 5,000 images, so it gets as many.
+RobustBench slices CIFAR-10-C by 10,000 rows and reads ImageNet-C by a list of 5,000 images, so the tests have as many.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def robustbench(torchvision_beside_a_cpu_torch: object) -> Path:
 
 
 def as_stored(x: Any) -> np.ndarray:
-    """Return a loader's tensor (N, 3, H, W) of floats in [0, 1] as uint8 (N, H, W, 3)."""
+    """Convert a loader's tensor (N, 3, H, W) of floats in [0, 1] to uint8 (N, H, W, 3)."""
     return np.round(x.numpy() * 255).astype(np.uint8).transpose(0, 2, 3, 1)
 
 
@@ -82,10 +82,10 @@ SEVERAL = ["contrast", "brightness", "impulse_noise"]
 
 @pytest.mark.parametrize("classes", [10, 100])
 def test_robustbench_on_cifar(robustbench: Path, classes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The page's commands, from an archive shaped as CIFAR's, whose rows are not sorted by label."""
+    """The commands of the page with an archive like CIFAR-10, whose rows are not sorted by label."""
     images, labels = source_archives.random_crops(10_000)
     rng = np.random.default_rng(1)
-    # a row of its own for every image: crops alone may repeat, and then rows out of order would go unseen
+    # each image has different rows, because rows in the wrong order would be unnoticed otherwise
     images[:, 0, :, 0] = rng.integers(0, 256, (len(images), 32))
     if classes == 100:
         labels = rng.integers(0, 100, len(images))
@@ -111,7 +111,7 @@ def test_robustbench_on_cifar(robustbench: Path, classes: int, tmp_path: Path, m
             x, y = load(10_000, severity, str(tmp_path / "data"), False, [name])
             np.testing.assert_array_equal(as_stored(x), data[f"{name}/{severity}"].array())
             np.testing.assert_array_equal(y, labels)
-    # of several corruptions it takes the first rows of each
+    # of several corruptions, it uses the first rows of each
     x, y = load(3000, 2, str(tmp_path / "data"), False, SEVERAL)
     np.testing.assert_array_equal(as_stored(x), np.concatenate([data[f"{name}/2"].array()[:1000] for name in SEVERAL]))
     np.testing.assert_array_equal(y, np.tile(labels[:1000], 3))
@@ -124,9 +124,7 @@ def test_robustbench_on_cifar(robustbench: Path, classes: int, tmp_path: Path, m
 
 
 def test_robustbench_on_imagenet(robustbench: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All 5,000 images of RobustBench's own list, and one of each of the three classes that it leaves empty, by the
-    page's commands.
-    """
+    """The commands of the page, with the images of RobustBench's list and one of each class that it omits."""
     helpers = robustbench / "helper_files"
     listed = (helpers / "imagenet_test_image_ids.txt").read_text("utf-8").split()
     numbers = json.loads((helpers / "imagenet_class_to_id_map.json").read_text("utf-8"))
@@ -149,7 +147,7 @@ def test_robustbench_on_imagenet(robustbench: Path, tmp_path: Path, monkeypatch:
     data = corruptset.open(built)
     rows = {s.id: s.index for s in data.samples}
     pixels = data["contrast/3"].array()[[rows[Path(name).stem] for name in listed]]
-    # in pieces: all of it as floats once more would be another 3 GB
+    # in pieces, because another copy as floats would need 3 GB
     for start in range(0, len(listed), 500):
         np.testing.assert_array_equal(as_stored(names["x"][start : start + 500]), pixels[start : start + 500])
 
@@ -158,7 +156,7 @@ def test_robustbench_on_imagenet(robustbench: Path, tmp_path: Path, monkeypatch:
 
     root = tmp_path / "data5k/ImageNet-C/contrast/3"
     assert len(folders.ImageFolder(root)) == 5003
-    # what the three more images are for
+    # the purpose of the three additional images
     shutil.rmtree(root / empty[0])
     wrong = CustomImageFolder(root).targets
     assert wrong == [n - (n > numbers[empty[0]]) for n in truth]

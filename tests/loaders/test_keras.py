@@ -1,6 +1,4 @@
-"""Keras and TensorFlow, in an environment with the extra ``tensorflow``: the lines of the page decode as Pillow
-does.
-"""
+"""Keras and TensorFlow (extra ``tensorflow``) decode images like Pillow, with the snippets of the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""webdataset, Hugging Face datasets and mlcroissant, as installed, without network."""
+"""Installed releases of webdataset, Hugging Face datasets and mlcroissant read exports without network access."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CHAIN = "contrast-3+brightness-2"
 
 pytestmark = [
     pytest.mark.ci,
-    # these libraries warn about themselves
+    # these libraries print warnings about themselves
     pytest.mark.filterwarnings("ignore"),
 ]
 
@@ -61,9 +61,7 @@ def test_mlcroissant(inside):
 
 
 def test_chains_by_their_ids(shared_data, tmp_path, monkeypatch):
-    """The page's lines with the id of a chain in place of ``contrast/3``: its signs (+ -) mean nothing to patterns and
-    URLs.
-    """
+    """The snippets of the page with the id of a chain, whose signs (+ -) have no meaning in patterns and URLs."""
     named = {"name": "imagenet-c", "version": "1.1.0", "encoding": "jpeg"}
     data = corruptset.open(shared_data.build(recipe=named))
     export("webdataset", data.path, tmp_path / "shards")

@@ -1,4 +1,4 @@
-"""docs/on-the-fly.md: its blocks run in their order, with the libraries that they name."""
+"""The blocks of docs/on-the-fly.md run in order, with the libraries that they use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Corrupt` in the pipelines that people have: torch's DataLoader, torchvision's v2, Hugging Face datasets."""
+"""`Corrupt` in the pipelines of users: DataLoader of PyTorch, torchvision's v2, and Hugging Face datasets."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ MIXED = [
     *"defocus_blur glass_blur motion_blur zoom_blur snow fog brightness elastic_transform pixelate spatter".split(),
     *"jpeg_compression saturate".split(),
 ]
-"""A corruption for each of `MANY`, so that workers have kernels of many kinds."""
+"""A corruption for each of `MANY`, so that workers load different kernels."""
 
 
 class Photographs:
-    """A map-style data set."""
+    """A map-style dataset."""
 
     def __init__(self, transforms, indexed):
         self.transforms, self.indexed = transforms, indexed
@@ -104,5 +104,5 @@ def test_a_function_of_datasets(tmp_path, monkeypatch):
         np.testing.assert_array_equal(np.asarray(keyed[i]["image"]), transform(image, key=i))
         np.testing.assert_array_equal(np.asarray(lazy[i]["image"]), transform(image))
     assert mapped["label"][:] == table["label"][:]
-    # what it was used for does not change it, so that datasets finds its cache again; another seed does
+    # using the transform does not change it, so that datasets finds its cache; another seed does
     assert before == Hasher.hash(transform) != Hasher.hash(corruptset.Corrupt("fog-3+impulse_noise-2", seed=1))

@@ -1,4 +1,4 @@
-"""Loaders that need nothing beyond corruptset's own dependencies, and the page's commands."""
+"""Loaders that need only the dependencies of corruptset, and the commands of the page."""
 
 from __future__ import annotations
 
@@ -25,9 +25,7 @@ def test_every_snippet_of_the_page_belongs_to_a_test():
 
 
 def test_what_the_page_installs_is_what_the_tests_install():
-    """The page's ``pip install`` lines and pyproject.toml's extras name the same packages, and hold the same
-    ones back.
-    """
+    """The ``pip install`` lines of the page and the extras of pyproject.toml name the same packages and limits."""
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
     trainers = dict.fromkeys(["lightning", "fastai", "mmpretrain"], "trainers")
     for word, extra in {"robustbench": "loaders", "tensorflow-datasets": "tensorflow", **trainers}.items():
@@ -61,7 +59,7 @@ def test_the_sets_of_a_dataset_without_an_export(inside):
     names = run_snippet(snippets("corruptset.open")[0])
     images = data["contrast/3"].array()
     assert images.shape[1:] == (224, 224, 3)
-    # the snippet ends at the last image of the set
+    # the snippet ends with the last image of the set
     np.testing.assert_array_equal(names["image"], images[-1])
     assert names["label"] == data["contrast/3"].labels[-1]
 

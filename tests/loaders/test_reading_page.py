@@ -1,4 +1,4 @@
-"""docs/reading.md: its lines in their order, as a reader types them."""
+"""The snippets of docs/reading.md run in order."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Several data sets, one after the other, through the caches that a user's home has: each comes back as it was built.
+"""Several datasets that are loaded through the same caches are returned as they were built.
 
-The sources have the names that real ones have, and names chosen to hurt. Loaders run in a process of their own with a
-home of its own, and no variable that moves their caches.
+The sources have realistic names, and names chosen to cause conflicts. Loaders run in another process with a new home
+directory, without variables that move their caches.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ for build, file in json.loads(sys.argv[1]):
 
 
 def read(script, pairs, home):
-    """Run a script as the owner of a home directory."""
+    """Run a script with another home directory."""
     moved = ("XDG_CACHE_HOME", "HF_HOME", "HF_DATASETS_CACHE", "CROISSANT_CACHE")
     environment = {k: v for k, v in os.environ.items() if k not in moved} | {"HOME": str(home)}
     done = subprocess.run(
@@ -94,9 +94,7 @@ HURTING = "toy_train_2;ILSVRC2012_val_00000001;test;train.test;eval-1 dev;metada
 
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory):
-    """Photographs as ILSVRC calls them, CIFAR-10 and MNIST with both splits, and photographs whose names are words of
-    splits.
-    """
+    """Photographs with names of ILSVRC, CIFAR-10 and MNIST with both splits, and photographs with names of splits."""
     root = tmp_path_factory.mktemp("sources")
     picture = Image.fromarray(photograph("astronaut", 300))
     wnids = ("n01440764", "n01443537", "n01484850")
@@ -132,7 +130,7 @@ BUILDS = {
 
 @pytest.fixture(scope="module")
 def built(sources, tmp_path_factory):
-    """Name -> directory of a build by the command."""
+    """Name -> directory of a build by the command line."""
     root = tmp_path_factory.mktemp("built")
     for name, line in BUILDS.items():
         run_corruptset(f"corruptset build {line.format(sources)} --jobs 1 --metrics 1 --no-page --out {root / name}")
@@ -142,12 +140,12 @@ def built(sources, tmp_path_factory):
 def test_imagefolder_gives_every_row_of_every_data_set(built, tmp_path):
     pairs = []
     for name, directory in built.items():
-        # the names of folders above say nothing either
+        # the names of parent folders are the same too
         out = tmp_path / "train" / f"{name}-test"
         run_corruptset(f"corruptset export imagefolder {directory} --out {out}")
         pairs.append((directory, out / directory.name))
     read(READ_IMAGEFOLDER, pairs, tmp_path / "home")
-    # another data set where the first one was
+    # another dataset at the same location
     _, folder = pairs[0]
     shutil.rmtree(folder.parent)
     run_corruptset(f"corruptset export imagefolder {built['another-seed']} --out {folder.parent}")
@@ -155,7 +153,7 @@ def test_imagefolder_gives_every_row_of_every_data_set(built, tmp_path):
 
 
 def test_croissant_gives_the_images_of_the_data_set_that_is_read(built, shared_data, tmp_path):
-    # the very pixels of "png", stored as JPEG: the digest is the same, what a loader sees is not
+    # the pixels of "png" stored as JPEG: the digest is the same, but loaders see different images
     more = '[[sets]]\ncorruptions = ["contrast"]\nseverities = [3]\n'
     same = {
         e: shared_data.build(crops={"each": 1}, recipe={"encoding": e, "more": more}, storage="both")
@@ -165,11 +163,11 @@ def test_croissant_gives_the_images_of_the_data_set_that_is_read(built, shared_d
     for name, directory in {**built, **same}.items():
         run_corruptset(f"corruptset export croissant {directory} --out {tmp_path / name}-export")
         pairs.append((directory, tmp_path / f"{name}-export" / directory.name / "croissant.json"))
-        # one after the other: in one archive a corruption, in two
+        # one after the other: one archive per corruption, then two
         for kind, options in (("whole", "--by corruption"), ("split", "--by corruption --max-bytes {0}")):
             out = tmp_path / f"{name}-{kind}"
             largest = max((p.stat().st_size for p in (tmp_path / f"{name}-whole/data").glob("*.tar")), default=0)
-            most = max(100_000, largest * 9 // 10)  # the records of a set and one of its files have room
+            most = max(100_000, largest * 9 // 10)  # there is room for the records of a set and one of its files
             run_corruptset(f"corruptset pack {directory} --out {out} {options.format(most)}")
             pairs.append((directory, out / "croissant.json"))
     read(READ_CROISSANT, pairs, tmp_path / "home")

@@ -1,6 +1,4 @@
-"""tensorflow_datasets itself, in an environment with the extra ``tensorflow``: the page's lines, from exports of both
-splits, offline.
-"""
+"""tensorflow_datasets (extra ``tensorflow``) reads exports of both splits offline, with the snippets of the page."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ NAMES = {"mnist_c.zip", "CIFAR-10-C.tar"}
 
 @pytest.fixture
 def published_checksums() -> Iterator[None]:
-    """``register_checksums`` writes into the installed package, as the page says: put back what was there."""
+    """Restore the installed package, to which ``register_checksums`` writes, as the page explains."""
     import tensorflow_datasets
 
     folder = Path(tensorflow_datasets.__file__).parent / "url_checksums"
@@ -36,7 +34,7 @@ def published_checksums() -> Iterator[None]:
 
 @pytest.fixture
 def exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder in which the page's commands were run on few sets, from archives shaped as the published ones."""
+    """A folder in which the commands of the page were run with few sets, from archives like the published ones."""
     images, labels = source_archives.random_crops(20)
     source_archives.write_tar(
         tmp_path / "cifar-10-python.tar.gz", source_archives.cifar10_python((images, labels)), "w:gz"
@@ -78,15 +76,13 @@ def test_the_lines_of_the_page(exported: Path, published_checksums: None) -> Non
     for split, found in names["mnist"].items():
         chosen = [s.index for s in digits.samples if s.split == split]
         assert rows(found) == stored(pixels[chosen], labels[chosen])
-    # another name there, and the arrays that were extracted before
+    # another name, and the arrays that were extracted before
     elastic = tfds.load("cifar10_corrupted/elastic_5", split="test", **names["options"])
     assert rows(elastic) == stored(data["elastic_transform/5"].array(), data["contrast/3"].labels)
 
 
 def test_imagenet_is_corrupted_by_its_own_code() -> None:
-    """What the page says of ``imagenet2012_corrupted``: it reads ImageNet's images, and its corruptions are a module of
-    its own.
-    """
+    """The page explains that ``imagenet2012_corrupted`` reads ImageNet, and has its corruptions in another module."""
     import tensorflow_datasets as tfds
 
     builder = sys.modules[tfds.builder_cls("imagenet2012_corrupted").__module__]

@@ -1,4 +1,4 @@
-"""PyTorch's own DataLoader takes a set as it is: images and labels, in two workers of either kind."""
+"""The DataLoader of PyTorch accepts a set, in two forked or spawned workers."""
 
 from __future__ import annotations
 

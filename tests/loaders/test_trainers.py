@@ -1,4 +1,4 @@
-"""Lightning, fastai and mmpretrain, in an environment with the extra ``trainers``: the page's lines on its builds."""
+"""Lightning, fastai and mmpretrain (extra ``trainers``) run the snippets of the page on its builds."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def torchvision_beside_a_cpu_torch() -> object:
 
 @pytest.fixture
 def net() -> Any:
-    """A net that is right where an image's mean is above a half, for labels 0 and 1."""
+    """A network that predicts label 1 if the mean of an image exceeds one half, and label 0 otherwise."""
     import torch
 
     class Bright(torch.nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.one = torch.nn.Parameter(torch.ones(1))  # fastai asks a net's parameters where it is
+            self.one = torch.nn.Parameter(torch.ones(1))  # fastai gets the device from the parameters of a network
 
         def forward(self, images: Any) -> Any:
             bright = images.mean((1, 2, 3)) > 0.5

@@ -1,6 +1,4 @@
-"""A user's file under mypy --strict: a set goes where PyTorch's stubs ask for a `Dataset`, and is a sequence without
-PyTorch.
-"""
+"""A program of a user passes mypy --strict. With PyTorch, a set is a `Dataset`; without it, a set is a sequence."""
 
 from __future__ import annotations
 
@@ -40,6 +38,9 @@ images, labels = data["fog/3"][2:5]
 first: np.int64 = labels[0]
 for image, label in data["fog/3"]:
     images_of([(image, label)])
+for severity, images_of_set in data["fog"].items():
+    harder: bool = severity > 2.5
+    images_of(images_of_set)
 """
 TORCH = """
 from torch.utils.data import ConcatDataset, DataLoader, Dataset
@@ -75,7 +76,7 @@ def installed(name):
 
 
 def told(folder, program):
-    """Return what mypy says of a program in the environment of a folder."""
+    """Return the output of mypy for a program in the environment of a folder."""
     (folder / "program.py").write_text(program)
     command = [sys.executable, "-m", "mypy", "--strict", "--python-executable", folder / "env/bin/python", "program.py"]
     clean = {name: value for name, value in os.environ.items() if name != "MYPYPATH"}
@@ -90,7 +91,7 @@ def test_a_set_is_a_sequence_and_with_pytorch_a_data_set(tmp_path):
         (site / found.name).symlink_to(found)
     (site / "corruptset").symlink_to(Path(corruptset.__file__).parent)
     assert told(tmp_path, PLAIN) == ["Success: no issues found in 1 source file"]
-    # PyTorch's data sets and loaders as they are installed: all the rest of it takes mypy 15 seconds, and says nothing
+    # the stubs of PyTorch's datasets and loaders; checking all of PyTorch would take mypy 15 seconds
     (site / "torch/utils").mkdir(parents=True)
     (site / "torch/utils/data").symlink_to(installed("torch") / "utils/data")
     for package in ("torch", "torch/utils"):

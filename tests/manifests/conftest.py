@@ -1,4 +1,4 @@
-"""Small, complete, valid data sets, whose records are written by hand: readers are held to the format."""
+"""Small, complete datasets whose records are written by hand, to test readers against the documented format."""
 
 import io
 import shutil
@@ -58,9 +58,9 @@ def write_dataset(
     repeat=1,
     shard_rows=2,
 ):
-    """Write a valid data set of three sets of five samples, several shards a set; return its directory.
+    """Write a valid dataset with three sets of five samples and several shards per set, and return its directory.
 
-    Where sizes are not uniform, they and the number of channels change from sample to sample, and with them the shard.
+    If sizes are not uniform, they and the number of channels change between samples, and a new shard begins.
     """
     count, suffix = 5 * repeat, {"jpeg": "JPEG", "png": "png"}[encoding_format]
     shapes = [(16, 20, 3)] * 5 if uniform else [(16, 20, 3), (16, 20, 3), (9, 31, 3), (12, 8, 1), (12, 8, 1)]
@@ -116,7 +116,7 @@ def write_dataset(
         metrics = {"images": count, "psnr": None, "ssim": 0.9, "changed": 1.0} if stages else None
         sets.append(SetRecord.model_validate(record | {"metrics": metrics}))
     write("contact.png", encode(draw(7, 7, (30, 40, 3)), "png"))
-    write("README.md", b"A data set made by a test.\n")
+    write("README.md", b"A dataset for tests.\n")
     jpeg = {"quality": 85, "optimize": False, "subsampling": "4:2:0"} if encoding_format == "jpeg" else {}
     rows_of_samples, preprocessing = [(s.id, s.label, s.sha256) for s in samples], {"kind": "none"}
     digest = build_digest(
@@ -156,7 +156,7 @@ def write_dataset(
 
 @pytest.fixture(scope="session")
 def templates(tmp_path_factory):
-    """Return a function that writes each kind of data set once."""
+    """Return a function that creates each kind of dataset once. Tests must not change these datasets."""
     made = {}
 
     def make(**options):
@@ -170,7 +170,9 @@ def templates(tmp_path_factory):
 
 @pytest.fixture
 def dataset(tmp_path, templates):
-    """Return a function that gives a data set of one's own, to read or to damage; options as of write_dataset."""
+    """Return a function that creates a copy of a dataset, which a test may change. It takes the options of
+    `write_dataset`.
+    """
     made = []
 
     def make(**options):

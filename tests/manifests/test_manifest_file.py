@@ -1,4 +1,4 @@
-"""manifest.json and SHA256SUMS: written in one form, read strictly; the format page names every field."""
+"""manifest.json and SHA256SUMS have one form, are read strictly, and all fields are documented."""
 
 import json
 import re
@@ -22,7 +22,7 @@ selection metrics_images digest revisions sets files environment
 
 
 def turned(value):
-    """Return a JSON value with the keys of all its objects in another order."""
+    """Return a JSON value in which the keys of all objects have another order."""
     if isinstance(value, dict):
         return {k: turned(value[k]) for k in reversed(value)}
     return [turned(x) for x in value] if isinstance(value, list) else value
@@ -52,7 +52,7 @@ def test_all_wrong_fields_are_listed_at_once(dataset, tmp_path):
     for says in ["seed: ", "sets[1].role: ", "files[0].path: ", "name: Field required", "colour: Extra", str(root)]:
         assert says in str(caught.value)
     with (tmp_path / "manifest.json").open("wb") as file:
-        file.truncate(MANIFEST_CAP + 1)  # takes no space
+        file.truncate(MANIFEST_CAP + 1)  # a sparse file, which takes no space
     with pytest.raises(VerificationError, match=f"at most {MANIFEST_CAP}"):
         load_manifest(tmp_path)
 
@@ -62,11 +62,11 @@ def test_what_is_no_data_set_says_how_to_go_on(tmp_path, templates):
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).touch()
     cases = {
-        "build": r"incomplete build.*Resume it by running the same `corruptset build` command",
-        "archives": r"holds the archives of a data set\. Unpack them \(`corruptset unpack .*/data/\* --out DIR`\)",
-        "stream": r"is a changing stream.* corruptset-streams",
+        "build": r"incomplete build.*To resume, run the same `corruptset build` command",
+        "archives": r"contains the archives of a dataset\. Unpack them with `corruptset unpack .*/data/\* --out DIR`",
+        "stream": r"is a stream.* corruptset-streams",
         "nowhere": "does not exist",
-        # the directory that was meant, one below
+        # a folder that contains the dataset
         templates().parent: r"Did you mean .*tiny-c-1\.0\.0\?",
     }
     for directory, said in cases.items():

@@ -1,4 +1,4 @@
-"""Reading a data set back, from folders and shards, in one process and in several."""
+"""Read a dataset from image files and shards, in one or several processes."""
 
 import errno
 import multiprocessing
@@ -51,7 +51,7 @@ def test_every_container_gives_the_same_images_and_labels(templates, form):
                 assert (number, type(number)) == (label, int)
                 for same in (alone, images.image(index), images.single(i)):
                     np.testing.assert_array_equal(image, same)
-        # what travels to a worker has neither handles nor rows nor samples
+        # objects that are sent to workers contain no handles, rows or samples
         for copy in (pickle.loads(pickle.dumps(images)), pickle.loads(pickle.dumps(data))["fog/3"]):
             assert [pixel_digest(copy.image(i)) for i in range(5)] == digests
             assert copy.labels.tolist() == images.labels.tolist()
@@ -117,7 +117,7 @@ def test_damaged_files_are_named_when_they_are_read(dataset):
     cases = [
         *product(("folder",), (image,), damages),
         *product(("hdf5",), (shard,), damages),
-        # a pipe in a stranger's data set hung the reader for ever
+        # reading a pipe in an untrusted dataset must not block
         ("folder", image, lambda path: (path.unlink(), os.mkfifo(path))),
         ("folder", image, lambda path: path.write_bytes(path.read_bytes() + b"more")),
         ("hdf5", shard, linked_rows),
@@ -135,7 +135,7 @@ def test_damaged_files_are_named_when_they_are_read(dataset):
 
 
 def test_records_that_would_mix_up_labels_are_refused(dataset):
-    """Whatever is asked of the set, its images never come with labels of others."""
+    """Damaged records never lead to images with the labels of other images."""
     changes = [
         lambda rows: rows[::-1],
         lambda rows: rows[:-1],
@@ -148,11 +148,11 @@ def test_records_that_would_mix_up_labels_are_refused(dataset):
         images = corruptset.open(root)["fog/3"]
         last = (lambda images=images: images.labels) if path == "samples.jsonl" else images.array
         for ask in (lambda images=images: images[0], lambda images=images: list(images), last):
-            with pytest.raises(VerificationError, match="does not hold rows 0 to 4 in order"):
+            with pytest.raises(VerificationError, match="does not contain the rows 0 to 4 in this order"):
                 ask()
 
 
-# from 3.12, Python warns of any fork in a process with threads, as numpy's BLAS starts them
+# since Python 3.12, any fork in a process with threads, such as those of BLAS, is warned of
 FORKS = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 
 
@@ -167,7 +167,7 @@ def in_child(images, queue, numbers):
 @FORKS
 @pytest.mark.parametrize("method", ["fork", pytest.param("spawn", marks=pytest.mark.ci)])
 def test_workers_and_threads_share_a_set_of_many_shards(templates, method):
-    """As data loaders do it: the parent has read, then starts workers; a shared handle would share the position."""
+    """As with data loaders, the parent has read before workers start. A shared handle would share its position."""
     images = corruptset.open(templates(repeat=6, containers=("hdf5",)))["fog/3"]
     whole = range(30)
     expected = seen(images, whole)
@@ -227,7 +227,7 @@ def test_a_truncated_image_is_refused_although_pillow_is_set_to_accept_it(datase
 def test_a_problem_of_the_machine_is_not_reported_as_damage(dataset, monkeypatch, container, number, says):
     root = dataset(containers=(container,))
     images = corruptset.open(root)["fog/3"]
-    assert len(images.labels) == len(images)  # the records have been read
+    assert len(images.labels) == len(images)  # the records were read before
 
     def refuse(*args, **kwargs):
         raise OSError(number, os.strerror(number))
@@ -248,7 +248,7 @@ def test_reading_in_threads_leaves_no_warning_filter_behind(templates):
 LIGHT = """
 import sys
 import corruptset
-from corruptset.manifests.verify.ladder import verify_directory
+from corruptset.manifests.verify.directory import verify_directory
 for directory in sys.argv[1:]:
     data = corruptset.open(directory)
     assert sum(len(list(data[s])) for s in data) == 15

@@ -44,35 +44,35 @@ sys.path.insert(0, str(HERE.parent))
 import checkout  # noqa: E402
 from checkout import ROOT  # noqa: E402
 
-# what a caller may have set, so that every row starts from nothing
+# variables that a user may have set, so that all rows start without them
 SWITCHES = ("PYTHON", "NUMBA_", "OPENCV_", "OPENBLAS_", "NPY_", "CORRUPTSET_")
 Shown = dict[str, str]
-# each row ends with what `python -m tests.golden` prints, if that was asked for
+# each row ends with the output of `python -m tests.golden`, if requested
 GOLDEN = "golden"
 EVERYTHING = ("machine", "libraries", "numba", "kernels", "opencv", "ipp", "numpy", "blas")
-# what wheels of Linux on aarch64 are named after, newest C library first
+# tags of wheels for Linux on aarch64, newest C library first
 PLATFORMS = ("manylinux_2_28", "manylinux_2_27", "manylinux_2_26", "manylinux_2_24", "manylinux_2_17", "manylinux2014")
 
 
 class CannotRun(Exception):
-    """Why a row cannot be run here."""
+    """A row cannot be run on this machine."""
 
 
 class NoEffect(Exception):
-    """What is in force under a row, which is what is in force without it."""
+    """A row has no effect: the libraries report the same with and without it."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One way to build: the Python and the libraries, and what is set in the environment."""
+    """A way to build, which consists of the Python, the libraries and the environment variables."""
 
     name: str
     shows: tuple[str, ...] = EVERYTHING
-    """The lines of `in_force` that are printed; the first must differ from what it is without this row."""
+    """Names of the lines of `in_force` that are printed. The first must change."""
     switch: Callable[[Shown], dict[str, str]] | None = None
-    """What to set in the environment, given what is in force without it."""
+    """Function of the reports without the row that returns its environment variables."""
     python: str | None = None
-    """``3.12``; None is the Python that runs this."""
+    """Version of Python such as ``3.12``, or None for the running Python."""
     lock: str = "newest"
     emulated: bool = False
 
@@ -82,17 +82,17 @@ def _set(**variables: str) -> Callable[[Shown], dict[str, str]]:
 
 
 def _opencv_baseline(plain: Shown) -> dict[str, str]:
-    # what OpenCV chooses at run time; of names that it was not built with it only warns
+    # OpenCV chooses these at run time, and only warns of unknown names
     return {"OPENCV_CPU_DISABLE": ",".join(word[1:] for word in plain["opencv"].split() if word.startswith("*"))}
 
 
 def _numpy_baseline(plain: Shown) -> dict[str, str]:
-    # numpy does not start where a name is not among those that it can switch off
+    # numpy does not start if a name is not one of its switches
     return {"NPY_DISABLE_CPU_FEATURES": plain["numpy"].replace("baseline alone", "")}
 
 
 def _numba(name: str) -> Callable[[Shown], dict[str, str]]:
-    # an empty list of features keeps numba from adding this processor's own to those of the one that is named
+    # an empty list of features prevents numba from adding those of this processor
     return _set(NUMBA_CPU_NAME=name, NUMBA_CPU_FEATURES="")
 
 
@@ -117,7 +117,7 @@ ROWS = (
 
 
 def run(command: list[str], failure: str, environment: dict[str, str] | None = None) -> str:
-    """Return what a command prints, or raise `CannotRun` with the last line of its complaint."""
+    """Return the output of a command, or raise `CannotRun` with the last line of its error."""
     try:
         done = subprocess.run(command, env=environment, capture_output=True, text=True)
     except OSError as e:
@@ -128,13 +128,13 @@ def run(command: list[str], failure: str, environment: dict[str, str] | None = N
 
 
 def interpreter(version: str | None, given: tuple[str, ...] = ()) -> str:
-    """Return a working Python of a version: this one, or one of those given, on PATH, or that pyenv keeps off it."""
+    """Return a working Python of a version: the running one, a given one, one on PATH, or one of pyenv."""
     if version is None:
         return sys.executable
     kept = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")).glob(f"versions/*/bin/python{version}")
     says = "import sys, venv, ensurepip; print('%d.%d' % sys.version_info[:2])"
     for candidate in (sys.executable, *given, f"python{version}", *map(str, kept)):
-        with contextlib.suppress(CannotRun):  # a shim of pyenv fails where no version is set
+        with contextlib.suppress(CannotRun):  # a shim of pyenv fails if no version is set
             if run([candidate, "-c", says], "").strip() == version:
                 return candidate
     raise CannotRun(f"no working python{version} was found: --python PATH names one")
@@ -142,17 +142,17 @@ def interpreter(version: str | None, given: tuple[str, ...] = ()) -> str:
 
 @dataclass(eq=False)
 class Environments:
-    """The Pythons of rows, each with this checkout, made where they are missing, under a folder."""
+    """The Pythons of rows with this checkout, which are created in a folder when they are needed."""
 
     folder: Path
     pythons: tuple[str, ...] = ()
-    """Interpreters to look at before those that are found on PATH."""
+    """Interpreters that are preferred to those on PATH."""
     root: Path | None = None
-    """An unpacked system of aarch64."""
+    """A folder with an unpacked system of aarch64."""
 
     @functools.cache  # noqa: B019
     def get(self, lock: str, version: str | None, emulated: bool = False) -> tuple[list[str], dict[str, str]]:
-        """Return how to start a Python with the releases of a lock file, and what its environment needs."""
+        """Return the command of a Python with the releases of a lock file, and its environment variables."""
         if emulated:
             return self._unpacked(lock)
         home = self.folder / f"{lock}-{version or 'here'}"
@@ -162,13 +162,13 @@ class Environments:
         pip = [own, "-m", "pip", "install", "-q", "--disable-pip-version-check", "-c", str(HERE / f"{lock}.txt")]
         with tempfile.TemporaryDirectory() as copy:
             checkout.copy_checkout(Path(copy))
-            # first what it needs, then this checkout over whatever was installed of it the last time
+            # dependencies first, then this checkout in place of an earlier one
             for step in ([f"{copy}[build]"], ["--force-reinstall", "--no-deps", copy]):
                 run([*pip, *step], f"{lock}.txt cannot be installed")
         return [own], {}
 
     def _unpacked(self, lock: str) -> tuple[list[str], dict[str, str]]:
-        """Unpack wheels for aarch64 into a folder: a Python under emulation has no virtual environment."""
+        """Unpack wheels for aarch64 into a folder, because emulated Pythons have no virtual environments."""
         emulator = shutil.which("qemu-aarch64-static") or shutil.which("qemu-aarch64")
         if self.root is None or emulator is None:
             raise CannotRun("it takes --emulated ROOT, made as this file's head says, and qemu-aarch64-static")
@@ -177,7 +177,7 @@ class Environments:
         pinned = HERE / f"{lock}.txt"
         locked = hashlib.sha256(pinned.read_bytes() + (ROOT / "pyproject.toml").read_bytes()).hexdigest()[:12]
         site = self.folder / f"{lock}-aarch64-{version}-{locked}"
-        # any Python's pip can unpack wheels for another machine
+        # the pip of any Python can unpack wheels for other machines
         pip = [*self.get(lock, None)[0], "-m", "pip", "--disable-pip-version-check"]
         wheels = ["--only-binary=:all:", "--implementation", "cp", "--python-version", version]
         wheels += [f"--platform={name}_aarch64" for name in PLATFORMS]
@@ -199,11 +199,11 @@ class Environments:
 
 @dataclass(eq=False)
 class Comparison:
-    """Builds rows, each in an environment that is first seen to be what the row's name promises."""
+    """Build rows, each in an environment in which the effect of the row was confirmed."""
 
     environments: Any
     golden: bool = False
-    """Whether the recorded golden digests are compared as well."""
+    """Whether to compare the recorded golden digests as well."""
 
     def build(self, row: Row) -> tuple[str, Shown]:
         """Return the digest of the golden recipe as a row builds it, and what was in force.
@@ -214,14 +214,14 @@ class Comparison:
         """
         python, environment = self._start(row)
         if row is not AS_IT_IS:
-            # a switch is compared with the same Python without it, another Python or release with this one
+            # a switch is compared with the same Python without it, and another Python or release with this one
             without = self._without(row if row.switch else AS_IT_IS)
             environment |= row.switch(without) if row.switch else {}
             changed = row.shows[0]
             if in_force(python, environment)[changed] == without[changed]:
                 raise NoEffect(f"{changed}: {without[changed]}")
         with tempfile.TemporaryDirectory() as out:
-            # kernels and tables are made anew by every row, for what it changes also makes them
+            # every row creates its own kernels and tables, because it may affect them
             environment["CORRUPTSET_CACHE"] = f"{out}/cache"
             start = [*python, "-c", "from corruptset.cli import main; main()", "build", str(HERE / "golden.toml")]
             printed = run(
@@ -242,12 +242,12 @@ class Comparison:
 
     @functools.cache  # noqa: B019
     def _without(self, row: Row) -> Shown:
-        """Return what is in force in a row's Python while nothing is switched."""
+        """Return the report of a row's Python without its environment variables."""
         return in_force(*self._start(row))
 
 
 def in_force(python: list[str], environment: dict[str, str], *kernels: str) -> Shown:
-    """Return what `in_force.py` prints under a Python and an environment."""
+    """Return the report of `in_force.py` for a Python and an environment."""
     printed = run([*python, str(HERE / "in_force.py"), *kernels], "what is in force cannot be asked", environment)
     return json.loads(printed.splitlines()[-1])
 

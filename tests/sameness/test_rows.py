@@ -1,4 +1,4 @@
-"""The rows of `compare`: a switch that does nothing is seen."""
+"""Tests of `compare`: rows without an effect are detected."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import compare
 
 
 class Here:
-    """In place of virtual environments: the Python that runs the tests."""
+    """The Python that runs the tests, instead of virtual environments."""
 
     def get(self, lock, version, emulated):
         return [sys.executable], {}
 
 
 def test_an_environment_has_the_extra_that_builds(tmp_path, monkeypatch):
-    """Without it an installation opens data sets and makes none."""
+    """Whether the extra `build` is installed, without which datasets cannot be built."""
     ran = []
     monkeypatch.setattr(compare, "run", lambda command, *_: ran.append(command))
     monkeypatch.setattr(compare.checkout, "copy", lambda folder: None)

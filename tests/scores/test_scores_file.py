@@ -16,7 +16,7 @@ import small_builds
 
 import corruptset
 from corruptset.errors import ParameterError, ScoreError
-from corruptset.manifests.records.parsing import record_or_mistakes
+from corruptset.manifests.records.parsing import parse_record
 from corruptset.manifests.records.schema import schema_bytes
 from corruptset.scores.records import TITLES, OrderEffect
 from corruptset.scores.schema import make_scores_schema
@@ -53,14 +53,14 @@ def test_results_never_go_into_a_data_set(folder, tmp_path):
     data = record_datasets.records_dataset(tmp_path, "two-factor-69")
     before = small_builds.read_files(tmp_path)
     for call, says in (
-        (lambda: corruptset.predict(data, "no.toml", data.path), "lies in the data set"),
+        (lambda: corruptset.predict(data, "no.toml", data.path), "is inside the dataset"),
         (
             lambda: corruptset.score(data, record_datasets.random_predictions(data), out=data.path / "scores"),
-            "lies in the data set",
+            "is inside the dataset",
         ),
-        (lambda: corruptset.score_table({"clean": {"AP": 0.4}}, out=data.path), "lies in the data set"),
-        (lambda: corruptset.compare([folder], data.path), "lies in the data set"),
-        (lambda: corruptset.report(data, [folder], data.path / "r.html"), "lies in the data set"),
+        (lambda: corruptset.score_table({"clean": {"AP": 0.4}}, out=data.path), "is inside the dataset"),
+        (lambda: corruptset.compare([folder], data.path), "is inside the dataset"),
+        (lambda: corruptset.report(data, [folder], data.path / "r.html"), "is inside the dataset"),
         (lambda: corruptset.report(data, [folder], folder / "scores.json"), r"ends in \.html"),
     ):
         with pytest.raises(ParameterError, match=says):
@@ -91,7 +91,7 @@ def test_every_field_and_score_is_in_the_documentation():
 
 
 def test_a_version_in_a_record_that_has_none_is_a_key_too_many():
-    record, mistakes = record_or_mistakes(OrderEffect, b'{"schema_version": 1}')
+    record, mistakes = parse_record(OrderEffect, b'{"schema_version": 1}')
     assert record is None
     assert any("schema_version: Extra inputs" in mistake for mistake in mistakes)
 
@@ -99,7 +99,7 @@ def test_a_version_in_a_record_that_has_none_is_a_key_too_many():
 def test_every_mistake_is_named(folder, tmp_path):
     whole = example_scores.validated(example_scores.full_scores(0))[0].as_json()
     file = tmp_path / "changed.json"
-    newer = "schema_version is 3, and this release reads 2: use the release of corruptset that wrote it"
+    newer = "schema_version is 3, but this release of corruptset reads version 2; use the release that wrote the file"
 
     def changed(name, **fields):
         return {name: whole[name] | fields}

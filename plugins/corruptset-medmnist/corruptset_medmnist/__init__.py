@@ -1,11 +1,1 @@
-"""Provide the corruptions, calibrations and recipes of MedMNIST-C, a source of MedMNIST files, an export and scores.
-
-The tables were published for images of 224x224 pixels. The published generator converts grey images to RGB, corrupts
-them, and converts the result back to grey (`rgb`).
-"""
-
-from __future__ import annotations
-
-from . import blur, enhance, marks, noise
-
-__all__ = ["blur", "enhance", "marks", "noise"]
+"""Provide MedMNIST-C: its corruptions, calibrations and recipes, a source of MedMNIST files, an export and scores."""

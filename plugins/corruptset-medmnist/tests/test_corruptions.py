@@ -21,6 +21,8 @@ from corruptset.generate.recipes.recipe import load_recipe
 
 HERE = Path(__file__).parent
 PUBLISHED = json.loads((HERE / "published.json").read_text("utf-8"))
+DIFFERENT = {(key.split("/")[1], repr(run)): key for key, run in PUBLISHED.items() if key[-1] in "135"}.values()
+"""Severities 1, 3 and 5. A row that several datasets have is tested for the last one."""
 DATASETS = sorted({key.partition("/")[0] for key in PUBLISHED})
 RECORDED = json.loads((HERE / "digests.json").read_text("utf-8"))
 """corruption -> [parameters, digest], in which the digest belongs to revision 1 of the corruption."""
@@ -28,13 +30,14 @@ OLD_FONTS = int(cv2.__version__.partition(".")[0]) < 5
 """Whether OpenCV draws other letters than those that were recorded."""
 
 
-@pytest.mark.parametrize("dataset", DATASETS)
+@pytest.mark.parametrize("dataset", sorted({key.partition("/")[0] for key in DIFFERENT}))
 def test_the_published_draws_give_the_published_output(dataset):
     differences, images = [], {}
-    for key, run in PUBLISHED.items():
+    for key in DIFFERENT:
         _, name, severity = key.split("/")
-        if not key.startswith(f"{dataset}/") or severity in "24" or (name == "characters" and OLD_FONTS):
+        if not key.startswith(f"{dataset}/") or (name == "characters" and OLD_FONTS):
             continue
+        run = PUBLISHED[key]
         channels = len(run["pixels"]) // 2 // 16
         clean = images.setdefault(channels, image(0, grey=channels == 1))
         parameters = get_calibration(dataset).row(name, int(severity)).parameters

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from corruptset.errors import StudyError
 from corruptset.files import read_regular, reason
-from corruptset.manifests.records.parsing import R, record_or_mistakes
+from corruptset.manifests.records.parsing import R, parse_record
 
 from .study_records import AnswerSheet, Refusal, StudyKey
 
@@ -105,7 +105,7 @@ def _shown(sheet: AnswerSheet, key: StudyKey) -> set[str]:
 def _read(model: type[R], file: Path) -> R:
     """Return the record in a file, or raise a `StudyError` with the reason why it cannot be read."""
     try:
-        record, mistakes = record_or_mistakes(model, read_regular(file, MAX_BYTES))
+        record, mistakes = parse_record(model, read_regular(file, MAX_BYTES))
     except OSError as e:
         raise StudyError(f"cannot be read: {reason(e)}") from None
     if record is None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from corruptset.errors import StudyError
 from corruptset.files import read_text, reason
-from corruptset.manifests.images.pictures import png_bytes
+from corruptset.manifests.images.image_formats import png_bytes
 from corruptset.pages.document import render, source_hash, text_file, visible
 
 from .images import TrialImages

@@ -11,7 +11,7 @@ import numpy as np
 from PIL import Image
 
 from corruptset.canonical import canonical
-from corruptset.manifests.images.pictures import picture_of
+from corruptset.manifests.images.image_formats import to_pil
 
 EXACT = Context(prec=30)
 LOG = Decimal("0.287682072451780927439219005991")
@@ -43,6 +43,6 @@ def draw_crop(width: int, height: int, key: list[Any]) -> tuple[tuple[int, ...],
 
 def cropped(image: Any, box: Any, flipped: bool, size: tuple[int, int], interpolation: str) -> Any:
     """Return a crop of an (H, W, C) image after it was resized to (width, height) with Pillow and possibly flipped."""
-    resized = picture_of(image).crop(box).resize(size, Image.Resampling[interpolation.upper()])
+    resized = to_pil(image).crop(box).resize(size, Image.Resampling[interpolation.upper()])
     out = np.asarray(resized).reshape(*size[::-1], -1)
     return out[:, ::-1] if flipped else out

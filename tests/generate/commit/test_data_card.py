@@ -9,7 +9,7 @@ import pytest
 import small_builds
 
 import corruptset
-from corruptset.manifests.images.pictures import decode
+from corruptset.manifests.images.image_formats import decode
 
 PLAIN = '[[sets]]\ncorruptions = ["contrast"]\n'
 

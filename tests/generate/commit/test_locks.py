@@ -116,5 +116,5 @@ def test_a_build_that_meets_missing_inodes_says_so(make, tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "fsync", fsync)
     monkeypatch.setattr(os, "statvfs", Full)
-    with pytest.raises(corruptset.errors.MachineError, match=r"no inode for another file .*--storage hdf5"):
+    with pytest.raises(corruptset.errors.MachineError, match=r"no free inodes for new files .*--storage hdf5"):
         make(sets=["contrast/1"])

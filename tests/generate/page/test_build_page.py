@@ -119,7 +119,7 @@ def test_regions_stand_with_their_neighbours(made: Built, table: Built) -> None:
         for words in ("eight neighbours", "nine regions inside"):
             assert any(words in alt for alt in alts)
     # the table is of few clean images alone
-    assert re.search(r": 1 set of \d+ samples in 2 classes, \d+ images, [\d.]+ kB", page.one("header").text)
+    assert re.search(r": 1 set of \d+ samples in 2 classes, \d+ images of [\d.]+ kB in total", page.one("header").text)
     assert "Corruptions" not in page.one("section", id="made").text
 
 

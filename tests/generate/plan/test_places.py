@@ -31,7 +31,7 @@ def test_an_empty_work_folder_makes_no_build(make: Callable[..., Built], tmp_pat
     (root / "thesis.tex").write_text("mine")
     with pytest.raises(BuildError, match=r"not empty and does not contain a build \(\.corruptset, thesis\.tex\)"):
         make(sets=["contrast/1"])
-    with pytest.raises(IncompleteBuild, match="not a corruptset data set"):
+    with pytest.raises(IncompleteBuild, match="not a corruptset dataset"):
         corruptset.open(root)
     assert sorted(p.name for p in root.rglob("*")) == [".corruptset", "thesis.tex"]
     (root / "thesis.tex").unlink()

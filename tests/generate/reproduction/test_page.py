@@ -49,8 +49,8 @@ def test_it_is_written_next_to_the_dataset_which_stays_as_it_is(
     done = page(copied, out=tmp_path / "new/page.html")
     assert (done.clean, done.bytes) == (False, (tmp_path / "new/page.html").stat().st_size)
     for out, says in (
-        (copied / "manifest.json", f"lies in the data set {copied}"),
-        (copied / PAGE, f"lies in the data set {copied}"),
+        (copied / "manifest.json", f"is inside the dataset {copied}"),
+        (copied / PAGE, f"is inside the dataset {copied}"),
         (tmp_path / "photo.png", "ends in .html"),
     ):
         with pytest.raises(ParameterError, match=re.escape(says)):

@@ -21,7 +21,7 @@ from corruptset.generate.reproduction import rebuild as rebuilding
 from corruptset.generate.reproduction.rebuild import Rebuilt, rebuild
 from corruptset.generate.work import worker
 from corruptset.manifests.records.digests import sha256_bytes, sha256_file
-from corruptset.manifests.verify.ladder import verify_directory
+from corruptset.manifests.verify.directory import verify_directory
 
 Files = Callable[[Path], dict[str, bytes]]
 
@@ -208,7 +208,7 @@ def _other_rows(release: Path) -> None:
 
 
 def test_a_release_that_contradicts_itself_is_refused(whole: Built, tmp_path: Path) -> None:
-    rows, said = "sets/contrast/1.jsonl", "is not a release that images can be made from"
+    rows, said = "sets/contrast/1.jsonl", "is damaged, so no images can be computed from it"
     damages: list[tuple[Callable[[Path], Any], bool, str]] = [
         (lambda r: _edit(r / rows, "0", "1"), True, said),
         (lambda r: (r / rows).unlink(), True, said),
@@ -216,7 +216,7 @@ def test_a_release_that_contradicts_itself_is_refused(whole: Built, tmp_path: Pa
         (lambda r: _edit(r / "manifest.json", '"license": "', '"license": "x'), True, said),
         (lambda r: _edit(r / "manifest.json", '"seed": 0', '"seed": 1'), False, said),
         (lambda r: _edit(r / "manifest.json", '"sigma": 0.3', '"sigma": -0.3'), False, said),
-        (_other_rows, False, "the rows give blake3:"),
+        (_other_rows, False, "but the rows have blake3:"),
     ]
     for number, (damage, sums, match) in enumerate(damages):
         release = copy_records(whole.directory, tmp_path / f"{number}")

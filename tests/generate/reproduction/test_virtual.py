@@ -266,7 +266,10 @@ def test_other_records_and_options_are_refused(whole: Built, release: Callable[.
     for error, place, options, match in cases:
         with pytest.raises(error, match=match):
             corruptset.open(place, **options)
-    with pytest.raises(UnknownCorruption, match=r"have its images made: corruptset\.open\(\.\.\., source=\.\.\.\)"):
+    with pytest.raises(
+        UnknownCorruption,
+        match=r"pass the source of the dataset to compute the images: corruptset\.open\(\.\.\., source=\.\.\.\)",
+    ):
         corruptset.open(records)["contrast/1"]
 
 

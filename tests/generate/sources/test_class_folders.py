@@ -20,7 +20,7 @@ from corruptset.generate.build import build
 from corruptset.generate.exports.export import export
 from corruptset.generate.sources.check import check
 from corruptset.generate.sources.source import open_source
-from corruptset.manifests.verify.ladder import verify_directory
+from corruptset.manifests.verify.directory import verify_directory
 from example_images import encode_image
 
 RGB = (np.arange(12 * 10 * 3).reshape(12, 10, 3) * 5 % 251).astype(np.uint8)

@@ -141,7 +141,7 @@ def test_shards_that_are_refused(tmp_path):
         ("x-{000..099}{000..099}{000..099}.tar", "stands for 1,000,000 files, more than 100,000"),
         ("x-{000..002.tar", "has a brace without its partner"),
         ("x-{000,000}.tar", "names .*x-000.tar twice"),
-        ("cut.tar", "is truncated|has no end mark"),
+        ("cut.tar", "is truncated|the end mark is missing"),
         ("empty.tar", "is not a tar archive"),
         ("mixed.tar", "mix whole numbers .* and other texts"),
         ("odd.tar", "are not names of classes: the class name 'a/b'"),

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, small and large; and locks that end with their process."""
+"""Files are written completely or not at all, and locks are released when their process ends."""
 
 import errno
 import hashlib
@@ -144,7 +144,7 @@ def test_those_who_share_are_waited_for(path):
 
 
 def test_a_link_is_no_lock_and_a_system_may_have_none(path, monkeypatch):
-    """A lock on a removed file: tests/generate/commit."""
+    """A lock does not protect anything if its file was deleted. See also tests/generate/commit."""
     monkeypatch.setitem(sys.modules, "fcntl", None)
     with pytest.raises(BuildError, match=r"file locks of Linux or macOS.*WSL"), locked(path, "busy"):
         pass
@@ -170,7 +170,7 @@ def test_folders_are_made_below_links_that_stay_inside_only(tmp_path):
     (root / "out").symlink_to(outside)
     (root / "dangling").symlink_to(tmp_path / "nowhere")
     (tmp_path / "named").symlink_to(root)
-    for named in (root, tmp_path / "named"):  # a person may name a folder by a link
+    for named in (root, tmp_path / "named"):  # users may specify a folder by a link
         assert make_folder(named, "inside/b").is_dir()
         assert make_folder(named, "c/d") == named / "c/d"
         assert make_folder(named, "") == named

@@ -1,4 +1,4 @@
-"""JSON lines: what is written is read, and a bad line is named."""
+"""JSON Lines files are read as they were written, and errors name the invalid line."""
 
 import pytest
 
@@ -23,13 +23,13 @@ def test_what_is_written_is_read_and_a_bad_line_is_named(tmp_path):
         path.write_bytes(data)
         assert list(read_jsonl(path, SampleRecord)) == records
     changes = [
-        (whole[:-1], "line 2: is truncated"),
+        (whole[:-1], "line 2 is truncated"),
         (whole + b"\n", "line 3"),
         (whole.replace(b'"index": 1', b'"index": "1"'), "line 2: index: Input should be a valid integer"),
         (whole.replace(b'"label": 0', b'"label": -1'), "line 1: label"),
         (whole.replace(b'"index": 0', b'"index": 0, "more": 0'), "line 1: more: Extra inputs"),
         (whole.replace(b"a b", b"\xff\xfe"), "line 1"),
-        (whole.replace(b"a b", b"a" * (1 << 20)), "line 1: is too long"),
+        (whole.replace(b"a b", b"a" * (1 << 20)), "line 1 is too long"),
     ]
     for data, says in changes:
         path.write_bytes(data)

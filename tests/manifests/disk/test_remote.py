@@ -1,4 +1,4 @@
-"""URLs of stores, and what is never written of them: no store is needed."""
+"""URLs of object stores, and secrets that must not appear in messages. These tests need no store."""
 
 import errno
 import time
@@ -15,7 +15,7 @@ def test_urls_and_paths_are_told_apart():
     for given, url in {
         "s3://bucket": "s3://bucket",
         "s3://bucket/a/b/": "s3://bucket/a/b",
-        Path("s3://bucket/a"): "s3://bucket/a",  # a path has lost a slash
+        Path("s3://bucket/a"): "s3://bucket/a",  # a `Path` of a URL has lost a slash
         Path("file:///data/x"): "file:///data/x",
         "hf://datasets/me/set@v1": "hf://datasets/me/set@v1",
         "corruptset-out": None,
@@ -39,7 +39,7 @@ def test_secrets_are_refused_in_urls_and_redacted_elsewhere(monkeypatch):
     assert said == "a *** harmless-value http://***@h/k?*** end"
 
 
-@pytest.mark.ci  # fsspec comes with the extra `cloud`
+@pytest.mark.ci  # fsspec is part of the extra `cloud`
 def test_a_place_whose_url_names_a_host_is_asked_there(monkeypatch):
     monkeypatch.setattr(remote, "FIRST_WAIT_S", 0)
     with pytest.raises(MachineError, match="ConnectionRefusedError"):

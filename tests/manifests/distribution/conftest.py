@@ -1,4 +1,4 @@
-"""A data set packed once, and servers."""
+"""A packed dataset, and servers."""
 
 import pytest
 from file_server import serving
@@ -10,20 +10,20 @@ from corruptset.manifests.distribution import download
 
 @pytest.fixture(autouse=True)
 def no_waits(monkeypatch):
-    """Try again at once."""
+    """Repeat failed requests without waiting."""
     monkeypatch.setattr(download, "FIRST_WAIT_S", 0.001)
     monkeypatch.setattr(remote, "FIRST_WAIT_S", 0.001)
 
 
 @pytest.fixture(scope="session")
 def root(templates):
-    """A data set of three sets."""
+    """A dataset with three sets."""
     return templates(containers=("folder",))
 
 
 @pytest.fixture(scope="session")
 def bag(root, tmp_path_factory):
-    """Its archives, one a set, and that of the records."""
+    """Its archives, one per set, and the archive of the records."""
     return pack_dataset(root, tmp_path_factory.mktemp("release"), by="set")
 
 

@@ -1,4 +1,4 @@
-"""What is asked of servers, and what their answers are taken for."""
+"""Requests to web servers, and the interpretation of their replies."""
 
 import socket
 import ssl
@@ -40,7 +40,7 @@ def test_redirects():
 
 
 def test_what_errors_of_the_library_mean():
-    """A time to wait that is no number is none; a certificate that is not trusted is no reason to try again."""
+    """An invalid waiting time counts as none. An untrusted certificate is not retried."""
     for seconds, wait in (("7", 7.0), ("²", 0.0), ("soon", 0.0)):
         headers = HTTPMessage()
         headers["Retry-After"] = seconds
@@ -76,7 +76,7 @@ OK = b"HTTP/1.1 200 OK\r\n"
 
 @contextmanager
 def endless(begin, again, wait_s):
-    """Yield the address of a server that says `begin`, then `again` without end."""
+    """Yield the address of a server that sends `begin`, and then `again` without end."""
     ended = threading.Event()
 
     def talk(connection):
@@ -99,16 +99,16 @@ def endless(begin, again, wait_s):
 
 @pytest.mark.ci
 def test_replies_without_end(bag, serve, monkeypatch):
-    """No read waits longer than is allowed, and yet no byte of the file comes."""
+    """A server that sends data, but never a byte of the file, times out in the end."""
     monkeypatch.setattr(download, "STALLED_S", 0.3)
     chunked = OK + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n"
 
     def ask(begin, again):
         with endless(begin, again, 0.05) as url, pytest.raises(Unreachable, match=r"nothing came for 0\.3 s"):
-            download.small_file(remote_of(url), "archives.json")
+            download.download_small_file(remote_of(url), "archives.json")
 
     said = ((b"", b"HTTP/1.1 100 Continue\r\n\r\n"), (OK, b"x"), (b"", b"H"), (chunked, b"X: y\r\n"))
-    with ThreadPoolExecutor(len(said)) as pool:  # each takes seconds to give up
+    with ThreadPoolExecutor(len(said)) as pool:  # each case takes seconds to time out
         list(pool.map(ask, *zip(*said, strict=True)))
     # the body of a redirect is not read
     target = f"{serve(bag.path).url}/archives.json"

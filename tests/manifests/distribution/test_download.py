@@ -1,4 +1,4 @@
-"""One file on its way: which bytes are asked for, and which are thrown away."""
+"""Download one file: the bytes that are requested, and those that are discarded."""
 
 from threading import Event
 from types import SimpleNamespace
@@ -12,8 +12,8 @@ from corruptset.manifests.distribution.addresses import HttpRemote, Unreachable
 
 @pytest.fixture
 def fetched(bag, serve, tmp_path):
-    """Return a function that brings the first archive behind what was left of it, and returns where each request
-    began, and what was told of the bytes that are here.
+    """Return a function that downloads the first archive to a file with some bytes. It returns the offsets of the
+    requests, and the reported numbers of bytes.
     """
 
     def bring(left=b"", **faults):
@@ -37,15 +37,15 @@ def test_what_is_here_already_and_is_right_is_not_fetched_again(bag, fetched):
     size = len(data)
     for left, asked in ((0, [0]), (7000, [7000]), (size, [])):
         assert fetched(data[:left]) == (asked, [n for n in (left, size - left) if n])
-    # a file that became shorter: a server answers 416 to a range beyond its end
+    # the file became shorter, so the server answers 416 to a range beyond its end
     assert fetched(b"x" * 200, content=(data[:100], data)) == ([200, 200, 0], [200, size - 200, -size, size])
-    # another version behind what is here: the hash tells that the pieces make no file
+    # the existing bytes are of another version of the file, which the hash shows
     rest = size - 5000
     assert fetched(content=(data[::-1], data), cut=(5000,)) == ([0, 5000, 0], [5000, rest, -size, size])
 
 
 def test_two_mirrors_with_other_bytes_are_no_progress(bag, fetched, serve, monkeypatch):
-    """Behind a balancer that asks them in turn; each connection is cut after more than counts as progress."""
+    """Several servers behind a load balancer, whose connections are closed after more bytes than count as progress."""
     monkeypatch.setattr(download, "CHUNK", 100)
     data = (bag.path / bag.archives[0].path).read_bytes()
     with pytest.raises(Unreachable, match="6 attempts failed"):

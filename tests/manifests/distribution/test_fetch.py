@@ -1,4 +1,4 @@
-"""Fetch: from a server that fails in every way, the data set is there bit for bit, or nothing of it."""
+"""Fetch from a server with faults. The result is bit-identical to the dataset, or nothing is kept."""
 
 import gc
 import hashlib
@@ -35,9 +35,7 @@ def archive_of(bag, set_id):
 
 
 def left(out):
-    """Return the files of an `--out` in which nothing may be kept but downloads that are right so far, and notes on
-    them.
-    """
+    """Return the files of an `--out` in which only correct partial downloads may be kept."""
     return [p.relative_to(out).as_posix() for p in out.rglob("*") if p.is_file() and p.name != "lock"]
 
 
@@ -67,7 +65,7 @@ def test_no_other_fetch_begins_while_one_removes_its_hidden_folder(bag, serve, t
         real(folder, *given, **options)
         if folder.name.startswith(".fetch") and not refused:
             refused.append(folder)
-            with pytest.raises(BuildError, match="Another process is at work"):
+            with pytest.raises(BuildError, match="Another `corruptset"):
                 fetch(server.url, tmp_path)
 
     monkeypatch.setattr(shutil, "rmtree", rmtree)
@@ -100,12 +98,14 @@ def test_the_archives_as_they_are(bag, serve, tmp_path):
     server = serve(bag.path)
     server.faults.cut = {archive_of(bag, FOG).name: [700]}
     fetch(server.url, tmp_path / "o", packed=True, sets=[FOG])
-    with pytest.raises(IncompleteBuild, match=f"Fetch the others .`corruptset fetch URL --packed --out {tmp_path}/o`"):
+    with pytest.raises(
+        IncompleteBuild, match=f"Fetch the others with `corruptset fetch URL --packed --out {tmp_path}/o`"
+    ):
         publish(tmp_path / "o", tmp_path / "p")
     done = fetch(server.url, tmp_path / "o", packed=True)
     assert file_hashes(done.path) == file_hashes(bag.path)
     (tmp_path / "o/README.md").write_text("mine")
-    with pytest.raises(ReleaseError, match=r"has other files under these names: README\.md"):
+    with pytest.raises(ReleaseError, match=r"contains different files with these names: README\.md"):
         fetch(server.url, tmp_path / "o", packed=True)
 
 
@@ -117,7 +117,7 @@ MENDED = [
     (lambda name, data: Faults(length={name: None}), [0]),
     (lambda name, data: Faults(content={name: [data[::-1], data]}, cut={name: [5000]}), [0, 5000, 0]),
 ]
-"""Faults, and from which bytes on the archive is asked for, where that counts."""
+"""Faults, and the offsets from which the archive is requested where they matter."""
 
 
 def test_faults_that_are_overcome(root, bag, serve, tmp_path):
@@ -144,13 +144,13 @@ REFUSED = [
         r"has sha256:.*, but sha256:.* is recorded",
         lambda n, data: Faults(content={n: [wrong(data)]}),
     ),
-    (VerificationError, r"has \d+ bytes, recorded", lambda n, data: Faults(content={n: [data + b"x"]})),
+    (VerificationError, r"has \d+ bytes, but", lambda n, data: Faults(content={n: [data + b"x"]})),
     (
-        *(VerificationError, "has more bytes, recorded"),
+        *(VerificationError, "has more bytes, but"),
         lambda n, data: Faults(content={n: [data + b"x"]}, length={n: None}),
     ),
-    (VerificationError, "has 99 bytes, recorded", lambda n, data: Faults(length={n: 99})),
-    (MachineError, "cut after 900 of", lambda n, data: Faults(cut={n: [900] + [0] * 50})),
+    (VerificationError, "has 99 bytes, but", lambda n, data: Faults(length={n: 99})),
+    (MachineError, "closed after 900 of", lambda n, data: Faults(cut={n: [900] + [0] * 50})),
     (VerificationError, "recorded", lambda n, data: Faults(content={n: [data, wrong(data)]}, cut={n: [9]})),
     (ReleaseError, "answers 404", lambda n, data: Faults(status={n: [404]})),
     (MachineError, "answers 503; 6 attempts", lambda n, data: Faults(status={n: [503] * 50})),
@@ -173,7 +173,7 @@ def test_faults_that_are_refused(bag, serve, tmp_path):
         kept = part.read_bytes() if part.exists() else b""
         assert data.startswith(kept), number
         assert kind is not VerificationError or not kept, number
-        server.faults = Faults()  # mended: the same call goes on
+        server.faults = Faults()  # fixed: the same call resumes
         assert fetch(server.url, out, sets=[FOG]).sets == [FOG]
 
 
@@ -188,7 +188,7 @@ def test_a_redirect_to_half_an_address_is_refused(bag, serve, tmp_path):
 
 
 def forged(bag, folder, change, archive=None):
-    """Return a release whose index says what it likes, and is right about the bytes of an archive of fog/3."""
+    """Return a release with a changed index, in which the bytes of an archive of fog/3 are recorded correctly."""
     shutil.copytree(bag.path, folder)
     index = json.loads((folder / "archives.json").read_bytes())
     if archive is not None:
@@ -201,7 +201,7 @@ def forged(bag, folder, change, archive=None):
 
 
 def test_an_index_that_lies(bag, serve, tmp_path):
-    """The digest that an index names is that of its archives, or nothing is kept; nor does it choose where files go."""
+    """Nothing is kept if the digest in the index is not that of the archives. The index cannot choose folders."""
     false = "sha256:" + "1" * 64
 
     def other_sets(index):
@@ -216,10 +216,13 @@ def test_an_index_that_lies(bag, serve, tmp_path):
     outside = [first("archives", path) for path in ("../x.tar", "/x.tar", "data/../../x.tar", "x\\y", "")]
     odd = [field(name="../up"), field(version="1/2"), field(name=".."), field(digest="none"), field(archives=[])]
     changes = [
-        (field(digest=false), f"names the digest {false}, its archives have {bag.digest}"),
-        (other_sets, r"lack sets that archives\.json names: fog/4"),
-        (lambda index: index["archives"].append(index["archives"][0]), "names a file twice"),
-        *((first("files", name), "itself or the folder data") for name in ("archives.json", "Archives.JSON", "data")),
+        (field(digest=false), f"states the digest {false}, but its archives have {bag.digest}"),
+        (other_sets, r"do not contain sets that archives\.json lists: fog/4"),
+        (lambda index: index["archives"].append(index["archives"][0]), "lists a file twice"),
+        *(
+            (first("files", name), "lists itself, or lists the folder data")
+            for name in ("archives.json", "Archives.JSON", "data")
+        ),
         *((change, "not an index") for change in [*outside, *odd]),
     ]
     for number, (change, match) in enumerate(changes):
@@ -232,8 +235,9 @@ def test_an_index_that_lies(bag, serve, tmp_path):
 
 
 def test_hostile_archives(bag, serve, tmp_path):
-    """The index has the right hash of them: what is in them is refused all the same, and nothing of it is kept. Of the
-    last, two images were exchanged: the pixels of a lossless set tell.
+    """Hostile archives with correct hashes in the index are refused, and nothing of them is kept.
+
+    In the last case, two images were exchanged, which the pixels of a lossless set show.
     """
     members = read_tar(bag.path / archive_of(bag, FOG).path)
     extra = f"{TOP}/images/fog/3/extra"
@@ -246,7 +250,7 @@ def test_hostile_archives(bag, serve, tmp_path):
     for number, archive in enumerate([*([*members, more] for more in added), [*others, (first, other), (second, one)]]):
         data = write_archive(tmp_path / "hostile.tar", archive).read_bytes()
         server = serve(forged(bag, tmp_path / f"r{number}", lambda index: None, data))
-        with pytest.raises(VerificationError, match="was refused: "):
+        with pytest.raises(VerificationError, match="cannot be used: "):
             fetch(server.url, tmp_path / "o", sets=[FOG])
         assert left(tmp_path / "o") == [], number
         assert not (tmp_path / "escaped").exists()
@@ -270,7 +274,7 @@ def test_what_stands_where_it_goes(bag, serve, tmp_path, monkeypatch):
     assert not list(tmp_path.glob("small/*.*/parts/*"))
     for address, error, match in [
         ("release", ReleaseError, "corruptset unpack"),
-        ("ftp4://x", StoreError, "is not known here"),
+        ("ftp4://x", StoreError, "is not known"),
         ("s3://me:word-of-mine@bucket", StoreError, "URLs with a user name, a password"),
         ("hf://models/a/b", ReleaseError, "is not hf://datasets"),
     ]:
@@ -305,7 +309,7 @@ def test_what_was_unpacked_is_not_fetched_again(root, bag, serve, tmp_path):
 
 @pytest.mark.parametrize("count", [1, pytest.param(6, marks=pytest.mark.ci)])
 def test_a_killed_fetch_goes_on(root, bag, serve, tmp_path, count):
-    (tmp_path / f"0/.fetch-{TOP}/data/{TOP}/.corruptset").mkdir(parents=True)  # killed before its first note
+    (tmp_path / f"0/.fetch-{TOP}/data/{TOP}/.corruptset").mkdir(parents=True)  # killed before its first record
     for seed in range(count):
         drawn, server, out = random.Random(seed), serve(bag.path), tmp_path / str(seed)
         server.faults.cut = {a.name: [drawn.randrange(20_000) for _ in range(3)] for a in bag.archives}
@@ -350,10 +354,10 @@ def test_nothing_is_written_through_a_link_in_the_hidden_folder(bag, serve, tmp_
 def test_numbers_of_many_digits_in_headers_are_no_numbers(bag, serve, root, tmp_path, digits):
     server, name, many = serve(bag.path), archive_of(bag, FOG).name, "9" * digits
     server.faults.status, server.faults.wait = {name: [503, 503]}, many
-    fetch(server.url, tmp_path / "a")  # waits as if the server had said nothing
+    fetch(server.url, tmp_path / "a")  # as if the server had requested no waiting time
     assert is_whole(tmp_path / "a", root)
     server.faults.length = {name: many}
-    fetch(server.url, tmp_path / "b")  # takes what comes, and compares its digest
+    fetch(server.url, tmp_path / "b")  # downloads everything, and then compares the digest
     assert is_whole(tmp_path / "b", root)
     server.faults.length = {}
     server.faults.cut, server.faults.span = {name: [700]}, {name: f"bytes 700-{many}/{many}"}

@@ -1,4 +1,4 @@
-"""The hub's own library against a stand-in for the hub."""
+"""Publish with the library huggingface_hub to a local replacement of the Hub."""
 
 import pytest
 from hub_server import TOKEN, hub
@@ -11,16 +11,16 @@ from corruptset.manifests.distribution.publish import publish
 
 NAME = "someone/tiny-c"
 PLACE = f"hf://datasets/{NAME}"
-pytestmark = pytest.mark.filterwarnings("ignore")  # the library's own
+pytestmark = pytest.mark.filterwarnings("ignore")  # a warning of the library
 
 
 @pytest.fixture
 def server(monkeypatch):
-    """A hub that takes the token of the environment."""
+    """A server that accepts the token in the environment."""
     from huggingface_hub import constants
 
     with hub() as server:
-        monkeypatch.setattr(constants, "ENDPOINT", server.url)  # it was read from the environment at import
+        monkeypatch.setattr(constants, "ENDPOINT", server.url)  # the library reads it when it is imported
         monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
         for name, value in {"HF_ENDPOINT": server.url, "HF_TOKEN": TOKEN}.items():
             monkeypatch.setenv(name, value)
@@ -44,11 +44,11 @@ def test_a_release_is_one_commit_and_an_interrupted_one_goes_on(root, bag, serve
     files = repository.commits[-1]
     assert {path: data for path, data in files.items() if path in archives} == archives
     puts = [name for method, name in server.asked if method == "PUT"]
-    assert len(set(puts)) == len(archives) == len(puts) - 1  # all sent once, but the one that failed
+    assert len(set(puts)) == len(archives) == len(puts) - 1  # everything was sent once, except the file that failed
     assert files["README.md"].startswith(b"---\npretty_name: ")
     assert f"{server.url}/datasets/{NAME}/resolve/main/{bag.archives[0].path}".encode() in files["croissant.json"]
 
-    # again: nothing is sent; what differs is refused
+    # nothing is sent again; differing files are refused
     assert (publish(bag.path, PLACE, go=True).to_send, len(repository.commits)) == ([], 2)
     repository.commits.append({**files, "README.md": b"theirs", bag.archives[0].path: b"theirs"})
     with pytest.raises(ReleaseError, match="nothing was sent") as refused:

@@ -1,4 +1,4 @@
-"""A release in an object store: sent, compared, fetched, by a store that answers, fails, or is gone."""
+"""A release in an object store is sent, compared and fetched, also if the store fails."""
 
 from itertools import accumulate
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.ci
 
 @pytest.fixture(scope="module")
 def store():
-    """A store of objects with a bucket, and its file system."""
+    """An object store with a bucket, and its file system."""
     with s3() as proxy:
         yield proxy, create_bucket("bucket")
 
@@ -27,11 +27,11 @@ def test_there_and_back(root, bag, store, tmp_path):
     with pytest.raises(StoreError, match="the bucket does not exist") as missing:
         publish(bag.path, "s3://nobody/has-it", go=True)
     assert SECRET not in str(missing.value)
-    # as a call that was interrupted: one archive is there, without a digest beside it; and one that differs
+    # as after an interrupted call: one archive exists without a digest, and one differs
     first, second = (a.path for a in bag.archives[:2])
     store[1].put_file(str(bag.path / first), f"{PLACE}/{first}")
     store[1].pipe_file(f"{PLACE}/{second}", b"x" * bag.archives[1].bytes)
-    with pytest.raises(ReleaseError, match="has other files") as refused:
+    with pytest.raises(ReleaseError, match="contains different files") as refused:
         publish(bag.path, PLACE, go=True)
     assert (second in str(refused.value), first in str(refused.value)) == (True, False)
     sent = [f.path for f in publish(bag.path, PLACE, go=True, replace=True).to_send]
@@ -43,8 +43,8 @@ def test_there_and_back(root, bag, store, tmp_path):
 
 
 def test_a_store_that_fails(root, bag, store, tmp_path):
-    """Where every second request is cut, or its answer, all is tried again and told once; where every one is, the error
-    says so.
+    """If every second request or reply is cut, all are repeated and progress is counted once. If every one is cut,
+    there is an error.
     """
     proxy, place, told = store[0], "s3://bucket/fails", []
     proxy.reset(lambda number, method, path: "cut" if number % 2 else None)
@@ -62,7 +62,7 @@ def test_a_store_that_fails(root, bag, store, tmp_path):
 
 
 def test_what_is_kept_beside_an_object_is_compared_with_its_bytes(bag, store):
-    """Bytes that were changed below a right digest; right bytes below a wrong one; right bytes, sent in parts."""
+    """Objects with changed bytes and a correct digest, with a wrong digest, and objects that were sent in parts."""
     place, files = "s3://bucket/beside", store[1]
     sent = {f.path: f for f in publish(bag.path, place, go=True).files}
     changed, labelled, in_parts = (a.path for a in bag.archives[:3])
@@ -83,7 +83,7 @@ def test_what_is_kept_beside_an_object_is_compared_with_its_bytes(bag, store):
 
 
 def test_any_file_system_of_fsspec(root, bag, tmp_path, monkeypatch):
-    """One that keeps no digests: what is there is read to be compared, piece by piece; and from any byte on."""
+    """A store without digests: objects are read to compare them, and can be read from any byte on."""
     monkeypatch.setattr(remote, "READ_AHEAD", 3000)
     place = "memory://a/release"
     publish(bag.path, place, go=True)
@@ -93,7 +93,7 @@ def test_any_file_system_of_fsspec(root, bag, tmp_path, monkeypatch):
     memory = filesystem("memory")
     path = f"/a/release/{bag.archives[0].path}"
     memory.pipe_file(path, memory.cat_file(path)[:-1] + b"?")
-    with pytest.raises(ReleaseError, match="has other files"):
+    with pytest.raises(ReleaseError, match="contains different files"):
         publish(bag.path, place)
     publish(bag.path, place, replace=True, go=True)
     fetch(f"{place}/archives.json", tmp_path, digest=bag.digest)

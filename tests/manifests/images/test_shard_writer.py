@@ -1,4 +1,4 @@
-"""Shards as they are written: laid out as documented, the same bytes for the same rows."""
+"""Shards have the documented layout, and equal rows give equal bytes."""
 
 import io
 
@@ -34,7 +34,7 @@ def test_raw_and_encoded_rows_are_laid_out_as_documented():
             assert [bytes(r).hex() for r in f["pixel_digest"][:]] == pixel_hashes(rows)
             about = {"corruptset_schema": 2, "set": "fog/3", "build": "x 1", "encoding": "raw"}
             assert dict(f.attrs) == about
-    for encoded in ([b"abc", b"", b"\xff\xd8longer"], [b"abc", b"def"]):  # of one length too
+    for encoded in ([b"abc", b"", b"\xff\xd8longer"], [b"abc", b"def"]):  # also if they have the same length
         with h5py.File(io.BytesIO(shard(encoded, "jpeg"))) as f:
             assert [bytes(r) for r in f["encoded"]] == encoded
             assert f["encoded"].attrs["encoding"] == f.attrs["encoding"] == "jpeg"

@@ -1,4 +1,4 @@
-"""A set as a data set of Hugging Face's own library."""
+"""Conversion of a set to a dataset of the library `datasets`."""
 
 import sys
 from itertools import product
@@ -33,7 +33,7 @@ def test_rows_are_the_samples_with_their_images(templates):
 
 
 class Made:
-    """A store without files: its images are made when they are asked for, and may be copied into a cache."""
+    """Virtual datasets have no files, so computed images are copied into the cache."""
 
     encoding = "jpeg"
 
@@ -42,7 +42,7 @@ class Made:
 
 
 @pytest.mark.ci
-@pytest.mark.filterwarnings("ignore")  # the library's own
+@pytest.mark.filterwarnings("ignore")  # a warning of the library
 def test_images_labels_and_ids(templates, tmp_path, monkeypatch):
     import datasets
 

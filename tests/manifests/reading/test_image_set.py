@@ -1,4 +1,4 @@
-"""Sets as data loaders take them: by numbers, slices and lists, in batches, with transforms, and in workers."""
+"""Access to sets as data loaders use them: indices, slices and lists, batches, transforms and workers."""
 
 import json
 import pickle
@@ -33,7 +33,7 @@ def test_slices_lists_and_booleans_give_what_single_numbers_give(templates):
     assert (images.id(-1), images.label(np.int64(-1))) == ("plain_stem", 1)
     assert f"{images.id}" == json.loads(json.dumps(images.id)) == images.id == "fog/3"
     assert type(pickle.loads(pickle.dumps(images.id))) is str
-    # what came out may be changed
+    # the result may be changed
     pixels, labels = images[:]
     before, all_labels = pixels.copy(), images.labels
     pixels[:], labels[:], all_labels[:] = 0, 9, 9
@@ -62,7 +62,7 @@ def test_sizes_that_differ_are_refused_with_the_way_out(templates):
     images = corruptset.open(templates(uniform=False))["fog/3"]
     assert (images[:2][0].shape, images[3:][0].shape) == ((2, 16, 20, 3), (2, 12, 8, 1))
     for stack in (lambda: images[:], lambda: images[[0, 2]], images.array):
-        with pytest.raises(ValueError, match=r"image 0 is 16x20x3, image 2 is 9x31x3 .*one at a time.*collate"):
+        with pytest.raises(ValueError, match=r"image 0 is 16x20x3, image 2 is 9x31x3 .*single images.*collate"):
             stack()
     assert [image.shape for image, _ in images.__getitems__([0, 2])] == [(16, 20, 3), (9, 31, 3)]
 
@@ -94,14 +94,14 @@ def size_and_sum(picture):
     return np.array([*picture.size, np.asarray(picture, np.int64).sum()])
 
 
-# from 3.12, Python warns of any fork in a process with threads
+# since Python 3.12, any fork in a process with threads is warned of
 FORKS = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 
 
 @FORKS
 @pytest.mark.ci
 def test_pytorch_s_loader_takes_parts_and_joins_in_two_workers(templates):
-    """Of a set alone, in workers of either kind: tests/loaders."""
+    """Sets can be used in forked and spawned workers. See also tests/loaders."""
     from torch.utils.data import ConcatDataset, DataLoader, Subset
 
     data = corruptset.open(templates(repeat=2, containers=("hdf5",)))
@@ -115,7 +115,7 @@ def test_pytorch_s_loader_takes_parts_and_joins_in_two_workers(templates):
 
 @FORKS
 @pytest.mark.ci
-@pytest.mark.filterwarnings("ignore")  # torchvision's own, at import
+@pytest.mark.filterwarnings("ignore")  # a warning of torchvision when it is imported
 def test_torchvision_s_transforms_make_one_size(templates):
     kept = let_torchvision_be_imported()  # noqa: F841 - its operators live as long as it
     import torch
@@ -134,7 +134,7 @@ ROWS = 800
 
 
 def large(root):
-    """Give every set of a data set many rows that name the same few files under names as ImageNet's."""
+    """Give every set many rows that refer to the same few files, under names like those of ImageNet."""
     for path in ("samples.jsonl", *(f"sets/{set_id}.jsonl" for set_id in SETS)):
         rows = [json.loads(line) for line in (root / path).read_text("utf-8").splitlines()]
         lines = []
@@ -169,7 +169,7 @@ def test_an_open_set_takes_few_bytes_of_memory_per_image(dataset, containers):
         total, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert first / ROWS < 600  # with the labels and ids of the samples, which all sets share
+    assert first / ROWS < 600  # together with the labels and ids of the samples, which all sets share
     assert (total - first) / ROWS / (len(SETS) - 1) < 230
     rows = opened[0].rows
     assert (len(rows), rows[-1].index, [row.index for row in rows[2:4]]) == (ROWS, ROWS - 1, [2, 3])

@@ -1,4 +1,4 @@
-"""What a notebook shows of sets and data sets: small, harmless, and never an error."""
+"""The display of sets and datasets in notebooks is small, is escaped, and never raises an error."""
 
 import base64
 import io
@@ -11,7 +11,7 @@ from damage import edit_lines
 from PIL import Image
 
 import corruptset
-from corruptset.manifests.reading.notebook import strip
+from corruptset.manifests.reading.notebook import image_strip
 
 
 def pictures(html):
@@ -20,7 +20,7 @@ def pictures(html):
 
 
 def test_a_set_shows_its_first_images(templates):
-    # 20 x 16 pixels are shown six times as large; 31 x 9 four times, 8 x 12 ten times
+    # images of 20 x 16 pixels are enlarged six times, of 31 x 9 four times, and of 12 x 8 ten times
     for uniform, size in ((True, (6 * 124 - 4, 96)), (False, (124 + 124 + 128 + 84 + 84 + 120, 120))):
         data = corruptset.open(templates(uniform=uniform, repeat=2, containers=("folder",)))
         images = data["fog/3"]
@@ -34,7 +34,7 @@ def test_a_set_shows_its_first_images(templates):
         assert len(html) < 60_000
     group = data.severities("fog")._repr_html_()
     assert (len(pictures(group)), "fog/3" in group) == (1, True)
-    large = strip([np.full((500, 250, 3), 200, np.uint8), np.full((300, 300, 1), 10, np.uint8)])
+    large = image_strip([np.full((500, 250, 3), 200, np.uint8), np.full((300, 300, 1), 10, np.uint8)])
     assert large is not None
     assert [set(np.unique(part)) for part in np.split(large, [64, 68], axis=1)] == [{200}, {255}, {10}]
 

@@ -1,18 +1,20 @@
-"""A data set as a mapping of its sets, and selections of them."""
+"""A dataset as a mapping of sets, and selections of sets."""
 
 import pickle
 from collections.abc import Mapping
 from itertools import product
+from typing import get_args
 
 import pytest
 import record_datasets
 
 import corruptset
-from corruptset.corruptions.registry import corruption_names, family_of, get_corruption
+from corruptset.corruptions.registry import PLUGIN, corruption_names, family_of, get_corruption
 from corruptset.errors import UnknownCorruption, UnknownSet
 from corruptset.manifests.reader import Dataset
+from corruptset.manifests.reading.corruption_names import CorruptionName
 from corruptset.manifests.reading.image_set import ImageSet
-from corruptset.manifests.reading.set_group import by_corruption
+from corruptset.manifests.reading.set_group import group_by_corruption
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +29,7 @@ def levels(tmp_path_factory):
 
 @pytest.fixture
 def chains(templates):
-    """Clean, fog at 3, and noise at 5 after fog at 3."""
+    """A dataset with clean images, fog 3, and noise 5 after fog 3."""
     return corruptset.open(templates())
 
 
@@ -53,13 +55,13 @@ def test_a_corruption_is_its_severities_or_levels(singles, levels, chains):
     lines = levels.severities("black_lines")
     assert [lines[level].id for level in lines] == [f"black_lines/{level:02d}" for level in range(1, 31)]
     assert list(chains.severities("fog")) == [3]
-    assert by_corruption(record for record in chains.manifest.sets if len(record.stages) > 1) == {}
+    assert group_by_corruption(record for record in chains.manifest.sets if len(record.stages) > 1) == {}
     assert repr(fog) == "<SetGroup fog of imagenet-c-all: 5 sets, 1, 2, 3, 4, 5>"
     assert fog.get(6) is None
     refusals = [
-        (lambda: fog[6], r"fog of imagenet-c-all has no set 6\. It has 1, 2, 3, 4, 5\."),
-        (lambda: fog["3"], r"has no set '3'\. Give it as a number: 3\. It has 1"),
-        (lambda: chains.severities("clean"), r"'clean' is a set, not a corruption: it is data\['clean'\]"),
+        (lambda: fog[6], r"fog of imagenet-c-all has no set 6\. Its sets are 1, 2, 3, 4, 5\."),
+        (lambda: fog["3"], r"has no set '3'\. Pass it as a number: 3\. Its sets are 1"),
+        (lambda: chains.severities("clean"), r"'clean' is a set, not a corruption. Use data\['clean'\]"),
         (lambda: singles.severities("fogg"), f"^{singles.name} has no set 'fogg'"),
         (lambda: chains.severities("gaussian_noise"), "no set 'gaussian_noise'"),
         (lambda: singles["fogg"], "Did you mean 'fog'"),
@@ -72,7 +74,7 @@ def test_a_corruption_is_its_severities_or_levels(singles, levels, chains):
 
 
 def test_a_selection_is_what_fits_all_of_it(singles, levels, chains):
-    """One stage of a chain has to fit all that is said of stages."""
+    """All conditions on stages must be met by the same stage of a chain."""
     asked = [
         {"corruption": [None, ["fog"], ["fog", "gaussian_noise"]], "severity": [None, [3], [3, 5]]},
         {"family": [None, ["weather", "noise"]], "severity": [None, [3]]},
@@ -97,7 +99,7 @@ def test_a_selection_is_what_fits_all_of_it(singles, levels, chains):
     with pytest.raises(UnknownCorruption) as caught:
         singles.select(corruption=["fogg", "fog"], severity=[6, "3"], level=1, family="wether", role="tests", stages=2)
     near = {"fogg": "fog", "wether": "weather", "tests": "test"}
-    numbers = ("severity 6", "severity '3'. Give it as a number: 3.", "level 1. There are: none.", "stages 2")
+    numbers = ("severity 6", "severity '3'. Pass it as a number: 3.", "level 1. Known values: none.", "stages 2")
     for said in (*numbers, *(f"{name!r}. Did you mean {other!r}" for name, other in near.items())):
         assert said in str(caught.value)
 
@@ -109,3 +111,8 @@ def test_families_are_those_of_the_registry_and_travel(singles):
     assert list(copy.select(family="blur", severity=1)) == list(singles.select(family="blur", severity=1)) != []
     assert list(pickle.loads(pickle.dumps(singles["fog"]))) == [1, 2, 3, 4, 5]
     assert list(Dataset(singles.path).select(family="blur", severity=1)) == list(copy.select(family="blur", severity=1))
+
+
+def test_the_type_of_names_lists_the_corruptions_of_this_release():
+    shipped = {name for name in corruption_names() if family_of(name) != PLUGIN}
+    assert set(get_args(CorruptionName)) == shipped

@@ -1,4 +1,4 @@
-"""Digests: recomputed from their definition in the format page, and sensitive to all that they are of."""
+"""Digests are equal to those computed from the documentation, and depend on all documented values."""
 
 import hashlib
 import json
@@ -19,7 +19,7 @@ def sha256_of(value):
 
 
 def test_sets_and_pixels_in_any_memory_layout():
-    """Pixels of every size: tests/api."""
+    """The digest of pixels of every size is tested in tests/api."""
     one, other = pixel_digest(RAMP), pixel_digest(RAMP[::-1])
     for same in (np.asfortranarray(RAMP), np.repeat(RAMP, 2, axis=1)[:, ::2], RAMP[::-1][::-1]):
         assert pixel_digest(same) == one
@@ -37,9 +37,9 @@ def test_sources_and_builds_by_all_that_counts(templates):
     named = {"classes": [[0, "käfer", "0_käfer"], [1, "dog", "1_dog"]], "sets": [clean, fog], "schema_version": 2}
     digest = build_digest(**build)
     assert digest == build_digest(**build | {"sets": [clean, fog]}) == sha256_of(build | named)
-    for change in ({"classes": classes[::-1]}, {"samples": samples[::-1]}):  # which have an order
+    for change in ({"classes": classes[::-1]}, {"samples": samples[::-1]}):  # values whose order matters
         assert build_digest(**build | change) != digest, change
-    # neither the encoding nor the containers count
+    # neither the encoding nor the container matters
     forms = [(f, c) for f in ("png", "jpeg") for c in (("folder",), ("hdf5",))]
     manifests = [templates(encoding_format=form, containers=containers) / "manifest.json" for form, containers in forms]
     assert len({json.loads(manifest.read_text("utf-8"))["digest"] for manifest in manifests}) == 1

@@ -1,4 +1,4 @@
-"""The records refuse what they cannot stand for; the JSON Schemas, by an independent validator, what the models do."""
+"""Records with invalid values are refused, and the JSON Schemas refuse the same records."""
 
 import copy
 import json
@@ -58,7 +58,7 @@ def records(root, name):
 
 
 def bare(schema):
-    """Return a schema without its prose, which differs between versions of pydantic."""
+    """Return a schema without descriptions and titles, which differ between versions of pydantic."""
     if isinstance(schema, dict):
         prose = ("title", "description")
         return {k: bare(v) for k, v in schema.items() if not (k in prose and isinstance(v, str))}
@@ -82,11 +82,11 @@ VALUES = [None, True, 0, -1, 1.5, 2**60, "", "../x", ZERO, ZERO3, [], ["x"], {},
 
 
 def mutants(value):
-    """Yield copies of a JSON value with one thing changed, at every depth: a field dropped, added, or another."""
+    """Yield copies of a JSON value in which one field, at any depth, is removed, added or replaced."""
 
     def places(node, path):
         yield path
-        # of a list, the first entry stands for all
+        # of each list, only the first entry is changed
         keys = node if isinstance(node, dict) else range(min(len(node), 1)) if isinstance(node, list) else ()
         for key in keys:
             yield from places(node[key], (*path, key))
@@ -109,7 +109,7 @@ def mutants(value):
 def test_schema_and_models_accept_and_refuse_the_same(templates, name):
     check, model = jsonschema.Draft202012Validator(load_schema(name)), getattr(models, NAMES[name])
     refused = accepted = 0
-    # of the manifest, the last set has stages and metrics
+    # the last set of the manifest has stages and metrics
     record = records(templates(encoding_format="jpeg"), name)[-1]
     if name == "sample":
         record |= {"region": REGION, "group": "g"}

@@ -1,4 +1,4 @@
-"""Regions of grids: each once, sorted, described by what says most of it."""
+"""The regions of grids are distinct and sorted, and have the preferred description."""
 
 from reference_regions import all_regions, block_regions, place_of
 
@@ -8,13 +8,13 @@ from corruptset.manifests.regions.grids import Grid, regions_of
 
 
 def described(*grids):
-    """Return what grids hold."""
+    """Return the regions of grids."""
     found = regions_of("a", grids)
     return [found.record(i) for i in range(len(found))]
 
 
 def test_exhaustive_is_every_position_once_in_order():
-    """Which positions these are, test_crops holds too."""
+    """The positions of regions, which test_crops also checks."""
     found = described(*grids_of(RegionTable(sides=(12, 14, 32), mode="exhaustive", out=32), 0, "a", 32, 32))
     assert [place_of(r) for r in found] == all_regions((12, 14, 32), 32, 32)
     base = [r for r in found if r.role == "base"]
@@ -53,7 +53,7 @@ def test_a_shrunk_region_names_the_first_anchor_that_it_lies_in():
 
 
 def test_what_says_most_of_a_region_describes_it():
-    """An anchor before a base region before a shrunk one; of equals the first."""
+    """An anchor is preferred to a base region, and a base region to a shrink region. The first of equals is used."""
     shrink = Grid("s9", None, 7, "shrink", 5, 5, 3, 3, 1)
     outer = Grid("s7", None, 7, "base", 5, 5, 3, 3, 1)
     anchored = Grid("q7", None, 7, "base", 4, 4, 3, 3, 1)

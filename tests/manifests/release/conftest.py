@@ -1,4 +1,4 @@
-"""Data sets packed once for all tests here."""
+"""Datasets that are packed once for all tests of this folder."""
 
 import json
 
@@ -8,7 +8,7 @@ from packs import RECORD, TOP, pack_dataset, read_tar
 
 @pytest.fixture(scope="session")
 def packs(tmp_path_factory, templates):
-    """Return a function that packs a kind of data set (`of`: options of write_dataset) in some way, once."""
+    """Return a function that packs a kind of dataset once. `of` are the options of `write_dataset`."""
     made = {}
 
     def make(of=None, **options):
@@ -23,9 +23,7 @@ def packs(tmp_path_factory, templates):
 
 @pytest.fixture(scope="session")
 def good(packs):
-    """The members of a good archive, in order; it has a short name, as archives had before each pack had names of its
-    own.
-    """
+    """Return the members of a valid archive in order. It has a short name without the digits that identify a pack."""
     _, bag = packs({"containers": ("folder",)})
     first, *others = read_tar(next(bag.path.glob("data/*-clean.tar")))
     return {RECORD: json.dumps({**json.loads(first[1]), "archive": f"{TOP}-clean"}).encode(), **dict(others)}

@@ -1,4 +1,4 @@
-"""Archives of strangers, as records: members that nothing names, rows, manifests and records that lie."""
+"""Archives with forged records: unlisted members, and false rows and manifests."""
 
 import hashlib
 import json
@@ -8,7 +8,7 @@ from packs import IMAGE, RECORD, TOP, check_unpack_fails, write_archive
 
 from corruptset.manifests.release.unpack import unpack
 
-UNNAMED = "is not what the records name"
+UNNAMED = "(does not match the records|is not listed in the record)"
 ROWS, SAMPLES, MANIFEST = (f"{TOP}/{name}" for name in ("sets/clean.jsonl", "samples.jsonl", "manifest.json"))
 
 
@@ -22,31 +22,31 @@ def test_members_that_nothing_names_and_that_are_missing(good, tmp_path):
     items = list(good.items())
     extra = (f"{TOP}/setup.py", b"import os")
     changed = {
-        "first": ([extra, *items], "begins with 'tiny-c-1.0.0/setup.py'; expected"),
+        "first": ([extra, *items], "begins with 'tiny-c-1.0.0/setup.py', but the first member must be"),
         **{f"at {at}": ([*items[:at], extra, *items[at:]], f"member '{TOP}/setup.py' .*{UNNAMED}") for at in (1, 2, 4)},
-        "last": ([*items, extra], f"{UNNAMED} here: the end comes next"),
+        "last": ([*items, extra], "is not listed in the record"),
         **{f"{name[-9:-5]} twice": ([*items, (name, good[name])], UNNAMED) for name in (IMAGE, SAMPLES, MANIFEST)},
         "capitals": ([*items, (IMAGE.upper().replace(TOP.upper(), TOP), b"x")], UNNAMED),
         "none": ([], "is empty|is not a tar"),
         "too few": (items[:-1], "ends before"),
         "a gap": ([item for item in items if item[0] != IMAGE], UNNAMED),
-        "headless": (items[1:], "which says what is in it"),
+        "headless": (items[1:], "the first member must be its record"),
     }
     for name in (IMAGE, SAMPLES, MANIFEST, ROWS):
         file, data = name.split("/")[-1], good[name]
         other, longer = bytes([data[0] ^ 1]) + data[1:], data + b" "
-        changed[f"other {file}"] = (list({**good, name: other}.items()), f"{file}.*recorded is")
+        changed[f"other {file}"] = (list({**good, name: other}.items()), f"{file}.*is recorded")
         changed[f"longer {file}"] = (list({**good, name: longer}.items()), f"{file}.* bytes")
     for number, (members, said) in enumerate(changed.values()):
         check_unpack_fails(write_archive(tmp_path / str(number), members), tmp_path, said)
     whole = write_archive(tmp_path / "cut", items).read_bytes()
     for at in (100, len(whole) // 2, len(whole) - 11_000):
         (tmp_path / "cut").write_bytes(whole[:at])
-        check_unpack_fails(tmp_path / "cut", tmp_path, "cut off|beyond|is not a tar|ends before")
+        check_unpack_fails(tmp_path / "cut", tmp_path, "cut off|exceeds|truncated|ends before")
 
 
 def sealed(good, name, data):
-    """Replace a member and make the records agree with it, as a stranger can."""
+    """Replace a member, and update the records accordingly, as a forger can."""
     members = {**good, name: data}
     manifest, record = json.loads(members[MANIFEST]), json.loads(members[RECORD])
     said = {"bytes": len(data), "sha256": f"sha256:{hashlib.sha256(data).hexdigest()}"}
@@ -68,10 +68,10 @@ def edited(good, change, name):
 
 
 def test_rows_that_lead_elsewhere(good, tmp_path):
-    """With a member that is where the rows say it is."""
+    """Rows that refer to files in other folders, with members at these paths."""
     paths = {
         **dict.fromkeys(("../../escaped", "/tmp/escaped", "images/clean/../x"), "line 2"),
-        **dict.fromkeys(("images/fog/3/x.png", ".corruptset/x"), "not below"),
+        **dict.fromkeys(("images/fog/3/x.png", ".corruptset/x"), "is not in the folder"),
         "images/clean/a\\nb.png": "control characters",
     }
     for number, (path, said) in enumerate(paths.items()):
@@ -82,7 +82,7 @@ def test_rows_that_lead_elsewhere(good, tmp_path):
         moved = [(name, members[name]) for name in [*names[:first], *sorted(names[first:])]]
         check_unpack_fails(write_archive(tmp_path / f"a{number}", moved), tmp_path, said)
     rows = good[ROWS].replace(b"bild eins.png", b"ZWEI.png")
-    check_unpack_fails(write_archive(tmp_path / "capitals", sealed(good, ROWS, rows)), tmp_path, "capitals aside")
+    check_unpack_fails(write_archive(tmp_path / "capitals", sealed(good, ROWS, rows)), tmp_path, "ignoring case")
 
 
 def test_manifests_of_strangers(good, tmp_path):
@@ -106,10 +106,10 @@ def test_records_of_strangers(good, tmp_path):
         return lambda r: r.update(files=[f for f in r["files"] if f["path"] != path])
 
     capitals = json.loads(good[RECORD])["files"][1]["path"].swapcase()
-    other = "names other files or sets"
+    other = "lists files or sets that"
     changes = {
-        "name": (lambda r: r.update(name="../x"), "not a record"),
-        "a file outside": (with_file("../../x"), "not a record"),
+        "name": (lambda r: r.update(name="../x"), "not a valid record"),
+        "a file outside": (with_file("../../x"), "not a valid record"),
         "a file in the work folder": (with_file(".corruptset/unpack.json"), other),
         "the marker of a part": (with_file("partial.json"), other),
         "twice": (lambda r: r["files"].append(r["files"][1]), UNNAMED),
@@ -121,10 +121,10 @@ def test_records_of_strangers(good, tmp_path):
         "a set twice": (lambda r: r["sets"].append(r["sets"][0]), "ends before"),
         "more files": (lambda r: r["sets"][0].update(total=10**9, count=10**9), other),
         "beyond": (lambda r: r["sets"][0].update(first=3), other),
-        "a field": (lambda r: r.update(run="rm -rf /"), "not a record"),
+        "a field": (lambda r: r.update(run="rm -rf /"), "not a valid record"),
     }
     for number, (change, said) in enumerate(changes.values()):
         check_unpack_fails(write_archive(tmp_path / f"a{number}", edited(good, change, RECORD)), tmp_path, said)
-    unlisted = edited(good, with_file("setup.py"), RECORD)  # and it is there, behind the rows
+    unlisted = edited(good, with_file("setup.py"), RECORD)  # and it exists after the rows
     unlisted.insert([name for name, _ in unlisted].index(ROWS) + 1, (f"{TOP}/setup.py", unlisted[2][1]))
     check_unpack_fails(write_archive(tmp_path / "unlisted", unlisted), tmp_path, other)

@@ -1,4 +1,4 @@
-"""Archives of strangers, as archives: odd names, members that are no files, bombs, sizes that lie."""
+"""Hostile archives: invalid names, members that are not files, bombs, and false sizes."""
 
 import json
 import os
@@ -18,7 +18,9 @@ def test_names_that_lead_out_or_are_odd(good, tmp_path):
     for number, name in enumerate(OUTSIDE + INVALID_NAMES):
         for at in (2,) if number else (0, 2, len(items)):
             archive = write_archive(tmp_path / f"{number} at {at}", [*items[:at], (name, b"escaped"), *items[at:]])
-            check_unpack_fails(archive, tmp_path, "is not what the records name|which says what is in it")
+            check_unpack_fails(
+                archive, tmp_path, "is not listed in the record|must be its record|does not match the records"
+            )
     archive = write_archive(tmp_path / "a", [(f"{TOP}/\x1b]0;x\x07", b"")])
     with pytest.raises(BadArchive) as e:
         unpack([archive], tmp_path / "out")
@@ -28,47 +30,47 @@ def test_names_that_lead_out_or_are_odd(good, tmp_path):
 
 
 def test_members_that_are_no_files(good, tmp_path):
-    """Links, devices, pipes, folders and files with holes, as an image, small file and record."""
+    """Links, devices, pipes, folders and sparse files as an image, a small file and a record."""
     flags = (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE, tarfile.DIRTYPE)
     for flag in (*flags, tarfile.GNUTYPE_SPARSE):
         for number, where in enumerate((IMAGE, f"{TOP}/samples.jsonl", RECORD)):
             members = list(good.items())
             members.insert(list(good).index(where), (tar_header(where, type=flag), b""))
             archive = write_archive(tmp_path / f"{flag.decode()}{number}", members)
-            check_unpack_fails(archive, tmp_path, "no plain file")
+            check_unpack_fails(archive, tmp_path, "not a regular file")
 
 
 def test_sizes_that_lie(good, tmp_path):
-    """A header that promises more than the archive has is refused before anything is read."""
+    """A header that states more bytes than the archive has is refused before anything is read."""
     (tmp_path / "big").write_bytes(tar_header(RECORD, size=1 << 40).tobuf(tarfile.GNU_FORMAT) + bytes(2048))
-    check_unpack_fails(tmp_path / "big", tmp_path, "beyond the archive's end")
+    check_unpack_fails(tmp_path / "big", tmp_path, "exceeds the end of the archive")
     info = tar_header("y", type=tarfile.XHDTYPE, size=1 << 30)
     (tmp_path / "header").write_bytes(info.tobuf(tarfile.USTAR_FORMAT) + bytes(4096))
-    check_unpack_fails(tmp_path / "header", tmp_path, "a header of 1,073,741,824 bytes")
+    check_unpack_fails(tmp_path / "header", tmp_path, "a header has 1,073,741,824 bytes")
     odd = (b"20 path=" + b"x" * 30, b"12 mtime=1.5\n", b"99999999 path=x\n", b"11 size=-1\n", b"x")
     for records in (*odd, b"25 GNU.sparse.major=100\n"):
         info.size = len(records)
         (tmp_path / "pax").write_bytes(info.tobuf(tarfile.USTAR_FORMAT) + records.ljust(512, b"\0") + bytes(2048))
-        check_unpack_fails(tmp_path / "pax", tmp_path, "is cut or damaged")
+        check_unpack_fails(tmp_path / "pax", tmp_path, "is truncated, damaged")
     for data in (b"", b"\x1f\x8b" + bytes(600), b"PK\x03\x04" + bytes(600), b"x" * 5000, bytes(10240)):
         (tmp_path / "none").write_bytes(data)
-        check_unpack_fails(tmp_path / "none", tmp_path, "is not a tar|cut off|is empty")
+        check_unpack_fails(tmp_path / "none", tmp_path, "not a tar|cut off|is empty")
 
 
 def test_tarfiles_own_padding_is_taken_and_nothing_behind_it(good, tmp_path):
-    """Between one block and a whole record of zeros stand behind the first block of the end mark."""
+    """After the first block of the end mark, there may be between one block and a record of zeros."""
     path = write_archive(tmp_path / "sound", list(good.items()))
     sound = path.read_bytes()
     for behind in (sound, b"x", bytes(10240)):
         path.write_bytes(sound + behind)
-        check_unpack_fails(path, tmp_path, "has bytes behind its end")
+        check_unpack_fails(path, tmp_path, "has data after its end")
     path = tmp_path / "a.tar"
     for size in range(0, tarfile.RECORDSIZE + 1, tarfile.BLOCKSIZE):
         write_archive(path, [("a", b"x" * size)])
         assert [(m.name, m.size) for m in read_members(path)] == [("a", size)]
         with path.open("ab") as file:
             file.write(b"x")
-        with pytest.raises(BadArchive, match="behind its end"):
+        with pytest.raises(BadArchive, match="after its end"):
             list(read_members(path))
 
 
@@ -95,12 +97,13 @@ print(most() - before)
 """
 
 BOMB = 120_000_000
-"""Bytes of zeros in a bomb, twice what the process may grow by; where it is not compressed they are a hole in its file.
+"""Number of zero bytes in a bomb, twice the memory by which the process may grow. Without compression, its file is
+sparse.
 """
 
 
 def hollow(path, members, name):
-    """Write a tar in which a member has `BOMB` zeros, which take no place on the disk."""
+    """Write a tar with a member of `BOMB` zeros, which take no space on the disk."""
     with path.open("wb") as f:
         for member, data in members.items():
             info = tarfile.TarInfo(member)
@@ -115,7 +118,7 @@ def hollow(path, members, name):
 
 
 def claiming(good, name):
-    """Return members of which the records say that one has `BOMB` bytes, with the manifest left as it is."""
+    """Return members whose record states that one has `BOMB` bytes, with the manifest unchanged."""
     record = json.loads(good[RECORD])
     for file in record["files"]:
         if f"{TOP}/{file['path']}" == name:
@@ -124,7 +127,7 @@ def claiming(good, name):
 
 
 def test_bombs_are_refused_in_little_memory_and_on_little_disk(good, tmp_path):
-    """Tars with holes: a member of 120 MB where the records have a small one, or say so themselves."""
+    """Sparse tars: a member has 120 MB although the records list a small one, or the records list it."""
     rows, samples = f"{TOP}/sets/clean.jsonl", f"{TOP}/samples.jsonl"
     bombs = [
         hollow(tmp_path / f"tar{i}", good, name)

@@ -1,4 +1,4 @@
-"""What stands beside the archives of a pack, and what each archive says of itself."""
+"""The files of a release besides archives, and the records in archives."""
 
 import json
 import shutil
@@ -7,16 +7,16 @@ import subprocess
 from packs import TOP, archive_paths, file_hashes, read_tar
 
 from corruptset.manifests.release.unpack import unpack
-from corruptset.manifests.verify.ladder import verify_directory
+from corruptset.manifests.verify.directory import verify_directory
 
 
 def test_the_folder_is_a_bag(packs):
-    """RFC 8493; tests/loaders asks the bagit package."""
+    """Check the bag against RFC 8493. In tests/loaders, the package bagit checks it."""
     out = packs()[1].path
     assert (out / "bagit.txt").read_bytes() == b"BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
     files, index = file_hashes(out), json.loads((out / "archives.json").read_bytes())
     data = {p: h for p, h in files.items() if p.startswith("data/")}
-    # the index names all others; a bag need not name a file that no bag has to have
+    # the index lists all other files; a bag need not list optional files
     assert {f["path"]: f["sha256"] for f in [*index["archives"], *index["files"]]} | {
         "archives.json": files["archives.json"]
     } == files

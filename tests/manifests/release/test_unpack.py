@@ -1,4 +1,4 @@
-"""Unpack: the way there and back is the identity, any archive alone is usable, and a kill loses nothing."""
+"""Unpack: the result equals the packed dataset, each archive can be used alone, and a kill loses nothing."""
 
 import json
 import shutil
@@ -13,7 +13,7 @@ from corruptset.errors import BuildError, CorruptsetError, MachineError, Unknown
 from corruptset.manifests.partial import PARTIAL
 from corruptset.manifests.reader import Dataset as open_data
 from corruptset.manifests.release.unpack import unpack
-from corruptset.manifests.verify.ladder import verify_directory
+from corruptset.manifests.verify.directory import verify_directory
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_there_and_back_is_the_identity(packs, tmp_path, options, by):
     assert done.path == tmp_path / "u" / root.name
     assert file_hashes(done.path) == file_hashes(root)
     assert not done.absent
-    # and over itself, the whole and one archive of it: everything is kept
+    # unpacking all archives, or one of them, again keeps everything
     for archives in (archive_paths(bag), archive_paths(bag)[:1]):
         again = unpack(archives, tmp_path / "u")
         assert (again.absent, again.written, file_hashes(done.path)) == ([], 0, file_hashes(root))
@@ -49,7 +49,7 @@ def test_hidden_files_next_to_archives_are_ignored(packs, tmp_path):
 @pytest.mark.parametrize("container", ["folder", "hdf5"])
 def test_any_archive_alone_is_a_smaller_data_set_and_all_are_the_whole(packs, tmp_path, container):
     root, bag = packs({"containers": (container,)}, by="set")
-    for archive, missing in zip(archive_paths(bag), (2, 1, 0, 0), strict=True):  # the page comes with the last
+    for archive, missing in zip(archive_paths(bag), (2, 1, 0, 0), strict=True):  # the last archive contains the page
         done = unpack([archive], tmp_path / "u")
         assert (len(done.absent), verify_directory(done.path).problems) == (missing, [])
     assert file_hashes(tmp_path / "u" / root.name) == file_hashes(root)
@@ -62,9 +62,9 @@ def test_any_archive_alone_is_a_smaller_data_set_and_all_are_the_whole(packs, tm
         assert (report.problems, report.absent, report.partial) == ([], done.absent, True)
         for set_id in done.sets:
             assert [i.tobytes() for i, _ in data[set_id]] == [i.tobytes() for i, _ in open_data(root)[set_id]]
-        with pytest.raises(UnknownCorruption, match="is not in it"):
+        with pytest.raises(UnknownCorruption, match="only a part of the dataset"):
             data[done.absent[0]]
-        with pytest.raises(BuildError, match="is a part of a data set"):
+        with pytest.raises(BuildError, match="is only a part of a dataset"):
             pack_dataset(done.path, tmp_path / "again")
 
 
@@ -112,13 +112,29 @@ def test_a_killed_unpack_keeps_what_was_there_before(packs, tmp_path):
     assert [p for p in verify_directory(done.path).problems if p.kind != "unexpected"] == []
 
 
+def test_a_dataset_stays_readable_while_archives_are_unpacked_into_it(packs, tmp_path):
+    root, bag = packs(by="set")
+    archives, seen = archive_paths(bag), []
+    done = unpack(archives[:1], tmp_path / "u")
+    unpack(archives, tmp_path / "u", progress=lambda *_: seen.append(open_data(done.path).set_ids))
+    assert seen == [done.sets] * len(seen) != []
+    complete = open_data(root).set_ids
+    unpack(archives, tmp_path / "u", progress=lambda *_: seen.append(open_data(done.path).set_ids))
+    assert seen[-1] == complete
+    assert run_and_kill(9, unpack, archives, tmp_path / "u") == -signal.SIGKILL
+    assert open_data(done.path).set_ids == complete
+    assert {p.kind for p in verify_directory(done.path).problems} == {"incomplete"}
+    assert unpack(archives, tmp_path / "u").written == 0
+    assert file_hashes(done.path) == file_hashes(root)
+
+
 def flip(path):
     data = path.read_bytes()
     path.write_bytes(data[:-9] + bytes([data[-9] ^ 1]) + data[-8:])
 
 
 def test_unpacked_onto_files_of_the_right_size(packs, tmp_path):
-    """What stands counts by its hash: sizes are right, names are right, and one byte is not."""
+    """Existing files are compared by hash: here names and sizes are right, but one byte differs."""
     root, bag = packs(by="set")
     left = unpack(str(bag.path), tmp_path / "u").path
     wrong = ("hdf5/clean-00001.h5", "sets/clean.jsonl", "samples.jsonl", "SHA256SUMS")
@@ -131,7 +147,7 @@ def test_unpacked_onto_files_of_the_right_size(packs, tmp_path):
 
 
 def test_parts_of_a_set_over_earlier_parts(packs, tmp_path):
-    """In three calls, the middle one last, and one of them twice: a set is there when all of its files are."""
+    """Archives are unpacked in three calls, in another order and one of them twice. Sets exist when complete."""
     of = {"containers": ("folder",), "repeat": 8}
     most = next(a.bytes for a in packs(of)[1].archives if "clean" in a.name) * 7 // 10
     pieces = [p for p in archive_paths(packs(of, max_bytes=most)[1]) if "clean" in p.name]
@@ -147,11 +163,11 @@ def test_without_room_nothing_is_unpacked(packs, tmp_path, monkeypatch):
     root, bag = packs(by="set")
     with monkeypatch.context() as patched:
         patched.setattr(shutil, "disk_usage", disk_usage_with(1000))
-        with pytest.raises(MachineError, match=r"has 1\.0 kB free, and what is in the archives needs about \d+\.\d kB"):
+        with pytest.raises(MachineError, match=r"has 1\.0 kB free, but what is in the archives needs about \d+\.\d kB"):
             unpack(archive_paths(bag), tmp_path / "u" / "deep")
         assert not (tmp_path / "u").exists()
     unpack(archive_paths(bag)[:-1], tmp_path / "u")
-    # What is there already needs no more room.
+    # existing files need no additional space
     monkeypatch.setattr(shutil, "disk_usage", disk_usage_with(bag.bytes * 2 // 3))
     with pytest.raises(MachineError, match="needs about"):
         unpack(archive_paths(bag), tmp_path / "elsewhere")
@@ -167,30 +183,30 @@ def test_where_something_else_is_nothing_is_unpacked(packs, tmp_path):
     unpack(archive_paths(foreign), tmp_path / "taken")
     left = unpack(archive_paths(foreign)[:1], tmp_path / "begun").path
     before = file_hashes(left)
-    (left / "manifest.json").unlink()  # as after a kill: the note of what is there is all that speaks
+    (left / "manifest.json").unlink()  # as after a kill, when only the record of the state says what exists
     (left / ".corruptset").mkdir()
     (left / PARTIAL).rename(left / ".corruptset/unpack.json")
     mixed = [archive_paths(bag)[0], archive_paths(foreign)[1]]
     cases = {
         "nowhere": ([tmp_path / "nope.tar"], r"nope\.tar does not exist"),
         "u": (archive_paths(bag), "or something else"),
-        "mixed": (mixed, "not of one data set"),
-        "taken": (archive_paths(bag), "another data set"),
-        "begun": (archive_paths(bag)[1:2], "holds another data set"),
+        "mixed": (mixed, "belong to different datasets"),
+        "taken": (archive_paths(bag), "another dataset"),
+        "begun": (archive_paths(bag)[1:2], "contains another dataset"),
     }
     for out, (archives, said) in cases.items():
         with pytest.raises(BuildError, match=said):
             unpack(archives, tmp_path / out)
     unpack(archive_paths(foreign)[:1], tmp_path / "begun")
     assert file_hashes(left) == before
-    # a release that took the place of another left its archives
+    # the folder contains archives of an earlier release
     release = shutil.copytree(bag.path, tmp_path / "release")
     shutil.copy(archive_paths(foreign)[0], release / "data")
     assert not unpack([release], tmp_path / "replaced").absent
 
 
 def test_links_in_the_way_are_not_followed(good, tmp_path):
-    """A folder that someone prepared: links where folders or files of the data set belong."""
+    """A prepared folder, in which folders or files of the dataset are links."""
     archive = write_archive(tmp_path / "a", list(good.items()))
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -214,7 +230,7 @@ def test_links_in_the_way_are_not_followed(good, tmp_path):
 
 
 def test_pieces_of_any_size_in_the_notes_of_unpacking_take_no_memory(packs, tmp_path):
-    """Whoever wrote PARTIAL.json may claim any run of files."""
+    """A forged PARTIAL.json may contain any ranges of files."""
     _, bag = packs()
     paths = archive_paths(bag)
     unpack(paths[:1], tmp_path)

@@ -1,4 +1,4 @@
-"""Records, shards and images changed with every hash over their bytes put right, as a careful forger does."""
+"""Records, shards and images that are changed together with all hashes, as a careful forger would do."""
 
 import io
 import json
@@ -32,7 +32,7 @@ from PIL import Image
 from corruptset.manifests.records.digests import sha256_bytes
 from corruptset.manifests.records.report import Problem
 from corruptset.manifests.verify import sets
-from corruptset.manifests.verify.ladder import verify_directory
+from corruptset.manifests.verify.directory import verify_directory
 
 ROWS = "sets/fog/3.jsonl"
 ONE_SHARD = "hdf5/fog/3-00000.h5"
@@ -46,7 +46,7 @@ def seal(root):
 
 
 def forge(root, change):
-    """Edit the rows of a set, put its totals and every hash right, but not the digests of pixels; and verify."""
+    """Change the rows of a set, update its totals and all hashes except the digests of pixels, and verify."""
     edit_lines(root / ROWS, change)
     rows = [json.loads(line) for line in (root / ROWS).read_text("utf-8").splitlines()]
     stored = [f for r in rows for f in r["files"]]
@@ -56,7 +56,7 @@ def forge(root, change):
 
 
 def stored_anew(root, path, data, row=None):
-    """Have the rows say that an image has these bytes, and verify."""
+    """Replace the bytes of an image, update its records, and verify."""
 
     def change(rows):
         (file,) = (f for r in rows for f in r["files"] if (f["path"], f["row"]) == (path, row))
@@ -65,7 +65,7 @@ def stored_anew(root, path, data, row=None):
     return forge(root, change)
 
 
-# what every single value is, edited, tests/faults/test_damage.py asks
+# tests/faults/test_damage.py changes every single value
 MANIFEST_EDITS = {
     "recipe's preprocessing": lambda m: m["recipe"].update(preprocessing={"kind": "resize"}),
     "recipe's stages": lambda m: m["recipe"].update(sets=[{"id": "fog/3", "stages": []}]),
@@ -97,7 +97,7 @@ def test_an_edited_manifest_is_found_with_and_without_matching_hashes(dataset):
         problems = verify_problems(root)
         assert problems, name
         assert "manifest.json" not in problem_paths(problems, "hash"), name
-    # no type stands for another, and what no schema takes is said without the letters that steer a terminal
+    # types are not converted, and control characters do not appear in messages
     steering = {"path": "a\x1b[2J\nb", "bytes": 1, "sha256": ZERO, "\x1b[31m": 0}
     for change in (
         lambda m: m.update(seed="7"),
@@ -180,7 +180,7 @@ def test_samples_of_one_id_or_path_or_of_paths_that_lead_out(dataset):
 
     outside = ("../up.jpg", "a/../../up.jpg", "/etc/passwd", "a\\b.jpg", "C:/x.jpg", "")
     cases = [
-        (lambda rows: rows[1].update(id=rows[0]["id"].upper()), "capitals aside"),
+        (lambda rows: rows[1].update(id=rows[0]["id"].upper()), "ignoring case"),
         (lambda rows: rows[1].update(path=rows[0]["path"]), "two images have the path"),
         *((path(value), f"the path {value!r} is not a relative path inside") for value in outside),
         *((path(value), None) for value in ("12:30/a b.jpg", "..a/b..jpg", None)),
@@ -205,9 +205,9 @@ def test_a_key_that_stands_twice(dataset):
         (root / path).write_text(text.replace(f'"{key}": ', f'"{key}": null, "{key}": ', 1), "utf-8")
         if path != "manifest.json":
             seal(root)
-        said = f"{where}the key '{key}' stands more than once in one object"
+        said = f"{where}the key '{key}' occurs more than once in one object"
         assert Problem(path, "schema", said) in verify_problems(root, level="structure")
-    # quotation marks in a name, written as escapes, must not make up for those of a key
+    # escaped quotation marks in a name must not compensate for those of a key
     root = dataset(containers=("folder",))
     path = root / "samples.jsonl"
     quoted = path.read_text("utf-8").replace('"path": "', '"path": "' + "\\u0022" * 2, 1)
@@ -231,12 +231,12 @@ def test_other_bytes_and_pixels_behind_matching_hashes(dataset):
         problems = stored_anew(root, PNG_IMAGE, data)
         assert [(p.path, p.kind) for p in problems] == [(PNG_IMAGE, kind)]
         assert verify_problems(root, level="hashes") == []
-    # each whole and as recorded: but the file and the shard are two encodings
+    # both are valid and recorded, but the file and the shard have different bytes
     out = io.BytesIO()
     Image.open(jpeg / JPEG_IMAGE).save(out, "JPEG", quality=30)
     (jpeg / JPEG_IMAGE).write_bytes(out.getvalue())
     problems = stored_anew(jpeg, JPEG_IMAGE, out.getvalue())
-    assert problems == [Problem(ROWS, "records", "the containers of row 3 hold different bytes")]
+    assert problems == [Problem(ROWS, "records", "row 3 has different bytes in its two containers")]
     root = dataset(containers=("hdf5",))
     with h5py.File(root / SHARD, "r+") as f:
         f["images"][1, 0, 0, 0] ^= 1
@@ -265,11 +265,11 @@ SHARD_EDITS = [
     (replace_column("images"), "decode", ""),
     (replace_column("labels", data=np.ones(5)), "decode", ""),
     (replace_column("pixel_digest", data=np.zeros((5, 16), np.uint8)), "decode", ""),
-    (longer, "shape", "has 6 rows, recorded are 5"),
+    (longer, "shape", "has 6 rows, but 5 are recorded"),
     (replace_column("images", data=np.zeros((1, 16, 20, 3), np.uint8)), "missing", ""),
     (replace_column("images", data=np.zeros((5, 8, 20, 3), np.uint8)), "size", ""),
-    # a bomb is refused before a byte of it is read
-    (replace_column("images", shape=(5, 2**20, 2**20, 3), chunks=(1, 64, 64, 3), dtype=np.uint8), "decode", "claims"),
+    # a bomb is refused before any byte of it is read
+    (replace_column("images", shape=(5, 2**20, 2**20, 3), chunks=(1, 64, 64, 3), dtype=np.uint8), "decode", "states"),
     (external_link, "decode", "is a link"),
     (external_storage, "decode", "stored in other files"),
     (virtual_dataset, "decode", "stored in other files"),
@@ -289,11 +289,11 @@ def test_edited_shards_with_matching_hashes(dataset):
 
 def test_rows_in_strange_places_of_shards(dataset):
     cases = [
-        (lambda rows: rows[3]["files"][0].update(row=0), f"row 3 is in {SHARD} at row 0, as is another"),
-        (lambda rows: rows[3]["files"][0].update(row=5), f"the rows in {SHARD} are not 0 to 1"),
+        (lambda rows: rows[3]["files"][0].update(row=0), f"row 3 is stored in row 0 of {SHARD}, like another row"),
+        (lambda rows: rows[3]["files"][0].update(row=5), f"the recorded rows of {SHARD} are not 0 to 1"),
     ]
     for path in ("hdf5/clean-00002.h5", "hdf5/fog/3-00007.h5"):
-        said = f"row 4 is in {path}, which is not a shard of this set in the manifest"
+        said = f"row 4 is stored in {path}, which the manifest does not list as a shard of this set"
         cases.append((lambda rows, path=path: rows[4]["files"][0].update(path=path), said))
     for change, said in cases:
         assert (ROWS, said) in {(p.path, p.detail) for p in forge(dataset(containers=("hdf5",)), change)}
@@ -301,13 +301,13 @@ def test_rows_in_strange_places_of_shards(dataset):
     def exchange(rows):
         rows[2]["files"][0]["row"], rows[3]["files"][0]["row"] = 1, 0
 
-    # both images are there, with their hashes; each says that it is the other
+    # both images exist with their hashes, but each has the index of the other
     problems = forge(dataset(containers=("hdf5",)), exchange)
     assert {p.path for p in problems} == {f"{SHARD}#0", f"{SHARD}#1"}
     assert sum("index" in p.detail for p in problems) == 2
     root = dataset(shard_rows=5)
-    strays = {"hdf5/fog/3-00009.h5": "no row of set fog/3 is in this shard", "hdf5/notes.h5": "a shard of no set"}
-    strays["hdf5/snow/3-00000.h5"] = "a shard of no set"
+    strays = dict.fromkeys(("hdf5/notes.h5", "hdf5/snow/3-00000.h5"), "a shard that belongs to no set")
+    strays["hdf5/fog/3-00009.h5"] = "no record of set fog/3 refers to this shard"
     for name in strays:
         (root / name).parent.mkdir(exist_ok=True)
         shutil.copyfile(root / ONE_SHARD, root / name)

@@ -1,4 +1,4 @@
-"""Every single way to damage a data set is found and named; nothing that is whole is complained of."""
+"""Every kind of damage is found and named, and intact datasets have no problems."""
 
 import json
 import os
@@ -25,11 +25,11 @@ from damage import (
 import corruptset
 from corruptset.errors import IncompleteBuild, VerificationError
 from corruptset.manifests.records.report import Problem
-from corruptset.manifests.verify.ladder import verify_directory
+from corruptset.manifests.verify.directory import verify_directory
 
 
 def named(root, **options):
-    """Return path and kind of every problem."""
+    """Return the path and kind of every problem."""
     return {(p.path, p.kind) for p in verify_problems(root, **options)}
 
 
@@ -76,12 +76,12 @@ def test_other_hidden_files_and_folders_are_still_problems(dataset):
         (".hidden", "unexpected"),
         (".DS_Store/x", "unexpected"),
         ("images/fog/3/.DS_Store.png", "unexpected"),
-        ("images/fog/3/x", "unexpected"),  # loaders take it for a class
+        ("images/fog/3/x", "unexpected"),  # loaders treat it as a class
     }
 
 
 def renamed_to(root, form):
-    """Give all names the Unicode form, the deepest first; return how many files have other paths then."""
+    """Convert all names to a Unicode form, and return the number of files whose paths have changed."""
     files = [path for path in root.rglob("*") if path.is_file()]
     changed = sum(not unicodedata.is_normalized(form, path.relative_to(root).as_posix()) for path in files)
     for path in sorted(root.rglob("*"), key=lambda path: -len(path.parts)):
@@ -95,10 +95,10 @@ def test_names_in_another_unicode_form_are_one_problem(dataset):
     count = renamed_to(root, "NFD")
     (problem,) = verify_problems(root)
     assert (count, problem.path, problem.kind) == (9, ".", "unicode")
-    assert problem.detail.startswith("9 files are there under names in another Unicode form than the records have")
+    assert problem.detail.startswith("9 files have names in another Unicode form than the records")
     assert "0_käfer/bild eins.png" in problem.detail
     assert "--nfc" in problem.detail
-    (root / "images/fog/3/1 a dog/deep/rex.png").unlink()  # other problems are told too
+    (root / "images/fog/3/1 a dog/deep/rex.png").unlink()  # other problems are reported too
     assert named(root) == {(".", "unicode"), ("images/fog/3/1 a dog/deep/rex.png", "missing")}
     with pytest.raises(VerificationError, match=r"exists under a name in another Unicode form.*convmv"):
         _ = corruptset.open(root)["fog/3"][0]
@@ -151,13 +151,13 @@ LINKED = "images images/fog images/fog/3 sets sets/fog hdf5/fog manifest.json SH
 DAMAGES = [
     *[(lambda r, p: (r / p).unlink(), (p,), {(p, "missing")}) for p in FILES[1:]],
     *[(added, (p,), {(p, "unexpected")}) for p in STRANGE],
-    # torchvision's ImageFolder raises on an empty class folder
+    # ImageFolder of torchvision raises an error on an empty class folder
     *[(emptied, (p,), {(p, "unexpected")}) for p in ("images/fog/3/2_empty", "empty")],
     *[(linked, (p,), {(p, "symlink")}) for p in [*LINKED.split(), "images/fog/3/1 a dog", ONE_SHARD, PNG_IMAGE]],
     *[(piped, (p,), {(p, "special")}) for p in (PNG_IMAGE, "pipe", "manifest.json")],
     (moved, (PNG_IMAGE, NEW), {(PNG_IMAGE, "missing"), (NEW, "unexpected")}),
     (emptied, (".corruptset/parts",), {(".corruptset", "unexpected")}),
-    # a link to a folder hides what is in it, and no name that only begins like it
+    # a link hides the files below it, but not those with a longer name
     (lambda r, p: (linked(r, "sets/fog"), (r / p).unlink()), (CHAIN,), {("sets/fog", "symlink"), (CHAIN, "missing")}),
 ]
 
@@ -177,8 +177,8 @@ def test_damage_is_named_without_reading_the_bytes(dataset):
         (root / path).mkdir()
         assert {(path, "missing"), (path, "unexpected")} <= named(root), path
     root = dataset(shard_rows=5)
-    added(root, "archives/x.json")  # as tar -xf does
-    assert [p.detail for p in verify_problems(root)] == ["left by tar's unpacking: remove the folder archives/"]
+    added(root, "archives/x.json")  # as `tar -xf` does
+    assert [p.detail for p in verify_problems(root)] == ["left by unpacking with tar; remove the folder archives/"]
 
 
 def test_truncated_and_exchanged_files(dataset):
@@ -225,7 +225,7 @@ def test_what_is_no_finished_build_says_how_to_go_on(dataset, tmp_path):
     (root / "manifest.json").unlink()
     assert named(root) == {("manifest.json", "incomplete")}
     (root / ".corruptset/parts").mkdir(parents=True)
-    places = {root: "Resume it by running the same `corruptset build`", tmp_path / "nowhere": "nowhere"}
+    places = {root: "To resume, run the same `corruptset build`", tmp_path / "nowhere": "nowhere"}
     for place, said in (places | {tmp_path / "file": "file"}).items():
         with pytest.raises(IncompleteBuild, match=said):
             verify_directory(place).raise_for_problems()
@@ -241,7 +241,7 @@ def test_everything_is_collected_and_raised_once_level_by_level(dataset):
     assert named(root, level="sizes") == {(OTHER_PNG, "size")}
     (root / "note.txt").write_bytes(b"")
     flip(root / SHARD)
-    added(root, ".corruptset/repair/x")  # and a repair was killed
+    added(root, ".corruptset/repair/x")  # and a killed repair
     report = verify_directory(root)
     assert report.by_kind() == {"hash": 2, "size": 1, "unexpected": 2}
     assert (report.as_json()["ok"], len(report.as_json()["problems"])) == (False, 5)
@@ -267,7 +267,7 @@ def test_rederive_is_called_on_sound_records_only(dataset):
 
 
 def test_nothing_outside_is_opened(dataset, monkeypatch):
-    """Whatever the records say, every file that is opened lies in the data set."""
+    """No file outside of the dataset is opened, whatever the records contain."""
     root = dataset()
     write_outside_file(root)
     edit_shard(root, external_link)

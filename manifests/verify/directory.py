@@ -1,9 +1,11 @@
-"""Verify a data set against its manifest: climb the whole ladder, report everything at once.
+"""Verify a dataset against its manifest, and report all problems together.
 
-Structure (records, nothing missing, nothing unexpected, digests that follow from records) -> sizes -> hashes -> pixels
-(decodes, shapes, pixel digests where the encoding is lossless) -> samples made again from the source, which a caller
-supplies. No path leads out of the directory: only files are read that a listing found which follows no link, and the
-path of a record is only looked up in that listing.
+The levels are structure (records, missing and unexpected files, digests of records), sizes, hashes, and pixels (images
+can be decoded and have the recorded shapes and, if the encoding is lossless, digests). A caller can also supply a
+function that regenerates samples from the source.
+
+No file outside of the directory is read, because only files in a listing that does not follow links are opened, and
+paths of records are only looked up in this listing.
 """
 
 from __future__ import annotations
@@ -20,9 +22,9 @@ from ...errors import VerificationError
 from ..checksums import SUMS_CAP, hash_problem
 from ..disk.listing import file_problems, list_files, read_small
 from ..disk.remote import data_folder
-from ..images.pictures import own_path
+from ..images.image_formats import preserved_path
 from ..manifest_file import read_manifest
-from ..partial import load_partial, may_be_absent
+from ..partial import load_partial, optional_files
 from ..paths import (
     IMAGES,
     MANIFEST,
@@ -33,6 +35,7 @@ from ..paths import (
     SHA256SUMS,
     SHARDS,
     UNFINISHED,
+    UNPACK_STATE,
     WORK_FOLDER,
     image_folder,
     keeps_source_names,
@@ -41,72 +44,90 @@ from ..paths import (
 from ..reader import Dataset
 from ..records.digests import sha256_bytes
 from ..records.models import FileRecord, Manifest, RegionRow, SampleRecord
-from ..records.parsing import record_or_mistakes
-from ..records.report import LEVELS, Level, Problem, Progress, VerificationReport, printable
+from ..records.parsing import parse_record
+from ..records.report import VERIFY_LEVELS, Problem, ProgressCallback, VerificationReport, VerifyLevel, printable
 from .rules import manifest_problems, region_problems, sample_problems, sums_problems
 from .sets import Findings, SetCheck, read_rows, run_checks
 
 Rederive = Callable[[Dataset], Iterable[Problem]]
-"""Makes samples again from the source, and yields the differences as problems of kind ``rederive``."""
+"""Function that regenerates samples from the source, and yields differences as problems of the kind ``rederive``."""
 
 
 def verify_directory(
     directory: Path | str,
     *,
-    level: Level = "pixels",
+    level: VerifyLevel = "pixels",
     rederive: Rederive | None = None,
     jobs: int = 1,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> VerificationReport:
-    """Check a data set against its manifest, and find everything that is not as recorded.
+    """Check a dataset against its manifest, and return a report of all differences.
 
-    It never raises for that, whatever the bytes.
+    Differences and damaged files never raise an error.
 
-    `corruptset.verify` describes the levels and the report. `rederive` makes samples again from the source; it is
-    called with the open data set if the records can be trusted, and what it raises is a user's mistake, not the data
-    set's. The steps of `progress` are "files", "sets" and "rederive". ParameterError: no such level.
+    Parameters
+    ----------
+    directory : path
+        The directory of the dataset.
+    level : {"structure", "sizes", "hashes", "pixels"}
+        The level of the verification, as `corruptset.verify` describes it.
+    rederive : callable, optional
+        Function of the dataset that regenerates samples from the source and yields differences. It is called if the
+        records can be trusted. Errors that it raises are not caught.
+    jobs : int
+        The number of processes.
+    progress : callable, optional
+        Called with the step ("files", "sets" or "rederive"), the number of completed items and their total.
 
-    manifest.json is covered by SHA256SUMS alone (environment, licence and metrics follow from nothing else), and
-    SHA256SUMS by the manifest. Whoever changes both consistently, images included, makes another data set: it has
-    another digest.
+    Raises
+    ------
+    ParameterError
+        The level does not exist.
+
+    Notes
+    -----
+    The environment, the licence and the metrics in manifest.json are protected only by its hash in SHA256SUMS. If
+    somebody changes all files consistently, the result is another valid dataset, which has another digest.
     """
-    check_choice("level", level, LEVELS)
+    check_choice("level", level, VERIFY_LEVELS)
     root = data_folder(directory)
     report = VerificationReport(printable(str(root)), level)
     data = read_manifest(root, follow_links=False)
     if isinstance(data, Problem):
         report.add([data])
         return report
-    manifest, mistakes = record_or_mistakes(Manifest, data)
-    report.add(Problem(MANIFEST, "schema", mistake) for mistake in mistakes)
+    manifest, errors = parse_record(Manifest, data)
+    report.add(Problem(MANIFEST, "schema", error) for error in errors)
     if manifest is not None:
-        ladder = _Ladder(root, manifest, sha256_bytes(data), level, report)
-        ladder.check_files(jobs, progress or (lambda *_: None))
-        ladder.check_sets(jobs, progress or (lambda *_: None))
-        if rederive is not None and ladder.can_rederive():
+        verification = _Verification(root, manifest, sha256_bytes(data), level, report)
+        verification.check_files(jobs, progress or (lambda *_: None))
+        verification.check_sets(jobs, progress or (lambda *_: None))
+        if rederive is not None and verification.can_rederive():
             report.add(rederive(Dataset(root)))
     report.finish()
     return report
 
 
-class _Ladder:
-    """The steps of a verification, and the report that they add to."""
+class _Verification:
+    """A running verification, whose steps add to one report."""
 
-    def __init__(self, root: Path, manifest: Manifest, sha256: str, level: Level, report: VerificationReport) -> None:
+    def __init__(
+        self, root: Path, manifest: Manifest, sha256: str, level: VerifyLevel, report: VerificationReport
+    ) -> None:
         self.root, self.manifest, self.sha256, self.level, self.report = root, manifest, sha256, level, report
         report.digest, report.containers = manifest.digest, manifest.storage.containers
         self.folders = frozenset(image_folder(s.id) for s in manifest.sets)
-        """Folders of images, with listings of their own."""
+        """Folders of images, which are listed separately for each set."""
         self.samples: list[SampleRecord] | None = None
-        """Where all rows are records."""
-        self.sound: set[str] = set()
-        """Files that have the recorded hash."""
+        """The rows of samples.jsonl, or None if some of them are invalid."""
+        self.intact: set[str] = set()
+        """Files whose hash is the recorded one."""
 
     def _note(self, path: str, kind: str, detail: str) -> None:
         self.report.add([Problem(path, kind, detail)])
 
-    def check_files(self, jobs: int, progress: Progress) -> None:
-        """Check everything but the sets."""
+    def check_files(self, jobs: int, progress: ProgressCallback) -> None:
+        """Check everything except the sets."""
         root, manifest, report = self.root, self.manifest, self.report
         report.add(manifest_problems(manifest))
         absent = self._absent()
@@ -124,12 +145,12 @@ class _Ladder:
             report.add([sums] if isinstance(sums, Problem) else sums_problems(manifest, self.sha256, sums))
         self._check_samples(listing.files)
         if self.level in ("hashes", "pixels"):
-            whole = [record for record in manifest.files if listing.files.get(record.path) == record.bytes]
-            self._check_hashes(whole, jobs, progress)
+            existing = [record for record in manifest.files if listing.files.get(record.path) == record.bytes]
+            self._check_hashes(existing, jobs, progress)
             report.add([], Counter(bytes=sum(listing.files.get(path, 0) for path in (MANIFEST, SHA256SUMS))))
 
     def _absent(self) -> frozenset[str]:
-        """Return the files that may be missing, and note the sets that PARTIAL.json calls absent."""
+        """Return the files that may be missing, and report the sets that are absent according to PARTIAL.json."""
         try:
             partial = load_partial(self.root)
         except (VerificationError, OSError) as e:
@@ -139,22 +160,25 @@ class _Ladder:
             return frozenset()
         ids, sets = {s.id for s in self.manifest.sets}, set(partial.sets)
         if (partial.manifest, partial.digest) != (self.sha256, self.manifest.digest) or not ids >= sets:
-            self._note(PARTIAL, "records", "is of another data set than manifest.json")
+            self._note(PARTIAL, "records", "belongs to another dataset than manifest.json")
             return frozenset()
         self.report.partial, self.report.absent = True, sorted(ids - sets)
-        return may_be_absent(self.manifest, sets)
+        return optional_files(self.manifest, sets)
 
     def _check_work_folder(self) -> None:
         """Report a work folder, which a finished dataset does not have."""
         if self.root.name.endswith(UNFINISHED):
             what = "the build is complete but not renamed; run the same `corruptset build` command again"
             self._note(WORK_FOLDER, "incomplete", what)
+        elif (self.root / UNPACK_STATE).exists():
+            what = "unpacking was interrupted; run the same `corruptset unpack` command again"
+            self._note(WORK_FOLDER, "incomplete", what)
         else:
             what = "left by a repair that was killed; run `corruptset verify --repair` again"
             self._note(WORK_FOLDER, "unexpected", what)
 
     def _check_samples(self, files: dict[str, int]) -> None:
-        """Check samples.jsonl and regions.jsonl, with the manifest and each other."""
+        """Check samples.jsonl and regions.jsonl, and compare them with the manifest and each other."""
         samples, problems = read_rows(self.root, SAMPLES, SampleRecord) if SAMPLES in files else (None, [])
         self.report.add(problems)
         if samples is None or problems:
@@ -164,17 +188,17 @@ class _Ladder:
         rows, problems = read_rows(self.root, REGIONS, RegionRow) if REGIONS in files else (None, [])
         self.report.add(problems or region_problems(self.manifest, samples, rows))
 
-    def _check_hashes(self, records: list[FileRecord], jobs: int, progress: Progress) -> None:
-        """Hash whole files, several at once: hashing releases the interpreter's lock."""
+    def _check_hashes(self, records: list[FileRecord], jobs: int, progress: ProgressCallback) -> None:
+        """Compare the hashes of files in several threads, because hashing releases the interpreter lock."""
         with ThreadPoolExecutor(jobs) as pool:
             problems = pool.map(lambda record: hash_problem(self.root, record), records)
             for done, (record, problem) in enumerate(zip(records, problems, strict=True), 1):
-                self.sound |= {record.path} if problem is None else set()
+                self.intact |= {record.path} if problem is None else set()
                 self.report.add([] if problem is None else [problem], Counter(bytes=record.bytes))
                 progress("files", done, len(records))
 
-    def check_sets(self, jobs: int, progress: Progress) -> None:
-        """Check every set that is there."""
+    def check_sets(self, jobs: int, progress: ProgressCallback) -> None:
+        """Check every set that is not absent."""
         checks = self._set_checks()
         slices = Counter[str]()
         done = 0
@@ -183,7 +207,7 @@ class _Ladder:
             nonlocal done
             self.report.add(*findings)
             slices[check.record.id] += 1
-            if slices[check.record.id] == check.parts:
+            if slices[check.record.id] == check.slice_count:
                 done += 1
                 progress("sets", done, len(checks))
 
@@ -191,41 +215,43 @@ class _Ladder:
         self.report.add([], Counter(sets=len(checks)))
 
     def _set_checks(self) -> list[SetCheck]:
-        """Return the check of each set; shards of no set go to the report."""
+        """Return the check of each set, and report shards that belong to no set."""
         manifest, samples = self.manifest, self.samples
-        labels = names = None
+        labels = image_paths = None
         if samples is not None and manifest.classes and all(s.label in range(len(manifest.classes)) for s in samples):
             labels = np.array([s.label for s in samples], np.int64)
         if samples is not None and keeps_source_names(manifest):
-            names = [own_path(s.path, s.id, manifest.encoding["format"]) for s in samples]
+            image_paths = [preserved_path(s.path, s.id, manifest.encoding["format"]) for s in samples]
         shards: dict[str | None, set[str]] = defaultdict(set)
         for path in (f.path for f in manifest.files if f.path.startswith(SHARDS)):
             shards[set_of_shard(path)].add(path)
-        lean = manifest.model_copy(update={"recipe": {}, "sets": [], "files": [], "excluded": [], "selection": {}})
+        bare_manifest = manifest.model_copy(
+            update={"recipe": {}, "sets": [], "files": [], "excluded": [], "selection": {}}
+        )
         checks = []
         for record in manifest.sets:
             own = shards.pop(record.id, set())
             if record.id not in self.report.absent:
                 checks.append(
                     SetCheck(
-                        # workers of an earlier call keep the current directory of that time
+                        # absolute, because reused workers keep their current directory
                         directory=self.root.absolute(),
-                        manifest=lean,
+                        manifest=bare_manifest,
                         record=record,
                         labels=labels,
-                        names=names,
+                        image_paths=image_paths,
                         prune=self.folders,
                         shards=frozenset(own),
-                        sound=frozenset(own & self.sound),
+                        intact_shards=frozenset(own & self.intact),
                         level=self.level,
                     )
                 )
-        for path in sorted(path for strange in shards.values() for path in strange):
-            self._note(path, "unexpected", "a shard of no set")
+        for path in sorted(path for remaining in shards.values() for path in remaining):
+            self._note(path, "unexpected", "a shard that belongs to no set")
         return checks
 
     def can_rederive(self) -> bool:
-        """Return whether the records can be trusted to make samples again by them."""
+        """Return whether the records are sound enough to regenerate samples from them."""
         blocking = {"schema", "records", "digest", "missing", "symlink", "special", "unreadable"}
         return not any(
             p.kind in blocking and (p.path in (MANIFEST, SAMPLES) or p.path.startswith(SETS))

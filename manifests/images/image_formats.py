@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-FORMATS = {"jpeg": ("JPEG", "JPEG"), "png": ("PNG", "png")}
-"""Encoding format -> Pillow's name, suffix of the files."""
-END_OF_FILE = {"jpeg": b"\xff\xd9", "png": b"\0\0\0\0IEND\xaeB`\x82"}
+IMAGE_FORMATS = {"jpeg": ("JPEG", "JPEG"), "png": ("PNG", "png")}
+"""Encoding format -> its name in Pillow, and the suffix of files."""
+END_MARKERS = {"jpeg": b"\xff\xd9", "png": b"\0\0\0\0IEND\xaeB`\x82"}
 """The bytes at the end of a file, which a truncated one lacks."""
 MAX_PIXELS = 89_478_485
-"""Pixels of the largest image that is decoded, as in Pillow's default for ``MAX_IMAGE_PIXELS``."""
+"""Limit on the number of pixels of an image, as in Pillow's default for ``MAX_IMAGE_PIXELS``."""
 JPEG_SUFFIXES = ("jpg", "jpeg", "jpe", "jfif")
 OTHER_SUFFIXES = (
     "apng",
@@ -49,12 +49,12 @@ def stored_format(path: str, encoding_format: str) -> str:
     return "png" if path.lower().endswith(".png") else encoding_format
 
 
-def named_format(path: str) -> str | None:
-    """Return the format that the suffix of an image file names: ``jpeg``, ``png``, the suffix of another one, or None.
+def format_of_suffix(path: str) -> str | None:
+    """Return the format that the suffix of a file states: ``jpeg``, ``png``, another image suffix, or None.
 
     Examples
     --------
-    >>> named_format("a/B.JPG"), named_format("b.png"), named_format("c.webp"), named_format("im.0")
+    >>> format_of_suffix("a/B.JPG"), named_format("b.png"), named_format("c.webp"), named_format("im.0")
     ('jpeg', 'png', 'webp', None)
     """
     suffix = path.rpartition("/")[2].rpartition(".")[2].lower()
@@ -65,29 +65,29 @@ def named_format(path: str) -> str | None:
 
 def format_problem(path: str, begin: bytes) -> str | None:
     """Return the problem of a file whose first bytes do not match its suffix, as part of a sentence, or None."""
-    named, found = named_format(path), next((f for f, mark in SIGNATURES.items() if begin.startswith(mark)), None)
+    named, found = format_of_suffix(path), next((f for f, mark in SIGNATURES.items() if begin.startswith(mark)), None)
     if named is None or named == found:
         return None
     what = "neither a JPEG nor a PNG" if found is None else f"a {found.upper()}"
-    return f"is {what} by its first bytes, and its name ends in .{path.rpartition('.')[2]}: export it again"
+    return f"begins like {what}, but its name ends in .{path.rpartition('.')[2]}; export it again"
 
 
-def own_path(path: str | None, sample_id: str, encoding_format: str) -> str:
+def preserved_path(path: str | None, sample_id: str, encoding_format: str) -> str:
     """Return the path below the folder of a set for an image that keeps its path in the source.
 
     An image without a path is named by its id. In a dataset of PNGs every suffix is ``.png``.
 
     Examples
     --------
-    >>> own_path("a/B.JPG", "a/B", "jpeg"), own_path("a/B.JPG", "a/B", "png"), own_path(None, "data/7", "jpeg")
+    >>> preserved_path("a/B.JPG", "a/B", "jpeg"), own_path("a/B.JPG", "a/B", "png"), own_path(None, "data/7", "jpeg")
     ('a/B.JPG', 'a/B.png', 'data/7.JPEG')
     """
     if path is None:
-        return f"{sample_id}.{FORMATS[encoding_format][1]}"
-    return f"{path.rpartition('.')[0]}.png" if encoding_format == "png" and named_format(path) == "jpeg" else path
+        return f"{sample_id}.{IMAGE_FORMATS[encoding_format][1]}"
+    return f"{path.rpartition('.')[0]}.png" if encoding_format == "png" and format_of_suffix(path) == "jpeg" else path
 
 
-class NotAPicture(ValueError):
+class InvalidImage(ValueError):
     """Bytes that are not a grey or RGB image of 8 bits in the expected format."""
 
 
@@ -114,24 +114,24 @@ def decode(data: bytes | memoryview, encoding_format: str) -> NDArray[np.uint8]:
     NotAPicture
         The data is in another format, is truncated, has more than `MAX_PIXELS` pixels, or is neither grey nor RGB.
     """
-    if END_OF_FILE[encoding_format] not in bytes(data):
-        raise NotAPicture(f"not a whole {encoding_format.upper()}: its end is missing")
+    if END_MARKERS[encoding_format] not in bytes(data):
+        raise InvalidImage(f"truncated {encoding_format.upper()}: its end is missing")
     try:
-        with Image.open(io.BytesIO(data), formats=[FORMATS[encoding_format][0]]) as picture:
-            if picture.mode not in ("L", "RGB"):
-                raise NotAPicture(f"an image of mode {picture.mode}, expected L or RGB")
-            if picture.width * picture.height > MAX_PIXELS:
-                raise NotAPicture(f"an image of {picture.width}x{picture.height}, which has too many pixels")
-            pixels = np.array(picture)
-    except NotAPicture:
+        with Image.open(io.BytesIO(data), formats=[IMAGE_FORMATS[encoding_format][0]]) as image:
+            if image.mode not in ("L", "RGB"):
+                raise InvalidImage(f"the mode is {image.mode}, but L or RGB is expected")
+            if image.width * image.height > MAX_PIXELS:
+                raise InvalidImage(f"the size of {image.width}x{image.height} pixels is too large")
+            pixels = np.array(image)
+    except InvalidImage:
         raise
     # Pillow's decoders raise many kinds of errors for bad bytes: OSError, SyntaxError, ValueError, struct.error, ...
     except Exception as e:
-        raise NotAPicture(f"not a whole {encoding_format.upper()} ({type(e).__name__}: {e})") from e
+        raise InvalidImage(f"invalid {encoding_format.upper()}: {type(e).__name__}: {e}") from e
     return pixels if pixels.ndim == 3 else pixels[..., None]
 
 
-def picture_of(pixels: NDArray[np.uint8]) -> Image.Image:
+def to_pil(pixels: NDArray[np.uint8]) -> Image.Image:
     """Return an image, (H, W, C), as a PIL image of mode L or RGB."""
     return Image.fromarray(pixels[..., 0] if pixels.shape[2] == 1 else pixels)
 
@@ -139,5 +139,5 @@ def picture_of(pixels: NDArray[np.uint8]) -> Image.Image:
 def png_bytes(pixels: NDArray[np.uint8]) -> bytes:
     """Return an image as a PNG file."""
     out = io.BytesIO()
-    picture_of(pixels).save(out, "PNG")
+    to_pil(pixels).save(out, "PNG")
     return out.getvalue()

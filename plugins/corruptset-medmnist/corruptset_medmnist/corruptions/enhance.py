@@ -26,7 +26,7 @@ def _blend(reference: int, factor: float) -> NDArray[np.uint8]:
     # Pillow computes in single precision.
     distance = np.arange(256, dtype=np.float32) - np.float32(reference)
     mixed = np.float32(reference) + np.float32(factor) * distance
-    return np.clip(mixed, np.float32(0), np.float32(255)).astype(np.uint8)
+    return np.asarray(np.clip(mixed, 0, 255), np.uint8)
 
 
 def _contrasted(images: Images, factor: float) -> Images:

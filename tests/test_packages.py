@@ -1,4 +1,4 @@
-"""The rooms: imports never run upward, nothing costly at import, every package is installed."""
+"""The packages: imports never point upwards, nothing slow is imported at the start, and all are installed."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ COMPAT = "corruptions/compat"
 """Installed as `corruptset.compat`."""
 
 
-def files(room):
-    return sorted((ROOT / room).rglob("*.py"))
+def files(package):
+    return sorted((ROOT / package).rglob("*.py"))
 
 
 @functools.cache
@@ -39,18 +39,18 @@ def parsed(path):
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
-def imported_rooms(path, room):
-    """Return the rooms that a file imports from, its own left out."""
-    depth = len(path.relative_to(ROOT / room).parts) - 1 + (room != "api") - (path.parent == ROOT / COMPAT)
+def imported_packages(path, package):
+    """Return the top-level packages that a file imports from, except its own."""
+    depth = len(path.relative_to(ROOT / package).parts) - 1 + (package != "api") - (path.parent == ROOT / COMPAT)
     nodes = list(ast.walk(parsed(path)))
-    # api may name the rooms for type checkers: what stands under TYPE_CHECKING never runs
+    # api may import the other packages for type checkers, because code under TYPE_CHECKING never runs
     hidden = {
         inner
         for node in nodes
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
         for inner in ast.walk(node)
     }
-    rooms = set()
+    imported = set()
     for node in nodes:
         if node in hidden or not isinstance(node, ast.Import | ast.ImportFrom):
             continue
@@ -58,24 +58,24 @@ def imported_rooms(path, room):
         if isinstance(node, ast.Import) or not node.level:
             names = [node.module or ""] if isinstance(node, ast.ImportFrom) else names
             parts = [name.split(".") for name in names]
-            rooms |= {[*own, "api"][1] for own in parts if own[0] == "corruptset"}
+            imported |= {[*own, "api"][1] for own in parts if own[0] == "corruptset"}
         elif node.level > depth:
             heads = {name.split(".")[0] for name in ([node.module] if node.module else names)}
-            rooms |= {head if head in ALLOWED else "api" for head in heads}
-    return rooms - {room}
+            imported |= {head if head in ALLOWED else "api" for head in heads}
+    return imported - {package}
 
 
-@pytest.mark.parametrize("room", ALLOWED)
-def test_no_arrow_runs_up(room):
-    for path in files(room):
-        rooms = imported_rooms(path, room)
-        assert rooms <= ALLOWED[room], f"{path.relative_to(ROOT)} imports {sorted(rooms - ALLOWED[room])}"
+@pytest.mark.parametrize("package", ALLOWED)
+def test_imports_never_point_upwards(package):
+    for path in files(package):
+        imported = imported_packages(path, package)
+        assert imported <= ALLOWED[package], f"{path.relative_to(ROOT)} imports {sorted(imported - ALLOWED[package])}"
 
 
 def test_every_folder_with_code_is_a_package_of_the_distribution():
     packages = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"])
     found = set()
-    for inside in (path.parent.relative_to(ROOT).parts for room in ALLOWED for path in files(room)):
+    for inside in (path.parent.relative_to(ROOT).parts for package in ALLOWED for path in files(package)):
         own = inside[1:] if inside[0] == "api" or inside == Path(COMPAT).parts else inside
         found.add(".".join(("corruptset", *own)))
     assert found == packages
@@ -93,13 +93,13 @@ def run(code):
     return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
 
 
-def test_importing_corruptset_imports_no_room():
+def test_importing_corruptset_imports_no_other_package():
     assert run(f"import sys, corruptset; {LOADED}") == "['corruptset']\n"
 
 
 def test_a_consumer_needs_neither_opencv_nor_numba():
     out = run(
-        "import sys, corruptset; corruptset.open; import corruptset.manifests.verify.ladder;"
+        "import sys, corruptset; corruptset.open; import corruptset.manifests.verify.directory;"
         "import corruptset.scores.prediction_files; corruptset.predict; corruptset.load_surrogate; corruptset.score;"
         f"{LOADED}"
     )
@@ -110,7 +110,7 @@ def test_public_names_are_those_promised():
     assert [name for name in corruptset.__all__ if callable(getattr(corruptset, name))] == NAMES.split()
 
 
-FLOORS = {
+LAYERS = {
     "generate": "sources pixels recipes regions exports sinks plan work commit page estimate planning built builder "
     "build level_effects catalogue show preview contract reproduction".split(),
     "manifests": "records disk paths manifest_file checksums disk_size set_choice images regions unfinished partial "
@@ -119,44 +119,44 @@ FLOORS = {
     "bootstrap score_values places fragile fragile_maps evaluation error_curves profiles over_sets comparability score "
     "comparison score_table compare results_page report".split(),
 }
-"""The folders and files of the large rooms, from the ground up: each uses only what stands before it."""
+"""The folders and files of large packages, from the lowest layer up. Each imports only those before it."""
 
 
-def used_floors(path, room):
-    """Return the floors of its own room that a file imports from."""
-    folder = path.relative_to(ROOT / room).parts[:-1]
-    floors = set()
+def imported_layers(path, package):
+    """Return the layers of its own package that a file imports from."""
+    folder = path.relative_to(ROOT / package).parts[:-1]
+    layers = set()
     for node in ast.walk(parsed(path)):
         if isinstance(node, ast.ImportFrom) and 0 < node.level <= len(folder) + 1:
             above = [*folder[: len(folder) - node.level + 1], *(node.module.split(".") if node.module else [])]
-            floors |= {above[0]} if above else {a.name for a in node.names}
-    return floors
+            layers |= {above[0]} if above else {a.name for a in node.names}
+    return layers
 
 
-@pytest.mark.parametrize("room", FLOORS)
-def test_a_floor_uses_only_those_below(room):
-    order = FLOORS[room]
-    inside = [path for path in files(room) if path.parent != ROOT / room or path.stem != "__init__"]
-    floor_of = {path: path.relative_to(ROOT / room).parts[0].removesuffix(".py") for path in inside}
-    assert set(floor_of.values()) == set(order)
-    for path, floor in floor_of.items():
-        above = used_floors(path, room) & set(order[order.index(floor) + 1 :])
-        assert not above, f"{path.relative_to(ROOT)} uses {sorted(above)}, which stand above it"
+@pytest.mark.parametrize("package", LAYERS)
+def test_a_layer_imports_only_lower_layers(package):
+    order = LAYERS[package]
+    inside = [path for path in files(package) if path.parent != ROOT / package or path.stem != "__init__"]
+    layer_of = {path: path.relative_to(ROOT / package).parts[0].removesuffix(".py") for path in inside}
+    assert set(layer_of.values()) == set(order)
+    for path, layer in layer_of.items():
+        above = imported_layers(path, package) & set(order[order.index(layer) + 1 :])
+        assert not above, f"{path.relative_to(ROOT)} imports {sorted(above)} of higher layers"
 
 
 def test_no_two_classes_share_a_name():
-    bodies = [node for room in ALLOWED for path in files(room) for node in parsed(path).body]
+    bodies = [node for package in ALLOWED for path in files(package) for node in parsed(path).body]
     names = [node.name for node in bodies if isinstance(node, ast.ClassDef) and node.name[0] != "_"]
     assert {name for name in names if names.count(name) > 1} == set()
 
 
-def test_no_two_files_of_a_room_share_a_name():
-    for room in ALLOWED:
-        names = [path.stem for path in files(room) if not path.stem.startswith("__")]
+def test_no_two_files_of_a_package_share_a_name():
+    for package in ALLOWED:
+        names = [path.stem for path in files(package) if not path.stem.startswith("__")]
         assert sorted(names) == sorted(set(names))
 
 
-def test_what_benchmarks_import_of_the_package_is_there():
+def test_what_benchmarks_import_exists():
     nodes = [node for path in (ROOT / "benchmarks").glob("*.py") for node in ast.walk(parsed(path))]
     named = [
         node for node in nodes if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("corruptset")
