@@ -45,7 +45,8 @@ def image_weight(found: Images, clean: Images) -> Weight | None:
 def _slope(found: NDArray[np.uint8], clean: NDArray[np.uint8]) -> tuple[float, float] | None:
     """Return the slope of differences in one image, and the inverse of its variance."""
     low, high = _CLIPPED
-    usable = cv2.erode(((found > low) & (found < high)).all(axis=2).astype(np.uint8), np.ones((3, 3)))
+    unclipped = np.asarray(((found > low) & (found < high)).all(axis=2), np.uint8)
+    usable = cv2.erode(unclipped, np.ones((3, 3)))
     grey, own = (np.asarray(image.mean(axis=2), np.float32) for image in (found, clean))
     if found.shape[0] >= _LARGE:
         grey, own = (np.asarray(cv2.pyrDown(image), np.float32) for image in (grey, own))

@@ -40,9 +40,7 @@ _DETAIL_LEAD = 0.1
 """The lead of the best match over the second best one, in the likeness of details, by which it is clear."""
 
 
-def detail_matches(
-    found: Sequence[NDArray[np.uint8]], predicted: Sequence[Sequence[NDArray[np.uint8]]]
-) -> list[int] | None:
+def detail_matches(found: Sequence[NDArray[np.uint8]], predicted: Sequence[NDArray[np.uint8]]) -> list[int] | None:
     """Return the best match of each found image by its finest details, or None if most matches are not clear.
 
     This is slower than `likeness`, and finds matches in fog and in images that were moved.
@@ -51,11 +49,11 @@ def detail_matches(
     ----------
     found : sequence of ndarray
         The found images.
-    predicted : sequence of sequence of ndarray
+    predicted : sequence of (N, H, W, C) ndarray
         The images to choose from, in one or several variants.
     """
     own = _details(found)
-    matrix = np.max([own @ _details(images).T for images in predicted], axis=0)
+    matrix = np.max([own @ _details(list(images)).T for images in predicted], axis=0)
     if matrix.shape[1] < 2:
         return None
     second, best = np.sort(matrix, axis=1)[:, -2:].T
