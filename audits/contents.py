@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 
 from ..corruptions.calibrations import shipped
 from ..corruptions.registry import Images
+from .elastic_fit import AffineFit, affine_fit, log_likelihood
 from .features import Features, features
+from .frost_weight import image_weight
 from .hypotheses import CLEAN, VARIANT, Hypothesis, alternatives
 from .records import Verdict
 from .searches import agreement, nearest_frost, nearest_motion, nearest_of_draws
-from .signatures import Distance, Signatures
-from .storage import Steps, after
+from .signatures import LOG_ODDS, Distance, Signatures
+from .storage import Resized, Steps, after
 
 SIGNED = ("shear", "rotate", "translate")
 """The corruptions whose only random draws are signs."""
@@ -28,8 +30,21 @@ _RANKED = 14
 """The number of hypotheses with draws that are compared with all images."""
 _ROUNDING = 0.002
 """The mean square difference below which images differ in too few values to be those of another severity."""
+_OWN_SEED = 104_729
+"""A seed that no dataset is likely to have."""
+_ELASTIC_DRAWS = 6
+_ELASTIC_SHARE = 0.25
+"""The weight of the other statistics in decisions between elastic transforms."""
+_THOROUGH = 4
+"""The number of hypotheses that are compared under all storage steps."""
+_FITS = 1.3
+"""The distance above which further storage steps are tried."""
 _ACCEPTED = 1.8
 """The largest distance at which a set can follow a hypothesis."""
+_FROST_ACCEPTED = 3.6
+"""The largest distance at which a set can be frost: at most 3.1 for the published photographs, 4.7 for other sets."""
+_FROST_MARGIN = 0.015
+"""The typical difference of the weight of the clean image between draws of frost."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +88,7 @@ class ContentSearch:
 
     def __init__(self, signatures: Signatures, calibration: str, textures: Any = None) -> None:
         self.signatures, self.calibration, self.textures = signatures, calibration, textures
+        self._fits: dict[tuple[Hypothesis, tuple[int, ...]], AffineFit] = {}
 
     def contents(self, observed: Observed, expected: Hypothesis | None) -> SetContents:
         """Return what a set contains, the expected content first."""
@@ -155,8 +171,11 @@ class ContentSearch:
             )
         return plain  # corruptset's own draws with the seed 0 and the ids of the source
 
-    def _distance(self, observed: Observed, found: Features, hypothesis: Hypothesis) -> Distance:
-        """Return the distance of a set from a hypothesis under the storage steps that fit best."""
+    def _distance(self, observed: Observed, found: Features, hypothesis: Hypothesis, *, every: bool = True) -> Distance:
+        """Return the distance of a set from a hypothesis under the storage steps that fit best.
+
+        Without `every`, only the likeliest storage steps are tried.
+        """
         # Whether lossless files went through JPEG is decided by the smaller of two distances.
         first = 2 if () in observed.steps[:2] else 1
 
@@ -165,7 +184,7 @@ class ContentSearch:
             return min(tried, key=lambda distance: distance.value)
 
         best = nearest(observed.steps[:first])
-        if best.value <= _ACCEPTED or len(observed.steps) <= first:
+        if not every or best.value <= _FITS or len(observed.steps) <= first:
             return best
         return min(best, nearest(observed.steps[first:]), key=lambda distance: distance.value)
 
@@ -177,24 +196,85 @@ class ContentSearch:
     def _as_expected(self, observed: Observed, found: Features, expected: Hypothesis) -> SetContents | None:
         """Return the decision for the expected content, or None if the set does not follow it."""
         own = self._distance(observed, found, expected)
+        if expected.corruption == "frost":
+            return self._frost(observed, found, expected, own)
         if own.value > _ACCEPTED:
             return None
-        table = shipped(str(expected.calibration)).rows
-        rivals = [
-            self.signatures.distance(found, observed.rows, replace(expected, severity=s), own.steps)
-            for s in table[expected.corruption]
-            if s != expected.severity
-        ]
-        return self._decided(own, rivals, expected)
-
-    def _decided(self, own: Distance, rivals: Iterable[Distance], expected: Hypothesis) -> SetContents | None:
-        near = [rival for rival in rivals if not own.excludes(rival)]
-        if not near:
-            return SetContents("same_parameters", expected, own.steps)
-        if any(rival.excludes(own) for rival in near):
+        fitting = self._not_excluded(observed, [own, *self._rivals(observed, found, own)])
+        if own not in fitting:
             return None
-        ranked = sorted([own, *near], key=lambda distance: distance.value)
-        return SetContents("inconclusive", None, own.steps, tuple(distance.hypothesis for distance in ranked))
+        if len(fitting) == 1:
+            return SetContents("same_parameters", expected, own.steps)
+        return SetContents("inconclusive", None, own.steps, tuple(distance.hypothesis for distance in fitting))
+
+    def _rivals(self, observed: Observed, found: Features, own: Distance) -> list[Distance]:
+        """Return the distances of a set from the other severities, under the same storage steps."""
+        rows = shipped(str(own.hypothesis.calibration)).rows[own.hypothesis.corruption]
+        return [
+            self.signatures.distance(found, observed.rows, replace(own.hypothesis, severity=severity), own.steps)
+            for severity in rows
+            if severity != own.hypothesis.severity
+        ]
+
+    def _not_excluded(self, observed: Observed, distances: Sequence[Distance]) -> list[Distance]:
+        """Return the distances of the hypotheses that the most likely one does not exclude, the nearest first."""
+        ranked = sorted(distances, key=lambda distance: distance.value)
+        near = [distance for distance in ranked if not ranked[0].excludes(distance)]
+        if len(near) == 1 or not all(_has_affine_part(distance) for distance in near):
+            return near
+        fit = affine_fit(observed.images, observed.clean)
+
+        def score(distance: Distance) -> float:
+            likelihood = log_likelihood(fit, self._own_fit(observed, distance.hypothesis), distance.hypothesis)
+            return likelihood - _ELASTIC_SHARE * distance.log_odds
+
+        scores = {distance.hypothesis: score(distance) for distance in near}
+        best = max(scores.values())
+        near = [distance for distance in near if scores[distance.hypothesis] > best - LOG_ODDS]
+        return sorted(near, key=lambda distance: -scores[distance.hypothesis])
+
+    def _own_fit(self, observed: Observed, hypothesis: Hypothesis) -> AffineFit:
+        """Return the affine fits to corruptset's own draws of an elastic transform."""
+        key = (hypothesis, tuple(observed.rows))
+        if key not in self._fits:
+            seeds = range(_OWN_SEED, _OWN_SEED + _ELASTIC_DRAWS)
+            made = [hypothesis.images(observed.clean, observed.ids, seed=seed) for seed in seeds]
+            fits = [affine_fit(images, observed.clean) for images in made]
+            self._fits[key] = AffineFit(
+                np.concatenate([own.moves for own in fits]), np.concatenate([own.rest for own in fits])
+            )
+        return self._fits[key]
+
+    def _frost(
+        self, observed: Observed, found: Features, expected: Hypothesis | None, near: Distance
+    ) -> SetContents | None:
+        """Return the decision for a set of frost, or None if the set cannot be frost of a calibration.
+
+        The published frost is made of photographs that are not part of corruptset, so its other statistics differ from
+        those of corruptset's own draws. The weight of the clean image does not depend on the photographs.
+        """
+        weight = image_weight(observed.images, observed.clean)
+        distances = [near, *self._rivals(observed, found, near)]
+        if weight is None or min(distance.value for distance in distances) > _FROST_ACCEPTED:
+            return None
+
+        def predicted(distance: Distance) -> float:
+            made = after(distance.hypothesis.images(observed.clean, observed.ids, seed=_OWN_SEED), near.steps)
+            own = image_weight(made, observed.clean)
+            nominal = float(distance.hypothesis.stage.parameters["image_weight"])
+            return nominal if own is None else own.value
+
+        offs = {distance.hypothesis: abs(predicted(distance) - weight.value) for distance in distances}
+        margin = max(2 * weight.error, _FROST_MARGIN)
+        least = min(offs.values())
+        if least > max(3 * weight.error, 1.5 * _FROST_MARGIN):
+            return None
+        left = [distance for distance in distances if offs[distance.hypothesis] <= least + margin]
+        fitting = self._not_excluded(observed, left)
+        if len(fitting) > 1:
+            return SetContents("inconclusive", None, near.steps, tuple(distance.hypothesis for distance in fitting))
+        verdict = verdict_of(fitting[0].hypothesis, expected)
+        return SetContents(verdict, fitting[0].hypothesis, near.steps)
 
     def _otherwise(self, observed: Observed, found: Features, expected: Hypothesis | None) -> SetContents:
         """Return what a set contains that is not what it should be."""
@@ -210,14 +290,21 @@ class ContentSearch:
             if not drawn:
                 continue
             likely = sorted(drawn, key=lambda h: self._rough_distance(observed, found, h))[:_RANKED]
-            ranked = sorted((self._distance(observed, found, h) for h in likely), key=lambda d: d.value)
-            fitting = [d for d in ranked if not ranked[0].excludes(d)]
+            ranked = sorted((self._distance(observed, found, h, every=False) for h in likely), key=lambda d: d.value)
+            if ranked[0].value > _FITS:
+                few = [self._distance(observed, found, d.hypothesis) for d in ranked[:_THOROUGH]]
+                ranked = sorted([*few, *ranked[_THOROUGH:]], key=lambda d: d.value)
+            fitting = self._not_excluded(observed, ranked)
             moved = [d for d in fitting if d.hypothesis.corruption == "motion_blur"]
             for distance in moved:
                 if (exact := self._exactly(observed, distance.hypothesis)) is not None:
                     return SetContents(
                         verdict_of(distance.hypothesis, expected), distance.hypothesis, exact.steps, exact=True
                     )
+            if ranked[0].hypothesis.corruption == "frost":
+                decided = self._frost(observed, found, expected, ranked[0])
+                if decided is not None:
+                    return decided
             if ranked[0].value > _ACCEPTED:
                 continue
             if len(fitting) == 1:
@@ -239,6 +326,12 @@ class ContentSearch:
             error = min(float(np.square(_after(made, steps) - image).mean()) for steps in observed.steps)
             errors.append((error, number))
         return [hypotheses[number] for error, number in sorted(errors)[:6] if error < 400]
+
+
+def _has_affine_part(distance: Distance) -> bool:
+    hypothesis = distance.hypothesis
+    resized = any(isinstance(step, Resized) for step in distance.steps)
+    return hypothesis.corruption == "elastic_transform" and hypothesis.calibration != VARIANT and not resized
 
 
 def _after(images: Images, steps: Steps) -> NDArray[np.float32]:

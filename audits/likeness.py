@@ -33,3 +33,40 @@ def likeness(found: Descriptors, clean: Descriptors) -> NDArray[np.float32]:
     """Return the likeness of each found image to each clean image, (N, M), from -1 to 1."""
     coarse, fine = (found[:, k] @ clean[:, k].T for k in (0, 1))
     return np.asarray(0.5 * (coarse + fine), np.float32)
+
+
+_DETAIL_SIDE = 64
+_DETAIL_LEAD = 0.1
+"""The lead of the best match over the second best one, in the likeness of details, by which it is clear."""
+
+
+def detail_matches(
+    found: Sequence[NDArray[np.uint8]], predicted: Sequence[Sequence[NDArray[np.uint8]]]
+) -> list[int] | None:
+    """Return the best match of each found image by its finest details, or None if most matches are not clear.
+
+    This is slower than `likeness`, and finds matches in fog and in images that were moved.
+
+    Parameters
+    ----------
+    found : sequence of ndarray
+        The found images.
+    predicted : sequence of sequence of ndarray
+        The images to choose from, in one or several variants.
+    """
+    own = _details(found)
+    matrix = np.max([own @ _details(images).T for images in predicted], axis=0)
+    if matrix.shape[1] < 2:
+        return None
+    second, best = np.sort(matrix, axis=1)[:, -2:].T
+    return matrix.argmax(axis=1).tolist() if np.mean(best - second > _DETAIL_LEAD) >= 0.6 else None
+
+
+def _details(images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
+    out = []
+    for image in images:
+        grey = image.mean(axis=2, dtype=np.float32)
+        side = min(_DETAIL_SIDE, *grey.shape)
+        small = cv2.resize(grey, (side, side), interpolation=cv2.INTER_AREA)
+        out.append(_unit(small - cv2.GaussianBlur(small, (0, 0), 1.5, borderType=cv2.BORDER_REFLECT)))
+    return np.stack(out)

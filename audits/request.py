@@ -47,7 +47,7 @@ class Request:
         return not self.loader and isinstance(self.source, str)
 
     def found(self) -> FoundData:
-        """Return the sets of the data that were asked for."""
+        """Return the chosen sets of the data."""
         found = loaded(self.data) if self.loader else read_data(Path(self.data))
         chosen = [s for s in found.sets if self.sets is None or any(fnmatchcase(s.id, glob) for glob in self.sets)]
         if not chosen:

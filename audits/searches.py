@@ -16,7 +16,7 @@ from .storage import Steps, after
 
 Pixels = NDArray[np.uint8]
 _GREATEST_ANGLE = 45.0
-_SIGNS = 24
+SIGNS = 24
 """The number of seeds that give both signs, or all four pairs of signs, to nearly every image."""
 
 
@@ -92,7 +92,7 @@ def nearest_frost(found: Images, clean: Images, hypothesis: Hypothesis, steps: S
 def nearest_of_draws(found: Images, clean: Images, ids: Sequence[str], hypothesis: Hypothesis, steps: Steps) -> Images:
     """Return for each found image the nearest of several draws, for corruptions that draw nothing but signs."""
     best, errors = np.zeros_like(found), np.full(len(found), np.inf)
-    for seed in range(_SIGNS):
+    for seed in range(SIGNS):
         made = after(hypothesis.images(clean, ids, seed=seed), steps)
         error = np.square(made.astype(np.float32) - found).mean(axis=(1, 2, 3))
         nearer = error < errors

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from .archives import PublishedBenchmark
 from .clean_images import CleanImages, with_channels
-from .contents import ContentSearch, Observed, SetContents
+from .contents import SIGNED, ContentSearch, Observed, SetContents
 from .found_set import FoundSet
 from .hypotheses import Hypothesis, hypothesis_of
-from .likeness import Descriptors, descriptors, likeness
+from .likeness import Descriptors, descriptors, detail_matches, likeness
 from .messages import (
     BGR,
     GREY,
@@ -28,6 +28,7 @@ from .messages import (
 )
 from .preparations import Preparation
 from .records import GOOD, Content, Finding, SetAudit, Verdict
+from .searches import SIGNS
 from .set_images import Order, SetImages, order_of
 from .signatures import Signatures
 from .storage import ARRAY, ConvertedToGrey, Steps, exchanged_steps, likely_steps
@@ -113,7 +114,7 @@ class SetAuditor:
         order = self._order(read, main)
         count, places, moved = len(read.places), list(read.places), False
         if order.right < 0.4 * count:
-            located = self._located(read, main)
+            located = self._located(read, main) or self._located_by_details(read, main)
             if located is None and self.calibration != "mnist":
                 better = self._other_preparation(read)
                 if better is None or self._order(read, better).right < 0.4 * count:
@@ -233,6 +234,18 @@ class SetAuditor:
         located = [places[int(b)] for b in best]
         self.add(located)
         return located
+
+    def _located_by_details(self, read: SetImages, preparation: Preparation) -> list[int] | None:
+        """Return the places of the shared source images that found images are, or None if most match none clearly."""
+        assert read.images is not None
+        clean = self.cleaned(preparation, read.images.shape[3])
+        variants, expected = [clean], self.expected(read.found)
+        if expected is not None and (expected.deterministic or expected.corruption in SIGNED):
+            ids = [self.clean.samples[place].id for place in self.pool]
+            seeds = range(1 if expected.deterministic else SIGNS)
+            variants += [expected.images(clean, ids, seed=seed) for seed in seeds]
+        matches = detail_matches(list(read.images), variants)
+        return None if matches is None else [self.pool[match] for match in matches]
 
     @functools.lru_cache(maxsize=2)  # noqa: B019 - an auditor lives as long as its audit
     def _source_descriptors(self, places: tuple[int, ...], preparation: Preparation) -> Descriptors:

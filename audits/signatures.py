@@ -15,10 +15,14 @@ from .hypotheses import Hypothesis
 from .storage import Steps, after
 
 _FLOOR = np.array(list(FEATURES.values()))
-_LOG_ODDS = 5.0
+LOG_ODDS = 5.0
 """The logarithm of the odds at which the less likely of two hypotheses is excluded."""
-_FROST_CAUTION = 6.0
-"""The multiple of the logarithm of the odds for frost, whose default textures are drawings and not the photographs."""
+_CAUTION = {"frost": 6.0, "elastic_transform": 3.0}
+"""The multiples of the logarithm of the odds for some corruptions.
+
+The default textures of frost are drawings and not the photographs. The statistics of elastic transforms depend on few
+large displacements, so they are far from normal.
+"""
 _FREEDOM = 40
 """The degrees of freedom that a covariance of draws has at least."""
 _SHRINKAGE = 0.1
@@ -39,13 +43,15 @@ class Distance:
     value: float
     """The root mean square over the statistics. It is about 1 if the hypothesis is true."""
 
-    def excludes(self, rival: Distance) -> bool:
-        """Return whether a rival hypothesis is so much farther away that it is excluded.
+    @property
+    def log_odds(self) -> float:
+        """The logarithm of the odds against the hypothesis, up to a constant, if statistics are normal."""
+        return len(FEATURES) / 2 * self.value**2
 
-        Half the difference of the sums of squares is the logarithm of the odds if statistics are normal.
-        """
-        odds = _LOG_ODDS * (_FROST_CAUTION if self.hypothesis.corruption == "frost" else 1)
-        return len(FEATURES) / 2 * (rival.value**2 - self.value**2) > odds
+    def excludes(self, rival: Distance) -> bool:
+        """Return whether a rival hypothesis is so much farther away that it is excluded."""
+        caution = _CAUTION.get(self.hypothesis.corruption, 1.0)
+        return rival.log_odds - self.log_odds > LOG_ODDS * caution
 
 
 class Signatures:

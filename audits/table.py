@@ -27,7 +27,7 @@ def cell(audited: SetAudit) -> str:
 
 
 def sentence(set_id: str, audited: SetAudit) -> str:
-    """Describe in one sentence a set that differs from its name."""
+    """Return a sentence that says how a set disagrees with its name."""
     if audited.verdict == "other_order":
         found = "" if audited.found is None else f" The images are {_content(audited.found)}."
         return f"{set_id} has the images of the source in another order, or with exchanged names.{found}"

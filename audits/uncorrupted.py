@@ -31,7 +31,7 @@ def uncorrupted(read: SetImages, clean: SetImages | None, references: Sequence[S
     """Return whether the images of a set are clean.
 
     They are clean if they are equal to the images of the set ``clean``, or if corrupting them gives the images of a
-    reference set. Corrupted images fail the second test, because the corruption would be applied on top of their own.
+    reference set. Corrupted images fail the second test, because they would be corrupted twice.
 
     Parameters
     ----------

@@ -37,6 +37,7 @@ from .parquet_columns import Columns, find_columns, opened
 from .parquet_rows import BATCH_BYTES, image_rows
 from .shard_names import parquet_shards
 from .source import Note, Sample, Source
+from .tar_archives import FileVersion, file_version
 
 PNG = b"\x89PNG\r\n\x1a\n"
 LABEL_ROWS = 1 << 16
@@ -139,7 +140,7 @@ def _source(path: Path, files: Sequence[Path], columns: Columns, rows: Sequence[
             for index, (identity, split, location, label, where) in enumerate(samples)
         ),
         classes,
-        partial(_read, tuple(map(str, files)), columns.image, named),
+        partial(_read, tuple((str(file), file_version(file)) for file in files), columns.image, named),
         tuple(notes),
         memory_bytes=2 * BATCH_BYTES,
     )
@@ -199,11 +200,13 @@ def _row_numbers(rows: Sequence[_Row]) -> list[str]:
     return ids
 
 
-def _read(files: Sequence[str], column: str, named: bool, sample: Sample) -> bytes | NDArray[np.uint8]:
+def _read(
+    files: Sequence[tuple[str, FileVersion]], column: str, named: bool, sample: Sample
+) -> bytes | NDArray[np.uint8]:
     """Return an image file. For a PNG without a name, which is a row of an array, return its pixels."""
     file, row = cast(RowLocation, sample.location)
     try:
-        data = image_rows(files[file], column)[row]
+        data = image_rows(*files[file], column)[row]
     except SourceError as e:
         raise BadSample(f"cannot be read any more: {e}") from None
     return decode(data) if not named and data.startswith(PNG) else data

@@ -14,7 +14,7 @@ from typing import Any, cast
 from ...errors import SourceError
 from .decoding import MAX_FILE_BYTES, TOO_LARGE, BadSample
 from .parquet_columns import opened
-from .tar_archives import file_version, reading_errors
+from .tar_archives import FileVersion, file_version, reading_errors
 
 BATCH_BYTES = 4 << 20
 """Size of a batch, if all images of a row group have the same size."""
@@ -22,13 +22,13 @@ MAX_BATCH = 256
 """Limit on the rows of a batch."""
 
 
-def image_rows(path: str, column: str) -> ImageRowReader:
-    """Return the reader of a file in this process. Handles of files must not be shared with a forked process."""
-    return _reader(path, column, os.getpid())
+def image_rows(path: str, version: FileVersion, column: str) -> ImageRowReader:
+    """Return the reader of a version of a file in this process. Forked processes must not share handles of files."""
+    return _reader(path, version, column, os.getpid())
 
 
 @lru_cache(maxsize=2)
-def _reader(path: str, column: str, process: int) -> ImageRowReader:
+def _reader(path: str, version: FileVersion, column: str, process: int) -> ImageRowReader:
     return ImageRowReader(Path(path), column)
 
 

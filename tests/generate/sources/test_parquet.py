@@ -83,6 +83,15 @@ def test_rows_in_any_order_and_batches_across_row_groups(tmp_path, monkeypatch):
         assert all(np.array_equal(source.load(source.samples[i]).image, IMAGES[i]) for i in order)
 
 
+def test_a_file_that_was_replaced_is_read_again(tmp_path):
+    file = write(tmp_path / "x.parquet", names=a.CIFAR10_CLASSES)
+    source = open_source(f"parquet:{file}")
+    assert np.array_equal(source.load(source.samples[0]).image, IMAGES[0])
+    write(file, PNGS[::-1], names=a.CIFAR10_CLASSES)
+    source = open_source(f"parquet:{file}")
+    assert np.array_equal(source.load(source.samples[0]).image, IMAGES[-1])
+
+
 def test_bad_rows_are_listed_with_their_file_and_left_out_if_asked(tmp_path):
     images = [b"", PNGS[1][:-40], None, b"GIF89a?", *PNGS[4:]]
     labels = [*LABELS[:6].tolist(), None, -1, 10, *LABELS[9:].tolist()]

@@ -1,0 +1,104 @@
+"""The affine part of elastic transforms, whose size distinguishes severities that look alike otherwise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from ..corruptions.registry import Images
+from .hypotheses import Hypothesis
+
+_SMOOTHING = ((9, 5, 1), (5, 3, 1), (3, 1))
+"""The sizes of the filters in successive fits, for several attempts."""
+_GOOD = 0.99
+"""The correlation at which no further attempt is made."""
+_FAILED = 0.05
+"""The share of fits that fail and give any displacement up to `_FAR` pixels."""
+_FAR = 4.0
+_LARGEST_LOG_ODDS = 8.0
+"""The limit of what the quality of the fits contributes, because its distribution is only roughly normal."""
+
+
+@dataclass(frozen=True)
+class AffineFit:
+    """The affine transforms that map clean images to found ones."""
+
+    moves: NDArray[np.float64]
+    """The displacements in pixels of the three points that elastic transforms draw, (N, 6); NaN if a fit failed."""
+    rest: NDArray[np.float64]
+    """The logarithm of what remains unexplained by each transform, (N,)."""
+
+
+def affine_fit(found: Images, clean: Images) -> AffineFit:
+    """Fit an affine transform to each pair of a clean and a found image by their correlation."""
+    height, width = clean.shape[1:3]
+    reach, rows, columns = min(height, width) // 3, height // 2, width // 2
+    # The points of the published generator, as (x, y, 1). It does not tell rows from columns.
+    points = np.array(
+        [(rows + reach, columns + reach, 1), (rows + reach, columns - reach, 1), (rows - reach, columns - reach, 1)],
+        np.float64,
+    ).T
+    moves, rest = np.full((len(clean), 6), np.nan), np.zeros(len(clean))
+    for i, (image, own) in enumerate(zip(found, clean, strict=True)):
+        best, matrix = _aligned(np.asarray(own.mean(axis=2), np.float32), np.asarray(image.mean(axis=2), np.float32))
+        rest[i] = np.log(max(1.0 - best, 1e-4))
+        if matrix is not None:
+            moves[i] = (matrix @ points - points[:2]).ravel()
+    return AffineFit(moves, rest)
+
+
+def _aligned(clean: NDArray[np.float32], found: NDArray[np.float32]) -> tuple[float, NDArray[np.float32] | None]:
+    """Return the largest correlation of two aligned images and the affine matrix, which is None if no fit succeeds."""
+    best, matrix = 0.0, None
+    for sizes in _SMOOTHING:
+        tried, correlation = np.eye(2, 3, dtype=np.float32), 0.0
+        try:
+            for size in sizes:
+                criteria = (cv2.TERM_CRITERIA_EPS + cv2.TERM_CRITERIA_COUNT, 50, 1e-4)
+                correlation, warp = cv2.findTransformECC(
+                    clean,
+                    found,
+                    tried,
+                    cv2.MOTION_AFFINE,
+                    criteria,
+                    None,
+                    size,  # type: ignore[call-overload]
+                )
+                tried = np.asarray(warp, np.float32)
+        except cv2.error:  # the iteration did not converge
+            continue
+        if correlation > best:
+            best, matrix = correlation, tried
+        if best > _GOOD:
+            break
+    return best, matrix
+
+
+def log_likelihood(fit: AffineFit, own: AffineFit, hypothesis: Hypothesis) -> float:
+    """Return the logarithm of the likelihood of a fit under a hypothesis.
+
+    Parameters
+    ----------
+    fit : AffineFit
+        The fit to the found images.
+    own : AffineFit
+        The fits to corruptset's own draws under the hypothesis, for the same images, once or several times.
+    hypothesis : Hypothesis
+        An elastic transform, whose displacements are uniform up to a limit.
+    """
+    parameters = hypothesis.stage.parameters
+    limit, alpha = float(parameters["affine"]), float(parameters["alpha"])
+    # The field of smaller displacements adds to the error of a fit.
+    error = 0.07 + 0.03 * alpha
+    moves = fit.moves[~np.isnan(fit.moves)]
+    density = (ndtr((moves + limit) / error) - ndtr((moves - limit) / error)) / (2 * limit)
+    likelihood = float(np.log((1 - _FAILED) * density + _FAILED / (2 * max(_FAR, limit))).sum())
+    expected = own.rest.reshape(-1, len(fit.rest))
+    difference = fit.rest - expected.mean(axis=0)
+    # The variance of a median is larger than that of a mean by this factor.
+    spread = np.pi / 2 * float(np.square(difference - np.median(difference)).mean()) / len(difference) + 0.02**2
+    return likelihood - min(float(np.median(difference)) ** 2 / spread / 2, _LARGEST_LOG_ODDS)
