@@ -1,4 +1,4 @@
-"""The commands `corruptset predict`, `score` and `score-table`, for predictions and the scores of the papers."""
+"""The commands `corruptset predict`, `score` and `score-table`, for predictions and robustness scores."""
 
 from __future__ import annotations
 
