@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import _thread
 import errno
 import signal
 import sys
+import threading
 from types import FrameType
 
 from .errors import CorruptsetError
@@ -28,6 +30,15 @@ def handle_signals() -> None:
             interrupted = True
             raise KeyboardInterrupt
 
+    def repeat(unraisable: sys.UnraisableHookArgs) -> None:
+        # Python also discards exceptions in callbacks from C code, for example those of LLVM. The interruption is
+        # repeated after the callback.
+        if issubclass(unraisable.exc_type, KeyboardInterrupt):
+            threading.Timer(0.05, _thread.interrupt_main).start()
+        else:
+            report_unraisable(unraisable)
+
+    report_unraisable, sys.unraisablehook = sys.unraisablehook, repeat
     for number in SIGNALS:
         if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
             signal.signal(number, interrupt)

@@ -176,10 +176,10 @@ def _of_name(name: str) -> ModuleType:
             raise _failure(name, name, e) from e
         hint = f" To load the file {name}.py, pass ./{name}.py." if Path(f"{name}.py").is_file() else ""
         hint += f" {_PACKAGE}" if Path(name).is_dir() else ""
+        hint = hint or f"{suggest(name, installed('corruptions'))} To load a file, pass its path, which ends in .py."
         raise PluginError(
             f"There is no plugin {name!r}, because no module of this name can be imported, and no installed plugin has "
-            f"this name.{hint}{suggest(name, installed('corruptions'))} To load a file, pass its path, which ends in "
-            ".py."
+            f"this name.{hint}"
         ) from None
     except Exception as e:
         raise _failure(name, name, e) from e

@@ -127,7 +127,8 @@ def export(
     if problem is not None:
         if not any_shape:
             raise BuildError(f"{problem} Nothing was written.")
-        placement.notes.append(f"{problem.partition(IN_CHECKED_IMAGES)[0]}.")
+        made_for = problem.partition(IN_CHECKED_IMAGES)[0]
+        placement.notes.append(f"{made_for}. Images of other shapes are exported, because --any-shape was given.")
     with finished_at_once(target) as part:
         written = Writer(part)
         written.write(placement, data, progress_function(progress))

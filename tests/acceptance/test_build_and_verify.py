@@ -57,7 +57,15 @@ def test_a_build_is_what_its_plan_said_and_names_its_parts(run, build, built):
 
 def test_what_is_wrong_is_named_and_repaired(run, built, tmp_path):
     assert "2 samples rederived from the source" in run.succeeds("verify", built, "--rederive", "2", *ONE).out
-    run.fails("not the one", "verify", built, "--rederive", "1", "--source", f"folder:{built}/images/fog/3")
+    run.fails(
+        "This is not the source from which",
+        "verify",
+        built,
+        "--rederive",
+        "1",
+        "--source",
+        f"folder:{built}/images/fog/3",
+    )
     copy = tmp_path / "copy"
     shutil.copytree(built, copy)
     changed, gone, *_ = sorted((copy / "images").rglob("*.JPEG"))

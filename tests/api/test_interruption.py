@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import signal
+import sys
+import time
 from contextlib import suppress
 
 import pytest
@@ -14,11 +17,13 @@ from corruptset.interruption import SIGNALS, handle_signals
 def _default_handlers():
     """Give all signals their default handlers, because some are ignored if tests run in the background."""
     before = [(number, signal.getsignal(number)) for number in SIGNALS]
+    hook = sys.unraisablehook
     blocked = signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in SIGNALS[1:]:
         signal.signal(number, signal.SIG_DFL)
     yield
+    sys.unraisablehook = hook
     signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
     for number, handler in before:
         signal.signal(number, handler)
@@ -48,6 +53,14 @@ def test_a_second_signal_interrupts_if_the_first_was_discarded():
         signal.raise_signal(signal.SIGTERM)
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGTERM)
+
+
+def test_an_interruption_that_a_callback_discards_is_repeated():
+    handle_signals()
+    callback = ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt):
+        callback()
+        time.sleep(10)
 
 
 def test_signals_that_are_ignored_or_handled_stay_so():

@@ -43,7 +43,7 @@ def test_mistakes_are_exit_code_2(run, tmp_path):
         ("check-corruption fgo", "There is no corruption 'fgo'. Did you mean 'fog'?"),
         ("check-corruption fog --plugin nothing.py", "nothing.py cannot be loaded"),
         ("list --plugin nothing_of_that_name", "There is no plugin 'nothing_of_that_name'"),
-        ("list --plugin mine", "The file mine.py is here: name it as ./mine.py."),
+        ("list --plugin mine", "To load the file mine.py, pass ./mine.py."),
         ("plan pairs --first-stages blinds --second-stages fog", "blinds"),
     ):
         assert run.fails(sentence, line).out == ""

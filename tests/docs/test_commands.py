@@ -20,7 +20,7 @@ PAGES = [
 FENCED = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 INDENTED = re.compile(r"((?:^    .*\n)+)", re.MULTILINE)
 SHELL = ("", "sh", "console", "bash")
-ADD_ONS = ("calibrate", "pairs-sheet", "pairs-score", "stream", "schedule")
+ADD_ONS = ("calibrate", "pairs-sheet", "pairs-score", "stream", "schedule", "medmnist-score")
 """Commands of the add-ons, which are not installed here."""
 
 

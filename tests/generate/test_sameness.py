@@ -29,7 +29,7 @@ def test_a_subset_has_the_same_sets(whole, make, files):
 def test_batches_groups_and_runs_change_no_image(whole, make, files, monkeypatch):
     monkeypatch.setattr(parts, "BATCH_BYTES", 2 * 64 * 64 * 3)  # two images
     monkeypatch.setattr(parts, "TARGET_PARTS", 1)
-    monkeypatch.setattr(parts, "LEAST_SAMPLES", 3)
+    monkeypatch.setattr(parts, "MIN_CHUNK_SAMPLES", 3)
     built = make()
     assert built.digest == whole.digest
     assert len(list((built.directory / "hdf5").rglob("*-00002.h5"))) == len(whole.manifest.sets)

@@ -23,7 +23,7 @@ def test_an_environment_has_the_extra_that_builds(tmp_path, monkeypatch):
     """Whether the extra `build` is installed, without which datasets cannot be built."""
     ran = []
     monkeypatch.setattr(compare, "run", lambda command, *_: ran.append(command))
-    monkeypatch.setattr(compare.checkout, "copy", lambda folder: None)
+    monkeypatch.setattr(compare.checkout, "copy_checkout", lambda folder: None)
     compare.Environments(tmp_path).get("oldest", None)
     extras = tomllib.loads((compare.ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
     assert any("-c" in command and command[-1].endswith("[build]") for command in ran), ran

@@ -133,5 +133,5 @@ def test_every_mistake_is_named(folder, tmp_path):
     with pytest.raises(ScoreError, match="is not a scores file"):
         load_scores(tmp_path)
     file.write_bytes((folder / "scores.json").read_bytes().replace(b'"samples"', b'"model": "b", "samples"', 1))
-    with pytest.raises(ScoreError, match="'model' stands more than once"):
+    with pytest.raises(ScoreError, match="'model' occurs more than once"):
         load_scores(file)

@@ -129,7 +129,7 @@ def test_bytes_of_another_format_fail_the_check_of_an_export(jpeg: Path, tmp_pat
     rows = [(p.relative_to(tmp_path / "files").as_posix(), sha256_file(p), p.stat().st_size) for p in images]
     record["folders"] = [folder_record("images/clean", rows).as_json()]
     (tmp_path / "files/VIEW.json").write_text(json.dumps(record))
-    said = "is a JPEG by its first bytes, and its name ends in .png: export it again"
+    said = "begins like a JPEG, but its name ends in .png; export it again"
     for report in (verify_export(tmp_path / "files"), check_export(jpeg, tmp_path / "files")):
         assert [(p.path, p.kind, p.detail) for p in report.problems] == [
             ("images/clean/00_class/im.0.png", "decode", said)
@@ -150,4 +150,4 @@ def test_members_of_a_tar_are_looked_at_too(jpeg: Path, tmp_path: Path) -> None:
     (tmp_path / "tars/VIEW.json").write_text(json.dumps(record))
     problems = verify_export(tmp_path / "tars").problems
     assert len(problems) == 20
-    assert problems[0].detail.startswith("is a JPEG by its first bytes, and its name ends in .png")
+    assert problems[0].detail.startswith("begins like a JPEG, but its name ends in .png")

@@ -253,7 +253,12 @@ def test_other_records_and_options_are_refused(whole: Built, release: Callable[.
     for name in ("manifest.json", "samples.jsonl", "PARTIAL.json"):
         (tmp_path / name).write_bytes((records / name).read_bytes().replace(b'"label": 0', b'"label": 1', 1))
     cases: list[tuple[type[Exception], Path, dict[str, Any], str]] = [
-        (VerificationError, tmp_path, {"source": "sample"}, r"samples\.jsonl: hash: has sha256:\w+, recorded is"),
+        (
+            VerificationError,
+            tmp_path,
+            {"source": "sample"},
+            r"samples\.jsonl: hash: has sha256:\w+, but sha256:\w+ is recorded",
+        ),
         (ParameterError, whole.directory, {"source": "sample", "check": "all"}, "check is 'all'; expected one of fir"),
         (ParameterError, whole.directory, {"source": "sample", "prefer": "folder"}, "Leave `prefer` out"),
         (
@@ -297,7 +302,7 @@ def test_which_images_are_checked(whole: Built, monkeypatch: pytest.MonkeyPatch)
 def test_what_differs_is_named(whole: Built, release: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """The clean pixels, the encoding or the digest of a set differ."""
     recorded = {s.id: s.pixel_digest for s in whole.manifest.sets}
-    whole_set = rf"'contrast/1' of small has blake3:\w+, recorded is {recorded['contrast/1']}"
+    whole_set = rf"'contrast/1' of small has the digest blake3:\w+, but {recorded['contrast/1']} is recorded"
     load, apply, encode = builds.load_clean, tree.apply_stage, ImageEncoding.encode
     for digests in ("images", "sets"):
         data, other = (corruptset.open(release(whole.directory, digests), source="sample") for _ in range(2))
