@@ -130,7 +130,8 @@ class Builder:
                     self._check_space(len(self.build.samples))
                 with locked(self.directory):
                     put_in_place(self.directory)
-                    if finish_only:  # the check of the array's jobs is read under the lock, because it is deleted later
+                    # the recorded check of the array's jobs is read under the lock, because its files are deleted later
+                    if finish_only:
                         self._check(shared=is_begun(self.folder))
                     manifest = self._finished()  # another command may have finished it in the meantime
                     if manifest is None:
@@ -256,7 +257,8 @@ class Builder:
         remove_strays(self.folder)  # temporary files of workers that were killed while they wrote
         if inspector is not None:
             inspector.check_all(sorted(set(state.sidecars.values())))
-        from .commit.finish import finish  # a job of an array does not need the reader that it imports
+        # imported here, because `finish` imports the reader, which the jobs of an array do not need
+        from .commit.finish import finish
 
         self.workers.close()
         return finish(self.build, job, state, page_of(self.build)), sum(p.images for p in remaining)
@@ -277,7 +279,7 @@ class Builder:
     def _make(
         self, job: Job, remaining: Sequence[Part], all_parts: Sequence[Part], inspector: Inspector | None = None
     ) -> list[int]:
-        """Make the remaining ones of some parts, and return the number of images made for each of them."""
+        """Make the remaining parts, and return the number of images that were made for each part."""
         sizes = {p.name: p.images for p in remaining}
         total, new = sum(p.images for p in all_parts), sum(sizes.values())
         check_space(self.folder, self._bytes_of(list(job.sets), new), "the build", SPACE_ADVICE)

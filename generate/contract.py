@@ -91,7 +91,7 @@ def check_corruption(
     A corruption must not modify its input, and equal inputs must give equal outputs, also in another process. The
     output for an image must not depend on the rest of the batch. Random draws must depend on the key alone, and not on
     a global random generator. Grey and colour images from 8x8 to 4000x6000 must work. The output must be uint8, in the
-    shape of the input unless the corruption declares otherwise. Severities must differ.
+    shape of the input unless the corruption declares otherwise. Different severities must give different outputs.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ class _Trial:
         return not failure
 
     def run(self, *, large: bool) -> None:
-        """Run all checks, in this process and in another one, and with `large` on a large image."""
+        """Run all checks in this process and in another process. If `large` is true, also test a large image."""
         for (height, width), channels, stage in product(SIZES, (1, 3), (self.stages[0], self.stages[-1])):
             size = f"at {height}x{width} with {channels} channel{'s' * (channels > 1)}"
             self.check_output(stage, _test_images(height, width, channels), size)

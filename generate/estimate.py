@@ -306,9 +306,9 @@ class _Images:
         return TEXT_BYTES + records + sheet + page
 
     def _deviation(self) -> float:
-        """Return the possible relative error of the bytes, from the sizes of the clean images.
+        """Return the likely relative error of the estimated bytes, from the spread of the sizes of the clean images.
 
-        Stored pixels have the same number of bytes in every image.
+        It is 0 if no container encodes images, because the size of stored pixels is known in advance.
         """
         encoded = [sink for sink in self.build.sinks if sink.encodes]
         looked_at = len(self.looked_at)

@@ -168,7 +168,8 @@ def _gradual(name: str, parameter_set: str) -> dict[str, Any]:
     declared = get_corruption(name)
     gradual = declared.gradual
     assert gradual is not None
-    ladders = {other: ladder(other)[name] for other in LADDERS if name in ladder(other)}  # those of plugins have none
+    # a corruption of a plugin has no ladders
+    ladders = {other: ladder(other)[name] for other in LADDERS if name in ladder(other)}
     measurable = not declared.needs_model and ladders
     record = _corruption(name)
     del record["tables"], record["source_rows"]

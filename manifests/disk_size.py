@@ -39,7 +39,8 @@ def disk_size(root: Path, manifest: Manifest) -> DiskSize:
 def _shard_bytes(root: Path, record: SetRecord) -> int:
     """Return how many of the stored bytes of a set are in shards, if each image is also stored as a file.
 
-    With JPEG, both copies of an image have the same bytes. Otherwise all rows of shards have the size of the first row.
+    With JPEG, the file and the row of an image are identical, so half of the bytes are in shards. Otherwise, all rows
+    of a shard have the size of the first row.
     """
     first = next(read_jsonl(root / set_path(record.id), ImageRecord), None)
     files = [] if first is None else first.files

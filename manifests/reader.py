@@ -40,8 +40,8 @@ class Dataset(Mapping[str, ImageSet]):
     prefer : {"folder", "hdf5"}, optional
         The container from which images are read if each image is stored twice.
     store_of : callable, optional
-        Function of the record of a set that returns the `ImageStore` of its images. By default, images are read from
-        the directory.
+        A function that takes the record of a set and returns the `ImageStore` of its images. By default, images are
+        read from the directory.
     sets : collection of str, optional
         Ids of the available sets. By default, they are those of PARTIAL.json, or all sets if there is no such file.
 

@@ -1,4 +1,4 @@
-"""Extend a finished dataset: link its files into the folder of a new one, which then makes only the other sets."""
+"""Extend a finished dataset. Its files are linked into the folder of a new dataset, so only new sets are built."""
 
 from __future__ import annotations
 

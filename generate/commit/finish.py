@@ -85,7 +85,7 @@ def finish(
     sets, files = [set_rows.close() for set_rows in rows.values()], list[FileRecord]()
     if base is not None:
         if sha256_bytes(samples) not in {file.sha256 for file in base.files if file.path == SAMPLES}:
-            raise _other_pixels(folder, "the sets of the dataset that is extended and the new ones")
+            raise _other_pixels(folder, "the sets of the dataset being extended and the new sets")
         sets += base.sets
         files += [file for file in base.files if file.path.startswith((SETS, SHARDS))]
         versions.append(base.environment)
@@ -189,7 +189,7 @@ class _SetRows:
             self.shards.append(entry.shard)
 
     def close(self) -> SetRecord:
-        """Rename the file of the rows, and return the record of the set."""
+        """Move the finished file of rows to its final name, and return the record of the set."""
         with self._part.open("rb") as f:
             os.fsync(f.fileno())
         os.replace(self._part, self.path)

@@ -140,6 +140,9 @@ def refuse_place(source: Source, directory: Path) -> None:
 
 
 def _is_inside(inner: Path, outer: Path) -> bool:
-    """Return whether a folder, which need not exist, is another one or is inside it, also through links and mounts."""
+    """Return whether `inner` is the folder `outer` or is inside it, also through links and mounts.
+
+    Neither folder needs to exist.
+    """
     path = inner.resolve()
     return any(above.exists() and outer.exists() and above.samefile(outer) for above in (path, *path.parents))

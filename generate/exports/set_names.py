@@ -145,7 +145,7 @@ def _by_corruption(layout: Layout, contents: ExportContents, options: ExportOpti
 
 
 def _given(contents: ExportContents, options: ExportOptions, count: int) -> tuple[dict[str, list[str]], list[str]]:
-    """Return the set ids of every name in the file of severities, and the mistakes in it."""
+    """Return the set ids of every name in the option `severities`, and the errors in this option."""
     known, given, problems = contents.by_name, dict[str, list[str]](), list[str]()
     for name, sets in options.severities.items():
         if not _NAME.fullmatch(name):

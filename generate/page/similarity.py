@@ -26,7 +26,7 @@ class Metric(NamedTuple):
         return f"{self.name} ({self.unit})" if self.unit else self.name
 
     def value(self, record: SetRecord, *, spread: bool = False) -> float | None:
-        """Return the mean of a set, or its standard deviation. None means that it was not measured."""
+        """Return the mean of the metric in a set, or with `spread` its standard deviation. None if not measured."""
         metrics = record.metrics.spread if spread and record.metrics is not None else record.metrics
         value: float | None = None if metrics is None else getattr(metrics, self.field)
         return 100 * value if value is not None and self.field == "changed" else value

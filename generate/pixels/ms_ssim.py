@@ -155,7 +155,7 @@ def _one_scale(a, b, channels, weights, contrast, whole):  # type: ignore[no-unt
 
 @inner
 def _pairs(upper, lower, columns, out, channels):  # type: ignore[no-untyped-def]
-    """Write the means of each 2 x 2 pixels of two rows to `out`.
+    """Write the mean of each 2 x 2 block of pixels in two rows to `out`.
 
     `columns` is a temporary array of the size of a row.
     """
@@ -174,7 +174,7 @@ def _pairs(upper, lower, columns, out, channels):  # type: ignore[no-untyped-def
 
 @kernel
 def _halved(image, channels):  # type: ignore[no-untyped-def]
-    """Return the mean of each 2 x 2 pixels. The last row and column of an odd side count twice."""
+    """Return the mean of each 2 x 2 block of pixels. The last row and column of an odd side count twice."""
     height, n = image.shape
     out = np.empty(((height + 1) // 2, (n // channels + 1) // 2 * channels), np.float32)
     columns = np.empty(n, np.float32)

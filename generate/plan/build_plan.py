@@ -65,7 +65,7 @@ class PlannedPixels:
     """The regions of images, or None if the recipe has no regions."""
     maker: SetMaker
     probed: Checked
-    """The check of a few images. It is empty if all clean images have the same size, which is then known."""
+    """The check of a few images. It is empty if preprocessing gives all images one size and there are no regions."""
     sizes: tuple[tuple[int, int], ...]
     """(width, height) of the clean images that were checked, or the one size of all clean images."""
 
@@ -185,7 +185,7 @@ class BuildPlan:
         Raises
         ------
         SourceError
-            Images cannot be used, or the recipe expects other images.
+            Images cannot be used, or the recipe expects different images.
         """
         recipe, source = self.sets.recipe, self.source
         if not found.good or not (is_sample or self.options.skip_bad):

@@ -171,7 +171,7 @@ class CheckedBuild:
 
     @property
     def surrogate(self) -> Surrogate | None:
-        """The model whose gradients some sets follow, or None."""
+        """The model whose gradients are used to make some sets, or None."""
         return self.maker.resources.get("surrogate")
 
     def header_of(self, sets: Iterable[str]) -> Header:
@@ -180,7 +180,7 @@ class CheckedBuild:
         Raises
         ------
         BuildError
-            Existing sets follow the gradients of a model, but no model was given.
+            Existing sets were made with the gradients of a model, but no model was given.
         """
         fields = {field for i in sets for field in self.by_id[i].resource_fields}
         textures: list[TextureRecord] = []

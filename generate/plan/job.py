@@ -27,7 +27,7 @@ class Origin(NamedTuple):
     build: str
     """The hash of the header without the fields of resources."""
     resources: Mapping[str, str]
-    """Field of the header (`RESOURCE_FIELDS`) -> its hash. It is compared only for parts whose pixels depend on it."""
+    """Field of the header (`RESOURCE_FIELDS`) -> its hash. It is compared only for parts that depend on the field."""
 
     @classmethod
     def of(cls, header: Header) -> Origin:
@@ -50,7 +50,7 @@ class CheckedSample:
 
 
 def load_clean(source: Source, chosen: CheckedSample, preprocessing: Preprocessing) -> NDArray[np.uint8]:
-    """Return a sample as the benchmark's clean image.
+    """Load a sample, and return the clean image that preprocessing makes of it.
 
     Raises
     ------

@@ -36,7 +36,7 @@ the caches of the processor.
 MAX_JOBS = 1_000_000
 """Limit on the number of jobs of an array."""
 WHOLE_CHUNK_THRESHOLD = 8
-"""Number of chunks per job from which a chunk is not divided between jobs."""
+"""If there are at least this many chunks per job, no chunk is divided between jobs."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def chunks(count: int, image_bytes: int) -> list[Chunk]:
     count : int
         Number of samples.
     image_bytes : int
-        Size of one clean image, H * W * C, or of the largest one if they differ.
+        Size of one clean image, H * W * C, or of the largest image if sizes differ.
 
     Examples
     --------
@@ -103,8 +103,8 @@ def groups(
     stored_bytes : int
         Estimated size of one stored image in bytes.
     branches : collection of int
-        Positions in `sets` at which sets begin that share no stage with those before. Groups begin at the nearest of
-        them, so that shared stages are computed once.
+        Positions in `sets` of sets that share no stage with the sets before them. A group begins at the nearest of
+        these positions, so that shared stages are computed once.
     """
     by_memory = max(1, PART_BYTES // max(1, chunk_length * stored_bytes))
     # Branches are divided to limit memory, but not to distribute work among workers.

@@ -50,7 +50,7 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
 
 
 def plan_sets(recipe: Recipe, options: BuildOptions) -> PlannedSets:
-    """Return the sets of a recipe, and the ones that the options select."""
+    """Return the sets of a recipe, and the sets that the options select."""
     resolved = recipe.resolve(options.calibration).merged(options.seed, options.coupling)
     clean = CLEAN
     if options.train:

@@ -35,7 +35,7 @@ REGION_ROW_BYTES = 250
 
 @dataclass(frozen=True)
 class RegionStore:
-    """How the regions of a build are stored, with estimates from a few images of the source."""
+    """How the regions of a build are stored, and their number and size, estimated from a few images of the source."""
 
     table: RegionTable
     store: Store
@@ -91,8 +91,8 @@ def region_store(
     Raises
     ------
     BuildError
-        The options choose a storage, but the recipe has no regions; or they choose a table, which cannot store the
-        requested sets or the requested encoding.
+        The options choose a storage, but the recipe has no regions, or the options choose a table, which cannot store
+        the requested sets or the requested encoding.
     """
     if recipe.regions is None:
         if options.store is not None:

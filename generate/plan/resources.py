@@ -40,7 +40,7 @@ def load_resources(
     device : str or None
         The device of the model, by default the CPU.
     model_sized : bool
-        True if preprocessing gives clean images the size of the model's input, which then must be given.
+        True if preprocessing resizes images to the size of the model's input. A surrogate is then required.
 
     Raises
     ------

@@ -34,7 +34,7 @@ def refuse_unusable(build: CheckedBuild) -> None:
 
 
 def refuse_several_shapes(build: CheckedBuild, samples: Iterable[CheckedSample]) -> None:
-    """Raise `BuildError` if clean images have several shapes and are stored in arrays, which need a single one."""
+    """Raise `BuildError` if clean images have several shapes and are stored in arrays, which need one shape."""
     if all(sink.encodes for sink in build.sinks):
         return
     preprocessing = build.preprocessing

@@ -60,7 +60,7 @@ def refuse_source(recipe: Recipe, found: Checked, *, source: Source, complete: b
 def _alternative(recipe: Recipe, images: Sequence[NamedShape]) -> str:
     """Return a sentence that names the recipes that fit the images and have most corruptions in common with a recipe.
 
-    For a recipe of pairs, it names calibrations instead.
+    For a recipe of pairs, the sentence names calibrations instead.
     """
     if recipe.name == PAIRS:
         tables = [table for table, base in BASES.items() if _fits(load_recipe(base), images)]

@@ -192,7 +192,7 @@ class SetMaker:
         ids : sequence of str
             The ids of the samples, which determine the random draws.
         labels : sequence of int, optional
-            The classes of the samples, for corruptions that follow the gradient of a model. They are None if the source
+            The classes of the samples, for corruptions that use the gradient of a model. They are None if the source
             has no labels.
 
         Yields

@@ -24,7 +24,7 @@ DEFAULT_LEVELS = 30
 
 
 class HasNames(Protocol):
-    """A set of a recipe or of a dataset."""
+    """A set of a recipe or of a dataset, which can be selected by its names."""
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -57,7 +57,8 @@ class Expects(RecipeTable):
     def problems(self, images: Sequence[NamedShape], *, complete: bool = True) -> list[str]:
         """Return one line about unexpected sizes and one about unexpected channels, if there are any.
 
-        `least_side` is checked only if the list of images is complete, because it is a condition on their median.
+        `least_side` is checked only if the list of images is complete, because it applies to the median of
+        the short sides of all images.
 
         Examples
         --------

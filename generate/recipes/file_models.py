@@ -95,7 +95,9 @@ class SetEntry(RecipeTable):
                 f"has {' and '.join(kinds) or 'none of them'}; expected exactly one of corruptions, chain, clean"
             )
         if self.corruptions is None and {"severities", "levels"} & self.model_fields_set:
-            raise ValueError("severities and levels need corruptions; write those of a chain in its stages ('fog-3')")
+            raise ValueError(
+                "severities and levels need corruptions; in a chain, each stage states its severity or level ('fog-3')"
+            )
         if self.levels is not None and "severities" in self.model_fields_set:
             raise ValueError("has severities and levels; give only one of them")
         if self.chain is None and self.id is not None:

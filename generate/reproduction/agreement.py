@@ -33,7 +33,7 @@ def match_records(
     sha256_of: Callable[[Sample], str] | None = None,
     progress: ProgressCallback = lambda *_: None,
 ) -> list[Sample]:
-    """Return the source's samples of a dataset, in the order of the dataset, if they agree with its records.
+    """Return the samples of a dataset from its source, in the order of the dataset, if they agree with its records.
 
     Parameters
     ----------
@@ -82,8 +82,8 @@ def match_records(
 def class_differences(manifest: Manifest, source: Source) -> list[str]:
     """Return one line for each class whose name or folder differs between a source and a manifest.
 
-    If the source has a different scheme than the recorded one, folders are not compared, and neither are names if the
-    source only numbers its classes.
+    If the source has a different scheme than the recorded one, folders are not compared. If such a source only numbers
+    its classes, nothing is compared.
     """
     same_scheme = source.scheme == manifest.source.name
     classes, recorded_classes = list(source.classes), manifest.classes

@@ -83,7 +83,7 @@ def release_folder(place: str | Path) -> Path:
 
 
 def _is_complete(folder: Path) -> bool:
-    """Return whether a folder in the cache has all its files. Programs that clean caches delete single files."""
+    """Return whether a folder in the cache has all its files. Programs that clean caches may delete some."""
     try:
         files = json.loads((folder / CONTENT).read_text("utf-8"))
     except (OSError, ValueError):

@@ -28,28 +28,28 @@ def open(
     plugins: Sequence[Path | str] | None = None,
     progress: ProgressCallback | bool | None = None,
 ) -> Dataset:
-    """Open a finished dataset, or with a source, the records of a dataset without images.
+    """Open a finished dataset, or with `source`, open the records of a dataset and compute its images.
 
     Parameters
     ----------
     directory : path
         The directory that contains manifest.json. With `source`, also a folder that ``pack --manifest-only`` wrote.
     prefer : {"folder", "hdf5"}, optional
-        The container to read from, if the dataset has both. By default shards if they contain raw pixels, and otherwise
-        files.
+        The container to read from, if the dataset has both. By default, images are read from shards if these contain
+        raw pixels, and otherwise from files.
     source : str or Source, optional
         The source that the dataset was built from, such as ``"imagenet:/data"`` (docs/sources.md). Each image is
         computed from it when you access it, and no stored image is read. The pixels are equal to the stored ones.
     check : {"first", "each", "never"}
         With `source`, which images are compared with their digests. ``"first"`` compares the first image of every set
         and every thousandth one, ``"each"`` compares all, and ``"never"`` none. With ``"never"``, the files of the
-        source are not compared in advance either, but when they are read.
+        source are not compared in advance, but when they are read.
     labels, images, groups : optional
         With `source`, the options with which the build read it.
     frost_textures : path, optional
         With `source`, the folder of frost textures that the dataset was built with.
     plugins : sequence of str or path, optional
-        With `source`, the Python modules, or their files, of corruptions that are not corruptset's.
+        With `source`, Python modules or files that define corruptions that are not part of corruptset.
     progress : callable or bool, optional
         With `source`, called with the step "source", the number of images hashed and the total. By default a bar is
         shown in a terminal and in a notebook; False shows none.
@@ -63,8 +63,8 @@ def open(
     IncompleteBuild
         There is no manifest.json.
     VerificationError
-        manifest.json is not a manifest. With `source`, corruptions, parameters or textures differ from the recorded
-        ones, or an image does.
+        manifest.json is not a manifest. With `source`, corruptions, parameters, textures or an image differ from the
+        recorded ones.
     SourceError
         The source cannot be read, or is not the recorded one.
     ParameterError

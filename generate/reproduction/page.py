@@ -57,9 +57,11 @@ def page(
     directory : path
         The dataset.
     source : str or Source, optional
-        The source of the clean images, if the dataset does not store them. It is not needed for a build of ``sample``.
+        The source of the clean images, if the dataset does not store them. It is not needed if the dataset was built
+        from the source ``sample``.
     out : path, optional
-        The file, which must be outside of datasets. The default is ``<name>-<version>.html`` next to the dataset.
+        The HTML file to write. It must not be inside a dataset. The default is ``<name>-<version>.html`` next to the
+        dataset.
     labels, images, groups : optional
         The options with which the build read its source.
     progress : callable or bool, optional
@@ -113,7 +115,7 @@ def clean_images(data: Dataset, options: RemakeOptions) -> CleanOf | None:
     Raises
     ------
     SourceError
-        The source cannot be read, or is not the recorded one. The returned function raises it too.
+        The source cannot be read, or is not the recorded one. The returned function raises the same error.
     """
     if "clean" in data or (options.source is None and data.manifest.source.name != "sample"):
         return None

@@ -38,7 +38,7 @@ class Rebuilt:
 
     built: Built
     whole: bool
-    """True if it has all sets of the manifest and therefore its digest."""
+    """True if the regenerated dataset has all sets of the manifest, and therefore the same digest."""
     other_files: tuple[str, ...]
     """Records, shards and texts whose bytes differ from the manifest, because of other library versions."""
     other_images: int
@@ -87,10 +87,10 @@ def rebuild(
     Parameters
     ----------
     manifest : path
-        The file manifest.json, its folder, or a folder that `pack` wrote. The folder also contains samples.jsonl, and
-        sets/ unless it was packed with one digest per set.
+        The file manifest.json, its folder, or a folder that `pack` wrote. The folder must also contain samples.jsonl.
+        It must contain sets/ too, unless it was packed with one digest per set instead of one per image.
     source : str or Source, optional
-        The source of the samples. It is not needed for a build of ``sample``.
+        The source of the samples. It is not needed if the dataset was built from the source ``sample``.
     out : path
         The dataset is written to ``<out>/<name>-<version>``.
     sets : sequence of str, optional
@@ -100,9 +100,9 @@ def rebuild(
     frost_textures : path, optional
         The folder of frost textures that the dataset was built with.
     plugins : sequence of str or path, optional
-        The Python modules, or their files, of corruptions that are not corruptset's.
+        Python modules or files that define corruptions that are not part of corruptset.
     surrogate : path, optional
-        The model file (.toml) that the sets of ``pgd`` and ``model_gradient`` follow.
+        The file (.toml) of the model whose gradients make the sets of ``pgd`` and ``model_gradient``.
     device : str, optional
         The device on which the model runs: ``cpu``, ``cuda`` or ``cuda:1``.
     jobs : int, optional
@@ -120,8 +120,8 @@ def rebuild(
         The files of the source differ from the recorded ones. Nothing was written.
     VerificationError
         The release contradicts itself, the revisions of corruptions differ, or the first images are decoded
-        differently. Nothing was written. It is also raised if regenerated images differ. Then the equal ones are kept,
-        and no manifest is written.
+        differently. Nothing was written. The error is also raised if regenerated images differ. In that case, the
+        images that are equal are kept, but no manifest is written.
     BuildError
         The directory contains a different build.
     MachineError, Interrupted
@@ -196,7 +196,7 @@ class ReleaseComparison:
 
     def check_all(self, sidecars: Iterable[Path]) -> None:
         """Compare the parts of earlier calls, and the sets for which only one digest is recorded."""
-        committed = sorted(sidecars)  # chunk by chunk
+        committed = sorted(sidecars)  # in the order of the chunks
         for path in committed:
             if path not in self.compared_parts:
                 self.check_part(path)
@@ -247,7 +247,7 @@ def _compared(built: Built, release: Release) -> Rebuilt:
     recorded = {f.path: f.sha256 for f in manifest.files}
     other = sorted(f.path for f in built.manifest.files if recorded.get(f.path, f.sha256) != f.sha256)
     if not (whole := made.keys() == wanted.keys()):
-        other = [path for path in other if path not in (CONTACT, PAGE, README)]  # they depend on the selection of sets
+        other = [path for path in other if path not in (CONTACT, PAGE, README)]  # these depend on the selected sets
     elif (built.directory / MANIFEST).read_bytes() != (root / MANIFEST).read_bytes():
         other.insert(0, MANIFEST)  # the library versions in `environment` differ
     images = 0

@@ -40,7 +40,7 @@ from .inputs import RemakeOptions
 
 PROBED = 8
 """The number of clean images that are compared before anything is written. A different version of Pillow is noticed on
-the first one.
+the first image.
 """
 
 
@@ -109,7 +109,8 @@ def recorded_build(
     )
     samples = [CheckedSample(s, r.sha256, r.width, r.height) for s, r in zip(selected, data.samples, strict=True)]
     build = CheckedBuild(
-        header=manifest.header,  # if the source has a different form, its folders may differ
+        # not a header of the source, because its folders may differ if the source has a different form
+        header=manifest.header,
         source=source,
         samples=samples,
         sets=tuple(specs),
@@ -196,7 +197,7 @@ class RecordedPlan:
 
 
 def specs_of(manifest: Manifest) -> list[SetSpec]:
-    """Return the sets of a manifest in the order of its recipe, or with clean images first if it lists no sets."""
+    """Return the sets of a manifest in the order of its recipe, or with clean images first if the recipe lists none."""
     entries = manifest.recipe.get("sets")
     ids = [e.get("id") for e in entries if isinstance(e, dict)] if isinstance(entries, list) else []
     order = {str(set_id): number for number, set_id in enumerate(ids)}
@@ -243,7 +244,7 @@ def list_recorded_source(manifest: Manifest, options: RemakeOptions) -> Source:
     Raises
     ------
     SourceError
-        No source was given, and the dataset was not built from ``sample``. Or the source cannot be listed.
+        No source was given and the dataset was not built from ``sample``, or the source cannot be listed.
     """
     source = named_source(options.source or "sample")
     if options.source is None and manifest.source.name != "sample":
@@ -268,7 +269,7 @@ def list_recorded_source(manifest: Manifest, options: RemakeOptions) -> Source:
 
 
 def _regions(manifest: Manifest, store: str) -> RegionTable | None:
-    """Return the regions of a recipe, if they are stored as ``images`` or ``table``."""
+    """Return the regions of a recipe if they are stored as `store` (``images`` or ``table``), or else None."""
     record = manifest.recipe.get("regions")
     return parse_region_table(record) if isinstance(record, dict) and record.get("store") == store else None
 

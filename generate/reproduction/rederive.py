@@ -24,7 +24,7 @@ from .recorded_build import recorded_build, specs_of
 MAX_CLASSES = 5
 """The number of differing classes that are reported."""
 TOLERATED = 0.01
-"""The fraction of values that may differ in a set that follows the gradients of a model, because machines round them
+"""The fraction of values that may differ in a set that depends on the gradients of a model. Machines round gradients
 differently.
 """
 
@@ -52,14 +52,14 @@ def rederived(
     progress : callable
         Called with the step "rederive", the number of regenerated samples and the total.
     notes : list of str
-        Receives a note for each set that follows a model, which says how many values differ.
+        Receives a note for each set that depends on the gradients of a model. It says how many values differ.
 
     Raises
     ------
     SourceError
         The ids, labels or files of the source differ from the recorded ones.
     VerificationError
-        Corruptions, textures or the calibration differ from those of the build, so its pixels cannot be regenerated.
+        Corruptions, textures or the calibration differ from those of the build, so the pixels cannot be regenerated.
     """
     picks, specs = spread(range(len(data.samples)), count), specs_of(data.manifest)
     refuse_unrecorded_code(data)
@@ -78,7 +78,7 @@ def rederived(
     chosen = build.chosen(build.requested)
     tree, followers = build.maker.tree(chosen), {s.id: [(0, 0, 0)] for s in chosen if s.needs_surrogate}
     hashes = {set_id: blake3() for set_id in alone}
-    stored_sets = {set_id: data[set_id] for set_id in followers}  # each reads its rows once
+    stored_sets = {set_id: data[set_id] for set_id in followers}  # each set reads its rows once
     for done, index in enumerate(picks):
         progress("rederive", done, len(picks))
         record, clean = data.samples[index], build.clean(index)

@@ -80,7 +80,7 @@ def repair(
     SourceError
         Images must be regenerated, but the source is missing, cannot be read, or differs from the recorded one.
     VerificationError
-        Images must be regenerated, but corruptions or textures have other revisions here.
+        Images must be regenerated, but the installed corruptions or textures have different revisions.
     BuildError
         A build or another repair uses this directory.
     MachineError, Interrupted
@@ -94,7 +94,7 @@ def repair(
         return state
     with resumable(state.root), locked(state.root), _clean_work_folder(state):
         sets = [s.id for s in state.manifest.sets if state.needs_repair(set_path(s.id))]
-        # samples first, because everything else refers to these records
+        # samples.jsonl is repaired first, because all other files refer to its rows
         if state.is_intact(SAMPLES) or _repair_samples(state):
             if sets:
                 _repair_rows(state, sets)
@@ -198,7 +198,7 @@ def _repair_samples(state: RepairState) -> bool:
 
 
 def _candidates(state: RepairState) -> Iterator[list[Sample]]:
-    """Yield two guesses of the samples: those in the readable rows of samples.jsonl, and those that were selected."""
+    """Yield two guesses of the samples: those in samples.jsonl, if it can be read, and those of the selection."""
     by_id = {s.id: s for s in state.source.samples}
     if plain_file(state.root, SAMPLES):
         rows = list(scan_jsonl(state.root / SAMPLES, SampleRecord))
@@ -222,7 +222,7 @@ def _sample_row(state: RepairState, index: int, sample: Sample, sha256: str) -> 
 
 
 def _repair_images(state: RepairState, problem_paths: Collection[str]) -> None:
-    """Regenerate the images and shards among the paths of problems."""
+    """Regenerate the images and shards whose paths have a problem."""
     paths = {path.partition("#")[0] for path in problem_paths} | set(problem_paths)
     files: dict[tuple[str, int], tuple[str, str]] = {}
     shards: dict[tuple[str, int], tuple[str, str]] = {}
@@ -270,14 +270,14 @@ def _repair_other_files(state: RepairState) -> None:
         if path in makers:
             try:
                 state.replace_file(path, makers[path](), *(() if path in sources else ("pillow", "corruptset")))
-            except VerificationError as e:  # an image that the file shows could not be repaired
+            except VerificationError as e:  # one of the images displayed in the file could not be repaired
                 state.record_failure(path, str(e))
         else:
             state.record_failure(path, "it cannot be regenerated; fetch it again")
 
 
 def _repair_checksums(state: RepairState) -> None:
-    """Rewrite SHA256SUMS, unless it contradicts the manifest. Then it is evidence that one of the two was changed."""
+    """Rewrite SHA256SUMS, unless it contradicts the manifest, because then one of the two files was changed."""
     data = (state.root / MANIFEST).read_bytes()
     record = FileRecord(path=MANIFEST, bytes=len(data), sha256=sha256_bytes(data))
     correct, present = sha256sums_bytes([*state.manifest.files, record]), _sums(state.root)

@@ -46,7 +46,7 @@ class RepairState:
     def __init__(self, root: Path, options: RemakeOptions, progress: ProgressCallback) -> None:
         self.root, self.options, self.progress = root, options, progress
         self.absent: Collection[str] = ()
-        """The paths of files whose archives were not unpacked. They are not repaired."""
+        """The paths of files whose archives were not unpacked. These files are not repaired."""
         self.repaired: list[str] = []
         """The paths of repaired files."""
         self.failures: list[Problem] = []
@@ -104,8 +104,8 @@ class RepairState:
         content : Path or bytes
             The regenerated file, or its contents.
         *libraries : str
-            The libraries whose versions can change the bytes. The message of a failure compares them with the recorded
-            versions.
+            The libraries whose versions can change the bytes. The message of a failure compares the installed
+            versions with the recorded ones.
         sha256 : str, optional
             The recorded hash, by default that of the manifest.
         """
@@ -147,7 +147,7 @@ class RepairState:
             The containers to write.
         parts : sequence of Part
         damaged : mapping
-            The files to replace, by the images that they contain. It may be empty.
+            A mapping from images to the files that contain them and are to be replaced. It may be empty.
         """
         shutil.rmtree(self.scratch, ignore_errors=True)
         folder = self.scratch / "-".join(kinds)

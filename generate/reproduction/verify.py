@@ -53,17 +53,17 @@ def verify(
     directory : path
         The directory of a dataset, with manifest.json, or of an export, with VIEW.json.
     level : {"structure", "sizes", "hashes", "pixels"}
-        The last check to perform, in this order.
+        The last of these levels to check. Each level includes the checks of all earlier levels.
     rederive : int or "all", optional
         The number of samples, spread evenly, that are regenerated from the source in every set. Their pixel digests and
         their encoded bytes must equal the stored ones, which also checks JPEG files. In sets that follow a model's
         gradients, up to 1 % of the values may differ; the report notes how many do.
     repair : bool
-        Regenerate damaged and missing files from the records and the source, leave all others unchanged, and verify
-        again. The report lists the repaired files. Files that could not be repaired are problems of the kind
+        Regenerate damaged and missing files from the records and the source, leave all other files unchanged, and
+        verify again. The report lists the repaired files. Files that could not be repaired are problems of the kind
         ``unmended``.
     source : str or Source, optional
-        The source of the samples. It is not needed for a build of ``sample``.
+        The source of the samples. It is not needed if the dataset was built from the source ``sample``.
     labels, images, groups : optional
         The options with which the build read its source.
     calibration_side : int, optional
@@ -71,15 +71,15 @@ def verify(
     frost_textures : path, optional
         The folder of frost textures that the dataset was built with.
     plugins : sequence of str or path, optional
-        The Python modules, or their files, of corruptions that are not corruptset's.
+        Python modules or files that define corruptions that are not part of corruptset.
     surrogate : path, optional
-        The model file (.toml) that the sets of ``pgd`` and ``model_gradient`` follow.
+        The file (.toml) of the model whose gradients make the sets of ``pgd`` and ``model_gradient``.
     device : str, optional
         The device on which the model runs: ``cpu``, ``cuda`` or ``cuda:1``.
     jobs : int, optional
         The number of worker processes, by default one per core.
     export : path, optional
-        Check the export in this folder, which was made from this dataset, image by image against the dataset.
+        The folder of an export of this dataset. Every image of the export is compared with the dataset.
     progress : callable or bool, optional
         Called with the step, the amount done and the total. By default a progress bar is shown in terminals and
         notebooks; False disables it.
@@ -94,10 +94,10 @@ def verify(
     SourceError
         The source for `rederive` or `repair` is missing, cannot be read, or differs from the recorded one.
     VerificationError
-        Corruptions have other revisions here than in the dataset.
+        The installed corruptions have different revisions than those of the dataset.
     ParameterError
-        `rederive` is neither a whole number above 0 nor "all", `repair` is used with a lower level, one of the two is
-        used with an export, or a source is given without them.
+        `rederive` is neither a whole number above 0 nor "all", `repair` is used with a lower level, one of these
+        two is used with an export, or a source is given without either of them.
     MachineError, Interrupted, BuildError
         With `repair`: the disk fails, the call is interrupted, or a build uses the directory.
     """

@@ -34,7 +34,8 @@ from .recorded_build import recorded_build, specs_of
 Check = Literal["first", "each", "never"]
 CHECKS = ("first", "each", "never")
 CHECK_INTERVAL = 1000
-"""With ``check="first"``, a process compares images whose index is a multiple of this, and its first image of each set.
+"""With ``check="first"``, a process compares the images whose index is a multiple of this number, and the first
+image that it computes of each set.
 """
 CACHE_BYTES = 64 << 20
 """The limit on the bytes of clean images and intermediate images that a process keeps."""
@@ -59,7 +60,7 @@ def open_virtual(
         The source is not the recorded one.
     VerificationError
         The records contradict each other, the corruptions, parameters or textures differ from the recorded ones, or
-        every set follows a model.
+        every set depends on the gradients of a model.
     ParameterError
         `check` is not one of the three values.
     """
@@ -69,7 +70,7 @@ def open_virtual(
 
 
 class VirtualDataset(Dataset):
-    """A dataset whose images are computed on access. It has no sets that follow the gradients of a model."""
+    """A dataset whose images are computed on access. It has no sets that depend on the gradients of a model."""
 
     def __init__(self, images: VirtualImages, progress: ProgressCallback) -> None:
         super().__init__(images.path, store_of=partial(VirtualSet, images), sets=images.open(progress))
@@ -86,7 +87,8 @@ class VirtualDataset(Dataset):
 class VirtualImages:
     """Computes the images of all sets of a release.
 
-    When it is pickled for a worker process, the source and the cache are left out. The worker opens the source again.
+    When the object is pickled for a worker process, the source and the cache are left out. The worker opens the source
+    again.
 
     Parameters
     ----------
@@ -119,7 +121,7 @@ class VirtualImages:
 
     @cached_property
     def build(self) -> CheckedBuild:
-        """The build that the records describe, with the sets that follow no model."""
+        """The build that the records describe, limited to the sets that do not depend on the gradients of a model."""
         refuse_unrecorded_code(self.data)
         makeable = [s.id for s in specs_of(self.data.manifest) if not s.needs_surrogate]
         if not makeable:
@@ -138,7 +140,7 @@ class VirtualImages:
     def open(self, progress: ProgressCallback) -> Sequence[str]:
         """Check the source, and return the ids of the sets that can be computed.
 
-        All files of the source are read and hashed, except with ``check="never"``, which compares them on access.
+        All files of the source are read and hashed. With ``check="never"``, each file is compared on access instead.
         """
         read_release(self.data, ())
         if self.check != "never":
@@ -157,7 +159,7 @@ class VirtualImages:
 
     def _compare(self, set_id: str, index: int, image: Pixels) -> None:
         """Raise `VerificationError` if an image differs from its records."""
-        # clean images first, because every release records their digests
+        # clean images are compared first, because every release records their digests
         difference = clean_difference(self.data, index, self.clean(index))
         if difference is None and has_rows(self.data, set_id):
             difference = next(
@@ -195,9 +197,9 @@ class VirtualImages:
         return current
 
     def _longest_cached(self, chain: Chain, index: int) -> tuple[int, Pixels]:
-        """Return the image after the largest number of stages that is in the cache, with that number of stages.
+        """Return the number of stages of the cached image to which most stages were applied, and this image.
 
-        If no image is in the cache, the clean image is loaded, which has 0 stages.
+        If no image of the chain is in the cache, the clean image is loaded, which has 0 stages.
         """
         for depth in range(len(chain) - 1, -1, -1):
             if (image := self._cache.get((index, id(chain[depth])))) is not None:
@@ -272,7 +274,7 @@ class VirtualSet:
         )
 
     def pixel_digest(self) -> str:
-        """Return the digest of the set, for which all of its images are computed."""
+        """Compute all images of the set, and return the digest of the set."""
         blocks = self._blocks(range(self._record.count), BLOCK_BYTES)
         return set_digest(
             pixel_digest(image) for block in blocks for image in self._images.pixels(self._record.id, block)

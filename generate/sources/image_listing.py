@@ -1,4 +1,4 @@
-"""List the images of a folder or a tar by their names.
+"""List the images in a folder or tar archive, which are recognised by the suffixes of their names.
 
 For every source of files, this module decides which files are images, which are ignored and which cannot be used.
 """

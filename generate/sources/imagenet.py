@@ -157,7 +157,7 @@ def read_truth(path: Path) -> tuple[Mapping[str, str], bool]:
 
 
 def _wnids(data: bytes | bytearray, path: Path) -> dict[str, str]:
-    """Return the wnids of the classes in meta.mat by their ids, "1" to "1000"."""
+    """Return a mapping from the ids of the classes in meta.mat, "1" to "1000", to their wnids."""
     from scipy.io import loadmat
 
     try:
@@ -192,7 +192,8 @@ def _read_labels(path: Path) -> dict[str, str]:
         wnid_of[stem] = wnid
     if problems:
         raise SourceError(
-            f"The labels {path} have mistakes:\n{listed(problems, 10)}\nExpected a header line 'file,label' or "
-            "'ImageId,PredictionString' (Kaggle's LOC_val_solution.csv), or one wnid per line. Or give the devkit."
+            f"The label file {path} contains errors:\n{listed(problems, 10)}\nExpected a header line 'file,label' or "
+            "'ImageId,PredictionString' (Kaggle's LOC_val_solution.csv), or one wnid per line. Alternatively, pass "
+            "the devkit."
         )
     return wnid_of

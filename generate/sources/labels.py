@@ -112,7 +112,7 @@ def folder_classes(names: Sequence[str]) -> tuple[ClassRecord, ...]:
 
 
 def numbered_classes(last: int) -> tuple[ClassRecord, ...]:
-    """Return classes named by numbers, from 0 to the last label without gaps.
+    """Return classes that are named by consecutive numbers, from 0 to the last label.
 
     Examples
     --------

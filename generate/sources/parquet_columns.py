@@ -96,12 +96,12 @@ def find_columns(path: Path, image: str | None, label: str | None) -> Columns:
 
 
 def _features(metadata: Mapping[bytes, bytes], path: Path) -> dict[str, Mapping[str, Any]]:
-    """Return name -> description of the columns in the metadata of Hugging Face, or an empty mapping."""
+    """Return name -> description of the columns in the Hugging Face metadata, or an empty mapping."""
     try:
         features = json.loads(metadata.get(b"huggingface", b"{}")).get("info", {}).get("features", {})
         return {name: feature for name, feature in features.items() if isinstance(feature, dict)}
     except (ValueError, AttributeError, RecursionError) as e:
-        raise SourceError(f"{path}: the metadata of Hugging Face cannot be read ({e}). Download it again.") from None
+        raise SourceError(f"{path}: the Hugging Face metadata cannot be read ({e}). Download the file again.") from None
 
 
 def _of_type(features: Mapping[str, Mapping[str, Any]], kind: str) -> list[str]:

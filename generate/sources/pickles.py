@@ -107,7 +107,8 @@ def _check_opcodes(stream: io.BytesIO) -> None:
             )
         if "PUT" in opcode.name and (argument or 0) > count:  # the unpickler allocates a table of this size
             raise PickleRefused("it has a memo index that Python does not write")
-        if isinstance(argument, int) and abs(argument) >> 64:  # huge integers with one hash make dictionaries slow
+        # huge integers that all have the same hash would make dictionaries slow
+        if isinstance(argument, int) and abs(argument) >> 64:
             raise PickleRefused("it has an integer of more than 64 bits")
 
 

@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class HoldOut:
-    """Groups that are held out of training, and which part of the samples to select."""
+    """The groups that are held out of training, and the choice between their samples and all others."""
 
     groups: tuple[str, ...]
     """Names or shell patterns."""

@@ -45,7 +45,7 @@ class SuperCategories(BaseModel):
 
     @property
     def record(self) -> dict[str, Any]:
-        """The record in a manifest, which contains no path."""
+        """The record of the categories in a manifest. It does not contain the path of their file."""
         digest = canonical_sha256([self.images, self.category_of])
         return {"categories": sorted(self.categories), "images": self.images, "sha256": digest}
 

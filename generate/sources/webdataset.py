@@ -179,7 +179,7 @@ def _numbers_or_names(label_of: Mapping[str, str], where: Path) -> dict[str, str
     if numbers and len(numbers) < len(label_of):
         number, other = next(iter(numbers)), next(path for path in label_of if path not in numbers)
         raise SourceError(
-            f"The labels of {where} mix whole numbers ({number}: {numbers[number]}) and other texts ({other}: "
+            f"The labels of {where} mix whole numbers ({number}: {numbers[number]}) with text ({other}: "
             f"{label_of[other][:40]!r}). Expected numbers from 0 to {MAX_LABEL}, or names of classes."
         )
     if numbers:

@@ -1,7 +1,7 @@
 """Make parts in the workers of a Dask scheduler, which share only the disk.
 
-Calls are sent as text. So the scheduler does not need corruptset, and a worker without it, or with another version of
-it, can report that.
+Calls are sent as text. Therefore the scheduler does not need corruptset, and a worker that lacks corruptset or has a
+different version can report this.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def connected(scheduler: str | Client | None) -> Iterator[Client | None]:
 def make_parts_in_cluster(
     client: Client, file: Path, parts: Sequence[Part], on_part: Callable[[FinishedPart], None]
 ) -> None:
-    """Make and commit parts of the job in a file in the workers of a scheduler. See `pool.make_parts`."""
+    """Read a job from a file, and make and commit its parts in the workers of a scheduler. See `pool.make_parts`."""
     from distributed.comm import CommClosedError
 
     remaining = len(parts)

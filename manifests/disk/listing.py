@@ -27,7 +27,7 @@ class Listing:
     """One problem for each blocked name."""
 
     def block(self, path: str, kind: str, detail: str) -> None:
-        """Add a name that is not read."""
+        """Add a path that is not read, such as a link, and the problem that says why."""
         self.blocked.append(path)
         self.problems.append(Problem(path or ".", kind, detail))
 
@@ -45,7 +45,7 @@ def _mode(path: Path) -> int:
 
 
 def _steps(path: str) -> list[str]:
-    """Return the folders above a relative path, from the top, and the path."""
+    """Return the parent folders of a relative path, outermost first, and then the path itself."""
     return list(accumulate(path.split("/"), "{}/{}".format))
 
 

@@ -1,4 +1,4 @@
-"""Addresses of releases, and reading their files from web servers."""
+"""Parse the addresses of releases, and read the files of releases from web servers."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class HttpRemote:
             The file does not exist, or access is denied.
         """
         where = f"{self.name}/{path}"
-        # with compression, the server would send other bytes and could not send ranges
+        # with compression, the server would send different bytes and could not send ranges
         headers = {"Accept-Encoding": "identity", "User-Agent": "corruptset"}
         url = urlunsplit(self._parts._replace(path=f"{self._parts.path}/{quote(path)}"))
         request = Request(url, headers={**headers, "Range": f"bytes={start}-"} if start else headers)
@@ -172,7 +172,7 @@ class _Redirects(HTTPRedirectHandler):
     def redirect_request(
         self, req: Request, fp: IO[bytes], code: int, msg: str, headers: http.client.HTTPMessage, newurl: str
     ) -> Request | None:
-        fp.close()  # otherwise its body would be read to the end, which may never come
+        fp.close()  # otherwise the body of the response would be read to its end, which may never come
         before, after = urlsplit(req.full_url), urlsplit(newurl)
         if before.scheme == "https" and after.scheme != "https":
             raise ReleaseError(

@@ -98,7 +98,7 @@ def download(
 def _receive(
     remote: Remote, file: IndexedFile | Unrecorded, out: IO[bytes], counted: ByteCallback, stop: threading.Event
 ) -> int:
-    """Append the bytes of one reply, and return the offset of its first byte."""
+    """Append the bytes of one response to the file, and return the offset in the file of their first byte."""
     where, most = f"{remote.name}/{file.path}", INDEX_CAP if file.bytes is None else file.bytes
     if file.bytes is None:
         _empty(out, counted)
@@ -130,7 +130,7 @@ def _empty(out: IO[bytes], counted: ByteCallback) -> None:
 
 
 def download_small_file(remote: Remote, path: str) -> bytes:
-    """Return the content of a small file without a record. The errors are those of `download`."""
+    """Return the content of a small file without a record. It raises the same errors as `download`."""
 
     def download_task(out: BytesIO, counted: ByteCallback, stop: threading.Event) -> None:
         download(remote, Unrecorded(path), out, counted, stop)
@@ -157,7 +157,8 @@ def run_in_threads(
 ) -> Generator[T, None, None]:
     """Run tasks in threads, and yield each when it is done.
 
-    The first error stops all tasks. While the caller handles one, at most `at_once` others run or wait.
+    The first error stops all tasks. While the caller handles a finished task, at most `at_once` other tasks run
+    or wait.
     """
     stop, counting, last_progress = threading.Event(), threading.Lock(), time.monotonic()
     finished: SimpleQueue[tuple[T, BaseException | None]] = SimpleQueue()

@@ -98,7 +98,7 @@ def fetch(
     sets : sequence of str, optional
         Patterns of ids and aliases. By default all sets are fetched. Other sets in the same archives are fetched too.
     digest : str, optional
-        The expected digest of the dataset. A release with another digest is refused.
+        The expected digest of the dataset. A release with a different digest is refused.
     packed : bool
         Keep the archives and their index as `pack` wrote them, without unpacking.
     connections : int
@@ -118,7 +118,7 @@ def fetch(
     Raises
     ------
     ReleaseError
-        There is no release at the address, access is denied, or `out` contains something else under its name.
+        There is no release at the address, access is denied, or `out` contains something else under the dataset's name.
     StoreError
         The object store does not exist or denies access.
     UnknownSet
@@ -126,7 +126,7 @@ def fetch(
     VerificationError
         The digest differs, or a file differs from its record. The message names the file, which is not kept.
     MachineError
-        The server cannot be reached, or there is too little space. The same call resumes.
+        The server cannot be reached, or there is too little space. To resume, make the same call again.
     """
     check_choice("level", level, VERIFY_LEVELS)
     connections, jobs = integer("connections", connections), integer("jobs", jobs)
@@ -216,7 +216,7 @@ _Found = tuple[Path, list[IndexedArchive], set[str], set[str]]
 
 
 def _fetch_packed(release: _Release, whole: bool, chosen: set[str]) -> _Found:
-    """Fetch archives and the other files of the release, the index last."""
+    """Fetch archives and the other files of the release. The index is fetched last."""
     index, out = release.index, release.out
     archives = [a for a in index.archives if whole or set(a.sets) & chosen]
     missing = [f for f in (*archives, *index.files) if not is_file_as(out / f.path, f.bytes, f.sha256)]
@@ -274,7 +274,7 @@ def _fetch_dataset(release: _Release, whole: bool, chosen: set[str], level: Veri
 
 
 def _present(root: Path, release: _Release) -> tuple[set[str], bool]:
-    """Return the sets that a folder already contains, and whether others are missing."""
+    """Return the sets that a folder already contains, and whether other sets are missing."""
     noted = load_partial(root, UNPACK_STATE) or load_partial(root)
     if noted is None and not (root / MANIFEST).is_file():
         if root.exists() and {*root.iterdir()} - {root / WORK_FOLDER}:

@@ -35,7 +35,7 @@ class FolderPlace:
         self.root = root
 
     def same(self, files: Files) -> dict[str, bool]:
-        """Return path -> whether the existing file equals that of the release."""
+        """Return a mapping from each existing path to whether its file equals that of the release."""
         found = ((f, self.root / f.path) for f in files)
         return {f.path: is_file_as(path, f.bytes, f.sha256) for f, path in found if os.path.lexists(path)}
 
@@ -45,7 +45,7 @@ class FolderPlace:
         check_space(self.root, needed, "the release", "Free some space, or choose another --to.")
         for file in files:
             target = make_folder(self.root, file.path.rpartition("/")[0]) / file.path.rpartition("/")[2]
-            for stray in filter(is_temporary, target.parent.iterdir()):  # temporary files of a call that was killed
+            for stray in filter(is_temporary, target.parent.iterdir()):  # left by a call that was killed
                 stray.unlink()
             write_large(target, chunks_of(file.content))
             sent(done := done + file.bytes)
@@ -62,7 +62,7 @@ class StorePlace:
         self._store, self._replace = Store(url_of(url) or url), replace
 
     def same(self, files: Files) -> dict[str, bool]:
-        """Return path -> whether the existing object equals the file of the release."""
+        """Return a mapping from each existing path to whether its object equals the file of the release."""
         existing, same = self._store.versions(), {}
         for f in (f for f in files if f.path in existing):
             kept = None if self._replace else self._store.kept_sha256(f.path)
@@ -80,7 +80,7 @@ class StorePlace:
 
 
 class HubPlace:
-    """A dataset on the Hugging Face Hub, on which each release is one commit."""
+    """A dataset repository on the Hugging Face Hub, in which each release is one commit."""
 
     def __init__(self, url: str, *, private: bool) -> None:
         try:
@@ -93,7 +93,7 @@ class HubPlace:
         self._where = {"repo_id": repository, "repo_type": "dataset", "revision": revision}
 
     def same(self, files: Files) -> dict[str, bool]:
-        """Return path -> whether the existing file equals that of the release."""
+        """Return a mapping from each existing path to whether its file equals that of the release."""
         errors = self._library.errors
         with self._talking():
             try:
@@ -113,7 +113,7 @@ class HubPlace:
             for file in files:
                 content = str(file.content) if isinstance(file.content, Path) else file.content
                 operations.append(self._library.CommitOperationAdd(path_in_repo=file.path, path_or_fileobj=content))
-                if isinstance(file.content, Path):  # so that the next call after an interruption need not send it again
+                if isinstance(file.content, Path):  # sent now, so that a later call need not send it again
                     self._api.preupload_lfs_files(additions=operations[-1:], **self._where)
                 sent(done := done + file.bytes)
             message = f"Publish {len(operations)} files ({INDEX})"

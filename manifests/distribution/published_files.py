@@ -58,7 +58,7 @@ Content = bytes | Path
 
 @dataclass(frozen=True)
 class PublishedFile:
-    """A file at the destination, with its content or the local file that has it."""
+    """A file at the destination, with its content or the local file that contains it."""
 
     path: str
     bytes: int
@@ -85,7 +85,8 @@ class ReleaseFolder:
     manifest : Manifest
         The manifest of the dataset.
     texts : dict
-        Path -> bytes of all files except archives and the index, and of the dataset's page if an archive contains it.
+        Path -> bytes, for all files except archives and the index. The page of the dataset is included if an archive
+        contains it.
     """
 
     path: Path
@@ -95,7 +96,7 @@ class ReleaseFolder:
 
 
 def open_release_folder(directory: Path | str) -> ReleaseFolder:
-    """Read a folder that `pack` wrote, and compare the sizes of its archives. The errors are those of `publish`."""
+    """Read a folder that `pack` wrote, and compare the sizes of its archives. It raises the errors of `publish`."""
     root = Path(directory)
     if (root / MANIFEST).exists():
         packed = f"{str(root).rstrip('/')}-release"
@@ -157,7 +158,7 @@ def published_files(
     ReleaseError
         The layout needs creators or a licence.
     """
-    flat = layout == "zenodo"  # a record has no folders
+    flat = layout == "zenodo"  # a Zenodo record has no folders
     paths = {a.name: a.name if flat else a.path for a in release.index.archives}
     document, base = json.loads(release.texts[CROISSANT]), f"{url.rstrip('/')}/" if url else ""
     for file in document["distribution"]:
@@ -218,7 +219,7 @@ def _hub_texts(release: ReleaseFolder, license: str | None, parquet: Sequence[Pu
 
 
 def _without_folders(release: ReleaseFolder, texts: dict[str, bytes]) -> dict[str, bytes]:
-    """Return the texts without those of a BagIt bag, with the names of archives without folders."""
+    """Return the texts for a record, which has no folders: without the files of BagIt, and with bare archive names."""
     texts = {path: data for path, data in texts.items() if not re.match("bag|(tag)?manifest-", path)}
     card = texts[README].replace(b"The folder is a BagIt bag; ", b"")
     for start in (f"{release.index.folder}-", "*."):

@@ -39,7 +39,7 @@ def map_array(path: Path) -> tuple[NDArray[Any], int]:
     """
     with open_regular(path) as file:
         magic = file.read(12)
-    # numpy reads as many bytes as the header states for itself: up to 4 GiB
+    # numpy trusts the length that the header states, so it would read up to 4 GiB
     length = int.from_bytes(magic[8:10] if magic[6:7] == b"\x01" else magic[8:12], "little")
     if not magic.startswith(b"\x93NUMPY") or length > min(MAX_HEADER_BYTES, os.path.getsize(path)):
         raise NotAShard("does not begin with the header of an array")

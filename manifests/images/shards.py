@@ -168,7 +168,7 @@ class ShardCache:
         """Yield the open shard at `path`, to one thread at a time."""
         global _open
         if _open.pid != os.getpid():
-            # a thread that does not exist in this process may hold the lock
+            # this process was forked, and the lock may be held by a thread that exists only in the parent process
             _INHERITED.append(_open)
             _open = _OpenShards()
         with _open.lock:

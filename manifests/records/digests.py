@@ -29,11 +29,16 @@ def set_digest(pixels: Iterable[str]) -> str:
 
 
 DIGEST_VERSION = 2
-"""The version of the digest of a dataset. It increases if the digest covers other values, not if a record changes."""
+"""The version of the digest of a dataset. It increases if the digest covers different values, but not if the format of
+a record changes.
+"""
 
 
 def source_digest(samples: Iterable[tuple[str, int | None, str]]) -> str:
-    """Return ``sha256:<hex>`` of canonical JSON ``[[id, label, sha256], ...]`` over the selection, in sample order."""
+    """Return the digest of the selected samples.
+
+    It is ``sha256:<hex>`` of the canonical JSON list ``[[id, label, sha256], ...]``, in the order of the samples.
+    """
     return canonical_sha256([list(sample) for sample in samples])
 
 

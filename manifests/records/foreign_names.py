@@ -1,4 +1,4 @@
-"""Names that appear when a dataset is copied on other systems: system files, and names in another Unicode form."""
+"""Names that appear when a dataset is copied on other systems: system files, and names in a different Unicode form."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SYSTEM_FILES = (".ds_store", "thumbs.db", "ehthumbs.db", "desktop.ini")
 
 
 def is_system_file(path: str) -> bool:
-    """Return whether a path is that of a file which macOS or Windows creates in folders, such as ``.DS_Store``.
+    """Return whether a path belongs to a file that macOS or Windows creates in folders, such as ``.DS_Store``.
 
     Examples
     --------
@@ -23,7 +23,7 @@ def is_system_file(path: str) -> bool:
 
 
 def unicode_variants(missing: Iterable[str], unexpected: Iterable[str]) -> dict[str, str]:
-    """Return missing path -> existing path for paths that exist in another Unicode form.
+    """Return missing path -> existing path for paths that exist in a different Unicode form.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def unicode_variants(missing: Iterable[str], unexpected: Iterable[str]) -> dict[
 
 
 def unicode_advice(recorded: str) -> str:
-    """Return advice on files whose names have another Unicode form than the recorded path."""
+    """Return advice on files whose names have a different Unicode form than the recorded path."""
     form = "nfc" if unicodedata.is_normalized("NFC", recorded) else "nfd"
     return (
         "This happens to names with accents when a dataset is copied or unpacked on macOS. Copy it again with a "
@@ -45,7 +45,7 @@ def unicode_advice(recorded: str) -> str:
 
 
 def exists_in_other_form(path: Path) -> bool:
-    """Return whether a missing file exists under a name in another Unicode form."""
+    """Return whether a missing file exists under a name in a different Unicode form."""
     folder = Path(path.anchor) if path.is_absolute() else Path()
     other = False
     for name in path.relative_to(folder).parts:

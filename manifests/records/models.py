@@ -87,7 +87,7 @@ class Metrics(Record):
     """
     ms_ssim_images: Count = Field(default=0, exclude_if=not_)
     spread: Spread | None = Field(default=None, exclude_if=_absent)
-    """Omitted by releases that did not measure it."""
+    """Omitted in datasets of earlier releases, which did not measure it."""
 
 
 class SetRecord(Record):
@@ -128,11 +128,11 @@ class PluginRecord(Record):
 
     module: str
     version: str | None
-    """The version of the distribution, or else of the module; null if neither states one."""
+    """The version of the distribution, or of the module if the distribution states none. Null if neither states one."""
     sha256: Sha256
     """The hash of the module's file, or of all Python files of a package."""
     corruptions: list[str]
-    """The names of its corruptions that the recipe uses."""
+    """The names of the plugin's corruptions that the recipe uses."""
 
 
 class SourceRecord(Record):
@@ -166,7 +166,7 @@ class StorageRecord(Record):
 
     @property
     def containers(self) -> tuple[Literal["folder", "hdf5"], ...]:
-        """The containers, each of which has every image."""
+        """The containers (image files or shards) in use. Each of them contains every image."""
         return ("folder", "hdf5") if self.container == "both" else (self.container,)
 
 
@@ -194,7 +194,7 @@ class Header(Record):
     excluded: list[ExcludedRecord]
     selection: JsonObject
     metrics_images: Count
-    """The number of images per set on which metrics are measured. They are the first ones by id."""
+    """The number of images per set on which metrics are measured. These are the first images by sample id."""
 
     @property
     def title(self) -> str:
@@ -302,8 +302,8 @@ class RegionRow(Record):
 class SampleRecord(Labelled, Record):
     """A row of samples.jsonl, which describes one sample.
 
-    `pixels` is the digest of the image after preprocessing. If pixels differ between two builds, it shows whether the
-    decoder or a corruption is the cause.
+    `pixels` is the digest of the image after preprocessing. If the corrupted images of two builds differ, a comparison
+    of this field shows whether the decoder or a corruption is the cause.
     """
 
     index: Count

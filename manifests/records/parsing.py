@@ -1,4 +1,4 @@
-"""Parse JSON into records strictly: no `"5"` for 5, and no duplicate keys. All errors are reported together."""
+"""Parse JSON into records strictly: `"5"` is not accepted for 5, and keys must differ. All errors are reported."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ R = TypeVar("R", bound=Record)
 def field_errors(error: ValidationError) -> list[str]:
     """Return a validation error as one line per field, with the field, the problem and the value.
 
-    If the record has another schema version, only this is reported.
+    If the record has a different schema version, only this problem is reported.
     """
     errors = []
     for e in error.errors(include_url=False):
-        # A record without this field has no version to state.
+        # if the field is missing or is no integer, there is no version to report
         if e["loc"] == ("schema_version",) and type(e["input"]) is int and (limits := e.get("ctx")):
             (reads,) = limits.values()
             return [

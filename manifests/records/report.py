@@ -13,7 +13,7 @@ from .foreign_names import unicode_advice, unicode_variants
 
 VerifyLevel = Literal["structure", "sizes", "hashes", "pixels"]
 VERIFY_LEVELS: tuple[VerifyLevel, ...] = get_args(VerifyLevel)
-"""The levels of `verify`. Each level includes the checks of those before it."""
+"""The levels of `verify`. Each level includes the checks of all earlier levels."""
 ProgressCallback = Callable[[str, int, int], None]
 """Callback that takes the name of a step, the amount of completed work, and the total."""
 
@@ -46,7 +46,7 @@ class Problem:
         ``incomplete`` (there is no manifest.json, because the build has not finished), ``schema`` (the text of a file
         is invalid), ``records`` (two records contradict each other), ``symlink``, ``special``, ``missing``,
         ``unexpected``, ``unreadable``, ``size``, ``hash``, ``decode``, ``shape``, ``pixels``, ``digest`` (a digest does
-        not match the recomputed one), ``unicode`` (names have another Unicode form), ``rederive`` (the regenerated
+        not match the recomputed one), ``unicode`` (names have a different Unicode form), ``rederive`` (the regenerated
         image differs) or ``unmended`` (the file was not repaired).
     detail : str
         Description of the problem, usually with the actual and the expected value.
@@ -116,7 +116,7 @@ class VerificationReport:
         return not self.problems
 
     def add(self, problems: Iterable[Problem], checked: Counter[str] | None = None) -> None:
-        """Add the problems of a step, and the numbers of things that it checked."""
+        """Add the problems of a step, and the numbers of items that it checked."""
         for problem in problems:
             if problem.kind == SYSTEM_FILE_KIND:
                 self.system_files.append(problem.path)
@@ -126,7 +126,7 @@ class VerificationReport:
             self.checked[key] = self.checked.get(key, 0) + value
 
     def finish(self) -> None:
-        """Sort the problems, merge those of names in another Unicode form, and add a note on system files."""
+        """Sort the problems, merge those of names in a different Unicode form, and add a note on system files."""
         of_kind = {kind: [p.path for p in self.problems if p.kind == kind] for kind in ("missing", "unexpected")}
         renamed = unicode_variants(of_kind["missing"], of_kind["unexpected"])
         if renamed:

@@ -143,7 +143,8 @@ def _paths(samples: Sequence[SampleRecord]) -> Iterator[str]:
     """Yield the paths that lead out of the source or belong to two images. Regions of one image share its path."""
     image_of = {(s.path, s.id if s.region is None else s.region.source): s.path for s in samples if s.path is not None}
     for path in dict.fromkeys(image_of.values()):
-        # checked with a folder in front, because 12:30.png is a valid name on some systems
+        # `is_path` rejects a colon in the first part of a path, but 12:30.png is a valid name on some systems. So the
+        # path is checked as a path below a folder
         if DRIVE_PATTERN.match(path) or not is_path(f"{IMAGES}{path}"):
             yield f"the path {path!r} is not a relative path inside the source"
     for path in _repeated(image_of.values()):

@@ -143,7 +143,7 @@ def test_shards_that_are_refused(tmp_path):
         ("x-{000,000}.tar", "names .*x-000.tar twice"),
         ("cut.tar", "is truncated|the end mark is missing"),
         ("empty.tar", "is not a tar archive"),
-        ("mixed.tar", "mix whole numbers .* and other texts"),
+        ("mixed.tar", "mix whole numbers .* with text"),
         ("odd.tar", "are not names of classes: the class name 'a/b'"),
         ("none.tar", r"has no shard with an image and its label. Problems:\n.*none.tar: contains no image"),
         ("folder", "contains no .tar file"),
