@@ -177,9 +177,8 @@ MAX_SUGGESTIONS = 3
 def suggest(name: str, known: Iterable[str]) -> str:
     """Return `` Did you mean 'x'?`` for the nearest known names, or an empty string.
 
-    A name that differs only in upper and lower case, spaces, ``-`` and ``_`` is the only suggestion. Otherwise the
-    suggestions are names that begin with the given one, names with a similar spelling, and names that contain it as a
-    word.
+    If a known name differs only in case, spaces, ``-`` or ``_``, it is the only suggestion. Otherwise, the suggestions
+    are known names that begin with `name`, have a similar spelling, or contain `name` as a word.
 
     Examples
     --------

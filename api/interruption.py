@@ -16,7 +16,7 @@ SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if 
 
 
 def handle_signals() -> None:
-    """Let these signals raise KeyboardInterrupt in the main thread, and ignore repeated ones during clean-up.
+    """Make `SIGNALS` raise KeyboardInterrupt in the main thread, and ignore repeated signals during clean-up.
 
     Signals that are already ignored stay ignored, for example under nohup and in background jobs.
     """
@@ -45,7 +45,7 @@ def handle_signals() -> None:
 
 
 def ignore_signals() -> None:
-    """Ignore these signals until the process ends. Otherwise Python would print a traceback while it ends."""
+    """Ignore `SIGNALS` until the process ends. Otherwise Python would print a traceback while it ends."""
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
 

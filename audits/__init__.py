@@ -1,1 +1,1 @@
-"""Audits of corrupted datasets: the contents of each set, compared with the promise of its name."""
+"""Audit corrupted datasets: compare the contents of each set with what its name states."""

@@ -39,7 +39,7 @@ def audit(
     jobs: int = 1,
     progress: ProgressCallback | bool | None = None,
 ) -> Audit:
-    """Say what a corrupted dataset contains, compared with what its names promise.
+    """Report what a corrupted dataset contains, and whether it matches the names.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def audit(
     labels : path or str, optional
         The labels of the source, where it needs some.
     benchmark : str, optional
-        The published benchmark, such as ``"imagenet-c"``. By default it follows from names and the size of images.
+        The published benchmark, such as ``"imagenet-c"``. By default, it is inferred from the names and the image size.
     sets : sequence of str, optional
         Globs over the ids of the sets to audit.
     samples : int

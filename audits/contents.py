@@ -234,7 +234,7 @@ class ContentSearch:
         return sorted(near, key=lambda distance: -scores[distance.hypothesis])
 
     def _own_fit(self, observed: Observed, hypothesis: Hypothesis) -> AffineFit:
-        """Return the affine fits to corruptset's own draws of an elastic transform."""
+        """Fit affine maps to elastic transforms that corruptset draws itself, and return the fits."""
         key = (hypothesis, tuple(observed.rows))
         if key not in self._fits:
             seeds = range(_OWN_SEED, _OWN_SEED + _ELASTIC_DRAWS)
@@ -339,7 +339,7 @@ def _after(images: Images, steps: Steps) -> NDArray[np.float32]:
 
 
 def verdict_of(found: Hypothesis, expected: Hypothesis | None) -> Verdict:
-    """Return the verdict for a set that contains a hypothesis instead of, or as, the expected one."""
+    """Return the verdict for a set whose contents match `found`, which may differ from what is expected."""
     if found == CLEAN:
         return "same_pixels" if expected == CLEAN else "clean"
     if expected is None or found.corruption != expected.corruption:

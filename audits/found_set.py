@@ -81,7 +81,7 @@ def file_pixels(path: Path) -> Pixels:
 
 
 def file_header(path: Path) -> StoredAs:
-    """Return how an image file is stored, by its header."""
+    """Return the storage format of an image file, as determined from its header."""
     try:
         return stored_as(path.read_bytes())
     except OSError:

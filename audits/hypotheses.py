@@ -28,7 +28,7 @@ VARIANT = "imagecorruptions"
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """A corruption at a severity of a calibration, or ``clean``."""
+    """What a set may contain: a corruption at one severity of a calibration, or clean images (``clean``)."""
 
     corruption: str
     severity: int | None = None

@@ -92,13 +92,13 @@ def open_array(path: Path) -> NDArray[Any]:
             ) from None
         raise SourceError(
             f"{path.name} cannot be read as an array ({str(e).partition(chr(10))[0]}). It is truncated, or it is not a "
-            ".npy file. Copy it again from where it came."
+            ".npy file. Copy it again from the original."
         ) from None
     return array
 
 
 def _labels(folder: Path, remarks: list[tuple[str, str]]) -> NDArray[Any] | None:
-    """Return the labels of arrays, or None, with a remark if they cannot be read."""
+    """Return the labels of the arrays. If they cannot be read, add a remark and return None."""
     file = folder / "labels.npy"
     if not file.is_file() or not _inside(file, folder):
         return None

@@ -1,4 +1,4 @@
-"""Likeness of corrupted images to clean ones, in coarse details that corruptions leave."""
+"""Measure the likeness of corrupted and clean images in coarse structure, which most corruptions preserve."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Descriptors = NDArray[np.float32]
-"""A unit vector of coarse details and one of finer details for each image, (N, 2, 256)."""
+"""For each image, a unit vector of the coarse structure and one of finer details: (N, 2, 256)."""
 _SIDE = 16
 
 

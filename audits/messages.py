@@ -26,7 +26,7 @@ def storage_findings(
     steps : tuple of steps, optional
         The storage steps after the corruption, or None if they are not known.
     loader : bool
-        Whether the images come from somebody's loader, which decodes them.
+        Whether the images come from a loader of the user, which has already decoded them.
     """
     out, published = list[Finding](), benchmark.stored
     if steps is not None and any(isinstance(step, Resized) for step in steps):

@@ -30,7 +30,7 @@ class Preparation:
     steps: tuple[AnyPreprocessing, ...]
 
     def clean(self, image: Pixels) -> Pixels:
-        """Return the clean image of a source image."""
+        """Apply the preparation to a source image, and return the clean image that corruptions start from."""
         for step in self.steps:
             image = preprocess(image, step)
         return image

@@ -111,7 +111,7 @@ def _groups(sets: Sequence[FoundSet]) -> dict[str, tuple[str, ...]]:
 
 
 def _guessed(found: FoundData) -> PublishedBenchmark | None:
-    """Return the benchmark of which the data looks like a copy."""
+    """Return the benchmark that the data appears to be a copy of, or None."""
     if found.name is not None:
         return BENCHMARKS[found.name]
     names = {s.corruption for s in found.sets if s.corruption is not None} - {"clean"}

@@ -1,4 +1,4 @@
-"""Searches for random draws that few numbers describe: angles of motion blur, crops of frost, signs."""
+"""Search for random draws that a few numbers determine, such as motion-blur angles, frost crops and signs."""
 
 from __future__ import annotations
 

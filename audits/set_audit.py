@@ -82,7 +82,7 @@ class SetAuditor:
         return descriptors(list(self.cleaned(preparation, 3)))
 
     def add(self, places: Sequence[int]) -> None:
-        """Add source images that are compared besides those that all sets share."""
+        """Compare further source images, in addition to the ones that all sets share."""
         new = [place for place in dict.fromkeys(places) if place not in self._rows]
         if new:
             self.pool += new
@@ -95,7 +95,7 @@ class SetAuditor:
         return [self._rows[place] for place in places]
 
     def expected(self, found: FoundSet) -> Hypothesis | None:
-        """Return what the name of a set promises, or None if it promises nothing that is known."""
+        """Return the contents that the name of a set states, or None if the name is not known."""
         if found.corruption is None:
             return None
         return hypothesis_of(found.corruption, found.severity, self.calibration)

@@ -103,7 +103,7 @@ class Signatures:
         if draws > 1:
             rest = (table - table.mean(axis=0)).reshape(-1, table.shape[2])
             spread = rest.T @ rest / (count * (draws - 1))
-            # Few draws determine the variances better than the correlations, which are therefore weakened.
+            # With few draws, variances are estimated better than correlations, so the correlations are shrunk.
             spread = (1 - _SHRINKAGE) * spread + _SHRINKAGE * np.diag(np.diag(spread))
             error += spread / count * (1 + 1 / draws)
         z = np.linalg.solve(np.linalg.cholesky(error), difference)

@@ -9,7 +9,7 @@ from .records import GOOD, Audit, Content, SetAudit
 
 
 def verdict_table(result: Audit) -> list[list[str]]:
-    """Return rows of cells, the first of which has the titles of the columns."""
+    """Return the table of verdicts as rows of cells. The first row contains the column titles."""
     names, columns = dict[str, dict[str, str]](), dict[str, None]()
     for set_id, audited in result.sets.items():
         _, severity = parsed_id(set_id)

@@ -28,8 +28,8 @@ from .verify import rebuild, verify
 
 ABOUT = "Build and check static benchmarks of corrupted images, such as ImageNet-C."
 EPILOG = (
-    "Exit codes: 0 success; 1 verification failed, or a dataset is incomplete; 2 a mistake in the command or its "
-    "input; 3 the machine failed (disk, memory or workers); 130 interrupted."
+    "Exit codes: 0 success; 1 a verification, audit or check failed, or a build is unfinished; 2 a mistake in the "
+    "command or its input; 3 the machine failed (disk, memory or workers); 130 interrupted."
 )
 COMMANDS: list[Callable[..., None]] = [
     list_, show, plan, build, verify, audit, rebuild, export, page, pack, unpack, publish, fetch,

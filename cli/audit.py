@@ -27,7 +27,7 @@ def audit(
         Path,
         typer.Argument(
             metavar="PATH",
-            help="The folder of a corrupted dataset, an array of one (.npy), or a published archive.",
+            help="A folder with a corrupted dataset, a single .npy array of such a dataset, or a published archive.",
             show_default=False,
         ),
     ],
@@ -38,7 +38,7 @@ def audit(
             rich_help_panel=SOURCE,
             autocompletion=completion.sources,
             help="The clean images, such as imagenet:PATH, cifar10:PATH or folder:PATH. Without them, only names, "
-            "numbers, checksums, encodings and labels are checked.",
+            "counts, checksums, encodings and labels are checked.",
         ),
     ] = None,
     labels: Labels = None,
@@ -48,7 +48,7 @@ def audit(
             metavar="NAME",
             rich_help_panel=SETS,
             help="The published benchmark: imagenet-c, imagenet-c-299, tiny-imagenet-c, cifar10-c, cifar100-c, mnist-c "
-            "or imagenet-c-bar. By default it follows from names and the size of images.",
+            "or imagenet-c-bar. By default, it is inferred from the names and the image size.",
         ),
     ] = None,
     sets: Sets = None,
@@ -78,10 +78,10 @@ def audit(
     ] = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Say what a folder of corrupted images contains, compared with what its names promise.
+    """Report what a folder of corrupted images contains, and whether it matches the file names.
 
-    Every set (one corruption at one severity) gets a verdict in one word, and findings that say what they mean for a
-    score. The exit code is 0 if every set is what its name says, and 1 otherwise.
+    Every set (one corruption at one severity) gets a one-word verdict. Findings explain the effect of each problem on
+    scores. The exit code is 0 if every set agrees with its name without findings, and 1 otherwise.
     """
     with progress_of("audit") as progress:
         from ..audits.audit import audit as run

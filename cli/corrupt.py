@@ -80,7 +80,7 @@ def corrupt(
         typer.Option(
             metavar="0-99",
             rich_help_panel=SETS,
-            help="The level of a gradual degradation. 0 means unchanged.",
+            help="The level of a gradual degradation, usually 0 to 30. Level 0 leaves the image unchanged.",
         ),
     ] = None,
     param: Parameters = None,
@@ -102,7 +102,8 @@ def corrupt(
         typer.Option(
             metavar="NAME",
             rich_help_panel=SETS,
-            help="The parameter set of gradual degradations: evaluated (the default) or text.",
+            help="The parameters of gradual degradations: those that Swingler 2022 evaluated (evaluated, the default), "
+            "or those in the text of that paper (text).",
         ),
     ] = None,
     coupling: Coupling = "independent",
@@ -291,7 +292,8 @@ def preview(
         typer.Option(
             "--regions",
             rich_help_panel=SETS,
-            help="Show regions in place of sets: one of each size, with its eight neighbours and nine shrunk regions.",
+            help="Show regions instead of sets. For each size, one region, its eight neighbours and nine smaller "
+            "regions are shown.",
         ),
     ] = False,
     out: Annotated[

@@ -41,7 +41,7 @@ def export(
             "-o",
             metavar="PATH",
             rich_help_panel=OUTPUT,
-            help="A new or empty folder for the layout's top folder and VIEW.json.",
+            help="A new or empty folder for the export. VIEW.json, which verify reads, is written into it too.",
         ),
     ],
     sets: Sets = None,
@@ -49,7 +49,8 @@ def export(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A TOML file that assigns five sets to each name, for sets that do not have the severities 1 to 5.",
+            help="A TOML file for sets without the severities 1 to 5. It assigns sets to each corruption name of the "
+            "layout: one set for mnist-c, and five for other layouts.",
         ),
     ] = None,
     images: Annotated[
@@ -101,7 +102,7 @@ def page(
             "-o",
             metavar="FILE",
             rich_help_panel=OUTPUT,
-            help="The HTML file, which must be outside of datasets. The default is <dataset>.html next to the dataset.",
+            help="The HTML file. It must not be inside a dataset. The default is <dataset>.html next to the dataset.",
         ),
     ] = None,
     as_json: AsJson = False,

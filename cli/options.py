@@ -95,7 +95,8 @@ OriginalSource = Annotated[
         metavar="SOURCE",
         rich_help_panel=SOURCE,
         autocompletion=completion.sources,
-        help="The source that the dataset was built from, such as folder:PATH. Not needed for the source sample.",
+        help="The source that the dataset was built from, such as folder:PATH. Not needed if the dataset was built "
+        "from the built-in source `sample`.",
     ),
 ]
 Labels = Annotated[
@@ -115,8 +116,8 @@ ImageNames = Annotated[
         metavar="NAME",
         rich_help_panel=SOURCE,
         help="For hdf5, the name of the dataset of images. For parquet, the name of the column of images. For "
-        "webdataset, the image of a key to use, such as left.jpg. For tree, a pattern such as 'val2017/*.jpg' that "
-        "selects the image files. All other files are copied.",
+        "webdataset, the file extension of the image to use, such as left.jpg. For tree, a pattern such as "
+        "'val2017/*.jpg' that selects the image files. All other files are copied.",
     ),
 ]
 Groups = Annotated[
@@ -217,7 +218,7 @@ Sets = Annotated[
         rich_help_panel=SETS,
         autocompletion=completion.sets,
         callback=split_list,
-        help="Take only these sets: ids such as clean, aliases, or patterns such as 'fog/*'. Repeat the option, or "
+        help="Take only these sets. Give set ids (clean), aliases, or patterns ('fog/*'). Repeat the option, or "
         "separate names by commas.",
     ),
 ]
@@ -248,7 +249,7 @@ Severities = Annotated[
         metavar="LIST",
         rich_help_panel=SETS,
         parser=numbers,
-        help="For a recipe of pairs, the severities of both stages, in all combinations: 3, 1,3,5 or 1-5.",
+        help="For the recipe pairs, the severities of both stages, in all combinations. Examples: '3', '1,3,5', '1-5'.",
     ),
 ]
 Levels = Annotated[
@@ -264,7 +265,8 @@ Orders = Annotated[
     Literal["both", "given"] | None,
     typer.Option(
         rich_help_panel=SETS,
-        help="For the recipe pairs, whether the second stage also comes first. The default is both.",
+        help="For the recipe pairs, whether to apply the two stages in both orders (both, the default) or only with "
+        "the first stage first (given).",
     ),
 ]
 Calibration = Annotated[
@@ -325,8 +327,8 @@ Encoding = Annotated[
     typer.Option(
         metavar="NAME",
         rich_help_panel=OUTPUT,
-        help="Encode images as png, jpeg or jpeg:QUALITY, such as jpeg:95. The default is that of the recipe; jpeg "
-        "keeps its JPEG settings, or uses quality 85 if it stores PNG.",
+        help="Encode images as png, jpeg or jpeg:QUALITY, such as jpeg:95. The default is that of the recipe. The "
+        "value jpeg uses the recipe's JPEG settings, or quality 85 if the recipe stores PNG.",
     ),
 ]
 Optimize = Annotated[
@@ -380,7 +382,8 @@ SurrogateBatch = Annotated[
         metavar="N",
         min=1,
         rich_help_panel=MODEL,
-        help="The batch size of the model. Only 1, the default, gives the same bytes in any order.",
+        help="The batch size of the model. Only batch size 1, the default, gives bytes that do not depend on the order "
+        "of the images.",
     ),
 ]
 

@@ -105,7 +105,7 @@ def plan(
             "-o",
             metavar="DIR",
             rich_help_panel=OUTPUT,
-            help="The folder of the build. A plan writes nothing into it.",
+            help="The folder of the planned build. The plan only checks that this is a local path, and writes nothing.",
         ),
     ] = None,
     storage: Storage = None,

@@ -19,7 +19,8 @@ RecipeName = Annotated[
     typer.Argument(
         metavar="RECIPE",
         autocompletion=completion.recipes,
-        help="A recipe (`corruptset list recipes`), a recipe file (.toml), or pairs.",
+        help="A recipe (see `corruptset list recipes`) or a recipe file (.toml). The name pairs builds pairs of "
+        "corruptions; see --first-stages.",
     ),
 ]
 PAIRS = "pairs"

@@ -168,7 +168,7 @@ def publish(
         ),
     ] = None,
     go: Annotated[bool, typer.Option("--go", help="Send the files. Without it, only show what would be sent.")] = False,
-    replace: Annotated[bool, typer.Option("--replace", help="Overwrite files at the place that differ.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Overwrite files that differ at the destination.")] = False,
     private: Annotated[
         bool, typer.Option("--private", help="If the dataset does not exist on the Hub, create it as private.")
     ] = False,
@@ -237,12 +237,19 @@ def fetch(
     ] = None,
     digest: Annotated[
         str | None,
-        typer.Option(metavar="SHA256", parser=sha256_of, help="The expected digest. Another dataset is refused."),
+        typer.Option(
+            metavar="SHA256",
+            parser=sha256_of,
+            help="The expected digest. A dataset with a different digest is refused.",
+        ),
     ] = None,
     packed: Annotated[bool, typer.Option("--packed", help="Only download the archives, without unpacking.")] = False,
     level: Annotated[
         Literal["structure", "sizes", "hashes", "pixels"],
-        typer.Option(help="The last level of verification. The hashes of all archives are checked in any case."),
+        typer.Option(
+            help="How thoroughly to verify the dataset. Each level includes the previous ones. The hashes of "
+            "all archives are checked in any case."
+        ),
     ] = "pixels",
     connections: Annotated[
         int,

@@ -1,4 +1,4 @@
-"""The commands `corruptset predict`, `score` and `score-table`, for predictions and the scores of the papers."""
+"""The commands `corruptset predict`, `score` and `score-table`, for predictions and robustness scores."""
 
 from __future__ import annotations
 
@@ -100,8 +100,8 @@ def score(
     profile_over: Annotated[
         Literal["ours", "figures", "tables"],
         typer.Option(
-            help="The gradual degradations in the mean profile: all of the dataset (ours), or the fourteen of the "
-            "paper's figures or tables."
+            help="The gradual degradations to average: all test degradations of the dataset (ours), or the fourteen in "
+            "Swingler's figures (figures) or tables (tables)."
         ),
     ] = "ours",
     seed: Annotated[int, typer.Option(metavar="N", help="The random seed of the bootstrap.")] = 0,
@@ -127,7 +127,7 @@ def score(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compute the scores of the papers from a model's predictions.
+    """Compute published robustness scores, such as mCE, from a model's predictions.
 
     Confidence intervals come from a bootstrap over the images. Notes explain why a score is absent, or not comparable
     with a published one.
@@ -287,8 +287,8 @@ def score_table(
         typer.Option(
             metavar="METRICS",
             callback=split_list,
-            help="Metrics of which lower values are better, such as errors. Their RB-index has the opposite sign. "
-            "Repeat the option, or separate names by commas.",
+            help="Metrics for which lower values are better, such as error rates. Their RB-index has the opposite "
+            "sign. Repeat the option, or separate names by commas.",
         ),
     ] = None,
     out: Annotated[

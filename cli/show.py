@@ -129,8 +129,8 @@ def show(
         Literal["evaluated", "text"] | None,
         typer.Option(
             rich_help_panel=SETS,
-            help="For a gradual degradation: show the effect of its levels with the parameters that Swingler 2022 "
-            "evaluated (evaluated, the default) or that its text describes (text).",
+            help="For a gradual degradation, the parameters to use: those that Swingler 2022 evaluated (evaluated, the "
+            "default), or those in the text of that paper (text).",
         ),
     ] = None,
     toml: Annotated[
@@ -144,7 +144,7 @@ def show(
 ) -> None:
     """Show all details of a corruption, a recipe, a calibration or a finished dataset.
 
-    For a gradual degradation, the effect of each level on the sample photographs is measured by this command.
+    For a gradual degradation, this command also measures the effect of each level on the sample photographs.
     """
     if toml:
         from ..generate.recipes.recipe_files import read_recipe

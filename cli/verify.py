@@ -73,7 +73,8 @@ def verify(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="With --rederive: the table file that a dataset with --scale side was built with.",
+            help="With --rederive: the calibration file (.toml) of the build. It is needed if the dataset was built "
+            "with --scale side and such a file.",
         ),
     ] = None,
     surrogate: Surrogate = None,

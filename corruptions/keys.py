@@ -63,7 +63,7 @@ class Keys(NamedTuple):
 
 
 def hash64(value: Any) -> np.uint64:
-    """Return the 8-byte blake2b hash of the canonical JSON of a value, read as little-endian."""
+    """Return the 8-byte blake2b hash of a value's canonical JSON as a little-endian integer."""
     return np.uint64(_hash64(canonical(value)))
 
 
@@ -117,8 +117,8 @@ def level_stream(level: int, draw: int) -> np.uint32:
 def stage_key(seed: int, chain: Sequence[tuple[str, Mapping[str, Any]]]) -> np.uint64:
     """Return the key of the last stage of a chain.
 
-    The chain contains (``name@revision``, parameters) for each stage up to this one. The parameters are those that are
-    part of the key: the columns with their values before scaling, and options that affect draws and differ from their
-    default.
+    The chain contains (``name@revision``, parameters) for each stage up to this one. Only two kinds of parameters are
+    part of the key: parameters that severity tables contain, with their values before scaling, and options that affect
+    draws and differ from their default.
     """
     return hash64([RNG_VERSION, seed, [[name, dict(parameters)] for name, parameters in chain]])

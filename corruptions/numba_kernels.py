@@ -71,7 +71,7 @@ def inlined(function: Callable[..., Any]) -> Any:
 
 
 def _refuse_to_interpret(*arguments: object, **named: object) -> NoReturn:
-    """Raise `MachineError`, because some kernels cannot run in Python, and the others would take minutes."""
+    """Raise `MachineError`: without compilation, some kernels cannot run and the others would take minutes."""
     raise MachineError(
         "corruptset cannot corrupt images while numba's compiler is disabled. Unset the environment variable "
         "NUMBA_DISABLE_JIT and restart Python."

@@ -54,7 +54,7 @@ class Stage:
     def name(self) -> str:
         """The name in a chain, such as ``fog-3``, ``fog-2p25`` or ``black_lines-07``.
 
-        It is the bare name of the corruption if the parameters were given.
+        If parameters were given instead of a severity or level, it is the name of the corruption alone.
         """
         return self.corruption if self.number is None else f"{self.corruption}-{self.number}"
 
@@ -62,7 +62,7 @@ class Stage:
     def number(self) -> str | None:
         """The severity or level in the notation of set ids, such as ``3``, ``2p25`` or ``07``.
 
-        It is None if the parameters were given.
+        It is None if parameters were given instead of a severity or level.
         """
         if self.severity is not None:
             return severity_text(self.severity)

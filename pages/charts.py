@@ -161,7 +161,7 @@ class Chart:
             low, high = ([self.at(p.x, p.ends[end]) for p in line.points if p.ends] for end in (0, 1))
             yield Shape("band", [*high, *low[::-1]])
             yield Shape("line", places)
-            # A path without a length is drawn as a dot, because its ends are round.
+            # A path of length zero is drawn as a dot, because its line caps are round.
             yield from (Shape("dot", (place, place)) for place in places if len(places) <= _MAX_MARKERS)
             return
         if self.middle is None:
@@ -200,7 +200,7 @@ def line_chart(
 ) -> Chart:
     """Return a chart of models' values against a severity, level or size.
 
-    `x_texts` are the labels of the x axis. By default these are its numbers.
+    `x_texts` are the labels of the x axis. By default, the x values themselves are the labels.
     """
     texts = x_texts or {}
     courses = [f"{line.label} {_course(line.points, texts)}" for line in lines]
@@ -239,7 +239,7 @@ def metric_chart(
 def quadrant_chart(
     title: str, x_name: str, y_name: str, lines: Sequence[Line], middle: tuple[float, float], quadrants: Sequence[str]
 ) -> Chart:
-    """Return a chart of two scores of models, as points in four quadrants.
+    """Return a scatter chart of two scores, with one point per model, divided into four quadrants.
 
     `quadrants` contains the name of each model's quadrant.
     """
@@ -257,7 +257,7 @@ def quadrant_chart(
 
 
 def _course(points: Sequence[Point], texts: Mapping[float, str]) -> str:
-    """Return a description of a line by its first and last value."""
+    """Return a description of a line that states its first and last values."""
     first, last = points[0], points[-1]
     verb = "stays at" if first.y == last.y else "falls to" if last.y < first.y else "rises to"
     start, stop = (texts.get(round(p.x), f"{p.x:g}") for p in (first, last))

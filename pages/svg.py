@@ -1,4 +1,4 @@
-"""Shapes as SVG, within pages and as files.
+"""Draw shapes as SVG, either inline in a page or as separate files.
 
 The position of a model among all models decides its colour, marker and dashes.
 """

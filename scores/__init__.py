@@ -1,1 +1,1 @@
-"""Compute the scores of the papers from the predictions of models."""
+"""Compute published robustness scores from the predictions of models."""

@@ -167,7 +167,7 @@ def _encoding(encoding: Sequence[str | int]) -> str:
 def absence_notes(
     evaluation: Evaluation, curves: ErrorCurves, no_baseline: list[str], measures: Measures, *, classes: int
 ) -> Iterator[str]:
-    """Yield the details of scores that have no value, which their reasons are too short for.
+    """For scores without a value, yield the details that do not fit into the short reason of each score.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ def absence_notes(
     curves : ErrorCurves
         The error curves of the model.
     no_baseline : list of str
-        The reasons why AlexNet's errors are not a baseline, if there is no baseline.
+        The reasons why AlexNet's errors cannot be used as the baseline. The list is empty if they can.
     measures : mapping of str to Measured
     classes : int
         The number of classes of the dataset.

@@ -1,4 +1,7 @@
-"""Error curves over severities, and the scores that follow from them: AUDE, CE and their means."""
+"""Compute error curves over severities, and the scores that are derived from them.
+
+The scores are the area under the distortion-error curve (AUDE), the corruption error (CE), and their means.
+"""
 
 from __future__ import annotations
 

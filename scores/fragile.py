@@ -1,4 +1,4 @@
-"""Fragile recognition: how often a small change of a region makes a correct model wrong, or the reverse.
+"""Measure how often a small change to a region makes a correct prediction wrong, or the reverse.
 
 The rates are defined by Srivastava, Ben-Yosef & Boix 2019, "Minimal Images in Deep Neural Networks: Fragile Object
 Recognition in Natural Images" (ICLR).

@@ -97,10 +97,11 @@ def crop_maps(data: Dataset, outcome: Outcome, sample_id: str, side: int) -> Fra
 
 
 def overlap(first: FragileMaps, second: FragileMaps) -> dict[str, float | None]:
-    """Return the intersection over union of two models' fragile positions, by change.
+    """For each change, return the intersection over union of the positions that are fragile for two models.
 
-    The second model may be a person, because answers are predictions too. A value is None if no position is fragile to
-    either of them, or if there are no shrunk regions.
+    The changes are ``shift`` and ``shrink``. The second map may come from a participant of a study, because answers are
+    stored as predictions. A value is None if no position is fragile for either model. ``shrink`` is also None if there
+    are no shrunk regions.
 
     Examples
     --------

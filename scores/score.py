@@ -1,4 +1,4 @@
-"""`score`: compute the scores of the papers from a model's predictions for a dataset."""
+"""`score`: compute published robustness scores from a model's predictions for a dataset."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def score(
     out: str | Path | None = None,
     progress: Progress | bool | None = None,
 ) -> Scores:
-    """Compute the scores of the papers from a model's predictions for a dataset.
+    """Compute published robustness scores, such as mCE, from a model's predictions for a dataset.
 
     Parameters
     ----------
@@ -182,7 +182,10 @@ def _predictions(
 
 
 def _fragile(data: Dataset, evaluation: Evaluation, condition: str | None, seed: int) -> FragileScores:
-    """Return the fragile rates, which need all regions and are therefore missing with a condition."""
+    """Return the rates of fragile recognition.
+
+    The rates need all regions, so there are none if a condition restricts the samples.
+    """
     if condition is not None and any(sample.region is not None for sample in data.samples):
         return FragileScores(notes=["There are no fragile rates with a condition, because they need all regions."])
     return measure_fragile(data, evaluation.outcomes, seed)

@@ -83,7 +83,7 @@ def disk_kernel(radius: float, alias_sigma: float) -> NDArray[np.float32]:
 @functools.lru_cache(maxsize=64)
 @np.errstate(under="ignore")
 def make_disk(radius: float, alias_sigma: float) -> Disk:
-    """Return the decomposition of a disk, which is a single pixel for radii below 1."""
+    """Return the decomposition of a disk kernel into runs of pixels. For radii below 1, the disk is a single pixel."""
     half, p = window(radius)
     reach = math.floor(radius)
     runs = [max(h for h in range(reach + 1) if h * h + d * d <= radius**2) for d in range(reach + 1)]

@@ -64,7 +64,7 @@ def _near(x):  # type: ignore[no-untyped-def]
 def _affine_places(m, top, bottom, across_x, across_y, places):  # type: ignore[no-untyped-def]
     """Write the input positions for the rows from `top` up to `bottom`.
 
-    As in OpenCV, they are multiples of 1/1024 pixel, rounded to 1/32.
+    As in OpenCV, the positions are computed in units of 1/1024 pixel and then rounded to 1/32 pixel.
     """
     width = across_x.size
     for y in range(top, bottom):

@@ -140,7 +140,7 @@ def _swap_pixels(
     gradual=Gradual(_coloured),
 )
 def random_noise(images: Images, keys: Keys, *, level: int, share: float) -> Images:
-    """Give random colours to ``floor(share * H * W)`` random pixels per level.
+    """Set ``floor(share * H * W)`` random pixels to random colours at each level.
 
     Each channel of a pixel is uniform on 0..255. The published share is 0.02.
 
@@ -158,7 +158,7 @@ def random_noise(images: Images, keys: Keys, *, level: int, share: float) -> Ima
     gradual=Gradual(_raised),
 )
 def white_fog(images: Images, keys: Keys, *, level: int, share: float, added: int) -> Images:
-    """Brighten ``floor(share * H * W)`` random pixels per level.
+    """Brighten ``floor(share * H * W)`` random pixels at each level.
 
     The published share is 0.2, and 20 is added to each channel.
 
@@ -179,18 +179,18 @@ def white_fog(images: Images, keys: Keys, *, level: int, share: float, added: in
     gradual=Gradual(_swapped),
 )
 def pixel_swap(images: Images, keys: Keys, *, level: int, share: float, exchange: bool) -> Images:
-    """Overwrite pixels by others from anywhere in the image, for ``floor(share * H * W)`` pairs per level.
+    """Draw ``floor(share * H * W)`` pairs of pixels at each level, and overwrite one pixel of each pair with the other.
 
-    The pairs are processed one after the other. The released notebook overwrites the first pixel of a pair by the
-    second. The paper's text exchanges them. The published share is 0.05. In the paper's text it is 0.025, because wh/20
-    pixels are wh/40 pairs.
+    The pairs are processed one after the other. The released notebook overwrites the first pixel of a pair with the
+    second, and its share is 0.05. The paper's text exchanges the two pixels, and its share is 0.025: it swaps one pixel
+    in 20, which is one pair per 40 pixels.
 
     Notes
     -----
     Both pixels of each pair are drawn at random, uniformly over the image.
 
-    The paper reports 9, 13 and 22 % of changed pixels at levels 2, 3 and 5. These are the numbers of a copy, which is
-    the result of an exchange between two views of one array.
+    The paper reports 9, 13 and 22 % of changed pixels at levels 2, 3 and 5. These percentages fit overwriting, not
+    exchanging. An exchange of two views of one NumPy array copies one pixel onto the other.
     """
     return _swap_pixels(images, keys, level, share, exchange)
 
@@ -207,18 +207,17 @@ def pixel_swap(images: Images, keys: Keys, *, level: int, share: float, exchange
     gradual=Gradual(_swapped),
 )
 def adjacent_pixel_swap(images: Images, keys: Keys, *, level: int, share: float, margin: int, exchange: bool) -> Images:
-    """Overwrite pixels by one of their neighbours, for ``floor(share * (H - margin) * (W - margin))`` pairs per level.
+    """Draw ``floor(share * (H - margin) * (W - margin))`` pixels at each level, and overwrite each with a neighbour.
 
-    The published share is 0.5, with a margin of 1. In the paper's text it is 0.025 with a margin of 0, and the pixels
-    are exchanged, as in `pixel_swap`.
+    The published share is 0.5, with a margin of 1. In the paper's text, the share is 0.025, the margin is 0, and the
+    two pixels are exchanged, as in `pixel_swap`.
 
     Notes
     -----
-    The first pixel of each pair is drawn at random, uniformly over the whole image. The second one is drawn uniformly
-    from those of its eight neighbours that are inside of the image.
+    The pixels are drawn at random, uniformly over the whole image. Each neighbour is drawn uniformly from the eight
+    neighbours of the pixel, or from those of them that are inside of the image.
 
-    The paper reports 56 and 78 % of changed pixels at levels 2 and 4, which are the numbers for eight neighbours. On
-    the photographs that were measured, the released notebook changes 53 and 73 %, as if one draw in nine selected the
-    pixel itself.
+    The paper reports 56 and 78 % of changed pixels at levels 2 and 4, which fits eight neighbours. On the photographs
+    that were measured, the released notebook changes 53 and 73 %, as if one draw in nine selected the pixel itself.
     """
     return _swap_pixels(images, keys, level, share, exchange, margin, adjacent=True)

@@ -75,7 +75,7 @@ def alias_tables(cumulative, bits):  # type: ignore[no-untyped-def]
                 larges -= 1
                 small[smalls] = donor
                 smalls += 1
-        # A threshold of the full capacity does not fit in the bits. A slot that is its own alias is equivalent.
+        # A threshold equal to the full capacity needs one bit too many, so such a slot is made its own alias instead.
         for i in range(larges):
             out[row, large[i]] = np.uint32(large[i])
     return out

@@ -79,8 +79,8 @@ def draw_word(element, stage_key, sample_key, stream):  # type: ignore[no-untype
 def fill_words(out, first_block, stage_key, sample_key, stream):  # type: ignore[no-untyped-def]
     """Fill `out`, (n,) uint32, with the words of a stream, beginning at a block.
 
-    The first word is number 4 * first_block. A stream, from 0 to 2**32 - 1, is one of the named draws of a stage, and
-    for gradual degradations also of one level.
+    The first word is number 4 * first_block. `stream` is a number from 0 to 2**32 - 1. Each named draw of a stage has
+    its own stream. In a gradual degradation, each level has its own streams too.
     """
     k0 = low_word(stage_key)
     k1 = high_word(stage_key)

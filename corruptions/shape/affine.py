@@ -27,7 +27,7 @@ def _signs(count: int) -> Callable[[Keys, Shape, Given], Floats]:
 
 def _given(signs: Floats, shape: Shape, parameters: Given) -> Floats:
     if parameters.get("direction", "random") != "random":
-        raise ValueError("no sign is drawn unless direction is 'random'")
+        raise ValueError("it is used only if direction is 'random'")
     if not np.isin(signs, (-1, 1)).all():
         raise ValueError(f"got {signs.tolist()}, expected -1 or 1")
     return signs

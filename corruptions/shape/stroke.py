@@ -166,7 +166,7 @@ def dotted_line(images: Images, keys: Keys, *, reach: float, dot: int, rows: Flo
     -----
     The rows of both ends are drawn at random, uniformly on 0 .. H - 2.
 
-    Gaps and dots alternate from the left edge. The last column is not drawn on, as published.
+    Gaps and dots alternate from the left edge. As in the published code, the last column is left unchanged.
     """
     return _stroked(images, np.broadcast_to([0.0, images.shape[2] - 1.0], rows.shape), rows, reach, int(dot))
 

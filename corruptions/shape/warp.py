@@ -66,7 +66,7 @@ def _mix(images, out, maps, fill):  # type: ignore[no-untyped-def]
 
 @kernel
 def _pick(images, out, matrices, centres, fill):  # type: ignore[no-untyped-def]
-    """Read the nearest pixel, which contains the point in coordinates that start at the edge of the image."""
+    """Read the nearest pixel. Coordinates start at the edge of the image, so this pixel contains the point."""
     height, width, channels = images.shape[1:]
     rows, columns = out.shape[1:3]
     line = (width + 4) * channels
@@ -110,8 +110,8 @@ def warp(
 ) -> Images:
     """Apply an affine map to each image.
 
-    Bilinear interpolation is rounded, with halves to even. Between two equally near pixels, the nearest one is the
-    pixel to the right or below.
+    The results of bilinear interpolation are rounded to the nearest integer, and halves are rounded to even. If two
+    pixels are equally near, nearest-neighbour interpolation uses the one to the right or below.
 
     Parameters
     ----------
@@ -121,13 +121,13 @@ def warp(
         The output pixel at (x, y) from the centre of the output is read at ``matrix @ (x, y)`` from the centre of the
         image.
     shifts : (N, 2) ndarray of float64, optional
-        An offset (x, y) that is added to this position, in pixels.
+        An offset (x, y), in pixels, that is added to the position given by `matrices`.
     size : (H', W'), optional
         The size of the output, which is that of the images by default.
     interpolation : {"bilinear", "nearest"}
-        The interpolation.
+        The interpolation method.
     fill : int
-        The grey value outside of the image, from 0 to 255. It is black by default.
+        The grey value used outside of the image, from 0 to 255. The default is 0 (black).
 
     Returns
     -------
@@ -184,7 +184,7 @@ def _taps(size_in: int, size_out: int, method: str) -> tuple[Int64Array, Floats,
     rows: list[tuple[int, list[int]]] = []
     total = {"area": size_in, "bilinear": 2 * size_out, "nearest": 1}[method]
     for i in range(size_out):
-        centre = (2 * i + 1) * size_in  # The unit is a half.
+        centre = (2 * i + 1) * size_in  # in units of 1 / (2 * size_out) of an input pixel
         if method == "area":
             start, end = i * size_in, (i + 1) * size_in
             inside = range(start // size_out, (end - 1) // size_out + 1)

@@ -75,7 +75,7 @@ def _centres(sums, offsets, n, centres):  # type: ignore[no-untyped-def]
 
 @inner
 def _refine(source, target, n, first, amplitude, stage_key, sample_key, stream, offsets, rows):  # type: ignore[no-untyped-def]
-    """Refine the n x n map `source` to the 2n x 2n map `target`, which is one octave.
+    """Compute one octave: refine the n x n map `source` into the 2n x 2n map `target`.
 
     The offsets of cell (i, j) are drawn from block first + i * n + j.
     """

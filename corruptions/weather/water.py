@@ -50,7 +50,7 @@ def chamfer(edges, distances):  # type: ignore[no-untyped-def]
     Parameters
     ----------
     edges : (N, H, W) ndarray of uint8
-        The edges, which are all pixels that are not zero.
+        The edge maps. Nonzero pixels are edges.
     distances : (N, H + 4, W + 4) ndarray of int32
         The distances in units of 1 / 65536 pixel, with two pixels of padding on each side. In an image without edges,
         all distances are at least 2**29 - 1.

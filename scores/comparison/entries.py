@@ -67,7 +67,7 @@ def gather(given: Iterable[str | Path | Scores], *, any_data: bool = False) -> l
 
 
 def read_entries(given: Iterable[str | Path | Scores], *, any_data: bool = False) -> tuple[list[Entry], list[str]]:
-    """Return the models that could be read, and the problems of files and of repeated models."""
+    """Return the models that could be read, and the problems with unreadable files and repeated models."""
     problems, entries = list[str](), list[Entry]()
     for number, one in enumerate(as_list(given, Scores), 1):
         try:
@@ -134,7 +134,7 @@ def read_printed(path: Path) -> list[Scores]:
 
 
 def _mistake(cv_percent: float, *accuracies: float) -> str | None:
-    """Return the problem of a CV and accuracies in percent, or None."""
+    """Return why a coefficient of variation or an accuracy, in percent, is not valid, or None."""
     if 0 <= cv_percent < math.inf and all(0 <= one <= 100 for one in accuracies) and max(accuracies) > 1:
         return None
     given = ", ".join(f"{one:g}" for one in (cv_percent, *accuracies))

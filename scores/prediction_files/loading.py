@@ -81,7 +81,7 @@ def _with_values(arrays: Arrays, names: Sequence[str]) -> Arrays:
     """Return arrays, or raise BadFile if they contain no predictions or predictions of several kinds."""
     given = [name for name in TYPES if name in arrays and name not in ("index", "id", "set_id")]
     if not given:
-        raise BadFile(f"contains no predictions but {first_few(list(names)) or 'nothing'}; expected {EXPECTED}")
+        raise BadFile(f"contains {first_few(list(names)) or 'nothing'} instead of predictions; expected {EXPECTED}")
     if {*given} not in map(set, COLUMNS.values()):
         raise BadFile(f"contains {' and '.join(given)}; expected one of {EXPECTED}")
     if "index" in arrays and "id" in arrays:

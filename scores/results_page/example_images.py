@@ -93,7 +93,8 @@ class Failures:
     def examples(self, stored: Container[str]) -> dict[str, list[FailedImage]]:
         """Return some failures of each stored set.
 
-        Images on which the most models fail come first, and among these the images that fail in the fewest other sets.
+        Images that the most models misclassify come first. Ties are broken in favour of images with the fewest errors
+        in all sets together.
         """
         every = sum(self._failing_models.values(), np.zeros(len(self._samples), np.int64))
         failing = [name for name, models in self._failing_models.items() if name in stored and models.any()]

@@ -102,7 +102,7 @@ def _predictions_of(
     if name is None and read.model not in by_name:
         where = "The predictions" if isinstance(given, Predictions) else given
         raise PredictionError(
-            f"{where} are of {read.model!r}, but the models are {models}. Name the model with NAME=PATH."
+            f"{where} belong to the model {read.model!r}, but the models are {models}. Name the model with NAME=PATH."
         )
     return by_name[read.model if name is None else name], read
 

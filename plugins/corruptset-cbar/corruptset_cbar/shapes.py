@@ -79,10 +79,10 @@ def lines(images, angles, spreads, places, density, out):  # type: ignore[no-unt
 
     Notes
     -----
-    The grey value is 128. The common direction is drawn uniformly from all directions, and the spread uniformly from
-    [0.1, 1). For each line, the middle is drawn uniformly from the image, and the angle uniformly from the spread
-    around the common direction. A line is twice as long as the longer side of the image, its ends are whole pixels, and
-    values are rounded down after each line.
+    The grey value is 128. All lines of an image share a main direction, which is sampled uniformly, and a spread, which
+    is sampled uniformly from [0.1, 1) turns. The angle of each line is sampled uniformly from a range of the width
+    `spread` around the main direction, and its middle uniformly from the image. A line is twice as long as the longer
+    side of the image. Its end points are truncated to whole pixels. Values are rounded down after each line.
     """
     count, height, width, _ = images.shape
     reach = max(height, width)

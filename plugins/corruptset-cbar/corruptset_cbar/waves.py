@@ -18,7 +18,7 @@ from .rows import lay
 _INTENSITY = {"intensity": (0.0, 1000.0, "scale of the field, in grey levels")}
 _POINTS = 256  # lattice points after which Perlin noise repeats
 _OCTAVES = 5
-_CELLS = 7.0  # cells per side in the first octave, which are 32 pixels wide at a side of 224
+_CELLS = 7.0  # cells per side in the first octave; each is 32 pixels wide in an image of 224 pixels
 
 
 def _tenth(shape: Shape) -> float:

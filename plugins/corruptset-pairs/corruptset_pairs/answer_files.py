@@ -109,7 +109,7 @@ def _read(model: type[R], file: Path) -> R:
     except OSError as e:
         raise StudyError(f"cannot be read: {reason(e)}") from None
     if record is None:
-        raise StudyError(f"is damaged or has another format: {'; '.join(mistakes[:3])}")
+        raise StudyError(f"is damaged or has a different format: {'; '.join(mistakes[:3])}")
     return record
 
 

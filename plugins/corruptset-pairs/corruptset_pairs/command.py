@@ -116,9 +116,9 @@ def pairs_sheet(
 ) -> None:
     """Write a page that asks participants what they see, and a key with the right answers.
 
-    The page shows fragile pairs of regions, or images at levels of gradual degradations. It is a single file that works
-    without a network. Each participant belongs to group A or B, sees one member of every pair, and saves a file of
-    answers. Run pairs-score with the key to score these files.
+    The page shows either pairs of image regions that differ by a small shift or shrink, or images at increasing levels
+    of a gradual degradation. It is a single file that works without a network. Each participant belongs to group A or
+    B, sees one member of every pair, and saves a file of answers. Run pairs-score with the key to score these files.
     """
     with progress_of("pairs-sheet") as progress:
         from corruptset.manifests.reader import Dataset

@@ -61,9 +61,10 @@ class People:
         return people, np.vstack([np.ones(units), images])
 
     def shares(self, rows: Iterable[Row]) -> Estimate:
-        """Return the fraction of correct participants for each unit, as an array of shape (1 + resamples, units).
+        """Return the fraction of participants who answered each unit (a pair or an image) correctly.
 
-        The fraction of a unit without answers in `rows` is NaN.
+        The array has the shape (1 + resamples, units). Row 0 is for all participants, and each further row is for one
+        bootstrap resample. The fraction of a unit without answers in `rows` is NaN.
         """
         people, images = self._weights
         right, given = np.zeros((2, people.shape[1], images.shape[1]))

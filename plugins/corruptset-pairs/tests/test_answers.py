@@ -39,7 +39,7 @@ def test_a_folder_of_answers_may_contain_the_key(key: StudyKey, pairs_of_model: 
     (tmp_path / "pairs-key.json").write_bytes(pairs_of_model.key_file.read_bytes())
     assert refusals(key, tmp_path, tmp_path / "a.json") == (["a", "b"], {})
     assert read_key(tmp_path) == read_key(pairs_of_model.key_file) == key
-    with pytest.raises(StudyError, match=r"is damaged or has another format: .*Name the key first and then"):
+    with pytest.raises(StudyError, match=r"is damaged or has a different format: .*Name the key first and then"):
         read_key(answers)
     with pytest.raises(StudyError, match="cannot be read: No such file"):
         read_key(tmp_path / "none-key.json")
@@ -78,9 +78,9 @@ def test_damaged_files_and_files_of_another_study_are_excluded(
         "word": (changed(answer="a unicorn"), "is damaged: "),
         "order": (changed(order=9), "is damaged: "),
         "short": (good | {"answers": good["answers"][:5]}, "is damaged: "),
-        "ms": (changed(ms=-1), "is damaged or has another format: answers[2].ms: "),
-        "more": (good | {"accuracy": 1}, "is damaged or has another format: accuracy: "),
-        "version": (good | {"schema_version": 2}, "is damaged or has another format: schema_version is 2"),
+        "ms": (changed(ms=-1), "is damaged or has a different format: answers[2].ms: "),
+        "more": (good | {"accuracy": 1}, "is damaged or has a different format: accuracy: "),
+        "version": (good | {"schema_version": 2}, "is damaged or has a different format: schema_version is 2"),
     }
     for name, (sheet, _) in cases.items():
         save(tmp_path, sheet | {"person": name}, name)
@@ -90,7 +90,7 @@ def test_damaged_files_and_files_of_another_study_are_excluded(
     assert set(why) == {*(f"{name}.json" for name in cases), "cut.json", "none.json"}
     for name, (_, said) in cases.items():
         assert why[f"{name}.json"].startswith(said), why[f"{name}.json"]
-    assert why["cut.json"].startswith("is damaged or has another format: ")
+    assert why["cut.json"].startswith("is damaged or has a different format: ")
     assert why["none.json"] == "cannot be read: No such file or directory"
 
 

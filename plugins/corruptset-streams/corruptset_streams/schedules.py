@@ -84,7 +84,7 @@ def schedule(
     """Return a schedule for a dataset, and write it to a file if `out` is given.
 
     The schedule and its digest are equal on all machines. Random draws depend on the seed, the kind and the number of
-    samples, and for the kind correlated also on the labels.
+    samples. If `kind` is ``"correlated"``, they also depend on the labels.
 
     Parameters
     ----------
@@ -107,9 +107,11 @@ def schedule(
     seed : int
         The random seed, from 0 to 2**53 - 1.
     delta, slots : float and int, optional
-        The concentration of the Dirichlet distribution and the number of slots per set, for the kind correlated.
+        The concentration of the Dirichlet distribution and the number of slots per set. Use them only if `kind` is
+        ``"correlated"``.
     orders : int, optional
-        The number of orders of the sets, for the kind random-orders. The default is 10.
+        The number of random orders in which the sets follow each other. Use it only if `kind` is ``"random-orders"``.
+        The default is 10.
     samples, per_class, ids : optional
         Which samples are taken, as for `corruptset.build`.
 

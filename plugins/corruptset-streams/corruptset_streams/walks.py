@@ -50,7 +50,7 @@ class StreamTable(RecipeTable):
 
     @property
     def cells(self) -> list[str]:
-        """The ids of the sets in the grids of all pairs."""
+        """The ids of the sets in the grid of two severities of each ordered pair of corruptions."""
         grid = product(permutations(self.corruptions, 2), self.severities, self.severities)
         return sorted({cell_id(one, s1, two, s2) for (one, two), s1, s2 in grid if s1 or s2})
 

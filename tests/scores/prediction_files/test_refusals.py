@@ -131,7 +131,7 @@ CASES = [
     ({"logits": LOGITS.astype(np.longdouble)}, "has logits of the type float128; expected floating-point"),
     ({"logits": PROBS}, "has logits that are probabilities, because each row is from 0 to 1 with the sum 1. Save them"),
     ({"logits": LOGITS, "top": TOP}, "contains logits and top; expected one of logits"),
-    ({"logit": LOGITS}, "contains no predictions but logit; expected logits, probs, top"),
+    ({"logit": LOGITS}, "contains logit instead of predictions; expected logits, probs, top"),
     ({"logits": LOGITS, "index": ROW, "id": np.full(20, "a")}, "contains both index and id"),
     ({"logits": LOGITS, "index": np.arange(19)}, "has arrays of different lengths: logits 20, index 19"),
     ({"logits": LOGITS, "id": np.array(["a"] * 20, object)}, "is not a valid .npz archive (Object arrays cannot be"),
@@ -200,7 +200,7 @@ def test_damaged_archives(data, sets, tmp_path):
         path.write_bytes(content)
         assert problems(tmp_path, data)[0].startswith("clean.npz: is not a valid .npz archive (")
     path.write_bytes(torch)
-    assert problems(tmp_path, data)[0].startswith("clean.npz: contains no predictions but archive/data.pkl")
+    assert problems(tmp_path, data)[0].startswith("clean.npz: contains archive/data.pkl")
 
 
 class Writes:
@@ -229,11 +229,11 @@ def test_a_pickled_array_is_never_run(data, sets, tmp_path):
 
 def test_csv_files(data, tmp_path):
     for text, says in {
-        "set_id;top1\nclean;1\n": "PATH contains no predictions but set_id;top1; expected logits",
-        "": "PATH contains no predictions but nothing; expected logits",
+        "set_id;top1\nclean;1\n": "PATH contains set_id;top1 instead of predictions; expected logits",
+        "": "PATH contains nothing instead of predictions; expected logits",
         "set_id,top0,top1\nclean,1,1\n": "has 1 row of clean, but the dataset has 20 images",
         "set_id,top1,top3\n": "PATH has the columns top1, top3; expected top1, top2, ... without gaps",
-        "set_id,logit_0,logit_1\n": "PATH contains no predictions but set_id, logit_0, logit_1; expected logits",
+        "set_id,logit_0,logit_1\n": "PATH contains set_id, logit_0, logit_1 instead of predictions; expected logits",
         "set_id,top1\nclean,1\nclean\n": "PATH has 1 line with more or fewer cells than the first line, which has 2",
         "set_id,index,top1\nclean,0,1\nclean,1,cat\n": "PATH has values in the column top1 that are not numbers",
         "set_id,index,rank_true,p_true\nclean,0,1,\n": "PATH has values in the column p_true that are not numbers",

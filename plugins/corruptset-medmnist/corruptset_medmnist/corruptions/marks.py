@@ -1,6 +1,6 @@
 """Draw stains, bubbles, black corners and characters on images.
 
-Random positions are whole pixels. Given positions can be outside of the image.
+Random positions are whole pixels. Positions that the caller specifies may lie outside of the image.
 """
 
 from __future__ import annotations
