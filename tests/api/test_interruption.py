@@ -57,10 +57,13 @@ def test_a_second_signal_interrupts_if_the_first_was_discarded():
 
 def test_an_interruption_that_a_callback_discards_is_repeated():
     handle_signals()
-    callback = ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(signal.SIGINT))
-    with pytest.raises(KeyboardInterrupt):
-        callback()
+
+    def work():
+        ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(signal.SIGINT))()
         time.sleep(10)
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
 
 
 def test_signals_that_are_ignored_or_handled_stay_so():
