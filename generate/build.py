@@ -76,8 +76,8 @@ def build(
     out : path
         The dataset is written to ``<out>/<name>-<version>``.
     extend : path, optional
-        A finished dataset of the same recipe, source and options. The new dataset also contains its sets. Their files
-        are linked, or copied if that is not possible, and only the remaining sets are made.
+        A finished dataset of the same recipe, source and options. The new dataset also contains the sets of that
+        dataset. Their files are linked, or copied if that is not possible, and only the remaining sets are made.
     part : (int, int), optional
         ``(i, n)`` makes only the share of job i, from 0, of an array of n jobs, and stops. Other processes make the
         other shares. The shares depend only on the build and on n; see docs/array-jobs.md.
@@ -89,7 +89,7 @@ def build(
         The random seed, from 0 to 2**53 - 1.
     jobs : int, optional
         The number of worker processes, by default one per core. With 1, this process does the work. The result does not
-        depend on it.
+        depend on the number.
     sets : sequence of str, optional
         Build only these sets, given by ids such as ``clean``, aliases, or patterns such as ``fog/*``.
     samples : int, optional
@@ -145,8 +145,8 @@ def build(
         The groups of images: for ``folder`` and ``imagenet`` a CSV (file,group), for ``icons50`` ``style`` (the
         default) or ``subtype``.
     hold_out : str or sequence of str, optional
-        Take only the images of this group (``group=NAME``, patterns are allowed), which is held out of training. It
-        replaces the groups that the recipe holds out.
+        Take only the images of this group (``group=NAME``, patterns are allowed), which is held out of training.
+        This option replaces the groups that the recipe holds out.
     train : bool
         Take the images of all groups that are not held out. The role of the sets is then ``train``.
     images : str, optional
@@ -154,7 +154,7 @@ def build(
         column of images. For ``webdataset``, which of several images of a key to use, such as ``left.jpg``. For
         ``tree``, a pattern such as ``val2017/*.jpg`` that says which files are images; all other files are copied.
     any_shape : bool
-        Accept images of any size and number of channels, even if the recipe is made for others.
+        Accept images of any size and number of channels, even if the recipe expects different ones.
     store : {"images", "table"}, optional
         For a recipe with regions, store each region as an image, or whole images and a table of regions.
     page : bool
@@ -164,8 +164,8 @@ def build(
     disjoint_from : path or sequence of path
         Fail if an image is also in one of these finished datasets, such as a test set.
     scheduler : str or distributed.Client, optional
-        A Dask scheduler (``tcp://host:8786``) or a client of it, whose workers make the parts. They need this version
-        of corruptset, and access to the source and the output.
+        A Dask scheduler (``tcp://host:8786``) or a client of it, whose workers make the parts. The workers need this
+        version of corruptset, and access to the source and the output.
 
     Returns
     -------

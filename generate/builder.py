@@ -41,13 +41,13 @@ AMPLE_SPACE = 4
 """The size of a build is measured only if the free space is less than this many times the rough estimate."""
 SPACE_ADVICE = "Free some space, choose another --out, fewer --sets or --samples, or --storage hdf5."
 RENAME_WAIT_S = 120.0
-"""How long a command waits while another one removes the bookkeeping of a build and renames its folder."""
+"""How long a command waits while another command removes the bookkeeping of a build and renames its folder."""
 
 BuildProgress = Callable[[ProgressEvent], None]
 
 
 class Inspector(Protocol):
-    """Checks parts before they become part of the dataset. `rebuild` uses one to compare parts with a manifest."""
+    """Checks parts before they become part of the dataset. `rebuild` compares parts with a manifest."""
 
     def check_part(self, sidecar: Path) -> None:
         """Check a part that was just committed, and raise an error to stop the build.
@@ -77,7 +77,7 @@ class Builder:
     client : distributed.Client, optional
         The client of a Dask scheduler, whose workers make the parts.
     extend : Path, optional
-        A finished dataset whose sets the new one also has.
+        A finished dataset whose sets are also in the new dataset.
     """
 
     build: CheckedBuild
@@ -171,8 +171,8 @@ class Builder:
     def _check(self, *, shared: bool = False, share: float = 0.0) -> None:
         """Check every selected image, and raise an error if the build is not possible with them.
 
-        With `shared`, the jobs of an array divide the images among themselves, and this one begins at the fraction
-        `share` of them.
+        With `shared`, the jobs of an array divide the images among themselves, and this job begins at the
+        fraction `share` of the images.
         """
         plan, total, started = self.plan, len(self.plan.selected), time.monotonic()
 
@@ -251,10 +251,10 @@ class Builder:
             new = {(s, p.chunk.number): sidecar_path(self.folder, p.name) for p in remaining for s in p.sets}
             state = replace(state, sidecars={**state.sidecars, **new})
         self.progress(ProgressEvent("finishing"))
-        # A worker of a cluster that hangs for longer is ignored, because it can only write the same bytes again.
+        # If a worker of a cluster hangs for longer, it is ignored, because it can only write the same bytes again.
         with suppress(Busy):
             wait_for_workers(self.folder, wait_s=LAST_WAIT_S)
-        remove_strays(self.folder)  # temporary files of workers that were killed while they wrote
+        remove_strays(self.folder)  # left by workers that were killed while they wrote
         if inspector is not None:
             inspector.check_all(sorted(set(state.sidecars.values())))
         # imported here, because `finish` imports the reader, which the jobs of an array do not need
@@ -264,7 +264,7 @@ class Builder:
         return finish(self.build, job, state, page_of(self.build)), sum(p.images for p in remaining)
 
     def _parts(self, state: BuildState, job: Job) -> list[Part]:
-        """Return all parts of a job, except those of the dataset that is extended."""
+        """Return all parts of a job, except those of the dataset that the build extends."""
         return parts(self.build.chunks, self.build.groups(state.new(job.sets), self.build.chunks))
 
     def _compile(self, job: Job) -> None:

@@ -40,7 +40,7 @@ SECONDS = 10.0
 MIN_TURNS = 4
 """The number of times that each group of sets is made, if there is time, so that short times are measured reliably."""
 SHARD_ROW_BYTES = 48
-"""The label, the index and the digest that a shard contains for each image."""
+"""The bytes of the label, the index and the digest that a shard contains for each image."""
 
 # These costs do not depend on the number of images. They were measured on builds of the shipped recipes.
 TEXT_BYTES, SET_BYTES, FILE_BYTES = 5_000, 1_000, 320

@@ -20,7 +20,7 @@ _CAP = 64 << 20
 
 
 class Span(Record):
-    """A range of the files of a set, sorted by path: `count` files, of which the first has the index `first`."""
+    """A range of the files of a set, which are sorted by path: `count` files from the index `first` on."""
 
     first: Count
     count: Count

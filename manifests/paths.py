@@ -38,13 +38,13 @@ PARTS_FOLDER = f"{WORK_FOLDER}/parts"
 WORKERS_LOCK = f"{WORK_FOLDER}/workers"
 """The lock that the workers of a build share."""
 BEGIN_LOCK = f"{WORK_FOLDER}/begin"
-"""The lock of the job of an array that begins a build or joins one."""
+"""The lock that a job of an array holds while it begins or joins a build."""
 CHECK_FOLDER = f"{WORK_FOLDER}/check"
 """The results of array jobs that checked the source."""
 ARRAYS_FOLDER = f"{WORK_FOLDER}/arrays"
 """Empty files whose names are the numbers of jobs of the arrays."""
 LEASES = ".lease-*.part"
-"""Files in the work folder with the job of a running build. Workers stop when theirs is gone."""
+"""Files in the work folder with the job of a running build. Workers stop when their job file is gone."""
 SOURCE = f"{WORK_FOLDER}/source.json"
 """The samples of a build. If the source changes, the error message names the changed samples."""
 BASE = f"{WORK_FOLDER}/base.json"
@@ -103,7 +103,7 @@ def unfinished_folder(directory: Path) -> Path:
 
 
 def lock_file(directory: Path) -> Path:
-    """Return the file whose lock is held by the command that writes into a folder, such as a dataset, finished or not.
+    """Return the file whose lock is held by the command that writes into a folder, such as an unfinished dataset.
 
     The file is next to the folder, because the folder of an unfinished dataset is renamed and may be deleted.
     """
@@ -117,7 +117,7 @@ def is_begun(directory: Path) -> bool:
 
 
 def is_reserved_path(path: str) -> bool:
-    """Return whether a path begins with a name that the files of a dataset use. Capitals do not matter."""
+    """Return whether a path begins with a name that the files of a dataset use, in lower or upper case."""
     return path.partition("/")[0].casefold() in _RESERVED_FOLDED
 
 

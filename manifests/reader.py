@@ -232,7 +232,7 @@ class Dataset(Mapping[str, ImageSet]):
         schedule : Schedule or path
             A schedule of the package corruptset-streams, or its file.
         transform : callable, optional
-            Function of an image.
+            A function that takes an image.
 
         Raises
         ------

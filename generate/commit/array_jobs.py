@@ -1,7 +1,7 @@
 """Jobs of an array: they check the source together, and each of them makes a share of the parts.
 
 All jobs share the lock of the dataset, so no other command writes to it. The first job records what the build is. The
-others join it, one at a time, and are rejected if they are given another build.
+others join it, one at a time, and are rejected if they are given a different build.
 """
 
 from __future__ import annotations

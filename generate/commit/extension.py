@@ -16,7 +16,7 @@ from ...manifests.records.models import ImageRecord, Manifest
 
 
 def load_base(extend: Path) -> Manifest:
-    """Return the manifest of a dataset that is to be extended, or raise `BuildError` if it cannot be."""
+    """Return the manifest of a dataset that is to be extended, or raise `BuildError` if that is not possible."""
     manifest = load_manifest(extend)
     if (extend / PARTIAL).exists():
         raise BuildError(f"{extend} is a part of a dataset. Unpack its other archives there, then extend it.")

@@ -47,7 +47,7 @@ class UnfinishedDataset(Dataset):
     """A dataset whose manifest is in memory, so that its page and its contact sheet can be drawn."""
 
     def __init__(self, directory: Path, manifest: Manifest) -> None:
-        # parsed from its bytes, so that a page that is drawn later from the file is equal
+        # parsed from its bytes, so that the page is equal to one that is drawn later from the file
         self._manifest = parse_manifest(manifest_bytes(manifest))
         super().__init__(directory)
 
@@ -114,7 +114,7 @@ def finish(
     if page_of is not None:
         write(PAGE, page_of(data))
     else:
-        (folder / PAGE).unlink(missing_ok=True)  # an interrupted command may have written it
+        (folder / PAGE).unlink(missing_ok=True)  # an interrupted command may have left one
     manifest = _with_files(manifest, files)
     last = manifest_bytes(manifest)
     record = FileRecord(path=MANIFEST, bytes=len(last), sha256=sha256_bytes(last))

@@ -1,4 +1,4 @@
-"""Errors for a build that is interrupted or that the machine fails, which say how to resume it."""
+"""Errors that say how to resume a build after an interruption or a failure of the machine."""
 
 from __future__ import annotations
 

@@ -33,9 +33,9 @@ class BuildState:
     unfinished: Unfinished | None
     """The contents of build.json; None if the build has not begun."""
     base: Manifest | None = None
-    """The manifest of the dataset that is extended."""
+    """The manifest of the dataset that the build extends."""
     extend: Path | None = None
-    """The dataset that is extended, if the command named it."""
+    """The dataset that the build extends, if the command named it."""
     sidecars: Mapping[tuple[str, int], Path] = field(default_factory=dict)
     """(set id, chunk number) -> the sidecar of the committed part. It is empty until the build has begun."""
 
@@ -134,7 +134,7 @@ def committed(
 def remove_strays(folder: Path) -> None:
     """Remove temporary files that a killed build or worker left. Nothing else may be writing to the folder.
 
-    Single images have no temporary files. Those of records and shards are in their folders.
+    Single images have no temporary files. The temporary files of records and shards are in the folders of those.
     """
     roots = [folder / SHARDS, folder / SETS, folder / WORK_FOLDER]
     for path in [*folder.glob(".*.part"), *(p for root in roots for p in root.rglob(".*.part"))]:

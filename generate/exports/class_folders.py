@@ -24,7 +24,7 @@ _SUFFIX = re.compile(r"\.(jpe?g|png)$", re.IGNORECASE)
 def class_notes(
     layout: str, contents: ExportContents, paths: Iterable[tuple[str, int]], *, allow_missing: bool
 ) -> list[str]:
-    """Return notes on loaders that find other labels by listing folders.
+    """Return notes on loaders that find different labels by listing folders.
 
     `paths` are (path below a set's folder, label) of the images of a set.
 
@@ -124,7 +124,7 @@ def read_list(path: str | Path) -> tuple[str, ...]:
 
 
 def with_every_class(layout: str, contents: ExportContents, names: Sequence[str]) -> tuple[Sequence[int], list[str]]:
-    """Return the samples on a list and one sample of each class without any, and notes.
+    """Return the samples on a list, one sample of each class that has none on the list, and notes.
 
     Raises
     ------

@@ -17,14 +17,14 @@ from .layouts import LAYOUTS, Layout
 
 
 class ExportOptions(BaseModel):
-    """The options that decide what an export contains. VIEW.json records those that were given."""
+    """The options that decide what an export contains. VIEW.json records the options that were given."""
 
     model_config = ConfigDict(frozen=True)
 
     severities: dict[str, tuple[str, ...]] = {}
     """The set ids of each name in the export, for sets that are not one corruption at severities 1 to 5."""
     images: tuple[str, ...] = ()
-    """The names on the list of a layout for the images on a list."""
+    """The names on the list of images, for a layout that exports only the images on a list."""
     allow_missing_classes: bool = False
 
 
@@ -47,8 +47,8 @@ class ExportSet:
     def of(cls, record: SetRecord) -> ExportSet:
         """Return the properties of a recorded set.
 
-        A severity or level counts only if the id or an alias contains it (``fog/3``, ``black_lines/07``). Another set
-        with that severity or level has other parameters.
+        A severity or level counts only if the id or an alias contains it (``fog/3``, ``black_lines/07``). A set that
+        records a severity or level without such a name has different parameters.
         """
         names = (record.id, *record.aliases)
         if len(record.stages) != 1:
@@ -137,7 +137,7 @@ def refuse(layout: str, problems: Sequence[str], then: str) -> None:
 def placed(layout: Layout, sets: Sequence[ExportSet], named: Collection[str] = ()) -> list[ExportSet]:
     """Return the sets to export. Clean images are omitted if the layout has no place for them.
 
-    They are kept if they are named, or if there are no other sets.
+    Clean images are kept if they are named, or if there are no other sets.
     """
     if layout.takes_clean:
         return list(sets)

@@ -39,7 +39,7 @@ class Exported:
 
     path: Path
     top: Path
-    """The folder that is passed to the loader, or the folder in it."""
+    """The top folder of the export. Loaders are given this folder or its parent folder."""
     layout: str
     digest: str
     """The digest of the dataset."""
@@ -90,7 +90,7 @@ def export(
     allow_missing_classes : bool
         Export class folders even if classes have no images, so that labels found by listing folders differ.
     any_shape : bool
-        Export images of any size and channels, even if the loaders of the layout expect others.
+        Export images of any size and channels, even if the loaders of the layout expect different ones.
     progress : callable or bool, optional
         A function that is called with the step, the number of finished items and the total. By default, a bar is shown
         in a terminal and in a notebook. False shows none.

@@ -49,7 +49,7 @@ class Layout(RecipeTable):
     about: str
     container: Literal["files", "arrays", "tars"]
     top: str = "{dataset}"
-    """The folder that is passed to the loader, or the folder in it."""
+    """The top folder of the export. Loaders are given this folder or its parent folder."""
     place: str
     """The folder, the array or the archive that contains the images of a set."""
     image: str = ""

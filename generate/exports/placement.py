@@ -1,6 +1,6 @@
 """The placement of a dataset in a layout: the path of every image and of every text file.
 
-It follows from the records of the dataset and the options alone, so an export can be checked later.
+The placement follows from the records of the dataset and the options alone, so an export can be checked later.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Placement:
         hundred = "cifar100" in manifest.name.replace("-", "") or len(contents.classes) == 100
         self._words: Words = {"dataset": f"{manifest.name}-{manifest.version}", "hundred": 100 if hundred else 10}
         self.top = layout.top.format(**self._words)
-        """The folder that is passed to the loader, or the folder in it."""
+        """The top folder of the export. Loaders are given this folder or its parent folder."""
         self._words |= {"top": self.top, "archives": _archives_id(manifest)}
         self._names: dict[int, str] = {}
         """The names of images that are the same in every set."""
@@ -263,10 +263,11 @@ def marked(set_id: str) -> str:
 
 
 def _archives_id(manifest: Manifest) -> str:
-    """Return twelve digits that differ where an archive has other images, labels or names.
+    """Return twelve digits that differ between archives with different images, labels or names.
 
     mlcroissant extracts an archive once for each name. The pixels of lossless images follow from the digest, even if
-    another library encoded them. Those of JPEGs do not, so the hashes of the rows count for them.
+    another library encoded them. The pixels of JPEGs do not, so for JPEGs the
+    hashes of the rows are used.
     """
     rows = {set_path(s.id) for s in manifest.sets} if manifest.encoding["format"] == "jpeg" else set()
     stored = [f.sha256 for f in manifest.files if f.path in rows]

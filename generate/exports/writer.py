@@ -104,7 +104,7 @@ class Writer:
 
 
 def _refuse_outside(path: str) -> None:
-    """Raise `BuildError` if a path leads out of the export, as a manipulated manifest could make it."""
+    """Raise `BuildError` if a path leads out of the export, which a manipulated manifest could cause."""
     try:
         safe_path(path)
     except ValueError as e:

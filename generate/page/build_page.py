@@ -30,7 +30,7 @@ _COLUMNS = 5
 """The largest number of severities or levels that have a common row of column heads."""
 _SINGULAR = {"severities": "severity", "levels": "level"}
 _MAX_NAMES = 4
-"""The largest number of corruptions after which a grid is named. A grid of more has a number."""
+"""A grid of at most this number of corruptions is named after them. A larger grid has a number."""
 _SPARKLINES = ("MS-SSIM", "SSIM")
 _MAX_IDS = 100
 

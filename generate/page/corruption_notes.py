@@ -30,7 +30,7 @@ class CorruptionNotes:
     summary : str
         The effect of the corruption.
     moves : bool
-        Whether it moves the content of an image.
+        Whether the corruption moves the content of an image.
     """
 
     name: str

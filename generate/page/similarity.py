@@ -51,7 +51,7 @@ METRICS = (
 )
 _MIN_RISE = 0.005
 _MAX_RISES = 3
-"""The number of rises that are named."""
+"""The largest number of rises that a sentence lists."""
 
 
 def max_psnr(records: Iterable[SetRecord]) -> float:

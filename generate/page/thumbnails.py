@@ -29,7 +29,7 @@ _REGION_SIDE = 160
 
 @dataclass(frozen=True)
 class Thumbnail:
-    """A reduced image, or the same set's images of several samples below each other.
+    """A reduced image, or the images of several samples in one set, one below the other.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Thumbnail:
     samples : int
         The number of samples, of which one is shown at a time. 0 means that the whole image is shown.
     column : int
-        The column of the page in which the thumbnail is shown, from 1. 0 means the next one.
+        The column of the page in which the thumbnail is shown, from 1. 0 means the next column.
     """
 
     id: str

@@ -95,7 +95,7 @@ def _grid(
     alone: Mapping[str, str],
     placed: Collection[str],
 ) -> Block:
-    """Return a grid. Sets that are `placed` in another block are only named in it."""
+    """Return a grid. Sets that are `placed` in another block are only named in the grid."""
     every = sorted({column for columns in columns_of.values() for column in columns}, key=_natural)
     # Stages that are rows and columns have the same position in both, so that the diagonal separates the two orders.
     columns = [*(row for row in columns_of if row in every), *(column for column in every if column not in columns_of)]

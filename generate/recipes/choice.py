@@ -47,7 +47,7 @@ def choose_sets(sets: Sequence[SetSpec], globs: Sequence[str] | None, *, recipe:
         Shell patterns, or None for all sets. If the recipe has no clean set, the patterns ``clean`` and ``fog/0`` add
         it.
     recipe : Recipe, optional
-        The recipe of the sets. If it is given, the message about an unknown set names the recipes that have it.
+        The recipe of the sets. If it is given, the message about an unknown set names the recipes that have this set.
 
     Raises
     ------

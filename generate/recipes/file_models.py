@@ -139,7 +139,7 @@ class Published(RecipeTable):
 
 
 class SurrogateEntry(RecipeTable):
-    """``[surrogate]``: the model whose gradients the sets of a recipe follow."""
+    """``[surrogate]``: the model whose gradients are used to make the sets of a recipe."""
 
     file: Annotated[str, Field(min_length=1)]
     """The path of the model file, relative to the recipe file."""

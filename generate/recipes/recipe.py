@@ -64,7 +64,7 @@ class Recipe(RecipeTable):
     published: Published | None = None
     """The images from which the published sets were made. The recipe in a manifest does not contain it."""
     surrogate: SurrogateEntry | None = None
-    """The model whose gradients some sets follow. The manifest contains a separate record of it."""
+    """The model whose gradients are used to make some sets. The manifest contains a separate record of it."""
     hold_out: HoldOutTable | None = None
     """The groups of the source that are held out of training, or None to use all samples."""
     preprocessing: Preprocessing
@@ -72,7 +72,7 @@ class Recipe(RecipeTable):
     encoding: Encoding
     storage: StorageEntry = StorageEntry()
     regions: RegionTable | None = None
-    """The square regions of images that are the samples of the dataset, or None if complete images are."""
+    """The square regions of images that are the samples of the dataset, or None if the samples are complete images."""
     stages: dict[StageName, StageEntry] = {}
     """Named stages, which chains and pairs may use."""
     sets: tuple[SetEntry, ...] = ()
@@ -94,7 +94,7 @@ class Recipe(RecipeTable):
                 "has [regions] and [preprocessing]; leave [preprocessing] out, because it is derived from the regions"
             )
         preprocessing: dict[str, Any] = {"kind": "none"}
-        with suppress(ValidationError):  # the validation of the field `regions` reports it
+        with suppress(ValidationError):  # the validation of the field `regions` reports an error
             preprocessing = RegionTable.model_validate(data["regions"]).preprocessing
         return {**data, "preprocessing": preprocessing}
 

@@ -238,7 +238,7 @@ class _Resolver:
                     yield item if item in self._named or not link else link[0].name, link
 
     def _check_id(self, where: str, name: str, stages: tuple[Stage, ...]) -> None:
-        """Report a given id that, read as a chain of severities, means another chain."""
+        """Report a given id that, read as a chain of severities, means a different chain."""
         try:
             if parse_chain(name, self._table) == stages:
                 return

@@ -24,7 +24,7 @@ Numbers = list[int | None]
 
 
 def neighbourhoods(crops: Crops) -> Iterator[tuple[RegionRecord, Numbers, Numbers]]:
-    """Yield an anchor of each group of regions, its nine neighbours (with itself in the middle) and shrunk regions."""
+    """Yield an anchor of each group of regions, its nine neighbours (itself in the middle) and its shrunk regions."""
     number_of = {(r.side, r.y, r.x): n for n, r in enumerate(crops.regions())}
     anchors: dict[str, list[RegionRecord]] = {}
     for region in crops.regions():
@@ -42,7 +42,7 @@ def neighbourhoods(crops: Crops) -> Iterator[tuple[RegionRecord, Numbers, Number
 def region_sheet(
     image: NDArray[np.uint8], recipe: Recipe, seed: int, sample_id: str, *, side: int = MAX_IMAGE_SIDE
 ) -> bytes:
-    """Return a contact sheet of some regions of an image as PNG, equal to those of a build.
+    """Return a contact sheet of some regions of an image as PNG. The regions equal those of a build.
 
     The longer side of each image on the sheet has at most `side` pixels. The positions of regions are drawn with
     `sample_id` as key.

@@ -29,8 +29,8 @@ class Region(Sample):
     y: int = field(kw_only=True)
     x: int = field(kw_only=True)
     described: RegionRecord | tuple[Regions, int] = field(kw_only=True, compare=False)
-    """The record of the region, or the regions of the image with the number of this one. A record is created only when
-    it is needed, because that takes ten times as long as creating the sample.
+    """The record of the region, or the regions of the image with the number of this region. A record is created only
+    when it is needed, because this takes ten times as long as creating the sample.
     """
 
     @property

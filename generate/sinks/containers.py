@@ -16,7 +16,7 @@ from .sink import stored_bytes
 
 SinkKind = Literal["files", "shards"]
 RECORD_BYTES = 1024
-"""The bytes in memory of an image that is written at once, of which only its records are kept."""
+"""The bytes in memory of an image that is written immediately, so that only its records are kept."""
 
 
 @dataclass(frozen=True)

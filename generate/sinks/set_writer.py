@@ -83,7 +83,7 @@ class SetWriter:
             for position, image in zip(positions, images, strict=True):
                 name = self._samples[position].path or "" if self._source_names else ""
                 self._put(position, encoding_of(name, self._encoding).encode(image))
-        if any(not sink.encodes for sink, _ in self._sinks):  # `finish` hashes all of them, while the next set is made
+        if any(not sink.encodes for sink, _ in self._sinks):  # `finish` hashes all images, while the next set is made
             if self._rows is None:
                 self._rows = np.empty((self._chunk.count, *images.shape[1:]), np.uint8)
             self._rows[rows_at(positions)] = images
@@ -179,8 +179,8 @@ class SetWriter:
 def write_file(path: str, data: bytes) -> None:
     """Write one image in a few system calls.
 
-    An existing file is not emptied first. Two workers may write the same image if one of them was considered dead, and
-    then no reader sees a truncated file.
+    An existing file is not emptied first. Two workers may write the same image if one of them was considered dead. In
+    that case, no reader sees a truncated file.
     """
     fd = open_unlinked(path, os.O_WRONLY | os.O_CREAT)
     try:

@@ -110,7 +110,7 @@ def check(
     """
     batches = list(enumerate(chosen[i : i + BATCH] for i in range(0, len(chosen), BATCH)))
     results: dict[int, Checked] = {}
-    light_source = copy.copy(source)  # without its list of samples, which would be sent with every batch
+    light_source = copy.copy(source)  # its list of samples would be sent with every batch
     light_source.samples, light_source.notes, light_source.other_files = (), (), {}
     check_batch = functools.partial(_check_batch, light_source, check_size)
 
@@ -118,7 +118,7 @@ def check(
         results[batch[0]] = checked
         on_checked(min(len(results) * BATCH, len(chosen)))
 
-    for batch in batches[:TIMED_BATCHES]:  # the first may have to unpack an archive, so the last one is timed
+    for batch in batches[:TIMED_BATCHES]:  # the first batch may unpack an archive, so the last is timed
         started = time.perf_counter()
         add(batch, check_batch(batch))
         seconds = time.perf_counter() - started

@@ -127,7 +127,7 @@ def pillow_settings() -> Iterator[None]:
 def decode_with_orientation(data: bytes, *, upright: bool = False) -> Decoded:
     """Return the pixels of an image file as `decode` does, and whether it has an EXIF orientation."""
     with _pillow:
-        if _blocks:  # of this thread, which has the lock
+        if _blocks:  # this thread has the lock, so these are its blocks
             return _decoded(data, upright)
         with pillow_settings():
             return _decoded(data, upright)
@@ -162,7 +162,7 @@ def _has_orientation(image: Image.Image) -> bool:
 
 
 def _opened(data: bytes) -> Image.Image:
-    """Open an image and check its header, without decoding pixels."""
+    """Open an image and check its header without decoding the pixels."""
     if not data:
         raise BadSample("is empty (zero bytes): copy the original file again")
     if len(data) > MAX_FILE_BYTES:

@@ -1,6 +1,6 @@
 """Folders that look like class folders but are not: splits, and Tiny ImageNet's validation images.
 
-Read as class folders, they would give every image a wrong label.
+If they were read as class folders, every image would get a wrong label.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def refuse_other_layouts(listing: ImageListing) -> None:
 
 
 def _splits(images: list[str]) -> list[str]:
-    """Return the first folders of images if all have the names of splits and no image is outside of them."""
+    """Return the first folders of images if all have the names of splits and no image is outside these folders."""
     names = {image.rpartition("/")[0].partition("/")[0] for image in images}
     return sorted(names) if names and all(map(SPLIT.fullmatch, names)) else []
 

@@ -55,7 +55,7 @@ def open(path: Path, *, labels: str | None = None, images: str | None = None) ->
     Raises
     ------
     SourceError
-        The file is not HDF5 or has no such datasets, the images are not uint8, or the labels do not fit them.
+        The file is not HDF5 or has no such datasets, the images are not uint8, or the labels do not fit the images.
     """
     if (problem := file_problem(path)) is not None:
         raise SourceError(
@@ -75,7 +75,7 @@ def _opened(path: Path) -> Iterator[Any]:
     """Open a file for one read.
 
     Files are not kept open, because handles that are shared over a fork read wrong bytes, and handles of a file that
-    is being written read old ones.
+    is being written read old bytes.
     """
     import h5py
 

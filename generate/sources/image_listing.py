@@ -82,7 +82,7 @@ class ImageListing:
     """Notes for users about the listing."""
 
     def add(self, path: str) -> None:
-        """Add a file: to the images, to the notes, or, if it is a document, to neither."""
+        """Add a file to the images or to the notes. A document is added to neither."""
         self.files.append(path)
         name = path.rpartition("/")[2].lower()
         stem, _, suffix = name.rpartition(".")
@@ -125,7 +125,7 @@ class ImageListing:
         scheme : str
             Name of the source in the manifest.
         labels : mapping of path to label
-            Names of classes, which are numbered in sorted order; or numbers; or None for images without labels.
+            Names of classes, which are numbered in sorted order, or numbers, or None for images without labels.
         identify : callable
             Returns the id of the sample with a path.
         names : iterable of str

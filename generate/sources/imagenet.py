@@ -47,9 +47,9 @@ def open(path: Path, *, labels: str | None = None, groups: str | None = None) ->
     Parameters
     ----------
     path : Path
-        The tar, or a folder: of JPEGs, of wnid folders, or one that contains such a folder ``val`` or the tar.
+        The tar, a folder of JPEGs or of wnid folders, or a folder that contains the tar or such a folder ``val``.
     labels : path, optional
-        The devkit (tar.gz or folder) or a file of labels. By default, a devkit next to the images.
+        The devkit (tar.gz or folder) or a file of labels. The default is a devkit next to the images.
     groups : path, optional
         A CSV with the columns ``file,group``.
 
@@ -133,7 +133,7 @@ def read_truth(path: Path) -> tuple[Mapping[str, str], bool]:
     wnid_of : mapping
         File name of an image without its suffix -> wnid.
     complete : bool
-        Whether it names exactly the existing images, as a devkit does. A file of labels may name more.
+        Whether the mapping names exactly the existing images, as a devkit does. A file of labels may name more images.
 
     Raises
     ------

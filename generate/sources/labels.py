@@ -98,7 +98,7 @@ def find_invalid_names(names: Iterable[str]) -> dict[str, str]:
 
 
 def class_problems(names: Sequence[str]) -> list[str]:
-    """Return the reasons why class names cannot be used. They are also names of folders."""
+    """Return the reasons why class names cannot be used. Class names are also names of folders."""
     wrong = find_invalid_names(names)
     for name in names:
         if not name or "/" in name or name.startswith(".") or len(name.encode("utf-8", "replace")) > 200:
@@ -174,8 +174,8 @@ def _read_column(
 ) -> dict[str, str]:
     """Read a CSV with the columns ``file,<column>`` as a mapping from paths of images.
 
-    Paths are compared in Unicode normal form C, and values are returned in it. `validate` takes the sorted values, each
-    with the first line that has it, and returns their problems.
+    Paths are compared in Unicode normal form C, and values are returned in the same form. `validate` takes
+    the sorted values, each with the first line that has it, and returns their problems.
     """
     (_, header), *rows = read_rows(path, f"{column}s", f"a CSV with the columns file,{column}") or [(1, ["nothing"])]
     if header != ["file", column]:
@@ -327,7 +327,7 @@ def integer_labels(given: NDArray[Any], count: int, where: str, high: int = MAX_
             f"{where} has {len(given)} labels for {count} images; expected one per image. Do the two belong together? "
             "Download them again."
         )
-    wrong = np.flatnonzero(~((given >= 0) & (given <= high) & (given == np.floor(given))))  # NaN is neither
+    wrong = np.flatnonzero(~((given >= 0) & (given <= high) & (given == np.floor(given))))  # NaN fails all of these
     if len(wrong):
         rows = ", ".join(f"row {i}: {given[i]}" for i in wrong[:5])
         what = "out of range" if given.dtype.kind != "f" else "out of range or not whole numbers"

@@ -68,7 +68,7 @@ def open(path: Path, *, labels: str | None = None, images: str | None = None, sp
     path : Path
         A file, or a folder of files.
     labels, images : str, optional
-        Names of the columns. By default, those that the metadata of Hugging Face or their names show to be it.
+        Names of the columns. By default, the columns are found by the Hugging Face metadata or by their names.
     split : {"test", "val", "train", "all"}, optional
         The split, if a folder has several.
 
@@ -190,7 +190,7 @@ def _names(rows: Sequence[_Row]) -> list[str] | None:
 
 
 def _row_numbers(rows: Sequence[_Row]) -> list[str]:
-    """Return ids that are split and row, as those of CIFAR."""
+    """Return ids that consist of split and row, like those of CIFAR."""
     counts: dict[str | None, int] = {}
     ids = []
     for row in rows:

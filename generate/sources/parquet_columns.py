@@ -1,4 +1,4 @@
-"""The columns of images and labels of a Parquet file, by their names or by the metadata of Hugging Face."""
+"""The columns of images and labels of a Parquet file, by their names or by the Hugging Face metadata."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def find_columns(path: Path, image: str | None, label: str | None) -> Columns:
     Raises
     ------
     SourceError
-        There are no such columns, several candidates, or columns of other types.
+        There are no such columns, there are several candidates, or the columns have unsuitable types.
     """
     from pyarrow import types
 

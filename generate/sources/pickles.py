@@ -5,7 +5,7 @@ functions crash Python when the state of an array is damaged.
 
 References
 ----------
-Python's ``pickletools`` documents the pickle format, ``numpy.lib.format`` that of .npy files.
+Python's ``pickletools`` documents the pickle format, and ``numpy.lib.format`` the format of .npy files.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def load_fields(data: bytes | bytearray | memoryview) -> dict[str, Any]:
     Raises
     ------
     PickleRefused
-        The data is not a pickle, is truncated, or contains anything but arrays, lists, dictionaries, strings and
+        The data is not a pickle, is truncated, or contains anything except arrays, lists, dictionaries, strings and
         integers.
     """
     stream = io.BytesIO(data)

@@ -48,7 +48,7 @@ class Cifar(NamedTuple):
     """The file names of CIFAR-10 or CIFAR-100."""
 
     places: tuple[str, ...]
-    """Names of its folders and archives, in order of preference."""
+    """Names of the folders and archives of the dataset, in order of preference."""
     meta: str
     """The file of the class names of the python version."""
     batches: Mapping[str, tuple[str, ...]]
@@ -170,12 +170,12 @@ IDX_FILES = "Expected {train,t10k}-images-idx3-ubyte.gz and {train,t10k}-labels-
 def open_mnist(path: Path, *, split: str = "test") -> Source:
     """Open a folder of IDX files, or ``FOLDER/PREFIX`` if a folder has several datasets (``gzip/emnist-letters``).
 
-    Images keep the published orientation, so those of EMNIST are transposed.
+    Images keep the published orientation, so images of EMNIST are transposed.
 
     Raises
     ------
     SourceError
-        Files are missing, truncated or of another kind, or do not belong together.
+        Files are missing, truncated or of a different kind, or do not belong together.
     """
     splits, path = _choice("--split", split, SPLITS), path.expanduser()
     folder, prefix = (path, None) if path.is_dir() else (path.parent, path.name.rstrip("-"))

@@ -54,7 +54,7 @@ def row_source(
     scheme : str
         Name of the source in the manifest.
     files : sequence of Path
-        The files that are read. If one of them changes, all are read again.
+        The files that are read. If one of them changes, all files are read again.
     read : callable
         Reads the files. It is called once, with the arguments, in every process that loads a row.
     *arguments

@@ -138,7 +138,7 @@ def select(
     per_class : int, optional
         Select the first `per_class` samples of every class.
     ids : path or sequence of str, optional
-        Select these samples: a text file with one id, or one path in the source, per line; or the ids.
+        Select these samples: a list of ids, or a text file with one id, or one path in the source, per line.
     hold_out : HoldOut, optional
         Select the samples of the held-out groups, or of all other groups.
     per_super_category : path or str, optional

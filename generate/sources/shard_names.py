@@ -98,14 +98,14 @@ def parquet_shards(path: Path, split: str | None) -> list[tuple[str | None, list
     Parameters
     ----------
     path : Path
-        A file; a folder of files such as ``test-00000-of-00002.parquet``; or a folder whose folder ``data`` has them.
+        A file, a folder of files such as ``test-00000-of-00002.parquet``, or a folder with such files in ``data``.
     split : {"test", "val", "train", "all"}, optional
         The split to take. It can be left out if there is only one.
 
     Raises
     ------
     SourceError
-        The folder contains no Parquet file, several splits, or not the asked one; or a file of a split is missing.
+        The folder contains no Parquet file, several splits, or not the requested one, or a file of a split is missing.
     """
     if not path.is_dir():
         groups: dict[str | None, list[Path]] = {_split_of(path): [path]}

@@ -91,7 +91,7 @@ class Source:
     classes: tuple[ClassRecord, ...]
     """Classes in the order of their labels. Empty if the source has no labels."""
     read: Callable[[Sample], bytes | NDArray[np.uint8]]
-    """Function that returns the file of a sample, or its pixels (H, W, C) as a copy, or raises `BadSample`."""
+    """A function that returns the file of a sample, or its pixels (H, W, C) as a copy, or raises `BadSample`."""
     notes: tuple[Note, ...] = ()
     """Problems found while listing: files that are not samples because they have no valid id."""
     root: Path | None = None
@@ -240,11 +240,11 @@ def split_sources() -> list[str]:
 
 
 GROUPED_SOURCES = ("icons50",)
-"""Sources that have groups. For others, a CSV can give the groups."""
+"""Sources that have groups. For other sources, a CSV can give the groups."""
 
 
 def named_source(source: str | os.PathLike[str] | Source) -> str | Source:
-    """Return a source, or the text that specifies it. Raise `SourceError` for a value of another type."""
+    """Return a source, or the text that specifies it. Raise `SourceError` for a value of a different type."""
     if isinstance(source, os.PathLike):
         source = os.fspath(source)
     if not isinstance(source, str) and not hasattr(source, "samples"):
@@ -258,10 +258,10 @@ def open_source(text: str, **options: Any) -> Source:
     Parameters
     ----------
     text : str
-        ``sample``, ``folder:PATH``, ``cifar10:PATH``, ...; docs/sources.md describes them.
+        ``sample``, ``folder:PATH``, ``cifar10:PATH``, ...; docs/sources.md describes all sources.
     **options
         Options of the scheme: ``labels`` (a CSV, a devkit or the name of a dataset), ``split``, ``images``, ``groups``.
-        None is the default.
+        None means the default.
 
     Returns
     -------

@@ -21,7 +21,7 @@ READ_BYTES = 1 << 20
 """Bytes per read. The size that a file states is not trusted."""
 MAX_EXPANDED_BYTES = 1 << 30
 """Limit on the bytes of a file that is read completely, and of an expanded gzipped tar. The images of EMNIST have 547
-million bytes, and CIFAR has 190 million.
+million bytes, and those of CIFAR have 190 million.
 """
 MAX_PADDING = 16 << 20
 """Limit on the zeros after an archive, in bytes. GNU tar pads to 10 kB, and the blocks of tapes have some megabytes. An
@@ -146,7 +146,7 @@ def read_named_files(
     Raises
     ------
     SourceError
-        The file is not a tar, is truncated or damaged, or contains two wanted files of one name.
+        The file is not a tar, is truncated or damaged, or contains two wanted files with the same name.
     """
     files: dict[str, bytes | bytearray] = {}
     if path.is_dir():

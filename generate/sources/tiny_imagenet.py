@@ -38,7 +38,7 @@ NO_CLASS = (
 
 
 def open(path: Path, *, split: str = "val") -> Source:
-    """List the images of a split without reading_errors them.
+    """List the images of a split without reading them.
 
     Parameters
     ----------
@@ -49,7 +49,8 @@ def open(path: Path, *, split: str = "val") -> Source:
     Raises
     ------
     SourceError
-        The path is something else, files are missing, or the annotations have mistakes (all of them listed).
+        The path is something else, files are missing, or the annotations have mistakes. The message lists all of
+        them.
     """
     if split not in ("val", "train"):
         raise SourceError(
@@ -132,7 +133,7 @@ def _wnids(text: str, path: Path) -> list[str]:
 
 
 def _validation_labels(listing: ImageListing, text: str, wnids: list[str]) -> Mapping[str, str]:
-    """Return path -> wnid of the images in val/images, and add notes for images without a line and the reverse."""
+    """Return path -> wnid of the images in val/images. Add notes for images without a line and the reverse."""
     known, wnid_of, problems = set(wnids), dict[str, str](), list[str]()
     for number, line in enumerate(text.splitlines(), 1):
         name, tab, rest = line.partition("\t")

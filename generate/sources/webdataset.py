@@ -64,7 +64,7 @@ def open(path: Path, *, labels: str | None = None, images: str | None = None) ->
         A key of the .json files, whose value is the label. By default, labels are in .cls files, or have the key
         ``label`` or ``cls`` in .json files.
     images : str, optional
-        The image of a key to use, if there are several, by the rest of its name: ``left.jpg``.
+        The image to use if a key has several, given by the rest of its name, such as ``left.jpg``.
 
     Raises
     ------

@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 CONNECT_S = 30.0
 """The timeout for connecting to the scheduler."""
 ANSWER_S = 60.0
-"""The time in which workers report whether they can make parts. Slower ones report it with their first part."""
+"""The time in which workers report whether they can make parts. Slower workers report it with their first part."""
 NO_WORKERS_S = 300.0
 """How long a build waits for workers."""
 COMPILE_S = 3600.0
-"""How long a worker waits while another one on its machine compiles the kernels."""
+"""How long a worker waits while another worker on its machine compiles the kernels."""
 RETRIES = 3
 """The number of times that Dask repeats a part after an error."""
 
@@ -50,7 +50,7 @@ _START = "`dask worker ADDRESS --nworkers -1 --nthreads 1`"
 _RESUME = "Committed parts are kept. Run the same command again to resume."
 
 _one_at_a_time = threading.Lock()
-"""A worker may have several threads, but what it keeps between parts can be used by only one."""
+"""A worker may have several threads, but only one at a time can use what the worker keeps between parts."""
 _fit: set[str] = set()
 """The job files of which this worker can make parts, and whose kernels are compiled."""
 
@@ -62,7 +62,7 @@ def connected(scheduler: str | Client | None) -> Iterator[Client | None]:
     Raises
     ------
     BuildError
-        If the scheduler does not answer, or if a worker has no corruptset or another version of it.
+        If the scheduler does not answer, or if a worker has no corruptset or a different version of it.
     """
     if scheduler is None:
         return (yield None)
@@ -86,12 +86,12 @@ def connected(scheduler: str | Client | None) -> Iterator[Client | None]:
         raise unusable
     try:
         client = Client(scheduler, timeout=CONNECT_S, set_as_default=False)
-    except Exception as e:  # of tls:// and ucx:// without their libraries and certificates, a TypeError
+    except Exception as e:  # tls:// and ucx:// without their libraries or certificates raise a TypeError
         raise BuildError(
             f"No Dask scheduler answers at {scheduler}: {e}. Start one with `dask scheduler`, and its workers with "
             f"{_START}; give the address that the scheduler prints. Nothing was written."
         ) from None
-    # it would log a traceback if the connection is lost, which the error explains
+    # Dask would log a traceback if the connection is lost, but the error already explains this
     with silence_logging_cmgr(logging.CRITICAL), client:
         _refuse_unfit(client, None)
         yield client
@@ -142,7 +142,7 @@ def make_parts_in_cluster(
         ) from e
     finally:
         with suppress(Exception):
-            executor.shutdown(wait=False)  # parts that are being made stop when they miss the file
+            executor.shutdown(wait=False)  # workers stop when the file is gone
 
 
 def _call(function: str, *arguments: Any) -> dict[str, Any]:

@@ -12,7 +12,7 @@ _SEPARATOR = ", "
 
 @cache
 def environment() -> Mapping[str, str]:
-    """Return library -> version in this process. They are read once, because that takes longer than many small sets."""
+    """Return library -> version in this process. They are read once, because this takes longer than many small sets."""
     return {name: version(name) for name in LIBRARIES}
 
 
@@ -32,7 +32,7 @@ def joined_versions(environments: Iterable[Mapping[str, str]]) -> dict[str, str]
 
 
 def version_notes(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Return a note about the libraries of which a dataset was made with several versions, if there are any."""
+    """Return a note about the libraries of which several versions made the dataset, if there are any."""
     several = [f"{library} {versions}" for library, versions in environment.items() if _SEPARATOR in versions]
     if not several:
         return ()

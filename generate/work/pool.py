@@ -42,7 +42,7 @@ def make_parts(
     job : Job
     parts : sequence of Part
     workers : Workers
-        They are killed if the parts cannot be finished, because the caller then releases the lock of the build.
+        The workers are killed if the parts cannot be finished, because the caller then releases the lock of the build.
     on_part : callable
         Called for each finished part.
     on_progress : callable, optional
@@ -55,7 +55,7 @@ def make_parts(
         If the disk fails, or if workers are killed repeatedly.
     """
     directory = job.directory.absolute()
-    # Workers read the job from this file once, and stop if it is gone. A new build deletes the files of killed ones.
+    # Workers read the job from this file once, and stop if it is gone. A new build deletes the files of killed builds.
     file = directory / WORK_FOLDER / LEASES.replace("*", job.token)
     counter = file.with_name(f".made-{job.token}.part")
     try:

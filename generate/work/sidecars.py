@@ -96,7 +96,7 @@ def is_committed(directory: Path, name: str, origin: Origin) -> bool:
 
 
 def _read(path: Path) -> Sidecar | None:
-    """Return a sidecar, or None if it is missing, damaged, or was written by another version of corruptset."""
+    """Return a sidecar, or None if it is missing, damaged, or was written by a different version of corruptset."""
     data = read_hashed(path)
     try:
         return None if data is None else Sidecar.model_validate_json(data)

@@ -37,8 +37,8 @@ def warm_up(
     """Apply every stage of the sets to a small image, so that all kernels are compiled and saved.
 
     Otherwise each worker would compile all of them. The corruptions are divided among `workers`, if there are any. A
-    file in the folder of the kernels marks each stage that was prepared for this processor. `tell` is called with the
-    number of corruptions that are ready and the number of all.
+    file in the folder of the kernels marks each stage that was prepared for this processor. `on_progress` is
+    called with the number of corruptions that are ready and the number of all corruptions.
     """
     import llvmlite.binding  # the light installation does not have it
 

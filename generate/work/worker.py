@@ -143,7 +143,7 @@ def _finish(job: Job, writer: SetWriter) -> PartSet:
 def check_wanted(job: Job) -> None:
     """Raise `FileNotFoundError` in a worker if the build has ended, because the file of the job is then deleted."""
     if job.file is not None:
-        # a network file system may return an old status, but it opens a file only if the server has it
+        # a network file system may return an old status, but it opens a file only if the server has the file
         os.close(os.open(job.file, os.O_RDONLY))
 
 

@@ -30,7 +30,7 @@ def inside(root: Path, path: str, known: set[str] | None = None) -> Path:
     path : str
         Relative path, which `safe_path` has accepted.
     known : set of str, optional
-        Folders that are known to be inside of the dataset. The folder of `path` is added.
+        Folders that are known to be inside the dataset. The folder of `path` is added.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def name_target(error: BaseException, part: Path, target: Path) -> None:
-    """Make a system error name `target` if it names the temporary file or nothing."""
+    """Make a system error name `target` if it names the temporary file or no file."""
     if isinstance(error, OSError) and (
         error.filename is None or os.fsdecode(error.filename).startswith(os.fspath(part))
     ):
@@ -119,7 +119,7 @@ def link_or_copy(file: Path, target: Path) -> bool:
         os.link(file, target, follow_symlinks=False)
     except FileExistsError:
         raise
-    except OSError:  # another file system, one without links, too many links
+    except OSError:  # on a different file system, on one without links, or with too many links
         shutil.copyfile(file, target)
         return False
     return True

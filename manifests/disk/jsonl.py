@@ -141,7 +141,7 @@ class RowTable(Generic[R]):
     model : type
         The model of the rows.
     counts : iterable of int
-        The recorded numbers of rows. The file must have each of them, so they must be equal.
+        The recorded numbers of rows. All of them must equal the number of rows of the file.
     """
 
     def __init__(self, path: Path, model: type[R], counts: Iterable[int]) -> None:

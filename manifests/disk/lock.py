@@ -41,7 +41,7 @@ def locked(
     ----------
     path : Path
         The file. It must not be in a folder that is deleted while the lock is held, because the next process would then
-        create the file again and hold another lock.
+        create the file again and hold a different lock.
     busy : str
         The error message if another process holds the lock alone.
     wait_s : float
@@ -76,7 +76,7 @@ def locked(
     try:
         yield
     finally:
-        if remove and (not shared or _flock(fd, path, shared=False)):  # it is held alone
+        if remove and (not shared or _flock(fd, path, shared=False)):  # no other process shares the lock
             path.unlink(missing_ok=True)
         os.close(fd)
 
@@ -159,7 +159,7 @@ def refuse_without_locks() -> None:
 def _flock(fd: int, path: Path, *, shared: bool, wait: bool = False) -> bool:
     """Lock an open file and return True, or False if another process holds the lock.
 
-    BuildError if the file system has no locks.
+    Raise `BuildError` if the file system has no locks.
     """
     import fcntl
 

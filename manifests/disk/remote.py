@@ -1,4 +1,4 @@
-"""Object stores (s3://, gs://, ...), which fsspec accesses, and repeated requests to them."""
+"""Access object stores (s3://, gs://, ...) with fsspec, and repeat failed requests."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ class Store:
             yield self._read(path, at, min(at + READ_AHEAD, size))
 
     def _read(self, path: str, start: int, end: int) -> bytes:
-        options = {"max_concurrency": 1} if self._s3 else {}  # else s3fs asks for the size first
+        options = {"max_concurrency": 1} if self._s3 else {}  # otherwise s3fs asks for the size first
         data: bytes = self._tried("reading", path, lambda fs, url: fs.cat_file(url, start=start, end=end, **options))
         return data
 
@@ -177,7 +177,7 @@ class Store:
         found = self._tried("listing", "", lambda fs, url: (fs.find(url, detail=True), fs._strip_protocol(url)))
         objects, top = found
         named = {name[len(top) + 1 :]: info for name, info in objects.items() if name.startswith(f"{top}/")}
-        # browsers create empty objects whose names end with a slash as folders
+        # programs that show a store as folders create empty objects whose names end with a slash
         return {path: _version(named[path]) for path in sorted(named) if path and not path.endswith("/")}
 
     def version(self, path: str) -> tuple[int, str] | None:

@@ -59,7 +59,7 @@ def map_images(path: Path) -> NDArray[np.uint8]:
     Raises
     ------
     NotAShard
-        The array is damaged, or has another shape or type.
+        The array is damaged, or has a different shape or type.
     """
     images, offset = map_array(path)
     if images.dtype != np.uint8 or images.ndim != 4 or images.shape[3] not in (1, 3):

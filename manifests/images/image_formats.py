@@ -11,7 +11,7 @@ from PIL import Image
 IMAGE_FORMATS = {"jpeg": ("JPEG", "JPEG"), "png": ("PNG", "png")}
 """Encoding format -> its name in Pillow, and the suffix of files."""
 END_MARKERS = {"jpeg": b"\xff\xd9", "png": b"\0\0\0\0IEND\xaeB`\x82"}
-"""The bytes at the end of a file, which a truncated one lacks."""
+"""The bytes at the end of a complete file, which a truncated file lacks."""
 MAX_PIXELS = 89_478_485
 """Limit on the number of pixels of an image, as in Pillow's default for ``MAX_IMAGE_PIXELS``."""
 JPEG_SUFFIXES = ("jpg", "jpeg", "jpe", "jfif")
@@ -54,8 +54,8 @@ def format_of_suffix(path: str) -> str | None:
 
     Examples
     --------
-    >>> format_of_suffix("a/B.JPG"), named_format("b.png"), named_format("c.webp"), named_format("im.0")
-    ('jpeg', 'png', 'webp', None)
+    >>> [format_of_suffix(path) for path in ("a/B.JPG", "b.png", "c.webp", "im.0")]
+    ['jpeg', 'png', 'webp', None]
     """
     suffix = path.rpartition("/")[2].rpartition(".")[2].lower()
     if suffix in JPEG_SUFFIXES:
@@ -79,8 +79,10 @@ def preserved_path(path: str | None, sample_id: str, encoding_format: str) -> st
 
     Examples
     --------
-    >>> preserved_path("a/B.JPG", "a/B", "jpeg"), own_path("a/B.JPG", "a/B", "png"), own_path(None, "data/7", "jpeg")
-    ('a/B.JPG', 'a/B.png', 'data/7.JPEG')
+    >>> preserved_path("a/B.JPG", "a/B", "jpeg"), preserved_path("a/B.JPG", "a/B", "png")
+    ('a/B.JPG', 'a/B.png')
+    >>> preserved_path(None, "data/7", "jpeg")
+    'data/7.JPEG'
     """
     if path is None:
         return f"{sample_id}.{IMAGE_FORMATS[encoding_format][1]}"
@@ -112,7 +114,7 @@ def decode(data: bytes | memoryview, encoding_format: str) -> NDArray[np.uint8]:
     Raises
     ------
     NotAPicture
-        The data is in another format, is truncated, has more than `MAX_PIXELS` pixels, or is neither grey nor RGB.
+        The data is in a different format, is truncated, has more than `MAX_PIXELS` pixels, or is neither grey nor RGB.
     """
     if END_MARKERS[encoding_format] not in bytes(data):
         raise InvalidImage(f"truncated {encoding_format.upper()}: its end is missing")

@@ -7,8 +7,8 @@ without an error but contains zeros. Therefore HDF5 only builds files in memory,
 
 In a shard of pixels, the offsets of values depend only on the number and shape of its images and on the length of the
 set's id. HDF5 therefore creates one shard of zeros for each such layout, and the values of other shards are inserted
-between the same bytes, which gives the same file. If HDF5 creates every shard, a build of two-factor-69 takes 15 % more
-user CPU time (25 % with system time) and the same memory.
+between the same bytes. The result is the file that HDF5 would create. If HDF5 creates every shard, a build of
+two-factor-69 takes 15 % more user CPU time (25 % with system time) and the same memory.
 """
 
 from __future__ import annotations
@@ -107,9 +107,9 @@ def by_hdf5(
         else:
             images = file.create_dataset(ENCODED, (len(rows),), h5py.vlen_dtype(np.uint8), track_times=False)
             images.attrs[ENCODING] = encoding
-            for i, row in enumerate(rows):  # one by one, because h5py treats arrays of equal length as a matrix
+            for i, row in enumerate(rows):  # not all at once, because h5py treats arrays of equal length as a matrix
                 images[i] = np.frombuffer(row, np.uint8)
-        del images  # closing it writes the last chunk before the columns
+        del images  # this closes the array, so that its last chunk is written before the columns
         for name, values in columns.items():
             file.create_dataset(name, data=values, track_times=False)
         file.flush()

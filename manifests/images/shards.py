@@ -32,7 +32,7 @@ from ..disk.atomic import inside
 from .arrays import NotAShard
 
 SHARD_SCHEMA = 2
-"""The version of the layout of shards, which differs from the version of the manifest."""
+"""The version of the layout of shards, which is independent of the version of the manifest."""
 SCHEMA = "corruptset_schema"
 ENCODING = "encoding"
 RAW = "images"
@@ -56,7 +56,7 @@ def shard_attributes(set_id: str, build: str, encoding: str) -> dict[str, str | 
 
 
 def _dataset(file: Any, name: str) -> Any:
-    """Return a dataset that is stored in the file, and refuse links, which could lead out of it."""
+    """Return a dataset that is stored in the file, and refuse links, which could lead out of the file."""
     import h5py
 
     link = file.get(name, getlink=True)
@@ -78,7 +78,7 @@ class Shard:
     def __init__(self, path: Path) -> None:
         import h5py
 
-        open_regular(path).close()  # raises an error for a pipe, on which HDF5 would wait for a writer
+        open_regular(path).close()  # fails for a pipe, on which HDF5 would wait for a writer
         # no locking, because network file systems often refuse it and finished datasets are never written to
         self._file = h5py.File(path, "r", locking=False)
         try:

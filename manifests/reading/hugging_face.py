@@ -1,4 +1,4 @@
-"""Convert a set to a dataset of the library `datasets` of Hugging Face."""
+"""Convert a set to a dataset of Hugging Face's library `datasets`."""
 
 from __future__ import annotations
 

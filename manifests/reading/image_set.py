@@ -254,9 +254,9 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
         Parameters
         ----------
         transform : callable, optional
-            Function of a PIL image of mode RGB or L. By default, images remain (H, W, C) arrays of uint8.
+            A function that takes a PIL image of mode RGB or L. By default, images remain (H, W, C) arrays of uint8.
         target_transform : callable, optional
-            Function of a label, an int.
+            A function that takes a label, an int.
 
         Returns
         -------

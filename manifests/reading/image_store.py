@@ -52,7 +52,7 @@ class ImageStore(Protocol):
         """Yield images in the given order. At most `block_bytes` bytes of neighbouring images are read together."""
 
     def pixel_digest(self) -> str:
-        """Return the digest of the set, which is that of the pixels of all images before encoding."""
+        """Return the digest of the set, which is computed from the pixels of all images before encoding."""
 
     def stored(self, index: int, prefer: Container | None = None) -> tuple[StoredRecord, Path | Pixels]:
         """Return an image's record, and its file or row (pixels, or encoded bytes)."""
@@ -133,7 +133,7 @@ class StoredImages:
         return set_digest(map(pixel_digest, self.images(range(self._record.count))))
 
     def _choose(self, index: int, places: Sequence[StoredAt], prefer: Container | None = None) -> StoredAt:
-        """Return the place to read an image from, preferred container first."""
+        """Return the location to read an image from, in the preferred container if there are two."""
         shard_first = (prefer or self._prefer or ("hdf5" if self.encoding == "png" else "folder")) == "hdf5"
         for place in places:
             if (place.row is not None) == shard_first:

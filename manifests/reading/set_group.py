@@ -15,7 +15,7 @@ Key = TypeVar("Key", float, str)
 
 
 class SetGroup(dict[Key, ImageSet]):
-    """A mapping of sets by severity or level of one corruption, or by id.
+    """A mapping to sets from the severities or levels of one corruption, or from ids.
 
     Parameters
     ----------

@@ -109,7 +109,7 @@ class StoredCrops(Crops):
     Parameters
     ----------
     images : callable
-        Function of the index of a sample that returns its image.
+        A function that takes the index of a sample and returns its image.
     samples : sequence of (int, RegionRecord)
         The index of the sample and the region of each crop.
     """
@@ -206,7 +206,7 @@ class RegionIndex:
     def crops(self, sample_id: str, side: int | None, images: ImageOf) -> Crops:
         """Return the crops of one image, as `Dataset.crops` describes.
 
-        `images` is a function of the index of a sample that returns its image.
+        `images` is a function that takes the index of a sample and returns its image.
         """
         samples, rows = self._samples.get(sample_id, []), self._rows.get(sample_id, [])
         stored = [(s.index, s.region) for s in samples if s.region is not None]

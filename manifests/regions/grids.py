@@ -68,8 +68,8 @@ class Regions:
 def regions_of(source: str, grids: Sequence[Grid | RegionRow]) -> Regions:
     """Return the distinct regions of an image in grids or rows of regions.jsonl.
 
-    If several grids contain a region, the description as an anchor is preferred, then that as a base region. Among
-    equal descriptions, that of the first grid is used.
+    If several grids contain a region, it is described as an anchor if possible, or else as a base region. Among
+    equal descriptions, the one of the first grid is used.
     """
     fields = (
         np.array([(g.side, g.y0, g.x0, g.ny, g.nx, g.margin, g.role == "shrink") for g in grids], np.int64)

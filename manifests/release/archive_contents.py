@@ -211,7 +211,7 @@ def _read_head(archive: Path) -> tuple[ArchiveRecord, bytes]:
     if record is None:
         raise BadArchive(archive, f"is not a valid record of an archive ({'; '.join(errors)})", member.name)
     member = expected_member(archive, members, match[1], record.files[0])
-    # hashed before it is loaded into memory, because a forged manifest may be large
+    # the manifest is hashed before it is loaded into memory, because a forged one may be large
     if (digest := sha256_pieces(member.chunks())) != record.files[0].sha256:
         raise BadArchive(archive, f"has {digest}, but {record.files[0].sha256} is recorded", member.name)
     return record, member.read(MANIFEST_CAP)

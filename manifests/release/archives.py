@@ -34,7 +34,7 @@ class BadArchive(VerificationError):
 
 
 def new_archive(file: Any) -> tarfile.TarFile:
-    """Return an archive that writes to an open file. Closing it writes its end."""
+    """Return an archive that writes to an open file. When it is closed, its end mark is written."""
     options: dict[str, Any] = {"format": tarfile.PAX_FORMAT, "copybufsize": CHUNK}  # typeshed does not know copybufsize
     return tarfile.open(fileobj=file, mode="w|", bufsize=CHUNK, **options)
 

@@ -22,8 +22,8 @@ from .bag import IndexedArchive, title
 
 CROISSANT = "croissant.json"
 TABLE = "croissant-samples.json"
-"""The table of samples in a release. It is JSON by column, because mlcroissant would convert ids of digits in a CSV
-file to numbers.
+"""The table of samples in a release. It is stored as JSON by column, because mlcroissant would convert ids of digits in
+a CSV file to numbers.
 """
 
 

@@ -56,7 +56,7 @@ def divide(
     by : {"family", "corruption", "set"}
         The groups of sets that share an archive.
     family : callable
-        Function of a corruption that returns its family.
+        A function that takes a corruption and returns its family.
     max_bytes : int
         Limit on the size of an archive. Larger groups are split.
 

@@ -78,7 +78,8 @@ def pack(
     manifest_only : bool
         Pack only the records, without images, for sources whose licence forbids redistribution.
     digests : {"images", "sets"}
-        The digests of a release without images: one per image, or only one per set, which makes it much smaller.
+        The digests of a release without images: one per image, or only one per set, which makes the release much
+        smaller.
     parquet : bool
         Also write the images as Parquet, one file per set. `publish` uploads them to the Hugging Face Hub for
         `load_dataset`.
@@ -97,7 +98,7 @@ def pack(
     VerificationError
         A file of the dataset is missing or differs from its record. The message names the file.
     BuildError
-        `out` contains something else, the dataset is only a part of one, or the options cannot be combined.
+        `out` contains something else, only a part of the dataset was unpacked, or the options cannot be combined.
     MachineError
         There is not enough free space for the remaining archives.
     """
@@ -128,7 +129,7 @@ def pack(
     divided: dict[str, list[PackedSet]] = {}
     if not manifest_only:
         divided = divide(root, contents, small, by=by, family=family_of, max_bytes=max_bytes)
-    # loaders such as mlcroissant cache extracted archives by name, so other content needs another name
+    # loaders such as mlcroissant cache extracted archives by name, so different content needs a different name
     records = _archive_records(f"{top_folder(manifest)}-{identity}", manifest, small, divided, omitted)
     images = [] if manifest_only else [contents.total(set_id) for set_id in contents.shards]
     needed = sum(size * (1 + parquet) + count * MEAN_OVERHEAD for count, size in images)
@@ -210,7 +211,7 @@ def _archive_records(
     divided: dict[str, list[PackedSet]],
     omitted: Omitted,
 ) -> list[ArchiveRecord]:
-    """Return the records of the archives. That of the archive with all records is the last one."""
+    """Return the records of the archives. The archive with the records of all sets is the last one."""
     common = common_files(manifest)
     pages = [page for page in (CONTACT, PAGE) if page in small and omitted == "nothing"]
     parts = {end: (common, sorted({s.set for s in packed}), packed) for end, packed in divided.items()}

@@ -1,7 +1,7 @@
 """Write the images of a release as Parquet for `datasets`, with one file and one configuration per set.
 
-`datasets` caches loaded files by the name of the release's folder and their path in it, so files with other content
-need another path.
+`datasets` caches loaded files by the name of the release's folder and their path in it, so files with different
+content need a different path.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Read and check the records of a release without images, from which images are to be computed."""
+"""Read and check the records of a release without images, so that its images can be computed."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Unpack untrusted archives of a dataset, and check every member while it is read.
 
-The first member of an archive is its record, which lists the other members: the manifest, the small files and the
-records of its sets, which are compared with the manifest, and then the images, which are compared with their records.
-Members that are not listed are refused.
+The first member of an archive is its record, which lists the other members: the manifest, the small files, the records
+of its sets, and then the images. Small files and records are compared with the manifest, and images are compared with
+their records. Members that are not listed are refused.
 
 In a new dataset, the manifest is written last. Until then, the directory is an incomplete dataset. A dataset that
 already has a manifest stays readable: the manifest is not removed, and PARTIAL.json is replaced after the new files are
@@ -77,8 +77,8 @@ def unpack(
 ) -> Unpacked:
     """Unpack archives of one dataset into ``<out>/<name>-<version>``.
 
-    To resume an interrupted call, make the same call again. Archives can be added to a dataset of which other archives
-    were unpacked before.
+    To resume an interrupted call, make the same call again. More archives can be unpacked later into the same
+    dataset.
 
     Parameters
     ----------
@@ -97,8 +97,8 @@ def unpack(
     Raises
     ------
     BadArchive
-        An archive is damaged, or has a member that its record does not list. The message names it. Nothing is written
-        outside of the folder of the dataset.
+        An archive is damaged, or has a member that its record does not list. The message names the archive. Nothing is
+        written outside the folder of the dataset.
     VerificationError
         Records contradict each other.
     BuildError
@@ -121,7 +121,7 @@ def unpack(
     check_space(root, needed, "what is in the archives", advice)
     busy = f"Another `corruptset unpack` is running in {root}. Wait until it ends, or choose another --out."
     with locked(lock_file(root), busy, remove=True):
-        for stray in root.glob(".*.part"):  # temporary files of a call that was killed
+        for stray in root.glob(".*.part"):  # left by a call that was killed
             stray.unlink()
         present = _present(root, manifest, data)
         make_folder(root, WORK_FOLDER)
@@ -213,7 +213,7 @@ def _grown(present: Partial, packed: PackedSet) -> Partial:
 def _write(root: Path, member: Member, file: FileRecord, folders: set[str]) -> bool:
     """Write a member if its bytes match the record. Return False if the file already exists.
 
-    `folders` are folders that are known to be inside of the dataset. The folder of the file is added.
+    `folders` are folders that are known to be inside the dataset. The folder of the file is added.
     """
     folder = file.path.rpartition("/")[0]
     if folder not in folders:

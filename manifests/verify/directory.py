@@ -50,7 +50,7 @@ from .rules import manifest_problems, region_problems, sample_problems, sums_pro
 from .sets import Findings, SetCheck, read_rows, run_checks
 
 Rederive = Callable[[Dataset], Iterable[Problem]]
-"""Function that regenerates samples from the source, and yields differences as problems of the kind ``rederive``."""
+"""A function that regenerates samples from the source, and yields differences as problems of the kind ``rederive``."""
 
 
 def verify_directory(
@@ -72,8 +72,8 @@ def verify_directory(
     level : {"structure", "sizes", "hashes", "pixels"}
         The level of the verification, as `corruptset.verify` describes it.
     rederive : callable, optional
-        Function of the dataset that regenerates samples from the source and yields differences. It is called if the
-        records can be trusted. Errors that it raises are not caught.
+        A function that takes the dataset, regenerates samples from the source and yields differences. It is called if
+        the records can be trusted. Its errors are not caught.
     jobs : int
         The number of processes.
     progress : callable, optional
@@ -87,7 +87,7 @@ def verify_directory(
     Notes
     -----
     The environment, the licence and the metrics in manifest.json are protected only by its hash in SHA256SUMS. If
-    somebody changes all files consistently, the result is another valid dataset, which has another digest.
+    somebody changes all files consistently, the result is a different valid dataset, which has a different digest.
     """
     check_choice("level", level, VERIFY_LEVELS)
     root = data_folder(directory)

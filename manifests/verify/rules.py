@@ -84,7 +84,7 @@ def _files(manifest: Manifest) -> Iterator[str]:
 
 
 def sample_problems(manifest: Manifest, samples: Sequence[SampleRecord]) -> Iterator[Problem]:
-    """Yield the contradictions within samples.jsonl, and between it and the manifest."""
+    """Yield the contradictions within samples.jsonl, and between samples.jsonl and the manifest."""
     yield from _records(SAMPLES, _labels(manifest, samples), _groups(manifest, samples), _paths(samples))
     for record in manifest.sets:
         if record.count != len(samples):
@@ -152,7 +152,7 @@ def _paths(samples: Sequence[SampleRecord]) -> Iterator[str]:
 
 
 def sums_problems(manifest: Manifest, manifest_sha256: str, data: bytes) -> Iterator[Problem]:
-    """Yield the differences between SHA256SUMS and the hashes in the manifest and of the manifest."""
+    """Yield the differences between SHA256SUMS and the hash of the manifest and the hashes that it records."""
     sums, errors = parse_sha256sums(data)
     yield from (Problem(SHA256SUMS, "schema", error) for error in errors)
     wanted = {f.path: f.sha256 for f in manifest.files} | {MANIFEST: manifest_sha256}
@@ -170,7 +170,7 @@ def sums_problems(manifest: Manifest, manifest_sha256: str, data: bytes) -> Iter
 
 
 def contradicts_manifest(manifest_sha256: str, sums: bytes | None) -> bool:
-    """Return whether SHA256SUMS lists another hash of manifest.json, so that one of the two files was changed.
+    """Return whether SHA256SUMS lists a different hash of manifest.json, which shows that one of the two was changed.
 
     `sums` is None if there is no SHA256SUMS.
     """

@@ -67,9 +67,9 @@ class SetCheck:
     """The manifest without its sets and files, which need not be sent to every process."""
     record: SetRecord
     labels: NDArray[np.int64] | None = None
-    """The labels by sample, (N,), or None if samples.jsonl is invalid. Labels are then not checked."""
+    """The label of each sample, (N,), or None if samples.jsonl is invalid. In that case, labels are not checked."""
     image_paths: list[str] | None = None
-    """The path of each sample's image, if images keep their names in the source. None if they do not, and if
+    """The path of each sample's image, if images keep their names in the source. None if they do not, or if
     samples.jsonl is invalid.
     """
     prune: frozenset[str] = frozenset()
