@@ -1,4 +1,4 @@
-"""Published archives: their checksums, and the names and sizes of their contents."""
+"""List published archives with their checksums, and the names and sizes of their contents."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class PublishedBenchmark:
     name: str
     title: str
     side: int
-    """The side of its images in pixels."""
+    """The side of the images in pixels."""
     calibration: str
     stored: StoredAs
     images: int
@@ -30,7 +30,7 @@ class PublishedBenchmark:
     corruptions: tuple[str, ...]
     """The corruptions that a complete copy has."""
     extra: tuple[str, ...] = ()
-    """Further corruptions that were published with it."""
+    """Further corruptions that were published with the benchmark."""
     severities: tuple[int, ...] = (1, 2, 3, 4, 5)
     """Empty if each corruption has one severity that names do not state."""
 
@@ -91,7 +91,7 @@ def archives() -> list[Archive]:
 
 
 def published_arrays(benchmark: str) -> dict[str, str]:
-    """Return the MD5 checksums of the arrays of CIFAR-10-C and CIFAR-100-C, by name; empty for other benchmarks."""
+    """Return the MD5 checksum of each array of CIFAR-10-C or CIFAR-100-C. Other benchmarks have none."""
     return dict(_table()["arrays"].get(benchmark, {}))
 
 
@@ -102,7 +102,7 @@ def md5_of(path: Path) -> str:
 
 
 def benchmark_of(names: set[str], shape: tuple[int, int, int], classes: int) -> PublishedBenchmark | None:
-    """Return the benchmark that the names of corruptions, the shape of the images and their classes suggest."""
+    """Infer the benchmark from the corruption names, the image shape and the number of classes."""
     height, width, channels = shape
     if names and names <= set(BAR):
         return BENCHMARKS["imagenet-c-bar"]

@@ -1,4 +1,4 @@
-"""The audit of a corrupted dataset: what its sets contain, compared with what their names promise."""
+"""Audit a corrupted dataset: compare the contents of each set with what its name states."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ def audit(
     samples : int
         The number of images per set that are compared.
     frost_textures : path, optional
-        The folder of the photographs that frost was made with. With them, frost is compared pixel by pixel.
+        The folder of the photographs that frost was made with. If they are given, frost is compared pixel by pixel.
     out : path, optional
         An HTML file that receives the report.
     jobs : int
-        The number of worker processes. With more than one, `data` has to be a path and `source` a text. No result
-        depends on it.
+        The number of worker processes. With more than one, `data` has to be a path and `source` a text. The results do
+        not depend on this number.
     progress : callable or bool, optional
         Called with the step, the number of audited sets and the total. By default a bar is shown in a terminal and in a
         notebook; False shows none.
@@ -123,7 +123,7 @@ def audit(
 
 
 def _archive(path: Path) -> Audit:
-    """Return what an archive is, by its checksum."""
+    """Identify a published archive by its checksum."""
     digest, size = md5_of(path), path.stat().st_size
     for known in archives():
         if known.md5 == digest:

@@ -1,4 +1,4 @@
-"""The clean side of an audit: source images by name, decoded and prepared."""
+"""Provide the clean images of an audit: find source images by name, decode them, and preprocess them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Pixels = NDArray[np.uint8]
 
 
 def plain_key(key: str) -> str:
-    """Return a name for comparison: without class folders, and numbers without leading zeros.
+    """Return the form of a name that is compared, without class folders and without leading zeros in a number.
 
     Examples
     --------
@@ -30,7 +30,7 @@ def plain_key(key: str) -> str:
 
 
 class CleanImages:
-    """The images of a source, by the names that a dataset has for them."""
+    """The images of a source, which are found by the names that a dataset uses for its images."""
 
     def __init__(self, source: Source) -> None:
         self.source = source

@@ -27,7 +27,7 @@ from .set_images import SetImages, choose, read_images
 from .storage import ARRAY, after, likely_steps
 
 CLEAREST = ("brightness", "contrast", "jpeg_compression", "pixelate", "saturate", "defocus_blur", "gaussian_blur")
-"""Corruptions without random draws that keep coarse details, in the order in which they show the preparation."""
+"""Corruptions without random draws that keep coarse structure. Those that reveal the preparation best come first."""
 
 
 class SourceComparison:
@@ -68,7 +68,7 @@ class SourceComparison:
         return out
 
     def _unmatched(self, one: FoundSet) -> SetAudit:
-        """Return the result for a set of which no image can be compared."""
+        """Return the result for a set without any image that can be compared."""
         read = read_images(one, [(index, index) for index in range(min(one.count, 3))])
         if read.unreadable:
             finding = unreadable_finding(read.unreadable)
@@ -82,7 +82,7 @@ class SourceComparison:
 
     @property
     def calibration(self) -> str:
-        """The calibration that the names of sets mean."""
+        """The calibration to which the severities in set names refer."""
         return "imagenet" if self.published is None else self.published.calibration
 
     def _one(self, one: FoundSet, auditor: SetAuditor, preferred: Sequence[int]) -> Audited:
@@ -166,7 +166,7 @@ class SourceComparison:
         )
 
     def _probes(self, preferred: Sequence[int]) -> list[SetImages]:
-        """Return a few images of sets that show best how the clean images were prepared."""
+        """Return a few images of the sets that best reveal how the clean images were prepared."""
 
         def rank(one: FoundSet) -> tuple[int, int]:
             known = CLEAREST.index(one.corruption) if one.corruption in CLEAREST else len(CLEAREST)
@@ -206,7 +206,7 @@ class SourceComparison:
 
         fits = {preparation: fit(preparation) for preparation in listed}
         best = max(listed, key=lambda preparation: fits[preparation])
-        # The published preparation is given up only for one that fits clearly better.
+        # The published preparation is replaced only by a preparation that fits clearly better.
         best = listed[0] if fits[best] < fits[listed[0]] + 0.02 else best
         refined = self._interpolated(best, probes)
         return [refined, *(p for p in listed if p is not best)]

@@ -1,4 +1,4 @@
-"""The contents of a set: found images are compared with the images that hypotheses predict."""
+"""Determine the contents of a set by comparing its images with the images that hypotheses predict."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from .storage import Resized, Steps, after
 SIGNED = ("shear", "rotate", "translate")
 """The corruptions whose only random draws are signs."""
 _PROBED = 2
-"""The number of images that rule a hypothesis out before all are compared."""
+"""The number of images that can rule out a hypothesis before all images are compared."""
 _SEARCHED = 4
 """The number of images whose draws are searched for."""
 _RANKED = 14
 """The number of hypotheses with draws that are compared with all images."""
 _ROUNDING = 0.002
-"""The mean square difference below which images differ in too few values to be those of another severity."""
+"""The mean square difference below which images cannot be those of a different severity."""
 _OWN_SEED = 104_729
 """A seed that no dataset is likely to have."""
 _ELASTIC_DRAWS = 6
@@ -40,7 +40,7 @@ _THOROUGH = 4
 _FITS = 1.3
 """The distance above which further storage steps are tried."""
 _ACCEPTED = 1.8
-"""The largest distance at which a set can follow a hypothesis."""
+"""The largest distance from a hypothesis at which a set is accepted as agreeing with it."""
 _FROST_ACCEPTED = 3.6
 """The largest distance at which a set can be frost: at most 3.1 for the published photographs, 4.7 for other sets."""
 _FROST_MARGIN = 0.015
@@ -49,7 +49,7 @@ _FROST_MARGIN = 0.015
 
 @dataclass(frozen=True)
 class SetContents:
-    """The contents of a set, and how they are known."""
+    """The contents of a set, and the evidence for them."""
 
     verdict: Verdict
     found: Hypothesis | None = None
@@ -61,7 +61,7 @@ class SetContents:
 
 @dataclass(frozen=True)
 class Exact:
-    """How exactly found images are those of a hypothesis."""
+    """How closely the found images match those of a hypothesis."""
 
     steps: Steps
     difference: float
@@ -84,7 +84,7 @@ class Observed:
 
 
 class ContentSearch:
-    """Finds what sets contain, with one table of signatures for all sets of an audit."""
+    """Determine what sets contain, with one table of signatures for all sets of an audit."""
 
     def __init__(self, signatures: Signatures, calibration: str, textures: Any = None) -> None:
         self.signatures, self.calibration, self.textures = signatures, calibration, textures
@@ -112,7 +112,7 @@ class ContentSearch:
         return self._otherwise(observed, found, expected)
 
     def _exactly(self, observed: Observed, hypothesis: Hypothesis) -> Exact | None:
-        """Return how exactly found images are those of a hypothesis, or None if they are not."""
+        """Return how closely the found images match those of a hypothesis, or None if they do not match."""
         fitting = list[tuple[float, int]]()
         for number, steps in enumerate(observed.steps):
             compare = self._compared(hypothesis, steps)
@@ -138,7 +138,7 @@ class ContentSearch:
             compare = self._compared(rival, exact.steps) if severity != expected.severity else None
             if compare is None:
                 continue
-            # The same images as in `_exactly`: a few saturated ones can be equal at several severities.
+            # These are the images of `_exactly`, because a few saturated images can be equal at several severities.
             most = slice(0, None if expected.deterministic else _SEARCHED)
             difference = self._agreement(observed, compare, most, exact.steps)
             if difference is not None and difference < best:
@@ -194,7 +194,7 @@ class ContentSearch:
         )
 
     def _as_expected(self, observed: Observed, found: Features, expected: Hypothesis) -> SetContents | None:
-        """Return the decision for the expected content, or None if the set does not follow it."""
+        """Return the decision for the expected content, or None if the set does not agree with it."""
         own = self._distance(observed, found, expected)
         if expected.corruption == "frost":
             return self._frost(observed, found, expected, own)
@@ -277,7 +277,7 @@ class ContentSearch:
         return SetContents(verdict, fitting[0].hypothesis, near.steps)
 
     def _otherwise(self, observed: Observed, found: Features, expected: Hypothesis | None) -> SetContents:
-        """Return what a set contains that is not what it should be."""
+        """Return what a set contains if it does not contain what its name states."""
         listed = alternatives(self.calibration)
         near = [h for h in listed if h.calibration in (None, self.calibration, VARIANT)]
         far = [h for h in listed if h not in near]
@@ -311,7 +311,7 @@ class ContentSearch:
                 best = fitting[0]
                 verdict = verdict_of(best.hypothesis, expected)
                 return SetContents(verdict, best.hypothesis, best.steps)
-            # Candidates that agree in the verdict decide it, although what the set contains stays open.
+            # If all candidates lead to the same verdict, it is returned, although the exact content stays unknown.
             verdicts = {verdict_of(d.hypothesis, expected) for d in fitting}
             agreed = verdicts.pop() if len(verdicts) == 1 else "inconclusive"
             return SetContents(agreed, None, ranked[0].steps, tuple(d.hypothesis for d in fitting[:5]))

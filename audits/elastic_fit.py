@@ -1,4 +1,4 @@
-"""The affine part of elastic transforms, whose size distinguishes severities that look alike otherwise."""
+"""Estimate the affine part of elastic transforms. Its size distinguishes severities that otherwise look alike."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class AffineFit:
     moves: NDArray[np.float64]
     """The displacements in pixels of the three points that elastic transforms draw, (N, 6); NaN if a fit failed."""
     rest: NDArray[np.float64]
-    """The logarithm of what remains unexplained by each transform, (N,)."""
+    """The logarithm of the part of the image that each transform leaves unexplained, (N,)."""
 
 
 def affine_fit(found: Images, clean: Images) -> AffineFit:
     """Fit an affine transform to each pair of a clean and a found image by their correlation."""
     height, width = clean.shape[1:3]
     reach, rows, columns = min(height, width) // 3, height // 2, width // 2
-    # The points of the published generator, as (x, y, 1). It does not tell rows from columns.
+    # The points of the published generator, as (x, y, 1). The generator does not distinguish rows from columns.
     points = np.array(
         [(rows + reach, columns + reach, 1), (rows + reach, columns - reach, 1), (rows - reach, columns - reach, 1)],
         np.float64,

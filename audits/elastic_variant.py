@@ -17,8 +17,8 @@ ALPHAS = (12.5, 16.25, 21.25, 25.0, 30.0)
 def elastic_variant(clean: Images, severity: int, ids: Sequence[str], seed: int) -> Images:
     """Return images under the elastic transform of imagecorruptions 1.1.2, with draws for ids and a seed.
 
-    It displaces pixels by smoothed uniform noise whose size follows the side of the image. It has no affine part, and
-    its parameters differ from those of ImageNet-C.
+    This variant displaces pixels by smoothed uniform noise in proportion to the side of the image. It has no affine
+    part, and its parameters differ from those of ImageNet-C.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Statistics of corrupted images and their clean images, which differ between corruptions and between severities."""
+"""Compute statistics of pairs of corrupted and clean images that distinguish corruptions and severities."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ _TINY = 0.25
 
 @dataclass(frozen=True)
 class Base:
-    """The quantities of a clean image that the statistics use, computed once."""
+    """The quantities of a clean image that are computed once and used by all statistics."""
 
     planes: tuple[Plane, ...]
     bands: tuple[Plane, ...]
     energies: tuple[float, ...]
     """The mean square of each band."""
     thirds: tuple[NDArray[np.uint8] | None, ...]
-    """Masks of the darkest, the middle and the brightest third; None for one with hardly any pixel."""
+    """Masks of the darkest, the middle and the brightest third. A mask is None if its third has hardly any pixels."""
 
 
 def base_of(clean: NDArray[np.uint8]) -> Base:
@@ -125,7 +125,7 @@ def _colour(planes: Sequence[Plane], clean: Sequence[Plane]) -> list[float]:
 
 
 def _bands(grey: Plane) -> tuple[Plane, ...]:
-    """Return the bands of an image from fine to coarse; the last one has everything that is coarser."""
+    """Return the bands of an image from fine to coarse. The last band contains all coarser structure."""
     out = []
     for _ in range(_BANDS):
         small = cv2.pyrDown(grey)

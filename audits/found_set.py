@@ -53,7 +53,7 @@ class FoundSet:
 
 @dataclass(frozen=True)
 class FoundData:
-    """The data of an audit: its sets, and what reading it told."""
+    """The data of an audit: its sets, and the findings from reading it."""
 
     sets: Sequence[FoundSet]
     layout: str
@@ -89,15 +89,15 @@ def file_header(path: Path) -> StoredAs:
 
 
 def loaded_pixels(image: Any, where: str) -> Pixels:
-    """Return what a loader gives for an image as an array (H, W, C) of uint8.
+    """Convert an image that a loader returns to an array (H, W, C) of uint8.
 
-    It takes PIL images, and arrays and tensors with channels first or last. Floating-point values from 0 to 1 are
-    multiplied by 255.
+    The image can be a PIL image, or an array or tensor with channels first or last. Floating-point values from 0 to 1
+    are multiplied by 255.
 
     Raises
     ------
     ImageError
-        It cannot be an image, or it is normalised, so that its grey levels are lost.
+        The value is not an image, or the image is normalised, so that its grey levels are lost.
     """
     array = np.asarray(image)
     if array.ndim == 2:

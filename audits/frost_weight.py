@@ -1,4 +1,4 @@
-"""The weight of the clean image in frost, which distinguishes severities without the photographs of frost."""
+"""Estimate the weight of the clean image in frost, to distinguish severities without the frost photographs."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ..corruptions.registry import Images
 
 _LEAST_PIXELS = 50
 _CLIPPED = 2, 250
-"""Values that can be clipped, so that they say nothing about the weight."""
+"""Values that may have been clipped, so that they contain no information about the weight."""
 _LARGE = 128
-"""The side from which images are halved, so that their finest details, which JPEG loses, do not count."""
+"""The side from which images are halved, because JPEG loses their finest details."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Weight:
 
     value: float
     error: float
-    """Its standard error."""
+    """The standard error of the weight."""
 
 
 def image_weight(found: Images, clean: Images) -> Weight | None:

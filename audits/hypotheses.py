@@ -1,4 +1,4 @@
-"""Hypotheses: what a set can really contain, and the images that a hypothesis predicts."""
+"""Define hypotheses about the contents of a set, and compute the images that a hypothesis predicts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NINETEEN = (
 )  # fmt: skip
 """The corruptions of ImageNet-C, CIFAR-10-C and Tiny-ImageNet-C, by family."""
 VARIANT = "imagecorruptions"
-"""The name, in place of a calibration, of the definitions of the package imagecorruptions that differ."""
+"""The name that stands for a calibration where the package imagecorruptions defines a corruption differently."""
 
 
 @dataclass(frozen=True)
@@ -36,14 +36,14 @@ class Hypothesis:
 
     @property
     def words(self) -> str:
-        """Describe it as in "fog, severity 3, calibration imagenet"."""
+        """Describe the hypothesis, as in "fog at severity 3 (calibration imagenet)"."""
         if self.severity is None:
             return self.corruption
         return f"{self.corruption} at severity {self.severity} (calibration {self.calibration})"
 
     @property
     def deterministic(self) -> bool:
-        """Whether its images are known without any random draw."""
+        """Whether the predicted images do not depend on random draws."""
         return self.corruption == "clean" or get_corruption(self.corruption).deterministic
 
     @functools.cached_property
@@ -83,10 +83,10 @@ CLEAN = Hypothesis("clean")
 
 
 def hypothesis_of(corruption: str, severity: int | None, calibration: str) -> Hypothesis | None:
-    """Return the hypothesis that the name of a set states, or None if no table has it.
+    """Return the hypothesis that the name of a set states, or None if no severity table contains it.
 
-    A corruption without rows in `calibration` gets those of ``cifar``. Without a severity, a corruption that has only
-    one gets it.
+    A corruption without rows in `calibration` gets those of ``cifar``. If no severity is given and the corruption has
+    only one, that severity is used.
     """
     if corruption in ("clean", "identity"):
         return CLEAN
@@ -114,7 +114,7 @@ MNIST_SEVERITIES = {
 
 @functools.cache
 def alternatives(calibration: str) -> tuple[Hypothesis, ...]:
-    """Return everything that a set can contain instead: clean, all severities, calibrations and corruptions."""
+    """Return all other hypotheses: clean images, and all corruptions at all severities of all calibrations."""
     out = [CLEAN]
     others = [name for name in SHIPPED if name != calibration and (name == "mnist") == (calibration == "mnist")]
     known = list[tuple[str, object]]()
@@ -123,7 +123,7 @@ def alternatives(calibration: str) -> tuple[Hypothesis, ...]:
         corruptions = NINETEEN if name != "mnist" else MNIST_SEVERITIES
         for corruption in corruptions:
             for severity in rows.get(corruption, ()):
-                # Several calibrations have the same parameters: the first one stands for them.
+                # If several calibrations have the same parameters, only the first one is used.
                 if (same := (corruption, rows[corruption][severity].parameters)) not in known:
                     known.append(same)
                     out.append(Hypothesis(corruption, severity, name))

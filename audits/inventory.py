@@ -1,4 +1,4 @@
-"""Findings that need no source: missing and duplicate sets, counts, classes, and defects that are known."""
+"""Report findings that need no source: missing and duplicate sets, counts, classes, and known defects."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def unknown_set(found: FoundSet) -> list[Finding]:
 
 
 def duplicates(digests: Mapping[str, str]) -> dict[str, Finding]:
-    """Return a finding for every set whose compared images are also those of another set, by their digests."""
+    """Return a finding for every set whose compared images have the same digest as those of another set."""
     by_digest = defaultdict[str, list[str]](list)
     for set_id, digest in digests.items():
         if digest:
@@ -64,7 +64,7 @@ def duplicates(digests: Mapping[str, str]) -> dict[str, Finding]:
 
 
 def classes_finding(found: FoundSet, benchmark: PublishedBenchmark | None) -> list[Finding]:
-    """Return a finding on class folders that a known defective archive has."""
+    """Return a finding on class folders that occur in a known defective archive."""
     if benchmark is None or not found.named or not found.labels_cheap:
         return []
     classes = {label for i in range(found.count) if isinstance(label := found.label(i), str)}

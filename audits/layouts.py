@@ -81,7 +81,7 @@ def _folders(path: Path) -> list[Path]:
 
 
 def open_array(path: Path) -> NDArray[Any]:
-    """Return an array file without reading its values, or raise `SourceError`; pickled objects are refused."""
+    """Open an array file without reading its values. Raise `SourceError` if it is damaged or has pickled objects."""
     try:
         array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, OSError, EOFError) as e:
@@ -166,7 +166,7 @@ def _arrays(files: Sequence[Path], folder: Path) -> FoundData:
 
 
 def range_keys(count: int) -> list[str]:
-    """Return the keys of rows: their numbers."""
+    """Return the numbers of rows as keys."""
     return list(map(str, range(count)))
 
 
@@ -246,7 +246,7 @@ def _is_class(folder: Path) -> bool:
 
 
 def _image_files(folder: Path, shared: dict[str, str]) -> Iterator[str]:
-    """Yield the paths of image files below a folder, sorted; equal paths in other sets share their memory."""
+    """Yield the sorted paths of image files below a folder. Equal paths in different sets share memory."""
     names = []
     with os.scandir(folder) as entries:
         listed = sorted(entries, key=lambda entry: entry.name)

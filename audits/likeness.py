@@ -37,7 +37,7 @@ def likeness(found: Descriptors, clean: Descriptors) -> NDArray[np.float32]:
 
 _DETAIL_SIDE = 64
 _DETAIL_LEAD = 0.1
-"""The lead of the best match over the second best one, in the likeness of details, by which it is clear."""
+"""The difference in likeness of details between the best and the second best match that makes a match clear."""
 
 
 def detail_matches(found: Sequence[NDArray[np.uint8]], predicted: Sequence[NDArray[np.uint8]]) -> list[int] | None:

@@ -1,4 +1,4 @@
-"""The sentences of findings: what was found, what it means for a score, and what to do."""
+"""Write the sentences of findings, which state what was found, its effect on scores, and what to do."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def storage_findings(
     Parameters
     ----------
     stored : StoredAs
-        The encoding of its files.
+        The encoding of the files of the set.
     benchmark : PublishedBenchmark
         The benchmark, whose published encoding is expected.
     steps : tuple of steps, optional
@@ -97,7 +97,7 @@ GREY = Finding(
 
 
 def size_finding(size: tuple[int, int], expected: tuple[int, int]) -> Finding:
-    """Return the finding that images have another size than those that the data was recognised by."""
+    """Return the finding that images differ in size from the images by which the benchmark was recognised."""
     text = (
         f"The images have {size[1]}x{size[0]} pixels; {expected[1]}x{expected[0]} are expected. They were not "
         "compared. They were resized, or they belong to another benchmark. Get the set again from where it came."
@@ -106,7 +106,7 @@ def size_finding(size: tuple[int, int], expected: tuple[int, int]) -> Finding:
 
 
 def count_finding(count: int, expected: int, what: str) -> Finding | None:
-    """Return a finding on the number of images of a set, or None if it is the expected one."""
+    """Return a finding on the number of images of a set, or None if the number is as expected."""
     if count == expected:
         return None
     if count < expected:

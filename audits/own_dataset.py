@@ -1,4 +1,4 @@
-"""Datasets that corruptset built, whose random draws can be computed again from their manifest."""
+"""Read datasets that corruptset built. Their random draws can be computed again from the manifest."""
 
 from __future__ import annotations
 

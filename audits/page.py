@@ -1,4 +1,4 @@
-"""The report of an audit as an HTML page."""
+"""Write the report of an audit as an HTML page."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class AuditedSet:
-    """A set that is not as it should be."""
+    """A set that does not agree with its name."""
 
     id: str
     verdict: str
@@ -44,7 +44,7 @@ class AuditedSet:
 
 
 def write_page(path: Path, result: Audit, pictures: Mapping[str, Sequence[NDArray[np.uint8] | None]]) -> None:
-    """Write the report with thumbnails of every set that is not as it should be, and replace an earlier one."""
+    """Write the report with thumbnails of the sets that do not agree with their names, and replace an earlier one."""
     shown = [
         AuditedSet(
             set_id,

@@ -1,4 +1,4 @@
-"""Preparations: the ways in which a source image can have become the clean image of a benchmark."""
+"""Define preparations, which are the possible ways from a source image to the clean image of a benchmark."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Preparation:
         return image
 
     def with_interpolation(self, interpolation: Interpolation) -> Preparation:
-        """Return the same preparation with another interpolation."""
+        """Return the same preparation with a different interpolation."""
         steps = tuple(
             step if isinstance(step, Unchanged) else step.model_copy(update={"interpolation": interpolation})
             for step in self.steps

@@ -39,14 +39,14 @@ FindingCode = Literal[
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that a user should know, in plain sentences.
+    """A problem or remark that a user should know about, in plain sentences.
 
     Attributes
     ----------
     code : str
-        A word for programs, such as ``reencoded``.
+        A fixed word that programs can check for, such as ``reencoded``.
     text : str
-        Sentences that say what was found, what it means for a score, and what to do.
+        Sentences that state what was found, its effect on scores, and what to do.
     """
 
     code: FindingCode
@@ -94,17 +94,17 @@ class SetAudit:
     id : str
         The name of the set in the data.
     verdict : str
-        One word: see docs/audit.md.
+        The verdict in one word. See docs/audit.md.
     found : Content or None
         The actual content of the set, if it is known.
     candidates : tuple of Content
-        The possible contents, if the statistics do not decide.
+        The possible contents, if the statistics do not distinguish them.
     images : int
         The number of images in the set.
     checked : int
         The number of images that were compared with the source.
     encoding : str
-        How the images are stored, by the headers of the compared files.
+        The storage format of the images, as determined from the headers of the compared files.
     findings : tuple of Finding
     """
 
@@ -144,7 +144,7 @@ class Audit:
     benchmark : str or None
         The benchmark that the data was compared with, such as ``imagenet-c``.
     archive : str or None
-        The published archive that a file is, by its checksum.
+        The published archive that the checksum of the file identifies.
     sets : mapping of str to SetAudit
     findings : tuple of Finding
         Findings that concern the data as a whole.

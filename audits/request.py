@@ -57,7 +57,7 @@ class Request:
         return replace(found, sets=chosen)
 
     def published(self, found: FoundData) -> PublishedBenchmark | None:
-        """Return the benchmark that was named, or else the one of which the data looks like a copy."""
+        """Return the benchmark that the user named, or else the one that the data appears to be a copy of."""
         return BENCHMARKS[self.benchmark] if self.benchmark is not None else _guessed(found)
 
     def comparison(self, found: FoundData) -> SourceComparison:
@@ -90,7 +90,7 @@ def compared(request: Request, found: FoundData, jobs: int, tell: Progress) -> d
 
 
 def _results(task: tuple[Request, tuple[str, ...]]) -> dict[str, Audited]:
-    """Return the results of some sets. It runs in a worker, which opens data and source for its first task only."""
+    """Return the results of some sets. A worker runs this function, and opens data and source only once."""
     request, ids = task
     comparison = _opened(request)
     return comparison.run([one for one in comparison.found.sets if one.id in ids], lambda *_: None)

@@ -17,7 +17,7 @@ from .storage import Steps, after
 Pixels = NDArray[np.uint8]
 _GREATEST_ANGLE = 45.0
 SIGNS = 24
-"""The number of seeds that give both signs, or all four pairs of signs, to nearly every image."""
+"""The number of seeds that suffices to draw every sign, or every pair of signs, for nearly every image."""
 
 
 def mismatch(found: Images, expected: Images) -> float:
@@ -32,7 +32,7 @@ def agreement(found: Images, clean: Images, expected: Images, steps: Steps) -> f
 
     Kernels agree with the published generators within one grey level, which is a mean square difference of less than
     0.1. A JPEG round trip enlarges it to at most 1.6. Neighbouring severities differ by 17 or more at 224 pixels.
-    Images that are hardly changed have to agree better than they agree with the clean images.
+    Images that are hardly changed have to agree better with the expected images than with the clean ones.
     """
     difference = mismatch(found, expected)
     limit = 2.5 if steps else 0.3
@@ -61,8 +61,8 @@ def nearest_motion(found: Images, clean: Images, hypothesis: Hypothesis, steps: 
 def nearest_frost(found: Images, clean: Images, hypothesis: Hypothesis, steps: Steps, textures: Any) -> Images:
     """Return the images of a frost whose texture and crop fit found images best.
 
-    The texture is what remains of a found image after its clean part is taken away. It is found in a whole texture by
-    masked template matching, which ignores pixels that were clipped.
+    The clean part is subtracted from a found image, which leaves the crop of a texture. Masked template matching then
+    finds this crop in a whole texture, and ignores pixels that were clipped.
     """
     parameters = hypothesis.stage.parameters
     image_weight, frost_weight = float(parameters["image_weight"]), float(parameters["frost_weight"])
@@ -90,7 +90,7 @@ def nearest_frost(found: Images, clean: Images, hypothesis: Hypothesis, steps: S
 
 
 def nearest_of_draws(found: Images, clean: Images, ids: Sequence[str], hypothesis: Hypothesis, steps: Steps) -> Images:
-    """Return for each found image the nearest of several draws, for corruptions that draw nothing but signs."""
+    """For each found image, return the nearest of several draws. The corruption must draw nothing but signs."""
     best, errors = np.zeros_like(found), np.full(len(found), np.inf)
     for seed in range(SIGNS):
         made = after(hypothesis.images(clean, ids, seed=seed), steps)

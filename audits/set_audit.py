@@ -36,7 +36,7 @@ from .storage import ARRAY, ConvertedToGrey, Steps, exchanged_steps, likely_step
 _SEARCHED_SMALL, _SEARCHED_LARGE = 10_000, 600
 """The number of source images that are looked through for images in another order, up to 64 pixels and above."""
 _LEAD = 0.04
-"""The lead in likeness by which another preparation is tried for a set."""
+"""The lead in likeness at which a different preparation is tried for a set."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +46,11 @@ class Audited:
     result: SetAudit
     digest: str = ""
     pictures: tuple[NDArray[np.uint8] | None, ...] = ()
-    """The clean, the found and the expected image, where the set is not as it should be."""
+    """The clean, the found and the expected image, if the set does not agree with its name."""
 
 
 class SetAuditor:
-    """Audits sets against a source; what all sets share is computed once."""
+    """Audit sets against a source. Quantities that all sets share are computed once."""
 
     def __init__(
         self,
@@ -196,7 +196,7 @@ class SetAuditor:
         return self._search(preparation, channels).contents(observed, expected)
 
     def _other_preparation(self, read: SetImages) -> Preparation | None:
-        """Return another preparation that fits the images of a set clearly better than the main one, or None."""
+        """Return a preparation that fits the images of a set clearly better than the main one, or None."""
         rows = self.rows(read.places)
 
         def fit(preparation: Preparation) -> float:
@@ -210,12 +210,12 @@ class SetAuditor:
         return order_of(read.described, self._described(preparation)[self.rows(read.places)])
 
     def _exchanged(self, read: SetImages, order: Order) -> list[tuple[int, int]]:
-        """Return the images of a set in the right order that are clearly those of another name."""
+        """Return the images of a correctly ordered set that clearly belong to a different name."""
         matrix = likeness(read.described, self._described(self.preparations[0])[self.rows(read.places)])
         return [(i, j) for i, j in order.wrong if matrix[i, j] - matrix[i, i] > 0.6]
 
     def _located(self, read: SetImages, preparation: Preparation) -> list[int] | None:
-        """Return the places of the source images that found images really are, or None if most match none."""
+        """Return the place in the source of each found image, or None if most images match no source image."""
         side = min(read.images.shape[1:3]) if read.images is not None else 0
         most = _SEARCHED_SMALL if side <= 64 else _SEARCHED_LARGE
         count = len(self.clean.samples)
@@ -236,7 +236,7 @@ class SetAuditor:
         return located
 
     def _located_by_details(self, read: SetImages, preparation: Preparation) -> list[int] | None:
-        """Return the places of the shared source images that found images are, or None if most match none clearly."""
+        """Like `_located`, but compare fine details with the shared source images only, and require clear matches."""
         assert read.images is not None
         clean = self.cleaned(preparation, read.images.shape[3])
         variants, expected = [clean], self.expected(read.found)

@@ -1,4 +1,4 @@
-"""The compared images of a set: which are read, whose they are, and in which order."""
+"""Choose and read the images of a set that are compared, and check their order."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class SetImages:
 
     found: FoundSet
     places: tuple[int, ...]
-    """The places of their partners in the source."""
+    """For each image, the place of its partner in the source."""
     indices: tuple[int, ...]
-    """Their places in the set."""
+    """For each image, its place in the set."""
     images: NDArray[np.uint8] | None
     """(N, H, W, C), or None if no image could be read."""
     encodings: tuple[StoredAs, ...]
@@ -36,7 +36,7 @@ class SetImages:
 
     @property
     def digest(self) -> str:
-        """A digest of pixels and source images, by which equal sets are found; empty for fewer than two images."""
+        """A digest of pixels and source images, which finds equal sets. It is empty for fewer than two images."""
         if self.images is None or len(self.images) < 2:
             return ""
         hashed = hashlib.blake2b(self.images.tobytes(), digest_size=16)
@@ -103,13 +103,13 @@ class Order:
 
 
 _CLEAR = 0.25
-"""The lead in likeness of a match over the partner by which an image is clearly another one."""
+"""The lead in likeness over its partner at which a source image is clearly the better match."""
 _ALIKE = 0.35
-"""The likeness above which two images are of one scene."""
+"""The likeness above which two images show the same scene."""
 
 
 def order_of(found: Descriptors, clean: Descriptors) -> Order:
-    """Return whose images found ones are; the partner of each is the clean image with its number."""
+    """Match the found images with clean images. The partner of a found image is the clean image at the same index."""
     matrix = likeness(found, clean)
     own = np.diagonal(matrix)
     best, wrong, right, unlike = matrix.argmax(axis=1), list[tuple[int, int]](), 0, 0

@@ -1,4 +1,4 @@
-"""Statistics of corruptset's own draws under every hypothesis, and how far found images are from them."""
+"""Compute the statistics of corruptset's own draws for every hypothesis, and the distance of found images from them."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ The default textures of frost are drawings and not the photographs. The statisti
 large displacements, so they are far from normal.
 """
 _FREEDOM = 40
-"""The degrees of freedom that a covariance of draws has at least."""
+"""The smallest number of degrees of freedom of a covariance of draws."""
 _SHRINKAGE = 0.1
-"""The share by which correlations between statistics are reduced, because few draws determine them badly."""
+"""The share by which correlations between statistics are reduced, because few draws estimate them badly."""
 _FEW = 4
 _SPREAD = 5.0
 """The typical difference of a statistic between two draws for a few images, in multiples of its least difference."""
@@ -45,7 +45,7 @@ class Distance:
 
     @property
     def log_odds(self) -> float:
-        """The logarithm of the odds against the hypothesis, up to a constant, if statistics are normal."""
+        """The logarithm of the odds against the hypothesis, up to a constant, for normally distributed statistics."""
         return len(FEATURES) / 2 * self.value**2
 
     def excludes(self, rival: Distance) -> bool:
@@ -55,9 +55,9 @@ class Distance:
 
 
 class Signatures:
-    """Statistics of clean images under hypotheses, with several draws for those that draw, computed when needed.
+    """Statistics that hypotheses predict for clean images. They are computed when needed, from several random draws.
 
-    The images of one audit are those that all sets share, so that one table serves all sets.
+    All sets of an audit are compared on the same images, so they share one table.
     """
 
     def __init__(self, clean: Images, ids: Sequence[str], *, textures: object = None) -> None:
@@ -84,7 +84,7 @@ class Signatures:
         return self._tables[hypothesis, steps]
 
     def rough_distance(self, observed: Features, rows: Sequence[int], hypothesis: Hypothesis, steps: Steps) -> float:
-        """Return how far a few images are from one draw of a hypothesis, to choose those that are worth more draws."""
+        """Return the distance of a few images from one draw, to choose the hypotheses that deserve more draws."""
         few = list(rows[:_FEW])
         key = (hypothesis, steps, tuple(few))
         if key not in self._rough:
@@ -95,7 +95,7 @@ class Signatures:
         return float(np.sqrt(np.mean(np.minimum(z**2, _LARGEST))))
 
     def distance(self, observed: Features, rows: Sequence[int], hypothesis: Hypothesis, steps: Steps) -> Distance:
-        """Return how far the statistics of found images, whose clean images are `rows`, are from a hypothesis."""
+        """Return the distance of found images from a hypothesis. Their clean images are `rows` of the table."""
         table = self.table(hypothesis, steps)[:, list(rows)]
         draws, count = table.shape[:2]
         difference = (observed - table.mean(axis=0)).mean(axis=0)

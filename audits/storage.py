@@ -1,4 +1,4 @@
-"""How images were stored: encodings by their headers, and the steps that an image went through after its corruption."""
+"""Determine how images were stored: their encoding, and the steps that were applied after the corruption."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class StoredAs:
     """The encoding of an image file, as its header states it."""
 
     format: str
-    """``jpeg``, ``png``, another format's name in small letters, or ``array`` for raw pixels."""
+    """The format in lower case, such as ``jpeg`` or ``png``, or ``array`` for raw pixels."""
     quality: int | None = None
     """The quality of libjpeg's standard tables, or None if the tables differ from these or the format is not JPEG."""
     subsampling: str | None = None
@@ -33,7 +33,7 @@ class StoredAs:
 
     @property
     def words(self) -> str:
-        """Describe the encoding as in "JPEG quality 85, 4:2:0"."""
+        """Describe the encoding, as in "JPEG quality 85, 4:2:0"."""
         if self.format == "array":
             return "raw pixels"
         if self.format != "jpeg":
@@ -43,7 +43,7 @@ class StoredAs:
 
     @property
     def step(self) -> JpegEncoding | None:
-        """The encoding as a step that can be applied to pixels, or None if it changes none or cannot be applied."""
+        """The encoding as a step that can be applied to pixels, or None if it is lossless or cannot be applied."""
         if self.format != "jpeg" or self.quality is None or self.subsampling == "other":
             return None
         sampling = "4:2:0" if self.subsampling == "grey" else self.subsampling
@@ -73,7 +73,7 @@ def _tables(picture: Image.Image) -> tuple[tuple[int, ...], ...]:
 
 
 def stored_as(data: bytes) -> StoredAs:
-    """Return the encoding that the header of an image file states; an unreadable file has the format ``unknown``."""
+    """Return the encoding that the header of an image file states. The format of an unreadable file is ``unknown``."""
     try:
         with Image.open(io.BytesIO(data)) as picture:
             if not isinstance(picture, JpegImagePlugin.JpegImageFile):
@@ -95,12 +95,12 @@ class Resized:
 
 @dataclass(frozen=True)
 class RedBlueExchanged:
-    """The step of a program that takes RGB for BGR."""
+    """The step of a program that mistakes RGB for BGR."""
 
 
 @dataclass(frozen=True)
 class ConvertedToGrey:
-    """The step of a program that stores colour images as grey ones."""
+    """The step of a program that converts colour images to grey before it stores them."""
 
 
 Step = JpegEncoding | Resized | RedBlueExchanged | ConvertedToGrey
@@ -130,7 +130,7 @@ def _after(image: Pixels, step: Step) -> Pixels:
 def exchanged_steps(steps: Steps) -> Steps:
     """Return the steps of images that were stored with red and blue exchanged, and whose colours were put right since.
 
-    JPEG keeps less of blue than of red, so the exchange matters to what it leaves.
+    JPEG compresses blue more than red, so the exchange affects the stored pixels.
     """
     return (RedBlueExchanged(), *steps, RedBlueExchanged()) if steps else ()
 

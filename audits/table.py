@@ -1,4 +1,4 @@
-"""The verdicts of an audit as a table: corruptions in rows, severities in columns."""
+"""Write the verdicts of an audit as a table with corruptions in rows and severities in columns."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _content(content: Content) -> str:
 
 
 def meanings(result: Audit) -> list[str]:
-    """Return a line for each verdict in a table, and a sentence for each set that is not what its name says."""
+    """Return a line for each verdict in a table, and a sentence for each set that does not agree with its name."""
     words = verdict_words(BENCHMARKS.get(result.benchmark or ""))
     present = dict.fromkeys(audited.verdict for audited in result.sets.values())
     lines = [f"{verdict}: {words[verdict]}" for verdict in words if verdict in present]

@@ -1,4 +1,4 @@
-"""Detect uncorrupted images without a source, by what sets of the same images predict for each other."""
+"""Detect uncorrupted images without a source, by comparing sets of the same images with each other."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .set_images import SetImages
 from .storage import ARRAY, Steps, after
 
 REFERENCES = tuple((name, severity) for name in ("brightness", "contrast") for severity in (1, 2))
-"""The sets that show whether others are clean: corruptions without random draws that hide no detail."""
+"""The sets that reveal whether other sets are clean. Their corruptions draw nothing at random and hide no details."""
 _LEAST_SHARED = 2
 _ROUNDING = 0.3
 """The mean square difference that different versions of libraries cause at most."""
@@ -30,8 +30,8 @@ _SHIFT = 4
 def uncorrupted(read: SetImages, clean: SetImages | None, references: Sequence[SetImages], calibration: str) -> bool:
     """Return whether the images of a set are clean.
 
-    They are clean if they are equal to the images of the set ``clean``, or if corrupting them gives the images of a
-    reference set. Corrupted images fail the second test, because they would be corrupted twice.
+    The images are clean if they equal those of the set ``clean``, or if corrupting them gives the images of a reference
+    set. Corrupted images fail the second test, because they would be corrupted twice.
 
     Parameters
     ----------

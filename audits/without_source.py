@@ -1,4 +1,4 @@
-"""The audit of sets without clean images."""
+"""Audit sets without clean images."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .storage import ARRAY
 from .uncorrupted import REFERENCES, uncorrupted
 
 _LEAST_SHARED = 5
-"""The number of images of the same name from which the order of two sets is compared."""
+"""The smallest number of images with the same name for which the order of two sets is compared."""
 
 
 class SetsComparison:
@@ -76,7 +76,7 @@ class SetsComparison:
 
 
 def _order_verdict(read: SetImages, first: SetImages) -> Verdict:
-    """Return whether a set shows other images, or another order of images, than a set that shows them clearly."""
+    """Return the verdict on whether a set has the same images, in the same order, as a set with clear images."""
     keys = [first.found.keys[i] for i in first.indices]
     both = [(n, keys.index(key)) for n, i in enumerate(read.indices) if (key := read.found.keys[i]) in keys]
     if len(both) < _LEAST_SHARED:

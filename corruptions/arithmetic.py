@@ -61,7 +61,7 @@ def pairwise_sum(values: Sequence[float]) -> float:
 def gaussian_weights(sigma: float, radius: int) -> NDArray[np.float64]:
     """Return the gaussian weights of SciPy, but with a correctly rounded exp.
 
-    They are exp(-i*i / (2 sigma**2)) divided by their `pairwise_sum`, for i = -radius..radius.
+    The weights are exp(-i*i / (2 sigma**2)) for i = -radius..radius, divided by their `pairwise_sum`.
     """
     factor = -0.5 / (sigma * sigma)
     half = [exact_exp(factor * (i * i)) for i in range(radius + 1)]
@@ -123,7 +123,7 @@ _LOW = np.float32(1.0 / 255.0 - (2.0**-8 + 2.0**-16))
 def over_255(level):  # type: ignore[no-untyped-def]
     """Return a byte divided by 255 as float32, correctly rounded.
 
-    It is equal to the division and takes a fraction of its time.
+    The result equals that of a division, but takes a fraction of the time.
     """
     return np.float32(level) * _HIGH + np.float32(level) * _LOW
 
@@ -153,8 +153,8 @@ _COSINE = np.array([_doubles(Fraction((-1) ** k, math.factorial(2 * k)), 2) for 
 def sine_cosine(x):  # type: ignore[no-untyped-def]
     """Return (sin x, cos x) of a double with a magnitude up to some thousands.
 
-    They are computed as double-doubles (about 100 bits) and rounded once. The result is therefore correctly rounded,
-    unless the exact value is within about 2**-100 of the midpoint between two doubles.
+    Sine and cosine are computed as double-doubles (about 100 bits) and rounded once. The result is therefore correctly
+    rounded, unless the exact value is within about 2**-100 of the midpoint between two doubles.
     """
     turns = math.floor(x * _TWO_OVER_PI + 0.5)
     p, e = two_product(turns, _P1)
@@ -202,7 +202,7 @@ def hypotenuse(x, y):  # type: ignore[no-untyped-def]
 def decimal_sine_cosine(degrees: float) -> tuple[Decimal, Decimal]:
     """Return (sine, cosine) of an angle in degrees, rounded to 60 decimals.
 
-    They are whole numbers at multiples of 90 degrees.
+    At multiples of 90 degrees, both are whole numbers.
 
     Examples
     --------

@@ -37,8 +37,9 @@ _unusable: list[str] = []
 def cache_root() -> Path:
     """Return the cache folder.
 
-    It is ``$CORRUPTSET_CACHE``, or the user's cache directory, or a private temporary folder that is deleted when the
-    process ends. Kernels in a folder that can be read but not written are linked into the folder that is used.
+    The folder is ``$CORRUPTSET_CACHE``, or else the user's cache directory. If neither can be used, it is a private
+    temporary folder that is deleted when the process ends. Kernels in a folder that can be read but not written are
+    linked into the folder that is used.
     """
     named, candidates, refused = os.environ.get("CORRUPTSET_CACHE"), [], {}
     if named:

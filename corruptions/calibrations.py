@@ -19,9 +19,9 @@ from .rows import Row, row_between, severity_number
 SHIPPED = ("imagenet", "inception", "tiny", "cifar", "mnist")
 SEVERITIES = (1, 2, 3, 4, 5)
 LADDERS = ("evaluated", "text")
-"""The ladders: ``evaluated`` has the parameters of the results of Swingler 2022, and ``text`` those given in its text.
-
-The tables of the paper agree with its notebook on the parameters of the results.
+"""The ladders. ``evaluated`` has the parameters that Swingler 2022 used for the published results, and ``text`` has the
+parameters in the text of the paper. The tables of the paper agree with the released notebook on the parameters of the
+results.
 """
 DEFAULT_LADDER = "evaluated"
 Rows = Mapping[int, Row]
@@ -43,7 +43,7 @@ class Calibration:
     """The name of the ladder with the parameters of gradual degradations, which do not depend on the image size."""
 
     def of(self, corruption: str) -> Calibration:
-        """Return the calibration to use for a corruption, which is `fallback` if this one lacks the corruption."""
+        """Return the calibration to use for a corruption. It is `fallback` if this calibration lacks the corruption."""
         return self if self.fallback is None or corruption in self.rows else self.fallback
 
     def level_row(self, corruption: str, level: Any) -> Row:
@@ -62,7 +62,7 @@ class Calibration:
     def row(self, corruption: str, severity: Any) -> Row:
         """Return the parameters of a corruption at a severity, or raise `ParameterError`.
 
-        They are interpolated for a fractional severity.
+        For a fractional severity, the parameters are interpolated.
         """
         declared = get_corruption(corruption)
         if declared.gradual is not None:

@@ -64,8 +64,8 @@ def corrupt(
     Parameters
     ----------
     image : (H, W), (H, W, 1), (H, W, 3) or (N, H, W, C) ndarray of uint8, PIL image, or tensor of uint8
-        An RGB or grey image of at least 8x8 pixels, or a batch of images of one size. It is not modified. A PIL image
-        must have the mode RGB or L. A torch tensor has its channels first, so its shape is (C, H, W) or (N, C, H, W).
+        An RGB or grey image of at least 8x8 pixels, or a batch of images of one size. The input is not modified. A PIL
+        image must have the mode RGB or L. A torch tensor must have its channels first: (C, H, W) or (N, C, H, W).
     name : str or sequence of stages
         The name of a corruption (``"fog"``), a set id (``"fog/3"``, ``"fog-2.25+gaussian_noise-5"``, ``"clean"``), or a
         list of stages. A stage in a list is a name with a severity or level (``("fog", 3)``), a mapping
@@ -75,21 +75,21 @@ def corrupt(
         parameters are interpolated linearly between the rows of the calibration. Severity 0 returns a copy of the
         image.
     level : int, optional
-        The level, from 0, if `name` is the name of a gradual degradation. It is the number of steps. Most degradations
-        start each step from the result of the one before. Level 0 returns a copy of the image.
+        The level, from 0, if `name` is the name of a gradual degradation. The level is the number of steps. Most
+        degradations start each step from the result of the previous step. Level 0 returns a copy of the image.
     calibration : str, path or Calibration, optional
         The parameters of the severities: ``imagenet``, ``inception``, ``tiny``, ``cifar``, ``mnist``, or the path of a
-        table file. By default it depends on the short side of the image: ``mnist`` for grey images of up to 28 pixels
-        (or ``cifar`` for corruptions without a row in ``mnist``), ``cifar`` up to 48, ``tiny`` up to 96, and
-        ``imagenet`` for larger images.
+        table file. By default, the calibration depends on the short side of the image: ``mnist`` for grey images of up
+        to 28 pixels (or ``cifar`` for corruptions without a row in ``mnist``), ``cifar`` up to 48, ``tiny`` up to 96,
+        and ``imagenet`` for larger images.
     ladder : {"evaluated", "text"}
-        The parameters of gradual degradations: those used for the results of Swingler 2022, or those in its text.
+        The parameters of gradual degradations: those that Swingler 2022 evaluated, or those in the text of that paper.
     scale : {"none", "side"}
         With ``"side"``, lengths in pixels are multiplied by the short side of the image divided by the short side for
         which the calibration was tuned.
     coupling : {"independent", "severity"}
         With ``"independent"``, the severities of a corruption draw different random values for the same image. With
-        ``"severity"``, they share them.
+        ``"severity"``, all severities share the values.
     seed : int
         The random seed, from 0 to 2**53 - 1.
     key : str, or one str for each image of a batch, optional

@@ -1,4 +1,4 @@
-"""A notice on standard error that kernels are being compiled, because the first call takes longer."""
+"""Print a notice on standard error while kernels are compiled, because the first call takes longer."""
 
 from __future__ import annotations
 

@@ -63,5 +63,5 @@ def correlate(source, start, step, weights, inwards, out):  # type: ignore[no-un
 
 @inlined
 def band_rows(height, radius):  # type: ignore[no-untyped-def]
-    """Return the number of rows to filter together, so that they and their padding stay in the cache."""
+    """Return the number of rows to filter together. These rows and their padding stay in the cache."""
     return min(height, max(2 * radius, _MIN_BAND_ROWS))

@@ -1,4 +1,4 @@
-"""Conversion of arrays, PIL images and torch tensors to batches, and of results back."""
+"""Convert arrays, PIL images and torch tensors to batches, and convert results back."""
 
 from __future__ import annotations
 

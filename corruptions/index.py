@@ -1,4 +1,4 @@
-"""The names of all corruptions, with the module that defines each.
+"""List the names of all corruptions, with the module that defines each of them.
 
 Names and families can be listed without importing the modules, which need numba and OpenCV. Families are in the order
 of lists and tables, and corruptions are in alphabetical order within their family.

@@ -1,4 +1,4 @@
-"""Stage keys and sample keys, from which all random numbers follow."""
+"""Compute stage keys and sample keys, from which all random numbers are derived."""
 
 from __future__ import annotations
 
@@ -51,8 +51,7 @@ class Keys(NamedTuple):
     def normals(self, *shape: int, stream: int = 0) -> NDArray[np.float32]:
         """Return standard normal numbers, as an array (N, *shape) of float32.
 
-        They use the same random words as `uniforms` with the same stream, so a stream should be used for one of them
-        only.
+        `normals` and `uniforms` use the same random words of a stream, so use each stream for only one of them.
         """
         from .random.normal import fill_normals, normal_table
 
@@ -94,7 +93,7 @@ def sample_keys(sample_ids: Iterable[str]) -> NDArray[np.uint64]:
 def pixel_keys(images: NDArray[np.uint8]) -> NDArray[np.uint64]:
     """Return the keys of images (N, H, W, C) that have no ids.
 
-    They are computed from the ids ``blake3:<hash of the pixels>``.
+    The keys are computed from the ids ``blake3:<hash of the pixels>``.
     """
     return sample_keys([f"blake3:{digest}" for digest in pixel_hashes(images)])
 

@@ -1,4 +1,4 @@
-"""Conversion of fractional values to uint8, and lookup tables."""
+"""Convert fractional values to uint8, and apply lookup tables."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def inner(function: Callable[..., Any]) -> Any:
 def inlined(function: Callable[..., Any]) -> Any:
     """Compile a small function that is inlined into the kernels that call it, so that their loops can be vectorised.
 
-    It cannot be called from Python. The function is compiled at every call site, so use `inner` for larger functions
+    The function cannot be called from Python. It is compiled at every call site, so use `inner` for larger functions
     outside of inner loops.
     """
     return _numba.njit(forceinline=True, **_OPTIONS, **_UNWRAPPED)(function)

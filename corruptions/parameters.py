@@ -68,7 +68,7 @@ class Parameter:
 
 
 def choice(name: str, choices: tuple[str, ...], about: str, *, shapes_draws: bool = False) -> Parameter:
-    """Return an option whose value is one of several words, of which the first is the default."""
+    """Return an option whose value is one of several words. The first word is the default."""
     return Parameter(
         name, str, choices=choices, default=choices[0], option=True, shapes_draws=shapes_draws, about=about
     )
@@ -102,7 +102,7 @@ class Draw:
 
     @property
     def is_number(self) -> bool:
-        """Whether it is one number per image."""
+        """Whether the draw is one number per image."""
         return self.size is _one_number
 
     def checked(self, value: Any, shape: Shape, parameters: Given, corruption: str) -> NDArray[Any]:
@@ -140,8 +140,8 @@ class Gradual:
     """The declaration of a gradual degradation, which has levels instead of severities.
 
     Its function ``f(images, keys, *, level, columns...)`` performs one step: from the images of ``level - 1`` to those
-    of `level` if it `accumulates`, or else from the clean images. It draws from streams of that level
-    (`keys.level_stream`), so that level 17 is the same alone and on the way to level 30.
+    of `level` if it `accumulates`, or else from the clean images. The function draws from streams of that level
+    (`keys.level_stream`). Level 17 is therefore the same whether it is made alone or on the way to level 30.
     """
 
     change: Callable[[int, Shape, Mapping[str, Any]], str]

@@ -1,7 +1,7 @@
 """Plugins: modules outside of the package that define corruptions.
 
-They are loaded by name, by path or by entry point, and identified by the hash of their source. A plugin imports what it
-needs from here: ``from corruptset.corruptions.plugins import Draw, Images, Keys, Parameter, corruption``.
+Plugins are loaded by name, by path or by entry point, and identified by the hash of their source. A plugin imports what
+it needs from here: ``from corruptset.corruptions.plugins import Draw, Images, Keys, Parameter, corruption``.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class Plugin:
 
     module: str
     version: str | None
-    """The version of its distribution, or else its ``__version__``."""
+    """The version of the distribution that contains the module, or else the ``__version__`` of the module."""
     sha256: str
-    """The hash of its file, or of all Python files of a package."""
+    """The hash of the file of the module, or of all Python files of a package."""
     place: str
     """The name of the module or the absolute path of its file, with which it can be loaded."""
 
@@ -52,7 +52,7 @@ class Plugin:
 
     @property
     def corruptions(self) -> list[str]:
-        """The names of the corruptions that it defines."""
+        """The names of the corruptions that the plugin defines."""
         return [name for name, known in registry._registered.items() if _within(known.module, self.module)]
 
 
@@ -106,13 +106,13 @@ def load_plugin(name: str | Path) -> Plugin:
 
 
 def load_plugins(names: str | Path | Iterable[str | Path]) -> tuple[Plugin, ...]:
-    """Load one plugin or several."""
+    """Load one or more plugins."""
     return tuple(load_plugin(name) for name in as_list(names))
 
 
 @functools.cache
 def load_installed() -> None:
-    """Load all plugins that are installed with an entry point, and warn about those that cannot be loaded."""
+    """Load all plugins that are installed with an entry point. A plugin that cannot be loaded causes a warning."""
     load_each(load_plugin, installed("corruptions"))
 
 

@@ -1,4 +1,4 @@
-"""The registry of corruptions, in which each is declared with its parameters and found by its name."""
+"""The registry of corruptions, which declares each corruption with its parameters, and finds it by name."""
 
 from __future__ import annotations
 

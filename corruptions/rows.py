@@ -49,8 +49,8 @@ ZERO: Mapping[str, Mapping[str, float]] = {
 }
 """The columns of severity 0 that differ from those of severity 1.
 
-For the fifteen main corruptions these are the released rows. For the four extra ones they are the values at which the
-image does not change. Shot noise has no finite number of photons at severity 0, so its inverse is set to 0.
+For the fifteen main corruptions, these are the released rows. For the four extra corruptions, they are the values at
+which the image does not change. Shot noise has no finite number of photons at severity 0, so its inverse is set to 0.
 """
 ZERO_OF: Mapping[tuple[str, str], Mapping[str, float]] = {("imagenet", "elastic_transform"): {"sigma": 999.0}}
 """Additional columns of severity 0 for a calibration and corruption, as released."""

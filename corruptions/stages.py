@@ -40,10 +40,11 @@ class Stage:
     corruption: str
     revision: int
     severity: float | None = None
-    """The severity, which is an int if it is a whole number, or None for a stage without a row."""
+    """The severity, an int if it is a whole number. None if the parameters are not a row of a severity table."""
     level: int | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """All columns, and the options that differ from their defaults, before scaling.
+    """The values of all columns, and of the options that differ from their defaults, before scaling. Columns and
+    options are explained in `parameters.Parameter`.
 
     Default values are left out, so that an option that is added later does not change digests.
     """

@@ -27,8 +27,8 @@ _SHAPES: tuple[Shape, ...] = ((224, 224, 3), (64, 64, 3), (32, 32, 3), (28, 28, 
 class Corrupt:
     """Corrupt images with a fixed corruption or chain, as a callable for data loaders.
 
-    Images become the same bytes in every process and in any order, and the same as with `corrupt`. Arrays, PIL images
-    and tensors are accepted, and the result has the type of the input. Instances can be pickled.
+    The output bytes do not depend on the process or on the order of the images, and equal those of `corrupt`. Arrays,
+    PIL images and tensors are accepted, and the result has the type of the input. Instances can be pickled.
 
     Parameters
     ----------
@@ -106,13 +106,14 @@ class Corrupt:
         *others
             Labels, boxes and other values of a pipeline, which are returned unchanged.
         key : str or int, or one str for each image of a batch, optional
-            The name or index of the image (7 means ``"7"``), which determines its random draws. By default it is
+            The name or index of the image (7 means ``"7"``), which determines its random draws. By default, the key is
             computed from the pixels, as in `corrupt`.
 
         Returns
         -------
         ndarray, PIL image, tensor or tuple
-            The corrupted image, with the type of the input. With `others` it is a tuple of the image and these values.
+            The corrupted image, with the type of the input. If `others` are given, the result is a tuple of the image
+            and these values.
 
         Raises
         ------

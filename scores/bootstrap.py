@@ -1,4 +1,4 @@
-"""The bootstrap: means over all images and over resamples of them, and the confidence intervals that follow.
+"""Compute bootstrap means over all images and over resamples of the images, and their confidence intervals.
 
 A resample draws the same images for every set and every model, so that differences between models are paired.
 """

@@ -1,4 +1,4 @@
-"""Notes on scores that cannot be computed or are not comparable with published ones."""
+"""Explain why scores cannot be computed, or are not comparable with published scores."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ VALIDATION_IMAGE = re.compile(r"(.*/)?ILSVRC2012_val_\d{8}")
 
 
 def why_not_alexnet(data: Dataset, condition: str | None) -> list[str]:
-    """Return the reasons why AlexNet's published errors are not a baseline for a dataset, if there are any."""
+    """Return the reasons why AlexNet's published errors cannot be used as the baseline for a dataset, if any."""
     reasons = []
     if definition(data.manifest) != IMAGENET_C:
         reasons.append(
@@ -61,9 +61,9 @@ def comparability_notes(
     scored : collection of str
         The ids of the scored sets.
     condition : str, optional
-        The condition that scored images fulfil.
+        The condition that restricts the scored images.
     baseline : str, optional
-        The model that corruption errors are relative to, if there are any.
+        The baseline model of the corruption errors, if there are any.
     """
     notes = list(_notes(data, scored))
     if condition is not None:
@@ -77,7 +77,7 @@ def comparability_notes(
 
 
 def _notes(data: Dataset, scored: Collection[str]) -> Iterator[str]:
-    """Yield the reasons that follow from the recipe, the images and the sets."""
+    """Yield the reasons that concern the recipe, the images and the sets."""
     manifest = data.manifest
     published = benchmark(manifest.name)
     if published is None:

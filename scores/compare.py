@@ -1,4 +1,4 @@
-"""`compare`: write the papers' tables and plots for several models."""
+"""`compare`: compare several models in the tables and plots of the papers that define the scores."""
 
 from __future__ import annotations
 

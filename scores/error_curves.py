@@ -55,7 +55,7 @@ class ErrorCurves:
         return means | {f"{group}.{name}": one for group, own in of_each.items() for name, one in own.items()}
 
     def _mean(self, group: str, scores: Mapping[str, Measured], baseline: ErrorCurves | None) -> Measured:
-        """Return the mean of scores over the fifteen test corruptions, or the reason why it is missing."""
+        """Return the mean of a score over the fifteen test corruptions, or the reason why there is no mean."""
         missing = [name for name in FIFTEEN if name not in self.tested]
         if missing:
             return Measured(None, f"{len(missing)} of the 15 corruptions are missing")

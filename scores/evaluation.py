@@ -1,4 +1,4 @@
-"""The evaluation of a model on a dataset: the scored images and their outcomes."""
+"""Evaluate a model on a dataset: select the scored images, and collect the outcomes of the model for them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CORRECT = "correct@clean"
 def condition_of(
     text: str | None, predictions: Predictions, read: Callable[[str], Predictions]
 ) -> tuple[NDArray[np.bool_] | None, str | None]:
-    """Return which images are scored, (N,), and the wording of the condition, or None for both if all are scored.
+    """Return the mask of the scored images, (N,), and the text of the condition. Both are None without a condition.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def condition_of(
     Raises
     ------
     ParameterError
-        If the condition has another form.
+        If the condition does not have one of these forms.
     PredictionError
         If there are no predictions of the clean set, or if no image fulfils the condition.
     """
@@ -83,12 +83,12 @@ class Evaluation:
 
     @property
     def clean(self) -> Estimate | None:
-        """The accuracy on the clean images, or None without predictions of them."""
+        """The accuracy on the clean images, or None if there are no predictions for them."""
         return self.accuracies.get(CLEAN)
 
     @cached_property
     def tests(self) -> list[SetRecord]:
-        """The test sets without clean, which all means over test sets are over."""
+        """The test sets without ``clean``. All means over test sets include exactly these sets."""
         return [record for record in self.records if record.role == "test" and record.stages]
 
     def set_scores(self) -> dict[str, SetScore]:
@@ -108,5 +108,5 @@ class Evaluation:
 
 
 def mean(values: NDArray[Any] | None) -> float | None:
-    """Return the mean over images, or None if the predictions do not contain these values."""
+    """Return the mean of some values over images, or None if the predictions do not contain the values."""
     return None if values is None else float(np.mean(values, dtype=np.float64))

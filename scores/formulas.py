@@ -1,4 +1,4 @@
-"""The formulas of the papers, applied to the values over all images and in each bootstrap resample."""
+"""Compute the formulas of published scores, for all images together and for each bootstrap resample."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 Estimate = NDArray[np.float64]
 """A value over all images followed by its values in the bootstrap resamples, (1 + resamples,)."""
 ALMOST_ZERO = 1e-9
-"""A denominator that is closer to 0 is a rounding error, because accuracies are multiples of 1 / number of images."""
+"""A denominator closer to 0 is a rounding error, because accuracies are multiples of 1 / number of images."""
 
 
 def aude(errors: Sequence[Estimate]) -> Estimate:
@@ -25,7 +25,7 @@ def aude(errors: Sequence[Estimate]) -> Estimate:
 
 
 def corruption_error(errors: Sequence[Estimate], baseline: Sequence[Estimate]) -> Estimate:
-    """Return the CE of a corruption, which is the sum of the errors at severities 1 to 5 divided by the baseline's.
+    """Return the corruption error (CE): the sum of errors at severities 1 to 5, divided by the baseline's sum.
 
     References
     ----------
@@ -38,7 +38,7 @@ def corruption_error(errors: Sequence[Estimate], baseline: Sequence[Estimate]) -
 def relative_corruption_error(
     errors: Sequence[Estimate], clean: Estimate, baseline: Sequence[Estimate], baseline_clean: Estimate
 ) -> Estimate:
-    """Return the relative CE of a corruption, which is the increase of the error divided by the baseline's increase.
+    """Return the relative CE of a corruption: the increase of the error, divided by that of the baseline.
 
     References
     ----------
@@ -67,7 +67,7 @@ def rb_index(clean: Estimate, others: Sequence[Estimate]) -> Estimate:
 
 
 def cv_percent(accuracies: Sequence[Estimate]) -> Estimate:
-    """Return the coefficient of variation over sets in percent, which is the population's deviation over the mean.
+    """Return the coefficient of variation over sets in percent: the population standard deviation over the mean.
 
     References
     ----------
@@ -80,7 +80,7 @@ def cv_percent(accuracies: Sequence[Estimate]) -> Estimate:
 def ratio(above: NDArray[np.float64], below: NDArray[np.float64]) -> Estimate:
     """Return a quotient, or NaN if the denominator is almost 0.
 
-    If the denominator is almost 0 or has the other sign in one of the resamples, its range includes 0. The quotient
+    If the denominator is almost 0, or has the opposite sign in one of the resamples, its range includes 0. The quotient
     then has no bounded confidence interval, so its values in all resamples are NaN.
     """
     above, below = np.broadcast_arrays(above, below)

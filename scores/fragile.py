@@ -26,7 +26,7 @@ TOP5_CLASSES = 1_000
 """The smallest number of classes for which top-5 accuracy decides whether a region is correct, as in the paper."""
 
 Counts = dict[tuple[str, str], NDArray[np.int64]]
-"""Counts per image, (4, images), by size and rate. They are all, fragile, correct fragile and wrong fragile anchors."""
+"""Counts per image, (4, images), by size and rate: all, fragile, correct fragile and wrong fragile anchors."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ NO_IMAGES = Table(
 
 @dataclass(frozen=True)
 class FragileScores:
-    """The fragile rates of a model."""
+    """The rates of fragile recognition of a model."""
 
     measures: dict[str, Measured] = field(default_factory=dict)
     """The scores by name, for example ``fragile.p20.loose_shift``. They are empty for a dataset without regions."""
@@ -71,12 +71,12 @@ class FragileScores:
 def measure_fragile(data: Dataset, outcomes: Mapping[str, Outcome], seed: int = 0) -> FragileScores:
     """Compute the fragile rates of a model from its outcomes for the set ``clean``.
 
-    An anchor is fragile to a change if regions near it are correct where it is wrong, or the reverse. One such region
-    is enough for a loose rate, and all must differ for a strict rate. The regions near an anchor are its eight
-    neighbours within the image for a *shift*, and the nine regions inside it that are two pixels smaller for a
-    *shrink*. A rate is the fraction of fragile anchors in an image, averaged over images. In a label change, the
-    predicted class differs.
-    With at least 1,000 classes, top-5 accuracy decides whether a region is correct, if the predictions contain it.
+    An anchor is a region that is compared with the regions near it. For a *shift*, these are its eight neighbours
+    within the image. For a *shrink*, they are the nine regions inside of the anchor that are two pixels smaller. The
+    anchor is fragile to a change if the model is correct on the anchor and wrong on regions near it, or the reverse.
+    One such region is enough for a loose rate. For a strict rate, all of the regions must differ. A rate is the
+    fraction of fragile anchors in an image, averaged over images. In a label change, the predicted class differs. With
+    at least 1,000 classes, top-5 accuracy decides whether a region is correct, if the predictions contain it.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def measure_fragile(data: Dataset, outcomes: Mapping[str, Outcome], seed: int = 
     Raises
     ------
     PredictionError
-        If the number of outcomes differs from that of the samples.
+        If the number of outcomes differs from the number of samples.
     VerificationError
         If a shrunk region of an anchor is missing.
 
@@ -136,7 +136,7 @@ def crop_scores(data: Dataset, outcome_of: Mapping[str, Outcome], seed: int = 0)
     Raises
     ------
     PredictionError
-        If there are no images, or if the number of outcomes differs from that of the crops.
+        If there are no images, or if the number of outcomes differs from the number of crops.
     UnknownCorruption
         If the dataset has no crops of an image.
     VerificationError
@@ -203,7 +203,7 @@ def flips(neighbours: Neighbours, anchors: NDArray[np.int64], values: NDArray[An
 
 
 def _scored(data: Dataset, parts: Iterable[tuple[Places, Outcome]], seed: int, top5: bool) -> FragileScores:
-    """Return the means over the images of all parts, with resamples of the images."""
+    """Return the means of all parts over the images, with resamples of the images."""
     shrunk = has_shrunk(data)
     counts = [(places.sources, _counts(places, outcome, shrunk=shrunk, top5=top5)) for places, outcome in parts]
     sources = [source for names, _ in counts for source in names]

@@ -79,12 +79,12 @@ def report(
     out : path
         The HTML file, which is overwritten if it exists. It works offline and without JavaScript.
     predictions : sequence of path or Predictions, or mapping of str to them
-        The predictions of some of the models, with which the page shows failures. Their model is named by the key of
-        the mapping, by ``NAME=PATH``, or by the predictions themselves. Predictions in the folder of a scores file are
-        found automatically.
+        The predictions of some of the models, from which the page shows failures. The model is named by the key of the
+        mapping, by ``NAME=PATH``, or in the predictions. Predictions in the folder of a scores file are found
+        automatically.
     sample : str, optional
-        The id of the sample that is shown under every degradation. By default it is the first that all models with
-        predictions classify correctly when clean, or the first sample.
+        The id of the sample that is shown under every degradation. By default, it is the first sample whose clean image
+        all models with predictions classify correctly. If there is no such sample, it is the first one.
     progress : callable or bool, optional
         Callback that takes the name of the step, the number of finished items and the total. By default, a progress bar
         is shown in terminals and notebooks. False disables it.
@@ -96,8 +96,8 @@ def report(
     Raises
     ------
     ScoreError
-        If scores files cannot be read, belong to other datasets or repeat a model, or if predictions do not belong to
-        the scores. The message lists all problems.
+        If scores files cannot be read, belong to different datasets or repeat a model, or if predictions do not belong
+        to the scores. The message lists all problems.
     ParameterError
         If `sample` does not exist, or if `out` is inside a dataset or does not end in .html.
     IncompleteBuild, VerificationError
@@ -172,7 +172,7 @@ def _failure_notes(entries: Sequence[Entry], failures: Failures, predicted: Mapp
 
 
 def _notes(entries: Sequence[Entry], unpaired: Sequence[str]) -> list[tuple[str, Sequence[str]]]:
-    """Return the notes of each model, and those that all models share."""
+    """Return the notes of each model, and the notes that all models share."""
     shared = [note for note in entries[0].scores.notes if all(note in e.scores.notes for e in entries)]
     own = [(e.label, [note for note in e.scores.notes if note not in shared]) for e in entries]
     return [(heading, lines) for heading, lines in [("All models", [*shared, *unpaired]), *own] if lines]

@@ -54,17 +54,18 @@ def score(
     predictions : str, Path or Predictions
         The model's predictions, as a folder of ``<set id>.npz``, one ``.npz`` or a CSV file (docs/evaluate.md).
     baseline : str, Path or Predictions, optional
-        The predictions that corruption errors (CE, mCE) are relative to. The default ``alexnet`` uses AlexNet's
-        published errors if the dataset is ImageNet-C as published. For other datasets there is then no CE.
+        The predictions of the baseline model by whose errors corruption errors (CE, mCE) are divided. The default
+        ``alexnet`` uses AlexNet's published errors if the dataset is ImageNet-C as published. For other datasets, the
+        default gives no CE.
     condition : str, optional
-        Which images are scored. ``correct@clean`` selects the images that the model classifies correctly in the clean
-        set, and ``correct@clean=PREDICTIONS`` those that another model classifies correctly. By default all images are
-        scored.
+        The condition that selects the scored images. ``correct@clean`` selects the images that the model classifies
+        correctly in the clean set, and ``correct@clean=PREDICTIONS`` those that another model classifies correctly. By
+        default all images are scored.
     sets : sequence of str, optional
         Ids, aliases or patterns of the sets to score. By default all sets are scored.
     profile_over : {"ours", "figures", "tables"}
-        The gradual degradations of the mean profile. ``ours`` selects all of the dataset, and the other two select the
-        fourteen of the figures (without random_noise) or of the tables (without fade_grey) of Swingler 2022.
+        The gradual degradations to average. ``ours`` selects all test degradations of the dataset. The other two select
+        the fourteen of the figures (without random_noise) or of the tables (without fade_grey) of Swingler 2022.
     seed : int
         The random seed of the bootstrap, from 0 to 2**53 - 1.
     out : str or Path, optional
@@ -82,7 +83,7 @@ def score(
     Raises
     ------
     PredictionError
-        If the predictions belong to another dataset or lack images, or if no image fulfils the condition.
+        If the predictions belong to a different dataset or lack images, or if no image fulfils the condition.
     ParameterError
         If the condition, the seed or `profile_over` is invalid.
     UnknownCorruption, IncompleteBuild, VerificationError
@@ -164,7 +165,7 @@ def score(
 def _predictions(
     data: Dataset, given: str | Path | Predictions, *, sets: Sequence[str] | None, progress: Progress
 ) -> Predictions:
-    """Return predictions of some sets and of clean, which are read unless they are in memory."""
+    """Return the predictions of some sets and of ``clean``. Read them from files unless they are in memory."""
     if not isinstance(given, Predictions):
         return read_predictions(given, data, sets=sets, progress=progress)
     wanted = choose_predicted_sets(data, sets)
@@ -192,7 +193,7 @@ def _fragile(data: Dataset, evaluation: Evaluation, condition: str | None, seed:
 
 
 def _not_applicable(data: Dataset, measures: Measures, profiles: Mapping[str, Profile]) -> Iterator[str]:
-    """Yield a note on kinds of scores that the recipe was made for and that no scored set allows."""
+    """Yield a note on the kinds of scores that the recipe is intended for, but that no scored set allows."""
     specs = [spec["stages"] for spec in recipe_sets(data.manifest)]
     absent = {
         "degradation profiles (no scored set has a level)": not profiles

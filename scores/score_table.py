@@ -101,11 +101,12 @@ def score_table(
         severity -> metric -> value, where severity 0 is ``clean`` and metrics may be grouped by kind, for example
         ``{"bbox": {"AP": 0.31}}``.
     corruptions : sequence of str, optional
-        The corruptions that means are over, by default the fifteen of ImageNet-C. The RB-index is over their sets in
-        the table. By default it is over all sets except ``clean`` and those of the four extra corruptions, which are
-        for validation.
+        The corruptions to average over. The default is the fifteen of ImageNet-C. If corruptions are given, the
+        RB-index is over their sets in the table. By default, the RB-index is over all sets except ``clean`` and the
+        sets of the four extra corruptions, which are for validation.
     lower_is_better : sequence of str
-        Metrics such as errors, of which lower values are better. Their RB-index has the opposite sign (Flag = -1).
+        Metrics for which lower values are better, such as error rates. Their RB-index has the opposite sign (Flag =
+        -1).
     out : path, optional
         A folder for score-table.json and score-table.csv.
 

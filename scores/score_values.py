@@ -1,4 +1,4 @@
-"""Make the list of score values from estimates, or from the reasons for missing ones."""
+"""Make the list of score values from estimates, or from the reasons why scores are missing."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Measures = Mapping[str, Measured]
 
 
 def score_value(name: str, measured: Measured, units: int) -> ScoreValue:
-    """Return the record of a measured score; `units` is the number of resampled images."""
+    """Return the record of a measured score. `units` is the number of resampled images."""
     estimate, group = measured.estimate, name.partition(".")[0]
     number = None if estimate is None else value(estimate)
     ends = None if estimate is None else interval_of(estimate, is_spread=name in SPREADS)
@@ -73,7 +73,7 @@ def is_compared(name: str) -> bool:
 
 
 def resamples_of(measures: Measures, seed: int, units: int) -> Resamples:
-    """Return the resampled values of the scores that models are compared in."""
+    """Return the resampled values of the scores by which models are compared."""
     estimates = {name: one.estimate for name, one in measures.items() if is_compared(name) and one.estimate is not None}
     stored = {name: stored_resamples(estimate) for name, estimate in estimates.items()}
     values = {name: rows for name, rows in stored.items() if rows}

@@ -1,4 +1,4 @@
-"""Tables that are written as CSV, Markdown, LaTeX and HTML."""
+"""Write tables as CSV, Markdown, LaTeX and HTML."""
 
 from __future__ import annotations
 

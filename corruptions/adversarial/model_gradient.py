@@ -37,9 +37,9 @@ def model_gradient(
     Notes
     -----
     The paper gives no formula, and its notebook has no code for it. The paper says that all values change at each step,
-    and that 1, 4 to 5, and 22 steps reduce the accuracy of three models from 100 to 50 %. The step of one grey value
-    was chosen by corruptset. Only the image, as whole numbers, is passed from level to level. The distance from the
-    clean image is not limited, so a value may differ by 30 after 30 levels.
+    and that 1, 4 to 5, and 22 steps reduce the accuracy of three models from 100 to 50 %. corruptset chose a step of
+    one grey value. Only the image, as whole numbers, is passed from level to level. The distance from the clean image
+    is not limited, so a value may differ by 30 after 30 levels.
 
     The output depends on the machine. docs/models.md describes by how much.
     """

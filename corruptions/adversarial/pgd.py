@@ -1,6 +1,6 @@
 """The corruption `pgd`, which is projected gradient descent.
 
-Its steps increase the loss of a model within a ball around the clean image.
+The steps increase the loss of a model within a ball around the clean image.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _norms(images: Pixels) -> Floats:
 
 
 class Ball:
-    """The images within a distance of `eps` grey values from clean images, and in 0..255."""
+    """The set of images with values in 0..255 that are at most `eps` grey values away from the clean images."""
 
     def __init__(self, clean: Images, eps: float, norm: str) -> None:
         self._clean = clean.astype(np.float32)
@@ -48,7 +48,7 @@ class Ball:
         return np.minimum(images, self._high, out=images)
 
     def rounded(self, images: Pixels) -> Images:
-        """Return images as uint8, whose values differ by at most eps from those of the clean images."""
+        """Return images as uint8. Their values differ by at most `eps` from those of the clean images."""
         return np.clip(np.rint(images), *self._bounds(self._floor_eps)).astype(np.uint8)
 
     def _bounds(self, reach: np.float32) -> tuple[Pixels, Pixels]:
@@ -58,7 +58,8 @@ class Ball:
 def _draw_start(keys: Keys, shape: Shape, parameters: Given) -> Pixels:
     """Draw the offsets of the start, which are 0 without `random_start`.
 
-    They are uniform in a cube. For the L2 norm, the direction is uniform, and the distance is uniform on [0, eps).
+    The offsets are uniform in a cube. For the L2 norm, the direction is uniform, and the distance is uniform on
+    [0, eps).
     """
     offsets = np.zeros((len(keys.samples), *shape), np.float32)
     if not parameters.get("random_start"):
@@ -76,8 +77,8 @@ def _draw_start(keys: Keys, shape: Shape, parameters: Given) -> Pixels:
 def direction(gradient: Pixels, norm: str) -> Pixels:
     """Return the unit step along a gradient, which is overwritten.
 
-    It is the sign of the gradient, or for the L2 norm the gradient divided by its norm. If the gradient is 0, so is the
-    step.
+    The step is the sign of the gradient. For the L2 norm, it is the gradient divided by its norm. If the gradient is 0,
+    the step is 0 too.
     """
     if norm == "linf":
         return np.sign(gradient, out=gradient)
@@ -96,7 +97,7 @@ def iterates(
     norm: str,
     targeted: bool,
 ) -> Iterator[Pixels]:
-    """Yield the images after each step, which overwrite `images`.
+    """Yield the images after each step. `images` is overwritten.
 
     Each step is one forward and one backward pass.
     """
@@ -170,9 +171,9 @@ def pgd(
     """Apply projected gradient descent, which increases the cross-entropy of a model within `eps` of the image.
 
     After each step images are projected onto the ball of radius `eps` around the clean image and clipped to [0, 255].
-    At the end values are rounded so that none differs by more than `eps` from the clean image. The resource `surrogate`
-    (a `models.protocol.Model`) is the model, and `labels` ((N,) int64) are the classes from which images are moved
-    away.
+    At the end, values are rounded so that no value differs by more than `eps` from the clean image. The resource
+    `surrogate` (a `models.protocol.Model`) is the model, and `labels` ((N,) int64) are the classes from which images
+    are moved away.
 
     Raises
     ------
@@ -182,8 +183,8 @@ def pgd(
 
     Notes
     -----
-    The steps start from a random image in the ball if `random_start` is true. Otherwise they start from the clean
-    image, or from the one that `start` gives. The random start is drawn from the key of the image instead of the
+    The steps start from a random image in the ball if `random_start` is true. Otherwise they start from `start`, or
+    from the clean image if `start` is not given. The random start is drawn from the key of the image instead of the
     generator of the model's library, whose numbers depend on the batch. Pixels whose gradient is exactly 0 do not
     change.
 

@@ -81,7 +81,7 @@ def _disk_row(prefix, y, height, pad, channels, runs, out):  # type: ignore[no-u
 def _slide_columns(image, y, run, columns, sums):  # type: ignore[no-untyped-def]
     """Move the column sums over the rows y - run .. y + run down by one row.
 
-    They are updated from those of the row above, and computed anew at row 0.
+    The sums are updated from those of the row above. At row 0, they are computed anew.
     """
     height, width, channels = image.shape
     pad = (columns.size - width) // 2 * channels
@@ -255,8 +255,8 @@ def defocus_blur(images: Images, keys: Keys, *, radius: float, alias_sigma: floa
     -----
     If the disk touches the window in which it is smoothed (at radius 8, and at every radius above), the published
     smoothing reflects weights at the edge of the window. The kernel then sums to up to 1.03, and the image becomes
-    brighter. This is kept, because the published sets contain it. The published radii above 8 are whole numbers. For
-    other radii the window is that of the whole number below.
+    brighter. corruptset keeps this brightening, because the published sets contain it. The published radii above 8 are
+    whole numbers. For other radii, the window is that of the next lower whole number.
     """
     if radius > MAX_RADIUS:
         raise ParameterError(

@@ -227,8 +227,8 @@ def glass_blur(
 
     The published exchange of two pixels acts on views of one array, so the second assignment reads a pixel that the
     first one has overwritten. The pixel is therefore copied instead of exchanged, and the image drifts by one to two
-    pixels. The displacement +d never occurs. Both are kept, because the published sets contain them. In MNIST-C, whose
-    grey values are not views, pixels are exchanged.
+    pixels. The displacement +d never occurs. corruptset keeps both effects, because the published sets contain them. In
+    MNIST-C, whose grey values are not views, pixels are exchanged.
 
     Only pixels with max_delta < row <= H - max_delta, and the same for columns, are overwritten. If 2 * max_delta
     reaches the short side, only the two blurs remain. Scaling increases max_delta to at most 127.

@@ -34,7 +34,7 @@ not need the exact computation.
 def motion_weights(radius: float, sigma: float) -> NDArray[np.float64]:
     """Return ImageMagick's one-sided kernel as a read-only array.
 
-    It is exp(-i*i / (2 sigma**2)) for i = 0..2*ceil(radius), normalised.
+    The kernel is exp(-i*i / (2 sigma**2)) for i = 0..2*ceil(radius), divided by its sum.
     """
     width = 2 * math.ceil(radius) + 1
     out = np.array([exact_exp(-float(i * i) / (2.0 * sigma * sigma)) / (_SQRT_2PI * sigma) for i in range(width)])
@@ -50,7 +50,7 @@ def motion_weights(radius: float, sigma: float) -> NDArray[np.float64]:
 def _exact(image, weights, offset_x, offset_y, y, x, c):  # type: ignore[no-untyped-def]
     """Return one value as ImageMagick computes it.
 
-    It uses 16 bits per channel, and adds doubles from the first tap to the last.
+    ImageMagick uses 16 bits per channel, and adds doubles from the first tap to the last.
     """
     total = 0.0
     for i in range(weights.size):
@@ -64,7 +64,7 @@ def _exact(image, weights, offset_x, offset_y, y, x, c):  # type: ignore[no-unty
 def _merge_taps(weights, offset_x, offset_y, tap_weight, tap_x, tap_y):  # type: ignore[no-untyped-def]
     """Merge taps that read the same pixel, and omit the smallest ones at the end.
 
-    It returns the number of remaining taps and the sum of the omitted weights.
+    Return the number of remaining taps and the sum of the omitted weights.
     """
     last = weights.size
     dropped = 0.0

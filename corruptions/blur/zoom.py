@@ -30,8 +30,8 @@ def zoom_factors(stop: float, step: float) -> list[float]:
 def zoom_grid(side: int, factor: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the positions in the image of the `side` pixels of an enlargement.
 
-    They are those of scipy.ndimage.zoom. The centres of the first and last pixel of the crop map to those of the
-    enlargement, which is then trimmed at both ends.
+    The positions are those of scipy.ndimage.zoom. The centres of the first and last pixel of the crop map to those of
+    the enlargement, which is then trimmed at both ends.
 
     Returns
     -------

@@ -186,7 +186,7 @@ def elastic_transform(
 
     The points of the affine map are the lower right, upper right and upper left corner of a centred square, whose side
     is two thirds of the short side. The fields are smoothed by a gaussian that ends at 3 sigma, with symmetric padding.
-    They are not smoothed if sigma is 0. The border applies to both steps.
+    If sigma is 0, the fields are not smoothed. The border applies to both steps.
 
     Notes
     -----

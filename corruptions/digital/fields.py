@@ -1,7 +1,7 @@
 """Gaussian smoothing of random fields, at a cost that does not grow with sigma.
 
 The filter is that of the released code: a gaussian that ends at 3 sigma, with normalised weights and symmetric padding
-(cba|abcd|dcb). Narrow filters are computed by direct summation. For wide ones the gaussian is approximated on its
+(cba|abcd|dcb). Narrow filters are computed by direct summation. For wide filters, the gaussian is approximated on its
 window by a short cosine series, whose error is at most 4e-6 of the peak. The windowed sum of one cosine follows exactly
 from its two previous values and four samples:
 

@@ -159,7 +159,7 @@ def _pixelate(images, out, across, down, from_x, from_y):  # type: ignore[no-unt
     deterministic=True,
 )
 def pixelate(images: Images, keys: Keys, *, fraction: float) -> Images:
-    """Shrink the image with a box filter and enlarge it to its former size.
+    """Shrink the image with a box filter and enlarge it to its original size.
 
     The sides of the small image are ``int(side * fraction)`` pixels, but at least 1.
 

@@ -114,7 +114,7 @@ def saturate(
     """Scale and shift the HSV saturation and clip it to [0, 1].
 
     Hue and value do not change by default. Grey images have no saturation and are copied, unless hue and value are
-    scaled too. In this case they are converted to colour, and the result is its luma (BT.709).
+    scaled too. In that case, they are converted to colour, and the result is the luma of the colour image (BT.709).
 
     Notes
     -----

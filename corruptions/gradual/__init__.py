@@ -1,4 +1,4 @@
-"""Gradual degradations with thirty levels, each of which is one step further than the one before."""
+"""Gradual degradations with thirty levels. Each level is one step further than the previous level."""
 
 from __future__ import annotations
 

@@ -163,8 +163,9 @@ def local_blur(
     """Blur ``floor(density * (H + W))`` small rectangles per level, one after the other.
 
     The rectangles are those of `random_boxes`. In the released notebook, each pixel of a rectangle is replaced by the
-    mean over a window around it. In the paper's text, the rectangle is replaced by its mean in every channel. Both are
-    rounded. The published density is 1 (448 rectangles at 224x224), with sides from 2 to 10 and a reach of 2.
+    mean over a window around it. In the paper's text, the rectangle is replaced by its mean in every channel. Means are
+    rounded in both cases. The published density is 1 (448 rectangles at 224x224), with sides from 2 to 10 and a reach
+    of 2.
 
     Notes
     -----

@@ -144,10 +144,10 @@ def fade_grey(images: Images, keys: Keys, *, level: int, factor: float) -> Image
 
     Notes
     -----
-    Hue (in steps of two degrees), saturation and value are stored as bytes, and all other results are floored at every
-    level. Some saturation therefore remains: with the factor 0.9 about 20 of 255 in bright pixels, and more in dark
-    ones. The published behaviour is kept. The bytes are those of OpenCV's ``cvtColor`` to 8-bit HSV and back on a
-    processor with AVX2. OpenCV itself gives other bytes on other processors, and at the right end of rows.
+    Hue (in steps of two degrees), saturation and value are stored as bytes at every level, and all other results are
+    floored. Some saturation therefore remains. With the factor 0.9, it is about 20 of 255 in bright pixels, and more in
+    dark pixels. The published behaviour is kept. The bytes are those of OpenCV's ``cvtColor`` to 8-bit HSV and back on
+    a processor with AVX2. OpenCV itself gives different bytes on other processors, and at the right end of rows.
     """
     if images.shape[3] == 1:
         return images.copy()

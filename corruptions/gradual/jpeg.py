@@ -36,8 +36,8 @@ def jpeg(images: Images, keys: Keys, *, level: int, start: int, channel_order: s
 
     Notes
     -----
-    The loop in the published notebook compressed the result of the level before. The paper starts from the clean image.
-    The notebook passes its RGB image to OpenCV, which expects BGR. Red and blue therefore get the wrong weights, which
-    costs about 0.1 dB.
+    The loop in the published notebook compressed the result of the previous level. The paper, like corruptset, starts
+    from the clean image. The notebook passes its RGB image to OpenCV, which expects BGR. Red and blue therefore get the
+    wrong weights, which costs about 0.1 dB.
     """
     return through_jpeg(images, start - level, swapped=channel_order == "bgr")

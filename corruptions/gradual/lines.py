@@ -74,7 +74,7 @@ def black_lines(images: Images, keys: Keys, *, level: int, ends: Int64Array) -> 
 
     Notes
     -----
-    The two ends of each line are drawn at random. The first one is on the left or top edge, and the last one on the
+    The two ends of each line are drawn at random. The first end is on the left or top edge, and the last end on the
     right or bottom edge. Both edges have the same probability, and the position on the edge is uniform.
 
     The line is one pixel wide and anti-aliased by OpenCV's ``line(..., lineType=LINE_AA)``, as in the released

@@ -1,4 +1,4 @@
-"""Gradual degradations that change random pixels, which are coloured, brightened or overwritten by others."""
+"""Gradual degradations that colour or brighten random pixels, or overwrite them with other pixels."""
 
 from __future__ import annotations
 

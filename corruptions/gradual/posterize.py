@@ -14,7 +14,7 @@ def bin_values(bins: int, values: str) -> NDArray[np.uint8]:
     """Return the table from a grey value to the value of its bin.
 
     The bins divide 0..255 evenly, and 255 is in the last one. With ``even``, bin i becomes floor(255 i / (bins - 1)),
-    from black to white. With ``upper`` it becomes its upper end, floor(255 (i + 1) / bins).
+    from black to white. With ``upper``, bin i becomes its upper end, floor(255 (i + 1) / bins).
     """
     number = np.minimum(np.arange(256) * bins // 255, bins - 1)
     value = number * 255 // (bins - 1) if values == "even" else (number + 1) * 255 // bins
@@ -45,6 +45,7 @@ def posterize(images: Images, keys: Keys, *, level: int, start: int, values: str
 
     Notes
     -----
-    The loop in the published notebook posterized the result of the level before. The paper starts from the clean image.
+    The loop in the published notebook posterized the result of the previous level. The paper, like corruptset, starts
+    from the clean image.
     """
     return look_up(images, bin_values(start - level, values))

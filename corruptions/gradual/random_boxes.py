@@ -35,7 +35,7 @@ def draw_rectangles(keys: Keys, shape: Shape, parameters: Given) -> Int64Array:
     """Draw the rectangles of one level for each image.
 
     The width and height are independent and uniform from `least` to `most`, both included, but not longer than the
-    image. The position is uniform over those at which the whole rectangle is inside the image.
+    image. The position is uniform over all positions at which the whole rectangle is inside the image.
 
     Returns
     -------
@@ -109,13 +109,13 @@ def random_boxes(
 ) -> Images:
     """Draw ``floor(density * (H + W))`` small black rectangles per level.
 
-    The published density is 0.1 (44 rectangles at 224x224), with sides from 3 to 6. In the paper's text they are from 2
-    to 5.
+    The published density is 0.1 (44 rectangles at 224x224), with sides from 3 to 6. In the paper's text, the sides are
+    from 2 to 5.
 
     Notes
     -----
     Each rectangle is drawn at random. Its width and height are independent and uniform from `least` to `most`. Its
-    position is uniform over those at which the whole rectangle is inside the image.
+    position is uniform over all positions at which the whole rectangle is inside the image.
     """
     out = images.copy()
     _blacken(out, boxes)

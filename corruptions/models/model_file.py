@@ -42,7 +42,7 @@ class ModelInput(_Table):
     """
 
     size: Annotated[tuple[Side, Side], BeforeValidator(_height_and_width)]
-    """The height and width. A single number is a square."""
+    """The height and width. A single number stands for a square."""
     mean: Annotated[tuple[float, ...], *PerChannel]
     """A value per channel, in the channel order of the model."""
     std: Annotated[tuple[Annotated[float, Field(gt=0)], ...], *PerChannel]
@@ -88,7 +88,7 @@ class ModelFile(_Table):
     weights: Name | None = None
     """The file of the state dict, which ends in ``.safetensors``, ``.pt`` or ``.pth``."""
     program: Name | None = None
-    """A ``.pt2`` file of `torch.export.save`, which replaces factory and weights."""
+    """A ``.pt2`` file that `torch.export.save` wrote, in place of a factory and weights."""
     trust: Annotated[bool, Field(strict=True)] = False
     """Whether the code in the program may be executed."""
     input: ModelInput

@@ -16,7 +16,7 @@ class Model(Protocol):
     """A classifier of images, in any framework.
 
     `corrupt` takes any object with these two methods as its ``surrogate``. Images and gradients are NumPy arrays with
-    channels last, RGB or grey, and pixel values from 0 to 255. The model scales and normalizes them itself.
+    channels last, RGB or grey, and pixel values from 0 to 255. The model itself scales and normalises the images.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class Model(Protocol):
 
 
 def loss_gradient(model: Model, images: NDArray[np.float32], labels: Int64Array) -> NDArray[np.float32]:
-    """Return a model's gradient as a new array, or raise `ModelError` if it has another shape or is not finite."""
+    """Return a model's gradient as a new array, or raise `ModelError` if it has a different shape or is not finite."""
     gradient = np.array(model.gradient(images, labels), np.float32)
     if gradient.shape != images.shape:
         raise ModelError(

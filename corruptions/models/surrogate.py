@@ -30,8 +30,8 @@ KINDS = {1: "grey", 3: "RGB"}
 class Surrogate:
     """A model from a model file, which computes predictions and gradients. `load_surrogate` creates it.
 
-    It is pickled without its network. The process that unpickles it loads the network when it is first needed, and
-    raises `ModelError` if the weights have changed.
+    A surrogate is pickled without its network. The process that unpickles the surrogate loads the network when it is
+    first needed, and raises `ModelError` if the weights have changed.
     """
 
     path: Path
@@ -87,8 +87,8 @@ class Surrogate:
         Raises
         ------
         ModelError
-            If a class has no output, or if the number of outputs differs from that of the classes although the outputs
-            are in the order of the dataset (``classes = "index"``).
+            If a class has no output, or if the number of outputs differs from the number of classes although the
+            outputs are in the order of the dataset (``classes = "index"``).
         """
         if self.folders is None:
             if len(folders) != self.outputs:
@@ -176,7 +176,7 @@ class Surrogate:
 
 @functools.lru_cache(maxsize=2)
 def _loaded(path: Path, values: str, sha256: str, device: str) -> Any:
-    """Load a network once per process, or raise `ModelError` if its weights have another hash."""
+    """Load a network once per process, or raise `ModelError` if its weights have a different hash."""
     file = ModelFile.model_validate_json(values)
     data, found = _read_weights(path.parent / file.weights_name)
     if found != sha256:

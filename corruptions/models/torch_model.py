@@ -72,7 +72,7 @@ class TorchModel:
     batch : int
         The batch size.
     threads : int
-        The number of CPU threads of PyTorch. Because sums depend on it, it is set for the process at each call.
+        The number of CPU threads of PyTorch. It is set for the process at each call, because sums depend on it.
     """
 
     def __init__(self, module: Any, file: ModelFile, *, device: str, batch: int, threads: int) -> None:

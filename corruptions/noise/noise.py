@@ -114,8 +114,8 @@ def gaussian_noise(images: Images, keys: Keys, *, sigma: float, rounding: str = 
     ``floor(255 * mean + 255 * sigma * z)`` is drawn from a table whose probabilities are rounded to 2**-32.
 
     MATLAB's ``imnoise(I, 'gaussian', m)`` has the variance 0.01 and rounds, which is ``sigma=0.1, mean=m,
-    rounding="round"``. In benchmarks made with it, the mean is the severity. Another mean therefore draws new noise, as
-    another severity does.
+    rounding="round"``. In benchmarks that were made with it, the mean is the severity. A different mean therefore draws
+    new noise, as a different severity does.
     """
     if sigma == 0:
         # Only a constant shift remains, which is 0 if the mean is 0.
@@ -175,11 +175,12 @@ def salt_pepper(images: Images, keys: Keys, *, density: float) -> Images:
     One number is drawn at random for each element. MATLAB draws x, uniform on [0, 1), for every element. The element
     becomes 0 if x is below d / 2, and 255 if x is from d / 2 to d. Here the interval for 255 is at the upper end of the
     range instead, which does not change probabilities. If densities share their draws, an element that is replaced at a
-    lower density is therefore also replaced at a higher one. Each of the two probabilities is density / 2, rounded to
-    2**-32.
+    lower density is therefore also replaced at a higher density. Each of the two probabilities is density / 2, rounded
+    to 2**-32.
 
     The distribution is that of ``impulse_noise``. The name and the parameter are those of benchmarks that were made
-    with MATLAB. These publish densities instead of five severities, so no table contains this corruption.
+    with MATLAB. These benchmarks publish densities instead of five severities, so no severity table contains this
+    corruption.
     """
     return _noisy(images, keys, _SALT_PEPPER, share=density)
 
@@ -224,10 +225,10 @@ def uniform_noise(images: Images, keys: Keys, *, amplitude: float, rounding: str
     -----
     One uniform number is drawn at random for each element.
 
-    The paper uses uniform noise as a distortion for training, because it is not among the tested ones. It trains with
-    the amplitudes 0.01, 0.05 and 0.1, which are severities 1 to 3. Severities 4 and 5 double the amplitude each time.
-    They were added by corruptset. The result is floored, as in the published generator of the other noises, so the mean
-    of the noise is lower by half a grey value.
+    The paper uses uniform noise as a distortion for training, because uniform noise is not among the tested
+    distortions. The amplitudes in training are 0.01, 0.05 and 0.1, which are severities 1 to 3. corruptset adds
+    severities 4 and 5, which double the amplitude each time. The result is floored, as in the published generator of
+    the other noises, so the mean of the noise is lower by half a grey value.
     """
     if amplitude == 0:
         return images.copy()

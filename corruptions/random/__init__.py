@@ -1,4 +1,4 @@
-"""Random words, whole numbers, and uniform and normal numbers.
+"""Draw random words, whole numbers, and uniform and normal numbers.
 
-They are pure functions of (stage key, sample key, stream, element).
+All of them are pure functions of (stage key, sample key, stream, element).
 """

@@ -80,7 +80,8 @@ def _expand(z: Floats) -> tuple[Floats, Floats]:
 def upper_tail(z: Floats) -> Floats:
     """Return the probability that a standard normal number exceeds z.
 
-    The relative error is at most 1e-13 from -10 to 10. Outside the result is 0 above and 1 below.
+    The relative error is at most 1e-13 from -10 to 10. Outside of this range, the result is 0 for larger z and 1 for
+    smaller z.
     """
     size = np.minimum(np.abs(z), float(_REACH))
     tail = np.where(np.abs(z) > _REACH, 0.0, _expand(size)[1])

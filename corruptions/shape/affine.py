@@ -131,10 +131,10 @@ def rotate(
     The direction is drawn at random for each image, unless `direction` is fixed.
 
     The defaults are those of MNIST-C: bilinear interpolation, black outside, and rounding. With a fixed direction,
-    negative angles rotate the other way. A loose canvas is the smallest one that contains the whole rotated image
-    (`loose_size`). If its aspect ratio differs from that of the image, the result is squeezed.
+    negative angles rotate in the opposite direction. A loose canvas is the smallest one that contains the whole rotated
+    image (`loose_size`). If its aspect ratio differs from that of the image, the result is squeezed.
 
-    The published two-factor sets show whole rotated images with black corners, at their former size and clockwise for
+    The published two-factor sets show whole rotated images with black corners, at their original size and clockwise for
     positive angles. This corresponds to MATLAB's ``imrotate`` with its defaults (nearest and loose), followed by a
     resize whose method was not published. ``direction="clockwise", interpolation="nearest", canvas="loose"`` creates
     such images, resized by area. Resizing by area uses every pixel of the canvas, like MATLAB's ``imresize``, which

@@ -175,7 +175,7 @@ def canny_edges(images: Images, keys: Keys, *, sigma: float, low: float, high: f
 
     The edges of a colour image are those of its luma, and are drawn in every channel. The gaussian averages over pixels
     inside of the image only. The thresholds apply to the length of Sobel's gradient (weights 1 2 1, not normalised) of
-    an image in [0, 1]. Ridges of at least `low` are edges if they are connected to one of at least `high`.
+    an image in [0, 1]. Ridges of at least `low` are edges if they are connected to a ridge of at least `high`.
 
     Raises
     ------

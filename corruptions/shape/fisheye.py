@@ -73,10 +73,10 @@ def fisheye(images: Images, keys: Keys, *, cubic: float, quadratic: float, linea
     Notes
     -----
     The paper names fisheye lens distortion and uniform noise as distortions for training, without a formula. The
-    generator that was released with it contains ImageMagick's barrel distortion with five severities, which no
-    published set has. They are the severities here. ImageMagick by default averages over ellipses, where this function
-    interpolates between four pixels, as ImageMagick does with ``-filter point -interpolate bilinear``. The images of
-    the default differ by 0.8 to 1.2 grey values on average at 224x224.
+    generator that was released with it contains ImageMagick's barrel distortion with five severities, although no
+    published set uses them. corruptset uses these severities. ImageMagick by default averages over ellipses, where this
+    function interpolates between four pixels, as ImageMagick does with ``-filter point -interpolate bilinear``. Images
+    of ImageMagick's default differ from these by 0.8 to 1.2 grey values on average at 224x224.
 
     References
     ----------

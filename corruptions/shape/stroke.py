@@ -26,7 +26,7 @@ Ends = Callable[[Shape], tuple[tuple[int, int], tuple[int, int]]]
 def _logarithm(x):  # type: ignore[no-untyped-def]
     """Return ln x to about 1e-15, for x in 0.3 .. 1.
 
-    It uses only + - * /, because the logarithm of libm differs between machines.
+    The function uses only + - * /, because the logarithm of libm differs between machines.
     """
     z = (x - 1.0) / (x + 1.0)
     square = z * z
@@ -138,13 +138,13 @@ def _stroked(images: Images, columns: Floats, rows: Floats, reach: float, dot: i
 def line(images: Images, keys: Keys, *, reach: float, rows: Floats, columns: Floats) -> Images:
     """Draw a white line from near the left edge to near the right edge.
 
-    At a vertical distance d from the line, ``ln(1 - d / reach) + 1`` is added to every channel if it is positive, which
-    it is up to 0.63 of the reach. The result is rounded.
+    At a vertical distance d from the line, ``ln(1 - d / reach) + 1`` is added to every channel where this value is
+    positive, which is up to 0.63 of the reach. The result is rounded.
 
     Notes
     -----
-    Two rows and two columns per image are drawn at random, which are whole numbers. The rows are uniform on 0 .. H - 2.
-    The columns are uniform on 0 .. 4 and 22 .. 26 for a width of 28, and in proportion for other widths.
+    Two rows and two columns per image are sampled at random, as whole numbers. The rows are uniform on 0 .. H - 2. The
+    columns are uniform on 0 .. 4 and 22 .. 26 for a width of 28, and in proportion for other widths.
     """
     return _stroked(images, columns, rows, reach)
 
@@ -164,7 +164,7 @@ def dotted_line(images: Images, keys: Keys, *, reach: float, dot: int, rows: Flo
 
     Notes
     -----
-    The rows of both ends are drawn at random, uniformly on 0 .. H - 2.
+    The rows of the two ends are sampled uniformly from 0 .. H - 2.
 
     Gaps and dots alternate from the left edge. As in the published code, the last column is left unchanged.
     """
@@ -205,7 +205,7 @@ def zigzag(images: Images, keys: Keys, *, reach: float, step: float, amplitude: 
 def _turns(left: float, right: float, rows: Floats, step: float, amplitude: float) -> tuple[Floats, Floats]:
     """Return the columns and rows of the corners of zigzags, (N, P) each.
 
-    A zigzag with fewer corners than others repeats its last one.
+    A zigzag with fewer corners than others repeats its last corner.
     """
     slope = (rows[:, 1] - rows[:, 0]) / (right - left)
     stretch = np.sqrt(1.0 + slope * slope)

@@ -123,7 +123,7 @@ def warp(
     shifts : (N, 2) ndarray of float64, optional
         An offset (x, y), in pixels, that is added to the position given by `matrices`.
     size : (H', W'), optional
-        The size of the output, which is that of the images by default.
+        The size of the output. By default, it is the size of the images.
     interpolation : {"bilinear", "nearest"}
         The interpolation method.
     fill : int
@@ -155,11 +155,11 @@ def warp(
 def loose_size(height: int, width: int, angle_deg: float) -> tuple[int, int]:
     """Return the (height, width) of the smallest canvas that contains a rotated image.
 
-    It is the same for both directions of rotation. It equals that of MATLAB's ``imrotate(..., 'loose')`` since R2015b,
-    which is ceil(height |cos| + width |sin|) by ceil(width |cos| + height |sin|). Pixels are squares, and the outer
-    edges of the image are rotated rather than the centres of its corner pixels. The size is computed in decimals of 60
-    digits, so that it does not depend on rounding errors. For an angle that a double can represent, these sums are
-    whole numbers only at multiples of 90 degrees.
+    The size is the same for both directions of rotation. It equals that of MATLAB's ``imrotate(..., 'loose')`` since
+    R2015b, which is ceil(height |cos| + width |sin|) by ceil(width |cos| + height |sin|). Pixels are squares, and the
+    outer edges of the image are rotated rather than the centres of its corner pixels. The size is computed in decimals
+    of 60 digits, so that it does not depend on rounding errors. For an angle that a double can represent, these sums
+    are whole numbers only at multiples of 90 degrees.
 
     Examples
     --------

@@ -86,7 +86,7 @@ def _kept(textures: TextureSet, scale: float, channels: int) -> tuple[Texture, .
 def _scale(textures: TextureSet, texture_scale: float, height: int, width: int) -> float:
     """Return the scale factor for the textures.
 
-    It is the given factor, but the default textures are enlarged further if they do not cover the image.
+    The scale is the given factor, unless the default textures do not cover the image and have to be enlarged further.
     """
     if textures.default:
 
@@ -148,9 +148,9 @@ def frost(
     -----
     The texture and the position of the crop are drawn at random, the position uniformly.
 
-    The released generators crop six photographs, of which the sixth is never used, and the second and third are equal.
-    The default textures of corruptset are four drawings with the weights 1:2:1:1. Their grey values, skew, gradients
-    and contrast of crops agree with those of the photographs within a tenth.
+    The released generators have six photographs. The sixth is never used, and the second and third are equal. The
+    default textures of corruptset are four drawings with the weights 1:2:1:1. Their grey values, skew, gradients and
+    contrast of crops agree with those of the photographs within a tenth.
 
     Textures are resized as ``cv2.resize`` does it (bilinear, not smoothed), bit for bit. For grey images the crop is
     converted by ``(19595 R + 38470 G + 7471 B + 32768) >> 16``.

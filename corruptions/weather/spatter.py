@@ -35,8 +35,8 @@ def _smooth(layers, weights, threshold, kind, liquids, strengths):  # type: igno
     """Smooth layers (N, H, W) with edge padding, and apply the threshold.
 
     The output depends on `kind`. For water it is 255 times the layer, floored, or 0 below the threshold. For mud it is
-    1 above the threshold. Both are written to `liquids`. For a splash it is the layer in single precision, or 0 below
-    the threshold, and is written to `strengths`.
+    1 above the threshold. Both results are written to `liquids`. For a splash, the output is the layer in single
+    precision, or 0 below the threshold, and is written to `strengths`.
     """
     count, height, width = layers.shape
     radius = weights.size - 1

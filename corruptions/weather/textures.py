@@ -26,15 +26,15 @@ _PUBLISHED = tuple(f"frost{i}" for i in range(1, 7))
 _DEFAULT = ("sheet", "needles", "pane", "feathers")
 MIN_TEXTURE_SIDE = 8
 MAX_TEXTURES = 100
-"""The maximum number of textures, because all are held in memory."""
+"""The maximum number of textures. It is limited because all textures are held in memory."""
 
 
 @dataclass(frozen=True)
 class TextureSet:
     """Textures from which frost takes its crops.
 
-    Two sets are equal if their names and hashes are equal. They are pickled without pixels. A worker reads the textures
-    from the package or directory again.
+    Two sets are equal if their names and hashes are equal. Texture sets are pickled without pixels. A worker reads the
+    textures from the package or directory again.
     """
 
     names: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""The opacity of water drops, which follows from the distance to their edges.
+"""Compute the opacity of water drops from the distance to their edges.
 
 The distance is a 5x5 chamfer distance in whole numbers. OpenCV's chamfer distance is not used, because its values
 depend on whether Intel's primitives (IPP) are active. All other steps use OpenCV, whose results are the same on every
@@ -26,7 +26,7 @@ _FAR = np.int32((1 << 29) - 1)
 def _from_neighbours(above2, above, width, row):  # type: ignore[no-untyped-def]
     """Update the distances of a row from the two rows on one side of it.
 
-    row[x + 2] becomes the minimum of itself and the distances via its neighbours. All rows are padded by two.
+    ``row[x + 2]`` becomes the minimum of its value and the distances via its neighbours. All rows are padded by two.
     """
     # Slices are used instead of x + 1, because LLVM does not vectorise if an index might be negative.
     line, straight = row[2 : width + 2], above[2 : width + 2]

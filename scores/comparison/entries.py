@@ -51,7 +51,7 @@ def gather(given: Iterable[str | Path | Scores], *, any_data: bool = False) -> l
     Raises
     ------
     ScoreError
-        If a file is invalid, if a model occurs twice, or if scores are of another dataset than the first ones.
+        If a file is invalid, if a model occurs twice, or if scores belong to a different dataset than the first ones.
     """
     entries, problems = read_entries(given, any_data=any_data)
     own = [e for e in entries if e.scores.digest != PRINTED]
@@ -173,7 +173,7 @@ class ReferencePoint(NamedTuple):
 
 
 def point_of(scores: Scores) -> tuple[float, float] | None:
-    """Return the CV in percent and the mean accuracy over two-factor sets, or None without both."""
+    """Return the CV in percent and the mean accuracy over two-factor sets, or None if one of them is missing."""
     cv, mean = scores.get(CV), scores.get(MEAN_ACCURACY)
     return None if cv is None or mean is None else (cv, mean)
 
@@ -183,7 +183,8 @@ def reference_point(
 ) -> ReferencePoint | None:
     """Return the reference point, or None if no model has two-factor scores.
 
-    It is the mean of the given models, by default of all, or a given CV and mean accuracy in percent.
+    The point is the mean of the given models, or a given CV and mean accuracy in percent. By default, it is the mean of
+    all models.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Charts, bar charts and matrices of models' scores, for results pages and as SVG files."""
+"""Draw charts, bar charts and matrices of models' scores, for results pages and as SVG files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of a comparison, with the rows and columns of the tables in the papers."""
+"""Make the tables of a comparison, with the rows and columns of the tables in the papers that define the scores."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def _groups_of_sets(name: str) -> Callable[[Scores], dict[str, float]]:
 
 
 def _summary(entries: Sequence[Entry]) -> Table:
-    """Return the scores of whole datasets with their confidence intervals, and notes on those that are absent."""
+    """Return the scores of whole datasets with their confidence intervals, and notes on the missing scores."""
     shown = [name for name in SUMMARY if any(s.name == name for e in entries for s in e.scores.scores)]
     rows, notes = list[list[Cell]](), list[str]()
     for e in entries:

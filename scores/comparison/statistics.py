@@ -1,4 +1,4 @@
-"""Statistics over models: correlations of scores, quadrants of accuracy and variation, and paired differences."""
+"""Compute statistics over models: correlations of scores, quadrants, and paired differences."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def differences(entries: Sequence[Entry]) -> tuple[list[Difference], list[str]]:
 
 
 def _compared(scores: Scores) -> dict[str, float]:
-    """Return the values of the scores that models are compared in."""
+    """Return the values of the scores by which models are compared."""
     return {one.name: one.value for one in scores.scores if one.value is not None and is_compared(one.name)}
 
 

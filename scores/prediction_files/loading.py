@@ -30,7 +30,7 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 class BadFile(Exception):
-    """A problem of a file of predictions, as the part of a sentence after the name of the file."""
+    """A problem with a predictions file. The message continues a sentence that begins with the name of the file."""
 
 
 def load_npz(path: Path) -> Arrays:
@@ -78,7 +78,7 @@ def _column(name: str, texts: Sequence[str], kinds: str) -> NDArray[Any]:
 
 
 def _with_values(arrays: Arrays, names: Sequence[str]) -> Arrays:
-    """Return arrays, or raise BadFile if they contain no predictions or predictions of several kinds."""
+    """Return the arrays, or raise BadFile if they contain no predictions, or more than one kind of them."""
     given = [name for name in TYPES if name in arrays and name not in ("index", "id", "set_id")]
     if not given:
         raise BadFile(f"contains {first_few(list(names)) or 'nothing'} instead of predictions; expected {EXPECTED}")
@@ -90,7 +90,7 @@ def _with_values(arrays: Arrays, names: Sequence[str]) -> Arrays:
 
 
 def array_problems(arrays: Arrays, classes: int) -> list[str]:
-    """Return the problems of the types and shapes of arrays."""
+    """Return the problems with the types and shapes of arrays."""
     problems = []
     for name, array in ((name, array) for name, array in arrays.items() if name in TYPES):
         kinds, words = TYPES[name]

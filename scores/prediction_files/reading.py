@@ -45,8 +45,8 @@ def read_predictions(
     data : Dataset
         The dataset, whose images are not read.
     sets : sequence of str, optional
-        Ids, aliases or patterns of the sets that need predictions. By default all sets do. Predictions of the clean
-        images are read if they exist, even if the dataset has no clean set.
+        Ids, aliases or patterns of the sets that need predictions. By default, all sets need predictions. Predictions
+        of the clean images are read if they exist, even if the dataset has no clean set.
     progress : callable, optional
         A function that is called with (phase, rows read, total number of rows).
 
@@ -138,7 +138,7 @@ def _open(path: Path) -> tuple[dict[str, Any], Arrays | None]:
 
 
 def _head_problems(head: Mapping[str, Any], data: Dataset) -> list[str]:
-    """Return the problems of the model's name and the digest."""
+    """Return the problems with the model's name and the digest."""
     problems = [
         f"{name} is {json.dumps(head[name])[:60]}; expected text"
         for name in ("model", "digest")
@@ -155,7 +155,7 @@ def _head_problems(head: Mapping[str, Any], data: Dataset) -> list[str]:
 def _files(
     folder: Path, ids: Mapping[str, str], required: Sequence[str], wanted: set[str]
 ) -> tuple[dict[str, Path], list[str]]:
-    """Return the file of each wanted set, and the problems of the names of files."""
+    """Return the file of each wanted set, and the problems with file names."""
     # Hidden files are those that macOS adds on foreign file systems.
     files = [file for file in sorted(folder.rglob("*.npz")) if not file.name.startswith(".")]
     if not files:
@@ -185,7 +185,7 @@ def _files(
 def _split(
     arrays: Arrays, data: Dataset, ids: Mapping[str, str], required: Sequence[str], wanted: set[str]
 ) -> tuple[dict[str, Arrays], list[str]]:
-    """Return the rows of each wanted set in a single file, and the problems of the names of sets."""
+    """Return the rows of each wanted set in a single file, and the problems with set names."""
     if "set_id" not in arrays:
         return {}, ["has no column set_id. Add it, or give a folder of <set id>.npz"]
     if problems := array_problems(arrays, len(data.classes)):
@@ -221,7 +221,7 @@ class _Rows:
         self._classes = len(data.classes)
 
     def outcome(self, arrays: Arrays, of_set: str) -> tuple[Outcome, list[str]]:
-        """Return the outcome of a set in the order of the dataset, and the problems of rows and values.
+        """Return the outcome of a set in the order of the dataset, and the problems with rows and values.
 
         `of_set` names the set in messages. BadFile is raised for arrays of unexpected types or shapes.
         """
@@ -249,7 +249,7 @@ class _Rows:
         return _joined(parts).rows(np.argsort(places[valid], kind="stable")), problems
 
     def _places(self, arrays: Arrays, rows: int, of_set: str) -> tuple[NDArray[np.int64], list[str]]:
-        """Return the number of the image of each row, and the problems of rows."""
+        """Return the index of the image of each row, and the problems with rows."""
         count = len(self._ids)
         if "index" in arrays:
             given, problem = arrays["index"], f"with an index outside 0 to {count - 1:,}"
@@ -287,5 +287,5 @@ def _joined(parts: Sequence[Outcome]) -> Outcome:
 
 
 def _of_rows(problem: str, rows: Sequence[str]) -> str:
-    """Return a problem with the number of rows and the first of them."""
+    """Return a problem that states the number of affected rows and names the first ones."""
     return f"has {plural(len(rows), 'row')} {problem}: {first_few(rows, FEW)}"

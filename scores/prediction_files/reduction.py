@@ -15,7 +15,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 COLUMNS: dict[Kind, tuple[str, ...]] = {kind: (kind,) for kind in KINDS} | {"rank": ("rank_true", "p_true")}
 """The arrays of each kind of predictions."""
 SUM_TOLERANCE = 0.01
-"""The largest deviation of a sum of probabilities from 1. Rounding to float16 causes a smaller one."""
+"""The largest deviation of a sum of probabilities from 1. Rounding to float16 causes a smaller deviation."""
 ROUNDING = 1e-3
 """The largest amount by which a single probability may exceed 1."""
 SAFE_EXPONENT = 60.0

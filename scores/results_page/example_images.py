@@ -21,7 +21,7 @@ from ..profiles import THRESHOLDS
 from ..tables import Cell, Column, Table
 
 MAX_SETS = 96
-"""The largest number of sets whose failures are shown. If there are more sets, these are spread evenly over them."""
+"""The largest number of sets whose failures are shown. If there are more, they are sampled at equal distances."""
 FAILURES_PER_SET = 2
 
 
@@ -41,9 +41,9 @@ class FailedImage(NamedTuple):
     sample : str
         The id of the sample.
     truth : str
-        The name of its class.
+        The name of the true class.
     answers : sequence of str
-        A text per model that says how the model classifies the image.
+        For each model, a text that states how the model classifies the image.
     """
 
     place: ImagePlace

@@ -20,7 +20,7 @@ from ..records import Scores
 Given = str | Path | Predictions
 GivenPredictions = Sequence[Given] | Mapping[str, Given]
 TOLERANCE = 1e-6
-"""The largest difference between an accuracy and that in the scores file."""
+"""The largest accepted difference between an accuracy and the one in the scores file."""
 
 
 def checked_inputs(
@@ -28,7 +28,7 @@ def checked_inputs(
 ) -> tuple[list[Entry], dict[str, Predictions]]:
     """Return the models with their scores, and the predictions by the label of the model.
 
-    Predictions that are not given are looked for in the folder of the scores file.
+    If no predictions are given for a model, they are searched for in the folder of its scores file.
 
     Raises
     ------
