@@ -74,7 +74,7 @@ def names(
     Returns
     -------
     list of str
-        The names. Corruptions are sorted by family, and those of plugins come last.
+        The names. Corruptions are sorted by family, and corruptions of plugins come last.
 
     Raises
     ------

@@ -136,7 +136,7 @@ def _corruption(name: str) -> dict[str, Any]:
 
 
 def source_rows(tables: Mapping[str, Mapping[int, Row]]) -> dict[str, dict[str, list[int]]]:
-    """Return source -> calibration -> the severities whose parameters come from that source."""
+    """Return, for each source and calibration, the severities whose parameters come from that source."""
     by_source: dict[str, dict[str, list[int]]] = {}
     for calibration, rows in tables.items():
         for severity, row in sorted(rows.items()):

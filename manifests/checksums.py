@@ -24,7 +24,7 @@ def sha256sums_bytes(records: Iterable[FileRecord]) -> bytes:
 
 
 def sums_bytes(sums: Mapping[str, str]) -> bytes:
-    """Return the content of SHA256SUMS for path -> ``sha256:<hex>``."""
+    """Return the content of SHA256SUMS for a mapping from paths to ``sha256:<hex>``."""
     return "".join(f"{digits(sha256)}  {path}\n" for path, sha256 in sorted(sums.items())).encode()
 
 

@@ -125,7 +125,7 @@ def read_state(directory: Path, extend: Path | None = None) -> BuildState:
 def committed(
     folder: Path, origin: Origin, sets: Collection[str], chunks: Container[int] | None = None
 ) -> dict[tuple[str, int], Path]:
-    """Return (set id, chunk number) -> sidecar for some sets, of all chunks or some."""
+    """Return a mapping from (set id, chunk number) to sidecars, for some sets and for all or some chunks."""
     wanted = set(sets)
     valid = ((path, s) for path, s in sidecars(folder, chunks) if s is not None and s.belongs_to(origin))
     return {(set_id, sidecar.run): path for path, sidecar in valid for set_id in sidecar.sets if set_id in wanted}

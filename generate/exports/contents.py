@@ -39,9 +39,9 @@ class ExportSet:
     corruption: str | None = None
     """The corruption of a set with one stage."""
     severity: int | None = None
-    """The severity of a set with one stage whose parameters are those of a whole severity."""
+    """The severity, if the set has one stage with the parameters of a whole severity."""
     level: int | None = None
-    """The level of a set with one stage whose parameters are those of a level."""
+    """The level, if the set has one stage with the parameters of a level."""
 
     @classmethod
     def of(cls, record: SetRecord) -> ExportSet:

@@ -68,7 +68,7 @@ def export(
 ) -> Exported:
     """Write a finished dataset in the layout that a third-party loader expects.
 
-    Image files are hard links to those of the dataset if their bytes are equal and the file system allows it.
+    Image files are hard links to files of the dataset if their bytes are equal and the file system allows links.
 
     Parameters
     ----------

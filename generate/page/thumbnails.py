@@ -22,7 +22,9 @@ CleanOf = Callable[[int], Images]
 """Callback that takes a sample's index and returns its clean (H, W, C) image."""
 _GREY = 128
 _MIN_SIDE = {False: 128, True: SMALL}
-"""The side of thumbnails of large and of small images, in pixels, below which a page shows fewer samples."""
+"""Minimum side of a thumbnail in pixels, for large (False) and small (True) images. To reach it, fewer samples are
+shown.
+"""
 _MAX_AMPLIFICATION = 64
 _REGION_SIDE = 160
 

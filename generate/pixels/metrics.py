@@ -69,7 +69,7 @@ def measure(clean: NDArray[np.uint8], image: NDArray[np.uint8]) -> Measured:
 
 @inner
 def _slide(a, b, old_a, old_b, sums):  # type: ignore[no-untyped-def]
-    """Add the products of two rows to the sums of columns, and subtract those of the row that leaves the window."""
+    """Add the products of two rows to the sums of columns, and subtract the products that leave the window."""
     for j in range(a.size):
         sums[j] += np.int32(a[j]) * np.int32(b[j]) - np.int32(old_a[j]) * np.int32(old_b[j])
 

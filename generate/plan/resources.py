@@ -27,7 +27,7 @@ def load_resources(
     surrogate_batch: int | None = None,
     model_sized: bool = False,
 ) -> Mapping[str, Any]:
-    """Return name -> resource, for the resources that the corruptions of sets use.
+    """Return a mapping from names to resources, for the resources that the corruptions of sets use.
 
     Parameters
     ----------

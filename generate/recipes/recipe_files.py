@@ -24,14 +24,14 @@ def recipe_names() -> tuple[str, ...]:
 
 @cache
 def _files() -> dict[str, Traversable]:
-    """Return name -> file, for the recipes of corruptset and of installed add-ons."""
+    """Return a mapping from names to files, for the recipes of corruptset and of installed add-ons."""
     shipped = {f.name.removesuffix(".toml"): f for f in files(__package__).iterdir() if f.name.endswith(".toml")}
     return installed_files("recipes") | shipped
 
 
 @cache
 def recipe_aliases() -> Mapping[str, str]:
-    """Return alias -> name, for all installed recipes."""
+    """Return a mapping from aliases to names, for all installed recipes."""
     aliases = {}
     for name in recipe_names():
         with suppress(ValueError):  # a mistake in the file of an add-on is reported when that recipe is loaded

@@ -97,7 +97,7 @@ def _stem(path: str) -> str:
 
 
 def _classes_of(listing: ImageListing, truth: Mapping[str, str] | None, kit: Path | None) -> dict[str, str]:
-    """Return path -> wnid of the images, or raise `SourceError` if folders and labels disagree."""
+    """Return a mapping from paths of images to wnids, or raise `SourceError` if folders and labels disagree."""
     problems = [
         f"{printable_path(f)}/: is not named by a wnid such as n01440764"
         for f in listing.folders

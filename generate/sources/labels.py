@@ -83,7 +83,7 @@ def name_problem(path: str) -> str | None:
 
 
 def find_collisions(named: Mapping[str, str], reason: str = NAME_COLLISION) -> dict[str, str]:
-    """Return path -> reason for the paths whose names are equal under case folding."""
+    """Return a mapping from paths whose names are equal under case folding to the reasons to reject them."""
     groups: dict[str, list[str]] = defaultdict(list)
     for path, name in named.items():
         groups[nfc(nfc(name).casefold())].append(path)
@@ -92,7 +92,7 @@ def find_collisions(named: Mapping[str, str], reason: str = NAME_COLLISION) -> d
 
 
 def find_invalid_names(names: Iterable[str]) -> dict[str, str]:
-    """Return name -> reason for the names that cannot be stored, or cannot be stored together."""
+    """Return a mapping from names that cannot be stored, or cannot be stored together, to the reasons."""
     problems = {name: name_problem(name) for name in names}
     return find_collisions({name: name for name in problems}) | {name: why for name, why in problems.items() if why}
 

@@ -96,7 +96,7 @@ def find_columns(path: Path, image: str | None, label: str | None) -> Columns:
 
 
 def _features(metadata: Mapping[bytes, bytes], path: Path) -> dict[str, Mapping[str, Any]]:
-    """Return name -> description of the columns in the Hugging Face metadata, or an empty mapping."""
+    """Return a mapping from names of columns to their descriptions in the Hugging Face metadata. It may be empty."""
     try:
         features = json.loads(metadata.get(b"huggingface", b"{}")).get("info", {}).get("features", {})
         return {name: feature for name, feature in features.items() if isinstance(feature, dict)}

@@ -67,7 +67,7 @@ class HoldOut:
         return held
 
     def _matches(self, samples: Sequence[Sample]) -> dict[str, set[str]]:
-        """Return pattern -> groups that it matches. The name of a group matches only this group."""
+        """Return a mapping from patterns to the groups that they match. The name of a group matches only this group."""
         groups = {s.group for s in samples if s.group is not None}
         return {p: {p} & groups or {g for g in groups if fnmatchcase(g, p)} for p in self.groups}
 

@@ -133,7 +133,10 @@ def parquet_shards(path: Path, split: str | None) -> list[tuple[str | None, list
 
 
 def _grouped(path: Path) -> dict[str | None, list[Path]]:
-    """Return split -> sorted files of a folder. A split that is not known is the beginning of the name, or None."""
+    """Return a mapping from splits to the sorted files of a folder.
+
+    The key of an unknown split is the beginning of the file names, or None.
+    """
     files = _parquet_files(path) or _parquet_files(path / "data")
     if not files:
         inside = sorted({str(file.parent.relative_to(path)) for file in path.glob("*/*.parquet")})

@@ -50,7 +50,7 @@ class SuperCategories(BaseModel):
         return {"categories": sorted(self.categories), "images": self.images, "sha256": digest}
 
     def by_label(self, classes: Sequence[ClassRecord]) -> dict[int, str]:
-        """Return class index -> super-category.
+        """Return a mapping from class indices to super-categories.
 
         Raises
         ------

@@ -133,7 +133,10 @@ def _wnids(text: str, path: Path) -> list[str]:
 
 
 def _validation_labels(listing: ImageListing, text: str, wnids: list[str]) -> Mapping[str, str]:
-    """Return path -> wnid of the images in val/images. Add notes for images without a line and the reverse."""
+    """Return a mapping from the paths of the images in val/images to wnids.
+
+    A note is added for images without a line, and for lines without an image.
+    """
     known, wnid_of, problems = set(wnids), dict[str, str](), list[str]()
     for number, line in enumerate(text.splitlines(), 1):
         name, tab, rest = line.partition("\t")
@@ -157,7 +160,7 @@ def _validation_labels(listing: ImageListing, text: str, wnids: list[str]) -> Ma
 
 
 def _training_labels(listing: ImageListing, wnids: list[str]) -> Mapping[str, str]:
-    """Return path -> wnid of the images in train/<wnid>/images, and add notes for other images."""
+    """Return a mapping from the paths of the images in train/<wnid>/images to wnids. Add notes for other images."""
     wnid_of = {f"{wnid}/images": wnid for wnid in wnids}
     folders = {image: image.rpartition("/")[0] for image in listing.images}
     listing.notes += [(image, NO_CLASS) for image, folder in folders.items() if folder not in wnid_of]

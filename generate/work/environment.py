@@ -12,12 +12,12 @@ _SEPARATOR = ", "
 
 @cache
 def environment() -> Mapping[str, str]:
-    """Return library -> version in this process. They are read once, because this takes longer than many small sets."""
+    """Return the version of each library. They are read once, because this takes longer than many small sets."""
     return {name: version(name) for name in LIBRARIES}
 
 
 def joined_versions(environments: Iterable[Mapping[str, str]]) -> dict[str, str]:
-    """Return library -> all of its versions, separated by commas.
+    """Return a mapping from each library to all of its versions, separated by commas.
 
     Examples
     --------

@@ -173,7 +173,7 @@ class Store:
         return f"sha256:{kept}" if kept else None
 
     def versions(self) -> dict[str, tuple[int, str]]:
-        """Return path -> size and version of all objects, sorted by path."""
+        """Return a mapping from the paths of all objects to their sizes and versions, sorted by path."""
         found = self._tried("listing", "", lambda fs, url: (fs.find(url, detail=True), fs._strip_protocol(url)))
         objects, top = found
         named = {name[len(top) + 1 :]: info for name, info in objects.items() if name.startswith(f"{top}/")}

@@ -51,7 +51,7 @@ class SetGroup(dict[Key, ImageSet]):
 
 
 def group_by_corruption(records: Iterable[SetRecord]) -> dict[str, dict[float, SetRecord]]:
-    """Return corruption -> severity or level -> set, for sets with a single stage."""
+    """Return the sets with a single stage by corruption, and then by severity or level."""
     found: dict[str, dict[float, SetRecord]] = {}
     for record in records:
         if len(record.stages) == 1:

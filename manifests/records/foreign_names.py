@@ -23,7 +23,7 @@ def is_system_file(path: str) -> bool:
 
 
 def unicode_variants(missing: Iterable[str], unexpected: Iterable[str]) -> dict[str, str]:
-    """Return missing path -> existing path for paths that exist in a different Unicode form.
+    """Return a mapping from missing to existing paths, for paths that exist in a different Unicode form.
 
     Examples
     --------

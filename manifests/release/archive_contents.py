@@ -59,8 +59,8 @@ class ArchiveRecord(Record):
     files: Annotated[list[FileRecord], Field(min_length=1)]
     """manifest.json, the other small files sorted by path, and the records of the archive's sets, in this order."""
     sets: list[PackedSet]
-    """The files with images, which follow `files`: those of each set, sorted by path. The sizes and hashes of image
-    files are in the records of their set, and those of shards are in the manifest.
+    """The files with images, which follow `files`. They are grouped by set and sorted by path. The sizes and hashes of
+    image files are in the records of their set, and the sizes and hashes of shards are in the manifest.
     """
 
     def encode(self) -> bytes:

@@ -220,7 +220,7 @@ def _set_records(one: StoredSet, *, joined: bool, labelled: bool) -> list[Json]:
 
 
 def packed_croissant(root: Path, contents: SetFiles, archives: Sequence[IndexedArchive]) -> dict[str, bytes]:
-    """Return name -> content of croissant.json of a release, and of the table of samples to which it refers.
+    """Return the names and contents of croissant.json of a release and of the table of samples to which it refers.
 
     The images of a set are sorted by path in the archives. A record set joins them with the table of samples, which has
     the labels and the order of the samples.

@@ -186,7 +186,7 @@ def pack(
 
 
 def _small_files(root: Path, manifest: Manifest) -> dict[str, FileRecord]:
-    """Return path -> record of all files except image files, including manifest.json and SHA256SUMS."""
+    """Return a mapping from paths to records, for all files except image files. It has manifest.json and SHA256SUMS."""
     files = {f.path: f for f in manifest.files}
     for path in (MANIFEST, SHA256SUMS):  # the manifest does not list these two
         place = _regular_file(root, path)

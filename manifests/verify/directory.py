@@ -4,7 +4,7 @@ The levels are structure (records, missing and unexpected files, digests of reco
 can be decoded and have the recorded shapes and, if the encoding is lossless, digests). A caller can also supply a
 function that regenerates samples from the source.
 
-No file outside of the directory is read, because only files in a listing that does not follow links are opened, and
+No file outside the directory is read, because only files in a listing that does not follow links are opened, and
 paths of records are only looked up in this listing.
 """
 
