@@ -224,7 +224,9 @@ class _Trial:
             )
             outputs.append((stage.name, output))
             alone = np.concatenate([_apply(stage, self.maker, clean[[i]], [i]) for i in BATCH])
-            self.require(_equal(output, alone), "returns different pixels for an image in a batch and for it alone")
+            self.require(
+                _equal(output, alone), "returns different pixels for an image in a batch than for the same image alone"
+            )
             reverse = _apply(stage, self.maker, clean[::-1].copy(), BATCH[::-1])[::-1]
             self.require(_equal(output, reverse), "returns different pixels if the batch has a different order")
             copies = _apply(stage, self.maker, np.repeat(clean[:1], len(IDS), 0))

@@ -62,8 +62,8 @@ def load_clean(source: Source, chosen: CheckedSample, preprocessing: Preprocessi
         loaded = source.load(chosen.sample)
     except BadSample as e:
         raise SourceError(
-            f"{name} was readable when the source was checked, but it is no longer: {e}. Restore it, and run the same "
-            "command again."
+            f"{name} was readable when the source was checked, but it can no longer be read: {e}. Restore it, and "
+            "run the same command again."
         ) from e
     if loaded.sha256 != chosen.sha256:
         raise SourceError(

@@ -42,7 +42,7 @@ class Rebuilt:
     other_files: tuple[str, ...]
     """Records, shards and texts whose bytes differ from the manifest, because of other library versions."""
     other_images: int
-    """Number of images with equal pixels but different bytes, because of another version of OpenCV."""
+    """Number of images with equal pixels but different bytes, because of a different version of OpenCV."""
     advice: str
     """The library versions that the manifest records, if bytes differ."""
 

@@ -106,7 +106,7 @@ def _receive(
         if reply.start != out.tell():  # the server does not support ranges
             _empty(out, counted)
         if reply.start != out.tell():
-            raise Unreachable(f"{where}: the server sent another part than requested")
+            raise Unreachable(f"{where}: the server sent a different part than requested")
         has = reply.total if None not in (reply.total, file.bytes) and reply.total != file.bytes else None
         for chunk in reply.chunks if has is None else ():
             if stop.is_set():

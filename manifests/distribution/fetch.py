@@ -283,7 +283,7 @@ def _present(root: Path, release: _Release) -> tuple[set[str], bool]:
     known = noted or load_manifest(root)
     if known.digest != release.index.digest:
         raise ReleaseError(
-            f"{root} contains another dataset ({known.digest}) than {release.remote.name}. Remove it, or choose "
+            f"{root} contains a different dataset ({known.digest}) than {release.remote.name}. Remove it, or choose "
             "another --out."
         )
     return {s if isinstance(s, str) else s.id for s in known.sets}, noted is not None

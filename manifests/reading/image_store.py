@@ -65,7 +65,7 @@ def naming_damaged_file(path: Path) -> Iterator[None]:
         yield
     except FileNotFoundError as e:
         if exists_in_other_form(path):
-            message = f"{path} exists under a name in another Unicode form. {unicode_advice(str(path))}"
+            message = f"{path} exists under a name in a different Unicode form. {unicode_advice(str(path))}"
             raise VerificationError(message) from e
         raise damage_error(f"{path} is missing") from e
     except OSError as e:

@@ -134,7 +134,7 @@ class VerificationReport:
             self.problems = [p for p in self.problems if p.path not in names or p.kind not in of_kind]
             recorded = min(renamed)
             detail = (
-                f"{len(renamed):,} files have names in another Unicode form than the records, such as {recorded}. "
+                f"{len(renamed):,} files have names in a different Unicode form than the records, such as {recorded}. "
                 f"{unicode_advice(recorded)}"
             )
             self.problems.append(Problem(".", "unicode", detail))

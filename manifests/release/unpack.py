@@ -192,7 +192,7 @@ def _present(root: Path, manifest: Manifest, data: bytes) -> Partial:
     foreign = {p for p in work.glob("*") if p.suffix != ".part"} - {root / UNPACK_STATE}
     if foreign or (not same and {*root.glob("*")} - {work}):
         raise BuildError(
-            f"{root} contains another dataset than these archives, an unfinished build, or something else. Choose "
+            f"{root} contains a different dataset than these archives, an unfinished build, or something else. Choose "
             "another --out."
         )
     sets = sorted(s.id for s in manifest.sets) if has_manifest else []

@@ -12,7 +12,7 @@ import corruptset
 from corruptset.corruptions.registry import corruption_names
 from corruptset.errors import ParameterError
 
-BATCH, ORDER = "for an image in a batch and for it alone", "if the batch has a different order"
+BATCH, ORDER = "for an image in a batch than for the same image alone", "if the batch has a different order"
 STATE, CALLS = "uses a global random generator", "returns different pixels in a second call"
 KEY = "gives the same output for every key"
 DRAWN = {

@@ -266,7 +266,7 @@ def test_what_stands_where_it_goes(bag, serve, tmp_path, monkeypatch):
     (tmp_path / TOP / "mine").unlink()
     fetch(server.url, tmp_path)  # into the empty folder
     server.root = forged(bag, tmp_path / "r", lambda index: index.update(digest="sha256:" + "1" * 64))
-    with pytest.raises(ReleaseError, match="contains another dataset"):
+    with pytest.raises(ReleaseError, match="contains a different dataset"):
         fetch(server.url, tmp_path)
     monkeypatch.setattr(shutil, "disk_usage", disk_usage_with(bag.bytes))
     with pytest.raises(MachineError, match="the release needs about"):

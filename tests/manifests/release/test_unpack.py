@@ -191,8 +191,8 @@ def test_where_something_else_is_nothing_is_unpacked(packs, tmp_path):
         "nowhere": ([tmp_path / "nope.tar"], r"nope\.tar does not exist"),
         "u": (archive_paths(bag), "or something else"),
         "mixed": (mixed, "belong to different datasets"),
-        "taken": (archive_paths(bag), "another dataset"),
-        "begun": (archive_paths(bag)[1:2], "contains another dataset"),
+        "taken": (archive_paths(bag), "a different dataset"),
+        "begun": (archive_paths(bag)[1:2], "contains a different dataset"),
     }
     for out, (archives, said) in cases.items():
         with pytest.raises(BuildError, match=said):

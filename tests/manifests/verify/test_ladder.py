@@ -95,12 +95,12 @@ def test_names_in_another_unicode_form_are_one_problem(dataset):
     count = renamed_to(root, "NFD")
     (problem,) = verify_problems(root)
     assert (count, problem.path, problem.kind) == (9, ".", "unicode")
-    assert problem.detail.startswith("9 files have names in another Unicode form than the records")
+    assert problem.detail.startswith("9 files have names in a different Unicode form than the records")
     assert "0_käfer/bild eins.png" in problem.detail
     assert "--nfc" in problem.detail
     (root / "images/fog/3/1 a dog/deep/rex.png").unlink()  # other problems are reported too
     assert named(root) == {(".", "unicode"), ("images/fog/3/1 a dog/deep/rex.png", "missing")}
-    with pytest.raises(VerificationError, match=r"exists under a name in another Unicode form.*convmv"):
+    with pytest.raises(VerificationError, match=r"exists under a name in a different Unicode form.*convmv"):
         _ = corruptset.open(root)["fog/3"][0]
     with pytest.raises(VerificationError, match=r"rex\.png is missing"):
         _ = corruptset.open(root)["fog/3"][2]
