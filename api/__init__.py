@@ -9,8 +9,9 @@ own corruptions, and `load_surrogate` is for your models. `preview` shows an ima
 writes it in the layout of a loader. `audit` reports what any corrupted dataset contains. `pack` and `unpack` handle
 archives, and `publish` and `fetch` handle releases on the network.
 
-`predict` writes the predictions of a model. `score` computes the papers' scores from predictions, and `score_table`
-computes them from any metric. `compare` compares models, and `report` writes a page that compares them.
+`predict` writes the predictions of a model. `score` computes published robustness scores from predictions, and
+`score_table` computes such scores from any metric. `compare` compares models, and `report` writes a page that compares
+them.
 
 Each name is loaded when it is first used, so ``import corruptset`` is fast. The types are in `__init__.pyi`.
 """

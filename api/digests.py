@@ -1,4 +1,4 @@
-"""The text form of digests, which is the name of the algorithm, a colon and the hexadecimal digits."""
+"""Format digests as text: the name of the algorithm, a colon and the hexadecimal digits."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class ModelError(CorruptsetError, ValueError):
 
 
 class PredictionError(CorruptsetError, ValueError):
-    """Predictions that cannot be read, or that belong to another model or dataset."""
+    """Predictions that cannot be read, or that belong to a different model or dataset."""
 
 
 class ScoreError(CorruptsetError, ValueError):
@@ -208,7 +208,7 @@ def _plain(name: str) -> str:
 
 
 def listed(problems: Sequence[str], limit: int = 50) -> str:
-    """Return problems as indented lines, and the number of those beyond the limit.
+    """Return problems as indented lines, followed by the number of problems beyond the limit.
 
     Examples
     --------
@@ -251,7 +251,7 @@ def problems_message(where: str, problems: Sequence[str]) -> str:
 def require_utf8_names() -> None:
     """Raise `ParameterError` if Python does not decode file names as UTF-8.
 
-    With another encoding, sample ids and therefore the random draws would differ.
+    With a different encoding, sample ids and therefore the random draws would differ.
     """
     if (encoding := sys.getfilesystemencoding()) != "utf-8":
         locale = [f"{name}={os.environ[name]}" for name in ("LC_ALL", "LC_CTYPE", "LANG") if os.environ.get(name)]

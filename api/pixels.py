@@ -1,4 +1,4 @@
-"""Digests of pixels, which datasets record and which serve as keys of images without a name."""
+"""Compute digests of pixels. Datasets record these digests, and they are the keys of images without a name."""
 
 from __future__ import annotations
 

@@ -91,8 +91,8 @@ def progress_function(progress: Callable[..., None] | bool | None) -> Callable[.
 class ProgressDisplay:
     """Context manager that shows the progress of a command in one line, and that is called to update it.
 
-    On a terminal the line contains a progress bar, and in a notebook it is part of the output of the cell. Both are
-    removed at the end. Otherwise a line of plain text is written to standard error from time to time.
+    On a terminal the line contains a progress bar, and in a notebook it is part of the output of the cell. In both
+    cases, it is removed at the end. Otherwise a line of plain text is written to standard error from time to time.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def counts(done: int, total: int, unit: str = "", *, first: int = 0, seconds: fl
     first : int, optional
         The number of items that were finished when the time measurement started.
     seconds : float, optional
-        The time since then.
+        The time since the measurement started.
 
     Examples
     --------

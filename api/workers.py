@@ -30,11 +30,11 @@ MAX_KILLS = 3
 POLL_S = 0.2
 """Time between two calls of `poll`."""
 FINISH_S = 10.0
-"""The time that other tasks get after a task has failed, so that they end without leaving temporary files."""
+"""The time for other tasks to end after a task has failed, so that they do not leave temporary files."""
 SETTLE_S = 0.05
 """The time that loky gets to register a task before its workers are killed."""
 PARENT_POLL_S = 1.0
-"""The time between two checks of a worker that its parent process is alive."""
+"""The time between two checks by a worker that its parent process is alive."""
 ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "OPENCV_FOR_THREADS_NUM"), "1"
 )
@@ -45,7 +45,8 @@ class Workers:
     """Worker processes that start with the first tasks and stop at the end of a ``with`` block.
 
     The processes are those of loky, which comes with joblib. Unlike those of `concurrent.futures`, they do not import
-    the main module again. So scripts need no ``if __name__ == "__main__"``, and notebooks and standard input work.
+    the main module again. Scripts therefore need no ``if __name__ == "__main__"``, and notebooks and standard input
+    work.
 
     Parameters
     ----------
@@ -240,7 +241,7 @@ def _starting_processes() -> Iterator[None]:
 
 
 def _prepare_worker(parent: int) -> None:
-    """Make this worker exit quickly, and end it when its parent has died, because it would wait for tasks forever."""
+    """Make this worker exit quickly, and end it if its parent dies. Otherwise, it would wait for tasks forever."""
 
     def watch() -> None:
         while os.getppid() == parent:

@@ -1,4 +1,4 @@
-"""`corruptset audit`: what a folder of corrupted images contains."""
+"""The command `corruptset audit`, which reports what a folder of corrupted images contains."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def audit(
 
 
 def _put_audit(result: Audit, out: Path | None) -> None:
-    """Write the verdicts as a table, followed by what they mean and the findings."""
+    """Write the verdicts as a table, followed by the meaning of each verdict and the findings."""
     from ..audits.table import meanings, verdict_table
 
     put_facts(
@@ -135,7 +135,7 @@ def _put_audit(result: Audit, out: Path | None) -> None:
 
 
 def _merged(sets: Mapping[str, SetAudit]) -> dict[tuple[str, ...], str]:
-    """Return the findings of sets, each once with all sets that have it."""
+    """Return the findings of sets. Each finding is listed once, with all sets that have it."""
     by_text = defaultdict[str, list[str]](list)
     for set_id, audited in sets.items():
         for finding in audited.findings:

@@ -50,7 +50,7 @@ def compare(
     plots: Annotated[bool, typer.Option("--plots/--no-plots", rich_help_panel=OUTPUT, help="Draw plots.")] = True,
     as_json: AsJson = False,
 ) -> None:
-    """Compare models: the papers' tables, differences with confidence intervals, and plots."""
+    """Compare models in the tables and plots of published papers, with confidence intervals of differences."""
     from .. import compare as run
 
     done = run(scores, out, any_data=any_data, plots=plots, reference=reference)

@@ -59,7 +59,7 @@ def chosen_recipe(
     Raises
     ------
     RecipeError
-        If no recipe is given, if options of pairs are given for another recipe, or if pairs has no stages.
+        If no recipe is given, if options of pairs are given for a different recipe, or if pairs has no stages.
     """
     if plugins:
         from ..corruptions.plugins import load_plugins

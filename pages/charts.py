@@ -1,4 +1,4 @@
-"""Line charts of models' values and of metrics, and charts of two scores in four quadrants, as SVG.
+"""Draw line charts of models' values and of metrics, and charts of two scores in four quadrants, as SVG.
 
 Pages and the plots of `compare` share these charts. The position of a model among all models determines its colour,
 marker and dashes, so charts do not depend on colours alone. Colours come from the style sheet of the page or of the SVG

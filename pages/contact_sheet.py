@@ -1,4 +1,4 @@
-"""Contact sheets: rows of labelled images in one PNG file."""
+"""Draw contact sheets, which are rows of labelled images in one PNG file."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ def draw_sheet(
     Notes
     -----
     If all images are smaller than 96 pixels, they are enlarged by a whole factor, with each pixel as a square. Images
-    are reduced if they are larger than `side` or if the sheet would have more than 16 million pixels. A text that is
-    wider than its place loses its middle.
+    are reduced if they are larger than `side` or if the sheet would have more than 16 million pixels. If a text is too
+    wide, an ellipsis replaces its middle.
     """
     layout = _layout(rows, bool(title), side)
     legend_rows = _legend_rows(legend, layout.width)

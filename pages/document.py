@@ -1,4 +1,4 @@
-"""HTML pages that consist of one file: a template with its style sheet and its script.
+"""Render HTML pages that consist of one file: a template with its style sheet and its script.
 
 A page loads nothing from the network and works offline. The names in a dataset are not trusted, so templates escape
 everything that they write, and invisible characters such as direction marks are shown as escape sequences. A content

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 COLOURS, DASHES = 8, 4
-"""The number of colours (which is also that of markers) and of dash patterns."""
+"""The number of colours, which is also the number of markers, and the number of dash patterns."""
 _CIRCLE = [(3.4 * math.cos(n * math.pi / 12), 3.4 * math.sin(n * math.pi / 12)) for n in range(24)]
 MARKERS = (
     f"M{'L'.join(f'{x:.2f} {y:.2f}' for x, y in _CIRCLE)}Z",

@@ -1,4 +1,4 @@
-"""Maps of the correct and fragile regions of an image, as arrays and as images."""
+"""Compute and draw maps of the correct and fragile regions of an image."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ BOTH_COLOURS = {
     "to the other alone": (213, 94, 0),
     "fragile to neither": (255, 255, 255),
 }
-"""The colours by 2 * (not fragile to the model) + (not fragile to the other)."""
+"""The colours by 2 * (not fragile for the model) + (not fragile for the other model)."""
 CHANGES = ("shift", "shrink")
 NAMES = ("right", *CHANGES, "probability", *(f"{change}, both models" for change in CHANGES))
 
@@ -76,9 +76,9 @@ def fragile_maps(data: Dataset, outcomes: Mapping[str, Outcome], sample_id: str,
     Raises
     ------
     ParameterError
-        If there are no such regions, or not at every position.
+        If there are no regions of this size, or not at every position.
     PredictionError
-        If there are no predictions of ``clean``, or if their number differs from that of the samples.
+        If there are no predictions of ``clean``, or if their number differs from the number of samples.
     """
     chosen = [s.index for s in data.samples if s.region is not None and s.region.source == sample_id]
     if not chosen:
@@ -134,8 +134,8 @@ def write_maps(
     images : int
         The number of images, in the order of the dataset.
     others : mapping of str to Outcome, optional
-        The outcomes of another model or of a person. The maps then show where both are fragile, and ``overlap.csv``
-        contains the `overlap` for each image and size, and its means over images.
+        The outcomes of a second model or of a person. The maps then show the positions that are fragile for both, and
+        ``overlap.csv`` contains the `overlap` for each image and size, and its means over images.
 
     Returns
     -------
@@ -222,7 +222,7 @@ def map_sheet(maps: Sequence[FragileMaps], others: Sequence[FragileMaps] = ()) -
 
     Each position is drawn at the middle of its region. Correct regions are white and wrong ones are dark. Fragile
     positions are blue if the model is correct there, and orange if it is wrong. The probability of the true class is
-    drawn from black (0) to white (1). If there is another model, positions that are fragile to both are green.
+    drawn from black (0) to white (1). If there is a second model, positions that are fragile for both models are green.
     """
     height, width = (max(m.right.shape[axis] + m.side - 1 for m in maps) for axis in (0, 1))
     scale, lines = max(1, -(-MIN_PANEL_SIDE // max(height, width))), []

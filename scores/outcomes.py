@@ -1,4 +1,4 @@
-"""The outcomes of a model for each image, which are all that scores use of the predictions."""
+"""The outcomes of a model for each image. Scores use nothing else from the predictions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 CLEAN = "clean"
 """The id of the set of clean images."""
 FIRST = 5
-"""The number of classes that top-5 accuracy counts. With no more classes than this, it would always be 1."""
+"""The number of classes that top-5 accuracy counts. With at most this number of classes, it would always be 1."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Scores over several sets or groups of samples: mean accuracy, worst case, two factors and styles."""
+"""Compute scores over several sets or groups of samples: mean accuracy, worst case, two factors and styles."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .score_values import Measured, without_resamples
 PAPER_NAME = "type "
 """The beginning of an alias that is a number in the list of sets of Dai & Berleant 2021."""
 MIN_PROBABILITY = float(np.finfo(np.float32).tiny)
-"""Smaller probabilities are replaced by this one, so that a loss is finite (at most 87.3)."""
+"""The minimum probability. It replaces smaller ones, so that a loss is finite (at most 87.3)."""
 ATTACKS = ("pgd",)
 """The corruptions whose parameter `eps` is the radius of an attack."""
 ALL = "all"
@@ -42,7 +42,7 @@ def two_factor(evaluation: Evaluation) -> dict[str, Measured]:
     """Return the mean accuracy and its variation over two-factor sets, clean included.
 
     The scores are computed over the names in the paper's list, where a set counts once per name, and over the sets.
-    They are empty if no set has two stages.
+    There are no scores if no set has two stages.
 
     References
     ----------
@@ -89,8 +89,8 @@ def group_scores(evaluation: Evaluation) -> dict[str, Measured]:
     """Return the mean accuracy and the worst case over groups of test sets.
 
     The groups are all test sets, each family of ImageNet-C, the strengths of each corruption, and the sets within each
-    radius of an attack. The worst case is the fraction of images that are classified correctly in every set, and it is
-    left out for a single set. For attacks, the mean of the greatest loss is added.
+    radius of an attack. The worst case is the fraction of images that are classified correctly in every set. It is left
+    out for a single set. For attacks, the mean of the greatest loss is added.
     """
     groups, within = _groups(evaluation), _within_radii(evaluation)
     several = {name: ids for name, ids in groups.items() if len(ids) > 1} | within

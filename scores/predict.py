@@ -109,7 +109,7 @@ def predict(
     ModelError
         If the model cannot be loaded, recognises too few of the clean images, or does not fit the images or classes.
     PredictionError
-        If the folder contains other predictions.
+        If the folder contains different predictions.
     ParameterError
         If the folder is inside a dataset, or if `kind` is unknown.
     UnknownCorruption, IncompleteBuild, VerificationError

@@ -1,7 +1,7 @@
-"""Degradation profiles, which are the accuracies at each level of a gradual degradation.
+"""Compute degradation profiles, which are the accuracies at each level of a gradual degradation.
 
-They are defined by Swingler 2022, "A Suite of Incremental Image Degradation Operators for Testing Image Classification
-Algorithms".
+Degradation profiles are defined by Swingler 2022, "A Suite of Incremental Image Degradation Operators for Testing Image
+Classification Algorithms".
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def degradation_profiles(
 ) -> tuple[dict[str, Profile], Profile | None, list[str]]:
     """Return the profile of each degradation, their mean, and notes on the mean.
 
-    The mean is at the levels that all degradations have. It is over all test degradations of the dataset (``ours``), or
-    over the fourteen of the paper's ``figures`` or ``tables``.
+    The mean is computed at the levels that all degradations have. It averages all test degradations of the dataset
+    (``ours``), or the fourteen of the paper's ``figures`` or ``tables``.
     """
     found: dict[str, dict[int, SetRecord]] = {}
     for record in evaluation.records:

@@ -1,4 +1,4 @@
-"""Published facts: the corruptions of ImageNet-C, the errors of AlexNet, and how the published sets were made."""
+"""List published facts: the corruptions of ImageNet-C, the errors of AlexNet, and how the published sets were made."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def published() -> dict[str, Any]:
 def in_literature_order(names: Iterable[str]) -> list[str]:
     """Return names of corruptions or sets in the order of the papers.
 
-    The clean set comes first, followed by noise, blur, weather and digital corruptions and the four extra ones. Other
-    names keep their order and come last.
+    The clean set comes first, followed by noise, blur, weather and digital corruptions and the four extra corruptions.
+    All other names keep their order and come last.
     """
     order = {name: place for place, name in enumerate(("clean", *FIFTEEN, *EXTRA))}
     return sorted(names, key=lambda name: order.get(name.partition("/")[0], len(order)))
@@ -92,8 +92,8 @@ def encoding_of(manifest: Manifest) -> list[str | int]:
 def definition(manifest: Manifest) -> str:
     """Return the sha256 of the definition of a recipe's fifteen test corruptions.
 
-    It covers parameters, scale, preprocessing and encoding. It excludes the seed, which the published sets do not have,
-    and the revisions of corruptions, because all revisions implement the same published definition.
+    The definition covers parameters, scale, preprocessing and encoding. It excludes the seed, which the published sets
+    do not have, and the revisions of corruptions, because all revisions implement the same published definition.
     """
     rows = []
     for spec in recipe_sets(manifest):

@@ -9,7 +9,7 @@ __all__ = ["Calibrated", "Level", "calibrate"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name on first access, so that the help of the command line stays fast."""
+    """Import a public name on first access, so that command-line help stays fast."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(".calibration", __name__), name)

@@ -91,7 +91,7 @@ class Level(NamedTuple):
 
     severity: int
     target: float
-    """The quality of this severity of the reference at the reference's size."""
+    """The quality of the reference at this severity, for images of the reference's size."""
     place: Fraction
     """The severity on the path through the rows of the reference at which the quality is nearest to the target."""
     parameters: Mapping[str, Any]

@@ -1,4 +1,4 @@
-"""Read the files of MedMNIST, and write those of MedMNIST-C."""
+"""Read the files of MedMNIST, and write the files of MedMNIST-C."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def score(directory: str | Path, predictions: str | Path, *, threshold: float = 
     Raises
     ------
     BuildError
-        The dataset lacks sets, a file of predictions is missing, or its array has another shape.
+        The dataset lacks sets, a file of predictions is missing, or its array has a different shape.
 
     References
     ----------
@@ -139,9 +139,9 @@ def medmnist_score(
 ) -> None:
     """Compute the scores of MedMNIST-C from the probabilities of a model.
 
-    The error is one minus the balanced accuracy. BE is the error of a corruption divided by that of AlexNet, and RBE is
-    the increase over the clean error divided by that of AlexNet. For images with several labels there is also the area
-    under the ROC curve.
+    The error is one minus the balanced accuracy. BE is the error of a corruption divided by the error of AlexNet. RBE
+    is the increase over the clean error, divided by the increase of AlexNet. For images with several labels, the area
+    under the ROC curve is computed too.
     """
     with progress_of("medmnist-score"):
         scored = score(directory, predictions, threshold=threshold)

@@ -101,7 +101,8 @@ class People:
     def confidence_gap(self, differences: Estimate) -> Gap | None:
         """Return the model's confidence gap over the pairs for which `differences` has a value.
 
-        It is the mean difference of the model's probability of the true class between the two members of a pair.
+        The confidence gap is the mean difference of the model's probability of the true class between the two members
+        of a pair.
         """
         gaps = differences[0].copy()
         gaps[~np.isnan(gaps)] = 0

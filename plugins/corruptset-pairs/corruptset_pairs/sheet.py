@@ -113,9 +113,9 @@ def pairs_sheet(
     ------
     StudyError
         If the dataset has too few suitable images, if the number of answers is not from 2 to 10, if the options do not
-        fit the dataset, or if `out` already contains another study.
+        fit the dataset, or if `out` already contains a different study.
     PredictionError, ScoreError, UnknownCorruption
-        If the predictions or scores cannot be read or belong to another dataset, or if a set does not exist.
+        If the predictions or scores cannot be read or belong to a different dataset, or if a set does not exist.
 
     References
     ----------

@@ -106,7 +106,7 @@ class Rate(Record):
 
     answers: Count
     accuracy: Fraction | None
-    """The fraction of correct participants, averaged over images. Null without answers."""
+    """The fraction of participants with the right answer, averaged over images. Null without answers."""
     interval: Interval
     cannot_tell: Fraction | None
     """The fraction of answers that are "I cannot tell", which count as wrong."""

@@ -33,7 +33,7 @@ UP_AND_DOWN = [*map(int, "123454321")]
 
 
 class ScheduleError(CorruptsetError, ValueError):
-    """A schedule has unsuitable options, cannot be read, or belongs to another dataset."""
+    """A schedule has unsuitable options, cannot be read, or belongs to a different dataset."""
 
 
 class Schedule(NamedTuple):
@@ -113,7 +113,7 @@ def schedule(
         The number of random orders in which the sets follow each other. Use it only if `kind` is ``"random-orders"``.
         The default is 10.
     samples, per_class, ids : optional
-        Which samples are taken, as for `corruptset.build`.
+        The options that select samples, as for `corruptset.build`.
 
     Raises
     ------
@@ -283,7 +283,7 @@ class Stream(MapStyle[StreamItem]):
     Raises
     ------
     ScheduleError
-        If the schedule cannot be read or belongs to another dataset.
+        If the schedule cannot be read or belongs to a different dataset.
     """
 
     def __init__(self, data: Dataset, schedule: Schedule | str | Path, transform: Any = None) -> None:

@@ -57,7 +57,7 @@ class Streamed(NamedTuple):
     images: int
     """The number of images in the stream."""
     made: int
-    """The number of images written by this call, without those of tars that existed before."""
+    """The number of images written by this call, without the images of tars that existed before."""
     steps: int
     tars: int
     bytes: int

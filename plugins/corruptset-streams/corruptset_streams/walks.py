@@ -68,7 +68,7 @@ def load_stream(recipe: str | Path, **changes: int | None) -> tuple[Recipe, Stre
     Raises
     ------
     RecipeError
-        If the recipe cannot be read or has errors, all of which are listed.
+        If the recipe cannot be read or has errors. The message lists all errors.
     """
     path, where = SHIPPED / f"{recipe}.toml", f"The stream {recipe}"
     path = path if path.exists() else Path(recipe)
