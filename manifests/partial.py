@@ -20,7 +20,7 @@ _CAP = 64 << 20
 
 
 class Span(Record):
-    """A range of the files of a set, which are sorted by path: `count` files from the index `first` on."""
+    """A range of a set's files, sorted by path: `count` files, beginning at the index `first`."""
 
     first: Count
     count: Count

@@ -134,7 +134,7 @@ class VirtualImages:
 
     @cached_property
     def chains(self) -> dict[str, Chain]:
-        """Set id -> its chain, in the order in which the tree is traversed."""
+        """A mapping from set ids to chains, in the order in which the tree is traversed."""
         return dict(_chains(self.build.maker.tree(self.build.chosen(self.build.requested)), ()))
 
     def open(self, progress: ProgressCallback) -> Sequence[str]:

@@ -177,7 +177,7 @@ def _require_filters(dataset: Any, path: Path, name: str) -> None:
 
 
 def _name_as_build(source: Source, path: Path) -> None:
-    """Replace the samples and classes of a shard with the recorded ones of its build, including ids, labels and splits."""
+    """Replace the samples and classes of a shard with those that its build recorded, with ids, labels and splits."""
     with _opened(path) as file:
         index = _dataset(file, path, INDEX, "--images")[()].tolist()
         depth = str(file.attrs["set"]).count("/")

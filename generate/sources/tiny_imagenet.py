@@ -135,7 +135,7 @@ def _wnids(text: str, path: Path) -> list[str]:
 def _validation_labels(listing: ImageListing, text: str, wnids: list[str]) -> Mapping[str, str]:
     """Return a mapping from the paths of the images in val/images to wnids.
 
-    A note is added for images without a line, and for lines without an image.
+    Notes are added about images without lines and lines without images.
     """
     known, wnid_of, problems = set(wnids), dict[str, str](), list[str]()
     for number, line in enumerate(text.splitlines(), 1):

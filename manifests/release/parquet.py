@@ -25,7 +25,7 @@ from ..records.report import ProgressCallback
 PARQUET = "parquet-"
 """The beginning of the name of the folder. Hexadecimal digits that identify the pack follow."""
 _GROUP_ROWS = 100
-"""The number of rows of a row group, which readers load as a whole."""
+"""The number of rows in a row group, which readers load as a whole."""
 
 
 def configurations(manifest: Manifest, files: Iterable[str]) -> list[tuple[str, str, str]]:

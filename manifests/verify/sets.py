@@ -29,7 +29,7 @@ from ..records.models import ImageRecord, Manifest, SetRecord, StoredRecord
 from ..records.report import VERIFY_LEVELS, Problem, VerifyLevel
 
 MAX_BAD_LINES = 20
-"""The number of invalid lines of a file that are reported."""
+"""The largest number of invalid lines that are reported for one file."""
 SLICE_ROWS = 3000
 """Sets with more rows are divided between several processes."""
 _UNREADABLE = (NotAShard, OSError, KeyError, ValueError, RuntimeError, TypeError)
