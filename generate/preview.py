@@ -181,7 +181,7 @@ def _make_images(
     merged = merge_chains(sets, maker.seed, maker.coupling)
     aliases = {spec.id: spec.aliases for spec in merged}
     images_of: dict[str, Images] = {}
-    # The first use of a corruption on a machine compiles it, which takes half a minute for all of them together.
+    # The first use of a corruption on a machine compiles it, which takes half a minute for all corruptions together.
     progress("sets", 0, len(merged))
     for count, (id, images) in enumerate(maker.images(maker.tree(merged), clean[None], [key]), 1):
         images_of |= dict.fromkeys([id, *aliases[id]], images[0].copy())

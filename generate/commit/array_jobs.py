@@ -1,4 +1,4 @@
-"""Jobs of an array: they check the source together, and each of them makes a share of the parts.
+"""Jobs of an array, which check the source together. Each job makes a share of the parts.
 
 All jobs share the lock of the dataset, so no other command writes to it. The first job records what the build is. The
 others join it, one at a time, and are rejected if they are given a different build.
@@ -120,7 +120,7 @@ def shared_check(
         return build.checked(checked)
     except CorruptsetError:
         if not is_begun(directory):  # the user will fix the files, which must then be checked again
-            for path in folder.glob("*.json"):  # other jobs hold the locks next to them
+            for path in folder.glob("*.json"):  # not the .lock files, which other jobs may hold
                 path.unlink(missing_ok=True)
         raise
 

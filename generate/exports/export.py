@@ -80,8 +80,8 @@ def export(
         A new or empty folder for the export. It gets the top folder of the layout and VIEW.json, which records what was
         exported. Nothing is left there if the export fails.
     sets : sequence of str, optional
-        Patterns of set ids and aliases. By default, all sets are exported, without ``clean`` if the layout has no place
-        for it.
+        Patterns of set ids and aliases. By default, all sets are exported, except ``clean`` if the layout has no place
+        for clean images.
     severities : path or mapping, optional
         Five set ids for each name, for sets that are not one corruption at severities 1 to 5. For ``mnist-c``, one set
         id for each name.

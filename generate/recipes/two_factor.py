@@ -27,7 +27,7 @@ BASES = {
 }
 """Calibration -> the recipe whose preprocessing, encoding and storage the pairs use."""
 SOURCE_CALIBRATIONS = {"cifar10": "cifar", "cifar100": "cifar", "mnist": "mnist"}
-"""Scheme of a source -> the default calibration of its pairs. It is `imagenet` for all other sources."""
+"""Scheme of a source -> the default calibration of its pairs. The default is `imagenet` for all other sources."""
 IMAGE_DESCRIPTIONS = {"cifar": "32x32 pixels", "mnist": "28x28 pixels and grey"}
 """Calibration -> a description of the images of its sources, for notes."""
 

@@ -100,7 +100,7 @@ def parquet_shards(path: Path, split: str | None) -> list[tuple[str | None, list
     path : Path
         A file, a folder of files such as ``test-00000-of-00002.parquet``, or a folder with such files in ``data``.
     split : {"test", "val", "train", "all"}, optional
-        The split to take. It can be left out if there is only one.
+        The split to take. The option can be left out if there is only one split.
 
     Raises
     ------

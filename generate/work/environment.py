@@ -12,7 +12,7 @@ _SEPARATOR = ", "
 
 @cache
 def environment() -> Mapping[str, str]:
-    """Return the version of each library. They are read once, because this takes longer than many small sets."""
+    """Return the version of each library. The versions are read once, because this takes long."""
     return {name: version(name) for name in LIBRARIES}
 
 

@@ -130,7 +130,7 @@ def _empty(out: IO[bytes], counted: ByteCallback) -> None:
 
 
 def download_small_file(remote: Remote, path: str) -> bytes:
-    """Return the content of a small file without a record. It raises the same errors as `download`."""
+    """Return the content of a small file without a record. The errors are the same as for `download`."""
 
     def download_task(out: BytesIO, counted: ByteCallback, stop: threading.Event) -> None:
         download(remote, Unrecorded(path), out, counted, stop)

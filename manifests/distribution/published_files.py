@@ -96,7 +96,7 @@ class ReleaseFolder:
 
 
 def open_release_folder(directory: Path | str) -> ReleaseFolder:
-    """Read a folder that `pack` wrote, and compare the sizes of its archives. It raises the errors of `publish`."""
+    """Read a folder that `pack` wrote, and compare the sizes of its archives. The errors are those of `publish`."""
     root = Path(directory)
     if (root / MANIFEST).exists():
         packed = f"{str(root).rstrip('/')}-release"

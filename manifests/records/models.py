@@ -187,14 +187,14 @@ class Header(Record):
     storage: StorageRecord
     textures: list[TextureRecord]
     surrogates: list[JsonObject] = Field(default=[], exclude_if=not_)
-    """The model whose gradients some sets use. Omitted if there is none."""
+    """The model whose gradients were used to make some sets. Omitted if there is none."""
     plugins: list[PluginRecord] = Field(default=[], exclude_if=not_)
     """The plugins whose corruptions the dataset uses. Omitted if there are none."""
     classes: list[ClassRecord]
     excluded: list[ExcludedRecord]
     selection: JsonObject
     metrics_images: Count
-    """The number of images per set on which metrics are measured. These are the first images by sample id."""
+    """The number of images per set, the first by sample id, on which metrics are measured."""
 
     @property
     def title(self) -> str:
@@ -226,7 +226,7 @@ class Manifest(Header):
     sets: list[SetRecord]
     files: list[FileRecord]
     environment: Annotated[dict[str, ShortText], Field(max_length=1000)]
-    """The versions of the libraries that built the dataset. It contains no time, host name or path."""
+    """The versions of the libraries that built the dataset, without a time, a host name or a path."""
 
     @property
     def header(self) -> Header:

@@ -186,7 +186,7 @@ def pack(
 
 
 def _small_files(root: Path, manifest: Manifest) -> dict[str, FileRecord]:
-    """Return a mapping from paths to records, for all files except image files. It has manifest.json and SHA256SUMS."""
+    """Return a mapping from paths to records, for manifest.json, SHA256SUMS and all files that are not image files."""
     files = {f.path: f for f in manifest.files}
     for path in (MANIFEST, SHA256SUMS):  # the manifest does not list these two
         place = _regular_file(root, path)

@@ -40,7 +40,7 @@ class Release:
 
 
 def has_rows(data: Dataset, set_id: str) -> bool:
-    """Return whether a set has records. They may only be missing if the set is absent according to PARTIAL.json."""
+    """Return whether a set has records. Records may be missing only if the set is absent according to PARTIAL.json."""
     return set_id not in data.absent or plain_file(data.path, set_path(set_id))
 
 

@@ -73,7 +73,7 @@ class SetCheck:
     samples.jsonl is invalid.
     """
     prune: frozenset[str] = frozenset()
-    """The image folders of all sets. Those of other sets are not listed."""
+    """The image folders of all sets. The folders of other sets are not listed."""
     shards: frozenset[str] = frozenset()
     """The shards of this set according to the manifest."""
     intact_shards: frozenset[str] = frozenset()
