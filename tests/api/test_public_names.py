@@ -30,7 +30,7 @@ corruptset.page("d", out="page.html", labels="x.csv").bytes
 corruptset.export("imagefolder", "d", "out", sets=["fog/*"], any_shape=True).images
 corruptset.pack("d", "out", by="set", max_bytes=1000).digest
 corruptset.unpack(["a.tar"], "out").digest
-corruptset.publish("d", "place", go=True, creators=["Doe, J"]).done
+corruptset.publish("d", "place", go=True, creators=["Doe, J"]).sent
 corruptset.fetch("https://example.org", "out", sets=["fog/*"]).digest
 corruptset.predict("d", "m.toml", "out", batch=3, kind="top").images
 corruptset.score("d", "predictions", seed=3, condition="correct@clean").notes

@@ -50,8 +50,8 @@ class TarFolder(Target):
         assert all(".." not in name.split("/") and not name.startswith("/") for name in files)
         good = 0
         for sample in source.samples:
-            place = sample.place
-            content = data[place.offset : place.offset + place.size]
+            place = sample.location
+            content = data[place[0] : place[0] + place[1]]
             assert content == held[next(n for n, p in files.items() if p == place)]
             try:
                 image = source.load(sample).image

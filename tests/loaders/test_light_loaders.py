@@ -36,7 +36,7 @@ def test_hugging_face_datasets(inside):
     assert len(names["dataset"]) == len(data) * len(data.samples)
     images = data["contrast/3"].array()
     by_id = {s.id: s for s in data.samples}
-    for rows, key in ((names["fog"], "image"), (run_snippet(tars)["dataset"], "jpg")):
+    for rows, key in ((names["contrast"], "image"), (run_snippet(tars)["dataset"], "jpg")):
         assert len(rows) == len(by_id)
         for row in rows:
             sample = by_id[row["id"] if "id" in row else row["json"]["id"]]

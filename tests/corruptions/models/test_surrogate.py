@@ -135,7 +135,7 @@ def test_columns_are_the_data_sets_classes_and_a_least_accuracy_is_asked_for(tmp
     assert mended.check_accuracy(trained.images, turned) > 0.95
     with pytest.raises(ModelError, match=r"images correctly, but .* requires at least 90\.0% \(least_accuracy\)\."):
         loaded(folders).check_accuracy(trained.images, turned)
-    for name, says in (("folders.txt", r"10 outputs, and folders\.txt has 2 class"), ("none.txt", "cannot be read")):
+    for name, says in (("folders.txt", r"10 outputs, but folders\.txt has 2 class"), ("none.txt", "cannot be read")):
         with pytest.raises(ModelError, match=says):
             loaded(["a", "b"], classes=name)
 
@@ -162,7 +162,7 @@ def test_it_goes_to_other_processes_is_the_same_there_and_changed_weights_are_re
     np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), model.gradient(images, np.array([1, 2])))
     write(2)
     refused = subprocess.run(another_process, capture_output=True, text=True)
-    said = f"ModelError: The weights {tmp_path / 'weights.safetensors'} have changed: they are sha256:"
+    said = f"ModelError: The weights {tmp_path / 'weights.safetensors'} have changed. Their digest is sha256:"
     assert said in refused.stderr
     assert f"{model.sha256} was expected" in refused.stderr
 

@@ -100,11 +100,11 @@ def endless(begin, again, wait_s):
 @pytest.mark.ci
 def test_replies_without_end(bag, serve, monkeypatch):
     """A server that sends data, but never a byte of the file, times out in the end."""
-    monkeypatch.setattr(download, "STALLED_S", 0.3)
+    monkeypatch.setattr(download, "STALL_TIMEOUT_S", 0.3)
     chunked = OK + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n"
 
     def ask(begin, again):
-        with endless(begin, again, 0.05) as url, pytest.raises(Unreachable, match=r"nothing came for 0\.3 s"):
+        with endless(begin, again, 0.05) as url, pytest.raises(Unreachable, match=r"no data arrived for 0\.3 s"):
             download.download_small_file(remote_of(url), "archives.json")
 
     said = ((b"", b"HTTP/1.1 100 Continue\r\n\r\n"), (OK, b"x"), (b"", b"H"), (chunked, b"X: y\r\n"))
