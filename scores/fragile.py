@@ -155,7 +155,7 @@ def crop_scores(data: Dataset, outcome_of: Mapping[str, Outcome], seed: int = 0)
 
 
 def crop_places(data: Dataset, sample_id: str, outcome: Outcome) -> Places:
-    """Return the positions of the crops of an image. Raise PredictionError if the outcome has another number of rows."""
+    """Return the positions of an image's crops. Raise PredictionError if `outcome` has a different number of rows."""
     places = Places.of(data.crops(sample_id).regions())
     if len(places) != len(outcome):
         raise PredictionError(

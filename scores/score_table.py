@@ -73,7 +73,7 @@ class TableScores(Record):
         return self.table()._repr_html_()
 
     def table(self) -> Table:
-        """Return a table with a row for each metric and mean. Means are over all corruptions, a family or a corruption."""
+        """Return a table with a row per metric and mean. Means are over all corruptions, a family or one corruption."""
         rows: list[list[str | float | None]] = []
         for name, scores in self.metrics.items():
             rows += [[name, "clean", scores.clean, None], [name, "mPC, rPC", scores.mpc, scores.rpc]]
