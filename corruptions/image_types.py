@@ -30,7 +30,7 @@ class ImageBatch(NamedTuple):
 def to_batch(image: Any) -> ImageBatch:
     """Convert an array, a PIL image or a tensor to a batch, or raise `ImageError`.
 
-    PIL and torch need not be imported, because their objects can only exist if they are already imported.
+    PIL and torch are not imported here. Whoever passes a PIL image or a tensor has already imported the package.
     """
     if not isinstance(image, np.ndarray):
         pil, torch = sys.modules.get("PIL.Image"), sys.modules.get("torch")
