@@ -40,7 +40,7 @@ class Calibration:
     fallback: Calibration | None = None
     """The calibration to use for corruptions that have no rows here."""
     ladder: str = DEFAULT_LADDER
-    """The name of the ladder with the parameters of gradual degradations, which do not depend on the image size."""
+    """The name of the ladder with the parameters of gradual degradations. Ladders do not depend on the image size."""
 
     def of(self, corruption: str) -> Calibration:
         """Return this calibration, or `fallback` if this calibration has no rows for the corruption."""
@@ -182,7 +182,7 @@ def _checked_row(corruption: str, entry: Mapping[str, Any], sources: Mapping[str
 
 
 def _plugin_table(corruption: Any, calibration: str | None) -> Mapping[str, Rows]:
-    """Return the table that a plugin provides for its corruption, or an empty one for other corruptions."""
+    """Return the table that a plugin provides for its corruption, or an empty table for other corruptions."""
     if calibration is None or family_of(corruption) != PLUGIN:
         return {}
     return _table_of(get_corruption(corruption), calibration)

@@ -106,9 +106,9 @@ def corrupt(
     labels : sequence of int, optional
         The classes of a batch, one label per image.
     **parameters
-        Any of three kinds of keyword arguments. Parameters of the corruption override those of the calibration. Values
-        for its random draws are used for all images instead of drawn values. Resources replace its default resources,
-        such as the textures of frost.
+        These are three kinds of keyword arguments. Parameters of the corruption override those of the calibration.
+        Values for its random draws are used for all images instead of drawn values. Resources replace its default
+        resources, such as the textures of frost.
 
     Returns
     -------

@@ -30,7 +30,7 @@ class ImageBatch(NamedTuple):
 def to_batch(image: Any) -> ImageBatch:
     """Convert an array, a PIL image or a tensor to a batch, or raise `ImageError`.
 
-    PIL and torch are not imported here. Whoever passes a PIL image or a tensor has already imported the package.
+    PIL and torch are not imported here. A PIL image or a tensor can exist only if its package has been imported.
     """
     if not isinstance(image, np.ndarray):
         pil, torch = sys.modules.get("PIL.Image"), sys.modules.get("torch")

@@ -88,7 +88,7 @@ def _scatter(images, reach, iterations, stage_key, sample_keys):  # type: ignore
 
 @kernel
 def _exchange(images, reach, iterations, copied, stage_key, sample_keys, deltas, swaps):  # type: ignore[no-untyped-def]
-    """Exchange half of the pixels in place, or overwrite all of them if `copied` is true.
+    """Exchange half of the pixels in place or, if `copied` is true, overwrite all pixels.
 
     `deltas` and `swaps` are drawn if they are empty.
     """

@@ -205,9 +205,9 @@ def _filter(images, weights, radians):  # type: ignore[no-untyped-def]
 def motion_filter(images: Images, radius: float, sigma: float, angles_deg: NDArray[np.float64]) -> Images:
     """Blur each image along its angle, as ImageMagick 6 does.
 
-    The kernel has 2 * ceil(radius) + 1 taps, all on one side of the pixel. Images have edge padding. The result equals
-    ``floor(floor(sum + .5) / 257)`` of sums over 16-bit values, as in a build of ImageMagick with 16 bits per channel.
-    For 8-bit images, all values equal those of ImageMagick.
+    The kernel has 2 * ceil(radius) + 1 taps, all on one side of the pixel, and images have edge padding. The result
+    equals ``floor(floor(sum + .5) / 257)`` of sums over 16-bit values, as in a build of ImageMagick with 16 bits per
+    channel. For 8-bit images, all values equal those of ImageMagick.
 
     Parameters
     ----------

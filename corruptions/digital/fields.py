@@ -45,8 +45,7 @@ class Smoother(NamedTuple):
     radius: int
     """The radius in pixels, which is 0 if nothing is smoothed."""
     weights: NDArray[np.float64]
-    """The weights from the centre outwards, (radius + 1,), for a narrow filter. The array is empty for a wide
-    filter."""
+    """A narrow filter's weights from the centre outwards, (radius + 1,). For a wide filter, the array is empty."""
     steps: NDArray[np.float64]
     """The factors of each cosine with amplitude a, (terms, 3): 2 cos(t), a cos(R t), a cos((R + 1) t)."""
     first_down: NDArray[np.float64]

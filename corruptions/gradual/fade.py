@@ -106,8 +106,8 @@ def fade_black(images: Images, keys: Keys, *, level: int, factor: float) -> Imag
 
     Notes
     -----
-    Values are rounded after every level. With the factor 0.9, values do not fall below 4 once they reach it, because
-    0.9 x 4 rounds to 4. The image therefore does not become completely black. The published behaviour is kept.
+    Values are rounded after every level. With the factor 0.9, values up to 4 never change, because 0.9 x 4 rounds to 4.
+    The image therefore does not become completely black. The published behaviour is kept.
     """
     return look_up(images, multiplied(factor))
 
@@ -125,8 +125,8 @@ def fade_white(images: Images, keys: Keys, *, level: int, factor: float) -> Imag
 
     Notes
     -----
-    Values are rounded after every level. With the factor 1.1 values up to 4 never change, because 1.1 x 4 rounds to 4,
-    so black areas stay black while all others become white. The published behaviour is kept.
+    Values are rounded after every level. With the factor 1.1, values up to 4 never change, because 1.1 x 4 rounds to 4.
+    Black areas therefore stay black while all others become white. The published behaviour is kept.
     """
     return look_up(images, multiplied(factor))
 

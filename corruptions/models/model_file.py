@@ -94,8 +94,7 @@ class ModelFile(_Table):
     input: ModelInput
     outputs: Literal["logits", "probabilities"] = "logits"
     classes: Name = "index"
-    """``index`` if the outputs are in the dataset's class order, or a file that lists the class folder of each
-    output."""
+    """``index`` for outputs in the dataset's class order, or a file that lists the class folder of each output."""
     least_accuracy: Annotated[float, Field(ge=0, le=1)] = 0.0
     """The minimum accuracy on clean images. A model with a lower accuracy is refused."""
 

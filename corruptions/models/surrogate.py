@@ -87,8 +87,8 @@ class Surrogate:
         Raises
         ------
         ModelError
-            If a class has no output. If the outputs are in the order of the dataset (``classes = "index"``), also if
-            the number of outputs differs from the number of classes.
+            If a class has no output. With ``classes = "index"``, it is also an error if the numbers of outputs and
+            classes differ.
         """
         if self.folders is None:
             if len(folders) != self.outputs:

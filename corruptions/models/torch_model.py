@@ -205,7 +205,7 @@ def _state_dict(torch: Any, name: str, data: bytes) -> dict[str, Any]:
                 loaded = importlib.import_module("safetensors.torch").load(data)
             else:
                 loaded = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
-        except pickle.UnpicklingError:  # PyTorch's message would advise executing it.
+        except pickle.UnpicklingError:  # PyTorch's message tells users how to execute the code, so it is replaced.
             raise ModelError(
                 f"The weights {name} contain objects other than tensors, which could execute code, so they were not "
                 "loaded. Save only the state dict with torch.save(model.state_dict(), ...), or better as safetensors."
