@@ -1,1 +1,1 @@
-"""Audit corrupted datasets: compare the contents of each set with what its name states."""
+"""Audit corrupted datasets: check whether the images in each set are what the name of the set states."""

@@ -25,14 +25,14 @@ class PublishedBenchmark:
     calibration: str
     stored: StoredAs
     images: int
-    """The number of images in a set."""
+    """The number of images in each set."""
     classes: int
     corruptions: tuple[str, ...]
-    """The corruptions that a complete copy has."""
+    """The corruptions that a complete copy contains."""
     extra: tuple[str, ...] = ()
     """Further corruptions that were published with the benchmark."""
     severities: tuple[int, ...] = (1, 2, 3, 4, 5)
-    """Empty if each corruption has one severity that names do not state."""
+    """The severities of each corruption. Empty if each corruption has a single severity that set names do not state."""
 
 
 FIFTEEN = (
@@ -66,7 +66,7 @@ BENCHMARKS = {
         PublishedBenchmark("imagenet-c-bar", "ImageNet-C-bar", 224, "imagenet", PUBLISHED, 50000, 1000, BAR),
     )
 }
-"""The benchmarks that an audit knows, by name."""
+"""The benchmarks that audits recognise, by name."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def archives() -> list[Archive]:
 
 
 def published_arrays(benchmark: str) -> dict[str, str]:
-    """Return the MD5 checksum of each array of CIFAR-10-C or CIFAR-100-C. Other benchmarks have none."""
+    """Return the MD5 checksum of each array in CIFAR-10-C or CIFAR-100-C. The result is empty for other benchmarks."""
     return dict(_table()["arrays"].get(benchmark, {}))
 
 

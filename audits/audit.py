@@ -1,4 +1,4 @@
-"""Audit a corrupted dataset: compare the contents of each set with what its name states."""
+"""Audit a corrupted dataset: check whether the images in each set are what the name of the set states."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .set_audit import Audited
 from .without_source import SetsComparison
 
 LEAST_SAMPLES = 2
-"""The smallest number of images per set that an audit compares."""
+"""The minimum number of images per set that an audit compares."""
 
 
 @shows_progress("audit")
@@ -39,35 +39,35 @@ def audit(
     jobs: int = 1,
     progress: ProgressCallback | bool | None = None,
 ) -> Audit:
-    """Report what a corrupted dataset contains, and whether it matches the names.
+    """Report what the sets of a corrupted dataset contain, and whether the contents match the set names.
 
     Parameters
     ----------
     data : path, or mapping of str to sequence of (image, label)
         The folder of a corrupted dataset, one of its archives or arrays, or what a loader returns for each set. The
         keys of a mapping are set ids such as ``"fog/3"``. Its images are arrays, tensors or PIL images that are not
-        normalised. Docs/audit.md lists the layouts.
+        normalised. docs/audit.md lists the supported layouts.
     source : str or Source, optional
-        The clean images, such as ``"imagenet:/data"`` (docs/sources.md). Without it, only checksums, names, numbers of
-        images, encodings and labels are checked, and whether the sets show the same images.
+        The clean images, such as ``"imagenet:/data"`` (docs/sources.md). Without a source, an audit checks only
+        checksums, names, numbers of images, encodings and labels, and whether the sets show the same images.
     labels : path or str, optional
-        The labels of the source, where it needs some.
+        The labels of the source, if it needs a separate label file.
     benchmark : str, optional
         The published benchmark, such as ``"imagenet-c"``. By default, it is inferred from the names and the image size.
     sets : sequence of str, optional
-        Globs over the ids of the sets to audit.
+        Glob patterns for the ids of the sets to audit. By default, all sets are audited.
     samples : int
-        The number of images per set that are compared.
+        The number of images to compare in each set.
     frost_textures : path, optional
-        The folder of the photographs that frost was made with. If they are given, frost is compared pixel by pixel.
+        The folder with the photographs that frost was made with. With this folder, frost is compared pixel by pixel.
     out : path, optional
-        An HTML file that receives the report.
+        The HTML file to write the report to.
     jobs : int
-        The number of worker processes. With more than one, `data` has to be a path and `source` a text. The results do
+        The number of worker processes. With more than one, `data` must be a path and `source` a string. The results do
         not depend on this number.
     progress : callable or bool, optional
-        Called with the step, the number of audited sets and the total. By default a bar is shown in a terminal and in a
-        notebook; False shows none.
+        A function that is called with (step, sets audited, total number of sets). By default a progress bar is shown in
+        terminals and notebooks, and False disables it.
 
     Returns
     -------
@@ -76,9 +76,9 @@ def audit(
     Raises
     ------
     SourceError
-        No dataset is recognised in `data`, or the source cannot be read.
+        If no dataset is recognised in `data`, or if the source cannot be read.
     ParameterError
-        An argument is invalid.
+        If an argument is invalid.
 
     Examples
     --------
@@ -147,7 +147,7 @@ def _finished(
     *,
     complete: bool,
 ) -> Audit:
-    """Return the audit with the findings that concern several sets."""
+    """Return the audit, with additional findings that concern several sets."""
     same, labels = duplicates({id: one.digest for id, one in audited.items()}), repeated_labels(found.sets)
     sets = {}
     for id, one in audited.items():

@@ -1,4 +1,4 @@
-"""Provide the clean images of an audit: find source images by name, decode them, and preprocess them."""
+"""Provide the clean images for an audit: find source images by name, decode them, and preprocess them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Pixels = NDArray[np.uint8]
 
 
 def plain_key(key: str) -> str:
-    """Return the form of a name that is compared, without class folders and without leading zeros in a number.
+    """Return an image name in the form used for comparisons: without class folders, and without leading zeros.
 
     Examples
     --------
@@ -30,7 +30,7 @@ def plain_key(key: str) -> str:
 
 
 class CleanImages:
-    """The images of a source, which are found by the names that a dataset uses for its images."""
+    """The images of a source, found by the image names that a corrupted dataset uses."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -41,7 +41,7 @@ class CleanImages:
         self._raw = functools.lru_cache(maxsize=256)(self._load)
 
     def partner(self, found: FoundSet, index: int) -> int | None:
-        """Return the place in the source of the image that an image of a set should be made from, or None."""
+        """Return the place in the source of the image that an image in a set was made from, or None if not found."""
         key = found.keys[index]
         if not found.named:
             return index if index < len(self.samples) else None
@@ -60,7 +60,7 @@ class CleanImages:
         return self._raw(place)
 
     def clean(self, places: Sequence[int], preparation: Preparation, channels: int) -> NDArray[np.uint8]:
-        """Return prepared images, (N, H, W, channels)."""
+        """Return the clean images that a preparation makes from source images, (N, H, W, channels)."""
         out = []
         for place in places:
             image = self.raw(place)
@@ -78,7 +78,7 @@ class CleanImages:
 
 
 def with_channels(image: Pixels, channels: int) -> Pixels:
-    """Return an image with one or three channels, converted as Pillow converts it."""
+    """Return an image with one or three channels, converted in the same way as by Pillow."""
     if image.shape[2] == channels:
         return image
     if channels == 3:

@@ -1,4 +1,4 @@
-"""The comparison of all sets of a dataset with a source."""
+"""Compare all sets of a dataset with a source."""
 
 from __future__ import annotations
 
@@ -27,11 +27,14 @@ from .set_images import SetImages, choose, read_images
 from .storage import ARRAY, after, likely_steps
 
 CLEAREST = ("brightness", "contrast", "jpeg_compression", "pixelate", "saturate", "defocus_blur", "gaussian_blur")
-"""Corruptions without random draws that keep coarse structure. Those that reveal the preparation best come first."""
+"""Corruptions without random draws that keep coarse structure.
+
+The corruptions that best reveal how clean images were prepared come first.
+"""
 
 
 class SourceComparison:
-    """The comparison of data with a source."""
+    """A comparison of the sets in some data with the clean images of a source."""
 
     def __init__(
         self,
@@ -48,7 +51,7 @@ class SourceComparison:
         self.clean = CleanImages(source)
 
     def run(self, sets: Sequence[FoundSet], tell: Callable[[str, int, int], None]) -> dict[str, Audited]:
-        """Return the results of some sets of the data."""
+        """Return the results for some of the sets in the data."""
         out = dict[str, Audited]()
         identical = identical_arrays(sets, self.published)
         preferred, auditor = self.preferred, self.auditor
@@ -68,7 +71,7 @@ class SourceComparison:
         return out
 
     def _unmatched(self, one: FoundSet) -> SetAudit:
-        """Return the result for a set without any image that can be compared."""
+        """Return the result for a set in which no image can be compared."""
         read = read_images(one, [(index, index) for index in range(min(one.count, 3))])
         if read.unreadable:
             finding = unreadable_finding(read.unreadable)
@@ -106,7 +109,7 @@ class SourceComparison:
         return five and not one.named and one.count == 5 * len(self.source.samples)
 
     def _all_severities(self, one: FoundSet, auditor: SetAuditor, preferred: Sequence[int]) -> Audited:
-        """Return the result for a set that can hold five severities one after the other."""
+        """Return the result for a set that may contain five severities, one after the other."""
         size, parts = one.count // 5, list[Audited]()
         for severity in range(1, 6):
             first = (severity - 1) * size
@@ -134,7 +137,7 @@ class SourceComparison:
 
     @functools.cached_property
     def preferred(self) -> list[int]:
-        """The places of the source images on which all sets are compared."""
+        """The places in the source of the images on which all sets are compared."""
         largest = max(self.found.sets, key=lambda s: s.count)
         small = [s for s in self.found.sets if s.count < largest.count]
         shared: set[int] | None = None
@@ -148,7 +151,7 @@ class SourceComparison:
 
     @functools.cached_property
     def auditor(self) -> SetAuditor | None:
-        """The auditor of single sets, or None if no image of the data can be compared."""
+        """The auditor of single sets, or None if no image in the data can be compared."""
         probes = self._probes(self.preferred)
         if not probes:
             return None
@@ -166,7 +169,7 @@ class SourceComparison:
         )
 
     def _probes(self, preferred: Sequence[int]) -> list[SetImages]:
-        """Return a few images of the sets that best reveal how the clean images were prepared."""
+        """Return a few images from each of the sets that best reveal how the clean images were prepared."""
 
         def rank(one: FoundSet) -> tuple[int, int]:
             known = CLEAREST.index(one.corruption) if one.corruption in CLEAREST else len(CLEAREST)
@@ -181,7 +184,7 @@ class SourceComparison:
         return probes
 
     def _preparations(self, probes: Sequence[SetImages]) -> list[Preparation]:
-        """Return the preparation that fits all data best, followed by the others."""
+        """Return the possible preparations. The first one fits the data best."""
         assert probes[0].images is not None
         height, width = probes[0].images.shape[1:3]
         if self.found.preprocessing is not None:
@@ -206,13 +209,16 @@ class SourceComparison:
 
         fits = {preparation: fit(preparation) for preparation in listed}
         best = max(listed, key=lambda preparation: fits[preparation])
-        # The published preparation is replaced only by a preparation that fits clearly better.
+        # The published preparation is replaced only if another preparation fits clearly better.
         best = listed[0] if fits[best] < fits[listed[0]] + 0.02 else best
         refined = self._interpolated(best, probes)
         return [refined, *(p for p in listed if p is not best)]
 
     def _interpolated(self, preparation: Preparation, probes: Sequence[SetImages]) -> Preparation:
-        """Return a preparation with the interpolation under which a set without draws has its expected pixels."""
+        """Find the interpolation with which a set without random draws has the expected pixels.
+
+        The result is the preparation with this interpolation, or the given preparation if none fits.
+        """
         if preparation is UNCHANGED:
             return preparation
         for interpolation in INTERPOLATIONS:

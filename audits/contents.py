@@ -1,4 +1,4 @@
-"""Determine the contents of a set by comparing its images with the images that hypotheses predict."""
+"""Determine the contents of a set by comparing its images with the images that different hypotheses predict."""
 
 from __future__ import annotations
 
@@ -21,30 +21,33 @@ from .signatures import LOG_ODDS, Distance, Signatures
 from .storage import Resized, Steps, after
 
 SIGNED = ("shear", "rotate", "translate")
-"""The corruptions whose only random draws are signs."""
+"""The corruptions that draw nothing at random except signs."""
 _PROBED = 2
-"""The number of images that can rule out a hypothesis before all images are compared."""
+"""The number of images that are compared first, and can already rule out a hypothesis."""
 _SEARCHED = 4
 """The number of images whose draws are searched for."""
 _RANKED = 14
-"""The number of hypotheses with draws that are compared with all images."""
+"""The number of likely hypotheses with random draws that are compared on all images."""
 _ROUNDING = 0.002
-"""The mean square difference below which images cannot be those of a different severity."""
+"""The mean square difference below which no other severity can match the images better."""
 _OWN_SEED = 104_729
 """A seed that no dataset is likely to have."""
 _ELASTIC_DRAWS = 6
 _ELASTIC_SHARE = 0.25
-"""The weight of the other statistics in decisions between elastic transforms."""
+"""The weight that the other statistics have in decisions between elastic transforms."""
 _THOROUGH = 4
-"""The number of hypotheses that are compared under all storage steps."""
+"""The number of likely hypotheses that are compared under all storage steps."""
 _FITS = 1.3
 """The distance above which further storage steps are tried."""
 _ACCEPTED = 1.8
-"""The largest distance from a hypothesis at which a set is accepted as agreeing with it."""
+"""The maximum distance from a hypothesis at which a set counts as matching it."""
 _FROST_ACCEPTED = 3.6
-"""The largest distance at which a set can be frost: at most 3.1 for the published photographs, 4.7 for other sets."""
+"""The maximum distance at which a set can be frost.
+
+Frost with the published photographs has distances of at most 3.1, and other sets have distances from 4.7.
+"""
 _FROST_MARGIN = 0.015
-"""The typical difference of the weight of the clean image between draws of frost."""
+"""The typical difference between draws of frost in the weight of the clean image."""
 
 
 @dataclass(frozen=True)
@@ -56,12 +59,12 @@ class SetContents:
     steps: Steps = ()
     candidates: tuple[Hypothesis, ...] = ()
     exact: bool = False
-    """Whether pixels were equal, so that nothing else can be in the set."""
+    """Whether the pixels are equal to the predicted ones, so that the set cannot contain anything else."""
 
 
 @dataclass(frozen=True)
 class Exact:
-    """How closely the found images match those of a hypothesis."""
+    """How closely the images in a set match the images that a hypothesis predicts."""
 
     steps: Steps
     difference: float
@@ -70,7 +73,7 @@ class Exact:
 
 @dataclass(frozen=True)
 class Observed:
-    """The compared images of a set, with their clean images."""
+    """The images in a set that are compared, with their clean images."""
 
     images: Images
     clean: Images
@@ -78,20 +81,20 @@ class Observed:
     rows: Sequence[int]
     """The places of the clean images in the table of signatures."""
     steps: Sequence[Steps]
-    """The storage steps that are possible, the likeliest first."""
+    """The possible storage steps, the likeliest first."""
     own: Callable[[Images, Sequence[str]], Images] | None = None
-    """The function that computes the images of a set of corruptset."""
+    """For a dataset that corruptset built, a function that computes the images of the set."""
 
 
 class ContentSearch:
-    """Determine what sets contain, with one table of signatures for all sets of an audit."""
+    """A search for the contents of sets. All sets in an audit share one table of signatures."""
 
     def __init__(self, signatures: Signatures, calibration: str, textures: Any = None) -> None:
         self.signatures, self.calibration, self.textures = signatures, calibration, textures
         self._fits: dict[tuple[Hypothesis, tuple[int, ...]], AffineFit] = {}
 
     def contents(self, observed: Observed, expected: Hypothesis | None) -> SetContents:
-        """Return what a set contains, the expected content first."""
+        """Return what a set contains. The expected content is tried first."""
         if observed.own is not None:
             made = observed.own(observed.clean, observed.ids)
             for steps in observed.steps:
@@ -112,7 +115,7 @@ class ContentSearch:
         return self._otherwise(observed, found, expected)
 
     def _exactly(self, observed: Observed, hypothesis: Hypothesis) -> Exact | None:
-        """Return how closely the found images match those of a hypothesis, or None if they do not match."""
+        """Return how closely the observed images match a hypothesis, or None if they are not equal up to rounding."""
         fitting = list[tuple[float, int]]()
         for number, steps in enumerate(observed.steps):
             compare = self._compared(hypothesis, steps)
@@ -126,9 +129,9 @@ class ContentSearch:
         return Exact(observed.steps[min(fitting)[1]], min(fitting)[0]) if fitting else None
 
     def _nearer_severity(self, observed: Observed, expected: Hypothesis, exact: Exact) -> Hypothesis:
-        """Return the severity whose images are equal to found ones, where the expected ones are so up to rounding only.
+        """Return the severity that matches the observed images best, if the expected one matches only up to rounding.
 
-        Severities 3 and 4 of motion blur at 32 pixels differ by less than a grey level.
+        At 32 pixels, severities 3 and 4 of motion blur differ by less than one grey level.
         """
         if exact.difference < _ROUNDING or expected == CLEAN:
             return expected
@@ -138,7 +141,7 @@ class ContentSearch:
             compare = self._compared(rival, exact.steps) if severity != expected.severity else None
             if compare is None:
                 continue
-            # These are the images of `_exactly`, because a few saturated images can be equal at several severities.
+            # Use the same images as `_exactly`, because a few saturated images can be equal at several severities.
             most = slice(0, None if expected.deterministic else _SEARCHED)
             difference = self._agreement(observed, compare, most, exact.steps)
             if difference is not None and difference < best:
@@ -152,7 +155,7 @@ class ContentSearch:
         return agreement(observed.images[part], observed.clean[part], compare(observed, part), steps)
 
     def _compared(self, hypothesis: Hypothesis, steps: Steps) -> Callable[[Observed, slice], Images] | None:
-        """Return the function that computes the images of a hypothesis for comparison, or None if draws are unknown."""
+        """Return a function that computes the images that a hypothesis predicts, or None if its draws are unknown."""
 
         def plain(observed: Observed, part: slice) -> Images:
             return after(hypothesis.images(observed.clean[part], observed.ids[part], textures=self.textures), steps)
@@ -169,14 +172,14 @@ class ContentSearch:
             return lambda observed, part: nearest_frost(
                 observed.images[part], observed.clean[part], hypothesis, steps, self.textures
             )
-        return plain  # corruptset's own draws with the seed 0 and the ids of the source
+        return plain  # corruptset's own draws, with seed 0 and the ids in the source
 
     def _distance(self, observed: Observed, found: Features, hypothesis: Hypothesis, *, every: bool = True) -> Distance:
-        """Return the distance of a set from a hypothesis under the storage steps that fit best.
+        """Return the distance between a set and a hypothesis, with the storage steps that fit best.
 
-        Without `every`, only the likeliest storage steps are tried.
+        If `every` is false, only the likeliest storage steps are tried.
         """
-        # Whether lossless files went through JPEG is decided by the smaller of two distances.
+        # The smaller of two distances decides whether lossless files went through JPEG.
         first = 2 if () in observed.steps[:2] else 1
 
         def nearest(steps: Sequence[Steps]) -> Distance:
@@ -194,7 +197,7 @@ class ContentSearch:
         )
 
     def _as_expected(self, observed: Observed, found: Features, expected: Hypothesis) -> SetContents | None:
-        """Return the decision for the expected content, or None if the set does not agree with it."""
+        """Return the decision for the expected content, or None if the set does not match it."""
         own = self._distance(observed, found, expected)
         if expected.corruption == "frost":
             return self._frost(observed, found, expected, own)
@@ -208,7 +211,7 @@ class ContentSearch:
         return SetContents("inconclusive", None, own.steps, tuple(distance.hypothesis for distance in fitting))
 
     def _rivals(self, observed: Observed, found: Features, own: Distance) -> list[Distance]:
-        """Return the distances of a set from the other severities, under the same storage steps."""
+        """Return the distances between a set and the other severities, with the same storage steps."""
         rows = shipped(str(own.hypothesis.calibration)).rows[own.hypothesis.corruption]
         return [
             self.signatures.distance(found, observed.rows, replace(own.hypothesis, severity=severity), own.steps)
@@ -217,7 +220,7 @@ class ContentSearch:
         ]
 
     def _not_excluded(self, observed: Observed, distances: Sequence[Distance]) -> list[Distance]:
-        """Return the distances of the hypotheses that the most likely one does not exclude, the nearest first."""
+        """Return the distances of the hypotheses that the likeliest one does not exclude, the nearest first."""
         ranked = sorted(distances, key=lambda distance: distance.value)
         near = [distance for distance in ranked if not ranked[0].excludes(distance)]
         if len(near) == 1 or not all(_has_affine_part(distance) for distance in near):
@@ -234,7 +237,7 @@ class ContentSearch:
         return sorted(near, key=lambda distance: -scores[distance.hypothesis])
 
     def _own_fit(self, observed: Observed, hypothesis: Hypothesis) -> AffineFit:
-        """Fit affine maps to elastic transforms that corruptset draws itself, and return the fits."""
+        """Fit affine maps to elastic transforms that corruptset itself draws, and return the fits."""
         key = (hypothesis, tuple(observed.rows))
         if key not in self._fits:
             seeds = range(_OWN_SEED, _OWN_SEED + _ELASTIC_DRAWS)
@@ -248,10 +251,11 @@ class ContentSearch:
     def _frost(
         self, observed: Observed, found: Features, expected: Hypothesis | None, near: Distance
     ) -> SetContents | None:
-        """Return the decision for a set of frost, or None if the set cannot be frost of a calibration.
+        """Return the decision for a set that looks like frost, or None if its weight matches no severity of frost.
 
-        The published frost is made of photographs that are not part of corruptset, so its other statistics differ from
-        those of corruptset's own draws. The weight of the clean image does not depend on the photographs.
+        The published frost was made with photographs that are not part of corruptset. Most of its statistics therefore
+        differ from the statistics of corruptset's own draws. The weight of the clean image does not depend on the
+        photographs.
         """
         weight = image_weight(observed.images, observed.clean)
         distances = [near, *self._rivals(observed, found, near)]
@@ -277,7 +281,7 @@ class ContentSearch:
         return SetContents(verdict, fitting[0].hypothesis, near.steps)
 
     def _otherwise(self, observed: Observed, found: Features, expected: Hypothesis | None) -> SetContents:
-        """Return what a set contains if it does not contain what its name states."""
+        """Return what a set contains if its contents differ from what its name states."""
         listed = alternatives(self.calibration)
         near = [h for h in listed if h.calibration in (None, self.calibration, VARIANT)]
         far = [h for h in listed if h not in near]
@@ -311,14 +315,14 @@ class ContentSearch:
                 best = fitting[0]
                 verdict = verdict_of(best.hypothesis, expected)
                 return SetContents(verdict, best.hypothesis, best.steps)
-            # If all candidates lead to the same verdict, it is returned, although the exact content stays unknown.
+            # If all candidates lead to the same verdict, return this verdict. The exact content stays unknown.
             verdicts = {verdict_of(d.hypothesis, expected) for d in fitting}
             agreed = verdicts.pop() if len(verdicts) == 1 else "inconclusive"
             return SetContents(agreed, None, ranked[0].steps, tuple(d.hypothesis for d in fitting[:5]))
         return SetContents("inconclusive")
 
     def _probed(self, observed: Observed, hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
-        """Return the hypotheses that one image does not exclude, the nearest first."""
+        """Return the hypotheses that a comparison with one image does not rule out, the nearest first."""
         image = observed.images[0].astype(np.float32)
         errors = list[tuple[float, int]]()
         for number, hypothesis in enumerate(hypotheses):
@@ -339,7 +343,7 @@ def _after(images: Images, steps: Steps) -> NDArray[np.float32]:
 
 
 def verdict_of(found: Hypothesis, expected: Hypothesis | None) -> Verdict:
-    """Return the verdict for a set whose contents match `found`, which may differ from what is expected."""
+    """Return the verdict on a set that contains `found` and whose name states `expected`."""
     if found == CLEAN:
         return "same_pixels" if expected == CLEAN else "clean"
     if expected is None or found.corruption != expected.corruption:

@@ -1,4 +1,4 @@
-"""Estimate the affine part of elastic transforms. Its size distinguishes severities that otherwise look alike."""
+"""Estimate the affine part of elastic transforms. Its size distinguishes severities that look alike in other respects."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from ..corruptions.registry import Images
 from .hypotheses import Hypothesis
 
 _SMOOTHING = ((9, 5, 1), (5, 3, 1), (3, 1))
-"""The sizes of the filters in successive fits, for several attempts."""
+"""The filter sizes of the successive fits, for each attempt."""
 _GOOD = 0.99
-"""The correlation at which no further attempt is made."""
+"""The correlation above which no further attempt is made."""
 _FAILED = 0.05
-"""The share of fits that fail and give any displacement up to `_FAR` pixels."""
+"""The assumed fraction of fits that fail. A failed fit can give any displacement of up to `_FAR` pixels."""
 _FAR = 4.0
 _LARGEST_LOG_ODDS = 8.0
-"""The limit of what the quality of the fits contributes, because its distribution is only roughly normal."""
+"""The maximum contribution of the quality of the fits, because its distribution is only roughly normal."""
 
 
 @dataclass(frozen=True)
 class AffineFit:
-    """The affine transforms that map clean images to found ones."""
+    """Affine transforms that map clean images to the images in a set."""
 
     moves: NDArray[np.float64]
-    """The displacements in pixels of the three points that elastic transforms draw, (N, 6); NaN if a fit failed."""
+    """The displacements in pixels of the three points that elastic transforms draw, (N, 6). NaN if a fit failed."""
     rest: NDArray[np.float64]
-    """The logarithm of the part of the image that each transform leaves unexplained, (N,)."""
+    """The logarithm of the part of each image that its transform does not explain, (N,)."""
 
 
 def affine_fit(found: Images, clean: Images) -> AffineFit:
-    """Fit an affine transform to each pair of a clean and a found image by their correlation."""
+    """Fit an affine transform to each pair of a clean image and a found image, by maximising their correlation."""
     height, width = clean.shape[1:3]
     reach, rows, columns = min(height, width) // 3, height // 2, width // 2
-    # The points of the published generator, as (x, y, 1). The generator does not distinguish rows from columns.
+    # The points that the published generator moves, as (x, y, 1). The generator does not distinguish rows from columns.
     points = np.array(
         [(rows + reach, columns + reach, 1), (rows + reach, columns - reach, 1), (rows - reach, columns - reach, 1)],
         np.float64,
@@ -52,7 +52,10 @@ def affine_fit(found: Images, clean: Images) -> AffineFit:
 
 
 def _aligned(clean: NDArray[np.float32], found: NDArray[np.float32]) -> tuple[float, NDArray[np.float32] | None]:
-    """Return the largest correlation of two aligned images and the affine matrix, which is None if no fit succeeds."""
+    """Return the correlation of two images after the best alignment, and its affine matrix.
+
+    The matrix is None if no fit succeeds.
+    """
     best, matrix = 0.0, None
     for sizes in _SMOOTHING:
         tried, correlation = np.eye(2, 3, dtype=np.float32), 0.0
@@ -84,21 +87,21 @@ def log_likelihood(fit: AffineFit, own: AffineFit, hypothesis: Hypothesis) -> fl
     Parameters
     ----------
     fit : AffineFit
-        The fit to the found images.
+        The fit to the images in the set.
     own : AffineFit
-        The fits to corruptset's own draws under the hypothesis, for the same images, once or several times.
+        The fits to corruptset's own draws under the hypothesis. They are for the same images, one or more times.
     hypothesis : Hypothesis
-        An elastic transform, whose displacements are uniform up to a limit.
+        An elastic transform whose displacements are distributed uniformly up to a limit.
     """
     parameters = hypothesis.stage.parameters
     limit, alpha = float(parameters["affine"]), float(parameters["alpha"])
-    # The field of smaller displacements adds to the error of a fit.
+    # The displacement field, which has smaller displacements, adds to the error of a fit.
     error = 0.07 + 0.03 * alpha
     moves = fit.moves[~np.isnan(fit.moves)]
     density = (ndtr((moves + limit) / error) - ndtr((moves - limit) / error)) / (2 * limit)
     likelihood = float(np.log((1 - _FAILED) * density + _FAILED / (2 * max(_FAR, limit))).sum())
     expected = own.rest.reshape(-1, len(fit.rest))
     difference = fit.rest - expected.mean(axis=0)
-    # The variance of a median is larger than that of a mean by this factor.
+    # The variance of a median is this factor times the variance of a mean.
     spread = np.pi / 2 * float(np.square(difference - np.median(difference)).mean()) / len(difference) + 0.02**2
     return likelihood - min(float(np.median(difference)) ** 2 / spread / 2, _LARGEST_LOG_ODDS)

@@ -1,4 +1,4 @@
-"""The elastic transform of the package imagecorruptions, which differs from that of ImageNet-C."""
+"""The elastic transform of the package imagecorruptions, which differs from the one in ImageNet-C."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ..corruptions.keys import Keys, sample_keys
 from ..corruptions.registry import Images
 
 ALPHAS = (12.5, 16.25, 21.25, 25.0, 30.0)
-"""The factor of the displacement at each severity."""
+"""The factor by which displacements are multiplied, for each severity."""
 
 
 def elastic_variant(clean: Images, severity: int, ids: Sequence[str], seed: int) -> Images:
-    """Return images under the elastic transform of imagecorruptions 1.1.2, with draws for ids and a seed.
+    """Apply the elastic transform of imagecorruptions 1.1.2, with random draws determined by ids and a seed.
 
-    This variant displaces pixels by smoothed uniform noise in proportion to the side of the image. It has no affine
-    part, and its parameters differ from those of ImageNet-C.
+    This variant displaces pixels by smoothed uniform noise, in proportion to the side of the image. It has no affine
+    part, and its parameters differ from those in ImageNet-C.
 
     References
     ----------

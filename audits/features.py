@@ -1,4 +1,4 @@
-"""Compute statistics of pairs of corrupted and clean images that distinguish corruptions and severities."""
+"""Compute statistics of corrupted images and their clean images that distinguish corruptions and severities."""
 
 from __future__ import annotations
 
@@ -37,25 +37,25 @@ FEATURES: dict[str, float] = {
     **{f"slope_{band}": 0.01 for band in range(_BANDS + 1)},
     **{f"rest_{band}": 0.015 for band in range(_BANDS + 1)},
 }
-"""The statistics, each with the difference that is never significant.
+"""The statistics, each with the largest difference that is still insignificant.
 
-Differences of this size are due to versions of libraries and to values that are within one level of the published ones.
-Means are in grey levels; standard deviations are compared by their logarithms.
+Such differences can be caused by library versions, or by values that are within one grey level of the published ones.
+Means are in grey levels. Standard deviations are compared by their logarithms.
 """
 _TINY = 0.25
-"""Added to standard deviations in grey levels, so that their logarithms are finite and ignore rounding."""
+"""A constant added to standard deviations in grey levels. It keeps their logarithms finite and hides rounding."""
 
 
 @dataclass(frozen=True)
 class Base:
-    """The quantities of a clean image that are computed once and used by all statistics."""
+    """Quantities of a clean image that all statistics use. They are computed once."""
 
     planes: tuple[Plane, ...]
     bands: tuple[Plane, ...]
     energies: tuple[float, ...]
     """The mean square of each band."""
     thirds: tuple[NDArray[np.uint8] | None, ...]
-    """Masks of the darkest, the middle and the brightest third. A mask is None if its third has hardly any pixels."""
+    """Masks of the darkest, the middle and the brightest third of the pixels. A mask is None if it has few pixels."""
 
 
 def base_of(clean: NDArray[np.uint8]) -> Base:
@@ -71,12 +71,12 @@ def base_of(clean: NDArray[np.uint8]) -> Base:
 
 
 def features(images: Images, bases: Sequence[Base]) -> Features:
-    """Return the statistics of corrupted images, (N, H, W, C), compared with their clean images."""
+    """Return the statistics of corrupted images (N, H, W, C), compared with their clean images."""
     return np.stack([_features(image, base) for image, base in zip(images, bases, strict=True)])
 
 
 def _features(image: NDArray[np.uint8], base: Base) -> NDArray[np.float64]:
-    # OpenCV's functions take a tenth of the time of NumPy's reductions over images of this size.
+    # For images of this size, OpenCV's functions take a tenth of the time of NumPy's reductions.
     planes = _planes(image)
     grey = _grey(planes)
     shifts = [cv2.mean(x)[0] - cv2.mean(c)[0] for x, c in zip(planes, base.planes, strict=True)]
@@ -125,7 +125,7 @@ def _colour(planes: Sequence[Plane], clean: Sequence[Plane]) -> list[float]:
 
 
 def _bands(grey: Plane) -> tuple[Plane, ...]:
-    """Return the bands of an image from fine to coarse. The last band contains all coarser structure."""
+    """Return the frequency bands of an image, from fine to coarse. The last band contains all coarser structure."""
     out = []
     for _ in range(_BANDS):
         small = cv2.pyrDown(grey)

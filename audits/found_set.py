@@ -1,4 +1,4 @@
-"""The sets of a folder or a loader: names, labels and images."""
+"""The sets found in a folder or returned by a loader, with names, labels and images."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ Pixels = NDArray[np.uint8]
 
 @dataclass(frozen=True)
 class FoundSet:
-    """A set of the data: one corruption at one severity."""
+    """A set in the data: one corruption at one severity."""
 
     id: str
     corruption: str | None
-    """The corruption that the name means, or None if no corruption has this name."""
+    """The corruption that the set name stands for, or None if there is no such corruption."""
     severity: int | None
     keys: Sequence[str]
-    """The name of each image without suffix and class, or the number of its row if it has no name."""
+    """For each image, its name without suffix and class folder, or its row number if it has no name."""
     named: bool
-    """Whether `keys` are names. Rows are matched with the source by their number."""
+    """Whether `keys` are names. If they are row numbers, images are matched with the source by number."""
     read: Callable[[int], Pixels]
-    """Return the pixels of an image, (H, W, C)."""
+    """Returns the pixels (H, W, C) of the image at an index."""
     header: Callable[[int], StoredAs]
-    """Return how an image is stored."""
+    """Returns how the image at an index is stored."""
     label: Callable[[int], str | int | None]
-    """Return the label of an image, or the name of its class folder."""
+    """Returns the label of the image at an index, or the name of its class folder."""
     labels_cheap: bool = True
-    """Whether `label` reads no pixels, so that all labels can be compared."""
+    """Whether `label` works without reading pixels, so that all labels can be compared."""
     file: Path | None = None
-    """The array that holds the set."""
+    """The array file that contains the set, if there is one."""
     row: int = 0
     """The first row of the set in its array."""
     own: Callable[[Images, Sequence[str]], Images] | None = None
-    """For a set of a dataset of corruptset, the function that computes its images from clean images and sample ids."""
+    """For a dataset that corruptset built, a function that computes images of the set from clean images and ids."""
 
     @property
     def count(self) -> int:
@@ -53,25 +53,25 @@ class FoundSet:
 
 @dataclass(frozen=True)
 class FoundData:
-    """The data of an audit: its sets, and the findings from reading it."""
+    """The data to audit: its sets, and the findings from reading it."""
 
     sets: Sequence[FoundSet]
     layout: str
     """A description of the layout, such as "arrays of CIFAR-10-C"."""
     name: str | None = None
-    """The name of the benchmark, where a manifest states it."""
+    """The name of the benchmark, if a manifest states it."""
     preprocessing: Any = None
-    """The preprocessing that a manifest states."""
+    """The preprocessing that a manifest states, if there is a manifest."""
     classes: Sequence[str] = ()
-    """The names of class folders, where there are some."""
+    """The names of the class folders, if there are any."""
     textures: tuple[str, ...] = ()
-    """The hashes of the frost textures that a manifest records."""
+    """The SHA-256 hashes of the frost textures that a manifest records."""
     remarks: Sequence[tuple[str, str]] = field(default_factory=list)
-    """Findings while listing the data: (code, text)."""
+    """Findings from listing the data, as (code, text)."""
 
 
 def file_pixels(path: Path) -> Pixels:
-    """Return the pixels of an image file, or raise `ImageError` with the reason why it cannot be read."""
+    """Read the pixels of an image file, or raise `ImageError` with the reason why it cannot be read."""
     try:
         return decode(path.read_bytes())
     except BadSample as e:
@@ -81,7 +81,7 @@ def file_pixels(path: Path) -> Pixels:
 
 
 def file_header(path: Path) -> StoredAs:
-    """Return the storage format of an image file, as determined from its header."""
+    """Return how an image file is stored, according to its header."""
     try:
         return stored_as(path.read_bytes())
     except OSError:
@@ -89,7 +89,7 @@ def file_header(path: Path) -> StoredAs:
 
 
 def loaded_pixels(image: Any, where: str) -> Pixels:
-    """Convert an image that a loader returns to an array (H, W, C) of uint8.
+    """Convert an image that a loader returned to a uint8 array (H, W, C).
 
     The image can be a PIL image, or an array or tensor with channels first or last. Floating-point values from 0 to 1
     are multiplied by 255.
@@ -97,7 +97,7 @@ def loaded_pixels(image: Any, where: str) -> Pixels:
     Raises
     ------
     ImageError
-        The value is not an image, or the image is normalised, so that its grey levels are lost.
+        If the value is not an image, or if it is normalised, so that its grey levels cannot be recovered.
     """
     array = np.asarray(image)
     if array.ndim == 2:
@@ -122,7 +122,7 @@ def loaded_pixels(image: Any, where: str) -> Pixels:
 
 
 def row_reader(array: NDArray[Any]) -> Callable[[int], Pixels]:
-    """Return a function that reads a row of an array of images as (H, W, C)."""
+    """Return a function that reads a row from an array of images, as (H, W, C)."""
 
     def read(index: int) -> Pixels:
         row = np.array(array[index])
@@ -132,5 +132,5 @@ def row_reader(array: NDArray[Any]) -> Callable[[int], Pixels]:
 
 
 def array_header(_: int) -> StoredAs:
-    """Return the encoding of images in arrays."""
+    """Return the storage format of images in arrays."""
     return ARRAY

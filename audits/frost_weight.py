@@ -1,4 +1,4 @@
-"""Estimate the weight of the clean image in frost, to distinguish severities without the frost photographs."""
+"""Estimate the weight of the clean image in frost. It distinguishes severities without the frost photographs."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ..corruptions.registry import Images
 
 _LEAST_PIXELS = 50
 _CLIPPED = 2, 250
-"""Values that may have been clipped, so that they contain no information about the weight."""
+"""Values up to the first and from the second may have been clipped. They do not contribute to the estimate."""
 _LARGE = 128
-"""The side from which images are halved, because JPEG loses their finest details."""
+"""The minimum side of images that are halved in size, because JPEG loses their finest details."""
 
 
 @dataclass(frozen=True)
@@ -23,15 +23,15 @@ class Weight:
 
     value: float
     error: float
-    """The standard error of the weight."""
+    """The standard error of the estimate."""
 
 
 def image_weight(found: Images, clean: Images) -> Weight | None:
-    """Estimate the weight of clean images in found ones, or return None if hardly any pixel can be used.
+    """Estimate the weight of the clean images in frosted images, or return None if hardly any pixel can be used.
 
-    Frost is a weighted sum of the clean image and a photograph. Differences between neighbouring pixels of the clean
-    image and of an unrelated photograph are not correlated, so a regression of the found differences on the clean ones
-    gives the weight of the clean image.
+    Frost is a weighted sum of the clean image and a photograph. The clean image and the photograph are unrelated, so
+    differences between neighbouring pixels are not correlated between the two. A regression of the differences in the
+    found image on those in the clean image therefore gives the weight of the clean image.
     """
     fitted = [pair for image, own in zip(found, clean, strict=True) if (pair := _slope(image, own)) is not None]
     if len(fitted) < 2:
@@ -43,7 +43,7 @@ def image_weight(found: Images, clean: Images) -> Weight | None:
 
 
 def _slope(found: NDArray[np.uint8], clean: NDArray[np.uint8]) -> tuple[float, float] | None:
-    """Return the slope of differences in one image, and the inverse of its variance."""
+    """Return the slope of the regression in one image, and the inverse of its variance. None if too few pixels remain."""
     low, high = _CLIPPED
     unclipped = np.asarray(((found > low) & (found < high)).all(axis=2), np.uint8)
     usable = cv2.erode(unclipped, np.ones((3, 3)))

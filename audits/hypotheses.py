@@ -1,4 +1,4 @@
-"""Define hypotheses about the contents of a set, and compute the images that a hypothesis predicts."""
+"""Define hypotheses about the contents of a set, and compute the images that they predict."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NINETEEN = (
 )  # fmt: skip
 """The corruptions of ImageNet-C, CIFAR-10-C and Tiny-ImageNet-C, by family."""
 VARIANT = "imagecorruptions"
-"""The name that stands for a calibration where the package imagecorruptions defines a corruption differently."""
+"""A name used as a calibration for corruptions that the package imagecorruptions defines differently."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Hypothesis:
         draws: dict[str, Any] | None = None,
         textures: Any = None,
     ) -> Images:
-        """Return the images that the hypothesis predicts, with corruptset's draws for ids and a seed."""
+        """Return the images that the hypothesis predicts, with corruptset's own random draws for ids and a seed."""
         if self.corruption == "clean":
             return clean
         if self.calibration == VARIANT:
@@ -83,10 +83,10 @@ CLEAN = Hypothesis("clean")
 
 
 def hypothesis_of(corruption: str, severity: int | None, calibration: str) -> Hypothesis | None:
-    """Return the hypothesis that the name of a set states, or None if no severity table contains it.
+    """Return the hypothesis that a set name states, or None if no severity table contains the corruption and severity.
 
-    A corruption without rows in `calibration` gets those of ``cifar``. If no severity is given and the corruption has
-    only one, that severity is used.
+    If `calibration` has no rows for the corruption, the calibration ``cifar`` is used. If no severity is given and the
+    corruption has only one, that severity is used.
     """
     if corruption in ("clean", "identity"):
         return CLEAN
@@ -109,12 +109,12 @@ MNIST_SEVERITIES = {
     "frost": 5, "snow": 5, "contrast": 4, "saturate": 5, "jpeg_compression": 5, "pixelate": 3, "elastic_transform": 1,
     "quantize": 5, "line": 1, "inverse": 1,
 }  # fmt: skip
-"""The severity of each corruption of MNIST-C and its leftovers, which have one each."""
+"""The severity of each corruption in MNIST-C and its leftovers. Each of them has a single severity."""
 
 
 @functools.cache
 def alternatives(calibration: str) -> tuple[Hypothesis, ...]:
-    """Return all other hypotheses: clean images, and all corruptions at all severities of all calibrations."""
+    """Return all possible hypotheses: clean images, and all corruptions at all severities of all calibrations."""
     out = [CLEAN]
     others = [name for name in SHIPPED if name != calibration and (name == "mnist") == (calibration == "mnist")]
     known = list[tuple[str, object]]()
@@ -123,7 +123,7 @@ def alternatives(calibration: str) -> tuple[Hypothesis, ...]:
         corruptions = NINETEEN if name != "mnist" else MNIST_SEVERITIES
         for corruption in corruptions:
             for severity in rows.get(corruption, ()):
-                # If several calibrations have the same parameters, only the first one is used.
+                # If several calibrations have the same parameters, only the first calibration is used.
                 if (same := (corruption, rows[corruption][severity].parameters)) not in known:
                     known.append(same)
                     out.append(Hypothesis(corruption, severity, name))

@@ -1,4 +1,4 @@
-"""Report findings that need no source: missing and duplicate sets, counts, classes, and known defects."""
+"""Make findings that need no source: missing and duplicate sets, classes, labels, and known defects."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .records import Finding
 
 
 def missing_sets(data: FoundData, benchmark: PublishedBenchmark | None) -> list[Finding]:
-    """Return a finding that names the sets of the benchmark that the data lacks."""
+    """Return findings that name the sets of the benchmark that are missing from the data."""
     if benchmark is None:
         return []
     present = {(found.corruption, found.severity) for found in data.sets}
@@ -38,7 +38,7 @@ def missing_sets(data: FoundData, benchmark: PublishedBenchmark | None) -> list[
 
 
 def unknown_set(found: FoundSet) -> list[Finding]:
-    """Return a finding on a set whose name is not that of a corruption."""
+    """Return a finding if the name of a set is not the name of a corruption."""
     if found.corruption is not None or found.own is not None:
         return []
     text = f"No corruption is called {found.id!r}. The set was compared with all corruptions that are known."
@@ -46,7 +46,7 @@ def unknown_set(found: FoundSet) -> list[Finding]:
 
 
 def duplicates(digests: Mapping[str, str]) -> dict[str, Finding]:
-    """Return a finding for every set whose compared images have the same digest as those of another set."""
+    """Return a finding for every set whose compared images have the same digest as the images of another set."""
     by_digest = defaultdict[str, list[str]](list)
     for set_id, digest in digests.items():
         if digest:
@@ -64,7 +64,7 @@ def duplicates(digests: Mapping[str, str]) -> dict[str, Finding]:
 
 
 def classes_finding(found: FoundSet, benchmark: PublishedBenchmark | None) -> list[Finding]:
-    """Return a finding on class folders that occur in a known defective archive."""
+    """Return a finding if a set has the class folders that occur in a known defective archive."""
     if benchmark is None or not found.named or not found.labels_cheap:
         return []
     classes = {label for i in range(found.count) if isinstance(label := found.label(i), str)}
@@ -79,7 +79,7 @@ def classes_finding(found: FoundSet, benchmark: PublishedBenchmark | None) -> li
 
 
 def repeated_labels(sets: Sequence[FoundSet]) -> dict[str, Finding]:
-    """Return a finding for each severity of an array whose labels differ from those of the first severity."""
+    """Return a finding for each severity in an array whose labels differ from the labels of the first severity."""
     out, first = dict[str, Finding](), dict[str, list[object]]()
     for found in sets:
         if found.named or not found.labels_cheap or found.file is None or found.severity is None:
@@ -97,7 +97,7 @@ def repeated_labels(sets: Sequence[FoundSet]) -> dict[str, Finding]:
 
 
 def identical_arrays(sets: Sequence[FoundSet], benchmark: PublishedBenchmark | None) -> set[str]:
-    """Return the ids of those sets whose arrays have their published checksum."""
+    """Return the ids of the sets in arrays that have their published checksum."""
     if benchmark is None:
         return set()
     published, known = published_arrays(benchmark.name), dict[str, bool]()

@@ -1,4 +1,4 @@
-"""Layouts of corrupted datasets on disk, and their sets."""
+"""Find the sets in corrupted datasets on disk, in all supported layouts."""
 
 from __future__ import annotations
 
@@ -20,12 +20,11 @@ from .own_dataset import read_dataset
 
 IMAGES = (".jpeg", ".jpg", ".png", ".bmp", ".tif", ".tiff", ".webp", ".ppm", ".gif")
 _DEEPEST = 4
-"""The largest number of folders between the folder of the data and a set: a benchmark, a group, a corruption and a
-severity."""
+"""The maximum number of nested folders from the data folder to a set: benchmark, group, corruption and severity."""
 
 
 def read_data(path: Path) -> FoundData:
-    """Return the sets in a folder or an array file, or raise `SourceError` if no set is found."""
+    """Return the sets in a folder or an array file. Raise `SourceError` if no set is found."""
     if not path.exists():
         raise SourceError(f"{path} does not exist. Give the folder of a corrupted dataset, or one of its archives.")
     if path.is_file():
@@ -60,7 +59,7 @@ def read_data(path: Path) -> FoundData:
 
 
 def _links_out(path: Path) -> str:
-    """Return a sentence on the links that lead out of a folder, or an empty text without such links."""
+    """Return a sentence about the symbolic links that lead out of a folder, or an empty text if there are none."""
     names = sorted(entry.name for entry in os.scandir(path) if not _inside(Path(entry.path), path))
     return (
         f" Links that lead out of the folder are not followed: {first_few(names)}. Audit what they lead to."
@@ -70,7 +69,7 @@ def _links_out(path: Path) -> str:
 
 
 def _inside(path: Path, root: Path) -> bool:
-    """Return whether a path does not leave the folder through a symbolic link."""
+    """Return whether a path stays inside a folder after symbolic links are resolved."""
     return not path.is_symlink() or path.resolve().is_relative_to(root.resolve())
 
 
@@ -81,7 +80,7 @@ def _folders(path: Path) -> list[Path]:
 
 
 def open_array(path: Path) -> NDArray[Any]:
-    """Open an array file without reading its values. Raise `SourceError` if it is damaged or has pickled objects."""
+    """Open an array file without reading its values. Raise `SourceError` if it is damaged or contains pickled objects."""
     try:
         array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, OSError, EOFError) as e:
@@ -98,7 +97,7 @@ def open_array(path: Path) -> NDArray[Any]:
 
 
 def _labels(folder: Path, remarks: list[tuple[str, str]]) -> NDArray[Any] | None:
-    """Return the labels of the arrays. If they cannot be read, add a remark and return None."""
+    """Return the labels that belong to arrays. If they cannot be read, add a remark and return None."""
     file = folder / "labels.npy"
     if not file.is_file() or not _inside(file, folder):
         return None
@@ -110,7 +109,7 @@ def _labels(folder: Path, remarks: list[tuple[str, str]]) -> NDArray[Any] | None
 
 
 def _arrays(files: Sequence[Path], folder: Path) -> FoundData:
-    """Return the sets of arrays with five severities each, as in CIFAR-10-C."""
+    """Return the sets in array files that contain five severities each, as in CIFAR-10-C."""
     sets, remarks = list[FoundSet](), list[tuple[str, str]]()
     labels = _labels(folder, remarks)
     for file in files:
@@ -166,7 +165,7 @@ def _arrays(files: Sequence[Path], folder: Path) -> FoundData:
 
 
 def range_keys(count: int) -> list[str]:
-    """Return the numbers of rows as keys."""
+    """Return the row numbers of an array as keys."""
     return list(map(str, range(count)))
 
 
@@ -205,7 +204,7 @@ def _mnist(folders: Sequence[Path]) -> FoundData:
 
 
 def _tree(root: Path) -> Iterator[FoundSet]:
-    """Yield the sets of a tree of folders ``<set>/<severity>/<class>/<image>``, in any group folders."""
+    """Yield the sets in a folder tree ``<set>/<severity>/<class>/<image>``, which may be inside group folders."""
     shared: dict[str, str] = {}
     for folder in sorted(_set_folders(root, 0)):
         relative = folder.relative_to(root).as_posix() if folder != root else folder.name
@@ -218,7 +217,7 @@ def _tree(root: Path) -> Iterator[FoundSet]:
 
 
 def _set_folders(folder: Path, depth: int) -> Iterator[Path]:
-    """Yield the folders that are sets: severities of a corruption, or corruptions without severities."""
+    """Yield the folders that contain one set each: severities of a corruption, or corruptions without severities."""
     inner = _folders(folder)
     corruption, numbers = corruption_name(folder.name), [f for f in inner if re.fullmatch("[0-9]|10", f.name)]
     parent = corruption_name(folder.parent.name)
@@ -246,7 +245,7 @@ def _is_class(folder: Path) -> bool:
 
 
 def _image_files(folder: Path, shared: dict[str, str]) -> Iterator[str]:
-    """Yield the sorted paths of image files below a folder. Equal paths in different sets share memory."""
+    """Yield the sorted paths of image files below a folder. Equal paths in different sets share one string."""
     names = []
     with os.scandir(folder) as entries:
         listed = sorted(entries, key=lambda entry: entry.name)

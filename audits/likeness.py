@@ -1,4 +1,4 @@
-"""Measure the likeness of corrupted and clean images in coarse structure, which most corruptions preserve."""
+"""Measure how alike corrupted and clean images are in their coarse structure, which most corruptions preserve."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 Descriptors = NDArray[np.float32]
-"""For each image, a unit vector of the coarse structure and one of finer details: (N, 2, 256)."""
+"""For each image, a unit vector of its coarse structure and a unit vector of its finer details, (N, 2, 256)."""
 _SIDE = 16
 
 
 def descriptors(images: Sequence[NDArray[np.uint8]]) -> Descriptors:
-    """Return the descriptors of images of any sizes."""
+    """Return the descriptors of images, which may have any sizes."""
     out = np.empty((len(images), 2, _SIDE * _SIDE), np.float32)
     for i, image in enumerate(images):
         grey = image.mean(axis=2, dtype=np.float32)
@@ -30,27 +30,28 @@ def _unit(values: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def likeness(found: Descriptors, clean: Descriptors) -> NDArray[np.float32]:
-    """Return the likeness of each found image to each clean image, (N, M), from -1 to 1."""
+    """Return the likeness of each found image to each clean image, from -1 to 1, as an array (N, M)."""
     coarse, fine = (found[:, k] @ clean[:, k].T for k in (0, 1))
     return np.asarray(0.5 * (coarse + fine), np.float32)
 
 
 _DETAIL_SIDE = 64
 _DETAIL_LEAD = 0.1
-"""The difference in likeness of details between the best and the second best match that makes a match clear."""
+"""The difference in likeness between the best and the second-best match above which the best match is clear."""
 
 
 def detail_matches(found: Sequence[NDArray[np.uint8]], predicted: Sequence[NDArray[np.uint8]]) -> list[int] | None:
-    """Return the best match of each found image by its finest details, or None if most matches are not clear.
+    """Match found images with predicted images by their finest details.
 
-    This is slower than `likeness`, and finds matches in fog and in images that were moved.
+    The result is the index of the best match for each found image, or None if many matches are not clear. This
+    function is slower than `likeness`, but it also finds matches in fog and in images that were moved.
 
     Parameters
     ----------
     found : sequence of ndarray
-        The found images.
+        The images in the set.
     predicted : sequence of (N, H, W, C) ndarray
-        The images to choose from, in one or several variants.
+        The images to choose from, in one or more variants.
     """
     own = _details(found)
     matrix = np.max([own @ _details(list(images)).T for images in predicted], axis=0)

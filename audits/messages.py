@@ -1,4 +1,4 @@
-"""Write the sentences of findings, which state what was found, its effect on scores, and what to do."""
+"""Write the texts of findings. They state what was found, how it affects scores, and what to do."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def storage_findings(
     Parameters
     ----------
     stored : StoredAs
-        The encoding of the files of the set.
+        The encoding of the files in the set.
     benchmark : PublishedBenchmark
-        The benchmark, whose published encoding is expected.
+        The benchmark. Its published encoding is expected.
     steps : tuple of steps, optional
-        The storage steps after the corruption, or None if they are not known.
+        The storage steps after the corruption, or None if they are unknown.
     loader : bool
-        Whether the images come from a loader of the user, which has already decoded them.
+        Whether the images come from the user's loader, which has already decoded them.
     """
     out, published = list[Finding](), benchmark.stored
     if steps is not None and any(isinstance(step, Resized) for step in steps):
@@ -35,7 +35,7 @@ def storage_findings(
             "scores differ from published ones. Read the files at their own size."
         )
         out.append(Finding("resized", text))
-    grey = stored.subsampling == "grey" and stored.quality == published.quality  # another finding says so
+    grey = stored.subsampling == "grey" and stored.quality == published.quality  # Another finding reports grey images.
     if stored == published or stored.format == "unknown" or grey:
         return out
     encoded = () if steps is None else steps_of(steps)
@@ -77,7 +77,7 @@ def storage_findings(
 
 
 def preprocessing_finding(found: str, published: str) -> Finding:
-    """Return the finding that the clean images were prepared in another way."""
+    """Return a finding that the clean images were prepared differently from the published ones."""
     text = (
         f"The source images were {found}; the published images were {published}. Objects have another size or shape, "
         "so scores differ from published ones. Prepare the images as published."
@@ -97,7 +97,7 @@ GREY = Finding(
 
 
 def size_finding(size: tuple[int, int], expected: tuple[int, int]) -> Finding:
-    """Return the finding that images differ in size from the images by which the benchmark was recognised."""
+    """Return a finding that images differ in size from the images by which the benchmark was recognised."""
     text = (
         f"The images have {size[1]}x{size[0]} pixels; {expected[1]}x{expected[0]} are expected. They were not "
         "compared. They were resized, or they belong to another benchmark. Get the set again from where it came."
@@ -106,7 +106,7 @@ def size_finding(size: tuple[int, int], expected: tuple[int, int]) -> Finding:
 
 
 def count_finding(count: int, expected: int, what: str) -> Finding | None:
-    """Return a finding on the number of images of a set, or None if the number is as expected."""
+    """Return a finding about an unexpected number of images in a set, or None if the number is as expected."""
     if count == expected:
         return None
     if count < expected:
@@ -125,7 +125,7 @@ def count_finding(count: int, expected: int, what: str) -> Finding | None:
 
 
 def strangers_finding(names: Sequence[str], count: int) -> Finding:
-    """Return the finding that images have no partner in the source."""
+    """Return a finding that some images have no image of the same name in the source."""
     text = (
         f"{count:,} images have no source image of their name: {first_few(names, 3)}. They were not compared. If the "
         "source is complete, they do not belong to the set."
@@ -134,7 +134,7 @@ def strangers_finding(names: Sequence[str], count: int) -> Finding:
 
 
 def unreadable_finding(reasons: Sequence[str]) -> Finding:
-    """Return the finding that images cannot be read."""
+    """Return a finding that some images cannot be read."""
     text = (
         f"{len(reasons)} of the images looked at cannot be read: {reasons[0]}. Copy the set again from where it came."
     )
@@ -142,7 +142,7 @@ def unreadable_finding(reasons: Sequence[str]) -> Finding:
 
 
 def labels_finding(wrong: int, checked: int, classes: int, shift: int | None) -> Finding:
-    """Return the finding that labels differ from those of the source."""
+    """Return a finding that labels differ from the labels of the source."""
     share = wrong / checked
     moved = "" if shift is None else f" All of them are moved by {shift:+d}."
     text = (
@@ -153,7 +153,7 @@ def labels_finding(wrong: int, checked: int, classes: int, shift: int | None) ->
 
 
 def verdict_words(benchmark: PublishedBenchmark | None) -> dict[str, str]:
-    """Return what each verdict means, for the notes below a table."""
+    """Return the meaning of each verdict, for the notes below a table."""
     name = "the benchmark" if benchmark is None else benchmark.title
     return {
         "identical": "the file has its published checksum",

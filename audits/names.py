@@ -1,4 +1,4 @@
-"""Names of sets: spellings of corruptions in other packages, and severities in names."""
+"""Parse set names: other packages' spellings of corruptions, and severities."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ VARIANTS = {
     "identity": "clean",
     "cocentric_sine": "cocentric_sine_waves",
 }
-"""Other spellings of corruptions, in tensorflow_datasets and elsewhere."""
+"""Other spellings of corruptions, as in tensorflow_datasets, and corruptset's names for them."""
 _SEVERITY = re.compile(r"(?:[/ _-]|^)(?:severity|sev|level|s)?[_ -]?([0-9])$")
 
 
 def corruption_name(name: str) -> str | None:
-    """Return the corruption that a name means in corruptset's spelling, or None if no corruption has it.
+    """Return corruptset's name for the corruption that a name stands for, or None if there is no such corruption.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def corruption_name(name: str) -> str | None:
 
 
 def parsed_id(set_id: str) -> tuple[str | None, int | None]:
-    """Return the corruption and the severity that the name of a set states, each None if it states none.
+    """Return the corruption and the severity that a set name states. Each is None if the name does not state it.
 
     Examples
     --------

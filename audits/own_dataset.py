@@ -1,4 +1,4 @@
-"""Read datasets that corruptset built. Their random draws can be computed again from the manifest."""
+"""Read datasets that corruptset built. Their random draws can be repeated with the help of the manifest."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .storage import StoredAs
 
 
 def read_dataset(path: Path) -> FoundData:
-    """Return the sets of a dataset of corruptset, without its clean set."""
+    """Return the sets in a dataset that corruptset built, except the clean set."""
     data = Dataset(path)
     manifest = data.manifest
     side = manifest.recipe.get("calibration_side")

@@ -21,7 +21,7 @@ _TITLES = ("clean", "found", "expected")
 
 @dataclass(frozen=True)
 class Picture:
-    """One image of a set on the page."""
+    """An image of a set, as shown on the page."""
 
     title: str
     uri: str
@@ -31,7 +31,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class AuditedSet:
-    """A set that does not agree with its name."""
+    """A set that is shown on the page because it has findings or does not match its name."""
 
     id: str
     verdict: str
@@ -44,7 +44,7 @@ class AuditedSet:
 
 
 def write_page(path: Path, result: Audit, pictures: Mapping[str, Sequence[NDArray[np.uint8] | None]]) -> None:
-    """Write the report with thumbnails of the sets that do not agree with their names, and replace an earlier one."""
+    """Write the report, with thumbnails of the sets that do not match their names, replacing any earlier report."""
     shown = [
         AuditedSet(
             set_id,

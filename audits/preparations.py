@@ -1,4 +1,4 @@
-"""Define preparations, which are the possible ways from a source image to the clean image of a benchmark."""
+"""Define preparations: the possible ways in which a benchmark's clean images were made from source images."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ INTERPOLATIONS: tuple[Interpolation, ...] = ("bilinear", "bicubic", "lanczos", "
 
 @dataclass(frozen=True)
 class Preparation:
-    """A sequence of preprocessing steps, with a description that follows "The images were" in a sentence."""
+    """A sequence of preprocessing steps, and a description that continues a sentence beginning with "The images were"."""
 
     words: str
     steps: tuple[AnyPreprocessing, ...]
 
     def clean(self, image: Pixels) -> Pixels:
-        """Apply the preparation to a source image, and return the clean image that corruptions start from."""
+        """Apply the preparation to a source image, and return the clean image that is then corrupted."""
         for step in self.steps:
             image = preprocess(image, step)
         return image
 
     def with_interpolation(self, interpolation: Interpolation) -> Preparation:
-        """Return the same preparation with a different interpolation."""
+        """Return this preparation with a different interpolation."""
         steps = tuple(
             step if isinstance(step, Unchanged) else step.model_copy(update={"interpolation": interpolation})
             for step in self.steps
@@ -48,7 +48,7 @@ UNCHANGED = Preparation("left at the size of the source", (Unchanged(kind="none"
 
 
 def candidates(sizes: Sequence[tuple[int, int]], height: int, width: int) -> list[Preparation]:
-    """Return the preparations that can lead from source images to images of a size, the published one first.
+    """Return the preparations by which source images can get a given size, the published preparation first.
 
     Parameters
     ----------
@@ -80,6 +80,6 @@ def candidates(sizes: Sequence[tuple[int, int]], height: int, width: int) -> lis
     elif side < 128:
         out.insert(0, out.pop(1))
     if all(size == (height, width) for size in sizes):
-        # Squashing and resizing change nothing; only crops do.
+        # Squashing and resizing change nothing at this size. Only crops do.
         out = [UNCHANGED, *(p for p in out if p.steps in ((cropped,), (cropped, cropped)))]
     return out

@@ -1,4 +1,4 @@
-"""The result of an audit: a verdict and findings for each set."""
+"""Records of the result of an audit: a verdict and findings for each set."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Verdict = Literal[
     "not_checked",
 ]
 GOOD: tuple[Verdict, ...] = ("identical", "same_pixels", "same_parameters")
-"""The verdicts of sets that are what their names say."""
+"""The verdicts on sets that contain what their names state."""
 FindingCode = Literal[
     "reencoded",
     "not_encoded",
@@ -39,21 +39,21 @@ FindingCode = Literal[
 
 @dataclass(frozen=True)
 class Finding:
-    """A problem or remark that a user should know about, in plain sentences.
+    """A problem or remark that the user should know about, in plain sentences.
 
     Attributes
     ----------
     code : str
         A fixed word that programs can check for, such as ``reencoded``.
     text : str
-        Sentences that state what was found, its effect on scores, and what to do.
+        Sentences that state what was found, how it affects scores, and what to do.
     """
 
     code: FindingCode
     text: str
 
     def as_json(self) -> dict[str, str]:
-        """Return the finding as JSON."""
+        """Return the finding as JSON values."""
         return {"code": self.code, "text": self.text}
 
 
@@ -66,7 +66,7 @@ class Content:
     corruption : str
     severity : int or None
     calibration : str or None
-        The name of a calibration of corruptset, or ``imagecorruptions`` for a definition that only this package has.
+        The name of a calibration in corruptset, or ``imagecorruptions`` for a definition that only this package has.
     """
 
     corruption: str
@@ -81,30 +81,30 @@ class Content:
         return f"{self.corruption} at severity {self.severity} (calibration {self.calibration})"
 
     def as_json(self) -> dict[str, Any]:
-        """Return the content as JSON."""
+        """Return the content as JSON values."""
         return {"corruption": self.corruption, "severity": self.severity, "calibration": self.calibration}
 
 
 @dataclass(frozen=True)
 class SetAudit:
-    """The result for one set, which is one corruption at one severity.
+    """The result for one set: one corruption at one severity.
 
     Attributes
     ----------
     id : str
         The name of the set in the data.
     verdict : str
-        The verdict in one word. See docs/audit.md.
+        The verdict in one word. docs/audit.md explains the verdicts.
     found : Content or None
         The actual content of the set, if it is known.
     candidates : tuple of Content
-        The possible contents, if the statistics do not distinguish them.
+        The possible contents, if the statistics cannot distinguish them.
     images : int
         The number of images in the set.
     checked : int
         The number of images that were compared with the source.
     encoding : str
-        The storage format of the images, as determined from the headers of the compared files.
+        The storage format of the images, according to the headers of the compared files.
     findings : tuple of Finding
     """
 
@@ -119,11 +119,11 @@ class SetAudit:
 
     @property
     def good(self) -> bool:
-        """Whether the set is what its name says, without findings."""
+        """Whether the set contains what its name states, and there are no findings."""
         return self.verdict in GOOD and not self.findings
 
     def as_json(self) -> dict[str, Any]:
-        """Return the result as JSON."""
+        """Return the result as JSON values."""
         return {
             "verdict": self.verdict,
             "found": None if self.found is None else self.found.as_json(),
@@ -144,7 +144,7 @@ class Audit:
     benchmark : str or None
         The benchmark that the data was compared with, such as ``imagenet-c``.
     archive : str or None
-        The published archive that the checksum of the file identifies.
+        The published archive that has the checksum of the file, if the data is an archive.
     sets : mapping of str to SetAudit
     findings : tuple of Finding
         Findings that concern the data as a whole.
@@ -160,12 +160,12 @@ class Audit:
 
     @property
     def good(self) -> bool:
-        """Whether every set is what its name says, without findings."""
+        """Whether every set contains what its name states, and there are no findings."""
         checked = bool(self.sets) or self.archive is not None
         return checked and not self.findings and all(audited.good for audited in self.sets.values())
 
     def as_json(self) -> dict[str, Any]:
-        """Return the result as JSON."""
+        """Return the result as JSON values."""
         return {
             "benchmark": self.benchmark,
             "archive": self.archive,

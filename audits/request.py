@@ -1,4 +1,4 @@
-"""The request for an audit: data, benchmark, source and options, which worker processes open again."""
+"""The request for an audit: data, source, benchmark and options. Worker processes open the data again."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Request:
 
     @property
     def loader(self) -> bool:
-        """Whether the data is what a loader returns."""
+        """Whether the data comes from a loader, as a mapping."""
         return isinstance(self.data, Mapping)
 
     @property
@@ -47,7 +47,7 @@ class Request:
         return not self.loader and isinstance(self.source, str)
 
     def found(self) -> FoundData:
-        """Return the chosen sets of the data."""
+        """Return the sets that were chosen from the data."""
         found = loaded(self.data) if self.loader else read_data(Path(self.data))
         chosen = [s for s in found.sets if self.sets is None or any(fnmatchcase(s.id, glob) for glob in self.sets)]
         if not chosen:
@@ -57,11 +57,11 @@ class Request:
         return replace(found, sets=chosen)
 
     def published(self, found: FoundData) -> PublishedBenchmark | None:
-        """Return the benchmark that the user named, or else the one that the data appears to be a copy of."""
+        """Return the benchmark that the user named, or otherwise the one that the data appears to be a copy of."""
         return BENCHMARKS[self.benchmark] if self.benchmark is not None else _guessed(found)
 
     def comparison(self, found: FoundData) -> SourceComparison:
-        """Return the comparison of the sets with the source."""
+        """Return an object that compares the sets with the source."""
         source = self.source
         opened = open_source(source, labels=self.labels) if isinstance(source, str) else source
         assert opened is not None, "without a source, sets are compared with each other"
@@ -70,9 +70,9 @@ class Request:
 
 
 def compared(request: Request, found: FoundData, jobs: int, tell: Progress) -> dict[str, Audited]:
-    """Return the results of all sets of a request with a source.
+    """Return the results for all sets of a request that has a source.
 
-    Workers get all severities of a corruption together, because they share the statistics of these severities.
+    One worker gets all severities of a corruption, because the severities share statistics.
     """
     groups = list(_groups(found.sets).values())
     tell("sets", 0, len(found.sets))
@@ -90,7 +90,7 @@ def compared(request: Request, found: FoundData, jobs: int, tell: Progress) -> d
 
 
 def _results(task: tuple[Request, tuple[str, ...]]) -> dict[str, Audited]:
-    """Return the results of some sets. A worker runs this function, and opens data and source only once."""
+    """Return the results for some sets. A worker runs this function, and opens the data and the source only once."""
     request, ids = task
     comparison = _opened(request)
     return comparison.run([one for one in comparison.found.sets if one.id in ids], lambda *_: None)
@@ -102,7 +102,7 @@ def _opened(request: Request) -> SourceComparison:
 
 
 def _groups(sets: Sequence[FoundSet]) -> dict[str, tuple[str, ...]]:
-    """Return the ids of sets by corruption."""
+    """Return the ids of the sets of each corruption."""
     groups = dict[str, tuple[str, ...]]()
     for one in sets:
         name = one.corruption or one.id

@@ -1,4 +1,4 @@
-"""Search for random draws that a few numbers determine, such as motion-blur angles, frost crops and signs."""
+"""Search for random draws that consist of a few numbers, such as motion-blur angles, frost crops and signs."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from .storage import Steps, after
 Pixels = NDArray[np.uint8]
 _GREATEST_ANGLE = 45.0
 SIGNS = 24
-"""The number of seeds that suffices to draw every sign, or every pair of signs, for nearly every image."""
+"""The number of seeds after which every sign, or every pair of signs, has been drawn for nearly every image."""
 
 
 def mismatch(found: Images, expected: Images) -> float:
-    """Return the mean square difference of images in grey levels, or infinity if their shapes differ."""
+    """Return the mean square difference between images in grey levels, or infinity if their shapes differ."""
     if found.shape != expected.shape:
         return float("inf")
     return float(np.square(found.astype(np.float32) - expected).mean())
 
 
 def agreement(found: Images, clean: Images, expected: Images, steps: Steps) -> float | None:
-    """Return the mismatch of found images with expected ones if they are equal up to rounding, or None.
+    """Return the mismatch between found and expected images if they are equal up to rounding, or None otherwise.
 
-    Kernels agree with the published generators within one grey level, which is a mean square difference of less than
-    0.1. A JPEG round trip enlarges it to at most 1.6. Neighbouring severities differ by 17 or more at 224 pixels.
-    Images that are hardly changed have to agree better with the expected images than with the clean ones.
+    corruptset's kernels are within one grey level of the published generators, so the mean square difference is less
+    than 0.1. A JPEG round trip increases it to at most 1.6. At 224 pixels, neighbouring severities differ by 17 or
+    more. If a corruption hardly changes images, they must match the expected images better than the clean images.
     """
     difference = mismatch(found, expected)
     limit = 2.5 if steps else 0.3
@@ -42,12 +42,12 @@ def agreement(found: Images, clean: Images, expected: Images, steps: Steps) -> f
 
 
 def nearest_motion(found: Images, clean: Images, hypothesis: Hypothesis, steps: Steps) -> Images:
-    """Return the images of a motion blur whose angles fit found images best."""
+    """Apply motion blur to clean images, with the angles that fit the found images best."""
     radius, sigma = (float(hypothesis.stage.parameters[name]) for name in ("radius", "sigma"))
     out = np.empty_like(clean)
     for i in range(len(clean)):
         low, high, best = -_GREATEST_ANGLE, _GREATEST_ANGLE, 0.0
-        # Each step divides the interval by about 30. The last one is finer than two neighbouring kernels.
+        # Each step divides the interval by about 30. The last step is finer than the difference between two kernels.
         for count in (61, 41, 21):
             angles = np.linspace(low, high, count)
             made = motion_filter(np.repeat(clean[i : i + 1], count, axis=0), radius, sigma, angles)
@@ -59,10 +59,10 @@ def nearest_motion(found: Images, clean: Images, hypothesis: Hypothesis, steps: 
 
 
 def nearest_frost(found: Images, clean: Images, hypothesis: Hypothesis, steps: Steps, textures: Any) -> Images:
-    """Return the images of a frost whose texture and crop fit found images best.
+    """Apply frost to clean images, with the textures and crops that fit the found images best.
 
     The clean part is subtracted from a found image, which leaves the crop of a texture. Masked template matching then
-    finds this crop in a whole texture, and ignores pixels that were clipped.
+    finds this crop in a whole texture. The mask excludes pixels that were clipped.
     """
     parameters = hypothesis.stage.parameters
     image_weight, frost_weight = float(parameters["image_weight"]), float(parameters["frost_weight"])
@@ -90,7 +90,7 @@ def nearest_frost(found: Images, clean: Images, hypothesis: Hypothesis, steps: S
 
 
 def nearest_of_draws(found: Images, clean: Images, ids: Sequence[str], hypothesis: Hypothesis, steps: Steps) -> Images:
-    """For each found image, return the nearest of several draws. The corruption must draw nothing but signs."""
+    """For each found image, return the nearest of several draws. The corruption must draw nothing except signs."""
     best, errors = np.zeros_like(found), np.full(len(found), np.inf)
     for seed in range(SIGNS):
         made = after(hypothesis.images(clean, ids, seed=seed), steps)

@@ -1,4 +1,4 @@
-"""The audit of one set."""
+"""Audit a single set against a source."""
 
 from __future__ import annotations
 
@@ -34,23 +34,26 @@ from .signatures import Signatures
 from .storage import ARRAY, ConvertedToGrey, Steps, exchanged_steps, likely_steps
 
 _SEARCHED_SMALL, _SEARCHED_LARGE = 10_000, 600
-"""The number of source images that are looked through for images in another order, up to 64 pixels and above."""
+"""The maximum number of source images that are searched for images in another order.
+
+The first number is for images of up to 64 pixels, and the second is for larger images.
+"""
 _LEAD = 0.04
-"""The lead in likeness at which a different preparation is tried for a set."""
+"""The lead in likeness above which a different preparation is tried for a set."""
 
 
 @dataclass(frozen=True)
 class Audited:
-    """The result for a set, with images for a report."""
+    """The result for a set, and images for the report."""
 
     result: SetAudit
     digest: str = ""
     pictures: tuple[NDArray[np.uint8] | None, ...] = ()
-    """The clean, the found and the expected image, if the set does not agree with its name."""
+    """The clean, the found and the expected image, if the set has findings or does not match its name."""
 
 
 class SetAuditor:
-    """Audit sets against a source. Quantities that all sets share are computed once."""
+    """An auditor of sets against a source. Quantities that all sets share are computed once."""
 
     def __init__(
         self,
@@ -82,7 +85,7 @@ class SetAuditor:
         return descriptors(list(self.cleaned(preparation, 3)))
 
     def add(self, places: Sequence[int]) -> None:
-        """Compare further source images, in addition to the ones that all sets share."""
+        """Add source images to compare, in addition to the ones that all sets share."""
         new = [place for place in dict.fromkeys(places) if place not in self._rows]
         if new:
             self.pool += new
@@ -91,17 +94,17 @@ class SetAuditor:
                 cache.cache_clear()
 
     def rows(self, places: Sequence[int]) -> list[int]:
-        """Return the rows of source images in the tables of this auditor."""
+        """Return the rows that source images have in the tables of this auditor."""
         return [self._rows[place] for place in places]
 
     def expected(self, found: FoundSet) -> Hypothesis | None:
-        """Return the contents that the name of a set states, or None if the name is not known."""
+        """Return the contents that a set name states, or None if the name is unknown."""
         if found.corruption is None:
             return None
         return hypothesis_of(found.corruption, found.severity, self.calibration)
 
     def audit(self, read: SetImages) -> Audited:
-        """Return the result for the images of a set."""
+        """Return the result for the images that were read from a set."""
         found, stored = read.found, read.encoding or ARRAY
         blank = SetAudit(found.id, "not_checked", images=found.count, encoding=stored.words)
         trouble = [unreadable_finding(read.unreadable)] if read.unreadable else []
@@ -196,7 +199,7 @@ class SetAuditor:
         return self._search(preparation, channels).contents(observed, expected)
 
     def _other_preparation(self, read: SetImages) -> Preparation | None:
-        """Return a preparation that fits the images of a set clearly better than the main one, or None."""
+        """Return a preparation that fits the images in a set clearly better than the main one, or None."""
         rows = self.rows(read.places)
 
         def fit(preparation: Preparation) -> float:
@@ -210,12 +213,12 @@ class SetAuditor:
         return order_of(read.described, self._described(preparation)[self.rows(read.places)])
 
     def _exchanged(self, read: SetImages, order: Order) -> list[tuple[int, int]]:
-        """Return the images of a correctly ordered set that clearly belong to a different name."""
+        """Return the images that clearly belong to a different name, in a set whose other images are in order."""
         matrix = likeness(read.described, self._described(self.preparations[0])[self.rows(read.places)])
         return [(i, j) for i, j in order.wrong if matrix[i, j] - matrix[i, i] > 0.6]
 
     def _located(self, read: SetImages, preparation: Preparation) -> list[int] | None:
-        """Return the place in the source of each found image, or None if most images match no source image."""
+        """Return the place in the source of each image in a set, or None if most images match no source image."""
         side = min(read.images.shape[1:3]) if read.images is not None else 0
         most = _SEARCHED_SMALL if side <= 64 else _SEARCHED_LARGE
         count = len(self.clean.samples)
@@ -236,7 +239,10 @@ class SetAuditor:
         return located
 
     def _located_by_details(self, read: SetImages, preparation: Preparation) -> list[int] | None:
-        """Like `_located`, but compare fine details with the shared source images only, and require clear matches."""
+        """Locate images like `_located`, but by fine details, and only among the source images that all sets share.
+
+        The result is None if the matches are not clear.
+        """
         assert read.images is not None
         clean = self.cleaned(preparation, read.images.shape[3])
         variants, expected = [clean], self.expected(read.found)
@@ -280,7 +286,7 @@ class SetAuditor:
         return [labels_finding(wrong, checked, len(classes), shift or None)]
 
     def strangers(self, found: FoundSet) -> list[Finding]:
-        """Return a finding on images whose names the source does not have."""
+        """Return a finding if there are images whose names do not occur in the source."""
         names = [found.keys[i] for i in range(found.count) if self.clean.partner(found, i) is None]
         return [strangers_finding(names, len(names))] if names and found.named else []
 
@@ -299,7 +305,7 @@ class SetAuditor:
 
 
 def _channel_trouble(images: NDArray[np.uint8], clean: NDArray[np.uint8]) -> Finding | None:
-    """Return a finding if red and blue are exchanged, or if images are grey and the source is not."""
+    """Return a finding if red and blue are exchanged, or if images are grey although the source is in colour."""
     if clean.shape != images.shape:
         return None
     own = (clean[..., 0].astype(np.int16) - clean[..., 2])[:, ::2, ::2]
@@ -315,5 +321,5 @@ def _channel_trouble(images: NDArray[np.uint8], clean: NDArray[np.uint8]) -> Fin
 
 
 def content_of(hypothesis: Hypothesis) -> Content:
-    """Return the content that a report names for a hypothesis."""
+    """Return a hypothesis as the content that a report names."""
     return Content(hypothesis.corruption, hypothesis.severity, hypothesis.calibration)

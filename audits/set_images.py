@@ -1,4 +1,4 @@
-"""Choose and read the images of a set that are compared, and check their order."""
+"""Choose and read the images of a set that are to be compared, and check their order."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class SetImages:
 
     found: FoundSet
     places: tuple[int, ...]
-    """For each image, the place of its partner in the source."""
+    """For each image, the place of its clean image in the source."""
     indices: tuple[int, ...]
-    """For each image, its place in the set."""
+    """For each image, its index in the set."""
     images: NDArray[np.uint8] | None
-    """(N, H, W, C), or None if no image could be read."""
+    """The pixels, (N, H, W, C), or None if no image could be read."""
     encodings: tuple[StoredAs, ...]
     described: Descriptors = field(repr=False)
     unreadable: tuple[str, ...] = ()
@@ -36,7 +36,7 @@ class SetImages:
 
     @property
     def digest(self) -> str:
-        """A digest of pixels and source images, which finds equal sets. It is empty for fewer than two images."""
+        """A digest of the pixels and the source images, to find equal sets. It is empty for fewer than two images."""
         if self.images is None or len(self.images) < 2:
             return ""
         hashed = hashlib.blake2b(self.images.tobytes(), digest_size=16)
@@ -45,12 +45,12 @@ class SetImages:
 
     @property
     def encoding(self) -> StoredAs | None:
-        """The most frequent encoding of the images."""
+        """The most frequent encoding among the images."""
         return max(set(self.encodings), key=self.encodings.count) if self.encodings else None
 
 
 def read_images(found: FoundSet, chosen: Sequence[tuple[int, int]]) -> SetImages:
-    """Return the chosen images of a set, given as (index in the set, place in the source)."""
+    """Read the chosen images of a set, given as (index in the set, place in the source)."""
     read, unreadable = list[tuple[int, int, Pixels]](), list[str]()
     for index, place in chosen:
         try:
@@ -74,9 +74,9 @@ def read_images(found: FoundSet, chosen: Sequence[tuple[int, int]]) -> SetImages
 
 
 def choose(found: FoundSet, clean: CleanImages, preferred: Sequence[int], samples: int) -> list[tuple[int, int]]:
-    """Return up to `samples` images of a set with partners in the source, as (index, place).
+    """Choose up to `samples` images of a set whose clean images are in the source, as (index in the set, place).
 
-    Images whose partners are preferred come first, so that all sets are compared on the same images.
+    Images with preferred places come first, so that all sets are compared on the same images.
     """
     partners = dict[int, int]()
     for index in range(found.count):
@@ -92,24 +92,24 @@ def choose(found: FoundSet, clean: CleanImages, preferred: Sequence[int], sample
 
 @dataclass(frozen=True)
 class Order:
-    """The number of images of a set that match the right source images, and the others."""
+    """The result of matching the images of a set with source images."""
 
     right: int
-    """The number of images that match their partner."""
+    """The number of images that match their own clean image."""
     wrong: tuple[tuple[int, int], ...]
-    """The images that match another source image clearly better: (number in the sample, number of the match)."""
+    """The images that match another source image clearly better, as (number in the sample, number of the match)."""
     unlike: int
     """The number of images that match no source image."""
 
 
 _CLEAR = 0.25
-"""The lead in likeness over its partner at which a source image is clearly the better match."""
+"""The lead in likeness at which another source image is clearly a better match than an image's own clean image."""
 _ALIKE = 0.35
 """The likeness above which two images show the same scene."""
 
 
 def order_of(found: Descriptors, clean: Descriptors) -> Order:
-    """Match the found images with clean images. The partner of a found image is the clean image at the same index."""
+    """Match found images with clean images. The clean image at the same index is the one to be expected."""
     matrix = likeness(found, clean)
     own = np.diagonal(matrix)
     best, wrong, right, unlike = matrix.argmax(axis=1), list[tuple[int, int]](), 0, 0

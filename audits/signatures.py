@@ -1,4 +1,7 @@
-"""Compute the statistics of corruptset's own draws for every hypothesis, and the distance of found images from them."""
+"""Compute the statistics that hypotheses predict, and the distance between found images and each hypothesis.
+
+The predicted statistics are those of images with corruptset's own random draws.
+"""
 
 from __future__ import annotations
 
@@ -16,32 +19,32 @@ from .storage import Steps, after
 
 _FLOOR = np.array(list(FEATURES.values()))
 LOG_ODDS = 5.0
-"""The logarithm of the odds at which the less likely of two hypotheses is excluded."""
+"""The logarithm of the odds above which the less likely of two hypotheses is excluded."""
 _CAUTION = {"frost": 6.0, "elastic_transform": 3.0}
-"""The multiples of the logarithm of the odds for some corruptions.
+"""The factors by which `LOG_ODDS` is multiplied for some corruptions.
 
-The default textures of frost are drawings and not the photographs. The statistics of elastic transforms depend on few
-large displacements, so they are far from normal.
+The default textures of frost are drawings, not the published photographs. The statistics of elastic transforms depend
+on a few large displacements, so their distribution is far from normal.
 """
 _FREEDOM = 40
-"""The smallest number of degrees of freedom of a covariance of draws."""
+"""The minimum number of degrees of freedom for the covariance of draws."""
 _SHRINKAGE = 0.1
-"""The share by which correlations between statistics are reduced, because few draws estimate them badly."""
+"""The fraction by which correlations between statistics are reduced, because few draws estimate them badly."""
 _FEW = 4
 _SPREAD = 5.0
-"""The typical difference of a statistic between two draws for a few images, in multiples of its least difference."""
+"""The typical difference in a statistic between two draws for a few images, as a multiple of its value in FEATURES."""
 _LARGEST = 100.0
-"""The limit of the square of one statistic's deviation, so that one statistic alone cannot decide."""
+"""The maximum square of the deviation in one statistic, so that no single statistic can decide."""
 
 
 @dataclass(frozen=True)
 class Distance:
-    """The distance of a set's statistics from those of a hypothesis, in standard errors."""
+    """The distance between a set's statistics and those of a hypothesis, in standard errors."""
 
     hypothesis: Hypothesis
     steps: Steps
     value: float
-    """The root mean square over the statistics. It is about 1 if the hypothesis is true."""
+    """The root mean square over the statistics. It is about 1 if the hypothesis holds."""
 
     @property
     def log_odds(self) -> float:
@@ -55,24 +58,24 @@ class Distance:
 
 
 class Signatures:
-    """Statistics that hypotheses predict for clean images. They are computed when needed, from several random draws.
+    """A table of the statistics that hypotheses predict for clean images, computed when needed from random draws.
 
-    All sets of an audit are compared on the same images, so they share one table.
+    All sets in an audit are compared on the same images, so they share one table.
     """
 
     def __init__(self, clean: Images, ids: Sequence[str], *, textures: object = None) -> None:
         self.clean, self.ids, self.textures = clean, list(ids), textures
-        # With fewer images, more draws are needed for the same certainty of the covariance.
+        # With fewer images, more draws are needed to estimate the covariance equally well.
         self.draws = max(3, 1 + math.ceil(_FREEDOM / len(clean)))
         self.bases: list[Base] = [base_of(image) for image in clean]
         self._tables: dict[tuple[Hypothesis, Steps], NDArray[np.float64]] = {}
         self._rough: dict[tuple[Hypothesis, Steps, tuple[int, ...]], Features] = {}
 
     def table(self, hypothesis: Hypothesis, steps: Steps) -> NDArray[np.float64]:
-        """Return the statistics of all images, (draws, N, statistics)."""
+        """Return the statistics that a hypothesis predicts for all images, (draws, N, statistics)."""
         if (hypothesis, steps) not in self._tables:
             draws = 1 if hypothesis.deterministic else self.draws
-            # Seed 0 is left out: a dataset of corruptset itself can have it.
+            # Seed 0 is left out, because a dataset that corruptset built may have it.
             made = [
                 features(
                     after(hypothesis.images(self.clean, self.ids, seed=7919 + k, textures=self.textures), steps),
@@ -84,7 +87,7 @@ class Signatures:
         return self._tables[hypothesis, steps]
 
     def rough_distance(self, observed: Features, rows: Sequence[int], hypothesis: Hypothesis, steps: Steps) -> float:
-        """Return the distance of a few images from one draw, to choose the hypotheses that deserve more draws."""
+        """Return the distance between a few images and one draw, to choose the hypotheses that deserve more draws."""
         few = list(rows[:_FEW])
         key = (hypothesis, steps, tuple(few))
         if key not in self._rough:
@@ -95,7 +98,7 @@ class Signatures:
         return float(np.sqrt(np.mean(np.minimum(z**2, _LARGEST))))
 
     def distance(self, observed: Features, rows: Sequence[int], hypothesis: Hypothesis, steps: Steps) -> Distance:
-        """Return the distance of found images from a hypothesis. Their clean images are `rows` of the table."""
+        """Return the distance between images and a hypothesis. `rows` are the rows of their clean images in the table."""
         table = self.table(hypothesis, steps)[:, list(rows)]
         draws, count = table.shape[:2]
         difference = (observed - table.mean(axis=0)).mean(axis=0)
@@ -103,7 +106,7 @@ class Signatures:
         if draws > 1:
             rest = (table - table.mean(axis=0)).reshape(-1, table.shape[2])
             spread = rest.T @ rest / (count * (draws - 1))
-            # With few draws, variances are estimated better than correlations, so the correlations are shrunk.
+            # A few draws estimate variances better than correlations, so the correlations are shrunk.
             spread = (1 - _SHRINKAGE) * spread + _SHRINKAGE * np.diag(np.diag(spread))
             error += spread / count * (1 + 1 / draws)
         z = np.linalg.solve(np.linalg.cholesky(error), difference)

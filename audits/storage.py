@@ -1,4 +1,4 @@
-"""Determine how images were stored: their encoding, and the steps that were applied after the corruption."""
+"""Determine how images were stored: their encoding, and the steps that followed the corruption."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ Pixels = NDArray[np.uint8]
 
 @dataclass(frozen=True)
 class StoredAs:
-    """The encoding of an image file, as its header states it."""
+    """The encoding of an image file, according to its header."""
 
     format: str
     """The format in lower case, such as ``jpeg`` or ``png``, or ``array`` for raw pixels."""
     quality: int | None = None
-    """The quality of libjpeg's standard tables, or None if the tables differ from these or the format is not JPEG."""
+    """The quality of libjpeg's standard tables, or None if the file has other tables or is not JPEG."""
     subsampling: str | None = None
-    """``4:2:0``, ``4:2:2``, ``4:4:4``, ``grey`` or ``other`` for JPEG."""
+    """For JPEG, the chroma subsampling: ``4:2:0``, ``4:2:2``, ``4:4:4``, ``grey`` or ``other``."""
 
     @property
     def words(self) -> str:
@@ -43,7 +43,7 @@ class StoredAs:
 
     @property
     def step(self) -> JpegEncoding | None:
-        """The encoding as a step that can be applied to pixels, or None if it is lossless or cannot be applied."""
+        """The encoding as a step to apply to pixels, or None if it is lossless or cannot be applied."""
         if self.format != "jpeg" or self.quality is None or self.subsampling == "other":
             return None
         sampling = "4:2:0" if self.subsampling == "grey" else self.subsampling
@@ -52,12 +52,12 @@ class StoredAs:
 
 ARRAY = StoredAs("array")
 PUBLISHED = StoredAs("jpeg", 85, "4:2:0")
-"""The encoding of the published sets that are stored as files."""
+"""The encoding of published sets that are stored as image files."""
 
 
 @functools.cache
 def _standard_tables() -> dict[tuple[tuple[int, ...], ...], int]:
-    """Return the quality for the quantisation tables of libjpeg, for colour and for grey."""
+    """Return the quality that each set of libjpeg's quantisation tables stands for, in colour and in grey."""
     found: dict[tuple[tuple[int, ...], ...], int] = {}
     for quality in range(100, 0, -1):
         for mode in ("RGB", "L"):
@@ -73,7 +73,7 @@ def _tables(picture: Image.Image) -> tuple[tuple[int, ...], ...]:
 
 
 def stored_as(data: bytes) -> StoredAs:
-    """Return the encoding that the header of an image file states. The format of an unreadable file is ``unknown``."""
+    """Return the encoding that the header of an image file states. The format is ``unknown`` if it cannot be read."""
     try:
         with Image.open(io.BytesIO(data)) as picture:
             if not isinstance(picture, JpegImagePlugin.JpegImageFile):
@@ -81,13 +81,13 @@ def stored_as(data: bytes) -> StoredAs:
             sampling = JpegImagePlugin.get_sampling(picture)
             subsampling = "grey" if picture.mode == "L" else _SAMPLINGS.get(sampling, "other")
             return StoredAs("jpeg", _standard_tables().get(_tables(picture)), subsampling)
-    except Exception:  # Pillow's readers raise many kinds of errors; reading the pixels reports what is wrong
+    except Exception:  # Pillow's readers raise many types of errors. The error is reported when the pixels are read.
         return StoredAs("unknown")
 
 
 @dataclass(frozen=True)
 class Resized:
-    """The step of a loader that resizes stored images and crops their centre."""
+    """A loader's step that resizes stored images and crops their centre."""
 
     resize: int
     crop: int
@@ -95,21 +95,21 @@ class Resized:
 
 @dataclass(frozen=True)
 class RedBlueExchanged:
-    """The step of a program that mistakes RGB for BGR."""
+    """A program's step that mistakes RGB for BGR."""
 
 
 @dataclass(frozen=True)
 class ConvertedToGrey:
-    """The step of a program that converts colour images to grey before it stores them."""
+    """A program's step that converts colour images to grey before storing them."""
 
 
 Step = JpegEncoding | Resized | RedBlueExchanged | ConvertedToGrey
 Steps = tuple[Step, ...]
-"""The steps that an image went through after its corruption, in order."""
+"""The steps that an image went through after it was corrupted, in order."""
 
 
 def after(images: Images, steps: Steps) -> Images:
-    """Return images (N, H, W, C) after storage steps."""
+    """Apply storage steps to images (N, H, W, C)."""
     for step in steps:
         images = np.stack([_after(image, step) for image in images])
     return images
@@ -128,24 +128,24 @@ def _after(image: Pixels, step: Step) -> Pixels:
 
 
 def exchanged_steps(steps: Steps) -> Steps:
-    """Return the steps of images that were stored with red and blue exchanged, and whose colours were put right since.
+    """Return the storage steps for images that were stored with red and blue exchanged and later corrected.
 
-    JPEG compresses blue more than red, so the exchange affects the stored pixels.
+    JPEG compresses blue more strongly than red, so the exchange affects the stored pixels.
     """
     return (RedBlueExchanged(), *steps, RedBlueExchanged()) if steps else ()
 
 
 def likely_steps(stored: StoredAs, published: StoredAs, side: int) -> list[Steps]:
-    """Return the steps that can have led to files of an encoding, the likeliest first.
+    """Return the sequences of steps that may have led to files with an encoding, the likeliest first.
 
     Parameters
     ----------
     stored : StoredAs
-        The encoding of the files at hand.
+        The encoding of the files in the set.
     published : StoredAs
-        The encoding of the benchmark.
+        The published encoding of the benchmark.
     side : int
-        The short side of the images.
+        The length of the short side of the images.
     """
     first, last = published.step, stored.step
     first_steps: Steps = () if first is None else (first,)
@@ -163,5 +163,5 @@ def likely_steps(stored: StoredAs, published: StoredAs, side: int) -> list[Steps
 
 
 def steps_of(steps: Steps) -> tuple[JpegEncoding, ...]:
-    """Return the encodings among storage steps."""
+    """Return the JPEG encodings among storage steps."""
     return tuple(step for step in steps if isinstance(step, JpegEncoding))

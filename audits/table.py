@@ -1,4 +1,4 @@
-"""Write the verdicts of an audit as a table with corruptions in rows and severities in columns."""
+"""Write the verdicts of an audit as a table. Rows are corruptions, and columns are severities."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def verdict_table(result: Audit) -> list[list[str]]:
 
 
 def cell(audited: SetAudit) -> str:
-    """Return the verdict of a set with a star if there are findings, as in ``same_pixels*``."""
+    """Return the verdict on a set. A star marks findings, as in ``same_pixels*``."""
     return audited.verdict + "*" * bool(audited.findings)
 
 
 def sentence(set_id: str, audited: SetAudit) -> str:
-    """Return a sentence that says how a set disagrees with its name."""
+    """Return a sentence that says how the contents of a set differ from its name."""
     if audited.verdict == "other_order":
         found = "" if audited.found is None else f" The images are {_content(audited.found)}."
         return f"{set_id} has the images of the source in another order, or with exchanged names.{found}"
@@ -57,7 +57,7 @@ def _content(content: Content) -> str:
 
 
 def meanings(result: Audit) -> list[str]:
-    """Return a line for each verdict in a table, and a sentence for each set that does not agree with its name."""
+    """Return a line for each verdict that occurs in a table, and a sentence for each set that does not match its name."""
     words = verdict_words(BENCHMARKS.get(result.benchmark or ""))
     present = dict.fromkeys(audited.verdict for audited in result.sets.values())
     lines = [f"{verdict}: {words[verdict]}" for verdict in words if verdict in present]

@@ -1,4 +1,4 @@
-"""Detect uncorrupted images without a source, by comparing sets of the same images with each other."""
+"""Detect uncorrupted images without a source, by comparing sets that show the same images."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ REFERENCES = tuple((name, severity) for name in ("brightness", "contrast") for s
 """The sets that reveal whether other sets are clean. Their corruptions draw nothing at random and hide no details."""
 _LEAST_SHARED = 2
 _ROUNDING = 0.3
-"""The mean square difference that different versions of libraries cause at most."""
+"""The maximum mean square difference that is due to different library versions."""
 _TOLERANCE = 1.3
-"""The largest ratio of the found difference to the one that JPEG compression causes.
+"""The maximum ratio of the observed difference to the difference that JPEG compression causes.
 
-It is about 1 for clean images. For the weakest corruption, spatter at severity 1, it is 1.6 or more.
+The ratio is about 1 for clean images. For the weakest corruption, spatter at severity 1, it is 1.6 or more.
 """
 _SHIFT = 4
-"""The shift in pixels that moves images off the grid of JPEG's blocks."""
+"""The shift in pixels that moves images off the grid of JPEG blocks."""
 
 
 def uncorrupted(read: SetImages, clean: SetImages | None, references: Sequence[SetImages], calibration: str) -> bool:
     """Return whether the images of a set are clean.
 
-    The images are clean if they equal those of the set ``clean``, or if corrupting them gives the images of a reference
-    set. Corrupted images fail the second test, because they would be corrupted twice.
+    The images are clean if they equal the images in the set ``clean``, or if corrupting them gives the images in a
+    reference set. Corrupted images fail the second test, because they would be corrupted twice.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def uncorrupted(read: SetImages, clean: SetImages | None, references: Sequence[S
     clean : SetImages or None
         The images of the set ``clean``, if the data has it.
     references : sequence of SetImages
-        Images of the sets in `REFERENCES` that the data has.
+        The images of those sets in `REFERENCES` that the data contains.
     calibration : str
         The calibration of the benchmark.
     """
@@ -62,7 +62,7 @@ def _predicts(read: SetImages, reference: SetImages, calibration: str) -> bool:
     def corrupted(images: Images) -> Images:
         return after(expected.images(images, [""] * len(images)), steps)
 
-    # The clean images before compression are unknown. Shifted images are compressed anew and show its effect.
+    # The clean images before compression are unknown. Compressing shifted images again shows the effect of compression.
     shifted = np.roll(own, (_SHIFT, _SHIFT), axis=(1, 2))
     caused = mismatch(corrupted(after(shifted, own_steps)), corrupted(shifted))
     return mismatch(corrupted(own), theirs) <= _TOLERANCE * caused + _ROUNDING
@@ -74,7 +74,7 @@ def _steps(read: SetImages) -> Steps:
 
 
 def _shared(first: SetImages, second: SetImages) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """Return the images of two sets that have the same names or rows, in the same order."""
+    """Return the images in two sets that have the same names or row numbers, in the same order."""
     nothing = np.empty((0, 1, 1, 1), np.uint8)
     if first.images is None or second.images is None or first.images.shape[1:] != second.images.shape[1:]:
         return nothing, nothing

@@ -1,4 +1,4 @@
-"""Audit sets without clean images."""
+"""Audit sets without the clean images of a source."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from .storage import ARRAY
 from .uncorrupted import REFERENCES, uncorrupted
 
 _LEAST_SHARED = 5
-"""The smallest number of images with the same name for which the order of two sets is compared."""
+"""The minimum number of images with the same names that are needed to compare the order of two sets."""
 
 
 class SetsComparison:
-    """The comparison of sets with each other, where there is no source."""
+    """A comparison of sets with each other, used if there is no source."""
 
     def __init__(self, found: FoundData, published: PublishedBenchmark | None, samples: int, *, loader: bool) -> None:
         self.found, self.published, self.samples, self.loader = found, published, samples, loader
         self.calibration = "imagenet" if published is None else published.calibration
         self.first: SetImages | None = None
-        """The images of the first set that could be read. The others are compared on the same images."""
+        """The images of the first set that could be read. Other sets are compared on the same images."""
 
     def run(self) -> dict[str, Audited]:
-        """Return the results that are possible without clean images."""
+        """Return the results that can be obtained without clean images."""
         identical, out = identical_arrays(self.found.sets, self.published), dict[str, Audited]()
         ordered = sorted(
             self.found.sets, key=lambda s: CLEAREST.index(s.corruption) if s.corruption in CLEAREST else len(CLEAREST)
@@ -76,7 +76,7 @@ class SetsComparison:
 
 
 def _order_verdict(read: SetImages, first: SetImages) -> Verdict:
-    """Return the verdict on whether a set has the same images, in the same order, as a set with clear images."""
+    """Return a verdict on whether a set has the same images in the same order as the first set."""
     keys = [first.found.keys[i] for i in first.indices]
     both = [(n, keys.index(key)) for n, i in enumerate(read.indices) if (key := read.found.keys[i]) in keys]
     if len(both) < _LEAST_SHARED:

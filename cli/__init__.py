@@ -7,20 +7,20 @@ import gc
 import sys
 
 INTERRUPTED = 130
-"""The exit code of a command that was interrupted."""
+"""The exit code of an interrupted command."""
 
 
 def main() -> None:
     """Run the command line."""
-    from ..interruption import handle_signals, ignore_signals  # imported first, because the other imports take long
+    from ..interruption import handle_signals, ignore_signals  # Imported first, because other imports take long.
 
     handle_signals()
-    atexit.register(gc.freeze)  # Python's last garbage collection takes 0.2 s, a quarter of a short command's time
+    atexit.register(gc.freeze)  # Without this, the last garbage collection takes a quarter of a short command's time.
     try:
         from .app import run
 
         run()
-    except KeyboardInterrupt:  # while modules are imported
+    except KeyboardInterrupt:  # This happens while modules are imported.
         print("Interrupted.", file=sys.stderr)
         sys.exit(INTERRUPTED)
     finally:

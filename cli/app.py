@@ -59,7 +59,7 @@ def corruptset(
 
 
 def application(commands: dict[str, Callable[..., None]]) -> typer.Typer:
-    """Return an application with the given commands, whose docstrings are their help texts."""
+    """Return an application with the given commands. The docstring of each command is its help text."""
     result = typer.Typer(
         name="corruptset",
         no_args_is_help=True,
@@ -80,11 +80,11 @@ app = application(BUILT_IN)
 
 
 def needed(arguments: list[str]) -> dict[str, Callable[..., None]]:
-    """Return the command that the arguments name, or all commands if they name none or an unknown one.
+    """Return the command that the arguments name, or all commands if they name no known command.
 
-    Typer reads the signature of every command that it is given, which takes longer than running most commands. Commands
-    of add-ons are imported from their packages. If a package cannot be imported, a warning is printed, unless its
-    command was requested.
+    Typer reads the signature of every command that it is given. This takes longer than running most commands. Commands
+    from add-ons are imported from their packages. If a package cannot be imported, a warning is printed, but an error
+    is raised if the command was requested.
     """
     requested = next((word for word in arguments if not word.startswith("-")), None)
     if requested in BUILT_IN:
@@ -120,8 +120,8 @@ def run() -> None:
     except SystemExit as e:
         if isinstance(e.__context__, typer.Exit) and e.__context__.exit_code == INTERRUPTED:
             sys.exit(stop())  # Typer prints nothing if a signal arrives while it parses the options.
-        # Typer exits with 1 if the reader of a pipe has closed it. Help cannot fail in any other way.
+        # If the reader of a pipe has closed it, Typer exits with 1. Help cannot fail in any other way.
         if e.code != 1 or "--help" not in sys.argv:
             raise
-    except OSError as e:  # Typer prints help and the version itself, and standard output may not be writable.
+    except OSError as e:  # Typer itself prints help and the version. Standard output may not be writable.
         sys.exit(fail(unwritable(e)))

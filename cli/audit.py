@@ -1,4 +1,4 @@
-"""The command `corruptset audit`, which reports what a folder of corrupted images contains."""
+"""The command `corruptset audit`: report what a folder of corrupted images contains."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..audits.records import Audit, SetAudit
 
 MOST_NAMED = 6
-"""The number of sets that are named behind a finding."""
+"""The maximum number of sets that are named with a finding."""
 
 
 def audit(
@@ -107,7 +107,7 @@ def audit(
 
 
 def _put_audit(result: Audit, out: Path | None) -> None:
-    """Write the verdicts as a table, followed by the meaning of each verdict and the findings."""
+    """Print the verdicts as a table, followed by the meaning of each verdict and the findings."""
     from ..audits.table import meanings, verdict_table
 
     put_facts(
@@ -135,7 +135,7 @@ def _put_audit(result: Audit, out: Path | None) -> None:
 
 
 def _merged(sets: Mapping[str, SetAudit]) -> dict[tuple[str, ...], str]:
-    """Return the findings of sets. Each finding is listed once, with all sets that have it."""
+    """Return the findings on sets, by the sets that have them. Each finding occurs once."""
     by_text = defaultdict[str, list[str]](list)
     for set_id, audited in sets.items():
         for finding in audited.findings:

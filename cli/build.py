@@ -1,4 +1,4 @@
-"""The command `corruptset build`, which applies a recipe to a source."""
+"""The command `corruptset build`: apply a recipe to a source."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def build(
 
 
 def _share(text: str) -> tuple[int, int]:
-    """Return the job and the number of jobs in a value of ``--part``."""
+    """Parse a value of ``--part`` into the number of the job and the number of jobs."""
     if not re.fullmatch(r"[0-9]+/[0-9]+", text):
         raise typer.BadParameter(
             f"{text!r} is not I/N. Give the job I, counted from 0, and the number of jobs N, such as 0/16.",
@@ -250,7 +250,7 @@ def _put_build(built: Built, notes: Sequence[str], *, as_json: bool) -> None:
 
 
 def _excluded_note(paths: Sequence[str]) -> str:
-    """Return the note on files and folders of the source that a build excluded."""
+    """Return a note about files and folders that a build excluded from the source."""
     counts = folders_and_files(paths, "image")
     text = f"{counts} {'is' if len(paths) == 1 else 'are'} left out (listed under 'excluded' in manifest.json)."
     if "class folder" not in counts:

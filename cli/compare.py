@@ -1,4 +1,4 @@
-"""The commands `corruptset compare` and `corruptset report`, which compare models in tables, plots and a page."""
+"""The commands `corruptset compare` and `corruptset report`: compare models in tables, plots and an HTML page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..scores.compare import Comparison
 
 SHOWN = ("summary", "degradation", "correlations", "fragile")
-"""The tables that are printed. With ``--out``, all tables are written."""
+"""The names of the tables that are printed. With ``--out``, all tables are written to files."""
 
 
 def compare(

@@ -1,7 +1,7 @@
-"""Shell completion of the names of corruptions, recipes, calibrations, sources, layouts and sets.
+"""Complete the names of corruptions, recipes, calibrations, sources, layouts and sets in a shell.
 
-Typer itself completes commands, options, their choices and files. If an unfinished command contains a mistake, nothing
-is completed.
+Typer itself completes commands, options, their choices and files. If the unfinished command contains a mistake, no
+names are offered.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def sets(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def _beginning(incomplete: str, names: Iterable[str]) -> list[str]:
-    """Return the names that begin with the incomplete one."""
+    """Return the names that begin with the incomplete name."""
     return sorted(name for name in names if name.startswith(incomplete))[:MAX_COMPLETIONS]
 
 

@@ -190,7 +190,7 @@ def corrupt(
 
 
 def _calibration_note(shape: tuple[int, ...], corruptions: Sequence[str]) -> str:
-    """Return the note that says which calibration was chosen for an image (H, W, C), and why."""
+    """Return a note that says which calibration was chosen for an image of shape (H, W, C), and why."""
     from ..corruptions.calibrations import for_shape, with_fallback
 
     table = with_fallback(for_shape(*shape))
@@ -203,7 +203,7 @@ def _calibration_note(shape: tuple[int, ...], corruptions: Sequence[str]) -> str
 
 
 def _refuse_textures(name: str) -> None:
-    """Raise `ParameterError` unless the corruption uses textures, as only frost does."""
+    """Raise `ParameterError` unless the corruption uses textures. Only frost does."""
     from ..corruptions.registry import corruption_names, get_corruption
 
     if name not in corruption_names() or "textures" not in get_corruption(name).resources:
@@ -226,12 +226,12 @@ def default_name(image: str, name: str, severity: float | None) -> Path:
     return Path("-".join([stem, name.replace("/", "-"), *strength]) + ".png")
 
 
-# The names of the arguments of `corrupt` that are not parameters of a corruption.
+# The argument names of `corrupt` that do not name parameters of a corruption.
 _RESERVED = set("image name severity level calibration ladder scale coupling seed key surrogate label labels".split())
 
 
 def parse_parameters(given: Sequence[str]) -> dict[str, Any]:
-    """Parse texts ``NAME=VALUE``, whose values are numbers, booleans, words or the names of ``.npy`` files.
+    """Parse texts of the form ``NAME=VALUE``. Values are numbers, booleans, words or the names of ``.npy`` files.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Errors on the command line, which become a message and an exit code without a traceback."""
+"""Turn errors on the command line into a message and an exit code, without a traceback."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from ..interruption import cause_of
 from .output import put_json, say, silence
 
 MACHINE_FAILED = 3
-# These errors can be corrected in the command. Every other OSError is a failure of the machine.
+# The user can correct these errors by changing the command. Every other OSError is a failure of the machine.
 _PATH_ERRORS = {errno.ENOENT, errno.EACCES, errno.EPERM, errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ENAMETOOLONG}
 
 
 def guarded(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command whose exceptions become a message and an exit code.
+    """Wrap a command, so that its exceptions become a message and an exit code.
 
     With ``--json``, the error is also printed as JSON on standard output. ``CORRUPTSET_DEBUG=1`` adds the traceback.
     """
@@ -53,7 +53,7 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
             sys.exit(fail(e, as_json=as_json))
         except BaseException as e:
             if not isinstance(e, CorruptsetError) and (hasattr(e, "exit_code") or isinstance(e, typer.Abort)):
-                raise  # These are exceptions of typer (usage errors, Exit), which typer handles itself.
+                raise  # Typer raised the exception (a usage error or Exit), and handles it itself.
             cause = cause_of(e)
             sys.exit(stop(as_json=as_json) if isinstance(cause, KeyboardInterrupt) else fail(cause, as_json=as_json))
 
@@ -61,7 +61,7 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _show(show_other: Callable[..., None], message: Warning | str, category: type[Warning], *where: Any) -> None:
-    """Show a warning of corruptset as a sentence, and any other warning as Python does."""
+    """Show corruptset's own warnings as sentences, and any other warning as Python does."""
     if issubclass(category, CorruptsetWarning):
         say(str(message), style="yellow")
     else:
@@ -80,13 +80,13 @@ def fail(error: BaseException, *, as_json: bool = False) -> int:
 
 
 def stop(*, as_json: bool = False) -> int:
-    """Write the message for an interrupted command, with the way to resume it, and return the exit code."""
+    """Print the message for an interrupted command, including the way to resume it, and return the exit code."""
     resume = " Finished parts are kept. Run the same command again to resume:" if _resume() else ""
     return fail(Interrupted(f"Interrupted.{resume}"), as_json=as_json)
 
 
 def describe(error: BaseException) -> tuple[str, int]:
-    """Return the message and the exit code of an exception."""
+    """Return the message and the exit code for an exception."""
     error = not_installed(error) or error
     resume = _resume()
     if isinstance(error, MissingParts):
@@ -125,7 +125,7 @@ def describe(error: BaseException) -> tuple[str, int]:
 
 
 def _without_out(arguments: list[str]) -> list[str]:
-    """Return the arguments of a command without the option --out."""
+    """Return the arguments of a command without the option ``--out`` and its value."""
     kept: list[str] = []
     values = iter(arguments)
     for argument in values:
@@ -137,7 +137,7 @@ def _without_out(arguments: list[str]) -> list[str]:
 
 
 def _resume() -> str:
-    """Return the command that resumes the work on a separate line, or an empty string if nothing can be resumed."""
+    """Return the command that resumes the work, on a line of its own, or an empty text if it cannot be resumed."""
     return (
         f"\n  {shlex.join(['corruptset', *sys.argv[1:]])}"
         if sys.argv[1:2] in (["build"], ["rebuild"], ["pack"], ["unpack"], ["publish"], ["fetch"])

@@ -1,4 +1,4 @@
-"""Hints in usage errors, for options of other tools and for a source or severity that is given without its option."""
+"""Add hints to usage errors: for other tools' options, and for sources and severities that lack their option."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ OPTIONS = {
     "--corruptions": "Corruptions are chosen by --sets, such as --sets 'fog/*'.",
     "--severity": "A severity is chosen by --sets, such as --sets '*/3'.",
 }
-"""Options of other tools, with the option of corruptset that has the same purpose."""
+"""Options of other tools, and a sentence about corruptset's option for the same purpose."""
 
 
 class HintedCommand(TyperCommand):
-    """A command whose usage errors contain a hint on the next step."""
+    """A command whose usage errors include a hint about the next step."""
 
     def make_context(self, info_name: str | None, args: list[str], *more: Any, **options: Any) -> Any:
-        """Parse the arguments, and add a hint to a usage error."""
+        """Parse the arguments. If there is a usage error, add a hint to its message."""
         given = list(args)
         try:
             return super().make_context(info_name, args, *more, **options)
@@ -40,14 +40,14 @@ class HintedCommand(TyperCommand):
             e.message = e.message.replace("Value error, ", "")  # Pydantic adds this prefix.
             name = getattr(e, "option_name", None)
             if name in OPTIONS:
-                e.possibilities = None  # Typer suggests options with a similar spelling but another meaning.
+                e.possibilities = None  # Typer suggests options that have a similar spelling but a different meaning.
                 e.message = f"{e.message.rstrip('.')}. {OPTIONS[name]}"
             elif "unexpected extra argument" in e.message:
                 e.message += self._extra(given)
             raise
 
     def _extra(self, given: list[str]) -> str:
-        """Return a hint for a superfluous argument, or an empty string."""
+        """Return a hint about a superfluous argument, or an empty text."""
         options = {name for parameter in self.params for name in parameter.opts}
         if "--source" in options and (sources := [word for word in given if is_source(word)]):
             return f". Images come from the option --source:\n  {command_with_source(sources[-1])}"
@@ -67,7 +67,7 @@ def is_source(word: str) -> bool:
 
 
 def command_with_source(source: str, *, recipe: str | None = None) -> str:
-    """Return the command line with an argument moved to ``--source``, and replaced by a recipe if one is given."""
+    """Return the command line with an argument moved to ``--source``. If a recipe is given, it takes the old place."""
     words = sys.argv[1:]
     place = words.index(source) if source in words else len(words)
     named = source if re.match(r"[a-z0-9]+:", source) else f"folder:{source}"

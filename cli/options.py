@@ -12,11 +12,11 @@ import typer
 from . import completion
 
 SOURCE, SELECTION, SETS, OUTPUT, MODEL, MACHINE = "Source", "Selection of images", "Sets", "Output", "Model", "Machine"
-"""Titles of the panels in the help of a command."""
+"""The titles of the panels in a command's help text."""
 
 
 def split_list(given: Iterable[str] | None) -> list[str] | None:
-    """Return the items of an option that can be repeated and whose values can contain several items.
+    """Return all items of an option that can be repeated, and whose values are comma-separated lists.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def split_list(given: Iterable[str] | None) -> list[str] | None:
 
 
 def count_or_all(text: str) -> int | Literal["all"]:
-    """Parse a whole number or ``"all"``, and raise `typer.BadParameter` for any other text."""
+    """Parse a whole number or ``"all"``. Raise `typer.BadParameter` for any other text."""
     if text == "all":
         return "all"
     if text.isascii() and text.isdigit():
@@ -42,7 +42,7 @@ def count_or_all(text: str) -> int | Literal["all"]:
 
 
 def numbers(text: str) -> list[int]:
-    """Parse a list of numbers such as ``1,3,5`` or ``1-5``, and raise `typer.BadParameter` for any other text.
+    """Parse a list of numbers such as ``1,3,5`` or ``1-5``. Raise `typer.BadParameter` for any other text.
 
     Examples
     --------
@@ -347,7 +347,7 @@ Store = Annotated[
     ),
 ]
 Metrics = Annotated[
-    int | None,  # The value can also be "all", but typer does not support unions.
+    int | None,  # The value can also be "all", but Typer does not support this union.
     typer.Option(
         metavar="N|all",
         parser=count_or_all,
@@ -361,7 +361,7 @@ Page = Annotated[
     typer.Option("--page/--no-page", rich_help_panel=OUTPUT, help="Write the page index.html of the dataset."),
 ]
 
-# The model whose gradients pgd and model_gradient follow.
+# The model with whose gradients pgd and model_gradient change images.
 
 Surrogate = Annotated[
     Path | None,

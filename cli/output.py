@@ -1,4 +1,4 @@
-"""Output of the command line. Results go to standard output, and everything else goes to standard error."""
+"""Print the output of commands. Results go to standard output, and everything else goes to standard error."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 PLAIN_WIDTH = 160
-"""The width of a table in a file or a pipe, whose width is unknown."""
+"""The width of tables that are written to a file or a pipe, which has no width of its own."""
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -44,13 +44,16 @@ def console(*, stderr: bool = False) -> Console:
 
 _INSIDE = r"(?:(?!\1)[^\\\n]|\\.)"
 _QUOTED = re.compile(rf"""(?<!\w)(['"])(?=\S)({_INSIDE}{{{MAX_VALUE_LENGTH}}}){_INSIDE}+\1(?!\w)""")
-"""A long value in quotation marks."""
+"""A regular expression for long values in quotation marks."""
 _UNBROKEN = re.compile(rf"(\S{{{MAX_VALUE_LENGTH}}})\S{{{2 * MAX_VALUE_LENGTH},}}")
-"""A word of at least three times this length, such as a name from a file. Paths are shorter."""
+"""A regular expression for words of at least three times the maximum length, such as names in files.
+
+Paths are shorter than this.
+"""
 
 
 def shortened(text: str) -> str:
-    """Return a message or a table cell in which long values are truncated after 200 characters.
+    """Truncate long values in a message or a table cell after 200 characters.
 
     Examples
     --------
@@ -61,7 +64,7 @@ def shortened(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    """Return lines with control characters escaped, because a terminal would interpret them.
+    """Escape control characters in some lines, because a terminal would interpret them.
 
     Examples
     --------
@@ -72,12 +75,12 @@ def visible(text: str) -> str:
 
 
 def put(text: str = "", *, style: str | None = None, stderr: bool = False) -> None:
-    """Write lines of the result to standard output, unwrapped."""
+    """Write lines of the result to standard output, without wrapping them."""
     stream = sys.stderr if stderr else sys.stdout
     with _writing(stream):
         if style is not None or stream.isatty():
             console(stderr=stderr).print(text, style=style, soft_wrap=True)
-        else:  # Rich would write the same, but importing it takes time.
+        else:  # Rich would write the same text, but importing Rich takes time.
             stream.write(visible(text) + "\n")
 
 
@@ -88,12 +91,12 @@ def put_rich(table: Table) -> None:
 
 
 def say(text: str, *, style: str | None = None) -> None:
-    """Write a message to standard error, unwrapped, with long values truncated."""
+    """Write a message to standard error, without wrapping it but with long values truncated."""
     put(shortened(text), style=style, stderr=True)
 
 
 def progress_of(command: str) -> ProgressDisplay:
-    """Return the display of a command's progress, which is a bar on a terminal and lines of text elsewhere."""
+    """Return the progress display of a command: a bar on a terminal, and lines of text elsewhere."""
     return ProgressDisplay(command, live=sys.stderr.isatty(), console=partial(console, stderr=True), say=say)
 
 
@@ -108,18 +111,18 @@ def put_json(value: Any) -> None:
     unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
     text = json.dumps(value, indent=2, ensure_ascii=not unicode, default=str)
     with _writing(sys.stdout):
-        # JSON allows C1 control characters and direction marks, which a terminal would interpret.
+        # JSON allows C1 control characters and direction marks, but a terminal would interpret them.
         sys.stdout.write("".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text) + "\n")
 
 
 @contextmanager
 def _writing(stream: TextIO) -> Iterator[None]:
-    """Write to a standard stream in the block, and handle a closed pipe and a full disk.
+    """Handle a closed pipe and a full disk while the block writes to a standard stream.
 
     Raises
     ------
     MachineError
-        If standard output cannot be written. Failing to write messages to standard error is not an error.
+        If standard output cannot be written. If standard error cannot be written, its messages are discarded.
     """
     try:
         yield
@@ -133,7 +136,7 @@ def _writing(stream: TextIO) -> Iterator[None]:
 
 
 def unwritable(error: OSError) -> MachineError:
-    """Return the error for a standard output that cannot be written, and discard its further output."""
+    """Discard further standard output, and return the error that it cannot be written."""
     silence(sys.stdout)
     return MachineError(
         f"Standard output could not be written: {error.strerror or error}. The result is incomplete. Redirect it to a "
@@ -142,7 +145,7 @@ def unwritable(error: OSError) -> MachineError:
 
 
 def prepare_streams() -> None:
-    """Make both standard streams writable. Closed streams are discarded, and unsupported characters are escaped."""
+    """Make both standard streams safe to write to. Closed streams discard output, and others escape characters."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
@@ -152,6 +155,6 @@ def prepare_streams() -> None:
 
 
 def silence(stream: TextIO) -> None:
-    """Discard the buffered and further output of a stream that cannot be written."""
+    """Discard the buffered and all further output of a stream that cannot be written."""
     with open(os.devnull, "wb") as null:
         os.dup2(null.fileno(), stream.fileno())

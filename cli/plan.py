@@ -1,4 +1,4 @@
-"""The command `corruptset plan`, which shows what a build would produce."""
+"""The command `corruptset plan`: show what a build would produce."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ if TYPE_CHECKING:
     from ..generate.recipes.set_spec import SetSpec
 
 MAX_NAMED_CLASSES = 5
-"""The number of classes that the summary of a plan or build names."""
+"""The maximum number of classes that are named in the summary of a plan or a build."""
 MAX_NAMED_CORRUPTIONS = 24
-"""The number of corruptions or chains of a family that the summary of a plan names."""
+"""The maximum number of corruptions or chains per family that are named in the summary of a plan."""
 STORES = {"images": "every region as an image", "table": "whole images and a table of regions"}
 CONTAINERS = {
     "folder": "image folders",
@@ -183,7 +183,7 @@ def plan(
 
 
 def classes_line(count: int, first: Sequence[str]) -> str | None:
-    """Return the number of classes and the names of the first ones, or None if there are no classes."""
+    """Return a text with the number of classes and the names of the first ones, or None if there are no classes."""
     more = f" and {count - len(first)} more" if count > len(first) else ""
     return f"{count}: {', '.join(first)}{more}" if count else None
 
@@ -198,7 +198,7 @@ def _put_plan(planned: Plan, notes: Sequence[str], *, listed: bool) -> None:
     of_images = f" (regions of {planned.source_images} images)" if planned.store == "images" else ""
     others = f" and at least {plural(planned.other_sizes, 'other size')}" if planned.other_sizes else ""
     stored = f"{CONTAINERS[planned.storage]} of {planned.encoding['format']}"
-    # The uncertainty is known if the size was estimated from some of the samples.
+    # If the size was estimated from some of the samples, its uncertainty is known.
     within = f" (within {planned.deviation:.0%}, from {planned.looked_at} of the samples)" if planned.deviation else ""
     speed = f"{plural(planned.jobs, 'worker')}, {planned.images / planned.seconds:,.0f} images/s"
     work = f"{planned.stages_applied} stages per sample ({planned.stages_naive} without sharing between sets)"
@@ -225,20 +225,20 @@ def _put_plan(planned: Plan, notes: Sequence[str], *, listed: bool) -> None:
 
 
 def _moves_note(names: Sequence[str]) -> str:
-    """Return the note on corruptions that move the content of images."""
+    """Return a note about the corruptions that move the content of images."""
     if len(names) == 1:
         return f"The corruption {names[0]} moves the content of images, so boxes and masks no longer fit."
     return f"These corruptions move the content of images, so boxes and masks no longer fit: {first_few(names)}."
 
 
 def stored_twice(alone: Mapping[str, int]) -> str:
-    """Return the note that every image is stored twice, with the size of each form of storage alone."""
+    """Return a note that every image is stored twice, with the sizes that each form of storage alone would have."""
     forms = ", ".join(f"--storage {form} alone takes about {size(count)}" for form, count in alone.items())
     return f"Every image is stored twice, in a folder and in a shard. {forms[:1].upper()}{forms[1:]}."
 
 
 def corruptions_of(sets: Sequence[SetSpec]) -> list[str]:
-    """Return the corruptions of sets, such as ``fog 1-5``. The corruptions of a chain are joined by ``+``."""
+    """Return the corruptions in sets with their strengths, such as ``fog 1-5``. Chains are joined by ``+``."""
     strengths: dict[str, set[float]] = {}
     for spec in sets:
         numbers = strengths.setdefault("+".join(stage.corruption for stage in spec.stages), set())

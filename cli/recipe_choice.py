@@ -1,4 +1,4 @@
-"""Select the recipe of `plan` and `build`, which is a name, a file or ``pairs``, optionally with other severities."""
+"""Select the recipe for `plan` and `build`: a recipe name, a file or ``pairs``, optionally with other severities."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ RecipeName = Annotated[
     ),
 ]
 PAIRS = "pairs"
-"""The name of the recipe that is made of ``--first-stages`` and ``--second-stages``."""
+"""The name of the recipe that combines ``--first-stages`` with ``--second-stages``."""
 EXAMPLE = "corruptset build pairs --first-stages fog,rotate --second-stages gaussian_noise --severities 1,3,5"
 SAMPLE = "sample"
-"""The source of a command without ``--source``."""
+"""The source that commands use without ``--source``."""
 
 
 def source_notes(source: str | None) -> list[str]:
@@ -52,14 +52,14 @@ def chosen_recipe(
     calibration: str | None,
     plugins: Sequence[str] | None,
 ) -> tuple[str | Recipe, list[str]]:
-    """Return the recipe of a command, and notes on choices that were made for the user.
+    """Return the recipe that a command uses, and notes on choices that were made for the user.
 
-    Plugins are loaded first, because pairs may contain their corruptions.
+    Plugins are loaded first, because pairs may contain corruptions that they define.
 
     Raises
     ------
     RecipeError
-        If no recipe is given, if options of pairs are given for a different recipe, or if pairs has no stages.
+        If no recipe is given, if options for pairs are given with another recipe, or if pairs is given without stages.
     """
     if plugins:
         from ..corruptions.plugins import load_plugins

@@ -1,4 +1,4 @@
-"""Print the results of commands as text, with facts, tables and notes."""
+"""Print the results of commands as text: facts, tables and notes."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ..quantities import duration, size
 from .output import console, put, put_json, put_notes, put_rich, shortened
 
 MIN_WRAPPED_WIDTH = 20
-"""The minimum width of a column whose cells are wrapped, before other columns are left out."""
+"""The minimum width of a column with wrapped cells. If it is reached, other columns are left out."""
 
 
 def put_facts(facts: Mapping[str, Any]) -> None:
-    """Write a line with the name and the value of each fact. Facts without a value are left out."""
+    """Print a line with the name and the value of each fact. Facts without a value are left out."""
     known = {name: fact for name, fact in facts.items() if fact not in (None, "")}
     width = max(map(len, known), default=0) + 2
     for name, fact in known.items():
@@ -30,10 +30,10 @@ def put_rows(
     spare: Sequence[str] = (),
     wrapped: Collection[str] = (),
 ) -> None:
-    """Write a table to standard output, with the columns in `right` aligned to the right.
+    """Print a table. The columns in `right` are aligned to the right.
 
-    If the table is too wide, the cells of the columns in `wrapped` (by default the last column) are wrapped. If that is
-    not enough, the columns in `spare` are left out one after the other. Cells are never truncated.
+    If the table is too wide, the cells in the columns `wrapped` (by default the last column) are wrapped. If the table
+    is still too wide, the columns `spare` are left out, one after the other. Cells are never truncated.
     """
     from rich.table import Table
 
@@ -59,7 +59,7 @@ def put_rows(
 
 
 def put_table(columns: Sequence[str], rows: Iterable[Iterable[str]], right: Collection[str] = (), **more: Any) -> None:
-    """Write a table to standard output as `put_rows` does, followed by an empty line."""
+    """Print a table like `put_rows`, followed by an empty line."""
     put_rows(columns, rows, right, **more)
     put()
 
@@ -71,9 +71,9 @@ LABELS = {
     "bytes": "size",
     "seconds": "time",
 }
-"""Labels of the fields of records whose names are not self-explanatory."""
+"""The labels of record fields whose names are not self-explanatory."""
 PARAGRAPHS = ("title", "description", "documentation")
-"""Fields that are printed as paragraphs."""
+"""The record fields that are printed as paragraphs."""
 SPARE = (
     "revision",
     "options",
@@ -86,15 +86,15 @@ SPARE = (
     "size",
     "images",
 )
-"""Columns that a narrow table leaves out, in this order."""
+"""The columns that narrow tables leave out, in this order."""
 MAX_FACTS_PER_LINE = 7
-"""The maximum number of entries of a mapping that is printed in one line."""
+"""The maximum number of entries in a mapping that is printed on one line."""
 MAX_INLINE_LENGTH = 40
-"""Items of at least this length are printed on separate lines."""
+"""The minimum length of list items that are printed on separate lines."""
 
 
 def put_record(record: Mapping[str, Any], hidden: Collection[str] = ()) -> None:
-    """Write a record as text with its facts, paragraphs, tables and notes, without the `hidden` fields."""
+    """Print a record as facts, paragraphs, tables and notes. The `hidden` fields are left out."""
     shown = {key: field for key, field in record.items() if key not in (*hidden, *PARAGRAPHS, "ok", "notes")}
     tables = {key: field for key, field in shown.items() if _is_table(field)}
     put_facts({_label(key): _cell(key, field) for key, field in shown.items() if key not in tables})
@@ -110,13 +110,13 @@ def put_record(record: Mapping[str, Any], hidden: Collection[str] = ()) -> None:
 
 
 def fields_of(result: Any) -> dict[str, Any]:
-    """Return the fields of the result of a command for its JSON output."""
+    """Return the fields of a command's result, for its JSON output."""
     rounded = {"seconds": round(result.seconds, 3)} if hasattr(result, "seconds") else {}
     return {"ok": True, **vars(result), **rounded}
 
 
 def put_result(record: Mapping[str, Any], *, as_json: bool) -> None:
-    """Write the record of a command as JSON or as text."""
+    """Print the record of a command's result as JSON or as text."""
     if as_json:
         put_json(record)
     else:
@@ -124,7 +124,7 @@ def put_result(record: Mapping[str, Any], *, as_json: bool) -> None:
 
 
 def put_records(rows: Sequence[Any] | Mapping[str, Any]) -> None:
-    """Write records as a table, or a mapping as a table with the names in the first column."""
+    """Print records as a table. If they are given as a mapping, its keys are the first column."""
     if isinstance(rows, Mapping):
         rows = [{"": name} | (dict(row) if isinstance(row, Mapping) else {"value": row}) for name, row in rows.items()]
     columns = list(dict.fromkeys(name for row in rows for name in row))
@@ -143,7 +143,7 @@ def _are_records(field: Any) -> bool:
 
 
 def _is_table(field: Any) -> bool:
-    """Return whether a value is printed as a table, as records and mappings with many entries are."""
+    """Return whether a value is printed as a table. This applies to records and to mappings with many entries."""
     return _are_records(field) or (isinstance(field, Mapping) and len(field) > MAX_FACTS_PER_LINE)
 
 
@@ -152,7 +152,7 @@ def _label(key: str) -> str:
 
 
 def _cell(key: str, field: Any) -> str:
-    """Return a value of a record as text."""
+    """Return a value in a record as text."""
     if field is None:
         return ""
     if isinstance(field, bool):
@@ -173,7 +173,7 @@ def _cell(key: str, field: Any) -> str:
 
 
 def value(number: Any) -> str:
-    """Return the value of a parameter as text without trailing zeros, as in tables and ids.
+    """Return the value of a parameter as text without trailing zeros, for tables and ids.
 
     Examples
     --------
@@ -186,7 +186,7 @@ def value(number: Any) -> str:
 
 
 def settings(values: Mapping[str, Any]) -> str:
-    """Return settings as one line, such as ``resize=256, crop=224``, without those that are None or empty."""
+    """Return settings on one line, such as ``resize=256, crop=224``. Settings that are None or empty are left out."""
     return ", ".join(
         f"{k}={', '.join(map(value, v)) if isinstance(v, list) else value(v)}"
         for k, v in values.items()
@@ -195,7 +195,7 @@ def settings(values: Mapping[str, Any]) -> str:
 
 
 def chain(stages: Iterable[Mapping[str, Any]]) -> str:
-    """Return the stages of a manifest as text, with their parameters.
+    """Return stages from a manifest as text, with their parameters.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The commands `corruptset pack`, `unpack`, `publish` and `fetch`, for archives and releases of datasets."""
+"""The commands `corruptset pack`, `unpack`, `publish` and `fetch`: archive datasets and exchange releases."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Out = Annotated[
 
 
 def bytes_of(text: str) -> int:
-    """Parse a number of bytes such as ``50GB``, and raise `typer.BadParameter` for any other text.
+    """Parse a number of bytes such as ``50GB``. Raise `typer.BadParameter` for any other text.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def bytes_of(text: str) -> int:
 
 
 def sha256_of(text: str) -> str:
-    """Return a digest with the prefix ``sha256:``, which may be missing in the text."""
+    """Return a digest with the prefix ``sha256:``. The prefix is added if it is missing."""
     return text if text.startswith("sha256:") else f"sha256:{text}"
 
 

@@ -1,4 +1,4 @@
-"""The commands `corruptset predict`, `score` and `score-table`, for predictions and robustness scores."""
+"""The commands `corruptset predict`, `score` and `score-table`: make predictions and compute robustness scores."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ SHOWN = (
     "aude_others", "families", "worst_case", "greatest_loss", "degradation", "degradation_levels", "two_factor",
     "order_effects", "fragile", "style",
 )  # fmt: skip
-"""The tables of a comparison that are printed for its single model, below the tables by severity and by level."""
+"""The tables of `compare` that are printed for a single model, below the tables by severity and by level."""
 SEVERITIES = range(1, 6)
 SHOWN_LEVELS = (0, 1, 2, 5, 10, 15, 20, 25, 30)
-"""The levels of a degradation profile that are printed. The output of ``--json`` contains all levels."""
+"""The levels of degradation profiles that are printed. The output of ``--json`` contains all levels."""
 
 
 def predict(
@@ -157,7 +157,7 @@ def score(
 
 
 def _write_maps(directory: Path, predictions: Path, baseline: str | None, folder: Path, images: int) -> int:
-    """Draw the maps of the first images, with those of the baseline if there is one, and return their number."""
+    """Draw the maps of the first images, and return how many were drawn. A baseline's maps are drawn too, if given."""
     from ..manifests.reader import Dataset
     from ..scores.fragile_maps import write_maps
     from ..scores.prediction_files import read_predictions
@@ -170,7 +170,7 @@ def _write_maps(directory: Path, predictions: Path, baseline: str | None, folder
 
 
 def put_scores(scores: Scores) -> None:
-    """Print scores as tables that fit 80 columns."""
+    """Print scores as tables that fit into 80 columns."""
     from ..scores.compare import compare
 
     put(f"{scores.model} on {scores.name}", style="bold")
@@ -200,7 +200,7 @@ def put_scores(scores: Scores) -> None:
     for name in SHOWN:
         if name in tables:
             _put_model_table(tables[name], scores.model)
-    # The last table contains the sets that are not in any table above.
+    # The last table contains the sets that do not occur in any table above.
     above = {*curves, *profiles}
     others = {n: score for n, score in scores.sets.items() if n != "clean" and n.rpartition("/")[0] not in above}
     heads, has_top5 = ["set", "accuracy %", "low", "high"], any(score.top5 is not None for score in others.values())
@@ -217,14 +217,14 @@ def _with_severities(scores: Scores) -> list[str]:
 
 
 def _put_percentages(columns: Sequence[str], rows: Mapping[str, Sequence[float | None]]) -> None:
-    """Print a table of fractions as percentages, unless it has no rows."""
+    """Print a table of fractions as percentages. Nothing is printed if the table has no rows."""
     if rows:
         cells = [[name, *("-" if x is None else f"{100 * x:.1f}" for x in values)] for name, values in rows.items()]
         put_table(columns, cells, right=columns[1:])
 
 
 def _put_model_table(table: Table, model: str) -> None:
-    """Print a table of a comparison that contains a single model, with intervals after the scores."""
+    """Print a table from a comparison with a single model. Intervals follow their scores."""
     columns = [column for column in table.columns if column.end is None and not _is_models(column)]
     lines = [_with_intervals(table, row) for row in table.rows]
     headings = [(replace(c, title="this model") if c.title == model else c).heading for c in columns]
@@ -251,7 +251,7 @@ def put_cells(table: Table) -> None:
 
 
 def _with_intervals(table: Table, row: Sequence[Cell]) -> list[str]:
-    """Return the cells of a row as text, without the name of the model and with each interval after its score."""
+    """Return the cells of a row as text, without the model name and with each interval after its score."""
     cells: list[str] = []
     for column, cell in zip(table.columns, row, strict=True):
         if column.end == "low" and cell is not None:

@@ -1,4 +1,4 @@
-"""The commands `corruptset list` and `corruptset show`, which describe corruptions, recipes and datasets."""
+"""The commands `corruptset list` and `corruptset show`: describe corruptions, recipes and datasets."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def list_(
 
 
 def _corruption(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the cells of a corruption's row, in which severities or levels are a range."""
+    """Return the table cells for a corruption. Its severities or levels are shown as a range."""
     ends = [str(s) for s in row["severities"]]
     strength = "severity " + "-".join(dict.fromkeys([ends[0], ends[-1]])) if ends else "parameters"
     fields = ("family", "role", "revision", "parameters", "options")
@@ -66,7 +66,7 @@ def _recipe(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _put_shown(shown: Shown) -> None:
-    """Print a record, with some of its fields shortened."""
+    """Print the record of what is shown. Some fields are shortened."""
     record = dict(shown.record)
     if shown.kind in ("corruption", "gradual"):
         _draws_and_sources(record)
@@ -105,7 +105,7 @@ def _draws_and_sources(record: dict[str, Any]) -> None:
 
 
 def _with_metrics(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a set of a build with its metrics as columns, and MS-SSIM with its difference from the target value."""
+    """Return a set of a dataset with its metrics as columns. MS-SSIM is followed by its difference from the target."""
     from ..manifests.records.models import TARGET_MS_SSIM
 
     measured = row["metrics"] or {}

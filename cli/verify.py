@@ -1,4 +1,4 @@
-"""The commands `corruptset verify` and `corruptset rebuild`, which check, repair and rebuild datasets."""
+"""The commands `corruptset verify` and `corruptset rebuild`: check, repair and rebuild datasets."""
 
 from __future__ import annotations
 

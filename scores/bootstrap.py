@@ -1,6 +1,7 @@
-"""Compute bootstrap means over all images and over resamples of the images, and their confidence intervals.
+"""Compute bootstrap means and their confidence intervals.
 
-A resample draws the same images for every set and every model, so that differences between models are paired.
+The mean over all images is followed by the means over resamples of the images. A resample draws the same images for
+every set and every model, so that differences between models are paired.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ CONFIDENCE = 0.95
 DIGITS = 7
 """The number of significant digits of a stored resampled score."""
 SETS_AT_ONCE = 256
-"""The number of sets whose images are converted to floating point at the same time, which limits memory."""
+"""The number of sets whose outcomes are converted to floating point at the same time, which limits memory."""
 RESAMPLES_AT_ONCE = 100
 """The number of resamples that are drawn at the same time, which limits memory."""
 
@@ -41,7 +42,7 @@ def draws(seed: int, resample: int, units: int) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """Resamples of units, which are images, or source images with all of their regions.
+    """Resamples of units. A unit is an image, or a source image with all of its regions.
 
     The draws depend only on the seed and the number of units, so that two models that are scored on the same images
     have the same resamples.
@@ -52,10 +53,10 @@ class Bootstrap:
     resamples: int = RESAMPLES
 
     def means(self, values: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the mean of each column of `values` (units, columns) in each resample, (resamples, columns).
+        """Return the mean of each column of `values` in each resample.
 
-        NaN marks a missing value, which is excluded from the mean. All means of a single unit are NaN, because its
-        resamples are all equal.
+        The shape of `values` is (units, columns), and that of the result is (resamples, columns). NaN marks a missing
+        value, which is excluded from the mean. With a single unit, all resamples are equal, so all means are NaN.
         """
         if self.units == 1:
             return np.full((self.resamples, values.shape[1]), np.nan)
@@ -70,7 +71,7 @@ class Bootstrap:
         return np.concatenate(blocks)
 
     def _counts(self) -> Iterator[NDArray[np.float32]]:
-        """Yield the number of times that each unit is drawn, (resamples, units), for blocks of resamples."""
+        """Yield the number of times that each unit is drawn, as arrays (resamples, units) for blocks of resamples."""
         for first in range(0, self.resamples, RESAMPLES_AT_ONCE):
             numbers = range(first, min(first + RESAMPLES_AT_ONCE, self.resamples))
             rows = [np.bincount(draws(self.seed, n, self.units), minlength=self.units) for n in numbers]
@@ -78,7 +79,7 @@ class Bootstrap:
 
 
 def interval(resampled: NDArray[np.float64], *, around: float | None = None) -> tuple[float, float] | None:
-    """Return the percentile interval of resampled values, extended to `around` if that is given."""
+    """Return the 95 % percentile interval of resampled values. If `around` is given, extend the interval to it."""
     values = resampled[~np.isnan(resampled)]
     if not len(values):
         return None
@@ -106,7 +107,10 @@ class Images:
     bootstrap: Bootstrap
 
     def estimates(self, values: Mapping[str, NDArray[Any]]) -> dict[str, Estimate]:
-        """Return the means of values of the images, (N,) each, where NaN marks a missing value."""
+        """Return the mean of each array (images,) of values, over all images and in each resample.
+
+        NaN marks a missing value.
+        """
         names, found = list(values), dict[str, Estimate]()
         for first in range(0, len(names), SETS_AT_ONCE):
             some = names[first : first + SETS_AT_ONCE]
@@ -114,7 +118,7 @@ class Images:
         return found
 
     def _means(self, values: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the means (1 + resamples, columns) of values (images, columns)."""
+        """Return the means, (1 + resamples, columns), of values with the shape (images, columns)."""
         present = ~np.isnan(values)
         known = np.where(present, values, 0)
         over_all = known.sum(axis=0, dtype=np.float64) / present.sum(axis=0)
@@ -130,7 +134,7 @@ class Images:
 
 
 def images_of(samples: Sequence[SampleRecord], seed: int) -> Images:
-    """Return the units of the bootstrap for some samples. The regions of a source image form one unit.
+    """Return some samples as images for the bootstrap. The regions of a source image form one unit.
 
     Raises
     ------

@@ -175,7 +175,7 @@ def absence_notes(
     curves : ErrorCurves
         The error curves of the model.
     no_baseline : list of str
-        The reasons why AlexNet's errors cannot be used as the baseline. The list is empty if they can.
+        The reasons why AlexNet's errors cannot be used as the baseline. The list is empty if they can be used.
     measures : mapping of str to Measured
     classes : int
         The number of classes of the dataset.

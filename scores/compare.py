@@ -55,7 +55,7 @@ class Comparison:
         raise KeyError(f"there is no table {name!r}; there are {', '.join(table.name for table in self.tables)}")
 
     def as_json(self) -> dict[str, Any]:
-        """Return the comparison as JSON values, in which cells are fractions and a missing score is None."""
+        """Return the comparison as JSON values. Cells are fractions, and a missing score is None."""
         parts = {table.name: asdict(table) for table in self.tables}
         tables = {name: {key: part[key] for key in ("title", "columns", "rows")} for name, part in parts.items()}
         return {
@@ -81,8 +81,9 @@ def compare(
     Parameters
     ----------
     scores : sequence of path or Scores
-        Scores files, folders with a scores file, or results of `corruptset.score`, one per model. A table of two-factor
-        scores from a paper is a CSV file with the columns model, cv, mean and clean, in percent, and a line per model.
+        Scores files, folders with a scores file, or results of `corruptset.score`, one per model. Two-factor scores
+        from the table of a paper are given as a CSV file. It has the columns model, cv, mean and clean, with values in
+        percent, and one row per model.
     out : path, optional
         A folder for ``comparison.md``, ``tables/<name>.csv``, ``.md`` and ``.tex``, and ``plots/<name>.svg``.
     any_data : bool
@@ -91,9 +92,9 @@ def compare(
     plots : bool
         Whether to draw plots.
     reference : str, sequence of str or (float, float), optional
-        The reference point of the quadrants, which is the mean of the named models, or a CV and a mean accuracy in
-        percent. By default it is the mean of all models. Dai & Berleant 2021 use (2.94, 88.31), the mean of three
-        models that were trained on clean images.
+        The reference point that divides the plot into quadrants: names of models, whose mean is the point, or a CV and
+        a mean accuracy in percent. By default it is the mean of all models. Dai & Berleant 2021 use (2.94, 88.31), the
+        mean of three models that were trained on clean images.
 
     Returns
     -------
@@ -102,8 +103,8 @@ def compare(
     Raises
     ------
     ScoreError
-        If files are not scores files, if a model occurs twice, if scores are of different datasets, or if `reference`
-        names an unknown model. The message lists all problems.
+        If a file is not a scores file, if a model occurs twice, if the scores are from different datasets, or if
+        `reference` names an unknown model. The message lists all problems.
     """
     entries = gather(scores, any_data=any_data)
     point = reference_point(entries, reference)
@@ -129,7 +130,7 @@ def compare(
 
 
 def _notes(entries: Sequence[Entry]) -> list[str]:
-    """Return the notes of all scores, with the names of the models unless all models have the note."""
+    """Return the notes on all scores. A note that not all models have begins with the names of its models."""
     of_note: dict[str, list[str]] = {}
     for entry in entries:
         for note in entry.scores.notes:

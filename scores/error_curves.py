@@ -22,7 +22,7 @@ NO_BASELINE = "no baseline, see the notes"
 NO_ERRORS = "the baseline makes no errors"
 NO_LOSS = "the baseline loses no accuracy"
 MEANS = {"aude": "maude", "ce": "mce", "relative_ce": "relative_mce"}
-"""The scores of a corruption and their means over the fifteen test corruptions."""
+"""For each score of a corruption, the name of its mean over the fifteen test corruptions."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class ErrorCurves:
 
 
 def mean_of_fifteen(scores: Mapping[str, Measured]) -> Measured:
-    """Return the mean of the scores of the fifteen test corruptions, unless one of them has no value."""
+    """Return the mean over the fifteen test corruptions, or a reason if one of the scores has no value."""
     if undefined := [name for name in FIFTEEN if not has_value(scores[name])]:
         of = f"{len(undefined)} corruption{'s' * (len(undefined) > 1)}"
         return Measured(None, f"{scores[undefined[0]].reason} on {of}")
@@ -95,7 +95,7 @@ def error_curves(evaluation: Evaluation) -> ErrorCurves:
 def alexnet_curves() -> ErrorCurves:
     """Return AlexNet's published errors.
 
-    Only the means over severities are published. Each severity therefore has the mean, which gives the correct sums.
+    Only means over severities were published. Every severity therefore has the mean error, so that sums are correct.
     """
     means = {name: np.array([error]) for name, error in published()["alexnet"].items()}
     return ErrorCurves(
@@ -104,10 +104,10 @@ def alexnet_curves() -> ErrorCurves:
 
 
 def severity_curves(sets: Iterable[SetRecord]) -> dict[str, list[str]]:
-    """Return the sets of severities 1 to 5 of each corruption or chain that has all five.
+    """Return the sets at severities 1 to 5, for each corruption or chain that has all five.
 
-    ``fog`` is the corruption alone. ``fog+snow`` is the chain in which both have the same severity. In ``fog+snow-3``
-    and ``fog-3+snow``, one stage is fixed.
+    For example, ``fog`` is the corruption alone, and ``fog+snow`` is the chain in which both have the same severity.
+    In ``fog+snow-3`` and ``fog-3+snow``, one stage keeps severity 3.
     """
     by_curve: dict[str, dict[float, str]] = {}
     for record in sets:
@@ -118,7 +118,7 @@ def severity_curves(sets: Iterable[SetRecord]) -> dict[str, list[str]]:
 
 
 def _curves_of(record: SetRecord) -> Iterator[tuple[str, float]]:
-    """Yield the names of the curves that a set belongs to, each with its severity there."""
+    """Yield the names of the curves that a set belongs to, each with the severity of the set on that curve."""
     stages, links = record.stages, record.id.split("+")
     if len(links) != len(stages):
         links = [stage.corruption for stage in stages]

@@ -1,4 +1,4 @@
-"""Evaluate a model on a dataset: select the scored images, and collect the outcomes of the model for them."""
+"""Evaluate a model on a dataset: select the scored images, and collect the model's outcomes for them."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ CORRECT = "correct@clean"
 def condition_of(
     text: str | None, predictions: Predictions, read: Callable[[str], Predictions]
 ) -> tuple[NDArray[np.bool_] | None, str | None]:
-    """Return the mask of the scored images, (N,), and the text of the condition. Both are None without a condition.
+    """Return the mask (N,) of the scored images, and the text of the condition. Both are None without a condition.
 
     Parameters
     ----------
     text : str, optional
-        ``correct@clean`` for the images of the clean set that the model classifies correctly, or
-        ``correct@clean=PREDICTIONS`` for those that another model classifies correctly.
+        ``correct@clean`` selects the images that the model classifies correctly in the clean set.
+        ``correct@clean=PREDICTIONS`` selects the images that another model classifies correctly.
     predictions : Predictions
         The predictions of the model.
     read : callable
-        Reads the predictions of the clean set from a path.
+        A function that reads the predictions of the clean set from a path.
 
     Raises
     ------
@@ -73,7 +73,7 @@ class Evaluation:
     samples: Sequence[SampleRecord]
     """The scored samples."""
     outcomes: Mapping[str, Outcome]
-    """The outcome of each set, with a row per scored sample. The dataset need not contain the set ``clean``."""
+    """The outcome on each set, with a row per scored sample. ``clean`` may occur even if the dataset lacks it."""
     images: Images
 
     @cached_property
@@ -88,7 +88,7 @@ class Evaluation:
 
     @cached_property
     def tests(self) -> list[SetRecord]:
-        """The test sets without ``clean``. All means over test sets include exactly these sets."""
+        """The test sets except ``clean``. All means over test sets include exactly these sets."""
         return [record for record in self.records if record.role == "test" and record.stages]
 
     def set_scores(self) -> dict[str, SetScore]:
@@ -108,5 +108,5 @@ class Evaluation:
 
 
 def mean(values: NDArray[Any] | None) -> float | None:
-    """Return the mean of some values over images, or None if the predictions do not contain the values."""
+    """Return the mean of some values over images, or None if `values` is None."""
     return None if values is None else float(np.mean(values, dtype=np.float64))

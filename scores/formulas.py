@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 Estimate = NDArray[np.float64]
-"""A value over all images followed by its values in the bootstrap resamples, (1 + resamples,)."""
+"""A value over all images, followed by its value in each bootstrap resample, (1 + resamples,)."""
 ALMOST_ZERO = 1e-9
-"""A denominator closer to 0 is a rounding error, because accuracies are multiples of 1 / number of images."""
+"""A denominator closer to 0 than this is a rounding error, because accuracies are multiples of 1 / (number of images).
+"""
 
 
 def aude(errors: Sequence[Estimate]) -> Estimate:
@@ -25,7 +26,7 @@ def aude(errors: Sequence[Estimate]) -> Estimate:
 
 
 def corruption_error(errors: Sequence[Estimate], baseline: Sequence[Estimate]) -> Estimate:
-    """Return the corruption error (CE): the sum of errors at severities 1 to 5, divided by the baseline's sum.
+    """Return the corruption error (CE): the sum of errors at severities 1 to 5, divided by that of the baseline.
 
     References
     ----------
@@ -38,7 +39,7 @@ def corruption_error(errors: Sequence[Estimate], baseline: Sequence[Estimate]) -
 def relative_corruption_error(
     errors: Sequence[Estimate], clean: Estimate, baseline: Sequence[Estimate], baseline_clean: Estimate
 ) -> Estimate:
-    """Return the relative CE of a corruption: the increase of the error, divided by that of the baseline.
+    """Return the relative CE of a corruption: its increase over the clean error, divided by the baseline's increase.
 
     References
     ----------
@@ -50,14 +51,14 @@ def relative_corruption_error(
 
 
 def rb_index(clean: Estimate, others: Sequence[Estimate]) -> Estimate:
-    """Return the robustness index, which is the mean loss as a fraction of the clean score.
+    """Return the robustness index: the mean loss, as a fraction of the clean score.
 
     Parameters
     ----------
     clean : ndarray
         The score on the clean set, in any unit.
     others : sequence of ndarray
-        The score on each other set.
+        The score on each of the other sets.
 
     References
     ----------
@@ -67,7 +68,7 @@ def rb_index(clean: Estimate, others: Sequence[Estimate]) -> Estimate:
 
 
 def cv_percent(accuracies: Sequence[Estimate]) -> Estimate:
-    """Return the coefficient of variation over sets in percent: the population standard deviation over the mean.
+    """Return the coefficient of variation over sets, in percent: the population standard deviation over the mean.
 
     References
     ----------
@@ -78,9 +79,9 @@ def cv_percent(accuracies: Sequence[Estimate]) -> Estimate:
 
 
 def ratio(above: NDArray[np.float64], below: NDArray[np.float64]) -> Estimate:
-    """Return a quotient, or NaN if the denominator is almost 0.
+    """Divide two estimates. The quotient is NaN where the denominator is almost 0.
 
-    If the denominator is almost 0, or has the opposite sign in one of the resamples, its range includes 0. The quotient
+    If the denominator is almost 0 in a resample, or has the opposite sign there, its range includes 0. The quotient
     then has no bounded confidence interval, so its values in all resamples are NaN.
     """
     above, below = np.broadcast_arrays(above, below)

@@ -23,15 +23,18 @@ from .score_values import Measured, score_value, without_resamples
 from .tables import Cell, Table, columns
 
 TOP5_CLASSES = 1_000
-"""The smallest number of classes for which top-5 accuracy decides whether a region is correct, as in the paper."""
+"""The minimum number of classes for which top-5 accuracy decides whether a region is correct, as in the paper."""
 
 Counts = dict[tuple[str, str], NDArray[np.int64]]
-"""Counts per image, (4, images), by size and rate: all, fragile, correct fragile and wrong fragile anchors."""
+"""Counts of anchors per image, (4, images), by (size, rate).
+
+The rows count all anchors, fragile anchors, correct fragile anchors, and wrong fragile anchors.
+"""
 
 
 @dataclass(frozen=True)
 class Flips:
-    """The differences between anchors and the regions near them, as arrays with one value per anchor."""
+    """The comparison of each anchor with the regions near it, as arrays with one value per anchor."""
 
     any_differ: NDArray[np.bool_]
     """Whether at least one region differs from the anchor."""
@@ -51,16 +54,16 @@ NO_IMAGES = Table(
 
 @dataclass(frozen=True)
 class FragileScores:
-    """The rates of fragile recognition of a model."""
+    """A model's rates of fragile recognition."""
 
     measures: dict[str, Measured] = field(default_factory=dict)
-    """The scores by name, for example ``fragile.p20.loose_shift``. They are empty for a dataset without regions."""
+    """The scores by name, for example ``fragile.p20.loose_shift``. A dataset without regions has none."""
     notes: list[str] = field(default_factory=list)
     """Remarks about the rates, one sentence each."""
     units: int = 0
     """The number of source images."""
     images: Table = NO_IMAGES
-    """The number of anchors, of minimal images, and of fragile wrong anchors in each source image."""
+    """A table of the number of anchors, minimal images, and wrong fragile anchors in each source image."""
 
     @property
     def scores(self) -> dict[str, ScoreValue]:
@@ -69,14 +72,17 @@ class FragileScores:
 
 
 def measure_fragile(data: Dataset, outcomes: Mapping[str, Outcome], seed: int = 0) -> FragileScores:
-    """Compute the fragile rates of a model from its outcomes for the set ``clean``.
+    """Compute a model's fragile rates from its outcomes on the set ``clean``.
 
     An anchor is a region that is compared with the regions near it. For a *shift*, these are its eight neighbours
-    within the image. For a *shrink*, they are the nine regions inside of the anchor that are two pixels smaller. The
-    anchor is fragile to a change if the model is correct on the anchor and wrong on regions near it, or the reverse.
-    One such region is enough for a loose rate. For a strict rate, all of the regions must differ. A rate is the
-    fraction of fragile anchors in an image, averaged over images. In a label change, the predicted class differs. With
-    at least 1,000 classes, top-5 accuracy decides whether a region is correct, if the predictions contain it.
+    within the image. For a *shrink*, they are the nine regions inside the anchor that are two pixels smaller.
+
+    The anchor is fragile to a change if the model is correct on the anchor and wrong on regions near it, or the
+    reverse. For a loose rate, one such region is enough. For a strict rate, all of the regions must differ. For a
+    label change, the predicted class must differ. A rate is the fraction of fragile anchors in an image, averaged over
+    images.
+
+    With at least 1,000 classes, top-5 accuracy decides whether a region is correct, if the predictions contain it.
 
     Parameters
     ----------
@@ -118,14 +124,14 @@ def measure_fragile(data: Dataset, outcomes: Mapping[str, Outcome], seed: int = 
 
 
 def crop_scores(data: Dataset, outcome_of: Mapping[str, Outcome], seed: int = 0) -> FragileScores:
-    """Compute the fragile rates from predictions of ``data.crops(id)``, for regions that are stored as a table.
+    """Compute the fragile rates for regions that are stored as a table, from predictions of ``data.crops(id)``.
 
     Parameters
     ----------
     data : Dataset
     outcome_of : mapping of str to Outcome
-        The outcomes by the id of a source image, with a row per crop in the order of ``data.crops(id)``. Other images
-        are excluded.
+        The outcomes by the id of the source image, with a row per crop in the order of ``data.crops(id)``. Images
+        without outcomes are excluded.
     seed : int
         The random seed of the bootstrap.
 
@@ -138,7 +144,7 @@ def crop_scores(data: Dataset, outcome_of: Mapping[str, Outcome], seed: int = 0)
     PredictionError
         If there are no images, or if the number of outcomes differs from the number of crops.
     UnknownCorruption
-        If the dataset has no crops of an image.
+        If the dataset has no crops of one of the images.
     VerificationError
         If a shrunk region of an anchor is missing.
     """
@@ -149,7 +155,7 @@ def crop_scores(data: Dataset, outcome_of: Mapping[str, Outcome], seed: int = 0)
 
 
 def crop_places(data: Dataset, sample_id: str, outcome: Outcome) -> Places:
-    """Return the positions of the crops of an image, or raise PredictionError if the outcome has other rows."""
+    """Return the positions of an image's crops. Raise PredictionError if `outcome` has a different number of rows."""
     places = Places.of(data.crops(sample_id).regions())
     if len(places) != len(outcome):
         raise PredictionError(
@@ -159,7 +165,7 @@ def crop_places(data: Dataset, sample_id: str, outcome: Outcome) -> Places:
 
 
 def _counts(places: Places, outcome: Outcome, *, shrunk: bool, top5: bool) -> Counts:
-    """Count the fragile anchors of each size and rate."""
+    """Count the anchors of each image, by size and rate."""
     correct = is_correct(outcome, top5)
     anchors = np.flatnonzero(places.anchor)
     neighbours = Neighbours(places)
@@ -189,7 +195,7 @@ def _counts(places: Places, outcome: Outcome, *, shrunk: bool, top5: bool) -> Co
 
 
 def flips(neighbours: Neighbours, anchors: NDArray[np.int64], values: NDArray[Any], steps: Iterable[Step]) -> Flips:
-    """Compare the value of each anchor with those of the regions at some steps from it."""
+    """Compare the value of each anchor with the values of the regions that are at given steps from it."""
     any_differ, all_differ = np.zeros(len(anchors), bool), np.ones(len(anchors), bool)
     count = np.zeros(len(anchors), np.int64)
     for step in steps:
@@ -203,11 +209,11 @@ def flips(neighbours: Neighbours, anchors: NDArray[np.int64], values: NDArray[An
 
 
 def _scored(data: Dataset, parts: Iterable[tuple[Places, Outcome]], seed: int, top5: bool) -> FragileScores:
-    """Return the means of all parts over the images, with resamples of the images."""
+    """Return the rates over the images of all parts together, with resamples of the images."""
     shrunk = has_shrunk(data)
     counts = [(places.sources, _counts(places, outcome, shrunk=shrunk, top5=top5)) for places, outcome in parts]
     sources = [source for names, _ in counts for source in names]
-    # A part without anchors of a size contributes zeros.
+    # If a part has no anchors of a size, it contributes zeros.
     joined = {
         key: np.concatenate([part.get(key, np.zeros((4, len(names)), np.int64)) for names, part in counts], axis=1)
         for key in dict.fromkeys(key for _, part in counts for key in part)
@@ -256,21 +262,21 @@ def _notes(data: Dataset, top5: bool) -> list[str]:
 
 
 def counts_top5(data: Dataset, outcomes: Iterable[Outcome]) -> bool:
-    """Return whether top-5 accuracy decides whether a region is correct."""
+    """Return whether top-5 accuracy, not top-1 accuracy, decides whether a region is correct."""
     return len(data.classes) >= TOP5_CLASSES and all(outcome.top5 is not None for outcome in outcomes)
 
 
 def _recipe(data: Dataset) -> dict[str, Any]:
-    """Return the recipe's record of regions."""
+    """Return what the recipe states about regions."""
     record = data.manifest.recipe.get("regions")
     return record if isinstance(record, dict) else {}
 
 
 def is_correct(outcome: Outcome, top5: bool) -> NDArray[np.bool_]:
-    """Return whether the model classifies each region correctly, by its top-5 or its top-1 accuracy."""
+    """Return whether the model classifies each region correctly, by top-5 or by top-1 accuracy."""
     return outcome.top5 if top5 and outcome.top5 is not None else outcome.correct
 
 
 def has_shrunk(data: Dataset) -> bool:
-    """Return whether anchors have shrunk regions, which embedded images do not have."""
+    """Return whether the anchors of a dataset have shrunk regions. Embedded images have none."""
     return _recipe(data).get("kind") != "embed"

@@ -31,14 +31,17 @@ COLOURS = {
     "right, and fragile": (0, 114, 178),
     "wrong, and fragile": (230, 159, 0),
 }
-"""The colours by wrong + 2 * fragile. Colour-blind people can distinguish this blue and orange (Okabe & Ito)."""
+"""The colours of regions, in the order of wrong + 2 * fragile.
+
+Colour-blind people can distinguish this blue from this orange (Okabe & Ito).
+"""
 BOTH_COLOURS = {
     "fragile to both": (0, 158, 115),
     "to this model alone": (86, 180, 233),
     "to the other alone": (213, 94, 0),
     "fragile to neither": (255, 255, 255),
 }
-"""The colours by 2 * (not fragile for the model) + (not fragile for the other model)."""
+"""The colours for two models, in the order of 2 * (not fragile for the model) + (not fragile for the other model)."""
 CHANGES = ("shift", "shrink")
 NAMES = ("right", *CHANGES, "probability", *(f"{change}, both models" for change in CHANGES))
 
@@ -52,22 +55,22 @@ class FragileMaps:
     right: NDArray[np.bool_]
     """Whether the model is correct."""
     shift: NDArray[np.bool_]
-    """Whether a neighbour differs in correctness."""
+    """Whether a neighbour differs from the region in correctness."""
     shrink: NDArray[np.bool_] | None
-    """Whether a shrunk region differs, or None for embedded images, which have no shrunk regions."""
+    """Whether a shrunk region differs in correctness, or None for embedded images, which have no shrunk regions."""
     probability: NDArray[np.float32] | None
     """The probability of the true class, or None if the predictions do not contain it."""
 
 
 def fragile_maps(data: Dataset, outcomes: Mapping[str, Outcome], sample_id: str, side: int) -> FragileMaps:
-    """Return the maps of the regions of one size in an image. `measure_fragile` defines fragile regions.
+    """Return the maps of all regions of one size in an image. `measure_fragile` defines when a region is fragile.
 
     Parameters
     ----------
     data : Dataset
         A dataset with a region at every position, from a recipe with ``mode = "exhaustive"``.
     outcomes : mapping of str to Outcome
-        The outcomes by set id, with a row per sample. Only those of ``clean`` are used.
+        The outcomes by set id, with a row per sample. Only the outcomes of ``clean`` are used.
     sample_id : str
         The id of the source image.
     side : int
@@ -76,7 +79,7 @@ def fragile_maps(data: Dataset, outcomes: Mapping[str, Outcome], sample_id: str,
     Raises
     ------
     ParameterError
-        If there are no regions of this size, or not at every position.
+        If there are no regions of this size, or if there is not one at every position.
     PredictionError
         If there are no predictions of ``clean``, or if their number differs from the number of samples.
     """
@@ -91,17 +94,17 @@ def fragile_maps(data: Dataset, outcomes: Mapping[str, Outcome], sample_id: str,
 def crop_maps(data: Dataset, outcome: Outcome, sample_id: str, side: int) -> FragileMaps:
     """Return the maps of an image whose regions are stored as a table.
 
-    `outcome` has a row for each of ``data.crops(sample_id)``. The other parameters are those of `fragile_maps`.
+    `outcome` has a row for each region in ``data.crops(sample_id)``. The other parameters are as in `fragile_maps`.
     """
     return _maps(data, crop_places(data, sample_id, outcome), outcome, [side])[0]
 
 
 def overlap(first: FragileMaps, second: FragileMaps) -> dict[str, float | None]:
-    """For each change, return the intersection over union of the positions that are fragile for two models.
+    """Return how much the fragile positions of two models overlap, as intersection over union for each change.
 
-    The changes are ``shift`` and ``shrink``. The second map may come from a participant of a study, because answers are
-    stored as predictions. A value is None if no position is fragile for either model. ``shrink`` is also None if there
-    are no shrunk regions.
+    The changes are ``shift`` and ``shrink``. The answers of a participant in a study are stored as predictions, so
+    the second map may also come from a person. A value is None if no position is fragile for either model. ``shrink``
+    is also None if there are no shrunk regions.
 
     Examples
     --------
@@ -132,7 +135,7 @@ def write_maps(
         The dataset and the outcomes, as for `fragile_maps`.
     folder : path
     images : int
-        The number of images, in the order of the dataset.
+        The number of images to draw, in the order of the dataset.
     others : mapping of str to Outcome, optional
         The outcomes of a second model or of a person. The maps then show the positions that are fragile for both, and
         ``overlap.csv`` contains the `overlap` for each image and size, and its means over images.
@@ -174,7 +177,7 @@ def write_maps(
 
 
 def _overlaps(rows: list[list[Any]]) -> Table:
-    """Return the overlap of each image and size, and the means over images."""
+    """Return a table of the overlap for each image and size, followed by the means over images."""
     means = list[list[Cell]]()
     for side in dict.fromkeys(row[1] for row in rows):
         known = [[row[at] for row in rows if row[1] == side and row[at] is not None] for at in (2, 3)]
@@ -184,7 +187,7 @@ def _overlaps(rows: list[list[Any]]) -> Table:
 
 
 def _regions(data: Dataset, outcomes: Mapping[str, Outcome], chosen: Sequence[int]) -> tuple[Places, Outcome]:
-    """Return the positions and the outcomes of some samples."""
+    """Return the positions and the outcomes of the samples with the given indices."""
     if CLEAN not in outcomes or len(outcomes[CLEAN]) != len(data.samples):
         raise PredictionError(f"Maps need predictions of every region in the set {CLEAN!r}.")
     records = (data.samples[index].region for index in chosen)

@@ -1,4 +1,4 @@
-"""The outcomes of a model for each image. Scores use nothing else from the predictions."""
+"""The outcomes of a model for each image. Scores are computed only from outcomes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 CLEAN = "clean"
 """The id of the set of clean images."""
 FIRST = 5
-"""The number of classes that top-5 accuracy counts. With at most this number of classes, it would always be 1."""
+"""The number of classes that top-5 accuracy considers. With at most this many classes, it would always be 1."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Outcome:
     """The outcomes of a model for the images of one set, in the order of the dataset."""
 
     correct: NDArray[np.bool_]
-    """Whether the most likely class is the true one, (N,). The lowest of tied classes counts."""
+    """Whether the most likely class is the true one, (N,). Of tied classes, the lowest one counts as most likely."""
     top5: NDArray[np.bool_] | None = None
     """Whether the true class is among the five most likely ones, (N,), or None if the predictions do not contain it."""
     rank: NDArray[np.int32] | None = None

@@ -1,4 +1,4 @@
-"""Compute scores over several sets or groups of samples: mean accuracy, worst case, two factors and styles."""
+"""Compute scores over several sets or groups of samples: mean accuracy, worst case, two-factor scores and styles."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from .records import OrderEffect
 from .score_values import Measured, without_resamples
 
 PAPER_NAME = "type "
-"""The beginning of an alias that is a number in the list of sets of Dai & Berleant 2021."""
+"""The prefix of the aliases that number the sets in the list of Dai & Berleant 2021."""
 MIN_PROBABILITY = float(np.finfo(np.float32).tiny)
-"""The minimum probability. It replaces smaller ones, so that a loss is finite (at most 87.3)."""
+"""The minimum probability. It replaces smaller probabilities, so that a loss is finite (at most 87.3)."""
 ATTACKS = ("pgd",)
 """The corruptions whose parameter `eps` is the radius of an attack."""
 ALL = "all"
@@ -27,7 +27,7 @@ ALL = "all"
 
 
 def means_over_tests(evaluation: Evaluation) -> dict[str, Measured]:
-    """Return the mean accuracy and the robustness index over the test sets without clean."""
+    """Return the mean accuracy and the robustness index over the test sets except ``clean``."""
     tests = [evaluation.accuracies[record.id] for record in evaluation.tests]
     if not tests:
         return {name: Measured(None, "no test set") for name in ("mean_accuracy", "rb_index")}
@@ -39,10 +39,10 @@ def means_over_tests(evaluation: Evaluation) -> dict[str, Measured]:
 
 
 def two_factor(evaluation: Evaluation) -> dict[str, Measured]:
-    """Return the mean accuracy and its variation over two-factor sets, clean included.
+    """Return the mean accuracy and its variation over two-factor sets, including the clean set.
 
-    The scores are computed over the names in the paper's list, where a set counts once per name, and over the sets.
-    There are no scores if no set has two stages.
+    The paper's list can name a set several times. The scores are computed twice: over the names in the list, and over
+    the distinct sets. There are no scores if no set has two stages.
 
     References
     ----------
@@ -65,7 +65,7 @@ def two_factor(evaluation: Evaluation) -> dict[str, Measured]:
 
 
 def times_named(record: SetRecord) -> int:
-    """Return the number of names of a set in the paper's list, or 1 for sets of other lists.
+    """Return how many times the paper's list names a set. The result is 1 for a set that is not in the list.
 
     The paper's list repeats a set if one of its factors has level zero.
     """
@@ -88,9 +88,9 @@ def order_effects(evaluation: Evaluation) -> list[OrderEffect]:
 def group_scores(evaluation: Evaluation) -> dict[str, Measured]:
     """Return the mean accuracy and the worst case over groups of test sets.
 
-    The groups are all test sets, each family of ImageNet-C, the strengths of each corruption, and the sets within each
-    radius of an attack. The worst case is the fraction of images that are classified correctly in every set. It is left
-    out for a single set. For attacks, the mean of the greatest loss is added.
+    The groups are all test sets, each family of ImageNet-C, all strengths of each corruption, and the sets within each
+    radius of an attack. The worst case is the fraction of images that are classified correctly in every set of the
+    group. It is omitted for groups with a single set. For attacks, the mean of the greatest loss is added.
     """
     groups, within = _groups(evaluation), _within_radii(evaluation)
     several = {name: ids for name, ids in groups.items() if len(ids) > 1} | within
@@ -112,7 +112,7 @@ def group_scores(evaluation: Evaluation) -> dict[str, Measured]:
 
 
 def _groups(evaluation: Evaluation) -> dict[str, list[str]]:
-    """Return the test sets of each group, except the radii of attacks."""
+    """Return the ids of the test sets by group, without the groups for the radii of attacks."""
     groups: dict[str, list[str]] = {name: [] for name in (ALL, *FAMILIES)}
     corruptions: dict[str, list[str]] = {}
     for record in evaluation.tests:
@@ -126,7 +126,7 @@ def _groups(evaluation: Evaluation) -> dict[str, list[str]]:
 
 
 def _within_radii(evaluation: Evaluation) -> dict[str, list[str]]:
-    """Return the sets within each radius of an attack, including the clean set."""
+    """Return the ids of the sets within each radius of an attack, including the clean set."""
     attacks: dict[tuple[str, str], dict[str, float]] = {}
     for record in evaluation.tests:
         stage = record.stages[0]
@@ -142,7 +142,7 @@ def _within_radii(evaluation: Evaluation) -> dict[str, list[str]]:
 
 
 def _greatest_loss(evaluation: Evaluation, ids: Sequence[str]) -> float | None:
-    """Return the mean over images of the greatest loss, or None if the predictions of a set have no probabilities."""
+    """Return the mean over images of the greatest loss on some sets, or None if predictions have no probabilities."""
     known = [one for set_id in ids if (one := evaluation.outcomes[set_id].probability) is not None]
     if len(known) < len(ids):
         return None
@@ -152,7 +152,8 @@ def _greatest_loss(evaluation: Evaluation, ids: Sequence[str]) -> float | None:
 def styles(evaluation: Evaluation) -> dict[str, Measured]:
     """Return the accuracy of each group of samples and the gap between the best and the worst group.
 
-    The scores are those of the clean set, or of the only set. Groups are for example the styles of icons.
+    The scores are those of the clean set, or of the only set if there is just one. Groups are, for example, styles of
+    icons.
 
     References
     ----------
@@ -172,6 +173,6 @@ def styles(evaluation: Evaluation) -> dict[str, Measured]:
     rows = np.stack(list(found.values()))
     gap = None
     if len(found) > 1:
-        # Some resamples contain no image of a small group, which has the value NaN there.
+        # A resample may contain no image of a small group. Its value is NaN there.
         gap = np.asarray(np.fmax.reduce(rows) - np.fmin.reduce(rows))
     return {"style_gap": Measured(gap, "only one group")} | {f"style.{of}": Measured(one) for of, one in found.items()}

@@ -16,7 +16,7 @@ Ints = NDArray[np.int64]
 
 
 class Step(NamedTuple):
-    """The step from a region to another region of the same image."""
+    """The step from a region to another region in the same image."""
 
     side: int
     """The change of the side in pixels."""
@@ -39,7 +39,7 @@ class Places:
     source: Ints
     """The number of the image of each region."""
     groups: tuple[str, ...]
-    """The names of the sizes, from the smallest regions."""
+    """The names of the region sizes, from the smallest to the largest."""
     group: Ints
     side: Ints
     y: Ints
@@ -48,7 +48,7 @@ class Places:
 
     @classmethod
     def of(cls, records: Iterable[RegionRecord]) -> Places:
-        """Return the positions in the records of regions."""
+        """Return the positions that the records of regions contain."""
         sources: dict[str, int] = {}
         groups: dict[str, int] = {}
         rows = (
@@ -72,7 +72,7 @@ class Places:
 
 
 class Neighbours:
-    """An index of regions by their position, which is sorted once and then searched by bisection.
+    """An index of regions by position. The positions are sorted once and then searched by bisection.
 
     Raises
     ------
@@ -83,8 +83,8 @@ class Neighbours:
     def __init__(self, places: Places) -> None:
         self._places = places
         self._sides = np.unique(places.side)
-        # Each position becomes a number of 63 bits. Positions are counted from -1, so that a step out of the image
-        # does not lead to a region of another row.
+        # Each position is encoded as a 63-bit number. Positions are counted from -1, so that a step out of the image
+        # does not lead to a region in another row.
         self._width = int(places.x.max(initial=0)) + 4
         self._height = int(places.y.max(initial=0)) + 4
         if len(places.sources) * len(self._sides) * self._width * self._height >= 2**63:
@@ -98,7 +98,7 @@ class Neighbours:
             raise VerificationError("A region occurs twice in the samples. Run `corruptset verify` on the dataset.")
 
     def at(self, regions: Ints, step: Step) -> Ints:
-        """Return the number of the region at a step from each region, or -1 if it does not exist."""
+        """Return the number of the region at a step from each region, or -1 where there is none."""
         places = self._places
         side = places.side[regions] + step.side
         code = np.minimum(np.searchsorted(self._sides, side), len(self._sides) - 1)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 TOP = 5
 """The number of classes that ``top`` stores."""
 SHOWN_CLEAN = 256
-"""The number of clean images on which the `least_accuracy` of a model is checked first."""
+"""The maximum number of clean images on which a model's `least_accuracy` is checked in advance."""
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -74,8 +74,8 @@ def predict(
 ) -> Predicted:
     """Run a model on every image of a dataset and write its predictions as ``<set id>.npz`` for each set.
 
-    The model and the dataset are written to ``predictions.json``. To resume after an interruption, call the function
-    again with the same arguments. Existing files that fit are kept.
+    The names of the model and the dataset are written to ``predictions.json``. To resume after an interruption, call
+    the function again with the same arguments. Existing files that fit are kept.
 
     Parameters
     ----------
@@ -93,9 +93,9 @@ def predict(
     batch : int
         The batch size.
     kind : {"logits", "probs", "top", "rank"}
-        The stored values. ``logits`` and ``probs`` are (N, classes) float32. ``top`` is (N, 5) int64 with classes from
-        the most likely down. ``rank`` is `rank_true` (N,) int64, the number of classes above the true one, and `p_true`
-        (N,) float32, the probability of the true class.
+        The values to store. ``logits`` and ``probs`` are (N, classes) float32. ``top`` is (N, 5) int64 and contains the
+        five most likely classes in descending order. ``rank`` stores two arrays: `rank_true` (N,) int64, the number of
+        classes above the true one, and `p_true` (N,) float32, the probability of the true class.
     progress : callable or bool, optional
         A function that is called with (phase, images done, total number of images). By default a progress bar is shown
         in terminals and notebooks, and False disables it.
@@ -169,7 +169,7 @@ def _loaded(model: str | Path | Surrogate, device: str, batch: int) -> Surrogate
 
 
 def _begin(folder: Path, model: Surrogate, data: Dataset, kind: str) -> None:
-    """Write predictions.json, or check that an existing one has the same content."""
+    """Write predictions.json. If the file exists, check that it has the same content."""
     record = model.record()
     made_by = {key: record[key] for key in ("factory", "arguments") if key in record}
     head = {"model": model.name, "digest": data.digest, "kind": kind}
@@ -192,7 +192,7 @@ def _begin(folder: Path, model: Surrogate, data: Dataset, kind: str) -> None:
 
 
 def _finished(file: Path, kind: str, count: int, classes: int) -> Arrays | None:
-    """Return the arrays of an existing file, or None if it does not fit."""
+    """Return the arrays in an existing predictions file, or None if the file is missing, damaged or does not fit."""
     try:
         # If NumPy opened a damaged file itself, the file would stay open.
         with open_regular(file) as opened, np.load(opened, allow_pickle=False) as stored:
@@ -205,7 +205,7 @@ def _finished(file: Path, kind: str, count: int, classes: int) -> Arrays | None:
 
 
 def _logits(model: Surrogate, images: ImageSet) -> Iterator[tuple[int, NDArray[np.float32]]]:
-    """Yield the logits of a set in batches, each with the number of its first image."""
+    """Yield the logits for a set in batches, each with the index of its first image."""
     stream = images.images()
     for at in range(0, len(images), model.batch):
         logits = model.logits(_stacked(list(islice(stream, model.batch)), images.id, at, model))
@@ -230,7 +230,7 @@ def _stacked(images: Sequence[NDArray[np.uint8]], set_id: str, first: int, model
 
 
 def _arrays(logits: NDArray[np.float32], labels: NDArray[np.int64], kind: str) -> Arrays:
-    """Return the arrays to store for logits (N, K)."""
+    """Return the arrays that a kind of predictions stores for logits (N, K)."""
     if kind == "logits":
         return {"logits": logits}
     if kind == "top":

@@ -1,4 +1,4 @@
-"""Compute degradation profiles, which are the accuracies at each level of a gradual degradation.
+"""Compute degradation profiles: the accuracy at each level of a gradual degradation.
 
 Degradation profiles are defined by Swingler 2022, "A Suite of Incremental Image Degradation Operators for Testing Image
 Classification Algorithms".
@@ -26,11 +26,14 @@ FIFTEEN_OPERATORS = (
 )  # fmt: skip
 ProfileOver = Literal["ours", "figures", "tables"]
 LEFT_OUT: Mapping[ProfileOver, str] = {"figures": "random_noise", "tables": "fade_grey"}
-"""The operator that the figures or the tables of Swingler 2022 exclude from their means."""
+"""The operator that the figures or the tables of Swingler 2022 exclude from their mean."""
 DescribeLevel = Callable[[str, int, tuple[int, int, int], Mapping[str, Any]], str]
-"""A function that describes a level, given (corruption, level, shape (H, W, C) of an image, parameters)."""
+"""A function that describes the effect of a level.
+
+It is called with (corruption, level, image shape (H, W, C), parameters).
+"""
 Ladders = Mapping[str, Mapping[int, SetRecord]]
-"""The set of each level, by degradation."""
+"""The set at each level, by degradation."""
 
 
 def degradation_profiles(
@@ -38,8 +41,8 @@ def degradation_profiles(
 ) -> tuple[dict[str, Profile], Profile | None, list[str]]:
     """Return the profile of each degradation, their mean, and notes on the mean.
 
-    The mean is computed at the levels that all degradations have. It averages all test degradations of the dataset
-    (``ours``), or the fourteen of the paper's ``figures`` or ``tables``.
+    The mean is computed at the levels that all degradations have. `over` selects the degradations: all test
+    degradations in the dataset (``ours``), or the fourteen in the ``figures`` or the ``tables`` of the paper.
     """
     found: dict[str, dict[int, SetRecord]] = {}
     for record in evaluation.records:
@@ -102,7 +105,7 @@ def _mean(profiles: Sequence[Profile], ladders: Sequence[Mapping[int, SetRecord]
 
 
 def _profile(levels: list[int], columns: Mapping[str, Any], below: Callable[[int], FirstBelow]) -> Profile:
-    """Return the profile of values at levels, with the first levels below each threshold."""
+    """Return the profile with the given levels and values. `below` describes the first level below each threshold."""
     first_below: dict[str, FirstBelow | None] = {}
     for threshold in THRESHOLDS:
         level = next(

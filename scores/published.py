@@ -1,4 +1,4 @@
-"""List published facts: the corruptions of ImageNet-C, the errors of AlexNet, and how the published sets were made."""
+"""List published facts: ImageNet-C's corruptions, AlexNet's errors, and how the published sets were made."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FAMILIES = {
 to Common Corruptions and Perturbations" (ICLR)."""
 FIFTEEN = tuple(name for names in FAMILIES.values() for name in names)
 EXTRA = {"speckle_noise": "noise", "gaussian_blur": "blur", "spatter": "weather", "saturate": "digital"}
-"""The four extra corruptions, which are for validation, and their families."""
+"""The four extra corruptions, which are intended for validation, and their families."""
 FAMILY_OF = {name: family for family, names in FAMILIES.items() for name in names} | EXTRA
 SEVERITIES = (1, 2, 3, 4, 5)
 
@@ -35,7 +35,7 @@ IMAGENET_IMAGES = 50_000
 
 @dataclass(frozen=True)
 class Benchmark:
-    """How the sets of a shipped recipe were published. The fields are explained in published.toml."""
+    """The way in which the sets of a shipped recipe were published. published.toml explains the fields."""
 
     versions: Sequence[str] = ("1.0.0",)
     images: int | None = None
@@ -57,7 +57,7 @@ def published() -> dict[str, Any]:
 
 
 def in_literature_order(names: Iterable[str]) -> list[str]:
-    """Return names of corruptions or sets in the order of the papers.
+    """Sort the names of corruptions or sets in the order of the papers.
 
     The clean set comes first, followed by noise, blur, weather and digital corruptions and the four extra corruptions.
     All other names keep their order and come last.
@@ -67,7 +67,7 @@ def in_literature_order(names: Iterable[str]) -> list[str]:
 
 
 def recipe_sets(manifest: Manifest) -> list[dict[str, Any]]:
-    """Return the sets that the recipe in a manifest lists.
+    """Return the sets that are listed by the recipe in a manifest.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def encoding_of(manifest: Manifest) -> list[str | int]:
 
 
 def definition(manifest: Manifest) -> str:
-    """Return the sha256 of the definition of a recipe's fifteen test corruptions.
+    """Return the SHA-256 of the definition of a recipe's fifteen test corruptions.
 
     The definition covers parameters, scale, preprocessing and encoding. It excludes the seed, which the published sets
     do not have, and the revisions of corruptions, because all revisions implement the same published definition.

@@ -1,4 +1,4 @@
-"""Write a results page, which compares models on one dataset in one HTML file."""
+"""Write a results page, a single HTML file that compares models on one dataset."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from .scores_file import scores_bytes
 from .tables import Table, columns
 
 MAX_CELLS = 10_000
-"""The largest number of cells in a table of the page."""
+"""The maximum number of cells in a table on the page."""
 IMAGE_BYTES = 1_200_000
-"""The number of bytes for all images of the page."""
+"""The approximate number of bytes that all images on the page may have together."""
 
 
 @dataclass(frozen=True)
@@ -68,26 +68,26 @@ def report(
     sample: str | None = None,
     progress: Callable[[str, int, int], None] | bool | None = None,
 ) -> Report:
-    """Write a results page, which compares models on one dataset.
+    """Write a results page, a single HTML file that compares models on one dataset.
 
     Parameters
     ----------
     directory : str, Path or Dataset
         The dataset that the scores belong to. The page shows some of its images.
     scores : sequence of path or Scores
-        Scores files, the folders that contain them, or values of `corruptset.score`, one per model.
+        Scores files, folders that contain them, or results of `corruptset.score`, one per model.
     out : path
         The HTML file, which is overwritten if it exists. It works offline and without JavaScript.
     predictions : sequence of path or Predictions, or mapping of str to them
-        The predictions of some of the models, from which the page shows failures. The model is named by the key of the
-        mapping, by ``NAME=PATH``, or in the predictions. Predictions in the folder of a scores file are found
-        automatically.
+        The predictions of some of the models. The page shows failures only for these models. The model is named by the
+        key of the mapping, by ``NAME=PATH``, or in the predictions. Predictions in the folder of a scores file are
+        found automatically.
     sample : str, optional
         The id of the sample that is shown under every degradation. By default, it is the first sample whose clean image
-        all models with predictions classify correctly. If there is no such sample, it is the first one.
+        is classified correctly by all models with predictions. If there is no such sample, it is the first sample.
     progress : callable or bool, optional
-        Callback that takes the name of the step, the number of finished items and the total. By default, a progress bar
-        is shown in terminals and notebooks. False disables it.
+        A function that is called with (phase, items done, total number of items). By default, a progress bar is shown
+        in terminals and notebooks. False disables it.
 
     Returns
     -------
@@ -101,11 +101,11 @@ def report(
     ParameterError
         If `sample` does not exist, or if `out` is inside a dataset or does not end in .html.
     IncompleteBuild, VerificationError
-        If the dataset is not finished, or damaged.
+        If the dataset is unfinished or damaged.
 
     Notes
     -----
-    Equal inputs give equal bytes with the same releases of corruptset and Pillow.
+    Equal inputs give an identical file, provided that the releases of corruptset and Pillow are the same.
     """
     file, tell = result_path(out, is_page=True), progress_function(progress)
     data = directory if isinstance(directory, Dataset) else Dataset(directory)

@@ -52,20 +52,21 @@ def score(
     directory : str, Path or Dataset
         A finished dataset.
     predictions : str, Path or Predictions
-        The model's predictions, as a folder of ``<set id>.npz``, one ``.npz`` or a CSV file (docs/evaluate.md).
+        The model's predictions: a folder of ``<set id>.npz``, an ``.npz`` file or a CSV file (docs/evaluate.md).
     baseline : str, Path or Predictions, optional
-        The predictions of the baseline model by whose errors corruption errors (CE, mCE) are divided. The default
+        The predictions of the baseline model. Corruption errors (CE, mCE) are divided by its errors. The default
         ``alexnet`` uses AlexNet's published errors if the dataset is ImageNet-C as published. For other datasets, the
         default gives no CE.
     condition : str, optional
         The condition that selects the scored images. ``correct@clean`` selects the images that the model classifies
-        correctly in the clean set, and ``correct@clean=PREDICTIONS`` those that another model classifies correctly. By
-        default all images are scored.
+        correctly in the clean set. ``correct@clean=PREDICTIONS`` selects the images that another model classifies
+        correctly. By default all images are scored.
     sets : sequence of str, optional
         Ids, aliases or patterns of the sets to score. By default all sets are scored.
     profile_over : {"ours", "figures", "tables"}
-        The gradual degradations to average. ``ours`` selects all test degradations of the dataset. The other two select
-        the fourteen of the figures (without random_noise) or of the tables (without fade_grey) of Swingler 2022.
+        The gradual degradations to average. ``ours`` selects all test degradations in the dataset. The other values
+        select fourteen degradations of Swingler 2022: those of the figures (without random_noise) or those of the
+        tables (without fade_grey).
     seed : int
         The random seed of the bootstrap, from 0 to 2**53 - 1.
     out : str or Path, optional
@@ -77,8 +78,8 @@ def score(
     Returns
     -------
     Scores
-        The scores as fractions from 0 to 1. A score without a value has a reason, and `notes` has the details and the
-        reasons why scores are not comparable with published ones.
+        The scores, as fractions from 0 to 1. A score without a value has a reason. `notes` contains the details, and
+        the reasons why scores are not comparable with published ones.
 
     Raises
     ------
@@ -165,7 +166,7 @@ def score(
 def _predictions(
     data: Dataset, given: str | Path | Predictions, *, sets: Sequence[str] | None, progress: Progress
 ) -> Predictions:
-    """Return the predictions of some sets and of ``clean``. Read them from files unless they are in memory."""
+    """Return the predictions of the chosen sets and of ``clean``. Read predictions from files if a path is given."""
     if not isinstance(given, Predictions):
         return read_predictions(given, data, sets=sets, progress=progress)
     wanted = choose_predicted_sets(data, sets)
@@ -193,7 +194,7 @@ def _fragile(data: Dataset, evaluation: Evaluation, condition: str | None, seed:
 
 
 def _not_applicable(data: Dataset, measures: Measures, profiles: Mapping[str, Profile]) -> Iterator[str]:
-    """Yield a note on the kinds of scores that the recipe is intended for, but that no scored set allows."""
+    """Yield a note on the kinds of scores that the recipe is intended for, but that the scored sets do not allow."""
     specs = [spec["stages"] for spec in recipe_sets(data.manifest)]
     absent = {
         "degradation profiles (no scored set has a level)": not profiles

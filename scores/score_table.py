@@ -29,12 +29,12 @@ SET_COLUMNS = ("set", "set_id")
 MAX_TABLE_BYTES = 64 << 20
 
 Metrics = Mapping[str, Mapping[str, float]]
-"""Set id -> metric -> value."""
+"""A mapping of set id to metric to value."""
 METRICS = TypeAdapter(dict[str, dict[str, FiniteFloat]])
 
 
 class Performance(Record):
-    """The mean of a metric over sets."""
+    """A mean of one metric over sets."""
 
     mean: float | None
     """The mean in the unit of the table, or null if a set has no value."""
@@ -47,25 +47,25 @@ class MetricScores(Record):
 
     clean: float | None
     mpc: float | None
-    """The mean performance under corruption, which is the mean over corruptions of the mean over five severities."""
+    """The mean performance under corruption: the mean over corruptions of the mean over five severities."""
     rpc: float | None
-    """The relative performance under corruption, which is mPC divided by the clean value."""
+    """The relative performance under corruption: mPC divided by the clean value."""
     rb_index: float | None
-    """The robustness index, which is the mean loss over `rb_sets` sets as a fraction of the clean value. It is null if
-    one of the sets has no value."""
+    """The robustness benchmark index: the mean loss over `rb_sets` sets, as a fraction of the clean value. It is null
+    if one of the sets has no value."""
     rb_sets: int
     families: dict[str, Performance]
     corruptions: dict[str, Performance]
     missing: list[str]
-    """The sets without a value that mPC or rPC needs."""
+    """The sets that are needed for mPC or rPC but have no value."""
 
 
 class TableScores(Record):
-    """The scores of all metrics of a table."""
+    """The scores of all metrics in a table."""
 
     schema_version: int
     over: list[str]
-    """The corruptions that the means are over."""
+    """The corruptions that are averaged."""
     metrics: dict[str, MetricScores]
     notes: list[str]
 
@@ -73,7 +73,7 @@ class TableScores(Record):
         return self.table()._repr_html_()
 
     def table(self) -> Table:
-        """Return a table with a row per metric and mean (over all corruptions, a family, or one corruption)."""
+        """Return a table with a row per metric and mean. Means are over all corruptions, a family or one corruption."""
         rows: list[list[str | float | None]] = []
         for name, scores in self.metrics.items():
             rows += [[name, "clean", scores.clean, None], [name, "mPC, rPC", scores.mpc, scores.rpc]]
@@ -91,19 +91,19 @@ def score_table(
     lower_is_better: Sequence[str] = (),
     out: str | Path | None = None,
 ) -> TableScores:
-    """Compute mPC, rPC and the RB-index of every metric of a table.
+    """Compute mPC, rPC and the RB-index for every metric in a table.
 
     Parameters
     ----------
     table : path or mapping
-        The values as set id -> metric -> value, or a file. A CSV file has the column ``set`` and one column per metric.
-        A JSON file has the same form as the mapping, or that of mmdetection's robustness test. This is corruption ->
-        severity -> metric -> value, where severity 0 is ``clean`` and metrics may be grouped by kind, for example
-        ``{"bbox": {"AP": 0.31}}``.
+        The values, as a mapping of set id to metric to value, or a file. A CSV file has the column ``set`` and one
+        column per metric. A JSON file has the form of the mapping, or the form that mmdetection's robustness test
+        writes: corruption to severity to metric to value. In that form, severity 0 is ``clean``, and metrics may be
+        grouped by kind, for example ``{"bbox": {"AP": 0.31}}``.
     corruptions : sequence of str, optional
-        The corruptions to average over. The default is the fifteen of ImageNet-C. If corruptions are given, the
-        RB-index is over their sets in the table. By default, the RB-index is over all sets except ``clean`` and the
-        sets of the four extra corruptions, which are for validation.
+        The corruptions to average over. The default is the fifteen corruptions of ImageNet-C. If corruptions are
+        given, the RB-index is over their sets in the table. By default, the RB-index is over all sets except ``clean``
+        and the sets of the four extra corruptions, which are for validation.
     lower_is_better : sequence of str
         Metrics for which lower values are better, such as error rates. Their RB-index has the opposite sign (Flag =
         -1).
@@ -117,7 +117,7 @@ def score_table(
     Raises
     ------
     ScoreError
-        If the table cannot be read or has mistakes. The message lists all of them. Missing sets are only noted.
+        If the table cannot be read or contains errors. The message lists all of them. Missing sets are only noted.
 
     Notes
     -----
@@ -187,7 +187,7 @@ def _refuse_unknown(option: str, names: Sequence[str], known: Collection[str], w
 
 
 def _scores(value_of: Mapping[str, float], over: Sequence[str], tests: Sequence[str], flag: int) -> MetricScores:
-    """Return the scores of one metric, where `tests` are the sets of the RB-index."""
+    """Return the scores of one metric. The RB-index is over the sets `tests`."""
     clean = value_of.get(CLEAN)
 
     def performance(values: Sequence[float | None]) -> Performance:
@@ -217,7 +217,7 @@ def _scores(value_of: Mapping[str, float], over: Sequence[str], tests: Sequence[
 
 
 def _read(where: str, path: Path) -> Any:
-    """Return the object of a JSON file, or the rows of a CSV file."""
+    """Return the object in a JSON file, or the rows of a CSV file."""
     try:
         text = read_text(path, MAX_TABLE_BYTES)
     except OSError as e:
@@ -249,7 +249,7 @@ def _read(where: str, path: Path) -> Any:
 
 
 def _checked(where: str, values: Any) -> Metrics:
-    """Return the metrics by set, or raise ScoreError with all values that are not finite numbers."""
+    """Return the metrics by set id. Raise ScoreError with a list of all values that are not finite numbers."""
     of_csv = isinstance(values, list) and all(isinstance(row, tuple) for row in values)
     if not values or not (of_csv or isinstance(values, Mapping)):
         raise ScoreError(
@@ -272,7 +272,7 @@ def _checked(where: str, values: Any) -> Metrics:
 
 
 def _flat(values: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield set ids with their metrics. The names of grouped metrics begin with the group, for example bbox."""
+    """Yield set ids with their metrics. The names of grouped metrics begin with the group, for example ``bbox AP``."""
     for name, inner in values.items():
         nested = isinstance(inner, Mapping) and inner and all(str(key).isdecimal() for key in inner)
         for severity, metrics in inner.items() if nested else [(None, inner)]:

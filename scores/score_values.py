@@ -1,4 +1,4 @@
-"""Make the list of score values from estimates, or from the reasons why scores are missing."""
+"""Convert estimates of scores, or the reasons why scores are missing, to the records of a scores file."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Measured:
 
     estimate: Estimate | None
     reason: str | None = None
-    """The reason why the score has no value, if it has none."""
+    """The reason why the score has no value, if it is missing."""
     count: int | None = None
-    """The number of sets or anchors that the score is over."""
+    """The number of sets or anchors that the score is computed over."""
 
 
 Measures = Mapping[str, Measured]
@@ -33,7 +33,7 @@ Measures = Mapping[str, Measured]
 
 
 def score_value(name: str, measured: Measured, units: int) -> ScoreValue:
-    """Return the record of a measured score. `units` is the number of resampled images."""
+    """Return the record of a measured score. `units` is the number of images that each resample draws."""
     estimate, group = measured.estimate, name.partition(".")[0]
     number = None if estimate is None else value(estimate)
     ends = None if estimate is None else interval_of(estimate, is_spread=name in SPREADS)
@@ -59,21 +59,21 @@ def _unit(name: str) -> Unit:
 
 
 def score_column(name: str) -> Column:
-    """Return the column of a table for a score of a whole dataset."""
+    """Return the table column for a score of a whole dataset."""
     return Column(TITLES[name], _unit(name))
 
 
 def is_compared(name: str) -> bool:
-    """Return whether `compare` computes the difference between two models in a score.
+    """Return whether `compare` computes differences between models in a score.
 
-    These are the scores of a whole dataset and the fragile rates of each size. Their resamples are stored.
+    It does so for the scores of a whole dataset and the fragile rates of each size. Their resamples are stored.
     """
     group, _, of = name.partition(".")
     return not of or group == "two_factor" or (group == "fragile" and name.rpartition(".")[2] in RATES)
 
 
 def resamples_of(measures: Measures, seed: int, units: int) -> Resamples:
-    """Return the resampled values of the scores by which models are compared."""
+    """Return the resampled values of the scores in which models are compared."""
     estimates = {name: one.estimate for name, one in measures.items() if is_compared(name) and one.estimate is not None}
     stored = {name: stored_resamples(estimate) for name, estimate in estimates.items()}
     values = {name: rows for name, rows in stored.items() if rows}
@@ -81,5 +81,5 @@ def resamples_of(measures: Measures, seed: int, units: int) -> Resamples:
 
 
 def without_resamples(number: float) -> Estimate:
-    """Return an estimate that has only a value over all images, and no resampled values."""
+    """Return an estimate that has a value over all images, but no resampled values."""
     return np.array([number])

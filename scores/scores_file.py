@@ -26,7 +26,7 @@ def load_scores(path: str | Path) -> Scores:
     Parameters
     ----------
     path : str or Path
-        The file ``scores.json``, which may have another name, or its folder.
+        A scores file, or a folder that contains ``scores.json``.
 
     Raises
     ------
@@ -60,7 +60,7 @@ def write_scores(scores: Scores, folder: Path) -> None:
 
 
 def scores_bytes(scores: Scores) -> bytes:
-    """Return the content of scores.json, with the resamples of a score on one line."""
+    """Return the content of scores.json. The resamples of each score are on one line."""
     value = scores.as_json()
     resamples = value.pop("resamples")
     text = json.dumps(value | {"resamples": None}, ensure_ascii=False, indent=1, allow_nan=False)

@@ -10,7 +10,7 @@ from .outcomes import CLEAN
 
 
 def choose_sets(data: Dataset, globs: Sequence[str] | None) -> list[str]:
-    """Return the sets whose id or alias matches a pattern, or all sets without patterns.
+    """Return the sets whose id or alias matches a pattern. Without patterns, return all sets.
 
     Raises
     ------
@@ -26,7 +26,7 @@ def choose_sets(data: Dataset, globs: Sequence[str] | None) -> list[str]:
 
 
 def choose_predicted_sets(data: Dataset, globs: Sequence[str] | None) -> list[str]:
-    """Return the sets that match patterns, where ``clean`` need not be in the dataset."""
+    """Return the sets that match patterns. ``clean`` may be given even if it is not in the dataset."""
     globs = [globs] if isinstance(globs, str) else globs
     if globs is None or CLEAN in data or CLEAN not in globs:
         return choose_sets(data, globs)

@@ -16,13 +16,13 @@ from ..manifests.records.report import printable
 
 Kind = Literal["text", "whole", "percent", "points", "number"]
 Cell = str | int | float | None
-"""The content of a cell, where None is a missing score."""
+"""The content of a cell. None stands for a missing score."""
 
 MISSING = "-"
 MAX_PAGE_CELLS, MAX_NOTEBOOK_CELLS = 20_000, 400
-"""The maximum number of cells of a table on a page and in a notebook."""
+"""The maximum number of cells of a table on a page, and in a notebook."""
 FORMATS = {"percent": (100, ".2f"), "points": (100, "+.2f"), "number": (1, ".3f")}
-"""The factor and the format of each kind of number. CSV files have twelve significant digits instead."""
+"""The factor and the format of each kind of number. CSV files have twelve significant digits instead of this format."""
 UNITS = {"percent": " %", "points": ", points"}
 
 
@@ -32,10 +32,10 @@ class Column:
 
     title: str
     kind: Kind = "percent"
-    """The kind of the cells. ``percent`` is for fractions that are shown as percentages, and ``points`` is for
-    differences of fractions that are shown in percentage points with a sign."""
+    """The kind of the cells. ``percent`` is for fractions that are shown as percentages. ``points`` is for differences
+    between fractions, which are shown in percentage points with a sign."""
     end: Literal["low", "high"] | None = None
-    """The end of the interval of the column before, if it is one. The low end comes first."""
+    """Which end of a confidence interval the column contains, if any. The low and the high end follow their score."""
 
     @property
     def heading(self) -> str:
@@ -51,13 +51,13 @@ class Column:
         return text.lstrip("+-") if float(text) == 0 else text
 
     def exact(self, cell: Cell) -> str:
-        """Return the exact text of a cell, which is empty for a missing value."""
+        """Return the text of a cell with twelve significant digits, or an empty text for a missing value."""
         if cell is None or isinstance(cell, str) or self.kind not in FORMATS:
             return "" if cell is None else str(cell)
         return f"{FORMATS[self.kind][0] * cell:.12g}"
 
     def between(self, low: Cell = None, high: Cell = None) -> str:
-        """Return the rounded text of an interval, or an empty text without an interval."""
+        """Return the rounded text of an interval, or an empty text if an end is missing."""
         return "" if low is None or high is None else f"{self.shown(low)} to {self.shown(high)}"
 
 
@@ -77,7 +77,7 @@ def with_ends(*columns: Column) -> list[Column]:
 
 @dataclass(frozen=True)
 class Table:
-    """A table, whose name is also that of its files."""
+    """A table. Its name is also the name of its files."""
 
     name: str
     title: str
@@ -86,21 +86,21 @@ class Table:
     notes: Sequence[str] = ()
 
     def csv(self) -> str:
-        """Return the table as CSV, where missing values are empty."""
+        """Return the table as CSV. Missing values are empty."""
         out = io.StringIO()
         lines = [[column.heading for column in self.columns], *self._texts(Column.exact)]
         csv.writer(out, lineterminator="\n").writerows([printable(text) for text in line] for line in lines)
         return out.getvalue()
 
     def markdown(self) -> str:
-        """Return the table in GitHub's Markdown, with numbers aligned to the right."""
+        """Return the table in GitHub-flavoured Markdown, with numbers aligned to the right."""
         marks = ["---" if column.kind == "text" else "---:" for column in self.columns]
         head, *body = self._lines(markdown_text)
         notes = "".join(f"\n{markdown_text(note)}\n" for note in self.notes)
         return "".join(f"| {' | '.join(line)} |\n" for line in [head, marks, *body]) + notes
 
     def latex(self) -> str:
-        """Return the table as a LaTeX ``tabular``, with the title as a comment. It needs no package."""
+        """Return the table as a LaTeX ``tabular``, with the title as a comment. No LaTeX package is needed."""
         aligned = "".join("l" if column.kind == "text" else "r" for column in self.columns)
         head, *body = (" & ".join(line) + " \\\\\n" for line in self._lines(_latex_cell))
         comments = "".join(f"% {line}\n" for text in (self.title, *self.notes) for line in printable(text).splitlines())
@@ -111,12 +111,12 @@ class Table:
         return [[write(*pair) for pair in zip(self.columns, row, strict=True)] for row in self.rows]
 
     def _lines(self, escaped: Callable[[str], str]) -> list[list[str]]:
-        """Return the headings and the rows with rounded numbers."""
+        """Return the headings and the rows as escaped text, with rounded numbers."""
         lines = [[column.heading for column in self.columns], *self._texts(Column.shown)]
         return [[escaped(text) for text in line] for line in lines]
 
     def on_page(self, max_cells: int = MAX_PAGE_CELLS) -> PageTable:
-        """Return the part of the table that a page shows, which has a limited number of cells and no empty columns."""
+        """Return the part of the table to show on a page: a limited number of rows, and no empty columns."""
         filled = [any(row[at] is not None for row in self.rows) for at in range(len(self.columns))]
         places = [at for at, column in enumerate(self.columns) if column.end is None and (filled[at] or at == 0)]
         kept = self.rows[: max(1, max_cells // len(places))]
@@ -124,7 +124,7 @@ class Table:
         return PageTable(self, [self.columns[at] for at in places], rows, len(self.rows) - len(kept))
 
     def _cell(self, row: Sequence[Cell], at: int) -> tuple[str, str]:
-        """Return the text of a cell, and that of its interval if its ends follow."""
+        """Return the text of a cell, and the text of its interval if the next two columns contain the ends."""
         column, ends = self.columns[at], [column.end for column in self.columns[at + 1 : at + 3]]
         return column.shown(row[at]), column.between(*row[at + 1 : at + 3]) if ends == ["low", "high"] else ""
 
@@ -137,7 +137,7 @@ class Table:
         return f"<table><caption>{escape(self.title)}</caption><tr>{heads}</tr>{body}</table>{more}"
 
     def to_pandas(self) -> Any:
-        """Return the table as a pandas DataFrame with the titles as column names and fractions from 0 to 1.
+        """Return the table as a pandas DataFrame. Column names are the titles, and fractions range from 0 to 1.
 
         Raises
         ------
@@ -154,7 +154,7 @@ class PageTable(NamedTuple):
     table: Table
     columns: Sequence[Column]
     rows: Sequence[Sequence[tuple[str, str]]]
-    """The text of each cell and that of its interval, which may be empty."""
+    """The text of each cell and of its interval. The interval may be empty."""
     left_out: int
     """The number of rows that are not shown."""
 
@@ -172,7 +172,7 @@ def data_frame(rows: Sequence[Mapping[str, Any]]) -> Any:
 
 _LATEX = str.maketrans(
     {letter: f"\\{letter}" for letter in "{}&%$#_"}
-    # LaTeX would parse these as an argument at the beginning of a row.
+    # At the beginning of a row, LaTeX would parse these characters as an argument.
     | {letter: f"{{{letter}}}" for letter in "[]*"}
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
     | {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': "''"}

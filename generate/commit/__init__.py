@@ -1,1 +1,1 @@
-"""The commit protocol of builds: locks, comparison of builds, state, array jobs and final records."""
+"""The steps that make a build safe to resume: locks, comparison with other builds, state, array jobs, final records."""

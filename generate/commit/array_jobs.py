@@ -1,7 +1,7 @@
-"""Jobs of an array, which check the source together. Each job makes a share of the parts.
+"""Array jobs: several jobs that check the source of a build together. Each job makes its share of the parts.
 
-All jobs share the lock of the dataset, so no other command writes to it. The first job records what the build is. The
-others join it, one at a time, and are rejected if they are given a different build.
+All jobs share the lock of the dataset, so no other command can write to it. The first job records the build. The other
+jobs join the build one at a time, and are rejected if they describe a different build.
 """
 
 from __future__ import annotations
@@ -33,13 +33,15 @@ from .locks import WORKERS_WAIT_S, wait_for_workers
 from .state import BuildState, committed, read_state
 
 RETRY_S = 1.0
-"""Time between two attempts to begin. A network file system may show files of other machines some seconds late."""
+"""The time between two attempts to begin a build. On a network file system, files written by other machines may appear
+a few seconds late.
+"""
 BLOCK = 2048
-"""The number of images that one job checks at a time, which takes about ten seconds of one processor."""
+"""The number of images in a block. A job checks one block at a time, in about ten seconds of processor time."""
 NOTICE_S = 10.0
-"""Time without progress after which a job reports what it waits for."""
+"""The time without progress after which a job reports what it is waiting for."""
 WAIT_S = 0.2
-"""Time between two attempts to take the blocks that other jobs check."""
+"""The time between two attempts to get the results of blocks that other jobs are checking."""
 
 
 def shared_check(
@@ -53,21 +55,23 @@ def shared_check(
 ) -> CheckedBuild:
     """Check the selected samples together with other jobs, and return the build with its samples.
 
-    A job takes the next block that is neither checked nor being checked, and records the result. If a job is killed,
-    another one can take its block. If a file changes after the check, the job that reads it detects a different hash.
+    The samples are divided into blocks. A job takes the next block that no job has checked or is checking, and records
+    the result. If a job is killed, another job can take its block. If a file changes after it was checked, the job that
+    makes its images notices the different hash.
 
     Parameters
     ----------
     build : UncheckedBuild
     directory : Path
-        The folder of the unfinished build. The lock must be held, alone or with other jobs.
+        The folder of the unfinished build. The caller must hold the lock of the dataset, alone or with other jobs.
     workers : Workers
     share : float
-        The fraction of the blocks, in [0, 1), at which this job begins, so that jobs do not all try the same one.
+        The position of the first block that this job tries, as a fraction of all blocks in [0, 1). Different values
+        keep the jobs from trying the same block.
     on_checked : callable
-        Called with the number of images that have been checked by this job and by others.
+        Called with the number of images that all jobs together have checked.
     waiting : callable
-        Called with a description of what the job waits for, while it waits.
+        Called repeatedly while the job is waiting, with a description of what it is waiting for.
     """
     make_folder(directory, WORK_FOLDER)
     key = sha256(canonical(build.header.as_json()))
@@ -119,7 +123,7 @@ def shared_check(
     try:
         return build.checked(checked)
     except CorruptsetError:
-        if not is_begun(directory):  # the user will fix the files, which must then be checked again
+        if not is_begun(directory):  # the user will fix the source, so all results become outdated
             for path in folder.glob("*.json"):  # not the .lock files, which other jobs may hold
                 path.unlink(missing_ok=True)
         raise
@@ -129,14 +133,16 @@ def shared_check(
 def joined(
     directory: Path, build: CheckedBuild, extend: Path | None, *, waiting: Callable[[str], object]
 ) -> Iterator[tuple[BuildState, Job]]:
-    """Begin a build, or join the jobs that work on it, for the duration of the block.
+    """Begin a build, or join the jobs that are making it, for the duration of the ``with`` block.
 
-    The caller holds the lock of the dataset, which it shares with the other jobs.
+    The caller must hold the lock of the dataset, shared with the other jobs. Parameters are the folder of the
+    unfinished build, the requested build, a finished dataset to extend (or None), and a callback as in `shared_check`.
 
     Raises
     ------
     BuildError
-        The folder contains a different build, the textures or the surrogate differ, or other jobs make fewer sets.
+        The folder contains a different build, the textures or the surrogate model differ, or other jobs are making
+        different sets.
     """
     deadline = time.monotonic() + WORKERS_WAIT_S
     with ExitStack() as stack:
@@ -162,9 +168,9 @@ def joined(
 
 
 def assign_parts(job: Job, parts: Sequence[Part], number: int, jobs: int) -> tuple[list[Part], list[Part]]:
-    """Divide parts among jobs, and return the share of one job and the missing parts of that share.
+    """Divide parts among array jobs, and return the share of one job and the parts of this share that are missing.
 
-    The number of jobs is recorded, so that `missing_parts` can name the jobs to repeat.
+    The number of jobs is recorded, so that `missing_parts` can name the jobs to run again.
 
     Parameters
     ----------
@@ -173,7 +179,7 @@ def assign_parts(job: Job, parts: Sequence[Part], number: int, jobs: int) -> tup
     parts : sequence of Part
         All parts of the build.
     number, jobs : int
-        The number of the job in the array, from 0, and the number of all jobs.
+        The index of the job in the array, from 0, and the number of jobs in the array.
     """
     folder = make_folder(job.directory, ARRAYS_FOLDER)
     os.close(open_unlinked(folder / str(jobs), os.O_WRONLY | os.O_CREAT))
@@ -184,7 +190,9 @@ def assign_parts(job: Job, parts: Sequence[Part], number: int, jobs: int) -> tup
 
 
 def missing_parts(directory: Path, parts: Sequence[Part], existing: Collection[tuple[str, int]]) -> MissingParts:
-    """Return the error that lists the jobs of the largest array that make the missing parts.
+    """Return the error for a build with missing parts, which lists the jobs that make these parts.
+
+    If arrays of different sizes have worked on the build, the jobs are those of the largest array.
 
     Parameters
     ----------
@@ -193,7 +201,7 @@ def missing_parts(directory: Path, parts: Sequence[Part], existing: Collection[t
     parts : sequence of Part
         All parts of the build.
     existing : collection of (set id, chunk number)
-        The sets and chunks of the committed parts.
+        The set ids and chunk numbers of the committed parts.
     """
     folder = directory / ARRAYS_FOLDER
     jobs = max((int(p.name) for p in folder.iterdir() if p.name.isdecimal()), default=1) if folder.is_dir() else 1

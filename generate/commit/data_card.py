@@ -1,4 +1,4 @@
-"""Write the data card (README.md) of a build, and the terms of its source (LICENSE)."""
+"""The texts of a build's data card (README.md) and of its LICENSE file."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ from ..sources.selection import recorded_hold_out
 
 
 def data_card(manifest: Manifest, labels: Sequence[int | None]) -> str:
-    """Return the README.md of a build, which contains its digest, its terms, and instructions to check and load it.
+    """Return the text of the README.md of a build.
+
+    It states the digest and the terms of the dataset, and explains how to verify and load it.
 
     Parameters
     ----------
     manifest : Manifest
     labels : sequence of int or None
-        The labels of the samples.
+        The label of each sample, or None for samples without labels.
     """
     occurring = set(labels)
     example = next((s.id for s in manifest.sets if s.id != "clean"), "clean")
@@ -37,6 +39,6 @@ def data_card(manifest: Manifest, labels: Sequence[int | None]) -> str:
 
 
 def license_text(source: SourceRecord) -> str:
-    """Return the LICENSE file of a build, with one line for each licence of its source."""
+    """Return the text of the LICENSE file of a build, with one line for each licence of the source."""
     terms = "\n".join(part.strip() for part in (source.license or "").split("; "))
     return f"The images derive from those of the source '{source.name}', under these terms:\n\n{terms}\n"

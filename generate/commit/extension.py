@@ -1,4 +1,4 @@
-"""Extend a finished dataset. Its files are linked into the folder of a new dataset, so only new sets are built."""
+"""Extend a finished dataset: link its files into the folder of a new dataset, so that only new sets must be built."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ...manifests.records.models import ImageRecord, Manifest
 
 
 def load_base(extend: Path) -> Manifest:
-    """Return the manifest of a dataset that is to be extended, or raise `BuildError` if that is not possible."""
+    """Return the manifest of a dataset to extend, or raise `BuildError` if the dataset cannot be extended."""
     manifest = load_manifest(extend)
     if (extend / PARTIAL).exists():
         raise BuildError(f"{extend} is a part of a dataset. Unpack its other archives there, then extend it.")
@@ -24,9 +24,10 @@ def load_base(extend: Path) -> Manifest:
 
 
 def link_sets(extend: Path, folder: Path) -> None:
-    """Link the files of all sets of a dataset into the folder of a new one, or copy them if they cannot be linked.
+    """Link all set files of the dataset `extend` into the folder of a new dataset, or copy those that cannot be linked.
 
-    The manifest of the dataset is recorded first. Until build.json is written too, not all files may be linked.
+    The manifest of `extend` is stored in the folder first. As long as build.json is missing, some files may not have
+    been linked yet.
     """
     write_hashed(folder / BASE, (extend / MANIFEST).read_bytes())
     known, folders = set[str](), set[str]()
@@ -41,7 +42,7 @@ def link_sets(extend: Path, folder: Path) -> None:
 
 
 def _set_files(root: Path, manifest: Manifest) -> Iterator[str]:
-    """Yield the paths of all rows, shards and single images of a dataset."""
+    """Yield the paths of all set files of a dataset: the records of images (.jsonl), image files and shards."""
     for record in manifest.sets:
         rows = set_path(record.id)
         yield rows
@@ -51,7 +52,7 @@ def _set_files(root: Path, manifest: Manifest) -> Iterator[str]:
 
 
 def _link(file: Path, target: Path) -> None:
-    """Link a file, or copy it if it cannot be linked. A target that an interrupted command left is replaced."""
+    """Link a file, or copy it if it cannot be linked. A target left by an interrupted command is replaced."""
     if os.path.lexists(target):
         if target.samefile(file):
             return

@@ -1,4 +1,4 @@
-"""Finish a build: write its records, contact sheet, data card and page, and finally the manifest."""
+"""Finish a build: write the records, the contact sheet, the data card and the page, and finally the manifest."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ from .data_card import data_card, license_text
 from .state import BuildState
 
 MAX_SHOWN = 600
-"""The largest number of sets on a contact sheet. If there are more, some of them are shown, spread evenly."""
+"""The largest number of sets on a contact sheet. From more sets, this many are chosen at even intervals."""
 
 
 class UnfinishedDataset(Dataset):
-    """A dataset whose manifest is in memory, so that its page and its contact sheet can be drawn."""
+    """A dataset whose manifest is still in memory. It is used to draw the page and the contact sheet."""
 
     def __init__(self, directory: Path, manifest: Manifest) -> None:
-        # parsed from its bytes, so that the page is equal to one that is drawn later from the file
+        # The manifest is parsed from its bytes, so that a page drawn later from manifest.json is equal.
         self._manifest = parse_manifest(manifest_bytes(manifest))
         super().__init__(directory)
 
@@ -58,22 +58,22 @@ class UnfinishedDataset(Dataset):
 def finish(
     build: CheckedBuild, job: Job, state: BuildState, page_of: Callable[[Dataset], bytes] | None = None
 ) -> Manifest:
-    """Write all files except images and shards, finally manifest.json, and return the manifest.
+    """Write all files except images and shards, with manifest.json last, and return the manifest.
 
     Parameters
     ----------
     build : CheckedBuild
     job : Job
-        The job of all sets of the build.
+        The job with all sets of the build.
     state : BuildState
-        The state with the sidecars of all parts.
+        The state of the build, with the sidecars of all parts.
     page_of : callable, optional
-        A function that returns the bytes of index.html. Without it, no page is written.
+        A function that takes the dataset and returns the bytes of index.html. Without it, no page is written.
 
     Raises
     ------
     BuildError
-        Parts have different clean pixels, because the libraries changed between them.
+        The clean pixels of some parts differ, because a library was upgraded between making them.
     """
     folder, base = job.directory, state.base
     rows = {set_id: _SetRows(folder, job.sets[set_id]) for set_id in sorted(state.new(job.sets))}
@@ -114,7 +114,7 @@ def finish(
     if page_of is not None:
         write(PAGE, page_of(data))
     else:
-        (folder / PAGE).unlink(missing_ok=True)  # an interrupted command may have left one
+        (folder / PAGE).unlink(missing_ok=True)  # an interrupted command may have left a page
     manifest = _with_files(manifest, files)
     last = manifest_bytes(manifest)
     record = FileRecord(path=MANIFEST, bytes=len(last), sha256=sha256_bytes(last))
@@ -160,9 +160,9 @@ def _manifest(job: Job, sets: Sequence[SetRecord], made_by: Mapping[str, str]) -
 
 
 class _SetRows:
-    """The rows and totals of a set, to which its parts are added in the order of their chunks.
+    """The rows and totals of one set. Parts are added in the order of their chunks.
 
-    The rows are in a temporary file until the set is closed.
+    A row is the record of one image. The rows are kept in a temporary file until `close` is called.
     """
 
     def __init__(self, directory: Path, spec: SetSpec) -> None:
@@ -179,7 +179,7 @@ class _SetRows:
         self._part.open("xb").close()
 
     def add(self, entry: PartSet) -> None:
-        """Add the images of a part."""
+        """Add the rows, digests and metrics of the set's images in one part."""
         with self._part.open("ab") as f:
             f.write(entry.lines)
         self._pixels.update(bytes.fromhex(entry.pixels))
@@ -189,7 +189,7 @@ class _SetRows:
             self.shards.append(entry.shard)
 
     def close(self) -> SetRecord:
-        """Move the finished file of rows to its final name, and return the record of the set."""
+        """Rename the temporary file of rows to its final name, and return the record of the set."""
         with self._part.open("rb") as f:
             os.fsync(f.fileno())
         os.replace(self._part, self.path)
@@ -209,9 +209,9 @@ class _SetRows:
 def _gather(
     directory: Path, rows: Mapping[str, _SetRows], sidecars: Mapping[tuple[str, int], Path]
 ) -> tuple[list[str], list[Mapping[str, str]]]:
-    """Read every sidecar once and add it to the rows of its sets.
+    """Read each sidecar once, and add its entries to the rows of its sets.
 
-    Returns the digests of the clean pixels, and the library versions of the parts.
+    Returns the digests of the clean images, and the library versions with which the parts were made.
     """
     clean: list[str] = []
     versions: list[Mapping[str, str]] = []
@@ -225,7 +225,7 @@ def _gather(
             if sidecar.environment not in versions:
                 versions.append(sidecar.environment)
             for set_id, entry in sidecar.sets.items():
-                # If the groups differed when a build was resumed, two sidecars of a chunk may have the same set.
+                # If sets were grouped differently when the build was resumed, two sidecars may contain the same set.
                 if set_id in rows and sidecars[set_id, chunk] == path:
                     rows[set_id].add(entry)
         clean += chunk_clean
@@ -240,7 +240,7 @@ def _other_pixels(directory: Path, which: str) -> BuildError:
 
 
 def sample_record(classes: Sequence[ClassRecord], index: int, chosen: CheckedSample, pixels: str) -> SampleRecord:
-    """Return the row of a sample in samples.jsonl. `pixels` is the digest of its clean image."""
+    """Return the record of a sample for samples.jsonl. `pixels` is the digest of its clean image."""
     label = (
         {}
         if chosen.sample.label is None
@@ -264,7 +264,7 @@ def sample_record(classes: Sequence[ClassRecord], index: int, chosen: CheckedSam
 
 
 def contact_of(job: Job, data: Dataset) -> bytes:
-    """Return the contact sheet, which shows the stored image of the first sample in every set."""
+    """Return the contact sheet as a PNG file. It shows the first sample as it is stored in each set."""
     from ..pixels.matrix import blocks_of, contact_sheet, thin_out
 
     shown = [name for block in blocks_of(n for n in job.sets if n in data) for name in block.shown]

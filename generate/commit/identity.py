@@ -1,4 +1,4 @@
-"""Compare the headers of builds, which decide whether two commands describe the same build."""
+"""Compare the headers of builds, to determine whether two commands describe the same build."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from ..recipes.set_spec import RESOURCE_FIELDS
 
 
 def refuse_other_build(directory: Path, recorded: Header, build: CheckedBuild, header: Header) -> None:
-    """Raise `BuildError` with the differences if a folder contains a different build.
+    """Raise `BuildError` if a folder contains a different build. The message lists the differences.
 
     Parameters
     ----------
     directory : Path
-        The folder, which the message names.
+        The folder to name in the message.
     recorded : Header
-        The header of the build in the folder.
+        The header of the build that the folder contains.
     build : CheckedBuild
         The requested build.
     header : Header
-        The header of the requested build, with the resources of the requested sets. A kind of resource is compared if
-        both headers have it.
+        The header of the requested build, with the resources of the requested sets. Each kind of resource (textures,
+        surrogate models) is compared only if both headers contain it.
     """
     resources = set(RESOURCE_FIELDS.values())
     existing, requested = recorded.as_json(), header.as_json()
@@ -49,7 +49,7 @@ def refuse_other_build(directory: Path, recorded: Header, build: CheckedBuild, h
 
 
 def _changed_samples(directory: Path, build: CheckedBuild) -> list[str]:
-    """Return one line for each sample that has changed since the build began, if the samples were recorded."""
+    """Return one line for each sample that has changed since the build began. Empty if no samples were recorded."""
     now: dict[str, object] = {id: f"label {label}, {sha256}" for id, label, sha256 in build.source_rows}
     try:
         if (recorded := read_hashed(directory / SOURCE)) is not None:

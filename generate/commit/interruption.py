@@ -1,4 +1,4 @@
-"""Errors that say how to resume a build after an interruption or a failure of the machine."""
+"""Errors that tell the user how to resume a build after an interruption or a machine failure."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from ...interruption import cause_of
 from ..work.pool import machine_error
 
 UNMADE = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL}
-"""Errors for a folder that cannot be created because its path is unsuitable."""
+"""The error numbers that mean that a folder cannot be created because of its path."""
 
 
 @dataclass
 class BuildPlace:
-    """The directory that error messages name. It is more precise once the recipe is known."""
+    """The directory to name in error messages. It is set to the exact folder once the recipe is known."""
 
     directory: Path
 
 
 @contextlib.contextmanager
 def resumable(out: Path) -> Iterator[BuildPlace]:
-    """Turn interruptions and failures of the machine in the block into errors that say how to resume."""
+    """Turn interruptions and machine failures in the ``with`` block into errors that say how to resume."""
     place = BuildPlace(out)
     try:
         yield place

@@ -1,4 +1,4 @@
-"""The place and the lock of a dataset, and the renaming of its folder when it is finished."""
+"""The lock of a dataset, checks of its output folder, and the renaming of that folder when the build is finished."""
 
 from __future__ import annotations
 
@@ -25,14 +25,15 @@ from ...manifests.records.models import Manifest
 from ..sources.source import Source
 
 LAST_WAIT_S = 10.0
-"""How long a finished build waits for workers that were taken for dead and may still write."""
+"""The time for which a finished build waits for workers that seemed to be dead but may still be writing."""
 WORKERS_WAIT_S = 120.0
-"""How long a command waits for workers of a killed build. A worker notices within one batch that its build has ended.
+"""The time for which a command waits for workers of a killed build. A worker notices within one batch that its build
+has ended.
 """
 
 
 def finished(directory: Path) -> Manifest | None:
-    """Return the manifest of a finished dataset, or None."""
+    """Return the manifest of the finished dataset in a directory, or None if there is none."""
     try:
         data = (directory / MANIFEST).read_bytes()
     except FileNotFoundError:
@@ -42,18 +43,18 @@ def finished(directory: Path) -> Manifest | None:
 
 @contextlib.contextmanager
 def locked(directory: Path, *, array: bool = False, wait_s: float = 0.0) -> Iterator[None]:
-    """Hold the lock of a dataset for the duration of the block, or raise `BuildError`.
+    """Hold the lock of a dataset for the duration of the ``with`` block, or raise `BuildError`.
 
-    The operating system releases the lock if the process dies.
+    If the process dies, the operating system releases the lock.
 
     Parameters
     ----------
     directory : Path
-        The folder of the finished dataset, which need not exist.
+        The folder of the finished dataset. It need not exist.
     array : bool
         Whether to share the lock with the other jobs of an array.
     wait_s : float
-        The time to wait for the lock in seconds.
+        The time to wait for the lock, in seconds.
     """
     shared = f"Jobs of an array (--part) are building {directory}, and only other jobs of the array may join them."
     alone = f"Another build or repair is writing {directory}{', and it is not a job of an array' * array}."
@@ -70,9 +71,10 @@ def locked(directory: Path, *, array: bool = False, wait_s: float = 0.0) -> Iter
 
 
 def put_in_place(directory: Path) -> None:
-    """Rename the folder of an unfinished dataset if its manifest is written. The caller holds the lock.
+    """Rename the folder of an unfinished dataset to its final name if its manifest has been written.
 
-    The bookkeeping of the build is deleted first, so that a finished dataset does not contain it.
+    The caller must hold the lock. The bookkeeping of the build is deleted first, so that the finished dataset does not
+    contain it.
     """
     folder = unfinished_folder(directory)
     if (folder / MANIFEST).exists() and not (directory / MANIFEST).exists():
@@ -84,14 +86,14 @@ def put_in_place(directory: Path) -> None:
 
 
 def wait_for_workers(folder: Path, *, wait_s: float | None = None) -> None:
-    """Delete the job files of killed builds, and wait until their workers have stopped. The caller holds the lock.
+    """Delete the job files of killed builds, and wait until their workers have stopped.
 
-    A worker stops when it finds that its job file is gone.
+    The caller must hold the lock of the dataset. A worker stops when it notices that its job file is gone.
 
     Raises
     ------
     Busy
-        Workers are still writing after `wait_s` seconds.
+        Workers are still writing after `wait_s` seconds, by default `WORKERS_WAIT_S`.
     """
     wait_s = WORKERS_WAIT_S if wait_s is None else wait_s
     busy = f"Workers of an earlier build are still writing to {folder}. End those processes and run the command again."
@@ -102,10 +104,11 @@ def wait_for_workers(folder: Path, *, wait_s: float | None = None) -> None:
 
 
 def refuse_place(source: Source, directory: Path) -> None:
-    """Raise `BuildError` if a source cannot be built into a directory.
+    """Raise `BuildError` if a dataset cannot be built from `source` into `directory`.
 
-    The folder must be empty or new, it must be possible to create it, and it must neither be inside the folder of the
-    source nor contain it. The last two conditions do not apply to sources that are files or read only known names.
+    It must be possible to create the directory, or the directory must be empty or contain a build. It must neither be
+    inside the folder of the source nor contain it. This last rule does not apply to sources that are files, or that
+    read only files with known names.
     """
     if source.root is not None and _is_inside(directory, source.root):
         raise BuildError(
@@ -130,7 +133,7 @@ def refuse_place(source: Source, directory: Path) -> None:
         names: list[str] = []
         with contextlib.suppress(FileNotFoundError):
             names = sorted(os.listdir(folder))
-        # The names are listed first, because another command may begin or finish the build in the meantime.
+        # The names are listed before the other checks, because another command may begin or finish the build meanwhile.
         begun = folder != directory and (names == [WORK_FOLDER] or (folder / MANIFEST).exists() or is_begun(folder))
         if names and not begun and not (directory / MANIFEST).exists():
             raise BuildError(
@@ -140,7 +143,7 @@ def refuse_place(source: Source, directory: Path) -> None:
 
 
 def _is_inside(inner: Path, outer: Path) -> bool:
-    """Return whether `inner` is the folder `outer` or is inside it, also through links and mounts.
+    """Return whether `inner` is the folder `outer` or is inside it, after links and mounts are resolved.
 
     Neither folder needs to exist.
     """

@@ -1,7 +1,7 @@
-"""The state of an unfinished build, which is read when a build begins or is resumed.
+"""The state of an unfinished build. It is read when a build begins or is resumed.
 
-An unfinished build is in the folder ``<name>-<version>.partial/``. Its bookkeeping is in the subfolder `.corruptset/`,
-with build.json, which describes the build and its sets, and a sidecar ``parts/<part>.json`` for every committed part.
+An unfinished build is in the folder ``<name>-<version>.partial/``, and its bookkeeping in the subfolder `.corruptset/`.
+There, build.json describes the build and its sets, and each committed part has a sidecar, ``parts/<part>.json``.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ class BuildState:
 
     directory: Path
     unfinished: Unfinished | None
-    """The contents of build.json; None if the build has not begun."""
+    """The contents of build.json, or None if the build has not begun."""
     base: Manifest | None = None
-    """The manifest of the dataset that the build extends."""
+    """The manifest of the dataset that the build extends, if it extends one."""
     extend: Path | None = None
-    """The dataset that the build extends, if the command named it."""
+    """The directory of the dataset that the build extends, if the command names it."""
     sidecars: Mapping[tuple[str, int], Path] = field(default_factory=dict)
-    """(set id, chunk number) -> the sidecar of the committed part. It is empty until the build has begun."""
+    """A mapping from (set id, chunk number) to the sidecar of the committed part. It is empty before `begin`."""
 
     def new(self, sets: Iterable[str]) -> list[str]:
         """Return the sets that are not in the extended dataset."""
@@ -45,9 +45,9 @@ class BuildState:
         return [s for s in sets if s not in base]
 
     def job(self, build: CheckedBuild) -> Job:
-        """Return the job of the requested sets, the sets of the unfinished build and those of the extended dataset.
+        """Return the job with the requested sets, the sets of the unfinished build, and those of the extended dataset.
 
-        Raise `BuildError` if the folder, or the dataset that is extended, contains a different build.
+        Raise `BuildError` if the folder or the extended dataset contains a different build.
         """
         begun = self.unfinished.sets if self.unfinished is not None else []
         extended = [s.id for s in self.base.sets] if self.base is not None else []
@@ -62,9 +62,9 @@ class BuildState:
         return job
 
     def begin(self, job: Job) -> BuildState:
-        """Begin or resume a build with the sets of a job, and return its state with the sidecars.
+        """Begin or resume a build with the sets of a job, and return the new state, which includes the sidecars.
 
-        The caller holds the lock of the dataset.
+        The caller must hold the lock of the dataset.
         """
         directory, sets = self.directory, list(job.sets)
         if self.unfinished is None and any(
@@ -96,12 +96,12 @@ def read_state(directory: Path, extend: Path | None = None) -> BuildState:
     directory : Path
         The folder of the unfinished build.
     extend : Path, optional
-        The finished dataset that the command asks to extend.
+        The finished dataset to extend, if the command names one.
 
     Raises
     ------
     BuildError
-        The build was begun with a different dataset to extend or without one, or not all files were linked.
+        The build was begun without `extend` or with a different dataset, or not all files of that dataset were linked.
     """
     unfinished, recorded = read_unfinished(directory), read_hashed(directory / BASE)
     if unfinished is not None and unfinished.extends and recorded is None:
@@ -125,16 +125,20 @@ def read_state(directory: Path, extend: Path | None = None) -> BuildState:
 def committed(
     folder: Path, origin: Origin, sets: Collection[str], chunks: Container[int] | None = None
 ) -> dict[tuple[str, int], Path]:
-    """Return a mapping from (set id, chunk number) to sidecars, for some sets and for all or some chunks."""
+    """Return a mapping from (set id, chunk number) to the sidecar of the committed part.
+
+    Only sidecars that belong to `origin` are included, and only the given sets and chunks (by default all chunks).
+    """
     wanted = set(sets)
     valid = ((path, s) for path, s in sidecars(folder, chunks) if s is not None and s.belongs_to(origin))
     return {(set_id, sidecar.run): path for path, sidecar in valid for set_id in sidecar.sets if set_id in wanted}
 
 
 def remove_strays(folder: Path) -> None:
-    """Remove temporary files that a killed build or worker left. Nothing else may be writing to the folder.
+    """Remove temporary files left by killed builds and workers. No other process may be writing to the folder.
 
-    Single images have no temporary files. The temporary files of records and shards are in the folders of those.
+    Only records and shards have temporary files, which are in the same folders as the finished files. Image files have
+    none.
     """
     roots = [folder / SHARDS, folder / SETS, folder / WORK_FOLDER]
     for path in [*folder.glob(".*.part"), *(p for root in roots for p in root.rglob(".*.part"))]:

@@ -1,1 +1,1 @@
-"""Exports: a finished dataset in the layout that a third-party loader expects."""
+"""Export finished datasets in the layouts that third-party loaders expect."""

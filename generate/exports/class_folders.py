@@ -1,8 +1,8 @@
-"""Class folders: the labels that loaders give them, and the list of images for RobustBench.
+"""Class folders: the labels that loaders derive from class folders, and the image list of RobustBench.
 
-torchvision sorts class folders by code points, timm in natural order. RobustBench evaluates on 5,000 of ImageNet's
-50,000 images. Its list leaves three classes empty. torchvision's ImageFolder rejects an empty class folder, and without
-the folder the labels of all later classes would be too low by one.
+torchvision sorts class folders by code points, and timm sorts them in natural order. RobustBench evaluates on 5,000 of
+ImageNet's 50,000 validation images. Three classes have no image on its list. torchvision's ImageFolder rejects an empty
+class folder, and without the folder the labels of all later classes would be too low by one.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _SUFFIX = re.compile(r"\.(jpe?g|png)$", re.IGNORECASE)
 def class_notes(
     layout: str, contents: ExportContents, paths: Iterable[tuple[str, int]], *, allow_missing: bool
 ) -> list[str]:
-    """Return notes on loaders that find different labels by listing folders.
+    """Return notes on loaders that would derive wrong labels from the class folders.
 
-    `paths` are (path below a set's folder, label) of the images of a set.
+    `paths` has one pair per image of a set: the path below the set's folder, and the label.
 
     Raises
     ------
     BuildError
-        Classes have no image, and `allow_missing` is False.
+        Some classes have no image, and `allow_missing` is False.
     """
     rows = list(paths)
     missing = [c.folder for c in contents.classes if c.index not in {label for _, label in rows}]
@@ -46,7 +46,7 @@ def class_notes(
 
 
 def _padding_notes(contents: ExportContents) -> list[str]:
-    """Return a note if class folders have zero-padded names that differ from the folders of the source."""
+    """Return a note if the names of class folders are zero-padded, but those in the source are not."""
     for sample in contents.samples:
         one = contents.classes[sample.class_index]
         padded = one.folder != one.name and one.folder == one.name.rjust(len(one.folder), "0")
@@ -59,12 +59,12 @@ def _padding_notes(contents: ExportContents) -> list[str]:
 
 
 def numbering_notes(paths: Iterable[tuple[str, int]]) -> list[str]:
-    """Return notes on loaders whose labels differ from those of a dataset.
+    """Return notes on loaders whose labels would differ from those of a dataset.
 
-    `paths` are (path below a set's folder, label) of its images.
+    `paths` has one pair per image of a set: the path below the set's folder, and the label.
 
-    torchvision's ImageFolder sorts the first folders of the paths by code points. timm sorts the last folders, directly
-    above the images, in natural order: ``2_dog`` before ``10_cat``.
+    torchvision's ImageFolder sorts the top-level folders by code points. timm sorts the folders directly above the
+    images in natural order, in which ``2_dog`` precedes ``10_cat``.
     """
     rows = {(path.partition("/")[0], path.rpartition("/")[0].rpartition("/")[2], label) for path, label in paths}
     labels = {label for *_, label in rows}
@@ -94,19 +94,19 @@ def numbering_notes(paths: Iterable[tuple[str, int]]) -> list[str]:
 
 
 def _agrees(pairs: Iterable[tuple[str, int]], key: Callable[[str], Any]) -> bool:
-    """Return whether folders sorted by a key are in the order of their labels."""
+    """Return whether sorting the folders by `key` puts them in the order of their labels."""
     folders = sorted((key(folder), label) for folder, label in pairs)
-    # folders with equal keys have no fixed order, and equal labels are two folders of one class
+    # Folders with equal keys have no fixed order. Two folders with the same label belong to one class.
     return all(a[0] != b[0] and a[1] < b[1] for a, b in pairwise(folders))
 
 
 def _natural(text: str) -> list[int | str]:
-    """Return timm's sorting key."""
+    """Return the key by which timm sorts folder names."""
     return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", text.lower())]
 
 
 def read_list(path: str | Path) -> tuple[str, ...]:
-    """Return the names on a list, which are the first words of its lines.
+    """Return the names on a list of images. The name is the first word of each line.
 
     Raises
     ------
@@ -124,7 +124,9 @@ def read_list(path: str | Path) -> tuple[str, ...]:
 
 
 def with_every_class(layout: str, contents: ExportContents, names: Sequence[str]) -> tuple[Sequence[int], list[str]]:
-    """Return the samples on a list, one sample of each class that has none on the list, and notes.
+    """Return the samples to export, and notes.
+
+    These are the samples on the list, and one sample from each class that has none on the list.
 
     Raises
     ------

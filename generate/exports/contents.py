@@ -17,20 +17,21 @@ from .layouts import LAYOUTS, Layout
 
 
 class ExportOptions(BaseModel):
-    """The options that decide what an export contains. VIEW.json records the options that were given."""
+    """The options that determine what an export contains. VIEW.json records those that differ from the defaults."""
 
     model_config = ConfigDict(frozen=True)
 
     severities: dict[str, tuple[str, ...]] = {}
-    """The set ids of each name in the export, for sets that are not one corruption at severities 1 to 5."""
+    """A mapping from names in the export to set ids. Needed for sets that are not one corruption at severities 1 to 5.
+    """
     images: tuple[str, ...] = ()
-    """The names on the list of images, for a layout that exports only the images on a list."""
+    """The names on the list of images, for layouts that export only listed images."""
     allow_missing_classes: bool = False
 
 
 @dataclass(frozen=True)
 class ExportSet:
-    """The properties of a set that decide its place in an export."""
+    """The properties of a set that determine its place in an export."""
 
     id: str
     names: tuple[str, ...]
@@ -39,16 +40,16 @@ class ExportSet:
     corruption: str | None = None
     """The corruption of a set with one stage."""
     severity: int | None = None
-    """The severity, if the set has one stage with the parameters of a whole severity."""
+    """The severity, if the set has one stage, with the tabulated parameters of a whole-number severity."""
     level: int | None = None
-    """The level, if the set has one stage with the parameters of a level."""
+    """The level, if the set has one stage, with the parameters of a level of a gradual degradation."""
 
     @classmethod
     def of(cls, record: SetRecord) -> ExportSet:
-        """Return the properties of a recorded set.
+        """Return the properties of a set from its record.
 
-        A severity or level counts only if the id or an alias contains it (``fog/3``, ``black_lines/07``). A set that
-        records a severity or level without such a name has different parameters.
+        A severity or level is used only if the id or an alias contains it (``fog/3``, ``black_lines/07``). If a set
+        records one but has no such name, its parameters differ from those of that severity or level.
         """
         names = (record.id, *record.aliases)
         if len(record.stages) != 1:
@@ -69,11 +70,11 @@ class ExportContents:
 
     @classmethod
     def of(cls, manifest: Manifest, samples: Sequence[SampleRecord]) -> ExportContents:
-        """Return the contents of a dataset, or of some of its samples."""
+        """Return the contents for an export of all sets and the given samples of a dataset."""
         return cls(manifest, tuple(map(ExportSet.of, manifest.sets)), samples)
 
     def only(self, ids: Iterable[str]) -> ExportContents:
-        """Return the same contents with some of the sets, in the order of the dataset."""
+        """Return these contents with only the given sets, in the order of the dataset."""
         wanted = set(ids)
         return replace(self, sets=tuple(s for s in self.sets if s.id in wanted))
 
@@ -89,7 +90,7 @@ class ExportContents:
 
     @cached_property
     def by_name(self) -> dict[str, ExportSet]:
-        """Every set by its id and by its aliases."""
+        """A mapping from ids and aliases to sets."""
         return {name: export_set for export_set in self.sets for name in export_set.names}
 
     @cached_property
@@ -97,23 +98,23 @@ class ExportContents:
         return keeps_source_names(self.manifest)
 
     def stored_format(self, index: int) -> str:
-        """Return the format of the stored images of a sample, ``jpeg`` or ``png``.
+        """Return the format in which the images of a sample are stored, ``jpeg`` or ``png``.
 
-        If images keep the names of their source, those whose names end in .png are PNGs.
+        If images keep their names from the source, each image whose name ends in .png is a PNG.
         """
         return stored_format(self.samples[index].path or "", self.format) if self._source_names else self.format
 
     @cached_property
     def has_splits(self) -> bool:
-        """Whether samples had a split in their source."""
+        """Whether any sample has a split in the source."""
         return any(sample.split for sample in self.samples)
 
     @cached_property
     def labels(self) -> dict[str, dict[str, str | int]]:
-        """The columns ``corruption``, ``severity`` and, if any set has one, ``level`` of every set.
+        """A mapping from set ids to the columns ``corruption`` and ``severity``, and ``level`` if any set has a level.
 
-        The corruption is the set id, unless the set is one corruption at a severity or level. Missing severities and
-        levels are 0, because readers infer one type for a column.
+        If a set is not a single corruption at a severity or level, its id is used as the corruption. Missing severities
+        and levels are 0, because readers infer a single type for each column.
         """
         levels = any(export_set.level is not None for export_set in self.sets)
         return {
@@ -129,15 +130,15 @@ class ExportContents:
 
 
 def refuse(layout: str, problems: Sequence[str], then: str) -> None:
-    """Raise `BuildError` with the problems of exporting a dataset and the next step, if there are problems."""
+    """Raise `BuildError` if there are problems. The message lists them, followed by the next step `then`."""
     if problems:
         raise BuildError(f"This dataset cannot be exported as {layout}:\n{listed(problems)}\n{then}")
 
 
 def placed(layout: Layout, sets: Sequence[ExportSet], named: Collection[str] = ()) -> list[ExportSet]:
-    """Return the sets to export. Clean images are omitted if the layout has no place for them.
+    """Return the sets to export. The clean images are omitted if the layout has no place for them.
 
-    Clean images are kept if they are named, or if there are no other sets.
+    They are kept if `named` contains one of their names, or if there are no other sets.
     """
     if layout.takes_clean:
         return list(sets)
@@ -147,15 +148,15 @@ def placed(layout: Layout, sets: Sequence[ExportSet], named: Collection[str] = (
 
 
 def unexpected(layout: Layout, images: Sequence[NamedShape]) -> str | None:
-    """Return a message if the loaders of a layout do not expect these images, or None.
+    """Return a message if the loaders of a layout expect other image sizes or channels, or None.
 
-    The message explains the reason and names layouts that fit.
+    The message explains the reason, and names layouts that suit the images.
 
     Parameters
     ----------
     layout : Layout
     images : sequence of (name, (width, height, channels))
-        The images of the export.
+        The name and shape of each exported image.
     """
     if layout.expects is None or not (problems := layout.expects.problems(images)):
         return None

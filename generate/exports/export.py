@@ -39,14 +39,14 @@ class Exported:
 
     path: Path
     top: Path
-    """The top folder of the export. Loaders are given this folder or its parent folder."""
+    """The top folder of the export. Loaders expect the path of this folder or of its parent."""
     layout: str
     digest: str
     """The digest of the dataset."""
     images: int
     bytes: int
     linked: int
-    """The number of images that are hard links to files of the dataset."""
+    """The number of images that are hard links to files in the dataset."""
     notes: tuple[str, ...]
 
     def __repr__(self) -> str:
@@ -68,7 +68,7 @@ def export(
 ) -> Exported:
     """Write a finished dataset in the layout that a third-party loader expects.
 
-    Image files are hard links to files of the dataset if their bytes are equal and the file system allows links.
+    Exported image files with the same bytes as in the dataset are hard links, if the file system allows links.
 
     Parameters
     ----------
@@ -77,23 +77,24 @@ def export(
     directory : path
         The directory of the finished dataset.
     out : path
-        A new or empty folder for the export. It gets the top folder of the layout and VIEW.json, which records what was
-        exported. Nothing is left there if the export fails.
+        A new or empty folder for the export. The top folder of the layout is written there, with VIEW.json, which
+        records what was exported. If the export fails, nothing is left there.
     sets : sequence of str, optional
         Patterns of set ids and aliases. By default, all sets are exported, except ``clean`` if the layout has no place
         for clean images.
     severities : path or mapping, optional
-        Five set ids for each name, for sets that are not one corruption at severities 1 to 5. For ``mnist-c``, one set
-        id for each name.
+        A mapping from names in the export to five set ids each (for ``mnist-c``, one), or a TOML file with this
+        mapping. Needed for sets that are not one corruption at severities 1 to 5.
     images : path or sequence of str, optional
-        The list of images of the layout ``imagenet-c-5k``.
+        For the layout ``imagenet-c-5k``, the names of the images to export, or a text file with one name per line.
     allow_missing_classes : bool
-        Export class folders even if classes have no images, so that labels found by listing folders differ.
+        Whether to export even if some classes have no images. Labels that loaders derive from the class folders then
+        differ from the manifest's.
     any_shape : bool
-        Export images of any size and channels, even if the loaders of the layout expect different ones.
+        Whether to export images of any size and number of channels, even if the loaders of the layout expect others.
     progress : callable or bool, optional
-        A function that is called with the step, the number of finished items and the total. By default, a bar is shown
-        in a terminal and in a notebook. False shows none.
+        Called with the step, the number of finished items and the total. By default, a progress bar is shown in
+        terminals and notebooks. False disables it.
 
     Returns
     -------
@@ -146,10 +147,10 @@ def export(
 
 
 def _export_of_add_on(write: Any, layout: str, data: Dataset, target: Path, sets: Sequence[str] | None) -> Exported:
-    """Export a dataset with the function of an add-on."""
+    """Export a dataset with `write`, the export function of an add-on."""
     contents = _matching(data, [] if sets is None else set_patterns(sets))
     with finished_at_once(target) as part:
-        # It returns the file and the first row of each set that it has written.
+        # `write` returns a mapping from set ids to the file and the row at which the images of the set begin.
         places: dict[str, tuple[str, int]] = write(data, [one.id for one in contents.sets], part)
         files = [
             FileRecord(path=path.relative_to(part).as_posix(), bytes=path.stat().st_size, sha256=sha256_file(path))
@@ -201,7 +202,7 @@ def _options(
 
 
 def _chosen_sets(layout: Layout, data: Dataset, sets: Sequence[str] | None, options: ExportOptions) -> ExportContents:
-    """Return the chosen sets, without the clean images if the layout has no place for them."""
+    """Return the contents with the chosen sets. Clean images are omitted if the layout has no place for them."""
     patterns = [] if sets is None else set_patterns(sets)
     contents = _matching(data, patterns)
     named = [*patterns, *(name for names in options.severities.values() for name in names)]
@@ -209,7 +210,7 @@ def _chosen_sets(layout: Layout, data: Dataset, sets: Sequence[str] | None, opti
 
 
 def _matching(data: Dataset, patterns: Sequence[str]) -> ExportContents:
-    """Return the sets that match a pattern, or all sets if there are no patterns."""
+    """Return the contents with the sets that match a pattern, or with all sets if there are no patterns."""
     contents = ExportContents.of(data.manifest, data.samples)
     refs, problems = match_sets(contents.sets, patterns or ["*"])
     if problems:
@@ -218,9 +219,9 @@ def _matching(data: Dataset, patterns: Sequence[str]) -> ExportContents:
 
 
 def _unexpected(layout: Layout, contents: ExportContents, data: Dataset) -> str | None:
-    """Return why the loaders of a layout do not expect the images of a dataset, or None."""
+    """Return a message if the loaders of a layout expect images of other shapes than those of a dataset, or None."""
     preprocessing = parse_preprocessing(data.manifest.preprocessing)
-    # all images have the number of channels of the first one
+    # All images have the same number of channels, so the first one is read.
     channels = data[contents.sets[0].id].single(0).shape[2] if contents.sets else 3
     return unexpected(layout, [(s.id, (*preprocessing.size(s.width, s.height), channels)) for s in data.samples])
 
@@ -235,7 +236,7 @@ def _record(placement: Placement, options: ExportOptions, written: Writer) -> Ex
             path=images.path,
             row=images.row,
             count=len(images.samples),
-            # the recorded digest is that of the complete set
+            # The manifest records a digest of the complete set, which does not apply to some of its images.
             pixel_digest=None if images.row is None or len(images.samples) < count else digests.get(images.set_id),
         )
         for images in sorted(placement.slices, key=lambda s: (s.set_id, s.path, s.row or 0))

@@ -1,8 +1,8 @@
-"""Verify an export, by its own record or against the dataset that it was made from.
+"""Verify an export against its own record (`verify_export`) or against its dataset (`check_export`).
 
-VIEW.json contains the digest of the dataset, the SHA-256 of every array, archive and text file, and one SHA-256 for
-each folder of single images. Against the dataset, every image is compared with the records of the dataset, and every
-text file is generated again.
+The record, VIEW.json, contains the digest of the dataset, the SHA-256 of every array, archive and text file, and one
+SHA-256 for each folder of image files. `check_export` compares every image with the records of the dataset, and every
+text file with a newly generated one.
 """
 
 from __future__ import annotations
@@ -43,7 +43,10 @@ HEAD = 16
 
 
 def _open_export(directory: Path | str) -> tuple[VerificationReport, ExportRecord | None, Listing]:
-    """Return a report, the record of the export, if it can be read, and a listing of its files."""
+    """Return a report, the record of an export, and a listing of its files.
+
+    If the record cannot be read, it is None, the listing is empty, and the report says why.
+    """
     report, listing = VerificationReport(printable(str(directory)), "pixels"), Listing()
     data = read_small(Path(directory), EXPORT_RECORD, MANIFEST_CAP)
     if isinstance(data, Problem):
@@ -60,19 +63,19 @@ def _open_export(directory: Path | str) -> tuple[VerificationReport, ExportRecor
 
 
 def verify_export(directory: Path | str, *, progress: ProgressCallback | None = None) -> VerificationReport:
-    """Verify the files of an export, their sizes and their hashes by its own record.
+    """Verify the presence, sizes and hashes of the files of an export against its own record.
 
     Parameters
     ----------
     directory : path
         The folder with VIEW.json.
     progress : callable, optional
-        A function that is called with the step "files", the number of finished files and the total.
+        Called with the step "files", the number of finished items (files and image folders) and the total.
 
     Returns
     -------
     VerificationReport
-        A wrong image in a folder of single images is reported as that folder. `check_export` names the image.
+        If an image in a folder has a different hash, the report names only the folder. `check_export` names the image.
     """
     root, report_progress = Path(directory), progress or (lambda *_: None)
     report, record, listing = _open_export(directory)
@@ -105,7 +108,7 @@ def verify_export(directory: Path | str, *, progress: ProgressCallback | None = 
 
 
 def _folder_problem(root: Path, record: FolderRecord, sizes: Mapping[str, int]) -> Problem | None:
-    """Return the problem of a folder of images, whose paths and sizes are given, or None."""
+    """Return the problem with a folder of images, or None. `sizes` maps the paths of its files to their sizes."""
     if (count := len(sizes)) != record.images:
         kind = "missing" if count < record.images else "unexpected"
         return Problem(record.path, kind, f"contains {count} images, but {record.images} are recorded")
@@ -135,14 +138,17 @@ def _folder_problem(root: Path, record: FolderRecord, sizes: Mapping[str, int]) 
 
 
 def _format_problem(root: Path, path: str) -> str | None:
-    """Return why the contents of an image file do not match its suffix, or None."""
+    """Return a message if the contents of an image file do not match its suffix, or None."""
     with suppress(OSError), (root / path).open("rb") as file:
         return format_problem(path, file.read(HEAD))
     return None
 
 
 def _member_problems(tar: Path, path: str) -> Iterator[Problem]:
-    """Yield the members of an archive whose bytes do not match their suffixes, as far as it can be read."""
+    """Yield a problem for each member of an archive whose contents do not match its suffix.
+
+    If the archive is damaged, only the members before the damage are checked.
+    """
     with suppress(OSError, BadArchive):
         for member in read_members(tar):
             if (problem_text := format_problem(member.name, member.head(HEAD))) is not None:
@@ -157,16 +163,16 @@ def check_export(
     Parameters
     ----------
     directory : path
-        The dataset. Its records are verified first, but not its images.
+        The directory of the dataset. Its records are verified first, but its images are not.
     export : path
         The folder with VIEW.json.
     progress : callable, optional
-        A function that is called with the step, the number of finished items and the total.
+        Called with the step "images", the number of finished images and the total.
 
     Returns
     -------
     VerificationReport
-        The report on the export, or on the dataset if its records are wrong.
+        The report on the export, or on the dataset if there are problems with the dataset's records.
     """
     records = verify_directory(directory, level="structure")
     if not records.ok:
@@ -183,7 +189,7 @@ def check_export(
         report.add([Problem(EXPORT_RECORD, "digest", detail)])
         return report
     try:
-        # a record from elsewhere may have any options
+        # VIEW.json may come from an untrusted place, so its layout, sets and options may have any values.
         layout = get_layout(record.layout)
         contents = ExportContents.of(data.manifest, data.samples).only(s.id for s in record.sets)
         placement = Placement(layout, contents, ExportOptions.model_validate(record.options))
@@ -196,12 +202,12 @@ def check_export(
     for done, (set_id, index, place, stored) in enumerate(_images(placement, root, present)):
         report_progress("images", done, total)
         if images is None or images.record.id != set_id:
-            images = data[set_id]  # reads the rows of the set once
+            images = data[set_id]  # reused for all images of the set, so that its rows are read only once
         report.add(_image_problems(images, index, place, stored), Counter(images=1))
     hashes = {
         p: sha256_file(root / p) for p in placement.slices_at if placement.layout.container == "tars" and p in present
     }
-    # the padding of an archive is not part of an image
+    # The hashes of archives also cover the padding, which the comparison of images does not.
     for file in record.files:
         if hashes.get(file.path, file.sha256) != file.sha256:
             report.add(
@@ -215,14 +221,14 @@ def check_export(
 
 
 Stored = bytes | NDArray[np.uint8] | None
-"""The encoded bytes or the pixels of an exported image, or None if it is not in its place."""
+"""The encoded bytes or the pixels of an exported image, or None if the image is missing or misplaced."""
 
 
 def _images(placement: Placement, root: Path, present: Container[str]) -> Iterator[tuple[str, int, str, Stored]]:
-    """Yield (set, index, place, content) of every image that an export should contain.
+    """Yield the set id, sample index, place and content of each image that an export should contain.
 
-    Missing files are left out, because they are reported already. In archives, an image whose text files differ has the
-    content None.
+    Images in missing files are skipped, because the missing files have already been reported. In an archive, the
+    content is None if a name or a text file of the image differs.
     """
     container = placement.layout.container
     for path, slices in placement.slices_at.items():
@@ -257,13 +263,13 @@ def _in_tar(
 
 
 def _regular(tar: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield the names and bytes of the members of an archive, as far as it can be read."""
+    """Yield the name and the bytes of each member of an archive, up to the first damaged one."""
     with suppress(OSError, BadArchive):
         yield from ((member.name, member.read(member.size)) for member in read_members(tar))
 
 
 def _image_problems(images: ImageSet, index: int, where: str, data: Stored) -> Iterator[Problem]:
-    """Yield the problems of an exported image."""
+    """Yield the differences between an exported image and its records in the dataset."""
     row, lossless = images.rows[index], images.encoding == "png"
     if data is None:
         yield Problem(where, "decode", f"image {index} of set {images.record.id} is missing or damaged")

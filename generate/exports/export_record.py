@@ -1,4 +1,4 @@
-"""VIEW.json, the record of an export: its dataset, its options, and the hashes of its files."""
+"""The record of an export, VIEW.json: the dataset, the options, and the hashes of the exported files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EXPORT_RECORD = "VIEW.json"
 
 
 class FolderRecord(Record):
-    """A folder of single images."""
+    """A folder of image files."""
 
     path: SafePath
     images: Count
@@ -29,19 +29,19 @@ class FolderRecord(Record):
 
 
 class ExportSetRecord(Record):
-    """The place of images of a set.
+    """The place at which images of a set are stored.
 
-    A set has several records if its images are in several places, for example in two splits or several archives.
+    A set has several records if its images are stored in several places, for example in two splits or archives.
     """
 
     id: str
     path: SafePath
     """The folder, array or archive."""
     row: Count | None
-    """The row of the first image, in an array."""
+    """For an array, the row of the first image."""
     count: Count
     pixel_digest: Blake3 | None
-    """The digest of the set in the manifest, if an array contains the same pixels of the whole set."""
+    """The set's digest in the manifest, if an array contains the unchanged pixels of the whole set."""
 
 
 class ExportRecord(Record):
@@ -63,12 +63,12 @@ class ExportRecord(Record):
 
 
 def folder_record(path: str, images: Iterable[tuple[str, str, int]]) -> FolderRecord:
-    """Return the record of a folder from (path, sha256, bytes) of its images."""
+    """Return the record of a folder. `images` has the path, the SHA-256 and the size in bytes of each image."""
     rows = sorted(images)
     sha256 = sha256_pieces(f"{digits(sha256)}  {name}\n".encode() for name, sha256, _ in rows)
     return FolderRecord(path=path, images=len(rows), bytes=sum(r[2] for r in rows), sha256=sha256)
 
 
 def is_export(directory: Path | str) -> bool:
-    """Return whether a directory contains VIEW.json, and no manifest."""
+    """Return whether a directory contains VIEW.json but no manifest."""
     return os.path.lexists(Path(directory) / EXPORT_RECORD) and not os.path.lexists(Path(directory) / MANIFEST)

@@ -1,4 +1,4 @@
-"""The layouts of exports, which are data: `layouts.toml` describes the layout of every loader."""
+"""Export layouts: the folders and files that each loader expects, as defined in `layouts.toml`."""
 
 from __future__ import annotations
 
@@ -16,76 +16,77 @@ Column = Literal["file_name", "label", "corruption", "severity", "level", "set",
 
 
 class Text(RecipeTable):
-    """A text file of an export. Exactly one of `line`, `columns`, `labels` and `made` says what it contains."""
+    """A text file in an export. Its contents are defined by exactly one of `line`, `columns`, `labels` and `made`."""
 
     path: str
     line: str | None = None
-    """A template that gives one line of text per image."""
+    """The template of a line. The file has one line per image."""
     columns: tuple[Column, ...] | None = None
-    """The keys of one line of JSON per image. A key for which an image has no value is left out."""
+    """The keys of a JSON object. The file has one object per line and image, without keys that have no value."""
     labels: Literal["uint8", "int64"] | None = None
-    """The dtype of an array with the labels of the rows of an array of images."""
+    """The dtype of the labels. The file is a .npy array with one label for each row of an array of images."""
     made: Literal["shards", "croissant"] | None = None
-    """``shards`` is the list of archives that timm reads, ``croissant`` is croissant.json."""
+    """``shards`` for the list of archives that timm reads (_info.json), or ``croissant`` for croissant.json."""
 
 
 class Remark(RecipeTable):
-    """A note for the user on a dataset that a loader would read wrongly without an error."""
+    """A note that warns the user if a loader would silently misread the dataset."""
 
     text: str
     unless_samples: int | None = None
-    """Show the note unless there are exactly this number of samples."""
+    """The note is shown unless the dataset has exactly this number of samples."""
     unless_splits: int | None = None
-    """Show the note unless there are exactly this number of splits."""
+    """The note is shown unless the dataset has exactly this number of splits."""
 
 
 class Layout(RecipeTable):
     """The layout of an export: folders, file names, arrays, archives and text files.
 
-    The strings are templates. `Placement.words` and `Placement` define the words in braces.
+    Paths and names are templates. `Placement` supplies the values of the words in braces.
     """
 
     name: str
     about: str
     container: Literal["files", "arrays", "tars"]
     top: str = "{dataset}"
-    """The top folder of the export. Loaders are given this folder or its parent folder."""
+    """The top folder of the export. Loaders expect the path of this folder or of its parent."""
     place: str
     """The folder, the array or the archive that contains the images of a set."""
     image: str = ""
-    """The name of an image in its folder or archive. Rows of arrays have no names."""
+    """The name of an image in its folder or archive. It is empty for arrays, whose rows have no names."""
     names: Literal["any", "severities", "one", "letters"] = "any"
-    """The sets that can be exported: any, corruptions with five severities, one set per corruption, or corruptions
-    with a letter.
+    """The sets that can be exported: any sets, corruptions with five severities, one set per corruption, or only
+    corruptions that have a letter.
     """
     letters: dict[str, str] = {}
-    """The letter that ends the image names of each corruption."""
+    """A mapping from corruptions to the letters that end their image names."""
     listed: bool = False
     """Whether only the images on a list are exported."""
     numbers_classes: bool = False
-    """Whether loaders number the class folders, so that every class needs an image."""
+    """Whether loaders number the classes by their folders, so that every class needs at least one image."""
     whole_images: bool = False
-    """Whether loaders take each row or name for an image of the source, so that regions cannot be exported."""
+    """Whether loaders assume that each row or name is a whole image of the source, so that regions cannot be exported.
+    """
     blanks: bool = True
-    """Whether paths may contain blanks."""
+    """Whether paths may contain spaces."""
     splits: tuple[str, ...] = ()
-    """The splits that the layout supports. An empty tuple supports any."""
+    """The splits that the layout supports. If empty, any split is supported."""
     expects: Expects | None = None
-    """The images that the loaders expect. None stands for any images."""
+    """The image sizes and channels that the loaders expect. None means any."""
     with_each: tuple[Text, ...] = ()
     """The text files that follow each image in an archive."""
     beside: tuple[Text, ...] = ()
-    """The other text files."""
+    """All other text files."""
     remarks: tuple[Remark, ...] = ()
 
     @property
     def takes_clean(self) -> bool:
-        """Whether the clean images are exported although they were not asked for."""
+        """Whether the clean images are exported even if the user did not name them."""
         return self.names in ("any", "one")
 
     @property
     def source_names(self) -> bool:
-        """Whether the images have the paths that they have in their source, and therefore their suffixes."""
+        """Whether the images keep their paths from the source, including their suffixes."""
         return "{source" in self.image
 
     @property
@@ -103,11 +104,11 @@ def _layouts() -> dict[str, Layout]:
 
 
 LAYOUTS: Mapping[str, Layout] = _layouts()
-"""All layouts by their names."""
+"""A mapping from names to layouts."""
 
 
 def get_layout(name: str) -> Layout:
-    """Return a layout by its name. Raise `BuildError` for an unknown name."""
+    """Return the layout with a name, or raise `BuildError` if there is none."""
     if name not in LAYOUTS:
         known = "".join(f"\n  {layout.name}: {layout.about}" for layout in LAYOUTS.values())
         known += "".join(f"\n  {added}: from an add-on" for added in installed("exports"))

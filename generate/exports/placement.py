@@ -1,6 +1,6 @@
-"""The placement of a dataset in a layout: the path of every image and of every text file.
+"""The placement of a dataset in a layout: the paths of all images and text files.
 
-The placement follows from the records of the dataset and the options alone, so an export can be checked later.
+The placement depends only on the dataset's records and the options, so it can be computed again to check an export.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from .layouts import LAYOUTS, Layout, Text
 from .set_names import Words, named_sets
 
 SHARD = 5000
-"""The number of samples in one archive, which takes 125 MB for photographs and 15 MB for images of 32 pixels."""
+"""The number of samples in one archive. An archive takes about 125 MB for photographs and 15 MB for 32x32 images."""
 _SPLIT = re.compile(
     r"(?<![a-z])(train|training|validation|valid|val|dev|test|testing|eval|evaluation)(?![a-z])|(?<![^/])__"
 )
-"""Words that `datasets` interprets as splits (``SPLIT_KEYWORDS`` in its data_files.py), and the beginning of folders
-that it ignores.
+"""The words that the library `datasets` interprets as splits (``SPLIT_KEYWORDS`` in its data_files.py). It also ignores
+folders whose names begin with ``__``.
 """
 
 
@@ -41,16 +41,16 @@ that it ignores.
 class SetSlice:
     """Images of a set that are stored together.
 
-    A set has several slices if its samples are divided, or if a file of severities names it twice.
+    A set has several slices if its samples are divided, or if the severities file lists it twice.
     """
 
     set_id: str
     path: str
-    """The folder, array or archive of the images."""
+    """The folder, array or archive that contains the images."""
     samples: Sequence[int]
     """The indices of the samples, in increasing order."""
     row: int | None
-    """The row of the first image, in an array."""
+    """For an array, the row of the first image."""
     words: Words
     """The values of the words in the layout's templates for these images."""
 
@@ -78,10 +78,10 @@ class Placement:
         hundred = "cifar100" in manifest.name.replace("-", "") or len(contents.classes) == 100
         self._words: Words = {"dataset": f"{manifest.name}-{manifest.version}", "hundred": 100 if hundred else 10}
         self.top = layout.top.format(**self._words)
-        """The top folder of the export. Loaders are given this folder or its parent folder."""
+        """The top folder of the export. Loaders expect the path of this folder or of its parent."""
         self._words |= {"top": self.top, "archives": _archives_id(manifest)}
         self._names: dict[int, str] = {}
-        """The names of images that are the same in every set."""
+        """A cache of image names by sample index. It is not used if the names depend on the set."""
         chosen: Sequence[int] = range(len(samples))
         list_notes: list[str] = []
         if layout.listed:
@@ -125,7 +125,7 @@ class Placement:
                 rows[path] += len(indices)
 
     def _refuse_misfits(self) -> None:
-        """Raise `BuildError` for samples and names for which the layout has no place."""
+        """Raise `BuildError` if samples or names do not fit into the layout."""
         layout, samples, classes = self.layout, self.contents.samples, self.contents.classes
         problems: list[str] = []
         if layout.splits:
@@ -149,13 +149,13 @@ class Placement:
         if layout.source_names:
             equal = equal_names([(s.path, s.id) for s in samples], self.contents.format)
             refuse(layout.name, equal, "Rename them in the source, or use a recipe that stores JPEG.")
-        # the names of images differ where ids do, but a user's names of sets may differ only in capitals
+        # Image names differ whenever sample ids do, but set names chosen by the user may differ only in case.
         files = Counter(path.casefold() for path in [*self.slices_at, *self.texts])
         twice = [f"{path}: would contain two sets" for path, count in files.items() if count > 1]
         refuse(layout.name, twice, "Choose other names (--severities). Capitals do not count.")
 
     def _format_notes(self) -> Iterator[str]:
-        """Yield notes on names whose suffixes are not those of the stored images."""
+        """Yield notes on images whose names have the suffix of a different format than the stored one."""
         if not self.layout.source_names:
             return
         paths = [(s.path, self.contents.stored_format(i)) for i, s in enumerate(self.contents.samples) if s.path]
@@ -170,17 +170,17 @@ class Placement:
 
     @cached_property
     def slices_of(self) -> Mapping[str, Sequence[SetSlice]]:
-        """The slices of every set id."""
+        """A mapping from set ids to slices."""
         return _grouped((images.set_id, images) for images in self.slices)
 
     @cached_property
     def slices_at(self) -> Mapping[str, Sequence[SetSlice]]:
-        """The slices at the path of every folder, array or archive."""
+        """A mapping from the paths of folders, arrays or archives to the slices that they contain."""
         return _grouped((images.path, images) for images in self.slices)
 
     @cached_property
     def texts(self) -> Mapping[str, tuple[Text, Sequence[SetSlice]]]:
-        """The description and the slices of the text file at every path."""
+        """A mapping from the paths of text files to their descriptions and slices."""
         files: dict[str, tuple[Text, list[SetSlice]]] = {}
         for text in self.layout.beside:
             for images in self.slices:
@@ -233,7 +233,7 @@ def _grouped(pairs: Iterable[tuple[str, SetSlice]]) -> Mapping[str, Sequence[Set
 
 
 def _refuse_regions(layout: Layout) -> None:
-    """Raise `BuildError` if regions cannot be exported in a layout, with the layouts in which they can."""
+    """Raise `BuildError` if a layout does not support regions. The message names layouts that do."""
     if layout.whole_images:
         others = ", ".join(name for name, other in LAYOUTS.items() if not other.whole_images)
         raise BuildError(
@@ -243,7 +243,7 @@ def _refuse_regions(layout: Layout) -> None:
 
 
 def _refuse_unused(layout: Layout, contents: ExportContents, options: ExportOptions) -> None:
-    """Raise `BuildError` for options that a layout does not use, and for missing labels."""
+    """Raise `BuildError` if the layout does not use a given option, or needs labels that are missing."""
     flags = {
         "--severities": options.severities and layout.names not in ("severities", "one"),
         "--list": options.images and not layout.listed,
@@ -258,16 +258,16 @@ def _refuse_unused(layout: Layout, contents: ExportContents, options: ExportOpti
 
 
 def marked(set_id: str) -> str:
-    """Return a set's id with a sign before each word that names a split."""
+    """Return a set id with ``=`` before each part that `datasets` would misinterpret."""
     return _SPLIT.sub(r"=\g<0>", set_id)
 
 
 def _archives_id(manifest: Manifest) -> str:
-    """Return twelve digits that differ between archives with different images, labels or names.
+    """Return twelve digits that identify the images, labels and names in the archives.
 
-    mlcroissant extracts an archive once for each name. The pixels of lossless images follow from the digest, even if
-    another library encoded them. The pixels of JPEGs do not, so for JPEGs the
-    hashes of the rows are used.
+    mlcroissant extracts archives with the same name only once, so different archives need different names. For lossless
+    images, the digest of the dataset determines the pixels, whichever library encoded them. For JPEGs it does not, so
+    the hashes of the files of rows are included.
     """
     rows = {set_path(s.id) for s in manifest.sets} if manifest.encoding["format"] == "jpeg" else set()
     stored = [f.sha256 for f in manifest.files if f.path in rows]

@@ -1,4 +1,4 @@
-"""Choose the names of sets in an export, and reject sets for which a layout has no name."""
+"""Choose the names of sets in an export, and reject sets that have no name in the layout."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from .contents import ExportContents, ExportOptions, ExportSet, refuse
 from .layouts import Layout
 
 Words = dict[str, str | int]
-"""The values of the words in the templates of a layout."""
+"""A mapping from words in a layout's templates to their values."""
 NamedSets = tuple[list[tuple[str, Words]], list[str]]
-"""Pairs of a set id and its words, and notes on sets that are omitted on purpose."""
+"""A list of sets, each with its id and its words, and notes on sets that are omitted on purpose."""
 
 _NAME = re.compile(rf"[A-Za-z0-9_+-]{{1,{MAX_NAME_LENGTH}}}")
 _FILE = "pass --severities FILE, a TOML file that says {}: [severities], then a line such as {} for each name."
@@ -30,18 +30,18 @@ _ONE = _FILE.format("which set belongs to a name", 'rotate = ["rotate/2"]')
 
 
 class SeverityFile(RecipeTable):
-    """A file that assigns set ids to names."""
+    """A severities file, which maps names to set ids."""
 
     severities: Annotated[dict[str, Annotated[tuple[str, ...], Field(min_length=1)]], Field(min_length=1)]
 
 
 def read_severities(path: str | Path) -> dict[str, tuple[str, ...]]:
-    """Return the set ids of every name in the table ``[severities]`` of a TOML file.
+    """Return a mapping from names to set ids, from the table ``[severities]`` of a TOML file.
 
     Raises
     ------
     BuildError
-        The file cannot be read, or has mistakes, which are all listed.
+        The file cannot be read or contains errors. The message lists all errors.
     """
     where = f"--severities {path}"
     try:
@@ -55,12 +55,13 @@ def read_severities(path: str | Path) -> dict[str, tuple[str, ...]]:
 
 
 def named_sets(layout: Layout, contents: ExportContents, options: ExportOptions) -> NamedSets:
-    """Return the sets to export in the order of the layout, with their names there.
+    """Return the sets to export, with their names in the layout, in the order in which the layout stores them.
 
     Raises
     ------
     BuildError
-        A set has no place, a corruption lacks severities, or the file of severities has mistakes. All are listed.
+        A set has no place, a corruption lacks severities, or the severities option contains errors. The message lists
+        all problems.
     """
     if layout.names == "letters":
         known = ", ".join(f"{name} (_{letter})" for name, letter in layout.letters.items())
@@ -72,7 +73,7 @@ def named_sets(layout: Layout, contents: ExportContents, options: ExportOptions)
 
 
 def _misfit(layout: Layout, export_set: ExportSet) -> str | None:
-    """Return why a set has no severity or no letter, or None."""
+    """Return the reason why a set has no severity or letter in the layout, or None if it has one."""
     what = "letter" if layout.letters else "severity"
     if not export_set.stages:
         return "the clean images have no severity" if layout.names == "severities" else None
@@ -86,7 +87,7 @@ def _misfit(layout: Layout, export_set: ExportSet) -> str | None:
 
 
 def _misfits(layout: Layout, sets: Iterable[ExportSet]) -> list[str]:
-    """Return why sets have no place, with one line for all levels of a corruption."""
+    """Return lines that say which sets have no place, and why. All levels of a corruption share one line."""
     lines: dict[tuple[str | None, str], list[str]] = {}
     for export_set in sets:
         if (why := _misfit(layout, export_set)) is not None:
@@ -100,7 +101,7 @@ def _misfits(layout: Layout, sets: Iterable[ExportSet]) -> list[str]:
 
 
 def _by_corruption(layout: Layout, contents: ExportContents, options: ExportOptions) -> NamedSets:
-    """Name sets by their corruptions, with five severities or one set per corruption."""
+    """Return the sets named by their corruptions, with five severities or one set per corruption."""
     five = layout.names == "severities"
     severities = range(1, 6 if five else 2)
     given, problems = _given(contents, options, len(severities))
@@ -117,7 +118,7 @@ def _by_corruption(layout: Layout, contents: ExportContents, options: ExportOpti
             unplaced.append(export_set)
     for name, by in list(found.items()):
         if lacking := sorted(set(severities) - by.keys()):
-            if used.issuperset(chain(*by.values())):  # the file of severities names all of these sets
+            if used.issuperset(chain(*by.values())):  # the severities file names all of these sets
                 del found[name]
                 continue
             has, lacks = (", ".join(map(str, some)) for some in (sorted(by), lacking))
@@ -145,7 +146,10 @@ def _by_corruption(layout: Layout, contents: ExportContents, options: ExportOpti
 
 
 def _given(contents: ExportContents, options: ExportOptions, count: int) -> tuple[dict[str, list[str]], list[str]]:
-    """Return the set ids of every name in the option `severities`, and the errors in this option."""
+    """Return a mapping from names to set ids, from the option `severities`, and the errors in this option.
+
+    `count` is the number of sets that each name needs.
+    """
     known, given, problems = contents.by_name, dict[str, list[str]](), list[str]()
     for name, sets in options.severities.items():
         if not _NAME.fullmatch(name):

@@ -15,11 +15,11 @@ from .placement import Placement, SetSlice
 
 
 def texts(placement: Placement, sha256s: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
-    """Yield the path and the bytes of each text file. `sha256s` are the hashes of the archives by path."""
+    """Yield the path and the bytes of each text file. `sha256s` maps the paths of archives to their hashes."""
     samples = placement.contents.samples
     for path, (text, slices) in placement.texts.items():
         if text.labels is not None:
-            # the labels of several arrays are the same
+            # The arrays that share a file of labels have the same labels, so those of the first array are written.
             rows = [index for images in slices if images.path == slices[0].path for index in images.samples]
             labels = np.array([samples[index].class_index for index in rows], text.labels)
             yield path, npy_header(labels.shape, labels.dtype.type) + labels.tobytes()
@@ -31,14 +31,17 @@ def texts(placement: Placement, sha256s: Mapping[str, str]) -> Iterator[tuple[st
 
 
 def members(placement: Placement, images: SetSlice, index: int) -> Iterator[tuple[str, bytes | None]]:
-    """Yield the name of an image in an archive and None, then the name and the bytes of each of its text files."""
+    """Yield the name and the bytes of each archive member that belongs to an image.
+
+    The image itself comes first, with None instead of bytes. Its text files follow.
+    """
     yield placement.image_name(images, index), None
     for text in placement.layout.with_each:
         yield text.path.format(**placement.words(images, index)), _line(placement, text, images, index)
 
 
 def _line(placement: Placement, text: Text, images: SetSlice, index: int) -> bytes:
-    """Return the line of a text file for one image."""
+    """Return the line for one image in a text file."""
     if text.columns is None:
         return str(text.line).format(**placement.words(images, index)).encode()
     contents = placement.contents
@@ -57,7 +60,7 @@ def _line(placement: Placement, text: Text, images: SetSlice, index: int) -> byt
 
 
 def _shards(placement: Placement) -> bytes:
-    """Return _info.json, from which timm reads the archives of every set."""
+    """Return the contents of _info.json, which tells timm the archives of each set."""
     splits = {}
     for set_id, slices in placement.slices_of.items():
         lengths = [len(images.samples) for images in slices]
@@ -67,7 +70,10 @@ def _shards(placement: Placement) -> bytes:
 
 
 def _croissant(placement: Placement, sha256s: Mapping[str, str]) -> bytes:
-    """Return croissant.json, with one record set per set. The fields are image, index, label, class and path."""
+    """Return the contents of croissant.json, with one Croissant record set per set.
+
+    The fields of a record are image, index, label, class and path.
+    """
     fields = {
         "image": None,
         "index": r"(\d+)-",

@@ -32,11 +32,11 @@ from .placement import Placement, SetSlice
 from .texts import members, texts
 
 BLOCK = 512
-"""The number of rows of an array that are written at once."""
+"""The number of array rows that are written at once."""
 
 
 class Writer:
-    """Write the files of an export below a folder, and record their hashes."""
+    """A writer that writes the files of an export below a folder, and records their hashes."""
 
     def __init__(self, root: Path) -> None:
         self.files: list[FileRecord] = []
@@ -44,10 +44,10 @@ class Writer:
         self.bytes = self.linked = 0
         self._root = root
         self._made: set[str] = set()
-        """The folders that exist."""
+        """The folders that this writer has created."""
 
     def write(self, placement: Placement, data: Dataset, progress: ProgressCallback) -> None:
-        """Write every file of the export of a dataset."""
+        """Write all files of an export."""
         total, done = sum(len(images.samples) for images in placement.slices), 0
 
         def count(images: SetSlice) -> None:
@@ -63,7 +63,7 @@ class Writer:
             else:
                 rows = []
                 for images in slices:
-                    stored = data[images.set_id]  # reads the rows of the set once
+                    stored = data[images.set_id]  # reused for all images, so that the rows are read only once
                     rows += [self._image(placement.path(images, i), stored, i) for i in images.samples]
                     count(images)
                 self.folders.append(folder_record(path, rows))
@@ -76,7 +76,7 @@ class Writer:
             )
 
     def _image(self, path: str, images: ImageSet, index: int) -> tuple[str, str, int]:
-        """Link or copy an image file, and return (path, sha256, bytes)."""
+        """Link, copy or encode an image file, and return its path, its SHA-256 and its size in bytes."""
         target = self._target(path)
         record, stored = images.stored(index, prefer="folder")
         stored = _as_named(path, record, stored, images)
@@ -94,7 +94,7 @@ class Writer:
         self.files.append(FileRecord(path=path, bytes=size, sha256=sha256))
 
     def _target(self, path: str) -> Path:
-        """Return the path of a file, after creating its folder."""
+        """Create the folder of a file if necessary, and return the full path of the file."""
         _refuse_outside(path)
         folder = path.rpartition("/")[0]
         if folder not in self._made:
@@ -104,7 +104,7 @@ class Writer:
 
 
 def _refuse_outside(path: str) -> None:
-    """Raise `BuildError` if a path leads out of the export, which a manipulated manifest could cause."""
+    """Raise `BuildError` if a path leads out of the export. A manipulated manifest could contain such a path."""
     try:
         safe_path(path)
     except ValueError as e:
@@ -115,8 +115,8 @@ def _refuse_outside(path: str) -> None:
 
 
 def _array(slices: Sequence[SetSlice], data: Dataset, count: Callable[[SetSlice], None]) -> Iterator[Any]:
-    """Yield an array of uint8 as a .npy file of version 1.0, block by block."""
-    shape = data[slices[0].set_id].single(0).shape  # the rows of the other sets are read once, below
+    """Yield the pieces of a .npy file (format version 1.0) with a uint8 array of images."""
+    shape = data[slices[0].set_id].single(0).shape  # only the first set, because the others are opened below
     yield npy_header((sum(len(images.samples) for images in slices), *shape), np.uint8)
     for images in slices:
         stored = data[images.set_id]
@@ -150,7 +150,7 @@ def _members(
 def _as_named(
     name: str, record: StoredRecord, stored: Path | NDArray[np.uint8], images: ImageSet
 ) -> Path | NDArray[np.uint8]:
-    """Return a stored image, or its pixels if it is a JPEG and its new name ends in .png."""
+    """Return a stored image, decoded into pixels if it is a JPEG whose new name ends in .png."""
     form = stored_format(record.path, images.encoding)
     if format_of_suffix(name) != "png" or form == "png":
         return stored
@@ -158,13 +158,13 @@ def _as_named(
 
 
 def tar_pieces(files: Iterable[tuple[str, bytes]]) -> Iterator[bytes]:
-    """Yield the pieces of a tar of (name, bytes), without times, owners and modes."""
+    """Yield the pieces of a tar archive, with fixed times, owners and modes. `files` has names and contents."""
     written = 0
     for name, data in files:
         _refuse_outside(name)
         info = tarfile.TarInfo(name)
         info.size, info.mode = len(data), 0o644
-        # the bytes that TarFile.addfile writes, without its copies, which take half the time of a large export
+        # These are the bytes that TarFile.addfile writes. Its copies of the data would take half the time of an export.
         piece = info.tobuf(tarfile.GNU_FORMAT) + data + bytes(-len(data) % tarfile.BLOCKSIZE)
         written += len(piece)
         yield piece
@@ -173,12 +173,12 @@ def tar_pieces(files: Iterable[tuple[str, bytes]]) -> Iterator[bytes]:
 
 
 def _encoded(stored: Path | NDArray[np.uint8]) -> bytes:
-    """Return the contents of an image file: the stored bytes, or a PNG of the pixels."""
+    """Return the contents of an image file: the bytes of the stored file, or the pixels encoded as a PNG."""
     if isinstance(stored, Path):
         return stored.read_bytes()
     if stored.ndim == 1:
         return bytes(stored.data)
-    # the light installation encodes the same pixels with Pillow, in a slightly different number of bytes
+    # The light installation lacks OpenCV, so it encodes with Pillow. The pixels are the same, but the bytes differ.
     return PngEncoding().encode(stored) if find_spec("cv2") is not None else png_bytes(stored)
 
 
@@ -186,7 +186,7 @@ def _encoded(stored: Path | NDArray[np.uint8]) -> bytes:
 def finished_at_once(target: Path) -> Iterator[Path]:
     """Yield a temporary folder that is renamed to `target` if the block succeeds.
 
-    A killed process leaves the temporary folder (``.<name>.<random>.part``) and nothing at `target`.
+    If the process is killed, the temporary folder (``.<name>.<random>.part``) remains, and nothing is at `target`.
 
     Raises
     ------

@@ -1,1 +1,1 @@
-"""Containers of images and their writer."""
+"""The containers in which a build stores images, and the writer that fills them."""

@@ -1,4 +1,4 @@
-"""The containers of the images of a build: folders of image files and HDF5 shards."""
+"""The containers in which a build stores its images: folders of image files, and HDF5 shards."""
 
 from __future__ import annotations
 
@@ -16,25 +16,26 @@ from .sink import stored_bytes
 
 SinkKind = Literal["files", "shards"]
 RECORD_BYTES = 1024
-"""The bytes in memory of an image that is written immediately, so that only its records are kept."""
+"""The memory, in bytes, for the records of an image that is written immediately and then discarded."""
 
 
 @dataclass(frozen=True)
 class Sink:
-    """One container of a build. It is sent to workers, so it holds no open file."""
+    """One container of a build. Sinks are sent to workers, so they hold no open files."""
 
     kind: SinkKind
-    """``files`` stores ``images/<set id>/<class>/<image>``, or ``images/<set id>/<path in the source>`` for sources
-    without classes. ``shards`` stores HDF5 files.
+    """``files`` for image files, or ``shards`` for HDF5 shards. Image files have the paths
+    ``images/<set id>/<class>/<image>``, or ``images/<set id>/<path in the source>`` if the source has no classes.
     """
     encoding: Encoding
     class_folders: tuple[str, ...]
+    """The folder of each class, in the order of the labels. It is empty for sources without classes."""
     title: str
-    """``<name> <version>`` of the build, an attribute of every shard."""
+    """The name and version of the dataset, ``<name> <version>``. Every shard has it as an attribute."""
 
     @property
     def container(self) -> str:
-        """The name of the container in a manifest."""
+        """The name of the container in the manifest, ``folder`` or ``hdf5``."""
         return "folder" if self.kind == "files" else "hdf5"
 
     @property
@@ -44,19 +45,19 @@ class Sink:
 
     @property
     def source_names(self) -> bool:
-        """Whether image files keep the names that they have in the source, whose suffixes determine their formats."""
+        """Whether image files keep their names from the source. The suffixes of these names determine the formats."""
         return self.kind == "files" and not self.class_folders
 
     def stored_bytes(self, size: tuple[int, int]) -> int:
-        """Return the estimated bytes of one stored image of (width, height)."""
+        """Return the estimated size, in bytes, of one stored image. `size` is its (width, height)."""
         return stored_bytes(self.encoding, size, self.container)
 
     def held_bytes(self, size: tuple[int, int]) -> int:
-        """Return the estimated bytes that one image takes in memory until its part is written."""
+        """Return the estimated memory, in bytes, that an image of (width, height) takes until its part is written."""
         return RECORD_BYTES if self.kind == "files" else self.stored_bytes(size)
 
     def image_path(self, set_id: str, sample: Sample) -> str:
-        """Return the path of an image file, relative to the dataset."""
+        """Return the path of an image file relative to the dataset."""
         if self.source_names:
             return f"{image_folder(set_id)}/{preserved_path(sample.path, sample.id, self.encoding.format)}"
         stem = stored_path(sample.id, self.class_folders[sample.class_index])
@@ -67,5 +68,5 @@ _KINDS: Mapping[Storage, Sequence[SinkKind]] = {"folder": ["files"], "hdf5": ["s
 
 
 def make_sinks(storage: Storage, *, encoding: Encoding, classes: Sequence[ClassRecord], title: str) -> tuple[Sink, ...]:
-    """Return the containers of a storage."""
+    """Return the containers for a storage option: ``folder``, ``hdf5`` or ``both``."""
     return tuple(Sink(kind, encoding, tuple(c.folder for c in classes), title) for kind in _KINDS[storage])

@@ -1,7 +1,7 @@
-"""Store the images of one set in a part, with their hashes and records.
+"""Store the images of one set in one part, and compute their hashes and records.
 
-Image files have the paths ``images/<set id>/<class>/<sample id>.<JPEG|png>``. A shard is an HDF5 file with consecutive
-samples of one set. It contains pixels if the encoding is lossless, and encoded bytes otherwise.
+Image files have paths such as ``images/<set id>/<class>/<sample id>.<JPEG|png>``. A shard is an HDF5 file with
+consecutive samples of one set. It contains raw pixels if the encoding is lossless, and encoded images otherwise.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from .sink import Chunk, file_record, json_text, row_records, rows_at
 
 
 class SetWriter:
-    """Writes the images of one set in one chunk, which are added batch by batch.
+    """A writer for the images of one set in one chunk. Images are added batch by batch.
 
-    `finish` may run in another thread while other sets are made. If `directory` is None, no file is written.
+    `finish` may run in another thread while other sets are made.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class SetWriter:
     sinks : sequence of Sink
         The containers of the build.
     directory : Path or None
-        The folder of the unfinished dataset.
+        The folder of the unfinished dataset. If None, no files are written, but all records are computed.
     encoding : Encoding
     samples : sequence of Sample
         The samples of the chunk.
@@ -53,31 +53,31 @@ class SetWriter:
         measured: frozenset[int], multiscale: frozenset[int] = frozenset(),
     ) -> None:  # fmt: skip
         self.pixels: list[str] = [""] * chunk.count
-        """The hexadecimal BLAKE3 digest of the pixels of each image, without a prefix, complete after `finish`."""
+        """The hexadecimal BLAKE3 digests of the images' pixels, without a prefix. They are complete after `finish`."""
         self.metrics: dict[int, MeasuredRow] = {}
-        """Sample index -> metrics, for the measured samples."""
+        """A mapping from the indices of measured samples to their metrics."""
         self.shard: FileRecord | None = None
         """The record of the HDF5 shard, if there is one."""
         self.byte_count = 0
-        """The bytes of the stored images."""
+        """The total size of the stored images, in bytes."""
         self.file_count = len(sinks) * chunk.count
-        """The number of files and rows of shards."""
+        """The number of image files and shard rows."""
         self._set_id, self._chunk, self._directory, self._samples = set_id, chunk, directory, samples
         self._sinks = [(sink, [""] * chunk.count) for sink in sinks]
-        """Each sink with the JSON of the file record of each image."""
+        """The sinks, each with a list of file records in JSON, one per image."""
         self._encoding = encoding if any(sink.encodes for sink in sinks) else None
         self._source_names = any(sink.source_names for sink in sinks)
         self._encoded = [b""] * chunk.count
-        """The encoded images of a shard."""
+        """The encoded images for a shard."""
         self._rows: NDArray[np.uint8] | None = None
-        """All images of the chunk as an (N, H, W, C) array, if a sink stores pixels."""
+        """All images of the chunk as an (N, H, W, C) array, if a sink stores raw pixels."""
         self._folders: set[str] = set()
-        """The folders of image files that exist."""
+        """The image folders that this writer has created."""
         self._measured, self._multiscale = measured, multiscale
         self._missing = chunk.count
 
     def add(self, positions: Sequence[int], images: Images, clean: Images) -> None:
-        """Add images, an (N, H, W, C) array of uint8, which have the given positions in the chunk."""
+        """Add images at some positions of the chunk. `images` and `clean` are (N, H, W, C) uint8 arrays."""
         images = np.ascontiguousarray(images)
         if self._encoding is not None:
             for position, image in zip(positions, images, strict=True):
@@ -99,10 +99,10 @@ class SetWriter:
         self._missing -= len(positions)
 
     def _put(self, position: int, data: bytes) -> None:
-        """Write an encoded image as a file, or keep it for a shard.
+        """Write an encoded image to a file, or keep it for a shard.
 
-        Files are neither fsynced nor renamed into place: only a committed part counts, and a killed build writes its
-        part again.
+        Files are neither fsynced nor renamed into place. Only committed parts count, and if a build is killed, its
+        uncommitted parts are written again.
         """
         sha256 = sha256_bytes(data)
         for sink, records in self._sinks:
@@ -129,7 +129,7 @@ class SetWriter:
 
     @property
     def is_complete(self) -> bool:
-        """Whether all images were added."""
+        """Whether all images have been added."""
         return not self._missing
 
     def finish(self) -> None:
@@ -168,7 +168,7 @@ class SetWriter:
         self.shard, self._encoded = FileRecord(path=path, bytes=size, sha256=sha256), []
 
     def lines(self) -> bytes:
-        """Return the records of the images as JSON lines in the order of the samples."""
+        """Return the records of the images as JSON lines, in the order of the samples."""
         stored = zip(*(records for _, records in self._sinks), strict=True)
         rows = enumerate(zip(self.pixels, stored, strict=True), self._chunk.first)
         return "".join(
@@ -177,10 +177,10 @@ class SetWriter:
 
 
 def write_file(path: str, data: bytes) -> None:
-    """Write one image in a few system calls.
+    """Write one image with few system calls.
 
-    An existing file is not emptied first. Two workers may write the same image if one of them was considered dead. In
-    that case, no reader sees a truncated file.
+    An existing file is overwritten without being emptied first. Two workers may write the same image if one of them was
+    considered dead, and this way, no reader sees a truncated file.
     """
     fd = open_unlinked(path, os.O_WRONLY | os.O_CREAT)
     try:
@@ -189,7 +189,7 @@ def write_file(path: str, data: bytes) -> None:
         remaining = memoryview(data)
         while remaining:
             remaining = remaining[os.write(fd, remaining) :]
-    except OSError as e:  # errors of os.write do not contain the path
+    except OSError as e:  # errors from os.write do not contain the path
         raise OSError(e.errno, e.strerror, path) from e
     finally:
         os.close(fd)

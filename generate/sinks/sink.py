@@ -1,4 +1,4 @@
-"""Chunks of samples, records of stored images, and rough estimates of their sizes."""
+"""Chunks of samples, the records of stored images, and rough estimates of image sizes."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from numpy.typing import NDArray
 
 from ..pixels.encoding import Encoding
 
-json_text = json.JSONEncoder(ensure_ascii=False).encode  # json.dumps would make an encoder for every call
+json_text = json.JSONEncoder(ensure_ascii=False).encode  # json.dumps would create an encoder for each call
 JPEG_BYTES = 0.30
-"""Bytes per pixel at quality 85."""
+"""The bytes per pixel of a JPEG with quality 85."""
 PNG_BYTES = 2.2
-"""Bytes per pixel with three channels."""
+"""The bytes per pixel of a PNG with three channels."""
 FILE_BYTES = 2048
-"""The overhead of a file: half a block of the file system and a directory entry."""
+"""The overhead of a file in bytes: half a file-system block, and a directory entry."""
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Consecutive samples, from ``first`` to ``stop`` - 1."""
+    """A range of consecutive samples, from `first` to `stop` - 1. `number` is the number of the chunk."""
 
     number: int
     first: int
@@ -37,18 +37,18 @@ class Chunk:
 
 
 def rows_at(positions: Sequence[int]) -> slice | list[int]:
-    """Return an index of rows. It is a slice if the positions are consecutive, because a slice copies nothing."""
+    """Return an array index for rows. For consecutive positions it is a slice, because a slice makes no copy."""
     adjoin = all(b == a + 1 for a, b in pairwise(positions))
     return slice(positions[0], positions[-1] + 1) if adjoin else list(positions)
 
 
 def file_record(path: str, row: int | None, size: int, sha256: str) -> str:
-    """Return the JSON of a file record. `path` is a JSON string."""
+    """Return a file record in JSON. `path` must already be a JSON string."""
     return f'{{"path": {path}, "row": {"null" if row is None else row}, "bytes": {size}, "sha256": "{sha256}"}}'
 
 
 def row_records(path: str, first: int, rows: NDArray[np.uint8]) -> list[str]:
-    """Return the JSON of the file records of consecutive rows of an array. `first` is the number of the first row."""
+    """Return the file records, in JSON, of consecutive array rows. `first` is the number of the first row."""
     size = rows[0].nbytes
     view = rows.reshape(-1).data
     start, end = f'{{"path": {json_text(path)}, "row": ', f', "bytes": {size}, "sha256": "sha256:'
@@ -58,10 +58,10 @@ def row_records(path: str, first: int, rows: NDArray[np.uint8]) -> list[str]:
 
 
 def stored_bytes(encoding: Encoding, size: tuple[int, int], container: str = "folder") -> int:
-    """Return the estimated bytes of one stored image of (width, height)."""
+    """Return the estimated size, in bytes, of one stored image. `size` is its (width, height)."""
     pixels = size[0] * size[1]
     if encoding.format == "png":
         return 3 * pixels if container == "hdf5" else round(PNG_BYTES * pixels) + FILE_BYTES
-    # The bytes per 100 pixels grow steeply with quality: about 9 at q30, 30 at q85, and about 100 at q100.
+    # The size grows steeply with the quality. 100 pixels take about 9 bytes at 30, 30 at 85, and 100 at 100.
     size_in_bytes = round(JPEG_BYTES * pixels * 2 ** ((encoding.quality - 85) / (8.5 if encoding.quality > 85 else 30)))
     return size_in_bytes + 700 + (FILE_BYTES if container == "folder" else 0)

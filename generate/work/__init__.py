@@ -1,1 +1,1 @@
-"""The work on the parts of a build, in one process or in many."""
+"""Make the parts of a build, in one process or in several."""

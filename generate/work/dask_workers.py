@@ -1,7 +1,7 @@
-"""Make parts in the workers of a Dask scheduler, which share only the disk.
+"""Make parts in the workers of a Dask scheduler. The workers and this process share only the disk.
 
-Calls are sent as text. Therefore the scheduler does not need corruptset, and a worker that lacks corruptset or has a
-different version can report this.
+Calls are sent to the workers as source code. Therefore the scheduler does not need corruptset, and a worker that lacks
+corruptset or has a different version can report the problem.
 """
 
 from __future__ import annotations
@@ -37,32 +37,34 @@ if TYPE_CHECKING:
 CONNECT_S = 30.0
 """The timeout for connecting to the scheduler."""
 ANSWER_S = 60.0
-"""The time in which workers report whether they can make parts. Slower workers report it with their first part."""
+"""The time within which workers must report whether they can make parts. Slower workers report it with their first
+part.
+"""
 NO_WORKERS_S = 300.0
-"""How long a build waits for workers."""
+"""The time for which a build waits if the scheduler has no workers."""
 COMPILE_S = 3600.0
-"""How long a worker waits while another worker on its machine compiles the kernels."""
+"""The time for which a worker waits while another worker on its machine compiles the kernels."""
 RETRIES = 3
-"""The number of times that Dask repeats a part after an error."""
+"""The number of times that Dask retries a part after an error."""
 
 _CALL = "getattr(__import__('corruptset.generate.work.dask_workers', fromlist=['*']), function)(*arguments)"
 _START = "`dask worker ADDRESS --nworkers -1 --nthreads 1`"
 _RESUME = "Committed parts are kept. Run the same command again to resume."
 
 _one_at_a_time = threading.Lock()
-"""A worker may have several threads, but only one at a time can use what the worker keeps between parts."""
+"""A lock for the state that a worker keeps between parts. A worker may have several threads."""
 _fit: set[str] = set()
-"""The job files of which this worker can make parts, and whose kernels are compiled."""
+"""The files of jobs that this worker has accepted and whose kernels are compiled."""
 
 
 @contextmanager
 def connected(scheduler: str | Client | None) -> Iterator[Client | None]:
-    """Yield the client of a scheduler, or None if no scheduler is given.
+    """Yield a client of the scheduler, or None if no scheduler is given.
 
     Raises
     ------
     BuildError
-        If the scheduler does not answer, or if a worker has no corruptset or a different version of it.
+        The scheduler does not answer, or a worker lacks corruptset or has a different version.
     """
     if scheduler is None:
         return (yield None)
@@ -86,12 +88,12 @@ def connected(scheduler: str | Client | None) -> Iterator[Client | None]:
         raise unusable
     try:
         client = Client(scheduler, timeout=CONNECT_S, set_as_default=False)
-    except Exception as e:  # tls:// and ucx:// without their libraries or certificates raise a TypeError
+    except Exception as e:  # e.g. a TypeError for tls:// without certificates or ucx:// without its library
         raise BuildError(
             f"No Dask scheduler answers at {scheduler}: {e}. Start one with `dask scheduler`, and its workers with "
             f"{_START}; give the address that the scheduler prints. Nothing was written."
         ) from None
-    # Dask would log a traceback if the connection is lost, but the error already explains this
+    # If the connection is lost, Dask would log a traceback, although corruptset's own error explains the problem.
     with silence_logging_cmgr(logging.CRITICAL), client:
         _refuse_unfit(client, None)
         yield client
@@ -100,7 +102,10 @@ def connected(scheduler: str | Client | None) -> Iterator[Client | None]:
 def make_parts_in_cluster(
     client: Client, file: Path, parts: Sequence[Part], on_part: Callable[[FinishedPart], None]
 ) -> None:
-    """Read a job from a file, and make and commit its parts in the workers of a scheduler. See `pool.make_parts`."""
+    """Make and commit parts of the job in `file` in the workers of a scheduler.
+
+    `pool.make_parts` describes the other parameters.
+    """
     from distributed.comm import CommClosedError
 
     remaining = len(parts)
@@ -142,16 +147,22 @@ def make_parts_in_cluster(
         ) from e
     finally:
         with suppress(Exception):
-            executor.shutdown(wait=False)  # workers stop when the file is gone
+            executor.shutdown(wait=False)  # workers stop when the caller deletes the job file
 
 
 def _call(function: str, *arguments: Any) -> dict[str, Any]:
-    """Return the names that `_CALL` uses. The first argument of each function is the result of `versions`."""
+    """Return the variables of the code in `_CALL`, which calls a function of this module.
+
+    The result of `versions` is added as the first argument.
+    """
     return {"function": function, "arguments": (versions(), *arguments)}
 
 
 def _refuse_unfit(client: Client, file: Path | None) -> None:
-    """Raise BuildError if workers of the scheduler cannot make parts of the job in a file."""
+    """Raise `BuildError` if running workers of the scheduler cannot make parts of the job in `file`.
+
+    If `file` is None, only the versions of the workers are compared.
+    """
     from distributed import wait
 
     workers = client.scheduler_info()["workers"].items()
@@ -178,7 +189,7 @@ def _refuse_unfit(client: Client, file: Path | None) -> None:
 
 
 def _raise_failure(part: Part, future: Future[Any]) -> None:
-    """Raise an error that names the part or the worker, if the part was not made."""
+    """Raise an error if a part could not be made. If the worker was lost or lacks corruptset, explain that."""
     from distributed import KilledWorker
 
     try:
@@ -201,9 +212,9 @@ def versions() -> dict[str, str]:
 
 
 def problems(expected: Mapping[str, str], file: str | None) -> list[str]:
-    """Return the reasons why this worker cannot make parts of the job in a file.
+    """Return the reasons why this worker cannot make parts of the job in `file`, or an empty list.
 
-    Its versions differ from those in `expected`, or it cannot read or lock the files of the build.
+    Possible reasons are that its versions differ from `expected`, or that it cannot read or lock the build's files.
     """
     own = versions()
     differing = [
@@ -239,7 +250,11 @@ def problems(expected: Mapping[str, str], file: str | None) -> list[str]:
 
 
 def make(expected: Mapping[str, str], file: str, chunk: int, first: int, stop: int, sets: tuple[str, ...]) -> None:
-    """Make and commit a part in this worker. Errors name the worker."""
+    """Make and commit a part in this worker. Error messages name the worker.
+
+    The parameters are the versions that the worker must have, the job file, the chunk as (number, first, stop), and the
+    set ids of the part.
+    """
     from distributed import get_worker
 
     worker = f"The worker {get_worker().address}"
@@ -250,7 +265,8 @@ def make(expected: Mapping[str, str], file: str, chunk: int, first: int, stop: i
                     raise BuildError(
                         f"{worker} cannot make parts of this build: {'; '.join(reasons)}. Repair or stop it. {_RESUME}"
                     )
-                host = socket.gethostname()  # machines that share the cache may have different processors
+                # One lock per machine, because machines that share the cache may have different processors.
+                host = socket.gethostname()
                 busy = (
                     f"{worker} waited {COMPILE_S:.0f} s for another one on {host} that compiles kernels. "
                     f"Stop that one. {_RESUME}"

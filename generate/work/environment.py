@@ -1,4 +1,4 @@
-"""The library versions that the images of a dataset were made with."""
+"""The versions of the libraries with which the images of a dataset were made."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _SEPARATOR = ", "
 
 @cache
 def environment() -> Mapping[str, str]:
-    """Return the version of each library. The versions are read once, because this takes long."""
+    """Return a mapping from libraries to their installed versions. It is cached, because reading versions is slow."""
     return {name: version(name) for name in LIBRARIES}
 
 
 def joined_versions(environments: Iterable[Mapping[str, str]]) -> dict[str, str]:
-    """Return a mapping from each library to all of its versions, separated by commas.
+    """Combine mappings from libraries to versions into one. Different versions of a library are separated by commas.
 
     Examples
     --------
@@ -32,7 +32,7 @@ def joined_versions(environments: Iterable[Mapping[str, str]]) -> dict[str, str]
 
 
 def version_notes(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Return a note about the libraries of which several versions made the dataset, if there are any."""
+    """Return a note if different versions of a library made parts of the dataset. Otherwise, return no notes."""
     several = [f"{library} {versions}" for library, versions in environment.items() if _SEPARATOR in versions]
     if not several:
         return ()

@@ -42,20 +42,25 @@ def make_parts(
     job : Job
     parts : sequence of Part
     workers : Workers
-        The workers are killed if the parts cannot be finished, because the caller then releases the lock of the build.
+        The worker processes. If the parts cannot be finished, these processes are killed, because the caller then
+        releases the lock of the build.
     on_part : callable
-        Called for each finished part.
+        Called with the record of each finished part.
     on_progress : callable, optional
-        Called periodically with the number of images that were made so far, including those of unfinished parts.
+        Called periodically with the number of images made so far, including images in unfinished parts.
     client : distributed.Client, optional
+        The client of a Dask scheduler, whose workers make the parts.
 
     Raises
     ------
+    BuildError
+        Two images would be stored as a file and a folder of the same name.
     MachineError
-        If the disk fails, or if workers are killed repeatedly.
+        The disk fails, or workers are killed repeatedly.
     """
     directory = job.directory.absolute()
-    # Workers read the job from this file once, and stop if it is gone. A new build deletes the files of killed builds.
+    # Each worker reads the job from this file once, and stops when the file is gone. A new build of the same dataset
+    # deletes the job files of killed builds.
     file = directory / WORK_FOLDER / LEASES.replace("*", job.token)
     counter = file.with_name(f".made-{job.token}.part")
     try:
@@ -94,7 +99,7 @@ def make_parts(
 
 @contextmanager
 def explained(directory: Path) -> Iterator[None]:
-    """Turn system errors in the block into errors with advice."""
+    """Turn system errors in the ``with`` block into errors that tell the user what to do."""
     try:
         yield
     except (FileExistsError, IsADirectoryError, NotADirectoryError) as e:
@@ -107,7 +112,7 @@ def explained(directory: Path) -> Iterator[None]:
 
 
 def machine_error(error: OSError, directory: str | Path) -> MachineError:
-    """Return the error to raise if the disk or the system fails."""
+    """Return the error to raise after a system error. `directory` is named if the error does not name a file."""
     place = error.filename or directory
     return MachineError(
         f"Stopped: {error.strerror or error} ({place}). Finished parts are kept: "
@@ -116,10 +121,10 @@ def machine_error(error: OSError, directory: str | Path) -> MachineError:
 
 
 def tasks_of(parts: Sequence[Part], jobs: int) -> list[list[Part]]:
-    """Group parts into tasks for workers. The first tasks are all parts of a chunk, and the last ones are single parts.
+    """Group parts into tasks for workers.
 
-    The images of a chunk in one task are decoded only once. The small tasks at the end let all workers finish at about
-    the same time.
+    At first, a task consists of all parts of a chunk, so that the images of the chunk are decoded only once. In the
+    last chunks, one per worker, each part is a task of its own, so that all workers finish at about the same time.
     """
     by_chunk = [list(group) for _, group in groupby(parts, lambda part: part.chunk.number)]
     whole = max(0, len(by_chunk) - jobs)
@@ -127,6 +132,6 @@ def tasks_of(parts: Sequence[Part], jobs: int) -> list[list[Part]]:
 
 
 def _work(directory: Path, file: Path, counter: Path, parts: list[Part]) -> list[FinishedPart]:
-    """Make parts of a job in a worker. Each finished image adds a byte to the file `counter`."""
+    """Make parts of a job in a worker process. For each finished image, one byte is appended to the file `counter`."""
     with explained(directory), open(counter, "ab", buffering=0) as images:
         return [process(job_of(file), part, lambda more: images.write(bytes(more))) for part in parts]

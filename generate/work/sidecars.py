@@ -1,6 +1,6 @@
-"""Sidecars, which are files that record the images of committed parts.
+"""Sidecars: small files that commit a part and record its images.
 
-A sidecar that is damaged or belongs to a different build is ignored.
+Sidecars that are damaged or belong to a different build are ignored.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ class PartSet(Record):
     """The images of one set in a part."""
 
     pixels: str
-    """The concatenated BLAKE3 digests of all images' pixels, each with 64 hexadecimal digits."""
+    """The concatenated BLAKE3 digests of the images' pixels, with 64 hexadecimal digits for each image."""
     lines: bytes
-    """The rows of ``sets/<set id>.jsonl``."""
+    """The lines of ``sets/<set id>.jsonl`` for these images."""
     files: int
-    """The number of image files and rows of shards."""
+    """The number of image files and shard rows."""
     bytes: int
     """The total size of these files and rows."""
     shard: FileRecord | None
-    """The HDF5 shard, or None."""
+    """The record of the HDF5 shard, or None if images are not stored in shards."""
     metrics: list[list[Any]]
-    """Rows of sample, PSNR, SSIM, fraction of changed pixels and MS-SSIM for some images."""
+    """One row per measured image: sample index, PSNR, SSIM, fraction of changed pixels, and MS-SSIM."""
 
     @property
     def count(self) -> int:
@@ -42,19 +42,20 @@ class Sidecar(Record):
     """The record of a committed part."""
 
     build: str
-    """The hash of the build, `Origin.build`."""
+    """The hash of the build (`Origin.build`)."""
     resources: dict[str, str]
     """The entries of `Origin.resources` that affect the pixels of the part."""
     run: int
     """The number of the chunk."""
     first: int
-    """The first sample."""
+    """The index of the first sample."""
     stop: int
+    """The index after the last sample."""
     clean: list[str]
     """The pixel digests of the clean images."""
     sets: dict[str, PartSet]
     environment: dict[str, str]
-    """The library versions that made the part."""
+    """The versions of the libraries that made the part."""
 
     def belongs_to(self, origin: Origin) -> bool:
         """Return whether the part belongs to a build."""
@@ -62,7 +63,7 @@ class Sidecar(Record):
 
 
 def sidecar_path(directory: Path, name: str) -> Path:
-    """Return the path of a part's sidecar."""
+    """Return the path of the sidecar of the part `name`."""
     return directory / PARTS_FOLDER / f"{name}.json"
 
 
@@ -83,7 +84,10 @@ def read_sidecar(path: Path) -> Sidecar:
 
 
 def sidecars(directory: Path, chunks: Container[int] | None = None) -> Iterator[tuple[Path, Sidecar | None]]:
-    """Yield the path and the content of each sidecar, of all or some chunks. The content is None if it is damaged."""
+    """Yield the path and the content of each sidecar. The content of a damaged sidecar is None.
+
+    If `chunks` is given, only sidecars of these chunks are included.
+    """
     for path in sorted((directory / PARTS_FOLDER).glob("*.json")):
         if chunks is None or int(path.name.partition("-")[0]) in chunks:
             yield path, _read(path)
@@ -96,7 +100,7 @@ def is_committed(directory: Path, name: str, origin: Origin) -> bool:
 
 
 def _read(path: Path) -> Sidecar | None:
-    """Return a sidecar, or None if it is missing, damaged, or was written by a different version of corruptset."""
+    """Return a sidecar, or None if it is missing, damaged, or from an incompatible version of corruptset."""
     data = read_hashed(path)
     try:
         return None if data is None else Sidecar.model_validate_json(data)

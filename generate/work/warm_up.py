@@ -1,4 +1,4 @@
-"""Compile the kernels of a build before its workers start."""
+"""Compile all kernels that a build needs before its parts are made."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ..recipes.set_spec import SetSpec
 
 _SIDE = 32
 Task = tuple[Path, Stage | None]
-"""The file that marks a stage as prepared, and the stage. The stage is None for the metrics."""
+"""A file that marks a stage as prepared, and the stage. None stands for the kernels of the metrics."""
 
 
 def warm_up(
@@ -36,11 +36,11 @@ def warm_up(
 ) -> None:
     """Apply every stage of the sets to a small image, so that all kernels are compiled and saved.
 
-    Otherwise each worker would compile all of them. The corruptions are divided among `workers`, if there are any. A
-    file in the folder of the kernels marks each stage that was prepared for this processor. `on_progress` is
-    called with the number of corruptions that are ready and the number of all corruptions.
+    Otherwise each worker would compile all kernels. If `workers` are given, the corruptions are divided among them. A
+    file in the kernel folder marks each stage that has been prepared for this processor. `on_progress` is called with
+    the number of corruptions that are ready, and the number of corruptions that must be prepared.
     """
-    import llvmlite.binding  # the light installation does not have it
+    import llvmlite.binding  # imported here, because the light installation does not have llvmlite
 
     machine = [
         os.environ.get("NUMBA_CPU_NAME"),
@@ -54,11 +54,11 @@ def warm_up(
     tasks: dict[str, dict[Path, Stage | None]] = {}
     for stage in (stage for spec in sets for stage in spec.stages):
         declared = get_corruption(stage.corruption)
-        if not declared.needs_model and declared.family != PLUGIN:  # a plugin may refuse a small image
-            # the kernels of the metrics are compiled in the task of the first corruption
+        if not declared.needs_model and declared.family != PLUGIN:  # a plugin may reject small images
+            # The kernels of the metrics are compiled together with those of the first corruption.
             stage_tasks = tasks.setdefault(stage.corruption, {} if tasks else {mark("metrics"): None})
             stage_tasks[mark(stage.corruption, dict(stage.parameters), maker.side, maker.scale)] = stage
-    # os.path.exists, because Path.exists raises an error if the folder can no longer be read
+    # Path.exists would raise an error if the folder can no longer be read, but os.path.exists returns False.
     remaining = [
         [task for task in stage_tasks.items() if not os.path.exists(task[0])] for stage_tasks in tasks.values()
     ]
@@ -72,7 +72,7 @@ def warm_up(
             lambda *_: on_progress(next(ready), len(remaining)),
             describe=_described,
         )
-        workers.close()  # compilers do not return their memory to the system
+        workers.close()  # because compilers never return their memory to the system
 
 
 def _described(tasks: Sequence[Task]) -> str:
@@ -80,7 +80,7 @@ def _described(tasks: Sequence[Task]) -> str:
 
 
 def _prepare(maker: SetMaker, tasks: Sequence[Task]) -> None:
-    """Compile what each stage needs, and mark it as prepared."""
+    """Compile the kernels of each stage, and mark the stage as prepared."""
     for mark, stage in tasks:
         if stage is None:
             measure(*np.zeros((2, 8, 8, 3), np.uint8))
@@ -89,5 +89,5 @@ def _prepare(maker: SetMaker, tasks: Sequence[Task]) -> None:
             small = check_images(np.full((1, _SIDE, _SIDE, 3), 128, np.uint8))
             keys, zero = sample_keys(["warm-up"]), np.uint64(0)
             apply_stage(small, stage, zero, keys, side=maker.side, scale=maker.scale, resources=maker.resources)
-        with contextlib.suppress(OSError):  # without the mark the next build loads these kernels again
+        with contextlib.suppress(OSError):  # without the mark, the next build repeats this step
             mark.touch()

@@ -1,7 +1,7 @@
 """Make a part of a build: read, preprocess, corrupt, encode, hash, write and commit its images.
 
-A worker receives the job once, and then only parts, which contain ids and no pixels. It returns a small record for
-each part.
+A worker receives the job once. After that, it receives only parts, which contain set ids and sample numbers but no
+pixels. For each part, it returns a small record.
 """
 
 from __future__ import annotations
@@ -30,33 +30,33 @@ from .sidecars import PartSet, Sidecar, is_committed, write_sidecar
 
 
 class FinishedPart(NamedTuple):
-    """A part that was finished by a worker."""
+    """The record of a finished part."""
 
     name: str
     images: int
-    """The number of images that were made. It is 0 if the part was already committed."""
+    """The number of images made. It is 0 if the part was already committed."""
 
 
 Clean = tuple[list[NDArray[np.uint8]], list[str]]
 _clean: dict[tuple[str, int], Clean] = {}
-"""The clean images of the latest chunk of this process, because several parts of a chunk use them."""
+"""A cache of the clean images of one chunk, because all parts of a chunk use the same images."""
 
 
 def process(job: Job, part: Part, on_images: Callable[[int], object] = lambda images: None) -> FinishedPart:
     """Make and commit a part. `on_images` is called with the number of images in each finished batch.
 
-    Two processes may make the same part at once. They write the same bytes, and files are replaced in one step.
+    Two processes may safely make the same part at the same time, because they write the same bytes.
 
     Raises
     ------
     SourceError
-        If a sample cannot be read, or has changed since it was checked.
+        A sample cannot be read, or has changed since it was checked.
     BuildError
-        If images of different shapes would have to be in one shard of raw pixels.
+        A shard of raw pixels would contain images of different shapes.
     OSError
-        If the disk is full or fails, or if the build has ended.
+        The disk is full or fails, or the build has ended.
     """
-    # A new build takes this lock exclusively for a moment, so it waits for workers of a killed build.
+    # A new build briefly takes this lock exclusively. It thereby waits for workers of a killed build.
     with shared_lock(job.directory / WORKERS_LOCK):
         check_wanted(job)
         if is_committed(job.directory, part.name, job.origin):
@@ -70,7 +70,7 @@ def process(job: Job, part: Part, on_images: Callable[[int], object] = lambda im
 def make_part(
     job: Job, part: Part, on_images: Callable[[int], object] = lambda images: None, *, clean: Clean | None = None
 ) -> Sidecar:
-    """Make and store the images of a part, and return its sidecar, which the caller writes to commit the part.
+    """Make and store the images of a part, and return its sidecar. To commit the part, the caller writes the sidecar.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def make_part(
     on_images : callable, optional
         Called with the number of images in each finished batch.
     clean : optional
-        The clean images of the chunk with their digests, if they are already loaded.
+        The clean images of the chunk and their digests, if they are already loaded.
     """
     chunk = part.chunk
     images, digests = clean or clean_images(job, chunk)
@@ -101,7 +101,7 @@ def make_part(
     }
     finished: dict[str, Future[PartSet]] = {}
     with ExitStack() as stack:
-        # one set is hashed and written while the next one is made
+        # While one set is hashed and written in this thread, the next set is made.
         thread = ThreadPoolExecutor(1, "writer")
         stack.callback(thread.shutdown, cancel_futures=True)
         for positions in batches(images):
@@ -141,24 +141,24 @@ def _finish(job: Job, writer: SetWriter) -> PartSet:
 
 
 def check_wanted(job: Job) -> None:
-    """Raise `FileNotFoundError` in a worker if the build has ended, because the file of the job is then deleted."""
+    """Raise `FileNotFoundError` in a worker if the build has ended. The job file is deleted when a build ends."""
     if job.file is not None:
-        # a network file system may return an old status, but it opens a file only if the server has the file
+        # The file is opened, because a network file system may report the status of a file that no longer exists.
         os.close(os.open(job.file, os.O_RDONLY))
 
 
 @lru_cache(maxsize=1)
 def job_of(file: Path) -> Job:
-    """Read a job from its file. The last job is cached."""
+    """Read a job from its file. The most recent job is cached."""
     job: Job = pickle.loads(file.read_bytes())
     return job
 
 
 def clean_images(job: Job, chunk: Chunk) -> Clean:
-    """Return the clean images of a chunk and their digests, which are cached for the next part of the chunk."""
+    """Return the clean images of a chunk and their digests. Both are cached for the other parts of the chunk."""
     key = job.token, chunk.number
     if key not in _clean:
-        forget()  # frees the memory before other images are loaded
+        forget()  # frees the memory before more images are loaded
         images = [load_clean(job.source, c, job.preprocessing) for c in job.samples[chunk.first : chunk.stop]]
         _clean[key] = images, [pixel_digest(image) for image in images]
     return _clean[key]

@@ -1,1 +1,1 @@
-"""The papers' tables and plots for the scores files of several models."""
+"""The tables and plots of the papers, made from the scores files of several models."""

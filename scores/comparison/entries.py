@@ -18,7 +18,7 @@ from ..score_values import Measured, score_value, without_resamples
 from ..scores_file import load_scores
 
 PRINTED = "sha256:" + "0" * 64
-"""The placeholder for the digest of scores from a printed table."""
+"""A placeholder digest for scores that come from a printed table."""
 CV, MEAN_ACCURACY = "two_factor.cv_percent", "two_factor.mean_accuracy"
 PRINTED_COLUMNS = ("model", "cv", "mean", "clean")
 
@@ -40,13 +40,13 @@ class Entry:
 
 
 def gather(given: Iterable[str | Path | Scores], *, any_data: bool = False) -> list[Entry]:
-    """Return the models to compare in the given order.
+    """Return the scores of the models to compare, in the given order.
 
     Parameters
     ----------
     given : iterable of path or Scores
     any_data : bool
-        Accept scores of different datasets, whose names are then part of the labels.
+        Accept scores of different datasets. The labels then contain the names of the datasets.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def gather(given: Iterable[str | Path | Scores], *, any_data: bool = False) -> l
 
 
 def read_entries(given: Iterable[str | Path | Scores], *, any_data: bool = False) -> tuple[list[Entry], list[str]]:
-    """Return the models that could be read, and the problems with unreadable files and repeated models."""
+    """Return the models whose scores could be read, and the problems with unreadable files and repeated models."""
     problems, entries = list[str](), list[Entry]()
     for number, one in enumerate(as_list(given, Scores), 1):
         try:
@@ -98,12 +98,12 @@ def read_entries(given: Iterable[str | Path | Scores], *, any_data: bool = False
 
 
 def read_printed(path: Path) -> list[Scores]:
-    """Return the two-factor scores of a printed table, which is a CSV file in percent.
+    """Return the two-factor scores in a CSV file that contains a printed table, with values in percent.
 
     Raises
     ------
     ScoreError
-        If the file cannot be read or has mistakes. The message lists all of them.
+        If the file cannot be read or contains errors. The message lists all of them.
     """
     try:
         head, *lines = [*filter(None, csv.reader(read_text(path).splitlines()))] or [[]]
@@ -134,7 +134,7 @@ def read_printed(path: Path) -> list[Scores]:
 
 
 def _mistake(cv_percent: float, *accuracies: float) -> str | None:
-    """Return why a coefficient of variation or an accuracy, in percent, is not valid, or None."""
+    """Return why a coefficient of variation or an accuracy, in percent, is invalid, or None if all are valid."""
     if 0 <= cv_percent < math.inf and all(0 <= one <= 100 for one in accuracies) and max(accuracies) > 1:
         return None
     given = ", ".join(f"{one:g}" for one in (cv_percent, *accuracies))
@@ -142,7 +142,7 @@ def _mistake(cv_percent: float, *accuracies: float) -> str | None:
 
 
 def _printed(model: str, cv_percent: float, mean: float, clean: float) -> Scores:
-    """Return scores with the values of a printed table, which are in percent."""
+    """Return scores with values from a printed table, given in percent."""
     values = {"clean_accuracy": clean / 100, CV: cv_percent, MEAN_ACCURACY: mean / 100}
     return Scores(
         schema_version=SCORES_VERSION,
@@ -163,7 +163,7 @@ def _printed(model: str, cv_percent: float, mean: float, clean: float) -> Scores
 
 
 class ReferencePoint(NamedTuple):
-    """The point that divides the plot of accuracy against its variation into quadrants."""
+    """The point that divides the plot of mean accuracy against the coefficient of variation (CV) into quadrants."""
 
     cv_percent: float
     accuracy: float
@@ -173,7 +173,7 @@ class ReferencePoint(NamedTuple):
 
 
 def point_of(scores: Scores) -> tuple[float, float] | None:
-    """Return the CV in percent and the mean accuracy over two-factor sets, or None if one of them is missing."""
+    """Return a model's CV in percent and its mean accuracy over two-factor sets, or None if one is missing."""
     cv, mean = scores.get(CV), scores.get(MEAN_ACCURACY)
     return None if cv is None or mean is None else (cv, mean)
 
@@ -183,8 +183,8 @@ def reference_point(
 ) -> ReferencePoint | None:
     """Return the reference point, or None if no model has two-factor scores.
 
-    The point is the mean of the given models, or a given CV and mean accuracy in percent. By default, it is the mean of
-    all models.
+    `given` contains names of models, whose mean is the point, or a CV and a mean accuracy in percent. By default, the
+    point is the mean of all models.
 
     Raises
     ------

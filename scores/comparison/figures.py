@@ -1,4 +1,4 @@
-"""Draw charts, bar charts and matrices of models' scores, for results pages and as SVG files."""
+"""Draw charts, bar charts and matrices of models' scores, for results pages and for SVG files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .entries import CV, MEAN_ACCURACY, Entry, ReferencePoint, point_of
 from .statistics import quadrant
 
 MEANS = MEAN, MEAN_OF_FIFTEEN = "mean", "mean of the fifteen"
-"""The names of the mean over degradations and of the mean over corruptions, which come last."""
+"""The names of the mean over degradations and of the mean over corruptions. Charts of means come last."""
 RATES = {
     "loose_shift": "shift, any neighbour differs (loose)",
     "strict_shift": "shift, all neighbours differ (strict)",
@@ -40,31 +40,31 @@ ORDERS_TITLE = "accuracy if the stage on the left comes first, minus that of the
 
 
 class Curves(NamedTuple):
-    """Values at each severity or level of several corruptions, which are shown as charts and as a table."""
+    """Values at each severity or level of several corruptions, to be shown as charts and as a table."""
 
     table: str
     """The name of the table."""
     title: str
     y_name: str
     subject: str
-    """The subject of each chart, which is a corruption or a degradation."""
+    """What each chart is about: a corruption or a degradation."""
     x_name: str
     values: Callable[[Scores], Mapping[tuple[str, int], float]]
-    """A function that returns a model's values by (name of the curve, position on the x axis)."""
+    """A function that takes the scores of a model and returns values by (name of the curve, position on the x axis)."""
 
     @property
     def kind(self) -> Kind:
-        """The kind of the values, which are fractions or other numbers."""
+        """The kind of the values: fractions, which are shown as percentages, or other numbers."""
         return "percent" if self.y_name.endswith("%") else "number"
 
 
 def _errors(scores: Scores) -> dict[tuple[str, int], float]:
-    """Return the error at each severity, where severity 0 is the clean images.
+    """Return the error at each severity of each corruption. Severity 0 stands for the clean images.
 
     A corruption is included if the model has scores at all of its severities. The mean is included if the model has
     scores for all fifteen corruptions.
     """
-    # The AUDE scores include all other curves over five severities, such as those of chains.
+    # The AUDE scores include all other curves over five severities, such as the curves of chains.
     names = (*FIFTEEN, *EXTRA, *scores.group("aude"))
     sets_of = {c: [scores.sets.get(f"{c}/{s}") for s in SEVERITIES] for c in names}
     errors = {c: [1 - score.accuracy for score in sets if score] for c, sets in sets_of.items() if None not in sets}
@@ -82,7 +82,7 @@ def profiles_of(scores: Scores) -> dict[str, Profile]:
 
 
 def _profiles(measure: str) -> Callable[[Scores], dict[tuple[str, int], float]]:
-    """Return a function that returns the values of a measure at each level of each degradation."""
+    """Return a function that takes the scores of a model and returns a measure at each level of each degradation."""
     return lambda scores: {
         (name, level): value
         for name, profile in profiles_of(scores).items()
@@ -103,7 +103,7 @@ PROFILES = {
 
 
 def charts(entries: Sequence[Entry], reference: ReferencePoint | None) -> dict[str, list[Chart]]:
-    """Return the charts for which the models have scores, by the names of the plots."""
+    """Return the charts for which the models have scores, in groups by the name of the plot."""
     all_charts = {"accuracy_and_cv": quadrant_charts(entries, reference)}
     all_charts |= {f"degradation_{measure}": curve_charts(entries, curves) for measure, curves in PROFILES.items()}
     all_charts |= {"error_and_severity": curve_charts(entries, ERRORS), "fragile": fragile_charts(entries)}
@@ -126,7 +126,7 @@ def curve_charts(entries: Sequence[Entry], curves: Curves) -> list[Chart]:
 
 
 def fragile_charts(entries: Sequence[Entry]) -> list[Chart]:
-    """Return a chart per kind of change, with the fragile rates against the size of regions."""
+    """Return a chart for each kind of change. It plots fragile rates against the size of the regions."""
     rates_of = [entry.scores.group("fragile") for entry in entries]
     groups = list(dict.fromkeys(name.partition(".")[0] for rates in rates_of for name in rates))
     texts = {float(n): f"{group[1:]} %" if group.startswith("p") else group[1:] for n, group in enumerate(groups)}
@@ -147,7 +147,7 @@ def fragile_charts(entries: Sequence[Entry]) -> list[Chart]:
 
 
 def quadrant_charts(entries: Sequence[Entry], reference: ReferencePoint | None) -> list[Chart]:
-    """Return a chart of mean accuracy against its variation over sets, if models have both scores."""
+    """Return the chart of mean accuracy against its variation over sets, or no chart without a reference point."""
     if reference is None:
         return []
     lines, quadrants = [], []
@@ -186,7 +186,7 @@ def maude_bars(entries: Sequence[Entry]) -> Figure | None:
 
 
 class Matrix(NamedTuple):
-    """A matrix of numbers on coloured cells, with the order effects of one model or the errors of all models."""
+    """A matrix of numbers on coloured cells: the order effects of one model, or the errors of all models."""
 
     label: str
     names: Sequence[str]
@@ -204,7 +204,7 @@ def heat_map(entries: Sequence[Entry]) -> list[Matrix]:
     means: dict[str, dict[int, float]] = {}
     for curves in (ERRORS, PROFILES["accuracy"]):
         for chart in curve_charts(entries, curves):
-            # Position 0 is the clean images.
+            # Position 0 stands for the clean images.
             corrupted = {line.model: [p.y for p in line.points if p.x > 0] for line in chart.lines}
             if by_model := {model: fmean(values) for model, values in corrupted.items() if values}:
                 is_error = curves is ERRORS
@@ -220,7 +220,7 @@ def _heat(error: float | None) -> tuple[str, str]:
 
 
 def order_matrices(entries: Sequence[Entry]) -> list[Matrix]:
-    """Return the order effects of each model, with the first stage by row and the second by column."""
+    """Return a matrix of order effects for each model. Rows are the first stage, and columns are the second."""
     effects: dict[str, dict[tuple[str, str], float]] = {}
     for entry in entries:
         for effect in entry.scores.order_effects:
@@ -237,7 +237,7 @@ def order_matrices(entries: Sequence[Entry]) -> list[Matrix]:
 
 
 def _shaded(difference: float | None, largest: float) -> tuple[str, str]:
-    """Return the text of an order effect and its shade, from ``up-3`` to ``down-3``."""
+    """Return the text of an order effect and its shade. Shades range from ``up-3`` to ``down-3``."""
     if difference is None:
         return "", ""
     step = round(EFFECT_SHADES * abs(difference) / largest) if largest else 0
@@ -245,7 +245,7 @@ def _shaded(difference: float | None, largest: float) -> tuple[str, str]:
 
 
 def write_plots(entries: Sequence[Entry], reference: ReferencePoint | None, folder: Path) -> list[Path]:
-    """Write all plots for which the models have scores as SVG, and return the files."""
+    """Write all plots for which the models have scores as SVG files, and return their paths."""
     files = []
     for name, figure in figures(entries, reference).items():
         files.append(folder / f"{name}.svg")
@@ -254,10 +254,10 @@ def write_plots(entries: Sequence[Entry], reference: ReferencePoint | None, fold
 
 
 def figures(entries: Sequence[Entry], reference: ReferencePoint | None) -> dict[str, Figure]:
-    """Return the figures by the names of their files."""
+    """Return the figures by file name, without the extension."""
     by_name = {}
     for name, group in charts(entries, reference).items():
-        # The charts of chains are only on the results page.
+        # The charts of chains are shown only on the results page.
         shown = [c for c in group if c.x_name != "severity" or c.title in (*FIFTEEN, *EXTRA, MEAN_OF_FIFTEEN)]
         if shown:
             by_name[name] = _side_by_side(entries, reference, shown)
@@ -269,7 +269,7 @@ def figures(entries: Sequence[Entry], reference: ReferencePoint | None) -> dict[
 
 
 def _side_by_side(entries: Sequence[Entry], reference: ReferencePoint | None, charts: Sequence[Chart]) -> Figure:
-    """Return charts with their titles, and a legend with the names of the models to the right."""
+    """Return a figure of charts with their titles. A legend with the names of the models is to their right."""
     columns = min(CHARTS_PER_ROW, len(charts))
     wide, high = charts[0].box.width + GAP, charts[0].box.height + HEAD
     crossing = ""
@@ -310,7 +310,7 @@ def _matrices(matrices: Sequence[Matrix]) -> Figure:
 
 
 def short(name: str) -> str:
-    """Return the name of a model for a plot. A long name is shortened in the middle.
+    """Return the name of a model for a plot. A name that is too long is shortened in the middle.
 
     Examples
     --------
@@ -340,5 +340,5 @@ def offsets(models: int) -> list[float]:
 
 
 def percent(ends: Interval) -> Interval:
-    """Return an interval of fractions in percent."""
+    """Convert an interval of fractions to percent."""
     return None if ends is None else (100 * ends[0], 100 * ends[1])

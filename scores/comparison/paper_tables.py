@@ -1,4 +1,4 @@
-"""Make the tables of a comparison, with the rows and columns of the tables in the papers that define the scores."""
+"""Make the tables of a comparison. Their rows and columns follow the papers that define the scores."""
 
 from __future__ import annotations
 
@@ -21,13 +21,16 @@ MODEL = columns("text", "model")
 
 
 def tables(entries: Sequence[Entry], reference: ReferencePoint | None, found: Sequence[Difference]) -> list[Table]:
-    """Return all tables for which at least one model has scores."""
+    """Return all tables for which at least one model has scores.
+
+    `found` contains the differences between models.
+    """
     named = partial(by_model, entries)
     baselines = dict.fromkeys(e.scores.baseline for e in entries if e.scores.baseline is not None)
     relative = f"by corruption, relative to {' or '.join(baselines)}"
     made = [
         _summary(entries),
-        # These have the layout of table 1 of Hendrycks & Dietterich 2018 and of tables 1 and 3 of 2019.
+        # The tables by corruption have the layout of table 1 of Hendrycks & Dietterich 2018 and tables 1 and 3 of 2019.
         _of_fifteen(entries, "aude", "AUDE by corruption", ["maude", "relative_maude"]),
         named("aude_others", "AUDE of other curves", columns("text", "curve"), _other_curves),
         _of_fifteen(entries, "ce", f"CE {relative}", ["mce"]),
@@ -79,7 +82,7 @@ def by_model(
     get: Callable[[Scores], Mapping[Any, Cell]],
     kind: Kind = "percent",
 ) -> Table:
-    """Return a table with a row per key and a column per model, in which means come last."""
+    """Return a table with a row per key of the mappings that `get` returns, and a column per model. Means come last."""
     values = [{key if isinstance(key, tuple) else (key,): cell for key, cell in get(e.scores).items()} for e in entries]
     keys = sorted(dict.fromkeys(key for own in values for key in own), key=lambda key: key[0] in MEANS)
     rows = [[*key, *(own.get(key) for own in values)] for key in keys]
@@ -87,13 +90,13 @@ def by_model(
 
 
 def curve_table(entries: Sequence[Entry], curves: Curves) -> Table:
-    """Return the numbers of charts, with a row per chart and position on its x axis."""
+    """Return a table of the numbers in charts, with a row per chart and position on its x axis."""
     heads = [*columns("text", curves.subject), *columns("whole", curves.x_name)]
     return by_model(entries, curves.table, curves.title, heads, curves.values, curves.kind)
 
 
 def sets_in_full(entries: Sequence[Entry]) -> Table:
-    """Return all scores of each set and model."""
+    """Return a table of all scores of each set and model."""
     rows = [[row["set"], e.label, *list(row.values())[1:]] for e in entries for row in e.scores.rows()]
     order = {name: place for place, name in enumerate(dict.fromkeys(row[0] for row in rows))}
     heads = [*columns("text", "set", "model"), *columns("whole", "images"), *with_ends(Column("accuracy"))]
@@ -113,7 +116,10 @@ def _families(scores: Scores) -> dict[str, float]:
 
 
 def _groups_of_sets(name: str) -> Callable[[Scores], dict[str, float]]:
-    """Return a function that returns the scores of groups of sets, with the number of sets in each group."""
+    """Return a function that takes scores and returns the values of a score by group of sets.
+
+    The names of the groups include the number of sets.
+    """
 
     def get(scores: Scores) -> dict[str, float]:
         found = {}
@@ -126,7 +132,7 @@ def _groups_of_sets(name: str) -> Callable[[Scores], dict[str, float]]:
 
 
 def _summary(entries: Sequence[Entry]) -> Table:
-    """Return the scores of whole datasets with their confidence intervals, and notes on the missing scores."""
+    """Return the table of scores of whole datasets with their confidence intervals, and notes on missing scores."""
     shown = [name for name in SUMMARY if any(s.name == name for e in entries for s in e.scores.scores)]
     rows, notes = list[list[Cell]](), list[str]()
     for e in entries:
@@ -140,7 +146,7 @@ def _summary(entries: Sequence[Entry]) -> Table:
 
 
 def _of_fifteen(entries: Sequence[Entry], group: str, title: str, means: Sequence[str]) -> Table:
-    """Return a row per model with the clean error, the means, and the scores of single corruptions."""
+    """Return a table with a row per model: the clean error, the means, and the scores of single corruptions."""
     of_model = [e.scores.values(group) for e in entries]
     shown = [c for c in SINGLE if any(c in own for own in of_model)]
     rows = list[list[Cell]]()
@@ -162,7 +168,7 @@ def _first_below(scores: Scores) -> dict[tuple[str, int], Cell]:
 
 
 def _changes(entries: Sequence[Entry]) -> Table:
-    """Return the descriptions of the levels in `_first_below`."""
+    """Return a table that describes the levels found by `_first_below`."""
     found: dict[tuple[str, int], list[Cell]] = {
         (name, below.level): [name, below.level, below.changed, below.change]
         for e in entries
@@ -178,7 +184,7 @@ def _changes(entries: Sequence[Entry]) -> Table:
 
 
 def _two_factor(entries: Sequence[Entry], reference: ReferencePoint | None) -> Table:
-    """Return the mean accuracy and its variation over sets, as in Dai & Berleant 2021."""
+    """Return a table of the mean accuracy and its variation over sets, as in Dai & Berleant 2021."""
     heads = [*MODEL, Column("clean accuracy"), Column("names", "whole")]
     heads += with_ends(Column("mean accuracy"), Column("CV %", "number"))
     heads += [Column("sets", "whole"), Column("mean accuracy of sets"), Column("CV % of sets", "number")]
@@ -204,7 +210,7 @@ def _two_factor(entries: Sequence[Entry], reference: ReferencePoint | None) -> T
 
 
 def _correlations(entries: Sequence[Entry]) -> Table:
-    """Return the correlations of two-factor scores over models."""
+    """Return a table of correlations between two-factor scores over the models."""
     shown = [e.scores for e in entries if e.scores.get(MEAN_ACCURACY) is not None]
     names = {"CV": CV, "mean accuracy": MEAN_ACCURACY, "clean accuracy": "clean_accuracy"}
     rows: list[list[Cell]] = []
@@ -219,7 +225,7 @@ def _correlations(entries: Sequence[Entry]) -> Table:
 
 
 def _order_effects(entries: Sequence[Entry]) -> Table:
-    """Return the accuracy on A then B minus the accuracy on B then A."""
+    """Return a table of the accuracy on stage A followed by B, minus the accuracy on B followed by A."""
     values = [
         {(o.first, o.second): [o.difference, *_ends(o.interval)] for o in e.scores.order_effects} for e in entries
     ]
@@ -231,14 +237,14 @@ def _order_effects(entries: Sequence[Entry]) -> Table:
 
 
 def _fragile_rates(scores: Scores) -> dict[tuple[str, str], float]:
-    """Return the fragile rates by size and change, as in Srivastava, Ben-Yosef & Boix 2019."""
+    """Return the fragile rates by the size of the regions and the change, as in Srivastava, Ben-Yosef & Boix 2019."""
     rates = scores.values("fragile")
     keys = {name: name.split(".") for name in rates if name.count(".") == 1}
     return {(group, kind.replace("_", " ")): rates[name] for name, (group, kind) in keys.items()}
 
 
 def _fragile_parts(entries: Sequence[Entry]) -> Table:
-    """Return the fragile rates with their intervals and parts."""
+    """Return a table of the fragile rates with their intervals and parts."""
     rows: list[list[Cell]] = []
     for e in entries:
         parts = e.scores.group("fragile")
@@ -256,7 +262,7 @@ def _fragile_parts(entries: Sequence[Entry]) -> Table:
 
 
 def _differences(found: Iterable[Difference]) -> Table:
-    """Return the differences between models."""
+    """Return a table of the differences between models."""
     heads = [*columns("text", "score", "model", "minus"), Column("difference", "points")]
     heads += [Column("low", "points", "low"), Column("high", "points", "high"), Column("exceeds", "text")]
     words = {None: "no interval", True: "yes", False: "no"}

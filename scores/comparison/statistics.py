@@ -16,13 +16,13 @@ from ..score_values import is_compared
 from .entries import PRINTED, Entry
 
 MIN_MODELS = 3
-"""The smallest number of models for a correlation. The correlation of two models is always 1 or -1."""
+"""The minimum number of models for a correlation. The correlation of two models is always 1 or -1."""
 
 
 def pearson(x: Sequence[float], y: Sequence[float]) -> float | None:
     """Return Pearson's correlation of two scores over models.
 
-    It is None for fewer than three models or if one score is the same for all models.
+    The result is None for fewer than three models, or if one score is the same for all models.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def pearson(x: Sequence[float], y: Sequence[float]) -> float | None:
 
 
 def spearman(x: Sequence[float], y: Sequence[float]) -> float | None:
-    """Return Spearman's correlation of two scores over models, where tied scores receive the average rank.
+    """Return Spearman's correlation of two scores over models. Tied scores receive their average rank.
 
     Examples
     --------
@@ -80,17 +80,17 @@ class Difference:
     difference: float
     """The score of the first model minus that of the second."""
     low: float | None
-    """The lower end of the 95 % confidence interval from paired resamples, or None if the models are not paired."""
+    """The lower end of the 95 % confidence interval from paired resamples, or None without an interval."""
     high: float | None
     exceeds: bool | None
     """Whether the interval excludes 0."""
 
 
 def differences(entries: Sequence[Entry]) -> tuple[list[Difference], list[str]]:
-    """Return the differences between every two models in their scores, and notes on missing ones.
+    """Return the differences between every two models in their scores, and notes on missing intervals and differences.
 
     A difference has a confidence interval if both models were scored on the same resamples of the same images. Models
-    of printed tables, scores over different sets, and scores relative to different baselines are not compared.
+    from printed tables, scores over different sets, and scores relative to different baselines are not compared.
     """
     found, pairs_of = list[Difference](), dict[str, list[str]]()
     for a, b in combinations([entry for entry in entries if entry.scores.digest != PRINTED], 2):
@@ -118,7 +118,7 @@ def differences(entries: Sequence[Entry]) -> tuple[list[Difference], list[str]]:
 
 
 def _compared(scores: Scores) -> dict[str, float]:
-    """Return the values of the scores by which models are compared."""
+    """Return the values of the scores in which models are compared."""
     return {one.name: one.value for one in scores.scores if one.value is not None and is_compared(one.name)}
 
 
@@ -137,7 +137,7 @@ def _why_unlike(a: Scores, b: Scores) -> dict[str, str]:
 
 
 def why_not_paired(a: Scores, b: Scores) -> str | None:
-    """Return the reason why the resamples of two models are not paired, or None if they are."""
+    """Return the reason why the resamples of two models are not paired, or None if they are paired."""
     if a.digest != b.digest:
         return "they are scores of different datasets"
     if a.condition != b.condition:

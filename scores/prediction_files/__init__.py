@@ -1,3 +1,3 @@
-"""Read files of predictions, which any framework can write."""
+"""Read predictions files, which any framework can write."""
 
 from .reading import read_predictions as read_predictions

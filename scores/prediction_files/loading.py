@@ -23,18 +23,18 @@ INTEGERS = ("iu", "integers, for example array.astype(np.int64)")
 TEXT = ("U", "text, for example np.asarray(names, dtype=str)")
 TYPES = dict.fromkeys(("logits", "probs", "p_true"), FLOATS) | dict.fromkeys(("top", "rank_true", "index"), INTEGERS)
 TYPES |= dict.fromkeys(("id", "set_id"), TEXT)
-"""The kinds of NumPy types that each array may have, and their description."""
+"""The NumPy type kinds that each array may have, and a description of these types for messages."""
 EXPECTED = "logits, probs, top, or rank_true with p_true"
 
 Arrays = Mapping[str, NDArray[Any]]
 
 
 class BadFile(Exception):
-    """A problem with a predictions file. The message continues a sentence that begins with the name of the file."""
+    """A problem with a predictions file. The message continues a sentence that begins with the file name."""
 
 
 def load_npz(path: Path) -> Arrays:
-    """Return the known arrays of an .npz file, without ever loading pickled objects."""
+    """Return the known arrays in an .npz file. Pickled objects are never loaded."""
     try:
         with open_regular(path) as file, np.load(file, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in (*TYPES, "model", "digest") if name in archive.files}
@@ -48,7 +48,7 @@ def load_npz(path: Path) -> Arrays:
 
 
 def load_csv(path: Path) -> Arrays:
-    """Return the known columns of a CSV file."""
+    """Return the known columns in a CSV file as arrays."""
     try:
         lines = csv.reader(io.StringIO(read_regular(path, MAX_CSV_BYTES).decode("utf-8-sig"), newline=""))
         names, *rows = [row for row in lines if row] or [[]]
@@ -78,7 +78,7 @@ def _column(name: str, texts: Sequence[str], kinds: str) -> NDArray[Any]:
 
 
 def _with_values(arrays: Arrays, names: Sequence[str]) -> Arrays:
-    """Return the arrays, or raise BadFile if they contain no predictions, or more than one kind of them."""
+    """Return the arrays. Raise BadFile if they contain no predictions, or more than one kind of predictions."""
     given = [name for name in TYPES if name in arrays and name not in ("index", "id", "set_id")]
     if not given:
         raise BadFile(f"contains {first_few(list(names)) or 'nothing'} instead of predictions; expected {EXPECTED}")

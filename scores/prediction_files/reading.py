@@ -22,9 +22,9 @@ from .loading import TYPES, Arrays, BadFile, array_problems, load_csv, load_npz
 from .reduction import COLUMNS, KINDS, PROBABILITIES, reduced
 
 HEAD = "predictions.json"
-"""The file that names the model and the dataset."""
+"""The name of the file that states the model and the dataset."""
 FEW = 3
-"""The number of examples in a message."""
+"""The maximum number of examples in a message."""
 ROWS_AT_ONCE = 4096
 """The number of rows that are converted to float32 at the same time, which limits memory."""
 
@@ -36,12 +36,12 @@ def read_predictions(
     sets: Sequence[str] | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Predictions:
-    """Read the predictions of a model for a dataset. The files are described in docs/evaluate.md.
+    """Read the predictions of a model for a dataset. docs/evaluate.md describes the file formats.
 
     Parameters
     ----------
     path : str or Path
-        A folder of ``<set id>.npz`` or ``<alias>.npz``, or one .npz or .csv file with the column ``set_id``.
+        A folder of ``<set id>.npz`` or ``<alias>.npz`` files, or one .npz or .csv file with the column ``set_id``.
     data : Dataset
         The dataset, whose images are not read.
     sets : sequence of str, optional
@@ -111,7 +111,7 @@ def read_head(path: Path) -> dict[str, Any]:
 
 
 def _open(path: Path) -> tuple[dict[str, Any], Arrays | None]:
-    """Return the model and digest that a path states, and the arrays of a single file."""
+    """Return the model and digest that are stated at a path, and the arrays if the path is a single file."""
     if (path / MANIFEST).exists():
         raise PredictionError(
             f"{path} is a dataset, not predictions. `corruptset predict {path} --model FILE --out FOLDER` writes "
@@ -155,8 +155,11 @@ def _head_problems(head: Mapping[str, Any], data: Dataset) -> list[str]:
 def _files(
     folder: Path, ids: Mapping[str, str], required: Sequence[str], wanted: set[str]
 ) -> tuple[dict[str, Path], list[str]]:
-    """Return the file of each wanted set, and the problems with file names."""
-    # Hidden files are those that macOS adds on foreign file systems.
+    """Return the file of each wanted set, and the problems with file names.
+
+    `ids` maps set names to set ids, and the `required` sets must have files.
+    """
+    # macOS adds hidden files on foreign file systems.
     files = [file for file in sorted(folder.rglob("*.npz")) if not file.name.startswith(".")]
     if not files:
         return {}, ["the folder has no .npz files; expected <set id>.npz for each set"]
@@ -185,7 +188,7 @@ def _files(
 def _split(
     arrays: Arrays, data: Dataset, ids: Mapping[str, str], required: Sequence[str], wanted: set[str]
 ) -> tuple[dict[str, Arrays], list[str]]:
-    """Return the rows of each wanted set in a single file, and the problems with set names."""
+    """Split the arrays of a single file into the rows of each wanted set. Also return the problems with set names."""
     if "set_id" not in arrays:
         return {}, ["has no column set_id. Add it, or give a folder of <set id>.npz"]
     if problems := array_problems(arrays, len(data.classes)):
@@ -212,7 +215,7 @@ def _absent(required: Sequence[str], found: Mapping[str, Any]) -> list[str]:
 
 
 class _Rows:
-    """The rows that the predictions of a set need."""
+    """The rows that predictions of a set must have: one for each sample of a dataset."""
 
     def __init__(self, data: Dataset) -> None:
         self._ids = [sample.id for sample in data.samples]
@@ -221,7 +224,7 @@ class _Rows:
         self._classes = len(data.classes)
 
     def outcome(self, arrays: Arrays, of_set: str) -> tuple[Outcome, list[str]]:
-        """Return the outcome of a set in the order of the dataset, and the problems with rows and values.
+        """Return the outcome on a set, in the order of the dataset, and the problems with rows and values.
 
         `of_set` names the set in messages. BadFile is raised for arrays of unexpected types or shapes.
         """
@@ -249,7 +252,7 @@ class _Rows:
         return _joined(parts).rows(np.argsort(places[valid], kind="stable")), problems
 
     def _places(self, arrays: Arrays, rows: int, of_set: str) -> tuple[NDArray[np.int64], list[str]]:
-        """Return the index of the image of each row, and the problems with rows."""
+        """Return the index of the image that each row belongs to, and the problems with rows."""
         count = len(self._ids)
         if "index" in arrays:
             given, problem = arrays["index"], f"with an index outside 0 to {count - 1:,}"
@@ -287,5 +290,5 @@ def _joined(parts: Sequence[Outcome]) -> Outcome:
 
 
 def _of_rows(problem: str, rows: Sequence[str]) -> str:
-    """Return a problem that states the number of affected rows and names the first ones."""
+    """Return the text of a problem, with the number of affected rows and the first of these rows."""
     return f"has {plural(len(rows), 'row')} {problem}: {first_few(rows, FEW)}"

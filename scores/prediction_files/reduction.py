@@ -17,29 +17,30 @@ COLUMNS: dict[Kind, tuple[str, ...]] = {kind: (kind,) for kind in KINDS} | {"ran
 SUM_TOLERANCE = 0.01
 """The largest deviation of a sum of probabilities from 1. Rounding to float16 causes a smaller deviation."""
 ROUNDING = 1e-3
-"""The largest amount by which a single probability may exceed 1."""
+"""The maximum amount by which a single probability may exceed 1."""
 SAFE_EXPONENT = 60.0
-"""The largest absolute logit for which exponentials of a million classes can be summed in float32."""
+"""The maximum absolute logit for which the exponentials of a million classes can be summed in float32."""
 
 PROBABILITIES = "has logits that are probabilities, because each row is from 0 to 1 with the sum 1. Save them as probs"
-"""The problem if it applies to all rows."""
+"""The problem that is reported if it affects all rows."""
 NOT_FINITE = "with values that are NaN or infinite (use a large negative logit to mask a class)"
 
 Faults = Mapping[str, NDArray[np.bool_]]
-"""Problems, worded to follow a number of rows, and the affected rows."""
+"""The rows that each problem affects. The text of a problem continues a phrase such as "3 rows"."""
 
 
 def reduced(
     kind: Kind, block: Mapping[str, NDArray[Any]], labels: NDArray[np.integer], classes: int
 ) -> tuple[Outcome, Faults]:
-    """Return the outcome of some predictions and their faults. The outcome of a faulty row is undefined.
+    """Return the outcome of some predictions, and their faults. The outcome in a faulty row is undefined.
 
     Parameters
     ----------
     kind : {"logits", "probs", "top", "rank"}
     block : mapping
-        Floating-point ``logits`` or ``probs`` (n, K), or ``top`` (n, k) with classes from the most likely down, or
-        ``rank_true`` (n,) with the number of classes above the true one and ``p_true`` (n,) with its probability.
+        One of: ``logits`` or ``probs`` (n, K) as floating-point numbers; ``top`` (n, k), classes in descending order
+        of likelihood; or ``rank_true`` (n,), the number of classes above the true one, with ``p_true`` (n,), the
+        probability of the true one.
     labels : (n,) ndarray of integers
         The true classes, from 0 to K - 1.
     classes : int
@@ -70,7 +71,7 @@ def reduced(
 
 
 def _softmax(logits: NDArray[Any], labels: NDArray[np.integer]) -> NDArray[np.float32]:
-    """Return the softmax of the true class of each row, accurate to 1e-5."""
+    """Return the softmax probability of the true class in each row, accurate to 1e-5."""
     if not np.abs(logits).max(initial=0) <= SAFE_EXPONENT:
         logits = logits - logits.max(axis=1, keepdims=True)
     powers = np.exp(logits.astype(np.float32))
@@ -80,7 +81,7 @@ def _softmax(logits: NDArray[Any], labels: NDArray[np.integer]) -> NDArray[np.fl
 def _from_values(values: NDArray[Any], labels: NDArray[np.integer], probability: NDArray[np.float32]) -> Outcome:
     predicted = values.argmax(axis=1)
     rank, before = np.zeros(len(labels), np.int32), np.zeros(len(labels), np.int32)
-    # Only wrong rows have classes above the true one. Of tied classes the lowest comes first.
+    # Only wrong rows have classes above the true one. Among tied classes, the lowest comes first.
     wrong = np.flatnonzero(predicted != labels)
     values, labels_of_wrong = values[wrong], labels[wrong][:, None]
     own = np.take_along_axis(values, labels_of_wrong, axis=1)

@@ -1,1 +1,1 @@
-"""The results page, which compares models on one dataset."""
+"""The results page, an HTML file that compares models on one dataset."""

@@ -1,4 +1,4 @@
-"""Example images of a results page: failures, and the level at which a model's accuracy first falls below a threshold.
+"""Example images on a results page: failures, and levels at which accuracy first falls below a threshold.
 
 The panels "first below 90, 50 and 10 %" follow Figures 7 to 9 of Swingler 2022, "A Suite of Incremental Image
 Degradation Operators for Testing Image Classification Algorithms".
@@ -21,7 +21,7 @@ from ..profiles import THRESHOLDS
 from ..tables import Cell, Column, Table
 
 MAX_SETS = 96
-"""The largest number of sets whose failures are shown. If there are more, they are sampled at equal distances."""
+"""The maximum number of sets whose failures are shown. If there are more sets, evenly spaced ones are chosen."""
 FAILURES_PER_SET = 2
 
 
@@ -33,7 +33,7 @@ class ImagePlace(NamedTuple):
 
 
 class FailedImage(NamedTuple):
-    """An image that at least one model classifies correctly when clean, but not in a set.
+    """An image that at least one model classifies correctly when clean, but incorrectly in a corrupted set.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class FailedImage(NamedTuple):
     truth : str
         The name of the true class.
     answers : sequence of str
-        For each model, a text that states how the model classifies the image.
+        For each model, a text that states its name and how it classifies the image.
     """
 
     place: ImagePlace
@@ -53,12 +53,12 @@ class FailedImage(NamedTuple):
 
 
 class Failures:
-    """The images that models classify correctly when clean, but not in a set.
+    """The images that models classify correctly when clean, but incorrectly in a corrupted set.
 
     Parameters
     ----------
     predictions : mapping of str to Predictions
-        The predictions by the label of the model. All include the set ``clean``.
+        The predictions by the label of the model. All must include the set ``clean``.
     data : Dataset
     """
 
@@ -74,7 +74,7 @@ class Failures:
                 models += outcomes[CLEAN].correct & ~outcomes[name].correct
 
     def table(self) -> Table:
-        """Return the number of failures in each set for each model."""
+        """Return a table of the number of failures in each set for each model."""
         columns, rows = [Column("set", "text")], {name: list[Cell]([name]) for name in self._failing_models}
         for label, outcomes in self._outcomes.items():
             columns.append(Column(f"{label}: correct when clean, wrong here", "whole"))
@@ -91,10 +91,10 @@ class Failures:
         return Table("failures", "Failures by set", columns, list(rows.values()))
 
     def examples(self, stored: Container[str]) -> dict[str, list[FailedImage]]:
-        """Return some failures of each stored set.
+        """Return the worst failures in each stored set.
 
-        Images that the most models misclassify come first. Ties are broken in favour of images with the fewest errors
-        in all sets together.
+        Images that the most models misclassify come first. Among equal images, those with the fewest errors over all
+        sets come first.
         """
         every = sum(self._failing_models.values(), np.zeros(len(self._samples), np.int64))
         failing = [name for name, models in self._failing_models.items() if name in stored and models.any()]
@@ -106,7 +106,7 @@ class Failures:
         return found
 
     def correct_when_clean(self) -> NDArray[np.bool_]:
-        """Return which clean images all models classify correctly."""
+        """Return, for each clean image, whether all models classify it correctly."""
         return np.asarray(np.all([outcomes[CLEAN].correct for outcomes in self._outcomes.values()], axis=0))
 
     def _image(self, set_id: str, index: int) -> FailedImage:
@@ -128,12 +128,12 @@ class PanelImage(NamedTuple):
     ----------
     degradation : str
     place : ImagePlace, optional
-        None if the dataset does not contain the image, such as level 0 of a dataset without clean images.
+        None if the dataset does not contain the image. For example, a dataset without clean images has no level 0.
     level : int
     accuracy : str
         The accuracy of the model at this level.
     change : str
-        The effect of the level.
+        A description of the level's effect.
     """
 
     degradation: str
@@ -155,7 +155,7 @@ class Panel(NamedTuple):
 
 
 def threshold_panels(entries: Sequence[Entry], data: Dataset, index: int) -> dict[str, list[Panel]]:
-    """Return a panel per model for each threshold, with the sample at `index`."""
+    """Return one panel per model for each threshold. The panels show the sample at `index`."""
     ids: dict[tuple[str, int], str] = {}
     for s in data.manifest.sets:
         if s.id in data and len(s.stages) == 1 and (level := s.stages[0].level) is not None:
@@ -185,7 +185,7 @@ def _panel(entry: Entry, threshold: str, ids: Mapping[tuple[str, int], str], ind
 
 @dataclass(frozen=True)
 class StoredImage:
-    """An image that is stored once in a page and shown in several places."""
+    """An image that is stored once on a page and shown in several places."""
 
     id: str
     uri: str = ""
@@ -195,7 +195,7 @@ class StoredImage:
 
 
 def stored_images(data: Dataset, places: Sequence[ImagePlace], max_bytes: float) -> dict[ImagePlace, StoredImage]:
-    """Return images of a dataset, reduced so that all together have about `max_bytes` bytes."""
+    """Return images from a dataset, reduced in size so that they have about `max_bytes` bytes together."""
     found: dict[ImagePlace, StoredImage] = {}
     for place in dict.fromkeys(places):
         image: Pixels = data[place.set_id].single(place.sample)

@@ -1,4 +1,4 @@
-"""Read the scores and predictions of a results page, and check that they belong together."""
+"""Read the scores and predictions for a results page, and check that they belong together."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from ..records import Scores
 Given = str | Path | Predictions
 GivenPredictions = Sequence[Given] | Mapping[str, Given]
 TOLERANCE = 1e-6
-"""The largest accepted difference between an accuracy and the one in the scores file."""
+"""The maximum difference between the accuracy of predictions and the accuracy in the scores file."""
 
 
 def checked_inputs(
     data: Dataset, scores: Sequence[str | Path | Scores], predictions: GivenPredictions, tell: Callable[..., None]
 ) -> tuple[list[Entry], dict[str, Predictions]]:
-    """Return the models with their scores, and the predictions by the label of the model.
+    """Return the models with their scores, and the predictions by the label of their model.
 
     If no predictions are given for a model, they are searched for in the folder of its scores file.
 
     Raises
     ------
     ScoreError
-        With all problems that were found.
+        If there are problems. The message lists all of them.
     """
     entries, problems = read_entries(scores)
     expected = f"{data.name} ({data.digest})"
@@ -75,7 +75,7 @@ def checked_inputs(
 
 
 def _named(given: Given, entries: Sequence[Entry]) -> tuple[str | None, Given]:
-    """Return the name and the path in ``NAME=PATH``. A name may contain an equals sign."""
+    """Split ``NAME=PATH`` into the name and the path. The name may contain an equals sign."""
     if not isinstance(given, str | os.PathLike | Predictions):
         raise ParameterError(f"predictions is {quoted(given)}; expected paths, or a mapping of models to paths.")
     if not isinstance(given, str) or os.path.exists(given) or "=" not in given:
@@ -88,14 +88,14 @@ def _named(given: Given, entries: Sequence[Entry]) -> tuple[str | None, Given]:
 def _predictions_of(
     data: Dataset, entries: Sequence[Entry], name: str | None, given: Given, tell: Callable[..., None]
 ) -> tuple[Entry, Predictions]:
-    """Return predictions with the model that they belong to."""
+    """Read predictions, and return them with the model that they belong to."""
     by_name = {e.scores.model: e for e in reversed(entries)} | {e.label: e for e in entries}
     models = ", ".join(e.label for e in entries) or "none"
     if name is not None and name not in by_name:
         raise PredictionError(f"There are predictions of {name!r}, but the models are {models}.")
     read = given
     if not isinstance(read, Predictions):
-        # Only the sets that were scored are read. The name of the model may be known only afterwards.
+        # Only sets that were scored are read. The name of the model may be known only after reading.
         scored = entries if name is None else [by_name[name]]
         sets = sorted({id for e in scored for id in e.scores.sets if id in data})
         read = read_predictions(read, data, sets=sets or None, progress=tell)
@@ -110,7 +110,7 @@ def _predictions_of(
 def _not_scored(entry: Entry, read: Predictions) -> list[str]:
     """Return a problem if the accuracy of predictions differs from that in the scores file.
 
-    Scores with a condition are not compared, because only some images count.
+    Scores with a condition are not compared, because they are computed from only some of the images.
     """
     scored = entry.scores.sets
     accuracy = {id: float(np.mean(read.outcomes[id].correct)) for id in scored if id in read.outcomes}

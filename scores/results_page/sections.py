@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 MAX_STAGES = 24
-"""The largest number of stages in a matrix of order effects. Larger matrices are only shown as a table."""
+"""The maximum number of stages in a matrix of order effects. Larger matrices are shown only as a table."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """A section of the page.
+    """A section of a results page.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Section:
         The HTML id.
     heading, about : str
     tables : sequence of PageTable
-        Tables that contain every number of the charts.
+        The tables, which contain every number in the charts.
     groups : sequence of sequence of Chart
         Groups of charts with the same axes.
     bars : Markup, optional

@@ -1,6 +1,6 @@
 """The JSON Schema (2020-12) of a scores file.
 
-``python -m corruptset.scores.schema FOLDER`` writes it from the models. A test fails if the two differ.
+``python -m corruptset.scores.schema FOLDER`` generates it from the record classes. A test fails if the two differ.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ NAME = "scores"
 
 
 def make_scores_schema() -> dict[str, Any]:
-    """Return the schema of a scores file from the models."""
+    """Generate the schema of a scores file from the record classes."""
     from .. import records
 
     return schema_of(records, "Scores", f"{records.SCORES_VERSION}:{NAME}")

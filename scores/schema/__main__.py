@@ -1,4 +1,4 @@
-"""Write the schema from the models: ``python -m corruptset.scores.schema FOLDER``."""
+"""Generate the schema of a scores file: ``python -m corruptset.scores.schema FOLDER``."""
 
 import sys
 from pathlib import Path
