@@ -1,9 +1,8 @@
-"""Standard normal numbers, each from one 32-bit word by an inverse-CDF table.
+"""Standard normal numbers, each computed from one 32-bit word with an inverse-CDF table.
 
 The computation is the same on every machine, because it uses no function of libm. The tail probabilities at the points
-of a grid come from series in `decimal`. Between these points Taylor polynomials are used, which are evaluated by
-elementwise + - * / of doubles. IEEE 754 requires each of these operations to be rounded correctly, with or without
-SIMD.
+of a grid come from series in `decimal`. Between these points, Taylor polynomials are evaluated by elementwise + - * /
+of doubles. IEEE 754 requires each of these operations to be rounded correctly, with or without SIMD.
 
 Kernels take the result of `normal_table` as an argument and pass it to `fill_normals` or `normal_from_word`.
 """

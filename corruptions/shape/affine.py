@@ -49,8 +49,8 @@ def shear(images: Images, keys: Keys, *, angle_deg: float, sign: Floats) -> Imag
     The direction, left or right, is drawn at random for each image.
 
     The pixel at (x, y) from the centre is read at (x - y sin a, y cos a), so the image also grows vertically by 1 / cos
-    a. This is how the library of the published generator defined a shear at the time. Later releases of the library
-    read at (x + y tan a, y). The published behaviour is kept.
+    a. This is how the library used by the published generator defined a shear at the time. Later releases of the
+    library read at (x + y tan a, y). The published behaviour is kept.
     """
     sine, cosine = exact_sine_cosine(float(angle_deg))
     matrices = np.zeros((len(images), 2, 2))
@@ -123,7 +123,7 @@ def rotate(
 ) -> Images:
     """Rotate the image about its centre.
 
-    Corners that leave the image are cut off by default. With ``canvas="loose"`` the whole rotated image is resized to
+    Corners that leave the image are cut off by default. With ``canvas="loose"``, the whole rotated image is resized to
     the size of the image instead.
 
     Notes
@@ -167,7 +167,7 @@ def rotate(
 def translate(images: Images, keys: Keys, *, distance: float, signs: Floats) -> Images:
     """Move the image diagonally, in one of four directions, on a black background.
 
-    Fractional distances are interpolated bilinearly and rounded.
+    For fractional distances, pixels are interpolated bilinearly and rounded.
 
     Notes
     -----

@@ -73,10 +73,11 @@ def fisheye(images: Images, keys: Keys, *, cubic: float, quadratic: float, linea
     Notes
     -----
     The paper names fisheye lens distortion and uniform noise as distortions for training, without a formula. The
-    generator that was released with it contains ImageMagick's barrel distortion with five severities, although no
-    published set uses them. corruptset uses these severities. ImageMagick by default averages over ellipses, where this
-    function interpolates between four pixels, as ImageMagick does with ``-filter point -interpolate bilinear``. Images
-    of ImageMagick's default differ from these by 0.8 to 1.2 grey values on average at 224x224.
+    generator released with the paper contains ImageMagick's barrel distortion with five severities, although no
+    published set uses them. corruptset uses these severities. By default, ImageMagick averages over ellipses. This
+    function interpolates between four pixels, as ImageMagick does with ``-filter point -interpolate bilinear``. At
+    224x224, the images that ImageMagick creates by default differ from those of this function by 0.8 to 1.2 grey values
+    on average.
 
     References
     ----------
