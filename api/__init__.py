@@ -1,13 +1,14 @@
 """corruptset: static corrupted image benchmarks.
 
 `names` and `recipes` list the corruptions and recipes, and `show` describes one of them. `corrupt` corrupts an image or
-a batch, and `Corrupt` does the same as a callable for data loaders. `load_plugin` and `check_corruption` are for your
-own corruptions, and `load_surrogate` is for your models. `preview` shows an image under every set.
+a batch, and `Corrupt` does the same as a callable for data loaders. `load_plugin` loads corruptions that you define,
+and `check_corruption` checks them. `load_surrogate` loads a model whose gradients a corruption needs. `preview` shows
+one image in every set of a recipe.
 
 `plan` and `build` apply a recipe to a source, and `pairs` makes a recipe of two-factor sets. `open` reads a dataset,
 `verify` checks it, `rebuild` restores it from its records and its source, `page` writes its HTML page, and `export`
-writes it in the layout of a loader. `audit` reports what any corrupted dataset contains. `pack` and `unpack` handle
-archives, and `publish` and `fetch` handle releases on the network.
+writes it in the layout of a loader. `audit` reports what any corrupted dataset contains. `pack` writes the archives of
+a release, and `unpack` reads them. `publish` uploads a release, and `fetch` downloads one.
 
 `predict` writes the predictions of a model. `score` computes published robustness scores from predictions, and
 `score_table` computes such scores from any metric. `compare` compares models, and `report` writes a page that compares

@@ -48,7 +48,7 @@ def integer(name: str, value: Any, minimum: int = 1) -> int:
     try:
         if not isinstance(value, bool) and minimum <= value <= MAX_INTEGER and int(value) == value:
             return int(value)
-    except (TypeError, ValueError):  # The value is for example a string or an array with several numbers.
+    except (TypeError, ValueError):  # The value is, for example, a string or an array with several numbers.
         pass
     limit = f"at least {minimum}" if minimum else "0 or more"
     raise ParameterError(f"{name} is {quoted(value)}; expected a whole number, {limit} and at most 2**53 - 1.")

@@ -11,13 +11,13 @@ from .digests import digest_of
 
 
 def canonical(value: Any) -> bytes:
-    """Return the RFC 8785 serialisation of a JSON value: sorted keys, no spaces, shortest-round-trip doubles.
+    """Return the RFC 8785 serialisation of a JSON value: sorted keys, no spaces, shortest exact numbers.
 
     Parameters
     ----------
     value : JSON value
-        A dict with str keys, list, tuple, str, int (within +-(2**53 - 1)), finite float, bool or None. 1 and 1.0 are
-        serialised alike.
+        A dict with str keys, a list, a tuple, a str, an int (within +-(2**53 - 1)), a finite float, a bool or None. 1
+        and 1.0 give the same bytes.
 
     Examples
     --------

@@ -11,13 +11,13 @@ from .errors import quoted
 def error_lines(error: ValidationError) -> list[str]:
     """Return a line per error, such as ``encoding, quality: Input should be less than or equal to 100``."""
     errors = error.errors(include_url=False)
-    # Pydantic reports a list whose items are all wrong as too short as well, which would be confusing.
+    # If all items of a list are wrong, pydantic also reports that the list is too short, which would be confusing.
     shown = [details for details in errors if details["type"] != "too_short" or not details["input"]]
     return [error_line(details, _location(details["loc"])) for details in shown]
 
 
 def error_line(details: ErrorDetails, location: str) -> str:
-    """Return an error of pydantic as a line with the location, the message, and the value unless it is a table."""
+    """Return a pydantic error as one line: the location, the message and, unless it is a table, the value."""
     message = details["msg"].removeprefix("Value error, ")
     given = details["input"]
     with_value = details["type"] not in ("missing", "value_error", "json_invalid") and not isinstance(given, dict)

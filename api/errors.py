@@ -13,7 +13,7 @@ from pathlib import Path
 from .quantities import spans
 
 MAX_LISTED_JOBS = 20
-"""Number of array jobs that an error message lists."""
+"""The largest number of array jobs that an error message lists."""
 
 
 class CorruptsetError(Exception):
@@ -27,9 +27,9 @@ class UnknownCorruption(CorruptsetError, ValueError):
 
 
 class UnknownSet(UnknownCorruption, KeyError):
-    """A key that a mapping of sets does not have."""
+    """A key that does not occur in a mapping of sets."""
 
-    __str__ = Exception.__str__  # that of KeyError returns a repr
+    __str__ = Exception.__str__  # `KeyError.__str__` would return a repr
 
 
 class ParameterError(CorruptsetError, ValueError):
@@ -37,19 +37,19 @@ class ParameterError(CorruptsetError, ValueError):
 
 
 class ImageError(CorruptsetError, ValueError):
-    """An array that is not an image of uint8 with 1 or 3 channels and at least 8x8 pixels."""
+    """An array that is not a uint8 image with 1 or 3 channels and at least 8x8 pixels."""
 
 
 class RecipeError(CorruptsetError, ValueError):
-    """A recipe or a table file with mistakes."""
+    """A recipe or a table file that contains errors."""
 
 
 class SourceError(CorruptsetError, ValueError):
-    """A source that cannot be read, or that contains images which cannot be used."""
+    """A source that cannot be read, or that contains unusable images."""
 
 
 class ModelError(CorruptsetError, ValueError):
-    """A model that cannot be loaded, does not fit, or fails its checks."""
+    """A model that cannot be loaded, does not fit the images, or fails its checks."""
 
 
 class PredictionError(CorruptsetError, ValueError):
@@ -67,7 +67,7 @@ class StudyError(CorruptsetError, ValueError):
 class PluginError(CorruptsetError, ValueError):
     """A user's module whose corruptions cannot be loaded or do not meet the requirements.
 
-    `position` is the position in the batch of the image for which a corruption failed, or None.
+    If a corruption failed for one image of a batch, `position` is the position of that image. Otherwise, it is None.
     """
 
     def __init__(self, message: str, position: int | None = None) -> None:
@@ -85,7 +85,7 @@ class FinishedDataset(BuildError):
     def __init__(self, directory: Path, lacking: Sequence[str]) -> None:
         self.directory, self.lacking = directory, tuple(lacking)
         self.options = {"extend": str(directory), "out": str(self.other_out(directory))}
-        """The options that extend the dataset into a new one if they are added to the same call."""
+        """If these options are added to the same call, it makes a new dataset that extends this one."""
         super().__init__(self.with_call(", ".join(f"{name}={value!r}" for name, value in self.options.items())))
 
     @staticmethod
@@ -94,7 +94,7 @@ class FinishedDataset(BuildError):
         return directory.parent / "extended"
 
     def with_call(self, call: str) -> str:
-        """Return the message with the call that makes a new dataset with all sets."""
+        """Return the message, which includes a call that makes a new dataset with all sets."""
         return (
             f"{self.directory} is finished, so it is not changed, and it lacks {len(self.lacking)} of the requested "
             f"sets ({first_few(self.lacking)}). Make a new dataset that also has them:\n  {call}"
@@ -106,20 +106,20 @@ class StoreError(CorruptsetError):
 
 
 class IncompleteBuild(CorruptsetError):
-    """A directory that a build has not finished."""
+    """A dataset or release that is incomplete, for example because its build was interrupted."""
 
     exit_code = 1
 
 
 class MissingParts(IncompleteBuild):
-    """Array jobs that have not finished all of their parts. `of` is the number of jobs of the array."""
+    """Array jobs that have not finished all of their parts. `of` is the number of jobs in the array."""
 
     def __init__(self, what: str, jobs: Sequence[int], of: int) -> None:
         self.what, self.jobs, self.of = what, tuple(jobs), of
         super().__init__(self.with_calls([f"part=({job}, {of})" for job in jobs], "finish=True"))
 
     def with_calls(self, calls: Sequence[str], finish: str) -> str:
-        """Return the message with the calls that make the missing parts and finish the build."""
+        """Return the message, which includes the calls that make the missing parts and finish the build."""
         jobs = f"Job {self.jobs[0]}" if len(self.jobs) == 1 else f"Jobs {spans(self.jobs)}"
         commands = listed(calls, MAX_LISTED_JOBS)
         return f"{self.what} {jobs} of {self.of} will make them:\n{commands}\nThen finish the build:\n  {finish}"
@@ -262,17 +262,17 @@ def require_utf8_names() -> None:
 
 
 def install_extra(extra: str) -> str:
-    """Return a sentence on how to install an extra from a clone."""
+    """Return a sentence that explains how to install an extra from a clone."""
     return f"Install the extra: in the clone of corruptset, run pip install '.[{extra}]'."
 
 
 def install_add_on(package: str) -> str:
-    """Return a sentence on how to install an add-on from a clone."""
+    """Return a sentence that explains how to install an add-on from a clone."""
     return f"Install it: in the clone of corruptset, run pip install ./plugins/{package}."
 
 
 BUILD = ("numba", "cv2", "scipy", "skimage", "joblib")
-"""Packages of the extra ``build``."""
+"""The packages in the extra ``build``."""
 
 
 class NotInstalled(CorruptsetError, ImportError):
@@ -286,7 +286,7 @@ class NotInstalled(CorruptsetError, ImportError):
 
 
 def not_installed(error: BaseException) -> NotInstalled | None:
-    """Return the error for a failed import of a package of the extra ``build``, or None.
+    """Return the error for a failed import of a package from the extra ``build``, or None for other errors.
 
     The result is also None for a package that is installed but incomplete.
     """

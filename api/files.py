@@ -1,7 +1,7 @@
 """Read regular files up to a size limit, and parse TOML.
 
-Paths come from users, and other kinds of files are refused. Reading a pipe could block forever, and ``/dev/zero`` would
-fill the memory. Symbolic links to regular files are accepted.
+Paths come from users, so only regular files and symbolic links to them are accepted. Reading a pipe could block
+forever, and reading ``/dev/zero`` would fill the memory.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NUL = "its name contains a NUL character, which file names cannot contain"
 class UnfitFile(CorruptsetError, OSError):
     """A path that is not a regular file, or a file that is too large.
 
-    `strerror` is the reason, as the end of a sentence.
+    `strerror` is the reason, worded as the end of a sentence.
     """
 
     def __str__(self) -> str:
@@ -67,7 +67,7 @@ def read_regular(path: Path, max_bytes: int) -> bytes:
 
 
 def read_text(path: Path, max_bytes: int = MAX_TEXT_BYTES) -> str:
-    """Return the text of a regular UTF-8 file, with newlines as line ends and without a byte-order mark.
+    """Return the text of a regular UTF-8 file, without a byte-order mark and with line endings converted to newlines.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def read_text(path: Path, max_bytes: int = MAX_TEXT_BYTES) -> str:
 
 
 def parse_toml(text: str, where: str) -> dict[str, Any]:
-    """Return the values of a TOML text, or raise `RecipeError`, in which `where` names the text."""
+    """Return the values in a TOML text, or raise `RecipeError`. The error message refers to the text as `where`."""
     try:
         return tomllib.loads(text)
     except RecursionError:
@@ -92,12 +92,12 @@ def parse_toml(text: str, where: str) -> dict[str, Any]:
 
 
 def reason(error: OSError) -> str:
-    """Return the reason why a file cannot be read, as the end of a sentence."""
+    """Return the reason why a file cannot be read, worded as the end of a sentence."""
     return error.strerror or str(error)
 
 
 def file_problem(path: Path) -> str | None:
-    """Return the reason why a path is not a regular file or a link to one, or None if it is."""
+    """Return why a path is neither a regular file nor a link to one, or None if it is."""
     if "\0" in os.fspath(path):
         return f"cannot be read: {NUL}"
     try:

@@ -1,4 +1,4 @@
-"""Run code of plugins and models, and describe the errors that it raises."""
+"""Run foreign code, which is the code of plugins and models, and describe the errors that it raises."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ MAX_ERROR_LENGTH = 1000
 
 
 class ForeignExit(Exception):
-    """A SystemExit or another BaseException that foreign code raised, which is the cause of this exception."""
+    """Foreign code raised SystemExit or another BaseException, which is the `__cause__` of this exception."""
 
 
 class ForeignCode:
     """Context manager that runs foreign code and raises `ForeignExit` for exceptions that would end the process.
 
-    KeyboardInterrupt is not changed. Output of the code goes to standard error, because standard output is reserved for
-    the result of the command.
+    KeyboardInterrupt is passed on unchanged. The output of the code goes to standard error, because standard output is
+    reserved for the result of the command.
     """
 
     def __enter__(self) -> None:

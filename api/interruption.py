@@ -1,4 +1,4 @@
-"""Handle the signals that stop a command, which are SIGINT (Ctrl-C), SIGTERM, and SIGHUP (a closed terminal)."""
+"""Handle the signals that stop a command: SIGINT (Ctrl-C), SIGTERM, and SIGHUP (a closed terminal)."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def handle_signals() -> None:
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         nonlocal interrupted
-        # Python discards exceptions in destructors. If a signal is repeated and nothing is being handled, the first
-        # KeyboardInterrupt was lost in this way.
+        # Python discards exceptions in destructors. If a second signal arrives while no exception is being handled, the
+        # first KeyboardInterrupt was lost in this way.
         if not interrupted or sys.exception() is None:
             interrupted = True
             raise KeyboardInterrupt
 
     def repeat(unraisable: sys.UnraisableHookArgs) -> None:
-        # Python also discards exceptions in callbacks from C code, for example those of LLVM. The interruption is
+        # Python also discards exceptions in callbacks that C code calls, such as LLVM's. The interruption is therefore
         # repeated after the callback.
         if issubclass(unraisable.exc_type, KeyboardInterrupt):
             threading.Timer(0.05, _thread.interrupt_main).start()

@@ -1,4 +1,4 @@
-"""Compute digests of pixels. Datasets record these digests, and they are the keys of images without a name."""
+"""Compute digests of pixels. Datasets record these digests, and images without a name are identified by them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 
 def pixel_hashes(images: NDArray[np.uint8]) -> list[str]:
-    """Return the hexadecimal pixel digests of an (N, H, W, C) batch of uint8, C-contiguous."""
+    """Return the hexadecimal pixel digests of a C-contiguous (N, H, W, C) batch of uint8 images."""
     height, width, channels = images.shape[1:]
     hashes = [blake3(f"{height},{width},{channels}\n".encode()) for _ in images]
     for digest, image in zip(hashes, images, strict=True):
@@ -17,7 +17,7 @@ def pixel_hashes(images: NDArray[np.uint8]) -> list[str]:
 
 
 def pixel_digest(image: NDArray[np.uint8]) -> str:
-    """Return the digest ``blake3:<hex>`` of an (H, W, C) image, which covers ``H,W,C\\n`` and the bytes of the pixels.
+    """Return the digest ``blake3:<hex>`` of an (H, W, C) image, computed from ``H,W,C\\n`` and the bytes of its pixels.
 
     Examples
     --------

@@ -23,7 +23,7 @@ CELL_INTERVAL_S = 0.2
 MIN_SHARE_FOR_ESTIMATE = 0.03
 """The share of the work that must be finished before the remaining time is estimated."""
 MIN_BAR_WIDTH = 70
-"""The minimum width of a terminal, in columns, for a bar next to the counts."""
+"""The minimum width of a terminal, in columns, at which a bar is drawn next to the counts."""
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -37,7 +37,8 @@ class ProgressEvent:
     ``finishing`` or ``done``.
     """
     parts_done: int = 0
-    """The number of finished parts, or of corruptions with compiled kernels in the phase ``compiling``."""
+    """The number of finished parts. In the phase ``compiling``, the number of corruptions whose kernels are compiled.
+    """
     parts_total: int = 0
     images_done: int = 0
     """The number of finished images, including those of unfinished parts."""
@@ -45,7 +46,7 @@ class ProgressEvent:
     seconds: float = 0.0
     """Seconds since the phase began."""
     waiting_for: str = ""
-    """The process of another array job for which the build waits, in the phase ``waiting``."""
+    """In the phase ``waiting``, the process of another array job that the build waits for."""
 
 
 def in_notebook() -> bool:
@@ -63,7 +64,7 @@ def is_interactive() -> bool:
 
 
 def shows_progress(command: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Decorate a function with a parameter `progress` so that it shows a progress bar by default.
+    """Return a decorator that makes functions with a parameter `progress` show a progress bar by default.
 
     Callers can pass a callable to replace the bar, or False to disable it. The decorated function receives a callable,
     or None if progress is not shown.
@@ -89,10 +90,11 @@ def progress_function(progress: Callable[..., None] | bool | None) -> Callable[.
 
 
 class ProgressDisplay:
-    """Context manager that shows the progress of a command in one line, and that is called to update it.
+    """Context manager that shows the progress of a command in one line. To update the line, call the object.
 
-    On a terminal the line contains a progress bar, and in a notebook it is part of the output of the cell. In both
-    cases, it is removed at the end. Otherwise a line of plain text is written to standard error from time to time.
+    On a terminal, the line contains a progress bar. In a notebook, the line is part of the output of the cell. In both
+    cases, the line is removed at the end. Otherwise, a line of plain text is written to standard error from time to
+    time.
 
     Parameters
     ----------
@@ -101,9 +103,9 @@ class ProgressDisplay:
     live : bool, optional
         Whether to draw a progress bar. By default a bar is drawn if standard error is a terminal.
     console : callable, optional
-        Returns the rich console on which the bar is drawn.
+        A function that returns the rich console on which the bar is drawn.
     say : callable, optional
-        Writes a line of plain text.
+        A function that writes a line of plain text.
     """
 
     shown = 0
@@ -155,7 +157,7 @@ class ProgressDisplay:
             self._cell.update({"text/plain": "", "text/html": ""}, raw=True)
 
     def __call__(self, event: ProgressEvent | str, done: int = 0, total: int = 0) -> None:
-        """Show an event of a build, or a step of another command with the numbers of finished and of all items."""
+        """Show a build event, or a step of another command with the number of finished items and the total."""
         if isinstance(event, str):
             self._show(event, done, total)
         elif event.phase == "waiting":
@@ -164,7 +166,7 @@ class ProgressDisplay:
             self._show(event.phase, event.parts_done, event.parts_total, "corruptions, once on a machine")
         elif event.images_total:
             self._show(event.phase, event.images_done, event.images_total, "images")
-        elif event.phase != "done":  # The result is printed after that.
+        elif event.phase != "done":  # When a build is done, its result is printed instead.
             self._show(event.phase, event.parts_done, event.parts_total)
 
     def _show(self, phase: str, done: int, total: int, unit: str = "") -> None:
@@ -196,7 +198,7 @@ def counts(done: int, total: int, unit: str = "", *, first: int = 0, seconds: fl
     done, total : int
         The number of finished items and the number of all items.
     unit : str, optional
-        The name of the items.
+        The noun for the items, such as ``images``.
     first : int, optional
         The number of items that were finished when the time measurement started.
     seconds : float, optional

@@ -39,7 +39,7 @@ def duration(seconds: float) -> str:
 
 
 def spans(numbers: Iterable[float]) -> str:
-    """Return increasing numbers as text in which consecutive integers are joined to a range.
+    """Return increasing numbers as text, with consecutive integers joined into ranges.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def plural(count: int, name: str) -> str:
 
 
 def folders_and_files(paths: Iterable[str], name: str) -> str:
-    """Return the numbers of class folders, other folders and files among some paths as text.
+    """Return a text that states how many class folders, other folders and files are among some paths.
 
     Paths of folders end with a slash. `name` is the noun for the files.
 

@@ -30,11 +30,11 @@ MAX_KILLS = 3
 POLL_S = 0.2
 """Time between two calls of `poll`."""
 FINISH_S = 10.0
-"""The time for other tasks to end after a task has failed, so that they do not leave temporary files."""
+"""The time that other tasks get to finish after one has failed, so that they do not leave temporary files."""
 SETTLE_S = 0.05
 """The time that loky gets to register a task before its workers are killed."""
 PARENT_POLL_S = 1.0
-"""The time between two checks by a worker that its parent process is alive."""
+"""The interval at which a worker checks that its parent process is alive."""
 ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "OPENCV_FOR_THREADS_NUM"), "1"
 )
@@ -44,14 +44,14 @@ ONE_THREAD = dict.fromkeys(
 class Workers:
     """Worker processes that start with the first tasks and stop at the end of a ``with`` block.
 
-    The processes are those of loky, which comes with joblib. Unlike those of `concurrent.futures`, they do not import
-    the main module again. Scripts therefore need no ``if __name__ == "__main__"``, and notebooks and standard input
-    work.
+    The processes are started by loky, which is part of joblib. Unlike the processes of `concurrent.futures`, they do
+    not import the main module again. Scripts therefore do not need ``if __name__ == "__main__"``, and code in notebooks
+    and from standard input works.
 
     Parameters
     ----------
     limit : int
-        The largest number of processes. If it is 1, `run` works in the current process.
+        The maximum number of processes. If it is 1, `run` calls functions in the current process.
     """
 
     def __init__(self, limit: int) -> None:
@@ -108,8 +108,8 @@ class Workers:
             on_result(remaining.pop(number), result)
 
         while remaining:
-            # All tasks that were submitted are suspected when a worker is killed. A task that was suspected twice runs
-            # after all others and alone, so that its third time proves that it is the cause.
+            # When a worker is killed, all submitted tasks are suspects. A task that was a suspect twice runs last and
+            # alone, so that a third kill proves that this task is the cause.
             numbers = [number for number in remaining if kills[number] < MAX_KILLS - 1] or list(remaining)[:1]
             before = len(remaining)
             submitted.clear()
@@ -120,7 +120,7 @@ class Workers:
             except BrokenProcessPool:
                 self.stop()
                 if len(remaining) == before:
-                    limit = max(1, limit // 2)  # Fewer workers may fit into the memory.
+                    limit = max(1, limit // 2)  # The memory may suffice for fewer workers.
                 for number in submitted & remaining.keys():
                     kills[number] += 1
                     if kills[number] == MAX_KILLS:
@@ -189,7 +189,7 @@ def complete(
     at_once: int,
     poll: Callable[[], object],
 ) -> None:
-    """Submit tasks, at most `at_once` at a time, and call `on_done` with each of them and its future when it is done.
+    """Submit tasks, at most `at_once` at a time, and call `on_done` with each finished task and its future.
 
     `poll` is called several times a second. A task whose future was cancelled is submitted again, because a Dask
     scheduler may lose tasks. If `on_done` raises MachineError or OSError, other tasks get some time to finish.
@@ -215,10 +215,10 @@ def complete(
 
 @contextmanager
 def _starting_processes() -> Iterator[None]:
-    """Block the signals of a terminal in the processes that are started within the block.
+    """Block signals from the terminal in the processes that are started within the ``with`` statement.
 
-    A terminal sends signals to all processes, but the main process stops the others itself. Processes inherit the set
-    of blocked signals.
+    A terminal sends signals to all processes, but the main process stops its workers itself. New processes inherit the
+    set of blocked signals.
     """
     posix = hasattr(signal, "pthread_sigmask")
     if posix:
@@ -241,7 +241,10 @@ def _starting_processes() -> Iterator[None]:
 
 
 def _prepare_worker(parent: int) -> None:
-    """Make this worker exit quickly, and end it if its parent dies. Otherwise, it would wait for tasks forever."""
+    """Make this worker exit quickly, and end it if its parent dies.
+
+    A worker without a parent would wait for tasks forever.
+    """
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -256,7 +259,7 @@ def workers_at_most(count: int) -> int:
     """Return the number of processes to use if `count` are requested.
 
     In a daemonic process, such as a worker of `multiprocessing.Pool`, the result is 1, because such a process cannot
-    start others. A warning says so.
+    start others. A warning explains this.
     """
     if count < 2:
         return count

@@ -23,14 +23,14 @@ from .similarity import (
 from .thumbnails import CleanOf, Thumbnails, region_thumbnails
 
 MAX_THUMBNAILS = 600
-"""The largest number of sets with a thumbnail. If there are more sets, these are spread evenly over them."""
+"""The largest number of sets with a thumbnail. From more sets, this many are chosen at even intervals."""
 MAX_ROWS = 2000
 """The largest number of sets in a table."""
 _COLUMNS = 5
-"""The largest number of severities or levels that have a common row of column heads."""
+"""The largest number of severities or levels that are shown in columns with headings."""
 _SINGULAR = {"severities": "severity", "levels": "level"}
 _MAX_NAMES = 4
-"""A grid of at most this number of corruptions is named after them. A larger grid has a number."""
+"""The largest number of corruptions in a grid that is named after its corruptions. Larger grids are numbered."""
 _SPARKLINES = ("MS-SSIM", "SSIM")
 _MAX_IDS = 100
 
@@ -41,20 +41,21 @@ def build_page(data: Dataset, clean_of: CleanOf | None = None) -> bytes:
     Parameters
     ----------
     data : Dataset
-        A complete dataset, with the images of all sets.
+        A complete dataset with the images of all sets.
     clean_of : callable, optional
-        Callback that takes a sample's index and returns its clean (H, W, C) image of uint8. It is used if the dataset
-        has no set ``clean``. Without it, the page of such a dataset shows no clean images.
+        A function that takes a sample index and returns the clean (H, W, C) uint8 image. It is used if the dataset has
+        no set ``clean``. Without the function, the page of such a dataset shows no clean images.
 
     Returns
     -------
     bytes
-        UTF-8 text, which is the same for the same dataset, clean images and releases of corruptset and Pillow.
+        The page as UTF-8 text. It depends only on the dataset, the clean images, and the releases of corruptset and
+        Pillow.
 
     Raises
     ------
     VerificationError
-        If images or records cannot be read.
+        Images or records cannot be read.
     """
     manifest, page = data.manifest, _Page(data, clean_of)
     thumbnails, blocks = page.thumbnails, page.blocks
@@ -85,7 +86,7 @@ def build_page(data: Dataset, clean_of: CleanOf | None = None) -> bytes:
 
 
 class _Page:
-    """The sets of a dataset as its page shows them."""
+    """The sets of a dataset, prepared for its page."""
 
     def __init__(self, data: Dataset, clean_of: CleanOf | None) -> None:
         self.manifest = data.manifest
@@ -101,7 +102,7 @@ class _Page:
         }
 
     def groups(self) -> list[dict[str, Any]]:
-        """Return groups of blocks with the same columns, as the template needs them."""
+        """Return the values that the template needs for groups of blocks. The blocks of a group share their columns."""
         groups = []
         for kind in dict.fromkeys(block.kind for block in self.blocks):
             blocks = [block for block in self.blocks if block.kind == kind]
@@ -114,11 +115,11 @@ class _Page:
         return groups
 
     def corruptions(self, block: Block) -> list[str]:
-        """Return the names of all corruptions in a block, without duplicates."""
+        """Return the names of the different corruptions in a block."""
         return list(dict.fromkeys(stage.corruption for name in block.sets for stage in self.records[name].stages))
 
     def family(self, block: Block) -> str:
-        """Return the family that all corruptions of a block share, or ``other``."""
+        """Return the family of all corruptions in a block, or ``other`` if they have different families."""
         families = {corruption_notes(name).family for name in self.corruptions(block)}
         return families.pop() if len(families) == 1 else OTHER
 
@@ -161,7 +162,7 @@ class _Page:
 def _table(
     records: Sequence[SetRecord], captions: Mapping[str, str], *, is_ladder: bool
 ) -> tuple[list[str], list[list[str]]]:
-    """Return the headings and rows of the table of some sets."""
+    """Return the headings and the rows of a table of sets."""
     parameters = list(dict.fromkeys(n for s in records for n in s.stages[0].parameters)) if is_ladder else []
     metrics = [metric for metric in METRICS if any(metric.value(s) is not None for s in records)]
     has_aliases = any(s.aliases for s in records)
@@ -176,7 +177,7 @@ def _table(
 
 
 def _filters(record: SetRecord) -> Mapping[str, str]:
-    """Return the values of a set that the filters of the page compare."""
+    """Return the severities and corruptions by which the filters of the page show or hide a set."""
     numbers = {f"{s.severity or s.level}" for s in record.stages if s.severity is not None or s.level is not None}
     corruptions = dict.fromkeys(stage.corruption for stage in record.stages)
     return {"severity": " ".join(sorted(numbers)), "corruption": " ".join(corruptions)}
@@ -187,7 +188,7 @@ def _text(value: object) -> str:
 
 
 def stage_text(stage: StageRecord) -> str:
-    """Return a description of a stage and its parameters."""
+    """Return a short description of a stage: corruption, severity or level, and parameters."""
     numbers = {"severity": stage.severity, "level": stage.level}
     strength = "".join(f" {name} {number}" for name, number in numbers.items() if number is not None)
     parameters = ", ".join(f"{name} {_text(value)}" for name, value in stage.parameters.items())
@@ -195,14 +196,14 @@ def stage_text(stage: StageRecord) -> str:
 
 
 def _listed(ids: Iterable[str]) -> list[str]:
-    """Return one line with at most 100 set ids, or an empty list without ids."""
+    """Return a list with one line that names up to 100 set ids. The list is empty if there are no ids."""
     every = list(ids)
     more = f" and {len(every) - _MAX_IDS} more" if len(every) > _MAX_IDS else ""
     return [", ".join(every[:_MAX_IDS]) + more] if every else []
 
 
 def _limitations(manifest: Manifest, without_thumbnail: int) -> list[tuple[str, list[str]]]:
-    """Return headings and lines about missing samples and other properties that a user should know."""
+    """Return headings, each with lines, about excluded images and other limitations that users should know."""
     found = [
         ("Images of the source that were left out, because they cannot be used",
          [f"{e.path}: {e.reason}" for e in manifest.excluded]),

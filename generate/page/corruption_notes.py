@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ...corruptions.registry import corruption_names, get_corruption
 
 OTHER = "other"
-"""The family of chains and of corruptions that this release does not define."""
+"""The family of chains of several corruptions, and of corruptions that this release does not define."""
 _NOTES = re.compile(r"^Notes\n-+\n(.*?)(?=^\w+\n-+\n|\Z)", re.MULTILINE | re.DOTALL)
 
 
@@ -24,13 +24,13 @@ class CorruptionNotes:
     reference : str
         The publication that defines the corruption.
     random_draws : str
-        A description of the values that are drawn at random.
+        A description of the random draws.
     notes : sequence of str
-        Paragraphs about published errors that are reproduced, and about deviations.
+        Paragraphs about errors in the published code that are reproduced, and about deviations from that code.
     summary : str
-        The effect of the corruption.
+        A sentence about the effect of the corruption.
     moves : bool
-        Whether the corruption moves the content of an image.
+        Whether the corruption moves the content of the image.
     """
 
     name: str
@@ -43,7 +43,7 @@ class CorruptionNotes:
 
 
 def corruption_notes(name: str) -> CorruptionNotes:
-    """Return the description of a corruption, from its registration and its docstring.
+    """Return the description of a corruption, taken from its declaration and its docstring.
 
     An unknown corruption has the family ``other``.
     """

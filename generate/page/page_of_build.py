@@ -1,4 +1,4 @@
-"""The page that a build writes into its dataset."""
+"""The function that draws the page of a dataset when its build is finished."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 def page_of(build: CheckedBuild) -> Callable[[Dataset], bytes] | None:
-    """Return the function that draws index.html for a build, or None if the build has no page."""
+    """Return a function that draws the index.html of a build, or None if the build has no page."""
 
     def page(data: Dataset) -> bytes:
-        from .build_page import build_page  # only needed for builds with a page
+        from .build_page import build_page  # imported here, because only builds with a page need it
 
         return build_page(data, build.clean)
 

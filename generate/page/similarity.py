@@ -1,4 +1,4 @@
-"""How similar the sets of a page are to the clean images: metrics, charts, and the values that ImageNet-C aimed at."""
+"""The similarity of a dataset's sets to the clean images: metrics, charts, and the targets of ImageNet-C."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..pixels.ms_ssim import MIN_SIDE
 
 
 class Metric(NamedTuple):
-    """A metric of the manifest, with its name, unit and number of decimals."""
+    """A metric: its field in the manifest, its name, its unit, and the number of decimals to show."""
 
     field: str
     name: str
@@ -22,21 +22,24 @@ class Metric(NamedTuple):
 
     @property
     def title(self) -> str:
-        """The name with the unit."""
+        """The name, with the unit in parentheses."""
         return f"{self.name} ({self.unit})" if self.unit else self.name
 
     def value(self, record: SetRecord, *, spread: bool = False) -> float | None:
-        """Return the mean of the metric in a set, or with `spread` its standard deviation. None if not measured."""
+        """Return the mean of the metric over the images of a set, or its standard deviation if `spread` is True.
+
+        The result is None if the metric was not measured.
+        """
         metrics = record.metrics.spread if spread and record.metrics is not None else record.metrics
         value: float | None = None if metrics is None else getattr(metrics, self.field)
         return 100 * value if value is not None and self.field == "changed" else value
 
     def format(self, value: float | None) -> str:
-        """Return a value as text."""
+        """Return a value as text, or a dash for None."""
         return MISSING if value is None else f"{value:.{self.decimals}f}"
 
     def cell(self, record: SetRecord) -> str:
-        """Return the mean and standard deviation of a set as text."""
+        """Return the mean and the standard deviation for a set as text."""
         value, spread = self.value(record), self.value(record, spread=True)
         return self.format(value) + ("" if spread is None or value is None else f" ± {self.format(spread)}")
 
@@ -51,13 +54,13 @@ METRICS = (
 )
 _MIN_RISE = 0.005
 _MAX_RISES = 3
-"""The largest number of rises that a sentence lists."""
+"""The largest number of rises that `rises_sentence` lists."""
 
 
 def max_psnr(records: Iterable[SetRecord]) -> float:
-    """Return the upper end of the axis that all charts of PSNR share.
+    """Return the upper end of the PSNR axis, which all PSNR charts share.
 
-    It is the largest sum of a mean and a standard deviation, or 1 if PSNR was not measured.
+    It is the largest sum of a set's mean and standard deviation, or 1 if PSNR was not measured.
     """
     psnr = METRICS[0]
     values = [(psnr.value(record), psnr.value(record, spread=True) or 0.0) for record in records]
@@ -65,9 +68,9 @@ def max_psnr(records: Iterable[SetRecord]) -> float:
 
 
 def metric_charts(block: Block, records: Mapping[str, SetRecord], psnr: float) -> list[Chart]:
-    """Return a chart of each measured metric against the severities or levels of a corruption.
+    """Return one chart per measured metric, plotted against the severities or levels of a corruption.
 
-    `psnr` is the upper end of the axis of PSNR.
+    `psnr` is the upper end of the PSNR axis.
     """
     x, sets = list(map(severity_or_level, block.sets)), [records[name] for name in block.sets]
     x_name = "severity" if block.kind == "severities" else "level"
@@ -85,7 +88,7 @@ def metric_charts(block: Block, records: Mapping[str, SetRecord], psnr: float) -
 
 
 def rises_sentence(chart: Chart) -> str:
-    """Return a sentence that says where a similarity rises with the severity, or an empty text if it only falls."""
+    """Return a sentence about the severities or levels at which a similarity rises. It is empty if there are none."""
     points = [point for line in chart.lines for point in line.points]
     rises = [f"{a.x:g} to {b.x:g}" for a, b in pairwise(points) if b.y > a.y + _MIN_RISE]
     more = f" and {len(rises) - _MAX_RISES} more" if len(rises) > _MAX_RISES else ""
@@ -93,10 +96,10 @@ def rises_sentence(chart: Chart) -> str:
 
 
 def elastic_note(records: Iterable[SetRecord]) -> str:
-    """Return a sentence for elastic_transform, whose lower severities are the stronger ones in all published tables.
+    """Return a sentence about the strength of elastic_transform. In all published tables, low severities are stronger.
 
-    The tables are recognised by the distance `affine`, by which corners move at severity 1. Without a published table
-    the sentence is empty.
+    A table is recognised by the parameter `affine` at severity 1, the distance by which corners move. For other
+    parameters, the sentence is empty.
     """
     stages = [stage for record in records for stage in record.stages if stage.corruption == "elastic_transform"]
     distance = next((stage.parameters.get("affine") for stage in stages if stage.severity == 1), None)
@@ -108,7 +111,10 @@ def elastic_note(records: Iterable[SetRecord]) -> str:
 
 
 def aimed_rows(blocks: Sequence[Block], records: Mapping[str, SetRecord]) -> list[list[str]]:
-    """Return the MS-SSIM of each corruption at severities 1 to 5, and its distance from the values aimed at."""
+    """Return table rows with the MS-SSIM of each corruption at severities 1 to 5, and its deviation from the targets.
+
+    The targets are the MS-SSIM values at which the authors of ImageNet-C aimed.
+    """
     rows = []
     for block in blocks:
         values = {
@@ -123,7 +129,7 @@ def aimed_rows(blocks: Sequence[Block], records: Mapping[str, SetRecord]) -> lis
 
 
 def measurement_notes(manifest: Manifest) -> list[str]:
-    """Return sentences that say how the metrics were measured, and why some are missing."""
+    """Return sentences that explain how the metrics were measured, and why some are missing."""
     metrics = [s.metrics for s in manifest.sets if s.metrics is not None and s.stages]
     if not metrics:
         return ["No metrics were measured (--metrics 0)."]

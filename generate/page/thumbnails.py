@@ -1,4 +1,4 @@
-"""Thumbnails of a build's page: one per set, of the same samples, and the regions of one image."""
+"""The thumbnails on a dataset's page: one per set, all with the same samples, and the regions of one image."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from ..regions.region_sheet import neighbourhoods
 from ..sources.selection import spread
 
 CleanOf = Callable[[int], Images]
-"""Callback that takes a sample's index and returns its clean (H, W, C) image."""
+"""A function that takes a sample index and returns the clean (H, W, C) image."""
 _GREY = 128
 _MIN_SIDE = {False: 128, True: SMALL}
-"""Minimum side of a thumbnail in pixels, for large (False) and small (True) images. To reach it, fewer samples are
-shown.
+"""The minimum side of a thumbnail in pixels, for large images (False) and small ones (True). If thumbnails would be
+smaller, fewer samples are shown.
 """
 _MAX_AMPLIFICATION = 64
 _REGION_SIDE = 160
@@ -31,25 +31,26 @@ _REGION_SIDE = 160
 
 @dataclass(frozen=True)
 class Thumbnail:
-    """A reduced image, or the images of several samples in one set, one below the other.
+    """A reduced image, or a column of reduced images: several samples of one set, one below the other.
 
     Attributes
     ----------
     id : str
         The HTML id.
     uri : str
-        A data URI with a JPEG file.
+        A data URI that contains a JPEG file.
     width, height : int
-        The size that is shown, in pixels.
+        The displayed size in pixels.
     alt, caption : str
+        The alternative text and the caption.
     small : bool
-        Whether each pixel is drawn as a square.
+        Whether to draw each pixel as a square, without interpolation.
     filters : mapping
-        The values that the filters of the page compare: corruption and severity.
+        The corruption and the severity, by which the filters of the page show or hide the thumbnail.
     samples : int
-        The number of samples, of which one is shown at a time. 0 means that the whole image is shown.
+        The number of samples in the image. The page shows one sample at a time, or the whole image if this is 0.
     column : int
-        The column of the page in which the thumbnail is shown, from 1. 0 means the next column.
+        The number of the page column in which the thumbnail is shown, from 1. 0 means the next column.
     """
 
     id: str
@@ -65,13 +66,13 @@ class Thumbnail:
 
 
 class Thumbnails:
-    """The thumbnails of a dataset's sets, all of the same samples and the same size.
+    """The thumbnails of a dataset's sets. All thumbnails show the same samples and have the same size.
 
     Parameters
     ----------
     data : Dataset
     clean_of : callable, optional
-        The clean images, for datasets without the set ``clean``.
+        A function that returns clean images, for datasets without the set ``clean``.
     sets : int
         The number of sets that have a thumbnail.
     """
@@ -82,7 +83,7 @@ class Thumbnails:
         """The number of samples in the dataset."""
         first = data[data.set_ids[0]].single(0)
         self.shape = (first.shape[0], first.shape[1], first.shape[2])
-        """The shape of an image."""
+        """The shape of the first image, (H, W, C)."""
         self._small = max(self.shape[:2]) <= SMALL
         for samples in (4, 2, 1):
             side = thumbnail_side(sets * samples, small=self._small)
@@ -91,7 +92,7 @@ class Thumbnails:
         self._side = min(side, max(self.shape[:2]))
         self._indices = spread(range(self.count), samples)
         self.samples = len(self._indices)
-        """The number of samples that are shown."""
+        """The number of samples in a thumbnail."""
         self.records = [data.sample(i) for i in self._indices]
         self._clean: Sequence[Images] = []
         if "clean" in data:
@@ -114,9 +115,9 @@ class Thumbnails:
         return self._thumbnail("clean", self._clean, f"clean: {self._description}", "clean")
 
     def difference(self, set_id: str, caption: str) -> Thumbnail | None:
-        """Return a thumbnail of the amplified difference between a set and the clean images, on grey.
+        """Return a thumbnail with the amplified differences of a set from the clean images, on a grey background.
 
-        Returns None if the images differ in size or there are no clean images.
+        Returns None if there are no clean images, or if the images have other sizes.
         """
         images = self._images(set_id)
         if not self._clean or any(a.shape != b.shape for a, b in zip(self._clean, images, strict=True)):
@@ -147,7 +148,11 @@ class Thumbnails:
 
 
 def region_thumbnails(data: Dataset) -> list[Thumbnail]:
-    """Return two thumbnails per group of regions: the neighbours of one region, and its shrunk regions."""
+    """Return two thumbnails for each group of regions in the first image.
+
+    One shows a region among its eight neighbours. The other shows the nine regions inside it that are two pixels
+    smaller.
+    """
     crops = _crops_of_first(data)
     if crops is None:
         return []
@@ -164,7 +169,7 @@ def region_thumbnails(data: Dataset) -> list[Thumbnail]:
 
 
 def _crops_of_first(data: Dataset) -> Crops | None:
-    """Return the regions of the first image. The records of other images are not read."""
+    """Return the regions of the first image, or None if there are none. Records of other images are not read."""
     if has_region_table(data.manifest):
         rows = read_jsonl(data.record_file(REGIONS), RegionRow)
         first = next(rows)
@@ -181,7 +186,7 @@ def _crops_of_first(data: Dataset) -> Crops | None:
 
 
 def _region_thumbnail(crops: Crops, numbers: Sequence[int | None], name: str, description: str) -> Thumbnail:
-    """Return nine regions as one image, with a grey cell for each region that does not exist."""
+    """Return a thumbnail of nine regions in a 3x3 grid. Cells of regions that do not exist are grey."""
     regions = [None if number is None else crops[number] for number in numbers]
     largest = max(max(image.shape[:2]) for image in regions if image is not None)
     small, side = largest <= SMALL, min(largest, _REGION_SIDE)

@@ -29,7 +29,7 @@ class ImageEncoding(BaseModel):
         return IMAGE_FORMATS[self.format][1]
 
     def encode(self, image: NDArray[np.uint8]) -> bytes:
-        """Return the encoded bytes of an (H, W, C) image of uint8, RGB or grey.
+        """Return the encoded bytes of an (H, W, C) uint8 image, RGB or grey.
 
         Raises
         ------
@@ -86,7 +86,7 @@ class PngEncoding(ImageEncoding):
 
 
 def encoding_of(path: str, encoding: JpegEncoding | PngEncoding) -> JpegEncoding | PngEncoding:
-    """Return the encoding of the image at a path of a dataset."""
+    """Return the encoding of the image at a path in a dataset: PNG, or the encoding of the dataset."""
     return PngEncoding() if stored_format(path, encoding.format) == "png" else encoding
 
 
@@ -97,9 +97,9 @@ _NAMED = re.compile(r"png|jpeg(?::(100|[1-9][0-9]?))?")
 
 
 def named_encoding(text: str, default: JpegEncoding | PngEncoding) -> JpegEncoding | PngEncoding:
-    """Return the encoding that ``png``, ``jpeg`` or ``jpeg:QUALITY`` names.
+    """Return the encoding named by a text, which is ``png``, ``jpeg`` or ``jpeg:QUALITY``.
 
-    JPEG settings that the text does not give are taken from `default`, if it is JPEG.
+    If `default` is JPEG, settings that the text does not contain are taken from it.
 
     Raises
     ------

@@ -17,11 +17,11 @@ from ..sources.decoding import MAX_FILE_BYTES, decode
 from ..sources.source import BadSample, Sample, Source, open_source
 
 OUTPUT_FORMATS: dict[str, Literal["png", "jpeg"]] = {".png": "png", ".jpg": "jpeg", ".jpeg": "jpeg"}
-"""Suffix of an output file -> the format in which the image is written."""
+"""The format in which an image is written, by the suffix of the output file."""
 
 
 def check_output(out: Path, *, force: bool, formats: Iterable[str] = OUTPUT_FORMATS) -> None:
-    """Raise an error if an image cannot be written to a path, before the image is computed.
+    """Raise an error if an image cannot be written to a path. This is checked before the image is computed.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def load_image(text: str) -> tuple[NDArray[np.uint8], str]:
     ----------
     text : str
         The path of an image file, or ``sample:NAME`` for one of the photographs of the source ``sample``. A file is
-        decoded like files of sources and rotated as its EXIF orientation says.
+        decoded like the files of a source, and rotated according to its EXIF orientation.
 
     Returns
     -------

@@ -25,7 +25,7 @@ MAX_LEVELS_SHOWN, LEVELS_SHOWN = 7, 5
 
 @dataclass(frozen=True)
 class Block:
-    """Ids of sets that are shown together."""
+    """A block of sets that are shown together."""
 
     kind: Literal["severities", "levels", "grid", "others"]
     name: str
@@ -33,13 +33,13 @@ class Block:
     sets: Sequence[str]
     """Ids of the sets, by increasing severity or level."""
     rows: Mapping[str, Mapping[str, str | None]] = field(default_factory=dict)
-    """For grids: first stage -> last stage -> id of the set, or None for a missing pair."""
+    """For grids: the ids of the sets, by first stage and then by last stage. The id of a missing pair is None."""
     columns: Sequence[str] = ()
     """For grids: the last stages."""
 
     @property
     def is_ladder(self) -> bool:
-        """True if the sets are one corruption at several severities or levels."""
+        """True if the sets contain one corruption at several severities or levels."""
         return self.kind in ("severities", "levels")
 
     @property
@@ -52,10 +52,10 @@ class Block:
 
 
 def blocks_of(sets: Iterable[str]) -> list[Block]:
-    """Return all sets except ``clean`` in blocks, first by family, then grids.
+    """Return all sets except ``clean`` in blocks: severities, levels, other sets, and grids of chains.
 
-    The rows of a grid are the first stages of chains, and its columns the last stages. For a chain of three stages, the
-    row is the first two. Rows that share a column, directly or through other rows, are in one grid.
+    The rows of a grid are the first stages of chains, and its columns are the last stages. For a chain of three stages,
+    the row is the first two stages. Rows that share a column, directly or through other rows, are in one grid.
     """
     ids = sorted((name for name in sets if name != "clean"), key=_natural)
     chains = {(name.rpartition("+")[0], name.rpartition("+")[2]): name for name in ids if "+" in name}
@@ -95,9 +95,9 @@ def _grid(
     alone: Mapping[str, str],
     placed: Collection[str],
 ) -> Block:
-    """Return a grid. Sets that are `placed` in another block are only named in the grid."""
+    """Return a grid. Sets that are `placed` in another block are in its rows, but not in its `sets`."""
     every = sorted({column for columns in columns_of.values() for column in columns}, key=_natural)
-    # Stages that are rows and columns have the same position in both, so that the diagonal separates the two orders.
+    # A stage that is both a row and a column has the same position in both, so the diagonal separates the two orders.
     columns = [*(row for row in columns_of if row in every), *(column for column in every if column not in columns_of)]
     rows: dict[str, dict[str, str | None]] = {row: {c: chains.get((row, c)) for c in columns} for row in columns_of}
     if any(row in alone for row in rows):
@@ -113,9 +113,9 @@ def _natural(name: str) -> list[str | int]:
 
 
 def connected_components(keys_of: Mapping[K, Collection[str]]) -> list[list[K]]:
-    """Partition the keys of a mapping into groups that share no element, directly or through other keys.
+    """Partition the keys of a mapping into groups, so that no element belongs to keys of two groups.
 
-    The groups and their members keep the order of the mapping.
+    The elements of a key are its value in the mapping. The groups and their members keep the order of the mapping.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def connected_components(keys_of: Mapping[K, Collection[str]]) -> list[list[K]]:
 def thin_out(ids: Sequence[str], limit: int) -> list[str]:
     """Return at most `limit` ids of sets, spread evenly.
 
-    For chains, the stages are spread evenly and all their combinations are returned.
+    For chains, evenly spread stages are chosen, and all chains that consist of these stages are returned.
 
     Examples
     --------

@@ -18,7 +18,7 @@ from ...manifests.records.models import Metrics, Spread
 
 DEFAULT_IMAGES = 64
 MULTISCALE_IMAGES = 16
-"""MS-SSIM is measured on at most this number of the measured images, the first by id."""
+"""MS-SSIM is measured on at most this many of the measured images: those whose ids come first."""
 Measured = tuple[float | None, float | None, float | None]
 """PSNR in dB (None if infinite, or if shapes differ), SSIM, and the fraction of changed pixels of an image."""
 MeasuredRow = Sequence[float | None]
@@ -36,7 +36,7 @@ _AT_ONCE = 1 << 16
 def measured_indices(ids: Sequence[str], images: int | Literal["all"]) -> frozenset[int]:
     """Return the indices of the samples on which metrics are measured.
 
-    These are the first `images` samples by id (code points), or all.
+    These are the first `images` samples, sorted by the code points of their ids, or all samples.
     """
     if images == "all":
         return frozenset(range(len(ids)))
@@ -46,9 +46,9 @@ def measured_indices(ids: Sequence[str], images: int | Literal["all"]) -> frozen
 def measure(clean: NDArray[np.uint8], image: NDArray[np.uint8]) -> Measured:
     """Return PSNR, SSIM and the fraction of changed pixels of an image.
 
-    SSIM has 7x7 uniform windows and the sample covariance, and it is averaged over channels. The result is that of
-    scikit-image's ``structural_similarity(a, b, channel_axis=2, data_range=255)``. It is much faster, because the
-    window sums of 8-bit values are exact integers, which are updated from row to row.
+    SSIM uses 7x7 uniform windows and the sample covariance, and is averaged over channels. The result equals that of
+    scikit-image's ``structural_similarity(a, b, channel_axis=2, data_range=255)``. This function is much faster,
+    because the window sums of 8-bit values are exact integers that are updated from row to row.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def measure(clean: NDArray[np.uint8], image: NDArray[np.uint8]) -> Measured:
 
 @inner
 def _slide(a, b, old_a, old_b, sums):  # type: ignore[no-untyped-def]
-    """Add the products of two rows to the sums of columns, and subtract the products that leave the window."""
+    """Add the products of two rows to the column sums, and subtract the products of the rows that leave the window."""
     for j in range(a.size):
         sums[j] += np.int32(a[j]) * np.int32(b[j]) - np.int32(old_a[j]) * np.int32(old_b[j])
 
@@ -88,8 +88,8 @@ def _across(columns, channels, sums):  # type: ignore[no-untyped-def]
 def _similarities(x, y, squares, products, total):  # type: ignore[no-untyped-def]
     """Add the similarity at each position of a row.
 
-    Means, variances and the covariance of 49 values, multiplied by 49 * 49 or 48 * 49, are integers below 2**31, so
-    that only one division is needed.
+    The means, variances and covariance of 49 values are multiplied by 49 * 49 or 48 * 49. They are then integers below
+    2**31, so that only one division is needed.
     """
     for j in range(total.size):
         product = np.int32(x[j] * y[j])
@@ -164,9 +164,9 @@ def _compare(a, b):  # type: ignore[no-untyped-def]
 def mean_metrics(measured: Iterable[MeasuredRow]) -> Metrics | None:
     """Return the means and standard deviations of the metrics of images, or None without images.
 
-    Values are rounded to 4 decimals. The mean PSNR is None if an image has no PSNR, because its shape changed or
-    because it equals the clean image, so that PSNR is infinite. The mean of MS-SSIM is over the images for which it was
-    measured.
+    Values are rounded to 4 decimals. The mean PSNR is None if any image has no PSNR. An image has no PSNR if its shape
+    changed, or if it equals the clean image, so that PSNR is infinite. The mean MS-SSIM is the mean over the images for
+    which MS-SSIM was measured.
     """
     rows = list(measured)
     if not rows:

@@ -15,7 +15,7 @@ WEIGHTS = (0.0448, 0.2856, 0.3001, 0.2363, 0.1333)
 similarity for image quality assessment".
 """
 MIN_SIDE = 176
-"""Smallest side of an image in pixels, for which the window of 11 fits at the fifth scale."""
+"""Smallest side of an image, in pixels, for which the 11-pixel window fits at the fifth scale."""
 
 _WINDOW = 11
 _SIGMA = Decimal("1.5")
@@ -27,7 +27,7 @@ _C2 = (0.03 * 255) ** 2
 def _gaussian() -> NDArray[np.float32]:
     """Return the first six of the eleven weights of the symmetric window.
 
-    They are computed with decimals, which give the same values on every machine.
+    The weights are computed with decimal numbers, which give the same values on every machine.
     """
     values = [(-(Decimal(k - 5) ** 2) / (2 * _SIGMA**2)).exp() for k in range(_WINDOW)]
     return np.array([float(v / sum(values)) for v in values[:6]], np.float32)
@@ -39,9 +39,9 @@ _HALF_WINDOW = _gaussian()
 def ms_ssim(clean: NDArray[np.uint8], image: NDArray[np.uint8]) -> float | None:
     """Return the multi-scale structural similarity of an image and its clean image.
 
-    It has five scales, an 11 x 11 gaussian window of sigma 1.5 that stays inside the image, and K1 = 0.01 and
-    K2 = 0.03. It is computed for each channel and averaged, as by TensorFlow's ``ssim_multiscale`` and pytorch-msssim.
-    Before an odd side is halved, its last row or column is repeated, as in TensorFlow.
+    MS-SSIM uses five scales, an 11 x 11 Gaussian window with sigma 1.5, K1 = 0.01 and K2 = 0.03. The window stays
+    inside the image. The values of the channels are averaged, as in TensorFlow's ``ssim_multiscale`` and
+    pytorch-msssim. Before an odd side is halved, its last row or column is repeated, as in TensorFlow.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def _add_similarities(x, y, squares, products, similar, same, contrast, whole): 
         p, q = x[j] + centre, y[j] + centre
         similar[j] = (two * covariance + c2) / (variances + c2)
         same[j] = similar[j] * ((two * p * q + c1) / (p * p + q * q + c1))
-    for j in range(similar.size):  # separate loops, so that the one above processes twice as many values at a time
+    for j in range(similar.size):  # a separate loop, so that the loop above processes twice as many values at a time
         contrast[j] += np.float64(similar[j])
     for j in range(similar.size):
         whole[j] += np.float64(same[j])
@@ -130,7 +130,7 @@ def _squares(p, q, both, product):  # type: ignore[no-untyped-def]
 
 @kernel
 def _one_scale(a, b, channels, weights, contrast, whole):  # type: ignore[no-untyped-def]
-    """Write the means of a scale for each channel to `contrast` and `whole`."""
+    """Compute the mean similarities of one scale for each channel, and write them to `contrast` and `whole`."""
     height, n = a.shape
     inside = n - (_WINDOW - 1) * channels
     sums, column, f = np.zeros((2, inside), np.float64), np.empty(n, np.float32), np.empty((6, inside), np.float32)

@@ -34,7 +34,7 @@ class _Preprocessing(BaseModel):
         raise NotImplementedError
 
     def problem(self, width: int, height: int) -> str | None:
-        """Return why an image of this size cannot be preprocessed, or None."""
+        """Return the reason why an image of this size cannot be preprocessed, or None."""
         resized = self.resized(width, height)
         if resized == (width, height) or resized[0] * resized[1] <= MAX_PIXELS:
             return None
@@ -110,8 +110,8 @@ class Resize(_Preprocessing):
 class SurrogateInput(_Preprocessing):
     """Convert images to the input size and the channels of a model.
 
-    An image that already has this size is not resized. For other images, the short side is resized to 256/224 of that
-    of the model, as in ImageNet-C, and the centre is cropped. Recipes omit the size, and manifests record it.
+    An image that already has this size is not resized. Other images are resized to cover 256/224 of the input size, as
+    in ImageNet-C, and their centre is cropped. Recipes omit the input size, and manifests record it.
     """
 
     kind: Literal["surrogate"]
@@ -185,7 +185,7 @@ def parse_preprocessing(record: Mapping[str, Any]) -> AnyPreprocessing:
     Raises
     ------
     VerificationError
-        The record is not valid. The message names the settings.
+        The record is not valid. The message names the invalid settings.
     """
     try:
         preprocessing: AnyPreprocessing = TypeAdapter(Preprocessing).validate_python(dict(record))

@@ -65,7 +65,9 @@ class PlannedPixels:
     """The regions of images, or None if the recipe has no regions."""
     maker: SetMaker
     probed: Checked
-    """The check of a few images. It is empty if preprocessing gives all images one size and there are no regions."""
+    """The result of checking a few images. It is empty if preprocessing gives all images one size and there are no
+    regions.
+    """
     sizes: tuple[tuple[int, int], ...]
     """(width, height) of the clean images that were checked, or the one size of all clean images."""
 
@@ -76,7 +78,7 @@ class PlannedPixels:
 
     @property
     def cut_regions(self) -> RegionStore | None:
-        """The regions if they are stored as images and are therefore the samples, or None."""
+        """The regions if they are stored as images, so that each region is a sample. Otherwise None."""
         return self.regions if self.regions is not None and self.regions.store == "images" else None
 
 
@@ -144,16 +146,16 @@ class BuildPlan:
 
     @property
     def stored_bytes(self) -> int:
-        """The estimated bytes of one image in all containers together."""
+        """The estimated bytes that one image takes in all containers together."""
         return sum(sink.stored_bytes(self.pixels.image_size) for sink in self.sinks)
 
     @property
     def held_bytes(self) -> int:
-        """The estimated bytes of one image in memory until its part is written."""
+        """The estimated bytes of memory that one image takes until its part is written."""
         return max(sink.held_bytes(self.pixels.image_size) for sink in self.sinks)
 
     def metrics_images(self, count: int) -> int:
-        """Return the number of images that metrics are measured on, if the build has `count` samples."""
+        """Return the number of images on which metrics are measured, for a build with `count` samples."""
         wanted = DEFAULT_IMAGES if self.options.metrics is None else self.options.metrics
         return count if wanted == "all" else min(wanted, count)
 
@@ -180,7 +182,7 @@ class BuildPlan:
         found : Checked
             The result of the check of the source.
         is_sample : bool
-            True if only a few images were checked. Unusable images among them are then not an error.
+            True if only a few images were checked. Unusable images are then an error only if no image is usable.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""The build after its source is checked (`CheckedBuild`), and its interface before that (`UncheckedBuild`)."""
+"""Builds whose source is checked (`CheckedBuild`), and the interface of builds before the check (`UncheckedBuild`)."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class UncheckedBuild(Protocol):
         """The header of the build, as if the source had no samples."""
 
     def checked(self, found: Checked) -> CheckedBuild:
-        """Return the build of the checked images, or raise if it cannot be built from them."""
+        """Return the build of the checked images. Raise an error if nothing can be built from these images."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +80,7 @@ class CheckedBuild:
     """A build whose source is checked: its header, its samples, and the means to make and store its images."""
 
     header: Header
-    """The header without textures, surrogates and plugins, which `header_of` adds for given sets."""
+    """The header without textures, surrogates and plugins. `header_of` adds these fields for given sets."""
     source: Source
     """The source that the samples are loaded from."""
     samples: Sequence[CheckedSample]
@@ -105,7 +105,7 @@ class CheckedBuild:
 
     @cached_property
     def by_id(self) -> Mapping[str, SetSpec]:
-        """Set id -> set, for all sets."""
+        """All sets, by id."""
         return {s.id: s for s in self.sets}
 
     def chosen(self, ids: Iterable[str]) -> list[SetSpec]:
@@ -157,11 +157,11 @@ class CheckedBuild:
 
     @property
     def held_bytes(self) -> int:
-        """The estimated bytes of one image in memory until its part is written."""
+        """The estimated bytes of memory that one image takes until its part is written."""
         return max(sink.held_bytes(self.image_size) for sink in self.sinks)
 
     def groups(self, sets: Sequence[str], all_chunks: Sequence[Chunk]) -> list[tuple[str, ...]]:
-        """Divide sets into groups whose images of one chunk fit into memory together."""
+        """Divide sets into groups, so that one chunk of images of all sets in a group fits into memory."""
         return groups_of(self.maker, self.chosen(sets), all_chunks, self.held_bytes)
 
     @property
@@ -202,7 +202,7 @@ class CheckedBuild:
         return self.header.model_copy(update={"textures": textures, "surrogates": surrogates, "plugins": plugins})
 
     def job(self, directory: Path, sets: Sequence[str]) -> Job:
-        """Return the job of the workers that make the given sets."""
+        """Return the job for the workers that make the given sets."""
         ids, images = [c.sample.id for c in self.samples], self.header.metrics_images
         header = self.header_of(sets)
         return Job(
@@ -226,21 +226,24 @@ class CheckedBuild:
         return load_clean(self.source, self.samples[index], self.preprocessing)
 
     def with_samples(self, samples: Sequence[CheckedSample]) -> CheckedBuild:
-        """Return the build with different samples."""
+        """Return a copy of the build with different samples."""
         digest = source_digest(sample_rows(samples))
         source = self.header.source.model_copy(update={"digest": digest})
         return replace(self, samples=samples, header=self.header.model_copy(update={"source": source}))
 
 
 def sample_rows(samples: Iterable[CheckedSample]) -> list[tuple[str, int | None, str]]:
-    """Return (id, label, sha256) of samples, from which the digest of a source is computed."""
+    """Return (id, label, sha256) of every sample. The digest of the source is computed from these rows."""
     return [(c.sample.id, c.sample.label, c.sha256) for c in samples]
 
 
 def groups_of(
     maker: SetMaker, sets: Iterable[SetSpec], all_chunks: Sequence[Chunk], held_bytes: int
 ) -> list[tuple[str, ...]]:
-    """Divide sets into groups whose images of one chunk, of `held_bytes` each, fit into memory together."""
+    """Divide sets into groups, so that one chunk of images of all sets in a group fits into memory.
+
+    Each image takes `held_bytes` bytes of memory.
+    """
     order: list[str] = []
     branches: set[int] = set()
     for branch in maker.tree(sets).branches():
@@ -251,7 +254,7 @@ def groups_of(
 
 
 def size_check(preprocessing: Preprocessing, regions: RegionStore | None) -> SizeCheck:
-    """Return the function that returns the reason to reject an image size."""
+    """Return a function that returns the reason to reject an image size, or None."""
     return partial(size_problem, preprocessing, regions)
 
 
@@ -271,7 +274,7 @@ def size_problem(preprocessing: Preprocessing, regions: RegionStore | None, widt
 
 
 def plugin_records(sets: Iterable[SetSpec]) -> list[PluginRecord]:
-    """Return the records of the plugins that sets come from."""
+    """Return the records of the plugins whose corruptions are used in sets."""
     used = {stage.corruption for spec in sets for stage in spec.stages}
     return [
         PluginRecord(

@@ -25,9 +25,11 @@ class Origin(NamedTuple):
     """The identity of the build that a part belongs to."""
 
     build: str
-    """The hash of the header without the fields of resources."""
+    """The hash of the header without the fields that record resources."""
     resources: Mapping[str, str]
-    """Field of the header (`RESOURCE_FIELDS`) -> its hash. It is compared only for parts that depend on the field."""
+    """The hashes of the header's resource fields (`RESOURCE_FIELDS`), by field. A hash is compared only for parts that
+    depend on its field.
+    """
 
     @classmethod
     def of(cls, header: Header) -> Origin:
@@ -50,7 +52,7 @@ class CheckedSample:
 
 
 def load_clean(source: Source, chosen: CheckedSample, preprocessing: Preprocessing) -> NDArray[np.uint8]:
-    """Load a sample, and return the clean image that preprocessing makes of it.
+    """Load a sample, and return its clean image, which is the preprocessed source image.
 
     Raises
     ------
@@ -75,7 +77,7 @@ def load_clean(source: Source, chosen: CheckedSample, preprocessing: Preprocessi
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """The sets of a build that workers make, with everything that is needed to make them."""
+    """The sets that the workers of a build make, and everything that the workers need to make these sets."""
 
     header: Header
     """The header of the build, with the resources of these sets."""
@@ -88,7 +90,7 @@ class Job:
     encoding: Encoding
     maker: SetMaker
     sets: Mapping[str, SetSpec]
-    """Set id -> set, in the order of the recipe."""
+    """The sets by id, in the order of the recipe."""
     sinks: tuple[Sink, ...]
     measured: frozenset[int]
     """Indices of the samples that metrics are measured on."""
@@ -99,8 +101,8 @@ class Job:
     in_memory: bool = False
     """True if parts are made without writing files, to estimate a build."""
     file: Path | None = None
-    """The file that workers read the job from. It is deleted when workers should stop. If a build is killed, the next
-    build deletes its file.
+    """The file from which workers read the job. The file is deleted when workers should stop. If a build is killed, the
+    next build deletes the file.
     """
 
     def clean(self, index: int) -> NDArray[np.uint8]:

@@ -11,7 +11,7 @@ from ...arguments import integer
 from ...errors import BuildError, listed
 from ...workers import workers_at_most
 
-if TYPE_CHECKING:  # the command line imports this module to show its help, which does not need these packages
+if TYPE_CHECKING:  # the command line imports this module to show help, and help does not need these packages
     from ...corruptions.calibrations import Calibration
     from ...corruptions.stages import Coupling, Scale
     from ...manifests.records.fields import Storage
@@ -20,7 +20,7 @@ Split = Literal["test", "train", "val", "all"]
 
 
 class BuildKeywords(TypedDict, total=False):
-    """The keyword arguments that `build` and `plan` share; `build` describes them."""
+    """The keyword arguments that `build` and `plan` share. The documentation of `build` describes each argument."""
 
     seed: int
     jobs: int | None

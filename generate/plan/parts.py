@@ -1,7 +1,8 @@
-"""Divide a build into parts, which are the units of work and of resuming, and assign parts to the jobs of an array.
+"""Divide a build into parts, and assign the parts to the jobs of an array.
 
-A part is a group of sets for one chunk of consecutive samples. Chunks depend only on the image size and the number of
-samples, so shards are the same for any choice of sets and on any machine.
+A part is a group of sets for one chunk of consecutive samples. A worker makes one part at a time, and a resumed build
+makes the missing parts. Chunks depend only on the image size and the number of samples, so shards are the same for any
+choice of sets and on any machine.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from ...errors import BuildError
 from ..sinks.sink import Chunk
 
 CHUNK_BYTES = 64 << 20
-"""Limit on the bytes of the clean pixels of a chunk. A worker keeps them in memory, and a raw shard has this size."""
+"""Limit on the size of a chunk's clean pixels, in bytes. A worker keeps these pixels in memory, and a raw shard is as
+large.
+"""
 MAX_CHUNK_SAMPLES = 2048
 MIN_CHUNK_SAMPLES = 8
 TARGET_CHUNKS = 8
@@ -30,8 +33,8 @@ TARGET_PARTS = 32
 PART_BYTES = 72 << 20
 """Limit on the bytes of encoded images that a part collects before it writes its shards."""
 BATCH_BYTES = 2 << 20
-"""Bytes of the clean pixels of one batch: thirteen images at 224x224, hundreds at 32x32. Larger batches do not fit into
-the caches of the processor.
+"""Size of the clean pixels of one batch, in bytes: thirteen images at 224x224, hundreds at 32x32. Larger batches do not
+fit into processor caches.
 """
 MAX_JOBS = 1_000_000
 """Limit on the number of jobs of an array."""
@@ -59,7 +62,7 @@ class Part:
 
     @property
     def images(self) -> int:
-        """The number of images of the part."""
+        """The number of images in the part."""
         return self.chunk.count * len(self.sets)
 
 
@@ -85,32 +88,33 @@ def chunks(count: int, image_bytes: int) -> list[Chunk]:
 
 
 def chunks_of(count: int, length: int) -> list[Chunk]:
-    """Return chunks of at most `length` samples that cover `count` samples."""
+    """Divide `count` samples into chunks of at most `length` samples."""
     return [Chunk(i, first, min(first + length, count)) for i, first in enumerate(range(0, count, length))]
 
 
 def groups(
     sets: Sequence[str], *, chunk_count: int, chunk_length: int, stored_bytes: int, branches: Collection[int] = ()
 ) -> list[tuple[str, ...]]:
-    """Divide sets into groups whose images of one chunk fit into memory.
+    """Divide sets into groups, so that one chunk of images of all sets in a group fits into memory.
 
     Parameters
     ----------
     sets : sequence of str
         Ids of the sets in the order in which they are made. Neighbours share their first stages.
     chunk_count, chunk_length : int
-        The number of chunks, and the number of samples of the longest chunk.
+        The number of chunks, and the number of samples in the longest chunk.
     stored_bytes : int
         Estimated size of one stored image in bytes.
     branches : collection of int
-        Positions in `sets` of sets that share no stage with the sets before them. A group begins at the nearest of
-        these positions, so that shared stages are computed once.
+        Positions in `sets` of sets that share no stage with the sets before them. A group begins at the position that
+        is nearest to an equal division, so that shared stages are computed once. Groups that are too large for memory
+        are divided further.
     """
     by_memory = max(1, PART_BYTES // max(1, chunk_length * stored_bytes))
     # Branches are divided to limit memory, but not to distribute work among workers.
     for_workers = min(-(-TARGET_PARTS // max(1, chunk_count)), len(branches) or len(sets))
     count = min(len(sets), max(-(-len(sets) // by_memory), for_workers))
-    # The groups have equal sizes, except that the first ones may have one set more.
+    # The groups have equal sizes, except that the first groups may have one more set.
     size, longer = divmod(len(sets), max(1, count))
     cuts = [0]
     for i in range(1, count):
@@ -118,7 +122,7 @@ def groups(
         near = [b for b in branches if cuts[-1] < b]
         cuts.append(min(near, key=lambda b: (abs(b - equal), b), default=max(equal, cuts[-1])))
     cuts.append(len(sets))
-    # Groups that became too large for the memory are divided.
+    # Groups that became too large for memory are divided.
     return [
         tuple(sets[start : min(start + by_memory, stop)])
         for first, stop in pairwise(cuts)
@@ -134,22 +138,23 @@ def parts(
     Parameters
     ----------
     all_chunks : sequence of Chunk
+        The chunks of the build, as `chunks` returns them.
     set_groups : sequence of tuple of str
         The groups of set ids, as `groups` returns them.
     committed : collection of (set id, chunk number)
-        The sets and chunks that are finished.
+        The pairs of a set and a chunk that are finished.
     """
     return uncommitted([Part(chunk, group) for chunk in all_chunks for group in set_groups], committed)
 
 
 def uncommitted(candidates: Iterable[Part], committed: Collection[tuple[str, int]]) -> list[Part]:
-    """Return parts without their committed sets, and without the parts that are completely committed."""
+    """Remove the committed sets from parts, and return the parts that still have sets."""
     remaining = (Part(p.chunk, tuple(s for s in p.sets if (s, p.chunk.number) not in committed)) for p in candidates)
     return [part for part in remaining if part.sets]
 
 
 def parse_job(part: Any) -> tuple[int, int]:
-    """Return (job, jobs), which count from 0, or raise `BuildError`."""
+    """Check the argument `part` of `build`, and return it as (job, jobs), or raise `BuildError`. Jobs count from 0."""
     match part:
         case [int(job), int(jobs)] if 0 <= job < jobs <= MAX_JOBS and bool not in (type(job), type(jobs)):
             return job, jobs
@@ -163,7 +168,7 @@ def job_shares(all_parts: Sequence[Part], jobs: int) -> list[list[Part]]:
     """Return the parts that are assigned to each of `jobs` jobs.
 
     A job's share consists of consecutive parts. If there are at least `WHOLE_CHUNK_THRESHOLD` chunks per job, all parts
-    of a chunk are assigned to one job, so that each chunk is decoded only once. With fewer chunks, the shares would be
+    of a chunk are assigned to one job, so that each chunk is decoded only once. With fewer chunks, such shares would be
     too unequal.
 
     Parameters
@@ -188,7 +193,7 @@ def job_shares(all_parts: Sequence[Part], jobs: int) -> list[list[Part]]:
 
 
 def batches(images: Sequence[NDArray[np.uint8]]) -> Iterator[list[int]]:
-    """Yield batches, which are lists of the positions of images that have the same shape."""
+    """Yield batches. A batch is a list of the positions of images that have the same shape."""
     by_shape: dict[tuple[int, ...], list[int]] = {}
     for position, image in enumerate(images):
         by_shape.setdefault(image.shape, []).append(position)

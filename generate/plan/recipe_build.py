@@ -57,7 +57,7 @@ def plan_sets(recipe: Recipe, options: BuildOptions) -> PlannedSets:
         clean = replace(CLEAN, role="train")
         resolved = replace(resolved, sets=tuple(replace(s, role="train") for s in resolved.sets))
     has_clean = any("clean" in s.names for s in resolved.sets)
-    # clean can be built from any recipe, but only if the user names it
+    # The clean set can be built from any recipe, but only if the user names it.
     sets = resolved.sets if has_clean else (clean, *resolved.sets)
     return PlannedSets(resolved, sets, tuple(choose_sets(resolved.sets, options.sets, recipe=recipe)))
 
@@ -164,7 +164,7 @@ def _refuse_source_names(samples: PlannedSamples, encoding: Encoding) -> None:
 
 
 def _hold_out(recipe: Recipe, options: BuildOptions) -> HoldOut | None:
-    """Return the groups that are held out, from the options or otherwise from the recipe."""
+    """Return the groups to hold out. Groups in the options take precedence over groups in the recipe."""
     if options.hold_out is not None:
         return HoldOut(held_groups(options.hold_out), options.train)
     if recipe.hold_out is not None:

@@ -23,19 +23,21 @@ from .options import BuildOptions
 
 Store = Literal["images", "table"]
 MAX_TABLE_RATIO = 0.1
-"""By default, regions are stored as a table if it needs at most this fraction of the bytes of the images."""
+"""By default, regions are stored as a table if the table takes at most this fraction of the bytes that region images
+would take.
+"""
 TABLE_NOTE = (
     "Regions are stored as a table, which consists of the complete images and the positions of the regions and needs "
     "at most a tenth of the bytes. `predict` and `score` need regions that are stored as images: to use them, build "
     "with --store images."
 )
 REGION_ROW_BYTES = 250
-"""Approximate bytes of a row of regions.jsonl."""
+"""Approximate bytes of a row in regions.jsonl."""
 
 
 @dataclass(frozen=True)
 class RegionStore:
-    """How the regions of a build are stored, and their number and size, estimated from a few images of the source."""
+    """How the regions of a build are stored, with estimates of their number and size from a few source images."""
 
     table: RegionTable
     store: Store
@@ -44,7 +46,7 @@ class RegionStore:
     region_bytes: float = 0.0
     """Estimated bytes of a region that is stored as an image file."""
     table_bytes: float = 0.0
-    """Estimated bytes of an image together with its rows of regions.jsonl."""
+    """Estimated bytes of an image together with its rows in regions.jsonl."""
     notes: tuple[str, ...] = ()
     """Notes for users about the regions."""
 
@@ -54,9 +56,9 @@ class RegionStore:
         return self.table.model_dump(mode="json", exclude_none=True) | {"store": self.store}
 
     def samples(self, images: int) -> int:
-        """Return the number of samples of a build of `images` images.
+        """Return the number of samples in a build from `images` images.
 
-        This is an estimate if the images differ in size or if blocks overlap.
+        The number is an estimate if the images differ in size or if blocks overlap.
         """
         return round(self.regions_per_image * images) if self.store == "images" else images
 
@@ -77,7 +79,7 @@ def region_store(
     recipe : Recipe
         The recipe, which may have regions.
     probed : Checked
-        The check of a few images, which are all large enough.
+        The result of checking a few images. All of these images are large enough for the regions.
     images : int
         The number of selected images.
     options : BuildOptions
@@ -91,8 +93,8 @@ def region_store(
     Raises
     ------
     BuildError
-        The options choose a storage, but the recipe has no regions, or the options choose a table, which cannot store
-        the requested sets or the requested encoding.
+        The option `store` is given, but the recipe has no regions. Or `store` is ``"table"``, but a table cannot store
+        the requested sets, or cannot use the requested encoding.
     """
     if recipe.regions is None:
         if options.store is not None:
@@ -109,7 +111,7 @@ def region_store(
     table_bytes = stored_bytes(PngEncoding(), (width, height)) + rows / seen * REGION_ROW_BYTES
     small = table_bytes <= MAX_TABLE_RATIO * regions / seen * region_bytes
     plain = not any(spec.stages for spec in requested)
-    # a user who chooses the storage or the encoding expects images
+    # A user who chooses the storage or the encoding expects images.
     explicit = options.storage is not None or options.encoding is not None
     use_table = small and plain and not explicit and not any(spec.stages for spec in sets)
     store: Store = options.store or ("table" if use_table else "images")
@@ -147,16 +149,16 @@ class RegionSamples(Sequence[CheckedSample]):
     """The regions of images as a sequence of samples, ordered by image.
 
     Records are computed on access, and the records of the last image are cached. A worker receives only the images and
-    their numbers of regions, because sending hundreds of thousands of records takes longer than computing them.
+    the number of regions in each image. Sending hundreds of thousands of records would take longer than computing them.
 
     Parameters
     ----------
     images : sequence of CheckedSample
-        The images that the regions are cut from.
+        The images from which the regions are cut.
     table : RegionTable
         The definition of the regions.
     seed : int
-        The seed of the build, from which blocks are drawn.
+        The seed of the build, which determines the random positions of blocks.
     """
 
     def __init__(self, images: Sequence[CheckedSample], table: RegionTable, seed: int) -> None:

@@ -1,4 +1,4 @@
-"""Load the resources that corruptions need in addition to images: textures of frost, and a model."""
+"""Load the resources that corruptions need in addition to images: frost textures and a model."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ def load_resources(
     surrogate_batch: int | None = None,
     model_sized: bool = False,
 ) -> Mapping[str, Any]:
-    """Return a mapping from names to resources, for the resources that the corruptions of sets use.
+    """Load the resources that the corruptions of sets use, and return them by name.
 
     Parameters
     ----------
     sets : sequence of SetSpec
         The sets that are to be built.
     classes : sequence of ClassRecord
-        The classes of the source. The model needs an output for each of them.
+        The classes of the source. The model needs an output for each class.
     frost_textures, surrogate, surrogate_batch
         As in `BuildOptions`.
     device : str or None
         The device of the model, by default the CPU.
     model_sized : bool
-        True if preprocessing resizes images to the size of the model's input. A surrogate is then required.
+        True if preprocessing resizes images to the model's input size. A surrogate is then required.
 
     Raises
     ------

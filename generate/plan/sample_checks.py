@@ -1,4 +1,4 @@
-"""Checks of the samples of a build that need the result of the check of the source."""
+"""Check the samples of a build after its source has been checked."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def refuse_unusable(build: CheckedBuild) -> None:
 
 
 def refuse_several_shapes(build: CheckedBuild, samples: Iterable[CheckedSample]) -> None:
-    """Raise `BuildError` if clean images have several shapes and are stored in arrays, which need one shape."""
+    """Raise `BuildError` if clean images have several shapes but are to be stored in arrays, which need one shape."""
     if all(sink.encodes for sink in build.sinks):
         return
     preprocessing = build.preprocessing
@@ -52,7 +52,7 @@ def refuse_several_shapes(build: CheckedBuild, samples: Iterable[CheckedSample])
 
 
 def refuse_overlap(images: Sequence[CheckedSample], disjoint_from: str | Path | Sequence[str | Path]) -> None:
-    """Raise `BuildError` if a sample has the same bytes as a sample of a dataset that must not overlap."""
+    """Raise `BuildError` if a sample has the same bytes as a sample of a dataset in `disjoint_from`."""
     mine = {c.sha256: c.sample.id for c in images} if disjoint_from else {}
     for other in map(Path, as_list(disjoint_from)):
         name = load_manifest(other).name
@@ -72,7 +72,7 @@ def refuse_overlap(images: Sequence[CheckedSample], disjoint_from: str | Path | 
 def _try_plugins(build: CheckedBuild) -> None:
     """Compute one sample of the sets that use plugins, so that a faulty plugin is found before anything is written.
 
-    A plugin that is fixed later has a different hash, so it would need a new build.
+    Fixing a plugin changes its hash, so a fault that is found later would require a new build.
     """
     first = build.samples[0]
     sets = [
@@ -85,9 +85,9 @@ def _try_plugins(build: CheckedBuild) -> None:
 
 
 def _refuse_poor_surrogate(build: CheckedBuild, surrogate: Surrogate) -> None:
-    """Raise an error if clean images do not have the surrogate's size, or if it misclassifies too many of them.
+    """Raise an error if clean images do not have the surrogate's size, or if too many of them are misclassified.
 
-    A low accuracy means that the file of the surrogate describes its input or its classes incorrectly.
+    A low accuracy means that the surrogate's model file describes its input or its classes incorrectly.
     """
     if other := [shape for shape in build.shapes if shape != surrogate.size]:
         sizes = ", ".join(f"{height}x{width}" for height, width in other[:4])

@@ -31,7 +31,7 @@ SAMPLE_NOTE = (
 
 
 def refuse_source(recipe: Recipe, found: Checked, *, source: Source, complete: bool) -> None:
-    """Raise `SourceError` if the images are not as the recipe expects.
+    """Raise `SourceError` if the images differ from what the recipe expects.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def refuse_source(recipe: Recipe, found: Checked, *, source: Source, complete: b
 
 
 def _alternative(recipe: Recipe, images: Sequence[NamedShape]) -> str:
-    """Return a sentence that names the recipes that fit the images and have most corruptions in common with a recipe.
+    """Return a sentence that names the recipes that fit the images and share the most corruptions with `recipe`.
 
     For a recipe of pairs, the sentence names calibrations instead.
     """
@@ -82,9 +82,9 @@ def _fits(recipe: Recipe, images: Sequence[NamedShape]) -> bool:
 
 
 def _overlap(recipe: Recipe, other: Recipe) -> float:
-    """Return the fraction of the corruptions of two recipes that both recipes have.
+    """Return the number of corruptions that both recipes have, divided by the number that either recipe has.
 
-    Regions count as one corruption, because a recipe may have regions only.
+    Regions count as one corruption, because a recipe may have only regions.
     """
     first, second = (
         {stage.corruption for spec in r.resolve().sets for stage in spec.stages}
@@ -114,14 +114,14 @@ def refuse_labels(source: Source, options: BuildOptions, recipe: Recipe, sets: S
 
 
 def moving_corruptions(sets: Iterable[SetSpec]) -> list[str]:
-    """Return the corruptions that move image content by more than a blur does, sorted by name."""
+    """Return the corruptions that move image content further than a blur does, sorted by name."""
     return sorted({t.corruption for s in sets for t in s.stages if not get_corruption(t.corruption).preserves_geometry})
 
 
 def notes_on_annotations(
     source: Source, selected: Sequence[Sample], sets: Sequence[SetSpec], *, recipe: Recipe, kind: str
 ) -> list[str]:
-    """Return notes for users of boxes and masks. `kind` is the kind of the preprocessing."""
+    """Return notes for users who have boxes or masks. `kind` is the kind of the preprocessing."""
     notes = []
     if source.scheme == "tree":
         suffixes = {path: path.lower().rpartition(".")[2] for path in source.other_files}

@@ -1,9 +1,9 @@
 """The tree of stages of a build, which is traversed once for each batch of images.
 
 Many chains begin with the same stages. The root of the tree is the clean image, and every distinct chain is a node. A
-depth-first walk applies the stage of each node once, even if several sets need it, and keeps one buffer per depth. If
-a level of a gradual degradation continues the level below it, it is the child of that level, so that thirty levels
-take thirty steps.
+depth-first walk applies the stage of each node once, even if several sets need it, and keeps one buffer per depth. A
+level of a gradual degradation that continues the level below is a child of that level, so thirty levels take thirty
+steps.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def walk(
     scale : {"none", "side"}
         Whether parameters are scaled to the size of the images.
     resources : mapping, optional
-        Resources that replace those of the corruptions, for example the textures of frost.
+        Resources that replace the default resources of corruptions, for example frost textures.
 
     Yields
     ------
@@ -165,12 +165,12 @@ class SetMaker:
     """Computes the images of sets. Equal settings give equal pixels."""
 
     side: int
-    """The short side, in pixels, that the parameters were chosen for."""
+    """The short side, in pixels, of the images for which the parameters were chosen."""
     seed: int = 0
     coupling: Coupling = "independent"
     scale: Scale = "none"
     resources: Mapping[str, Any] = field(default_factory=dict)
-    """Resources that replace those of the corruptions (the textures of frost), and the surrogate, if one is needed."""
+    """Resources that replace the default resources of corruptions (frost textures), and any surrogate."""
     plugins: tuple[Plugin, ...] = ()
     """The plugins of the corruptions. A worker loads them when it unpickles this object."""
 
@@ -192,7 +192,7 @@ class SetMaker:
         ids : sequence of str
             The ids of the samples, which determine the random draws.
         labels : sequence of int, optional
-            The classes of the samples, for corruptions that use the gradient of a model. They are None if the source
+            The classes of the samples, for corruptions that use the gradient of a model. A class is None if the source
             has no labels.
 
         Yields

@@ -24,7 +24,7 @@ DEFAULT_LEVELS = 30
 
 
 class HasNames(Protocol):
-    """A set of a recipe or of a dataset, which can be selected by its names."""
+    """A set in a recipe or in a dataset that can be selected by its names."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -44,10 +44,11 @@ def choose_sets(sets: Sequence[SetSpec], globs: Sequence[str] | None, *, recipe:
     sets : sequence of SetSpec
         The sets of the recipe.
     globs : sequence of str or None
-        Shell patterns, or None for all sets. If the recipe has no clean set, the patterns ``clean`` and ``fog/0`` add
-        it.
+        Shell patterns, or None for all sets. If the recipe has no clean set, the pattern ``clean``, or a corruption at
+        severity 0 such as ``fog/0``, adds it.
     recipe : Recipe, optional
-        The recipe of the sets. If it is given, the message about an unknown set names the recipes that have this set.
+        The recipe that the sets are from. If it is given, the message about an unknown set names the recipes that have
+        this set.
 
     Raises
     ------
@@ -78,7 +79,10 @@ def choose_sets(sets: Sequence[SetSpec], globs: Sequence[str] | None, *, recipe:
 
 
 def _recipes_with_set(pattern: str, recipe: Recipe) -> str:
-    """Return a sentence that names the other recipes for the same images with a matching set, or an empty string."""
+    """Return a sentence that names the other recipes that have a matching set and are for the same images.
+
+    The sentence is empty if there is no such recipe.
+    """
     from .recipe import load_recipe
     from .recipe_files import recipe_names
 
@@ -160,7 +164,7 @@ def choose_preview_sets(sets: Sequence[SetSpec], globs: Sequence[str] | None, ta
     unmatched = [g for g in globs if g != "clean" and not any(fnmatchcase(name, g) for name in names)]
     additional = [s for s in gradual_sets(table) if s.id not in names]
     for name in unmatched:
-        with suppress(CorruptsetError):  # a pattern with wildcards, or a mistake, which choose_sets reports
+        with suppress(CorruptsetError):  # either a pattern with wildcards, or a mistake that choose_sets reports
             chain = parse_chain(name, table)
             if chain and set_id(chain) not in names | {s.id for s in additional}:
                 additional.append(SetSpec(set_id(chain), chain, aliases=(name,)))

@@ -108,10 +108,10 @@ class SetEntry(RecipeTable):
 
 
 class PairEntry(RecipeTable):
-    """An entry of ``[[pairs]]``: chains of each stage of one list and each stage of another list."""
+    """An entry of ``[[pairs]]``: chains that combine each stage in one list with each stage in another list."""
 
     first: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1)]
-    """Corruptions, stages such as ``fog-3``, and names of stages in ``[stages]``."""
+    """Corruptions, stages such as ``fog-3``, and stage names that ``[stages]`` defines."""
     second: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1)]
     orders: Literal["both", "given"] = "both"
     severities: Severities = (1, 2, 3, 4, 5)
@@ -151,7 +151,9 @@ class StorageEntry(RecipeTable):
     """``[storage]``: how the images of a dataset are stored."""
 
     container: Storage = "folder"
-    """``folder`` stores image files, ``hdf5`` stores shards of one set each, ``both`` stores every image twice."""
+    """``folder`` stores image files, ``hdf5`` stores HDF5 shards that each contain images from one set, and ``both``
+    stores every image in both forms.
+    """
 
 
 class HoldOutTable(RecipeTable):

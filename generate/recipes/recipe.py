@@ -58,17 +58,17 @@ class Recipe(RecipeTable):
     contains a record of each plugin instead of its path.
     """
     expects: Expects | None = None
-    """The expected images, or None if all images are accepted. It does not influence the images that are built, so the
-    recipe in a manifest does not contain it.
+    """The expected images, or None if all images are accepted. This field does not influence the images that are built,
+    so the recipe in a manifest does not contain the field.
     """
     published: Published | None = None
-    """The images from which the published sets were made. The recipe in a manifest does not contain it."""
+    """The images from which the published sets were made. The recipe in a manifest does not contain this field."""
     surrogate: SurrogateEntry | None = None
-    """The model whose gradients are used to make some sets. The manifest contains a separate record of it."""
+    """The model whose gradients are used to make some sets. The manifest contains a separate record of the model."""
     hold_out: HoldOutTable | None = None
     """The groups of the source that are held out of training, or None to use all samples."""
     preprocessing: Preprocessing
-    """How images are resized and cropped. If the recipe has regions, it is derived from them."""
+    """How images are resized and cropped. If the recipe has regions, this field is derived from the regions."""
     encoding: Encoding
     storage: StorageEntry = StorageEntry()
     regions: RegionTable | None = None
@@ -125,7 +125,7 @@ class Recipe(RecipeTable):
         Parameters
         ----------
         calibration : str, path or Calibration, optional
-            A calibration that is used instead of the recipe's.
+            A calibration to use instead of the recipe's own calibration.
 
         Raises
         ------
@@ -143,7 +143,7 @@ class Recipe(RecipeTable):
         return self._resolve(self.table())
 
     def _resolve(self, table: Calibration) -> tuple[Calibration, list[SetSpec], list[str]]:
-        """Return the calibration, the sets with its parameters, and the mistakes in the sets."""
+        """Return the calibration, the sets with parameters from this calibration, and the mistakes in the sets."""
         return table, *resolve_sets(enumerate(self.sets, 1), table, stages=self.stages, pairs=enumerate(self.pairs, 1))
 
 
@@ -213,8 +213,8 @@ def parse_recipe(text: str, where: str, *, folder: Path | None = None) -> Recipe
     where : str
         The name of the recipe for error messages.
     folder : Path, optional
-        The folder that paths in the recipe are relative to. A recipe may contain paths of a calibration, a surrogate,
-        plugins and a recipe that it extends.
+        The folder that paths in the recipe are relative to. A recipe may contain paths to a calibration, a surrogate,
+        plugins, and another recipe that it extends.
 
     Raises
     ------
@@ -225,12 +225,12 @@ def parse_recipe(text: str, where: str, *, folder: Path | None = None) -> Recipe
 
 
 def recipe_from_values(data: dict[str, Any], where: str, folder: Path | None) -> Recipe:
-    """Load the plugins of a recipe file, and return its recipe. Paths in its values are relative to `folder`."""
+    """Load the plugins that a recipe file names, and return the recipe. Paths in `data` are relative to `folder`."""
     return _recipe_at(with_paths(data, folder), where)
 
 
 def _recipe_at(data: dict[str, Any], where: str) -> Recipe:
-    """Load the plugins of a recipe file, and return its recipe."""
+    """Load the plugins that a recipe file names, and return the recipe."""
     plugins, problems = data.get("plugins"), []
     for name in plugins if isinstance(plugins, list) and all(isinstance(name, str) for name in plugins) else []:
         try:
@@ -241,7 +241,10 @@ def _recipe_at(data: dict[str, Any], where: str) -> Recipe:
 
 
 def validate_recipe(data: Mapping[str, Any], where: str, problems: Sequence[str] = ()) -> Recipe:
-    """Return the recipe with the values of a file, or raise `RecipeError` with every mistake."""
+    """Return the recipe that the values of a file define, or raise `RecipeError` with every mistake.
+
+    `problems` are mistakes that have already been found. The error message includes them.
+    """
     recipe, problems = None, list(problems)
     try:
         recipe = Recipe.model_validate(data)

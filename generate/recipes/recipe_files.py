@@ -63,7 +63,7 @@ def read_recipe(recipe: str | Path) -> tuple[str, str, Path | None]:
 
 
 def canonical_name(recipe: str) -> str:
-    """Return the name of the installed recipe with a name or alias, or raise `RecipeError` if it does not exist."""
+    """Return the name of the installed recipe that has this name or alias, or raise `RecipeError` if none has it."""
     name = recipe_aliases().get(recipe, recipe)
     if name in recipe_names():
         return name
@@ -79,7 +79,7 @@ def canonical_name(recipe: str) -> str:
 def read_values(text: str, where: str, folder: Path | None, seen: tuple[str, ...] = ()) -> dict[str, Any]:
     """Return the values of a recipe file, combined with the values of the recipe that it extends.
 
-    Paths become relative to the current folder. `seen` are the names of the recipes that extend this one.
+    Paths become relative to the current folder. `seen` contains the names of the recipes that extend this recipe.
     """
     data = parse_toml(text, where)
     if "stream" in data:
@@ -104,11 +104,11 @@ def read_values(text: str, where: str, folder: Path | None, seen: tuple[str, ...
 
 
 def extend(base: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of a recipe that extends another.
+    """Combine the values of a recipe file with the values of the recipe that it extends (`base`).
 
-    A key or a table of the file replaces the same key or table of the base completely. Sets or pairs replace both
-    lists, and preprocessing and regions replace each other. The keys that describe the base itself, such as its name
-    and version, are not inherited.
+    A key or a table in the file completely replaces the same key or table in the base. If the file has sets or pairs,
+    both lists of the base are dropped. Preprocessing and regions replace each other. The keys that describe the base
+    itself, such as its name and version, are not inherited.
 
     Examples
     --------

@@ -14,7 +14,7 @@ from ..pixels.preprocessing import Interpolation, Side
 from .file_models import RecipeTable
 
 MIN_REGION_SIDE = 3
-"""Smallest side of a region in pixels, because regions are also compared with regions whose side is two pixels less."""
+"""Smallest side of a region, in pixels. A region is also compared with shrunk regions, which are two pixels smaller."""
 RegionFraction = Annotated[float, Field(gt=0, le=1)]
 RegionSide = Annotated[int, Field(strict=True, ge=MIN_REGION_SIDE, le=8192)]
 DEFAULT_BLOCKS = {"blocks": 20, "block": 3}
@@ -45,14 +45,18 @@ class RegionTable(RecipeTable):
     blocks: Annotated[int, Field(strict=True, ge=1, le=10**6)] | None = None
     """The number of blocks that are drawn at random for each image and side."""
     block: Annotated[int, Field(strict=True, ge=3, le=1000)] | None = None
-    """The number of adjacent positions of a block in each direction. All positions except the outermost are anchors."""
+    """The number of adjacent region positions in a block, in each direction. The regions at all positions except the
+    outermost are anchors, which are compared with their neighbours.
+    """
     out: Side | None = None
     """The side, in pixels, to which every crop is resized or padded."""
     canvas: Side | None = None
     """The side of the canvas in pixels, for ``kind = "embed"``."""
     interpolation: Interpolation = "bilinear"
     fit: Literal["resize", "pad"] | None = None
-    """``resize`` resizes a crop to `out` pixels. ``pad`` places it in the centre of a black canvas of `out` pixels."""
+    """``resize`` resizes a crop to `out` pixels. ``pad`` places the crop in the centre of a black canvas of `out`
+    pixels.
+    """
     channels: Literal["rgb", "keep"] = "rgb"
 
     @model_validator(mode="before")
@@ -111,7 +115,7 @@ class RegionTable(RecipeTable):
         return side
 
     def problem(self, width: int, height: int) -> str | None:
-        """Return why an image of this size has no such regions, or None."""
+        """Return the reason why an image of this size cannot have these regions, or None."""
         groups, area = self.groups(width, height), self.area(width, height)
         problems = [f"side {g.side} of {g.name} {why}" for g in groups if (why := self._misfit(g.side, area))]
         for side in {g.side for g in groups}:
@@ -125,7 +129,7 @@ class RegionTable(RecipeTable):
         )
 
     def _misfit(self, side: int, area: tuple[int, int]) -> str | None:
-        """Return why regions of this side have too few positions in an area, or None."""
+        """Return the reason why regions of this side do not fit into an area, or None."""
         across, down = (length - side + 1 for length in area)
         if side < MIN_REGION_SIDE:
             return f"is below {MIN_REGION_SIDE}"
@@ -138,9 +142,9 @@ class RegionTable(RecipeTable):
         return None
 
     def undrawn_groups(self, width: int, height: int) -> list[tuple[RegionGroup, int]]:
-        """Return the groups that have fewer positions for blocks than the recipe draws, with the number of positions.
+        """Return the groups that have fewer block positions than the recipe draws, with the number of positions.
 
-        All blocks of such a group are used, so nothing is drawn.
+        All block positions of such a group are used, so nothing is drawn.
         """
         if self.blocks is None or self.block is None:
             return []
@@ -153,7 +157,7 @@ class RegionTable(RecipeTable):
 
     @property
     def preprocessing(self) -> dict[str, Any]:
-        """The ``[preprocessing]`` of a recipe with these regions, which is applied to the pixels of a region."""
+        """The ``[preprocessing]`` table of a recipe with these regions. It is applied to the pixels of each region."""
         if self.kind == "crop" and self.fit == "resize":
             return {"kind": "resize", "side": self.size, "interpolation": self.interpolation, "channels": self.channels}
         return {"kind": "pad", "side": self.size, "channels": self.channels}

@@ -14,7 +14,9 @@ MAX_SETS = 20_000
 images take 600 GB.
 """
 Links = Mapping[str, tuple[Stage, ...]]
-"""One side of a pair: name of a stage in ids of sets -> the stage, or an empty tuple at severity 0."""
+"""One side of a pair: a mapping from the names of stages, as used in set ids, to tuples that contain the stage. At
+severity 0, the tuple is empty.
+"""
 
 
 def too_many_sets(count: int) -> str:
@@ -26,7 +28,7 @@ def too_many_sets(count: int) -> str:
 
 
 def count_listed(sets: Sequence[SetEntry], pairs: Sequence[PairEntry], stage_names: Collection[str]) -> tuple[int, int]:
-    """Return the number of stages in the lists of a recipe, and the number of sets if no list contains duplicates.
+    """Count the stages in the lists of a recipe, and the sets that it has if no list contains duplicates.
 
     `stage_names` are the names of the stages in the recipe's ``[stages]``.
     """
@@ -50,7 +52,7 @@ def _side_length(pair: PairEntry, side: str, stage_names: Collection[str]) -> in
 def count_pairs(pair: PairEntry, first: Links, second: Links) -> int:
     """Return the number of sets of an entry of ``[[pairs]]``, given the stages of its two sides."""
     count = _combinations(pair, first, second)
-    if pair.orders == "both":  # sets of two stages that occur on both sides have the same names in both orders
+    if pair.orders == "both":  # stages that are on both sides give the same sets in both orders
         common = {name: link for name, link in first.items() if name in second}
         count = 2 * count - _combinations(pair, common, common)
     return count

@@ -15,7 +15,7 @@ from ...corruptions.stages import Coupling, Stage, chain_keys
 Role = Literal["test", "validation", "train"]
 
 RESOURCE_FIELDS = {"textures": "textures", "surrogate": "surrogates", PLUGIN: "plugins"}
-"""Resource of a corruption, or the family of plugins -> the field of the manifest that records what was used."""
+"""The manifest field that records a resource, by the name of the resource. Plugins are listed by their family."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class SetSpec:
 
     @property
     def resource_fields(self) -> set[str]:
-        """The fields of the manifest that record the resources of the corruptions (`RESOURCE_FIELDS`)."""
+        """The manifest fields that record the resources of the set's corruptions (`RESOURCE_FIELDS`)."""
         declared = [get_corruption(stage.corruption) for stage in self.stages]
         used = {name for corruption in declared for name in (corruption.family, *corruption.resources)}
         return {field for name, field in RESOURCE_FIELDS.items() if name in used}
@@ -62,7 +62,7 @@ def step_identity(stage: Stage, key: np.uint64) -> bytes:
 
 
 def merge_chains(sets: Iterable[SetSpec], seed: int, coupling: Coupling) -> list[SetSpec]:
-    """Merge the sets that have the same chain. The first of them keeps its id, and the other ids become aliases.
+    """Merge sets that have the same chain. The first set keeps its id, and the ids of the others become its aliases.
 
     With ``coupling="severity"``, a stage that names a severity and a stage with the same parameters draw different
     random numbers, so their sets are not merged.
@@ -75,7 +75,7 @@ def merge_chains(sets: Iterable[SetSpec], seed: int, coupling: Coupling) -> list
 
 
 def merge_sets(sets: Iterable[SetSpec], identity: Callable[[SetSpec], bytes]) -> list[SetSpec]:
-    """Merge the sets that have the same identity, and keep the order of the sets."""
+    """Merge sets that have the same identity, and keep the order of the sets."""
     merged: dict[bytes, SetSpec] = {}
     for spec in sets:
         key = identity(spec)

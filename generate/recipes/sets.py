@@ -16,7 +16,7 @@ from .set_count import MAX_SETS, Links, count_listed, count_pairs, too_many_sets
 from .set_spec import Role, SetSpec, merge_sets
 
 Link = tuple[str, tuple[Stage, ...]]
-"""The name of a stage of a pair, and the stage, or an empty tuple at severity 0."""
+"""The name of a stage in a pair, and a tuple that contains the stage. At severity 0, the tuple is empty."""
 
 
 def resolve_sets(
@@ -38,13 +38,13 @@ def resolve_sets(
     table : Calibration
         The parameters of severities and levels.
     stages : mapping of str to StageEntry or None, optional
-        The named stages of the recipe. None stands for a stage that is not well-formed, which is already reported.
+        The named stages of the recipe. None stands for a malformed stage, which has already been reported.
     pairs : iterable of (int, PairEntry)
         The entries of ``[[pairs]]``, with their numbers in the file.
     """
     entries, paired, named = list(entries), list(pairs), stages or {}
     listed, count = count_listed([entry for _, entry in entries], [pair for _, pair in paired], named)
-    if listed > 2 * MAX_SETS:  # there are certainly too many sets, and resolving the lists would take long
+    if listed > 2 * MAX_SETS:  # there are certainly too many sets, and resolving the lists would take a long time
         return [], [too_many_sets(count)]
     resolver = _Resolver(table)
     for name, stage in named.items():
@@ -80,7 +80,7 @@ def _chain_json(spec: SetSpec) -> bytes:
 
 
 class _Resolver:
-    """Creates sets from entries with the parameters of a calibration. It collects mistakes with their locations."""
+    """Creates sets from recipe entries, with the parameters of a calibration, and collects mistakes."""
 
     def __init__(self, table: Calibration) -> None:
         self.specs: list[SetSpec] = []
@@ -154,7 +154,7 @@ class _Resolver:
         return given or ("train" if training else "validation" if "validation" in role_of.values() else "test")
 
     def _table_stage(self, where: str, entry: StageEntry) -> tuple[Stage, ...] | None:
-        """Return the stage that a table describes. If it has a mistake, report it and return None."""
+        """Return the stage that a table describes. If the table has a mistake, report the mistake and return None."""
         severity, level, parameters = entry.severity, entry.level, entry.parameters
         try:
             stage = resolve_stage(entry.corruption, self._table, severity=severity, level=level, parameters=parameters)
@@ -164,7 +164,7 @@ class _Resolver:
             return None
 
     def _text_stages(self, where: str, text: str) -> tuple[Stage, ...] | None:
-        """Return the stages that a text names. If it has a mistake, report it and return None."""
+        """Return the stages that a text names. If the text has a mistake, report the mistake and return None."""
         if text in self._named:
             named = self._named[text]
             return None if named is None else (named,)
@@ -175,7 +175,7 @@ class _Resolver:
             return None
 
     def _chains(self, where: str, entry: SetEntry) -> Iterator[tuple[tuple[Stage, ...], str | None]]:
-        """Yield the chains of an entry, each with its id, or None if the id follows from its stages."""
+        """Yield the chains of an entry, each with its id. The id is None if it follows from the stages."""
         if entry.clean:
             yield (), None
         for name in entry.corruptions or ():
@@ -238,7 +238,7 @@ class _Resolver:
                     yield item if item in self._named or not link else link[0].name, link
 
     def _check_id(self, where: str, name: str, stages: tuple[Stage, ...]) -> None:
-        """Report a given id that, read as a chain of severities, means a different chain."""
+        """Report an id that would mean a different chain if it were read as a chain of stages."""
         try:
             if parse_chain(name, self._table) == stages:
                 return
@@ -248,7 +248,7 @@ class _Resolver:
 
 
 def _name_problems(specs: Sequence[SetSpec]) -> list[str]:
-    """Return messages about duplicate names of sets, too long ids, and ids that are folders of other sets."""
+    """Return messages about duplicate set names, ids that are too long, and ids that are folders of other sets."""
     problems: list[str] = []
     names: set[str] = set()
     for spec in specs:

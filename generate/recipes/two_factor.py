@@ -25,11 +25,11 @@ BASES = {
     "cifar": "cifar10-c",
     "mnist": "mnist-c",
 }
-"""Calibration -> the recipe whose preprocessing, encoding and storage the pairs use."""
+"""The recipe whose preprocessing, encoding and storage the pairs use, by calibration."""
 SOURCE_CALIBRATIONS = {"cifar10": "cifar", "cifar100": "cifar", "mnist": "mnist"}
-"""Scheme of a source -> the default calibration of its pairs. The default is `imagenet` for all other sources."""
+"""The default calibration of pairs, by the scheme of the source. For all other sources, the default is `imagenet`."""
 IMAGE_DESCRIPTIONS = {"cifar": "32x32 pixels", "mnist": "28x28 pixels and grey"}
-"""Calibration -> a description of the images of its sources, for notes."""
+"""Descriptions of source images for notes, by the default calibration of the source's pairs."""
 
 
 def pairs(
@@ -41,7 +41,7 @@ def pairs(
     orders: Literal["both", "given"] = "both",
     calibration: str | Path = "imagenet",
 ) -> Recipe:
-    """Return a recipe of two-factor sets, in which each stage of one list is combined with each stage of another list.
+    """Return a recipe of two-factor sets, which combine each stage in one list with each stage in another list.
 
     Parameters
     ----------

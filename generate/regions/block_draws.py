@@ -1,6 +1,6 @@
-"""The regions of an image in a recipe: all regions, or blocks at random positions.
+"""Compute the regions that a recipe defines for an image: all regions, or blocks of regions at random positions.
 
-The positions depend on the seed and on the id of the image.
+The random positions depend on the seed and on the image id.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ _WORDS = 64
 def grids_of(table: RegionTable, seed: int, sample_id: str, width: int, height: int) -> list[Grid]:
     """Return the regions of an image as grids: blocks of base regions, and the shrunk regions of their anchors.
 
-    The positions of the blocks of a side are drawn uniformly without replacement from all positions in the image. The
-    random numbers depend only on the seed, the id of the image, the kind, the side and the size of a block, so other
-    sides, other images and the number of blocks have no effect. The image must be large enough (`RegionTable.problem`).
+    For each side of regions, the positions of blocks are drawn uniformly without replacement from all positions in the
+    image. The random numbers depend only on the seed, the image id, and the regions' kind, side and block size. Other
+    sides, other images and the number of blocks have no effect. The image must be large enough, which
+    `RegionTable.problem` checks.
     """
     area, grids = table.area(width, height), []
     for group in table.groups(width, height):
@@ -44,16 +45,17 @@ def grids_of(table: RegionTable, seed: int, sample_id: str, width: int, height: 
 
 
 def _shrinks(group: RegionGroup, y: int, x: int, ny: int, nx: int, margin: int) -> Grid:
-    """Return the grid of regions that are two pixels smaller than those of a group."""
+    """Return the grid of shrunk regions, which are two pixels smaller than the regions of a group."""
     return Grid(group.name, group.fraction, group.side - 2, "shrink", y, x, ny, nx, margin)
 
 
 def drawn_places(
     seed: int, sample_id: str, kind: str, side: int, positions: tuple[int, int], block: int, blocks: int
 ) -> list[tuple[int, int]]:
-    """Return the sorted (y, x) positions of the first regions of the drawn blocks.
+    """Draw blocks of `block` x `block` regions, and return the sorted (y, x) positions of their first regions.
 
-    If there are at most `blocks` positions, all of them are returned.
+    `positions` are the numbers of rows and columns of region positions. If there are at most `blocks` positions for a
+    block, all of them are returned.
     """
     down, across = (count - block + 1 for count in positions)
     count = down * across
@@ -89,7 +91,7 @@ def _words(key: np.uint64, sample: np.uint64) -> Iterator[int]:
 
 
 def _below(count: int, words: Iterator[int]) -> int:
-    """Return an integer that is uniform from 0 to count - 1. Words beyond the last multiple of `count` are skipped."""
+    """Return an integer drawn uniformly from 0 to count - 1. Words beyond the last multiple of `count` are skipped."""
     limit = 2**32 - 2**32 % count
     return next(word for word in words if word < limit) % count
 

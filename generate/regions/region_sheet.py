@@ -1,4 +1,4 @@
-"""Contact sheets of regions: one region of each size with its neighbours and its shrunk regions."""
+"""Draw contact sheets of regions: one region of each size with its neighbours and its shrunk regions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ Numbers = list[int | None]
 
 
 def neighbourhoods(crops: Crops) -> Iterator[tuple[RegionRecord, Numbers, Numbers]]:
-    """Yield an anchor of each group of regions, its nine neighbours (itself in the middle) and its shrunk regions."""
+    """Yield, for each group of regions, an anchor with the numbers of its neighbours and of its shrunk regions.
+
+    The neighbours are the nine regions around and including the anchor.
+    """
     number_of = {(r.side, r.y, r.x): n for n, r in enumerate(crops.regions())}
     anchors: dict[str, list[RegionRecord]] = {}
     for region in crops.regions():
@@ -42,10 +45,10 @@ def neighbourhoods(crops: Crops) -> Iterator[tuple[RegionRecord, Numbers, Number
 def region_sheet(
     image: NDArray[np.uint8], recipe: Recipe, seed: int, sample_id: str, *, side: int = MAX_IMAGE_SIDE
 ) -> bytes:
-    """Return a contact sheet of some regions of an image as PNG. The regions equal those of a build.
+    """Return a contact sheet of some regions of an image, as a PNG. A build has the same regions.
 
     The longer side of each image on the sheet has at most `side` pixels. The positions of regions are drawn with
-    `sample_id` as key.
+    `sample_id` as the key.
 
     Raises
     ------
@@ -80,7 +83,7 @@ def region_sheet(
 
 
 def _cells(crops: Crops, numbers: Numbers, name: str, first: int) -> list[Cell]:
-    """Return nine regions with their names, in which offsets are counted from `first`."""
+    """Return nine regions with their names. The names contain offsets, the smallest of which is `first`."""
     images = [None if number is None else crops[number] for number in numbers]
     names = [name.format(first + 1 + dy, first + 1 + dx) for dy, dx in _STEPS]
     return list(zip(names, images, strict=True))

@@ -29,8 +29,8 @@ class Region(Sample):
     y: int = field(kw_only=True)
     x: int = field(kw_only=True)
     described: RegionRecord | tuple[Regions, int] = field(kw_only=True, compare=False)
-    """The record of the region, or the regions of the image with the number of this region. A record is created only
-    when it is needed, because this takes ten times as long as creating the sample.
+    """The record of the region, or all regions of the image with the number of this region. In the second case, the
+    record is created only when needed, because this takes ten times as long as creating the sample.
     """
 
     @property
@@ -45,7 +45,7 @@ class Region(Sample):
     def of(
         cls, index: int, original: Sample, place: tuple[int, int, int], described: RegionRecord | tuple[Regions, int]
     ) -> Region:
-        """Return the region of a sample at a place (side, y, x), with the path, label and split of the image."""
+        """Return the region of an image at a place (side, y, x), with the path, label, split and group of the image."""
         side, y, x = place
         identity = region_id(original.id, side, y, x)
         return cls(
@@ -64,14 +64,14 @@ def samples_of(first: int, original: Sample, regions: Regions, start: int, stop:
 
 
 class RegionSource(Source):
-    """A source of regions, which are crops or embedded images according to the table of the recipe.
+    """A source of regions: crops of images, or resized images that are embedded in a canvas.
 
     Parameters
     ----------
     images : Source
         The source of the images.
     table : RegionTable
-        The table ``[regions]`` of the recipe.
+        The recipe's ``[regions]`` table, which determines the kind of regions.
     samples : iterable of Region
         The samples of this source. `load` also accepts other regions of its images.
     """
@@ -83,7 +83,7 @@ class RegionSource(Source):
         self.images = images
         self.table = table
         self._latest: dict[str, tuple[Any, Any]] = {}
-        """Kind of value -> the key and the value that were computed last. The regions of an image are consecutive."""
+        """The latest key and value of each kind. One is enough, because the regions of an image are consecutive."""
 
     def __getstate__(self) -> dict[str, Any]:
         images = copy.copy(self.images)  # each region contains its image's sample, so the list of images is not pickled
@@ -91,7 +91,7 @@ class RegionSource(Source):
         return self.__dict__ | {"images": images, "_latest": {}}
 
     def _cached(self, kind: str, key: Any, compute: Callable[[], T]) -> T:
-        """Return the latest value of a kind if it belongs to `key`. Otherwise compute and keep a new one."""
+        """Return the latest value of a kind if it belongs to `key`. Otherwise compute and keep a new value."""
         if self._latest.get(kind, (None,))[0] != key:
             self._latest.pop(kind, None)  # frees the old value before the new one is computed
             self._latest[kind] = key, compute()

@@ -1,1 +1,1 @@
-"""From a manifest back to pixels: samples, repairs, whole data sets and virtual ones."""
+"""Regenerate pixels from a manifest: single samples, damaged files, whole datasets, and virtual datasets."""

@@ -24,7 +24,7 @@ from ..plan.builds import CheckedBuild
 from ..sources.source import BadSample, Sample, Source
 
 PIXEL_LIBRARIES = ("numba", "numpy", "opencv-python-headless")
-"""The libraries that corruptions use for their computations."""
+"""The libraries on which the pixels of corrupted images depend."""
 
 
 def match_records(
@@ -33,15 +33,17 @@ def match_records(
     sha256_of: Callable[[Sample], str] | None = None,
     progress: ProgressCallback = lambda *_: None,
 ) -> list[Sample]:
-    """Return the samples of a dataset from its source, in the order of the dataset, if they agree with its records.
+    """Find the samples of a dataset in a source, compare them with the dataset's records, and return them.
+
+    The samples are in the order of the dataset.
 
     Parameters
     ----------
     data : Dataset
-        The dataset, whose samples.jsonl records the ids, labels, groups and hashes.
+        The dataset. Its samples.jsonl records the ids, labels, groups and hashes.
     source : Source
     sha256_of : callable, optional
-        Callback that returns the SHA-256 of a sample, or raises `BadSample`. Without it, files are not compared.
+        A function that returns the SHA-256 of a sample, or raises `BadSample`. Without it, hashes are not compared.
     progress : callable, optional
         Called with the step "source", the number of compared samples and the total.
 
@@ -64,7 +66,7 @@ def match_records(
             problems.append(f"{record.id}: {e}")
             continue
         compared = [("is", sha256, record.sha256), ("has label", sample.label, record.label)]
-        if sample.group is not None:  # groups are unknown if the source was opened without its CSV of groups
+        if sample.group is not None:  # None if the source was opened without its CSV of groups
             compared.append(("has group", repr(sample.group), repr(record.group)))
         problems += [f"{record.id}: {what} {ours}, expected {known}" for what, ours, known in compared if ours != known]
         samples.append(sample)
@@ -82,8 +84,8 @@ def match_records(
 def class_differences(manifest: Manifest, source: Source) -> list[str]:
     """Return one line for each class whose name or folder differs between a source and a manifest.
 
-    If the source has a different scheme than the recorded one, folders are not compared. If such a source only numbers
-    its classes, nothing is compared.
+    If the source has a different scheme than the recorded source, folders are not compared. If, in addition, its class
+    names are only numbers, nothing is compared.
     """
     same_scheme = source.scheme == manifest.source.name
     classes, recorded_classes = list(source.classes), manifest.classes
@@ -104,7 +106,10 @@ def class_differences(manifest: Manifest, source: Source) -> list[str]:
 
 
 def refuse_unrecorded_code(data: Dataset) -> None:
-    """Raise `VerificationError` if revisions, plugins or parameters of corruptions differ from the recorded ones."""
+    """Raise `VerificationError` if installed corruptions differ from the recorded ones.
+
+    Compared are the revisions, the plugins and the parameters of the corruptions.
+    """
     manifest = data.manifest
     if problems := list(_plugin_problems(manifest)) or list(_revision_problems(manifest)):
         raise VerificationError(
@@ -147,12 +152,12 @@ def _revision_problems(manifest: Manifest) -> Iterator[str]:
 
 
 def refuse_unrecorded_resources(data: Dataset, build: CheckedBuild) -> None:
-    """Raise `VerificationError` if the textures of frost or the model differ from those of the dataset.
+    """Raise `VerificationError` if frost textures or the surrogate model differ from the recorded ones.
 
-    The version of PyTorch, the device and the batch size are not compared.
+    The PyTorch version, the device and the batch size of the model are not compared.
     """
     manifest, header = data.manifest, build.header_of(build.requested)
-    # the texture of an image also depends on the number and the order of the textures
+    # Lists are compared, because the choice of a texture also depends on the number and the order of the textures.
     if header.textures and [t.sha256 for t in header.textures] != [t.sha256 for t in manifest.textures]:
         raise VerificationError(
             f"{data.name} was built with different frost textures. Pass the folder of textures of the build "
@@ -184,7 +189,7 @@ def clean_difference(data: Dataset, index: int, image: NDArray[np.uint8]) -> str
 def differences(
     data: Dataset, set_id: str, index: int, image: NDArray[np.uint8], encoding: Encoding, *, raw: bool
 ) -> Iterator[tuple[str, str]]:
-    """Yield the path and a message for each difference between a regenerated image and its records.
+    """Yield a path and a message for each difference between a regenerated image and its record.
 
     If the pixels differ, the encoded bytes are not compared.
 
@@ -199,8 +204,8 @@ def differences(
     encoding : Encoding
         The encoding of the dataset.
     raw : bool
-        Whether to compare the bytes of losslessly stored images as well. They depend only on the pixels and on the
-        version of OpenCV.
+        Whether to compare the encoded bytes of lossless images as well. Apart from the pixels, these bytes depend only
+        on the OpenCV version.
     """
     path, name = set_path(set_id), f"{data.sample(index).id}: the image of {set_id}"
     row = row_at(inside(data.path, path), ImageRecord, index)
@@ -219,7 +224,7 @@ def differences(
 
 
 def library_advice(manifest: Manifest, *names: str) -> str:
-    """Return a sentence that compares the installed versions of libraries with the recorded ones."""
+    """Return a sentence that says whether the installed versions of libraries are the recorded ones."""
     installed = {name: version(name) for name in names}
     recorded = {name: manifest.environment.get(name, installed[name]) for name in names}
     differing = [name for name in names if recorded[name] != installed[name]]

@@ -1,4 +1,4 @@
-"""The options that describe how to open the source of a dataset, and the lookup of a release's folder."""
+"""The options that describe how to open the source of a dataset, and a function that finds the folder of a release."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from ..plan.options import worker_count
 from ..sources.source import Source
 
 CONTENT = "content.json"
-"""The paths of all files of an unpacked release, in its folder in the cache."""
+"""The name of a file in the cache folder of an unpacked release. It lists all files of the release."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RemakeOptions:
-    """The options of `verify`, `rebuild` and `page` that describe the source and the resources of a dataset."""
+    """The common options of `verify`, `rebuild` and `page`, which describe a dataset's source and its resources."""
 
     source: str | Source | None = None
     labels: str | Path | None = None
@@ -53,13 +53,13 @@ def release_folder(place: str | Path) -> Path:
     Parameters
     ----------
     place : path
-        That folder, its manifest.json, a folder that `pack` wrote, or the archive of records in such a folder. The
-        archive is unpacked into the cache on first use.
+        The folder itself, its manifest.json, a folder that `pack` wrote, or the archive of records in a folder that
+        `pack` wrote. An archive is unpacked into the cache on first use.
 
     Raises
     ------
     BadArchive, VerificationError
-        The archive is damaged, or contradicts itself.
+        The archive is damaged or contradicts itself.
     """
     path = Path(place)
     if path.name == MANIFEST:
@@ -83,7 +83,7 @@ def release_folder(place: str | Path) -> Path:
 
 
 def _is_complete(folder: Path) -> bool:
-    """Return whether a folder in the cache has all its files. Programs that clean caches may delete some."""
+    """Return whether a cache folder has all its files. Cache cleaners may have deleted some of them."""
     try:
         files = json.loads((folder / CONTENT).read_text("utf-8"))
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""The public function `open`, which opens a finished dataset, or the records of a dataset with its source."""
+"""The public function `open`, which opens a finished dataset, or computes a dataset from its records and its source."""
 
 from __future__ import annotations
 
@@ -28,31 +28,32 @@ def open(
     plugins: Sequence[Path | str] | None = None,
     progress: ProgressCallback | bool | None = None,
 ) -> Dataset:
-    """Open a finished dataset, or with `source`, open the records of a dataset and compute its images.
+    """Open a finished dataset, or compute its images from its records and its source.
 
     Parameters
     ----------
     directory : path
-        The directory that contains manifest.json. With `source`, also a folder that ``pack --manifest-only`` wrote.
+        The directory that contains manifest.json. With `source`, it can also be a folder that ``pack --manifest-only``
+        wrote.
     prefer : {"folder", "hdf5"}, optional
-        The container to read from, if the dataset has both. By default, images are read from shards if these contain
-        raw pixels, and otherwise from files.
+        The container to read from, if the dataset has both. By default, images are read from shards if the shards
+        contain raw pixels, and otherwise from image files.
     source : str or Source, optional
-        The source that the dataset was built from, such as ``"imagenet:/data"`` (docs/sources.md). Each image is
-        computed from it when you access it, and no stored image is read. The pixels are equal to the stored ones.
+        The source from which the dataset was built, such as ``"imagenet:/data"`` (docs/sources.md). Each image is
+        computed from the source when you access it. No stored images are read, and the pixels are equal to theirs.
     check : {"first", "each", "never"}
-        With `source`, which images are compared with their digests. ``"first"`` compares the first image of every set
-        and every thousandth one, ``"each"`` compares all, and ``"never"`` none. With ``"never"``, the files of the
-        source are not compared in advance, but when they are read.
+        With `source`, the images to compare with their recorded digests. ``"first"`` compares the first accessed image
+        of every set and every thousandth sample, ``"each"`` compares all images, and ``"never"`` compares none.
+        ``"never"`` also skips hashing all source files in advance; instead, each file is checked when it is read.
     labels, images, groups : optional
-        With `source`, the options with which the build read it.
+        With `source`, the options with which the build read the source.
     frost_textures : path, optional
-        With `source`, the folder of frost textures that the dataset was built with.
+        With `source`, the folder of frost textures with which the dataset was built.
     plugins : sequence of str or path, optional
         With `source`, Python modules or files that define corruptions that are not part of corruptset.
     progress : callable or bool, optional
-        With `source`, called with the step "source", the number of images hashed and the total. By default a bar is
-        shown in a terminal and in a notebook; False shows none.
+        With `source`, called with the step "source", the number of hashed images and the total. By default, a progress
+        bar is shown in terminals and notebooks. False disables it.
 
     Returns
     -------
@@ -63,8 +64,8 @@ def open(
     IncompleteBuild
         There is no manifest.json.
     VerificationError
-        manifest.json is not a manifest. With `source`, corruptions, parameters, textures or an image differ from the
-        recorded ones.
+        manifest.json is not a valid manifest. With `source`, corruptions, parameters, textures or an image differ from
+        the recorded ones.
     SourceError
         The source cannot be read, or is not the recorded one.
     ParameterError

@@ -26,7 +26,7 @@ from .recorded_build import open_recorded_source
 
 @dataclass(frozen=True)
 class PageMade:
-    """The page that `page` wrote."""
+    """The result of `page`."""
 
     path: Path
     digest: str
@@ -47,26 +47,26 @@ def page(
     groups: str | Path | None = None,
     progress: ProgressCallback | bool | None = None,
 ) -> PageMade:
-    """Write the page of a finished dataset into an HTML file. The dataset is not changed.
+    """Write the page of a finished dataset to an HTML file. The dataset is not changed.
 
-    The page is equal to the index.html of a build if clean images are available, from the set ``clean`` or from the
-    source. Otherwise it shows no clean images.
+    If clean images are available, from the set ``clean`` or from the source, the page is equal to the index.html that
+    a build writes. Otherwise it shows no clean images.
 
     Parameters
     ----------
     directory : path
         The dataset.
     source : str or Source, optional
-        The source of the clean images, if the dataset does not store them. It is not needed if the dataset was built
-        from the source ``sample``.
+        The source of the dataset, for clean images that the dataset does not store. It is not needed if the dataset was
+        built from the source ``sample``.
     out : path, optional
         The HTML file to write. It must not be inside a dataset. The default is ``<name>-<version>.html`` next to the
         dataset.
     labels, images, groups : optional
         The options with which the build read its source.
     progress : callable or bool, optional
-        Called with the step, the amount done and the total. By default a bar is shown in a terminal and in a notebook;
-        False shows none.
+        Called with the step, the amount done and the total. By default, a progress bar is shown in terminals and
+        notebooks. False disables it.
 
     Returns
     -------
@@ -85,7 +85,7 @@ def page(
     ParameterError
         `out` is inside a dataset, or does not end in .html.
     BuildError
-        Only a part of the dataset was unpacked.
+        Only a part of the dataset has been unpacked.
     MachineError
         The file cannot be written.
     """
@@ -108,14 +108,15 @@ def page(
 
 
 def clean_images(data: Dataset, options: RemakeOptions) -> CleanOf | None:
-    """Return a function that loads clean images from the source, or None.
+    """Return a function that loads clean images from the source, or None if there is no need or no source for it.
 
-    The result is None if the dataset stores clean images, or if no source was given.
+    The result is None if the dataset stores clean images. It is also None if no source was given, unless the dataset
+    was built from ``sample``.
 
     Raises
     ------
     SourceError
-        The source cannot be read, or is not the recorded one. The returned function raises the same error.
+        The source cannot be read, or is not the recorded one. The returned function may raise the same error.
     """
     if "clean" in data or (options.source is None and data.manifest.source.name != "sample"):
         return None

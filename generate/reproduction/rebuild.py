@@ -34,21 +34,21 @@ MAX_DIFFERING = 1000
 
 @dataclass(frozen=True)
 class Rebuilt:
-    """A regenerated dataset, which has the pixels that the manifest records."""
+    """A regenerated dataset. Its pixels are those that the manifest records."""
 
     built: Built
     whole: bool
-    """True if the regenerated dataset has all sets of the manifest, and therefore the same digest."""
+    """Whether the regenerated dataset has all sets of the manifest, and therefore the same digest."""
     other_files: tuple[str, ...]
-    """Records, shards and texts whose bytes differ from the manifest, because of other library versions."""
+    """The paths of records, shards and texts whose bytes differ from the recorded ones because of library versions."""
     other_images: int
-    """Number of images with equal pixels but different bytes, because of a different version of OpenCV."""
+    """The number of images whose pixels are equal, but whose bytes differ because of the OpenCV version."""
     advice: str
-    """The library versions that the manifest records, if bytes differ."""
+    """A sentence that compares the library versions with the recorded ones, for the case that bytes differ."""
 
     @property
     def identical(self) -> bool:
-        """True if every file has the recorded bytes."""
+        """Whether every file has the recorded bytes."""
         return not self.other_files and not self.other_images
 
     def __repr__(self) -> str:
@@ -81,34 +81,35 @@ def rebuild(
 ) -> Rebuilt:
     """Regenerate a dataset from its source and its records, and check every image.
 
-    The manifest determines the recipe, selection, seed, encoding and storage. To resume an interrupted call, make the
-    same call again.
+    The manifest determines the recipe, the selection, the seed, the encoding and the storage. To resume an interrupted
+    call, make the same call again.
 
     Parameters
     ----------
     manifest : path
         The file manifest.json, its folder, or a folder that `pack` wrote. The folder must also contain samples.jsonl.
-        It must contain sets/ too, unless it was packed with one digest per set instead of one per image.
+        It must contain sets/ too, unless it was packed with one digest per set instead of one digest per image.
     source : str or Source, optional
         The source of the samples. It is not needed if the dataset was built from the source ``sample``.
     out : path
-        The dataset is written to ``<out>/<name>-<version>``.
+        The parent folder. The dataset is written to ``<out>/<name>-<version>``.
     sets : sequence of str, optional
-        Patterns of set ids and aliases, by default all sets of the manifest.
+        Patterns of set ids and aliases. By default, all sets of the manifest are regenerated.
     labels, images, groups : optional
         The options with which the build read its source.
     frost_textures : path, optional
-        The folder of frost textures that the dataset was built with.
+        The folder of frost textures with which the dataset was built.
     plugins : sequence of str or path, optional
         Python modules or files that define corruptions that are not part of corruptset.
     surrogate : path, optional
-        The file (.toml) of the model whose gradients make the sets of ``pgd`` and ``model_gradient``.
+        The model file (.toml) whose model's gradients were used for the sets of ``pgd`` and ``model_gradient``.
     device : str, optional
-        The device on which the model runs: ``cpu``, ``cuda`` or ``cuda:1``.
+        The device on which the model runs, such as ``cpu``, ``cuda`` or ``cuda:1``.
     jobs : int, optional
-        The number of worker processes, by default one per core.
+        The number of worker processes. The default is one per core.
     progress : callable or bool, optional
-        Called with a `ProgressEvent`. By default a bar is shown in a terminal and in a notebook; False shows none.
+        Called with a `ProgressEvent`. By default, a progress bar is shown in terminals and notebooks. False disables
+        it.
 
     Returns
     -------
@@ -120,8 +121,8 @@ def rebuild(
         The files of the source differ from the recorded ones. Nothing was written.
     VerificationError
         The release contradicts itself, the revisions of corruptions differ, or the first images are decoded
-        differently. Nothing was written. The error is also raised if regenerated images differ. In that case, the
-        images that are equal are kept, but no manifest is written.
+        differently. Nothing was written. The error is also raised if regenerated images differ. In that case, equal
+        images are kept, but no manifest is written.
     BuildError
         The directory contains a different build.
     MachineError, Interrupted
@@ -164,15 +165,17 @@ def rebuild(
 
 @dataclass
 class ReleaseComparison:
-    """An `Inspector` that compares each new part with a release, and discards parts that differ."""
+    """An `Inspector` that compares every new part with a release, and discards parts with different pixels."""
 
     release: Release
     directory: Path
     compared_parts: set[Path] = field(default_factory=set)
+    """The sidecars of the parts that have been compared."""
     compared: int = 0
+    """The number of images that have been compared."""
     differing: dict[str, dict[str, None]] = field(default_factory=dict)
-    """Set -> the ids of the samples whose pixels differ in that set. A sample whose clean pixels differ is listed only
-    under ``""``.
+    """A mapping from set ids to the ids of samples whose pixels differ in that set. Samples whose clean pixels differ
+    are listed only under ``""``.
     """
 
     def check_part(self, sidecar: Path) -> None:
@@ -195,8 +198,8 @@ class ReleaseComparison:
             self._refuse()
 
     def check_all(self, sidecars: Iterable[Path]) -> None:
-        """Compare the parts of earlier calls, and the sets for which only one digest is recorded."""
-        committed = sorted(sidecars)  # in the order of the chunks
+        """Compare parts that earlier calls made, and sets for which only one digest is recorded."""
+        committed = sorted(sidecars)  # the names of sidecars sort in the order of the chunks
         for path in committed:
             if path not in self.compared_parts:
                 self.check_part(path)
@@ -219,7 +222,7 @@ class ReleaseComparison:
         self._refuse()
 
     def _refuse(self) -> None:
-        """Raise `VerificationError` if images differ. The message lists the first step in which they differ."""
+        """Raise `VerificationError` if images differ. For each sample, the message names the first differing step."""
         if not self.differing:
             return
         lines = [
@@ -236,7 +239,7 @@ class ReleaseComparison:
 
 
 def _compared(built: Built, release: Release) -> Rebuilt:
-    """Return the result of a rebuild, with the files and images whose bytes differ from the manifest."""
+    """Return the result of a rebuild, after comparing the bytes of all files with the release."""
     manifest, root = release.data.manifest, release.data.path
     wanted, made = ({s.id: s.pixel_digest for s in some.sets} for some in (manifest, built.manifest))
     if problems := [f"{s}: has {made[s]}, expected {wanted[s]}" for s in made if made[s] != wanted.get(s, made[s])]:
@@ -249,7 +252,7 @@ def _compared(built: Built, release: Release) -> Rebuilt:
     if not (whole := made.keys() == wanted.keys()):
         other = [path for path in other if path not in (CONTACT, PAGE, README)]  # these depend on the selected sets
     elif (built.directory / MANIFEST).read_bytes() != (root / MANIFEST).read_bytes():
-        other.insert(0, MANIFEST)  # the library versions in `environment` differ
+        other.insert(0, MANIFEST)  # the field `environment` records different library versions
     images = 0
     for path in {set_path(s) for s in release.pixels} & {*other}:
         rows = (read_jsonl(folder / path, ImageRecord) for folder in (built.directory, root))

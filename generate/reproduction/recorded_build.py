@@ -1,4 +1,4 @@
-"""Reconstruct a build from the records of a dataset, so that its images can be regenerated."""
+"""Reconstruct a build from the records of a dataset, in order to regenerate its images."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ from .agreement import (
 from .inputs import RemakeOptions
 
 PROBED = 8
-"""The number of clean images that are compared before anything is written. A different version of Pillow is noticed on
-the first image.
+"""The number of clean images that are compared before anything is written. If the Pillow version matters, already the
+first image differs.
 """
 
 
@@ -53,7 +53,9 @@ def recorded_build(
     side: int | None = None,
     check_class_names: bool = True,
 ) -> CheckedBuild:
-    """Return the build that the records of a dataset describe, if source, corruptions and resources agree with them.
+    """Return the build that the records of a dataset describe.
+
+    The source, the corruptions and the resources must agree with the records.
 
     Parameters
     ----------
@@ -61,22 +63,22 @@ def recorded_build(
     options : RemakeOptions
         The source and its options.
     sets : sequence of str, optional
-        Patterns of the ids of the sets to regenerate, by default all sets.
+        Patterns of the ids of the sets to regenerate. By default, all sets are regenerated.
     source : Source, optional
-        The source, if it is already open (`open_recorded_source`).
+        The source, if `open_recorded_source` has already opened it.
     side : int, optional
-        The reference side of the calibration, if the manifest does not record it.
+        The reference side of the calibration. The default is the side in the manifest.
     check_class_names : bool
-        Whether to reject a source whose classes have different names.
+        Whether to reject a source whose classes have different names or folders.
 
     Raises
     ------
     SourceError
-        The source lacks samples, or its labels or classes differ. Files are not compared.
+        The source lacks samples, or its labels or classes differ. The hashes of files are not compared.
     VerificationError
-        Corruptions, parameters, textures or the surrogate differ from the recorded ones.
+        Corruptions, parameters, textures or the surrogate model differ from the recorded ones.
     UnknownCorruption
-        A pattern of `sets` matches none of the manifest's sets.
+        A pattern in `sets` does not match any set in the manifest.
     """
     manifest = data.manifest
     refuse_unrecorded_code(data)
@@ -103,13 +105,13 @@ def recorded_build(
         device=options.device,
     )
     plugins = plugins_of(dict.fromkeys(stage.corruption for spec in requested for stage in spec.stages))
-    # groups may come from a CSV that the user does not have
+    # Recorded groups fill in for a CSV of groups that the user may not have.
     selected = tuple(
         s if s.group is not None else replace(s, group=r.group) for s, r in zip(matched, data.samples, strict=True)
     )
     samples = [CheckedSample(s, r.sha256, r.width, r.height) for s, r in zip(selected, data.samples, strict=True)]
     build = CheckedBuild(
-        # not a header of the source, because its folders may differ if the source has a different form
+        # The recorded header is used, because class folders may differ if the source has a different form.
         header=manifest.header,
         source=source,
         samples=samples,
@@ -130,7 +132,7 @@ def recorded_build(
 
 @dataclass(frozen=True)
 class RecordedPlan:
-    """The build of a manifest, as an `UncheckedBuild` whose source has not been checked yet."""
+    """The build that a manifest records, as an `UncheckedBuild`: the images of the source have not been checked yet."""
 
     data: Dataset
     build: CheckedBuild
@@ -163,13 +165,13 @@ class RecordedPlan:
 
     @property
     def size_problem(self) -> SizeCheck:
-        """The function that returns the reason to reject an image size."""
+        """A function that returns the reason why an image size must be rejected."""
         table = self.build.stored_table
         return size_check(self.build.preprocessing, None if table is None else RegionStore(table, "table"))
 
     @property
     def stored_bytes(self) -> int:
-        """The estimated bytes of one image in all containers together."""
+        """The estimated size of one image in bytes, summed over all containers."""
         return self.build.stored_bytes
 
     @property
@@ -178,7 +180,7 @@ class RecordedPlan:
         return self.build.header
 
     def checked(self, result: Checked) -> CheckedBuild:
-        """Return the build, once the checked samples and a few clean images agree with the records."""
+        """Compare the checked samples and a few clean images with the records, and return the build."""
         data = self.data
         bad, good = dict(result.bad), {sample.id: sha256 for sample, sha256, *_ in result.good}
 
@@ -197,7 +199,10 @@ class RecordedPlan:
 
 
 def specs_of(manifest: Manifest) -> list[SetSpec]:
-    """Return the sets of a manifest in the order of its recipe, or with clean images first if the recipe lists none."""
+    """Return the sets of a manifest in the order of the recipe. Sets that the recipe does not list come last.
+
+    If the recipe does not list the clean images, they come first.
+    """
     entries = manifest.recipe.get("sets")
     ids = [e.get("id") for e in entries if isinstance(e, dict)] if isinstance(entries, list) else []
     order = {str(set_id): number for number, set_id in enumerate(ids)}
@@ -214,12 +219,12 @@ def specs_of(manifest: Manifest) -> list[SetSpec]:
 
 
 def open_recorded_source(data: Dataset, options: RemakeOptions) -> Source:
-    """Return the source of a dataset, with the recorded split and regions.
+    """Open the source of a dataset with the recorded split and regions, and return it.
 
     Raises
     ------
     SourceError
-        No source was given, and the dataset was not built from ``sample``.
+        No source was given and the dataset was not built from ``sample``, or the source cannot be listed.
     """
     manifest = data.manifest
     source = list_recorded_source(manifest, options)
@@ -228,7 +233,7 @@ def open_recorded_source(data: Dataset, options: RemakeOptions) -> Source:
     originals = {sample.id: sample for sample in source.samples}
     try:
         rows = [(r.index, r.region) for r in data.samples if r.region is not None and r.region.source in originals]
-    except VerificationError:  # samples.jsonl is damaged, so a repair uses the images that the selection chooses
+    except VerificationError:  # samples.jsonl is damaged, so regions are drawn again from the selected images
         checked = check(source, recorded_selection(manifest, source), check_size=table.problem)
         originals_checked = tuple(CheckedSample(*entry) for entry in checked.good)
         drawn = RegionSamples(originals_checked, table, manifest.seed)
@@ -239,7 +244,7 @@ def open_recorded_source(data: Dataset, options: RemakeOptions) -> Source:
 
 
 def list_recorded_source(manifest: Manifest, options: RemakeOptions) -> Source:
-    """Return the source of a manifest, with the recorded split and pattern, without reading an image.
+    """Return the source of a manifest, with the recorded split and file pattern. No images are read.
 
     Raises
     ------
@@ -269,15 +274,15 @@ def list_recorded_source(manifest: Manifest, options: RemakeOptions) -> Source:
 
 
 def _regions(manifest: Manifest, store: str) -> RegionTable | None:
-    """Return the regions of a recipe if they are stored as `store` (``images`` or ``table``), or else None."""
+    """Return the recorded region table if regions are stored as `store` (``images`` or ``table``), or else None."""
     record = manifest.recipe.get("regions")
     return parse_region_table(record) if isinstance(record, dict) and record.get("store") == store else None
 
 
 def recorded_selection(manifest: Manifest, source: Source) -> list[Sample]:
-    """Return the samples that the recorded selection chooses, without the excluded ones.
+    """Return the samples that the recorded selection chooses, without excluded ones.
 
-    The result is empty if the selection came from a file, or if the source does not know the groups that were held out.
+    The result is empty if the selection came from a file, or if the held-out groups are not known.
     """
     selection = manifest.selection
     if selection.get("ids") is not None or selection.get("per_super_category") is not None:

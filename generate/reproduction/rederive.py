@@ -1,4 +1,4 @@
-"""Regenerate samples from the source, and compare them with the stored ones (`verify --rederive`)."""
+"""Regenerate samples from the source, and compare them with the records of the dataset (`verify --rederive`)."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from .inputs import RemakeOptions
 from .recorded_build import recorded_build, specs_of
 
 MAX_CLASSES = 5
-"""The number of differing classes that are reported."""
+"""The largest number of class differences that are reported."""
 TOLERATED = 0.01
-"""The fraction of values that may differ in a set that depends on the gradients of a model. Machines round gradients
-differently.
+"""The fraction of values that may differ in a set that was made with a model's gradients, because machines round
+gradients differently.
 """
 
 
@@ -44,27 +44,29 @@ def rederived(
     ----------
     data : Dataset
     count : int or None
-        The number of samples, spread evenly. None means all.
+        The number of samples to regenerate, spread evenly. None means all samples.
     options : RemakeOptions
         The source and its options.
     side : int, optional
-        The reference side of the calibration, in place of the recorded one.
+        The reference side of the calibration, which overrides the recorded one.
     progress : callable
         Called with the step "rederive", the number of regenerated samples and the total.
     notes : list of str
-        Receives a note for each set that depends on the gradients of a model. It says how many values differ.
+        A list to which notes are appended. For each set made with a model's gradients, a note says how many values
+        differ.
 
     Raises
     ------
     SourceError
         The ids, labels or files of the source differ from the recorded ones.
     VerificationError
-        Corruptions, textures or the calibration differ from those of the build, so the pixels cannot be regenerated.
+        Corruptions or textures differ from the recorded ones, or the calibration is not known, so the pixels cannot be
+        regenerated.
     """
     picks, specs = spread(range(len(data.samples)), count), specs_of(data.manifest)
     refuse_unrecorded_code(data)
     absent = {s.id for s in specs if s.needs_surrogate and s.id in data.absent}
-    alone = {s.id for s in specs if not has_rows(data, s.id)} - absent  # only the digest of all samples is recorded
+    alone = {s.id for s in specs if not has_rows(data, s.id)} - absent  # only one digest of the whole set is recorded
     if absent:
         notes.append(f"{len(absent)} sets follow a model. Their images are missing, so they were not compared.")
     if alone and len(picks) < len(data.samples):
@@ -78,7 +80,7 @@ def rederived(
     chosen = build.chosen(build.requested)
     tree, followers = build.maker.tree(chosen), {s.id: [(0, 0, 0)] for s in chosen if s.needs_surrogate}
     hashes = {set_id: blake3() for set_id in alone}
-    stored_sets = {set_id: data[set_id] for set_id in followers}  # each set reads its rows once
+    stored_sets = {set_id: data[set_id] for set_id in followers}  # reused, so that their rows are read only once
     for done, index in enumerate(picks):
         progress("rederive", done, len(picks))
         record, clean = data.samples[index], build.clean(index)
@@ -113,7 +115,7 @@ def rederived(
 
 
 def _deviation(stored: NDArray[np.uint8], image: NDArray[np.uint8], encoding: Encoding) -> tuple[int, int, int]:
-    """Return the number of values of an image, the number of differing values, and the largest difference."""
+    """Return the number of values in an image, the number of values that differ, and the largest difference."""
     shown = image if encoding.lossless else decode(encoding.encode(image), encoding.format)
     if stored.shape != shown.shape:
         return stored.size, stored.size, 255

@@ -1,8 +1,8 @@
 """Repair a dataset (`verify --repair`): regenerate damaged and missing files.
 
-Files are regenerated in `.corruptset/repair`. They replace damaged files only if they have the recorded hashes.
-manifest.json is never rewritten, because all other files are compared with it. Files without a record are left
-unchanged.
+Files are regenerated in the folder `.corruptset/repair`. A regenerated file replaces a damaged one only if it has the
+recorded hash. manifest.json is never rewritten, because all other files are compared with it. Files that are not
+recorded are left unchanged.
 """
 
 from __future__ import annotations
@@ -62,14 +62,14 @@ from .repair_state import ENCODERS, RepairState
 def repair(
     directory: Path, before: VerificationReport, options: RemakeOptions, progress: ProgressCallback
 ) -> RepairState:
-    """Regenerate the files that a verification found damaged or missing, as far as possible.
+    """Regenerate files that a verification found to be damaged or missing, as far as possible.
 
     Parameters
     ----------
     directory : Path
-        Directory of the dataset.
+        The directory of the dataset.
     before : VerificationReport
-        The report of `verify_directory` at its highest level.
+        The report that `verify_directory` returned at its highest level.
     options : RemakeOptions
         The source and its options.
     progress : callable
@@ -80,9 +80,9 @@ def repair(
     SourceError
         Images must be regenerated, but the source is missing, cannot be read, or differs from the recorded one.
     VerificationError
-        Images must be regenerated, but the installed corruptions or textures have different revisions.
+        Images must be regenerated, but the installed corruptions or the textures differ from the recorded ones.
     BuildError
-        A build or another repair uses this directory.
+        A build or another repair is using the directory.
     MachineError, Interrupted
         The machine failed, or the call was interrupted. To resume, make the same call again.
     """
@@ -94,7 +94,7 @@ def repair(
         return state
     with resumable(state.root), locked(state.root), _clean_work_folder(state):
         sets = [s.id for s in state.manifest.sets if state.needs_repair(set_path(s.id))]
-        # samples.jsonl is repaired first, because all other files refer to its rows
+        # samples.jsonl is repaired first, because other files refer to its rows.
         if state.is_intact(SAMPLES) or _repair_samples(state):
             if sets:
                 _repair_rows(state, sets)
@@ -108,7 +108,7 @@ def repair(
 
 @contextmanager
 def _clean_work_folder(state: RepairState) -> Iterator[None]:
-    """Remove the work folder before and after a repair. A killed repair may have left one."""
+    """Remove the work folder before and after a repair. A killed build or repair may have left one behind."""
     if (state.root / WORK_FOLDER).exists():
         shutil.rmtree(state.root / WORK_FOLDER)
         state.repaired.append(WORK_FOLDER)
@@ -119,9 +119,12 @@ def _clean_work_folder(state: RepairState) -> Iterator[None]:
 
 
 def _read_manifest(state: RepairState) -> bool:
-    """Read the manifest into the state, and return whether files can be compared with it and repaired."""
+    """Read the manifest into the state, and return whether the dataset can be repaired with it.
+
+    If the manifest is unusable, record a failure.
+    """
     if not plain_file(state.root, MANIFEST):
-        return False  # the report of the verification says what to do
+        return False  # the verification report says what to do
     data = (state.root / MANIFEST).read_bytes()
     manifest, errors = parse_record(Manifest, data)
     if manifest is not None:
@@ -166,7 +169,7 @@ def _sums(root: Path) -> bytes | None:
 
 
 def _repair_rows(state: RepairState, sets: Sequence[str]) -> None:
-    """Regenerate the rows of some sets, which requires all of their images."""
+    """Regenerate the rows of some sets (sets/*.jsonl). This requires all images of these sets to be made."""
     needed = product(range(len(state.build.chunks)), sets)
     folder = state.make(["files", "shards"], state.parts_of_chunks(needed), {})
     parts = [part for _, part in sidecars(folder) if part is not None]
@@ -176,7 +179,7 @@ def _repair_rows(state: RepairState, sets: Sequence[str]) -> None:
 
 
 def _repair_samples(state: RepairState) -> bool:
-    """Regenerate samples.jsonl if its samples can be determined, and return whether it was repaired."""
+    """Regenerate samples.jsonl if its samples can be determined, and return whether the file was repaired."""
     for candidate in _candidates(state):
         try:
             checked = [(s, state.source.fingerprint(s)) for s in candidate]
@@ -198,14 +201,17 @@ def _repair_samples(state: RepairState) -> bool:
 
 
 def _candidates(state: RepairState) -> Iterator[list[Sample]]:
-    """Yield two guesses of the samples: those in samples.jsonl, if it can be read, and those of the selection."""
+    """Yield possible lists of the dataset's samples.
+
+    The first one comes from samples.jsonl, if all its ids can be read. The last one comes from the recorded selection.
+    """
     by_id = {s.id: s for s in state.source.samples}
     if plain_file(state.root, SAMPLES):
         rows = list(scan_jsonl(state.root / SAMPLES, SampleRecord))
         groups = {r.id: r.group for r in rows if not isinstance(r, BadLine) and r.id in by_id}
         if len(groups) == len(rows):
             yield [replace(by_id[i], group=by_id[i].group or group) for i, group in groups.items()]
-    if isinstance(state.source, RegionSource):  # the selection was applied to the images, before regions were drawn
+    if isinstance(state.source, RegionSource):  # its regions were drawn only in selected images
         yield list(state.source.samples)
     else:
         yield recorded_selection(state.manifest, state.source)
@@ -222,7 +228,7 @@ def _sample_row(state: RepairState, index: int, sample: Sample, sha256: str) -> 
 
 
 def _repair_images(state: RepairState, problem_paths: Collection[str]) -> None:
-    """Regenerate the images and shards whose paths have a problem."""
+    """Regenerate image files and shards for whose paths problems were reported."""
     paths = {path.partition("#")[0] for path in problem_paths} | set(problem_paths)
     files: dict[tuple[str, int], tuple[str, str]] = {}
     shards: dict[tuple[str, int], tuple[str, str]] = {}
@@ -242,7 +248,10 @@ def _repair_images(state: RepairState, problem_paths: Collection[str]) -> None:
 
 
 def _repair_other_files(state: RepairState) -> None:
-    """Regenerate README.md, LICENSE, regions.jsonl, contact.png and index.html, and copy files of the source."""
+    """Regenerate README.md, LICENSE, regions.jsonl, contact.png and index.html, and copy other files from the source.
+
+    Only damaged or missing files are regenerated.
+    """
     manifest, data = state.manifest, state.data
     covered = {SAMPLES, *(set_path(s.id) for s in manifest.sets)}
     damaged = [
@@ -277,7 +286,10 @@ def _repair_other_files(state: RepairState) -> None:
 
 
 def _repair_checksums(state: RepairState) -> None:
-    """Rewrite SHA256SUMS, unless it contradicts the manifest, because then one of the two files was changed."""
+    """Rewrite SHA256SUMS if it is damaged or missing.
+
+    If it lists a different hash for the manifest, it is left unchanged, because either of the two files may be wrong.
+    """
     data = (state.root / MANIFEST).read_bytes()
     record = FileRecord(path=MANIFEST, bytes=len(data), sha256=sha256_bytes(data))
     correct, present = sha256sums_bytes([*state.manifest.files, record]), _sums(state.root)

@@ -1,4 +1,4 @@
-"""The state of a repair: parts are made in a temporary folder, and files are moved to their places."""
+"""The state of a repair, and its two basic steps: regenerate files in a temporary folder, and move them into place."""
 
 from __future__ import annotations
 
@@ -34,34 +34,34 @@ from .recorded_build import open_recorded_source, recorded_build
 
 ENCODERS = ("opencv-python-headless", "pillow")
 FileOfImage = Mapping[tuple[str, int], tuple[str, str]]
-"""(set id, sample index) -> the path of the file that contains the image, and the SHA-256 of that file."""
+"""A mapping from (set id, sample index) to the path and the SHA-256 of the file that contains the image."""
 
 
 class RepairState:
-    """A dataset that is being repaired, and its source, which is opened when it is needed."""
+    """A dataset that is being repaired. Its source is opened only if it is needed."""
 
     manifest: Manifest
-    """The manifest of the dataset, with which all other files are compared."""
+    """The manifest of the dataset. All other files are compared with it."""
 
     def __init__(self, root: Path, options: RemakeOptions, progress: ProgressCallback) -> None:
         self.root, self.options, self.progress = root, options, progress
         self.absent: Collection[str] = ()
-        """The paths of files whose archives were not unpacked. These files are not repaired."""
+        """The paths of files that are missing because their archives were not unpacked. They are not repaired."""
         self.repaired: list[str] = []
         """The paths of repaired files."""
         self.failures: list[Problem] = []
-        """The files that cannot be repaired, each with the reason."""
-        # each repair has its own folder, so that an orphaned worker of a killed repair writes to a different one
+        """A problem for each file that cannot be repaired, with the reason."""
+        # Each repair has its own temporary folder, so that workers left over from a killed repair cannot write to it.
         self.scratch = root / SCRATCH / secrets.token_hex(4)
 
     @cached_property
     def sha256s(self) -> dict[str, str]:
-        """Path -> sha256 in the manifest."""
+        """A mapping from paths to the hashes in the manifest."""
         return {f.path: f.sha256 for f in self.manifest.files}
 
     @cached_property
     def data(self) -> Dataset:
-        """The dataset."""
+        """The open dataset."""
         return Dataset(self.root)
 
     @cached_property
@@ -71,13 +71,13 @@ class RepairState:
 
     @cached_property
     def build(self) -> CheckedBuild:
-        """The build with all its sets and the recorded samples."""
+        """The build that the records describe, with all sets and samples."""
         match_records(self.data, self.source, self.source.fingerprint)
         return recorded_build(self.data, self.options, source=self.source)
 
     @cached_property
     def job(self) -> Job:
-        """The job for workers, without metrics."""
+        """The job to send to workers. It measures no metrics."""
         return replace(self.build.job(self.root, self.build.requested), measured=frozenset())
 
     def record_failure(self, path: str, reason: str) -> None:
@@ -89,13 +89,11 @@ class RepairState:
         return plain_file(self.root, path) and sha256_file(self.root / path) == self.sha256s[path]
 
     def needs_repair(self, path: str) -> bool:
-        """Return whether a file is damaged or missing, unless it is in an archive that was not unpacked."""
+        """Return whether a file is damaged or missing. Files in archives that were not unpacked need no repair."""
         return path not in self.absent and not self.is_intact(path)
 
     def replace_file(self, path: str, content: Path | bytes, *libraries: str, sha256: str | None = None) -> None:
-        """Move a regenerated file to its place if it has the recorded hash.
-
-        Otherwise record a failure.
+        """Move a regenerated file into place if it has the recorded hash. Otherwise, record a failure.
 
         Parameters
         ----------
@@ -104,10 +102,10 @@ class RepairState:
         content : Path or bytes
             The regenerated file, or its contents.
         *libraries : str
-            The libraries whose versions can change the bytes. The message of a failure compares the installed
-            versions with the recorded ones.
+            The libraries whose versions can change the bytes of the file. If the hash differs, the message compares
+            the installed versions with the recorded ones.
         sha256 : str, optional
-            The recorded hash, by default that of the manifest.
+            The expected hash. The default is the hash in the manifest.
         """
         file = content if isinstance(content, Path) else self.scratch / "text"
         if isinstance(content, bytes):
@@ -137,17 +135,18 @@ class RepairState:
         return self.repaired.append(path)
 
     def make(self, kinds: Sequence[SinkKind], parts: Sequence[Part], damaged: FileOfImage) -> Path:
-        """Make parts in a temporary folder, and return that folder.
+        """Make parts in a temporary folder, and return the path of this folder.
 
-        A damaged file is replaced when its last part is finished, so an interrupted repair loses little.
+        Each damaged file is replaced as soon as all parts with its images are finished, so an interrupted repair loses
+        little work.
 
         Parameters
         ----------
         kinds : sequence of {"files", "shards"}
-            The containers to write.
+            The kinds of containers to write.
         parts : sequence of Part
         damaged : mapping
-            A mapping from images to the files that contain them and are to be replaced. It may be empty.
+            A mapping from images to the damaged files that contain them. If it is empty, no file is replaced.
         """
         shutil.rmtree(self.scratch, ignore_errors=True)
         folder = self.scratch / "-".join(kinds)
@@ -174,7 +173,10 @@ class RepairState:
         return folder
 
     def parts_of_chunks(self, needed: Iterable[tuple[int, str]]) -> list[Part]:
-        """Return parts that cover whole chunks, given as (chunk number, set id), in groups that fit into memory."""
+        """Return parts that cover whole chunks of some sets. The sets of a part fit into memory together.
+
+        `needed` contains pairs of a chunk number and a set id.
+        """
         chunks, sets_of = self.build.chunks, dict[int, set[str]]()
         for number, set_id in needed:
             sets_of.setdefault(number, set()).add(set_id)
@@ -185,7 +187,7 @@ class RepairState:
         ]
 
     def parts_of_samples(self, damaged: FileOfImage) -> list[Part]:
-        """Return parts that cover single images. Consecutive samples with the same sets form one part."""
+        """Return parts that cover only the given images. Consecutive samples with the same sets form one part."""
         parts: list[Part] = []
         for index in sorted({index for _, index in damaged}):
             sets = tuple(s for s in self.build.by_id if (s, index) in damaged)

@@ -1,4 +1,4 @@
-"""The public function `verify`, which compares a dataset with its manifest and with regenerated samples."""
+"""The public function `verify`, which compares a dataset with its manifest, and optionally with regenerated samples."""
 
 from __future__ import annotations
 
@@ -46,60 +46,60 @@ def verify(
     export: str | Path | None = None,
     progress: ProgressCallback | bool | None = None,
 ) -> VerificationReport:
-    """Verify the structure, files, sizes, hashes and pixels of a dataset, and compare regenerated samples.
+    """Verify the structure, files, sizes, hashes and pixels of a dataset, and optionally regenerate or repair images.
 
     Parameters
     ----------
     directory : path
-        The directory of a dataset, with manifest.json, or of an export, with VIEW.json.
+        The directory of a dataset (with manifest.json) or of an export (with VIEW.json).
     level : {"structure", "sizes", "hashes", "pixels"}
-        The last of these levels to check. Each level includes the checks of all earlier levels.
+        How thoroughly to verify. Each level includes the checks of the levels before it.
     rederive : int or "all", optional
-        The number of samples, spread evenly, that are regenerated from the source in every set. Their pixel digests and
-        their encoded bytes must equal the stored ones, which also checks JPEG files. In sets that follow a model's
-        gradients, up to 1 % of the values may differ; the report notes how many do.
+        The number of samples, spread evenly, to regenerate from the source in every set. Their pixel digests and
+        encoded bytes must equal the recorded ones, which also checks JPEG files. In sets that are made with a model's
+        gradients, up to 1 % of the values may differ. The report notes how many values differ.
     repair : bool
-        Regenerate damaged and missing files from the records and the source, leave all other files unchanged, and
-        verify again. The report lists the repaired files. Files that could not be repaired are problems of the kind
-        ``unmended``.
+        Whether to regenerate damaged and missing files from the records and the source, and then verify again. All
+        other files are left unchanged. The report lists the repaired files. Files that could not be repaired are
+        reported as problems of the kind ``unmended``.
     source : str or Source, optional
         The source of the samples. It is not needed if the dataset was built from the source ``sample``.
     labels, images, groups : optional
         The options with which the build read its source.
     calibration_side : int, optional
-        The reference side of the calibration, in place of the one in the manifest.
+        The reference side of the calibration, which overrides the one in the manifest.
     frost_textures : path, optional
-        The folder of frost textures that the dataset was built with.
+        The folder of frost textures with which the dataset was built.
     plugins : sequence of str or path, optional
         Python modules or files that define corruptions that are not part of corruptset.
     surrogate : path, optional
-        The file (.toml) of the model whose gradients make the sets of ``pgd`` and ``model_gradient``.
+        The model file (.toml) whose model's gradients were used for the sets of ``pgd`` and ``model_gradient``.
     device : str, optional
-        The device on which the model runs: ``cpu``, ``cuda`` or ``cuda:1``.
+        The device on which the model runs, such as ``cpu``, ``cuda`` or ``cuda:1``.
     jobs : int, optional
-        The number of worker processes, by default one per core.
+        The number of worker processes. The default is one per core.
     export : path, optional
-        The folder of an export of this dataset. Every image of the export is compared with the dataset.
+        The folder of an export of this dataset. Every image in the export is compared with the dataset.
     progress : callable or bool, optional
-        Called with the step, the amount done and the total. By default a progress bar is shown in terminals and
-        notebooks; False disables it.
+        Called with the step, the amount done and the total. By default, a progress bar is shown in terminals and
+        notebooks. False disables it.
 
     Returns
     -------
     VerificationReport
-        All problems that were found. ``report.raise_for_problems()`` raises an error if there are any.
+        A report with all problems. ``report.raise_for_problems()`` raises an error if there are problems.
 
     Raises
     ------
     SourceError
         The source for `rederive` or `repair` is missing, cannot be read, or differs from the recorded one.
     VerificationError
-        The installed corruptions have different revisions than those of the dataset.
+        The installed corruptions have different revisions from those in the dataset.
     ParameterError
-        `rederive` is neither a whole number above 0 nor "all", `repair` is used with a lower level, one of these
-        two is used with an export, or a source is given without either of them.
+        `rederive` is neither a positive integer nor "all", or `repair` is used with a level below ``pixels``.
+        Or one of these two is used with an export, or source options are given without `rederive` and `repair`.
     MachineError, Interrupted, BuildError
-        With `repair`: the disk fails, the call is interrupted, or a build uses the directory.
+        During a repair, the disk fails, the call is interrupted, or a build is using the directory.
     """
     if rederive is not None and rederive != "all":
         rederive = integer("rederive", rederive)
@@ -136,11 +136,11 @@ def verify(
         device=device,
         jobs=jobs,
     )
-    # imported here, because an installation without the extra `build` cannot import them
+    # Modules are imported below, because an installation without the extra `build` cannot import them.
     if rederive is not None and (manifest := _manifest(directory)) is not None:
         from .recorded_build import list_recorded_source
 
-        # a missing source is reported before all files are hashed
+        # The source is opened first, so that a missing source is reported before all files are hashed.
         remake = replace(remake, source=list_recorded_source(manifest, remake))
     state: RepairState | None = None
     if repair:
@@ -183,7 +183,7 @@ def verify(
 
 
 def _manifest(directory: Path) -> Manifest | None:
-    """Return the manifest of a dataset, or None if it cannot be read. The report then explains why."""
+    """Return the manifest of a dataset, or None if it cannot be read. In that case, the report will explain why."""
     with suppress(CorruptsetError, OSError):
         return load_manifest(directory)
     return None

@@ -1,4 +1,4 @@
-"""Virtual datasets, which compute their images from the records of a release and its source."""
+"""Virtual datasets: datasets whose images are computed from the records of a release and its source."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ from .recorded_build import recorded_build, specs_of
 Check = Literal["first", "each", "never"]
 CHECKS = ("first", "each", "never")
 CHECK_INTERVAL = 1000
-"""With ``check="first"``, a process compares the images whose index is a multiple of this number, and the first
-image that it computes of each set.
+"""With ``check="first"``, each process compares images whose index is a multiple of this number, and the first image
+that the process computes in each set.
 """
 CACHE_BYTES = 64 << 20
-"""The limit on the bytes of clean images and intermediate images that a process keeps."""
+"""The largest size, in bytes, of the clean images and intermediate images that a process caches."""
 Chain = tuple[Node, ...]
-"""The nodes of the tree of stages that lead from clean images to a set."""
+"""The path from the clean images to a set in the tree of stages, as a sequence of nodes."""
 
 
 @shows_progress("open")
@@ -52,15 +52,15 @@ def open_virtual(
     progress: ProgressCallback | bool | None = None,
     **options: Any,
 ) -> Dataset:
-    """Open the records of a release with its source; `corruptset.open` describes the parameters.
+    """Open the records of a release together with its source. `corruptset.open` describes the parameters.
 
     Raises
     ------
     SourceError
         The source is not the recorded one.
     VerificationError
-        The records contradict each other, the corruptions, parameters or textures differ from the recorded ones, or
-        every set depends on the gradients of a model.
+        The records contradict each other, or corruptions, parameters or textures differ from the recorded ones. Or all
+        sets were made with a model's gradients.
     ParameterError
         `check` is not one of the three values.
     """
@@ -70,11 +70,11 @@ def open_virtual(
 
 
 class VirtualDataset(Dataset):
-    """A dataset whose images are computed on access. It has no sets that depend on the gradients of a model."""
+    """A dataset whose images are computed on access. Sets that were made with a model's gradients are absent."""
 
     def __init__(self, images: VirtualImages, progress: ProgressCallback) -> None:
         super().__init__(images.path, store_of=partial(VirtualSet, images), sets=images.open(progress))
-        self._samples = images.data._samples  # so that they are read only once
+        self._samples = images.data._samples  # shared, so that samples.jsonl is read only once
 
     def _why_absent(self, set_id: str) -> str:
         return (
@@ -85,31 +85,30 @@ class VirtualDataset(Dataset):
 
 
 class VirtualImages:
-    """Computes the images of all sets of a release.
+    """The images of all sets of a release, which are computed from the source.
 
-    When the object is pickled for a worker process, the source and the cache are left out. The worker opens the source
-    again.
+    Pickling this object for a worker process omits the source and the cache. The worker opens the source again.
 
     Parameters
     ----------
     path : Path
-        The folder of the release that contains manifest.json.
+        The folder that contains the manifest.json of the release.
     options : RemakeOptions
         The source and its options.
     check : {"first", "each", "never"}
-        Which images are compared with their digests; see `corruptset.open`.
+        The images to compare with their digests, as for `corruptset.open`.
     """
 
     def __init__(self, path: Path, options: RemakeOptions, check: Check) -> None:
         self.path, self.options, self.check = path, options, check
         self._checked_sets: set[str] = set()
-        """The sets of which an image was compared."""
+        """The ids of sets in which at least one image has been compared."""
         self._cache: OrderedDict[tuple[int, int], Pixels] = OrderedDict()
-        """(sample index, id of the node) -> image, with the most recently used one at the end."""
+        """A mapping from (sample index, id of the node) to images. The most recently used image is at the end."""
         self._cached_bytes = 0
 
     def __getstate__(self) -> dict[str, Any]:
-        # unpickling loads the plugins, including those that the parent process imported by other means
+        # Plugins are part of the state, because unpickling them also loads plugins that only the parent has imported.
         plugins = self.build.maker.plugins
         state = {"path": self.path, "options": self.options, "check": self.check, "_plugins": plugins}
         return state | {"_checked_sets": set(), "_cache": OrderedDict(), "_cached_bytes": 0}
@@ -121,7 +120,7 @@ class VirtualImages:
 
     @cached_property
     def build(self) -> CheckedBuild:
-        """The build that the records describe, limited to the sets that do not depend on the gradients of a model."""
+        """The build that the records describe, without sets that were made with a model's gradients."""
         refuse_unrecorded_code(self.data)
         makeable = [s.id for s in specs_of(self.data.manifest) if not s.needs_surrogate]
         if not makeable:
@@ -134,21 +133,21 @@ class VirtualImages:
 
     @cached_property
     def chains(self) -> dict[str, Chain]:
-        """A mapping from set ids to chains, in the order in which the tree is traversed."""
+        """A mapping from set ids to chains, in the order of a depth-first traversal of the tree."""
         return dict(_chains(self.build.maker.tree(self.build.chosen(self.build.requested)), ()))
 
     def open(self, progress: ProgressCallback) -> Sequence[str]:
         """Check the source, and return the ids of the sets that can be computed.
 
-        All files of the source are read and hashed. With ``check="never"``, each file is compared on access instead.
+        All files of the source are hashed. With ``check="never"``, each file is checked when it is read instead.
         """
         read_release(self.data, ())
         if self.check != "never":
             match_records(self.data, self.build.source, self.build.source.fingerprint, progress)
-        return list(self.chains)  # computed here, so that forked workers share them
+        return list(self.chains)  # computed here, so that forked workers share the chains
 
     def load(self, record: SetRecord, indices: Sequence[int]) -> Iterator[Pixels]:
-        """Yield images of a set as they would be read from stored files, including the losses of JPEG."""
+        """Yield images of a set as they would be read from stored files, including JPEG losses."""
         for index, image in zip(indices, self.pixels(record.id, indices), strict=True):
             due = index % CHECK_INTERVAL == 0 or record.id not in self._checked_sets
             if self.check == "each" or (self.check == "first" and due):
@@ -158,8 +157,8 @@ class VirtualImages:
             yield image if encoding.lossless else decode(encoding.encode(image), encoding.format)
 
     def _compare(self, set_id: str, index: int, image: Pixels) -> None:
-        """Raise `VerificationError` if an image differs from its records."""
-        # clean images are compared first, because every release records their digests
+        """Raise `VerificationError` if an image or its clean image differs from the records."""
+        # The clean image is always compared, because every release records digests of clean images.
         difference = clean_difference(self.data, index, self.clean(index))
         if difference is None and has_rows(self.data, set_id):
             difference = next(
@@ -169,11 +168,11 @@ class VirtualImages:
             raise VerificationError(f"{self.data.name}: {difference}")
 
     def clean(self, index: int) -> Pixels:
-        """Return the clean (H, W, C) image of a sample, which callers must not modify."""
+        """Return the clean (H, W, C) image of a sample. Callers must not modify it."""
         return self._longest_cached(next(iter(self.chains.values()))[:1], index)[1]
 
     def pixels(self, set_id: str, indices: Sequence[int]) -> list[Pixels]:
-        """Return images of a set as (H, W, C) arrays, before encoding.
+        """Return images of a set as (H, W, C) arrays, before they are encoded.
 
         Raises
         ------
@@ -192,14 +191,14 @@ class VirtualImages:
                 ((_, images),) = self.build.maker.images(step, np.stack([current[p] for p in positions]), ids)
                 for p, image in zip(positions, images, strict=True):
                     current[p] = image
-                    if len(node.children) + (node.set_id is not None) > 1:  # other sets have the same first stages
+                    if len(node.children) + (node.set_id is not None) > 1:  # other sets share these stages
                         self._add_to_cache(node, indices[p], image.copy())
         return current
 
     def _longest_cached(self, chain: Chain, index: int) -> tuple[int, Pixels]:
-        """Return the number of stages of the cached image to which most stages were applied, and this image.
+        """Return the most advanced cached image of a sample on a chain, after the number of stages applied to it.
 
-        If no image of the chain is in the cache, the clean image is loaded, which has 0 stages.
+        If the cache has no image of the sample on this chain, the clean image is loaded, and the number is 0.
         """
         for depth in range(len(chain) - 1, -1, -1):
             if (image := self._cache.get((index, id(chain[depth])))) is not None:
@@ -209,7 +208,7 @@ class VirtualImages:
         return 0, image
 
     def _add_to_cache(self, node: Node, index: int, image: Pixels) -> None:
-        """Add an image to the cache, and remove the least recently used ones if it becomes too large."""
+        """Add an image to the cache. If the cache becomes too large, remove the least recently used images."""
         if (index, id(node)) in self._cache:
             return
         self._cache[index, id(node)] = image
@@ -228,7 +227,7 @@ def _chains(node: Node, above: Chain) -> Iterator[tuple[str, Chain]]:
 
 
 class VirtualSet:
-    """An `ImageStore` of one set, which computes its images.
+    """An `ImageStore` that computes the images of one set.
 
     Parameters
     ----------
@@ -243,7 +242,7 @@ class VirtualSet:
 
     @property
     def encoding(self) -> str:
-        """The format in which the images would be stored, ``png`` or ``jpeg``."""
+        """The format in which a build stores the images, ``png`` or ``jpeg``."""
         return self._images.build.encoding.format
 
     @property
@@ -258,7 +257,7 @@ class VirtualSet:
     single = image
 
     def images(self, indices: Sequence[int], block_bytes: int = BLOCK_BYTES) -> Iterator[Pixels]:
-        """Yield images, which are computed in blocks of at most `block_bytes`."""
+        """Yield images. They are computed in blocks of at most `block_bytes` bytes."""
         for block in self._blocks(indices, block_bytes):
             yield from self._images.load(self._record, block)
 
@@ -274,7 +273,7 @@ class VirtualSet:
         )
 
     def pixel_digest(self) -> str:
-        """Compute all images of the set, and return the digest of the set."""
+        """Compute all images of the set, and return the pixel digest of the set."""
         blocks = self._blocks(range(self._record.count), BLOCK_BYTES)
         return set_digest(
             pixel_digest(image) for block in blocks for image in self._images.pixels(self._record.id, block)

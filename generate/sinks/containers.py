@@ -53,7 +53,7 @@ class Sink:
         return stored_bytes(self.encoding, size, self.container)
 
     def held_bytes(self, size: tuple[int, int]) -> int:
-        """Return the estimated memory, in bytes, that one image of (width, height) occupies until its part is written."""
+        """Return the estimated memory, in bytes, that an image of (width, height) takes until its part is written."""
         return RECORD_BYTES if self.kind == "files" else self.stored_bytes(size)
 
     def image_path(self, set_id: str, sample: Sample) -> str:

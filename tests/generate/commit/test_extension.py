@@ -208,7 +208,7 @@ def test_parts_of_other_clean_pixels_are_refused(make, stopped, monkeypatch, tmp
     before = read_files(root)
     with monkeypatch.context() as patch:
         patch.setattr(jobs, "preprocess", other)
-        with pytest.raises(BuildError, match="the dataset that is extended and the new ones were made from different"):
+        with pytest.raises(BuildError, match="the dataset being extended and the new sets were made from different"):
             make(out="more", sets=["brightness/*"], extend=root)
     assert read_files(root) == before
     stopped(1, out="third", sets=["brightness/*"])
