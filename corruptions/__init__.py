@@ -1,4 +1,4 @@
-"""Corruptions, which map images of uint8 to images of uint8.
+"""Corruptions, which map uint8 images to uint8 images.
 
 This package reads no datasets and writes no manifests.
 """

@@ -77,7 +77,8 @@ def installed_files(kind: Literal["recipes", "tables"]) -> dict[str, Traversable
 
 
 def _folder(entry: EntryPoint) -> Traversable:
-    # The path is used because an import may load numba. In an editable installation the folder can be elsewhere.
+    # The folder is found by its path, because an import may load numba. In an editable installation, it can be
+    # elsewhere.
     folder = Path(str(entry.dist.locate_file(entry.module.replace(".", "/")) if entry.dist else ""))
     try:
         return folder if folder.is_dir() else files(entry.module)
@@ -94,7 +95,7 @@ def cannot_load(entry: EntryPoint, error: Exception) -> PluginError:
 
 
 def installed_function(kind: Literal["sources", "exports"], name: str) -> Callable[..., Any] | None:
-    """Return the function of an entry point, or None if no installed package has one of this name.
+    """Return the function of an entry point, or None if no installed package has an entry point with this name.
 
     Raises
     ------
@@ -112,7 +113,7 @@ def installed_function(kind: Literal["sources", "exports"], name: str) -> Callab
 
 
 def load_each(load: Callable[[_A], _B], items: Iterable[_A]) -> list[_B]:
-    """Load several items of add-ons. An item that cannot be loaded is left out with a warning."""
+    """Load items from add-ons, and leave out items that cannot be loaded, with a warning for each."""
     loaded = []
     for item in items:
         try:

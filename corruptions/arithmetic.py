@@ -59,7 +59,7 @@ def pairwise_sum(values: Sequence[float]) -> float:
 
 @functools.lru_cache(maxsize=256)
 def gaussian_weights(sigma: float, radius: int) -> NDArray[np.float64]:
-    """Return the gaussian weights of SciPy, but with a correctly rounded exp.
+    """Return the same gaussian weights as SciPy, but with a correctly rounded exp.
 
     The weights are exp(-i*i / (2 sigma**2)) for i = -radius..radius, divided by their `pairwise_sum`.
     """
@@ -114,7 +114,7 @@ def _doubles(value: Fraction, count: int) -> tuple[float, ...]:
     return tuple(out)
 
 
-# 1 / 255 is split into two numbers, so that the product of a byte and the first one is exact.
+# 1 / 255 is split into two numbers, so that the product of a byte and the first number is exact.
 _HIGH = np.float32(2.0**-8 + 2.0**-16)
 _LOW = np.float32(1.0 / 255.0 - (2.0**-8 + 2.0**-16))
 
@@ -123,7 +123,7 @@ _LOW = np.float32(1.0 / 255.0 - (2.0**-8 + 2.0**-16))
 def over_255(level):  # type: ignore[no-untyped-def]
     """Return a byte divided by 255 as float32, correctly rounded.
 
-    The result equals that of a division, but takes a fraction of the time.
+    The result equals that of a division, but is computed in a fraction of the time.
     """
     return np.float32(level) * _HIGH + np.float32(level) * _LOW
 
@@ -151,7 +151,7 @@ _COSINE = np.array([_doubles(Fraction((-1) ** k, math.factorial(2 * k)), 2) for 
 
 @kernel
 def sine_cosine(x):  # type: ignore[no-untyped-def]
-    """Return (sin x, cos x) of a double with a magnitude up to some thousands.
+    """Return (sin x, cos x) for a double whose magnitude is at most a few thousand.
 
     Sine and cosine are computed as double-doubles (about 100 bits) and rounded once. The result is therefore correctly
     rounded, unless the exact value is within about 2**-100 of the midpoint between two doubles.

@@ -38,8 +38,8 @@ def cache_root() -> Path:
     """Return the cache folder.
 
     The folder is ``$CORRUPTSET_CACHE``, or else the user's cache directory. If neither can be used, it is a private
-    temporary folder that is deleted when the process ends. Kernels in a folder that can be read but not written are
-    linked into the folder that is used.
+    temporary folder that is deleted when the process ends. If one of the first two folders can be read but not written
+    to, its kernels are linked into the folder that is used instead.
     """
     named, candidates, refused = os.environ.get("CORRUPTSET_CACHE"), [], {}
     if named:
@@ -104,7 +104,10 @@ def _remove_if_mine(path: Path, pid: int) -> None:
 
 @functools.cache
 def kernel_folder(package: str = _PACKAGE) -> Path:
-    """Return the folder for the machine code of a package's kernels, whose name contains `sources_digest`."""
+    """Return the folder for the machine code of a package's kernels.
+
+    Its name contains the `sources_digest` of the package.
+    """
     folder = cache_root() / KERNELS / f"{package}-{sources_digest(package)[:16]}"
     with contextlib.suppress(OSError):
         if folder.is_dir():
@@ -116,7 +119,7 @@ def kernel_folder(package: str = _PACKAGE) -> Path:
 
 
 def _delete_unused(kernels: Path) -> None:
-    """Delete the folders of other sources and versions that no process has used for a month."""
+    """Delete the folders of machine code that no process has used for a month."""
     for folder in kernels.iterdir():
         if folder.stat().st_mtime < time.time() - _UNUSED_DAYS * 86400:
             shutil.rmtree(folder, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Calibrations and ladders, which are tables of the parameters of each severity and of each level."""
+"""Tables of parameters: calibrations for the severities of corruptions, and ladders for the levels."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ SHIPPED = ("imagenet", "inception", "tiny", "cifar", "mnist")
 SEVERITIES = (1, 2, 3, 4, 5)
 LADDERS = ("evaluated", "text")
 """The ladders. ``evaluated`` has the parameters that Swingler 2022 used for the published results, and ``text`` has the
-parameters in the text of the paper. The tables of the paper agree with the released notebook on the parameters of the
-results.
+parameters in the text of the paper. For the published results, the tables in the paper and the released notebook have
+the same parameters.
 """
 DEFAULT_LADDER = "evaluated"
 Rows = Mapping[int, Row]
@@ -34,16 +34,16 @@ class Calibration:
 
     name: str
     side: int
-    """The short side in pixels for which the tables were tuned."""
+    """The short side, in pixels, of the images for which the parameters were tuned."""
     rows: Mapping[str, Rows]
     """The rows of each corruption."""
     fallback: Calibration | None = None
     """The calibration to use for corruptions that have no rows here."""
     ladder: str = DEFAULT_LADDER
-    """The name of the ladder with the parameters of gradual degradations, which do not depend on the image size."""
+    """The name of the ladder with the parameters of gradual degradations. Ladders do not depend on the image size."""
 
     def of(self, corruption: str) -> Calibration:
-        """Return the calibration to use for a corruption. It is `fallback` if this calibration lacks the corruption."""
+        """Return this calibration, or `fallback` if this calibration has no rows for the corruption."""
         return self if self.fallback is None or corruption in self.rows else self.fallback
 
     def level_row(self, corruption: str, level: Any) -> Row:
@@ -56,7 +56,7 @@ class Calibration:
                 f"{corruption}: level is {quoted(level)}; expected a whole number from 1 to {gradual.most}. "
                 "Level 0 is the clean image, so leave the stage out."
             )
-        # The ladders do not contain plugins, whose parameters are given by the caller.
+        # The ladders do not contain plugins. The caller gives the parameters of a plugin.
         return ladder(self.ladder).get(corruption, Row({}, ""))
 
     def row(self, corruption: str, severity: Any) -> Row:
@@ -98,10 +98,10 @@ class Calibration:
 
 
 class ShippedTable(Mapping[str, Rows]):
-    """The rows of a shipped calibration by corruption.
+    """A mapping from each corruption to its rows in a shipped calibration.
 
-    Rows are parsed on first access, so that the modules of other corruptions are not imported. They are not validated
-    here, because a test validates them. Plugins can have rows for the same calibration in separate files.
+    Rows are parsed on first access, so that the modules of other corruptions are not imported. Rows are not validated
+    here, because a test validates them. Plugins can have rows for the same calibration in their own files.
     """
 
     def __init__(self, calibration: str) -> None:
@@ -182,7 +182,7 @@ def _checked_row(corruption: str, entry: Mapping[str, Any], sources: Mapping[str
 
 
 def _plugin_table(corruption: Any, calibration: str | None) -> Mapping[str, Rows]:
-    """Return the table that a plugin provides for its corruption, or an empty one for other corruptions."""
+    """Return the table that a plugin provides for its corruption, or an empty table for other corruptions."""
     if calibration is None or family_of(corruption) != PLUGIN:
         return {}
     return _table_of(get_corruption(corruption), calibration)

@@ -71,9 +71,9 @@ def corrupt(
         list of stages. A stage in a list is a name with a severity or level (``("fog", 3)``), a mapping
         (``{"corruption": "fog", "severity": 3}``, or with ``"parameters"``), or a `Stage`.
     severity : int or float, optional
-        The severity, from 0 to 5, if `name` is the name of a corruption. A fraction has at most two decimals. Its
-        parameters are interpolated linearly between the rows of the calibration. Severity 0 returns a copy of the
-        image.
+        The severity, from 0 to 5, if `name` is the name of a corruption. A fractional severity has at most two
+        decimals, and its parameters are interpolated linearly between the rows of the calibration. Severity 0 returns a
+        copy of the image.
     level : int, optional
         The level, from 0, if `name` is the name of a gradual degradation. The level is the number of steps. Most
         degradations start each step from the result of the previous step. Level 0 returns a copy of the image.
@@ -83,10 +83,11 @@ def corrupt(
         to 28 pixels (or ``cifar`` for corruptions without a row in ``mnist``), ``cifar`` up to 48, ``tiny`` up to 96,
         and ``imagenet`` for larger images.
     ladder : {"evaluated", "text"}
-        The parameters of gradual degradations: those that Swingler 2022 evaluated, or those in the text of that paper.
+        The parameters of gradual degradations: those used for the results of Swingler 2022, or those in the paper's
+        text.
     scale : {"none", "side"}
-        With ``"side"``, lengths in pixels are multiplied by the short side of the image divided by the short side for
-        which the calibration was tuned.
+        With ``"side"``, lengths in pixels are scaled in proportion to the short side of the image. The reference is the
+        short side for which the calibration was tuned.
     coupling : {"independent", "severity"}
         With ``"independent"``, the severities of a corruption draw different random values for the same image. With
         ``"severity"``, all severities share the values.
@@ -94,27 +95,27 @@ def corrupt(
         The random seed, from 0 to 2**53 - 1.
     key : str, or one str for each image of a batch, optional
         The name of the image, which determines its random draws together with the seed. A build uses the sample id. By
-        default the key is computed from the pixels (``blake3:`` and the hash, as in the records of a dataset).
+        default, the key is computed from the pixels (``blake3:`` and the hash, as in the records of a dataset).
         Different images therefore get different noise, and the same image always gets the same noise. To corrupt equal
         images differently, give them different keys.
     surrogate : str, path or model, optional
-        The model for a corruption that follows a gradient (``pgd``, ``model_gradient``): a model file, a model from
-        `load_surrogate`, which avoids loading it at each call, or an object with the methods ``logits`` and
-        ``gradient`` (docs/models.md).
+        The model for a corruption that uses a model's gradient (``pgd``, ``model_gradient``). Pass a model file, the
+        result of `load_surrogate`, or an object with the methods ``logits`` and ``gradient`` (docs/models.md). A model
+        file is read again at each call.
     label : int, optional
-        The class of the image, as an index of the model's outputs, for a corruption that follows a gradient.
+        The class of the image, as an index into the model's outputs, for a corruption that uses a model's gradient.
     labels : sequence of int, optional
         The classes of a batch, one label per image.
     **parameters
-        Parameters of the corruption, which override those of the calibration. Values for the random draws of the
-        corruption, which are used for all images instead of drawn ones. Resources of the corruption, such as the
-        textures of frost.
+        Three kinds of values can be given. Parameters of the corruption override those of the calibration.
+        Values for its random draws are used for all images instead of drawn values. Resources replace its default
+        resources, such as the textures of frost.
 
     Returns
     -------
     ndarray, PIL image or tensor
-        The corrupted image or batch. It has the type and number of dimensions of the input, the mode of a PIL image,
-        and the device of a tensor.
+        The corrupted image or batch. It has the same type and number of dimensions as the input. A PIL image keeps its
+        mode, and a tensor keeps its device.
 
     Raises
     ------
@@ -168,7 +169,7 @@ class ResolvedChain:
 
     @property
     def needs_model(self) -> bool:
-        """Whether a stage follows a model's gradient."""
+        """Whether a stage uses a model's gradient."""
         return any(get_corruption(stage.corruption).needs_model for stage, _, _ in self.links)
 
     def keys(self, images: Images, ids: Sequence[str] | None) -> NDArray[np.uint64]:
@@ -192,7 +193,8 @@ def resolve(
 ) -> ResolvedChain:
     """Resolve the arguments of `corrupt` to a chain for images of a shape (H, W, C).
 
-    It raises an error for every invalid argument except the image, the key, the surrogate and the labels.
+    Every invalid argument raises an error, except that the image, the key, the surrogate and the labels are not checked
+    here.
     """
     named = for_shape(*shape) if calibration is None else calibration
     call = functools.partial(_resolved, name, named, calibration is None, **options, **parameters)
@@ -271,7 +273,7 @@ def _stage(
 
 
 def _stages(item: Any, table: Calibration) -> tuple[Stage, ...]:
-    """Return the stages of one item of a list, without those of severity or level 0."""
+    """Return the stages for one item of a list, without stages that have severity or level 0."""
     if isinstance(item, Stage):
         check_revision(get_corruption(item.corruption), item.revision)
         return (item,)
@@ -327,7 +329,7 @@ def _labels(label: Any, labels: Any, count: int) -> Int64Array | None:
 
 
 def _model(chain: ResolvedChain, surrogate: Any, labels: Int64Array | None) -> dict[str, Any]:
-    """Return the resources for stages that follow a model's gradient."""
+    """Return the resources for stages that use a model's gradient."""
     given = {name: value for name, value in (("surrogate", surrogate), ("labels", labels)) if value is not None}
     if given and not chain.needs_model:
         needing = [name for name in corruption_names() if get_corruption(name).needs_model]

@@ -1,9 +1,9 @@
 """Correlation with symmetric weights, in a fixed order of operations.
 
-A gaussian filter correlates the columns of an image, and then its rows. Because results are floored, the last bit of a
-sum can change a flat area by a whole grey value, so the order of additions matters as much as the weights. SciPy's
-filter cannot be used, because a compiler may fuse its multiplications and additions, and results would then differ
-between machines. Numba does not fuse them, because kernels are compiled without fastmath.
+A gaussian filter correlates the columns of an image, and then its rows. Results are floored, so the last bit of a sum
+can change a flat area by a whole grey value. The order of additions therefore matters as much as the weights. SciPy's
+filter cannot be used. A compiler may fuse its multiplications and additions, and results would then differ between
+machines. Numba does not fuse them, because kernels are compiled without fastmath.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from .kernels import inlined, inner
 
 _CHUNK = 1024
-"""The number of sums that are computed together, so that they fit into the first-level cache."""
+"""The number of sums that are computed together, which fit into the first-level cache."""
 _MIN_BAND_ROWS = 32
 
 
@@ -29,12 +29,12 @@ def correlate(source, start, step, weights, inwards, out):  # type: ignore[no-un
     start : int
         The element of `source` at the position of ``out[0]``.
     step : int
-        The distance between elements that are combined. It is the number of channels to filter along a row, and the
-        length of a row to filter along columns.
+        The distance between elements that are combined. Pass the number of channels to filter along a row, or the
+        length of a row to filter along a column.
     weights : (radius + 1,) ndarray of float64
         The weights, from the centre outwards.
     inwards : bool
-        Whether pairs are added from the outermost to the innermost, as in SciPy, or in the opposite order.
+        True to add pairs from the outermost to the innermost, as in SciPy. False to add pairs in the opposite order.
     out : (m,) ndarray of float64
         The array for the result, which must not overlap with `source`.
     """

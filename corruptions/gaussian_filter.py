@@ -57,7 +57,7 @@ def _blur(images, weights, across, half):  # type: ignore[no-untyped-def]
 
 
 def gaussian_filter(images: Images, sigma: float, axes: str = "both", half: float = 0.0) -> Images:
-    """Blur images with edge padding, add `half`, and floor the result to uint8.
+    """Blur images with edge padding, add `half` to the grey values, and floor the result to uint8.
 
     The value 255 can become 254 in a flat area, as published.
     """

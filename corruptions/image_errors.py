@@ -1,6 +1,6 @@
 """Error messages for inputs that are not valid images, with one function per kind of input.
 
-Each message names the input, the expected type or shape, and, if possible, a line of code that converts it.
+Each message names the input, the expected type or shape, and, if possible, a line of code that converts the input.
 """
 
 from __future__ import annotations

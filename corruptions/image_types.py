@@ -30,7 +30,7 @@ class ImageBatch(NamedTuple):
 def to_batch(image: Any) -> ImageBatch:
     """Convert an array, a PIL image or a tensor to a batch, or raise `ImageError`.
 
-    PIL and torch need not be imported, because their objects can only exist if they are already imported.
+    PIL and torch are not imported here. A PIL image or a tensor can exist only if its package has been imported.
     """
     if not isinstance(image, np.ndarray):
         pil, torch = sys.modules.get("PIL.Image"), sys.modules.get("torch")

@@ -1,7 +1,7 @@
 """List the names of all corruptions, with the module that defines each of them.
 
 Names and families can be listed without importing the modules, which need numba and OpenCV. Families are in the order
-of lists and tables, and corruptions are in alphabetical order within their family.
+in which lists and tables show them, and corruptions are in alphabetical order within their family.
 """
 
 from __future__ import annotations

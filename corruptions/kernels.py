@@ -22,7 +22,7 @@ lerp_row: Any
 
 
 def _missing(function: Callable[..., Any]) -> Any:
-    """Return a function that raises `NotInstalled`, in place of a kernel."""
+    """Return a function that replaces a kernel and raises `NotInstalled`."""
 
     def missing(*arguments: object, **named: object) -> NoReturn:
         raise NotInstalled("numba")

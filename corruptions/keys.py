@@ -28,10 +28,10 @@ class Keys(NamedTuple):
     samples: NDArray[np.uint64]
 
     def uniforms(self, *shape: int, stream: int = 0, low: float = 0.0, high: float = 1.0) -> Floats:
-        """Return numbers uniform on [low, high), as an array (N, *shape) of float64.
+        """Return random numbers uniform on [low, high), as an array (N, *shape) of float64.
 
-        The numbers of an image do not depend on the rest of the batch. Each `stream`, from 0 to 2**32 - 1, has
-        different numbers.
+        The numbers of an image do not depend on the rest of the batch. Each `stream`, a number from 0 to 2**32 - 1,
+        gives different numbers.
         """
         from .random.philox import uniform_rows
 
@@ -39,7 +39,7 @@ class Keys(NamedTuple):
         return drawn.reshape(len(self.samples), *shape)
 
     def integers(self, *counts: int, stream: int | np.uint32 = 0) -> Int64Array:
-        """Return whole numbers, as an array (N, K) of int64, where column k is uniform on 0 .. counts[k] - 1.
+        """Return random whole numbers as an array (N, K) of int64, where column k is uniform on 0 .. counts[k] - 1.
 
         Column k is computed from word k of the stream.
         """
@@ -49,7 +49,7 @@ class Keys(NamedTuple):
         return drawn
 
     def normals(self, *shape: int, stream: int = 0) -> NDArray[np.float32]:
-        """Return standard normal numbers, as an array (N, *shape) of float32.
+        """Return random standard normal numbers, as an array (N, *shape) of float32.
 
         `normals` and `uniforms` use the same random words of a stream, so use each stream for only one of them.
         """
@@ -78,7 +78,7 @@ def sample_key(sample_id: str) -> np.uint64:
     >>> hex(sample_key("0"))
     '0xc14dcbdf3e3db02'
     """
-    # For a string, this function of json returns the canonical JSON in a tenth of the time.
+    # For a string, this function of the json module returns the canonical JSON in a tenth of the time.
     try:
         return np.uint64(_hash64(encode_basestring(sample_id).encode()))
     except UnicodeEncodeError:

@@ -16,11 +16,10 @@ ROUNDING = choice(
 
 
 def to_uint8(levels: NDArray[np.float64], rounding: str) -> NDArray[np.uint8]:
-    """Convert the grey values of a table (0 to 255) to uint8, by floor or by rounding.
+    """Floor or round the grey values of a table (0 to 255), and convert them to uint8.
 
-    As in MNIST-C's generator, rounding first converts to single precision, and rounds halves to even. Halves are
-    common, because for example the constant 255 * 0.1 is 25.5, and adding it to all grey values makes all of them
-    halves.
+    As in MNIST-C's generator, values are converted to single precision before they are rounded, and halves are rounded
+    to even. Halves are common. For example, adding 255 * 0.1 = 25.5 to all grey values makes all of them halves.
     """
     return (np.rint(levels.astype(np.float32)) if rounding == "round" else np.floor(levels)).astype(np.uint8)
 

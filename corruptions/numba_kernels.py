@@ -1,7 +1,7 @@
 """The decorators that compile kernels with numba, and the cache of their machine code.
 
-Kernels are compiled without fastmath, so numba neither contracts ``a * b + c`` nor reorders sums, and plain x86-64,
-AVX2 and AVX-512 give the same bits. Kernels use + - * / and sqrt only, because exp, sin, log and the like come from
+Kernels are compiled without fastmath, so numba neither fuses ``a * b + c`` nor reorders sums. Plain x86-64, AVX2 and
+AVX-512 therefore give the same bits. Kernels use only + - * / and sqrt. Functions such as exp, sin and log come from
 libm, which differs between machines (see `arithmetic`).
 """
 
@@ -36,7 +36,7 @@ def kernel(function: Callable[..., Any]) -> Any:
     """Compile `function` with numba when it is first called, and save its machine code (`cache.kernel_folder`).
 
     Pass the same dtypes and layouts (C-contiguous, writable) in every call, because numba compiles the function
-    separately for each combination. Three habits keep compilation short:
+    separately for each combination. Two habits keep compilation short:
 
     * Initialise counters that are passed to other kernels as ``np.int64(0)``. Numba gives a literal ``0`` a type of
       its own and compiles the called kernel for this type as well.
@@ -56,13 +56,13 @@ def inner(function: Callable[..., Any]) -> Any:
 
     The function is optimised only once instead of at every call site. A call takes a few dozen nanoseconds. The
     function cannot be called from Python and must not create arrays. Numba therefore does not count references in it,
-    so that slices are free, while in a kernel each slice may cost two atomic operations.
+    so slices cost nothing. In a kernel, each slice may cost two atomic operations.
     """
     return _numba.njit(forceinline=False, _nrt=False, **_OPTIONS, **_UNWRAPPED)(function)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """Compile a small function that is inlined into the kernels that call it, so that their loops can be vectorised.
+    """Compile a small function and inline it into the kernels that call it, so that their loops can be vectorised.
 
     The function cannot be called from Python. It is compiled at every call site, so use `inner` for larger functions
     outside of inner loops.

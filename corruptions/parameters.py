@@ -26,7 +26,7 @@ class Parameter:
     """A named parameter of a corruption.
 
     A *column* has no default. It has a value in every row of a table and is part of the stage key. An *option* has a
-    default. It is part of the stage key only if it `shapes_draws` and differs from its default.
+    default. It is part of the stage key only if `shapes_draws` is true and its value differs from the default.
     """
 
     name: str
@@ -125,7 +125,7 @@ class Draw:
             raise ParameterError(f"{corruption}: the given {self.name!r} does not fit: {e} ({self.about}).") from None
 
     def rows(self, given: NDArray[Any] | None, keys: Keys, shape: Shape, parameters: Given) -> NDArray[Any]:
-        """Return the array that the function gets, which has one row per image, drawn or given."""
+        """Return the array to pass to the function, with one drawn or given row per image."""
         count = len(keys.samples)
         if given is not None:
             return np.repeat((given[parameters["level"] - 1] if "level" in parameters else given)[None], count, axis=0)
@@ -139,9 +139,10 @@ class Draw:
 class Gradual:
     """The declaration of a gradual degradation, which has levels instead of severities.
 
-    Its function ``f(images, keys, *, level, columns...)`` performs one step: from the images of ``level - 1`` to those
-    of `level` if it `accumulates`, or else from the clean images. The function draws from streams of that level
-    (`keys.level_stream`). Level 17 is therefore the same whether it is made alone or on the way to level 30.
+    Its function ``f(images, keys, *, level, columns...)`` performs one step. If `accumulates` is true, the step leads
+    from the images of ``level - 1`` to those of `level`. Otherwise, it starts from the clean images. The function draws
+    from streams of that level (`keys.level_stream`). Level 17 is therefore the same whether it is computed alone or as
+    a step towards level 30.
     """
 
     change: Callable[[int, Shape, Mapping[str, Any]], str]

@@ -37,15 +37,18 @@ __all__ = ["Draw", "Gradual", "Images", "Keys", "Parameter", "Plugin", "choice",
 
 @dataclass(frozen=True)
 class Plugin:
-    """A loaded module with corruptions. A process that unpickles it, such as a worker, also loads the module."""
+    """A loaded module that defines corruptions.
+
+    A process that unpickles this object, such as a worker, also loads the module.
+    """
 
     module: str
     version: str | None
     """The version of the distribution that contains the module, or else the ``__version__`` of the module."""
     sha256: str
-    """The hash of the file of the module, or of all Python files of a package."""
+    """The hash of the module's file, or of all Python files in a package."""
     place: str
-    """The name of the module or the absolute path of its file, with which it can be loaded."""
+    """The name of the module or the absolute path of its file, from which the module can be loaded again."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _load_again, (self.place, self.sha256)
@@ -62,14 +65,14 @@ _loaded: dict[str, Plugin] = {}
 def load_plugin(name: str | Path) -> Plugin:
     """Load a module that defines corruptions, so that this process can use them by name.
 
-    An ``import`` of the module has the same effect. Builds and all other functions that create images have an argument
+    Importing the module has the same effect. Builds and all other functions that create images have an argument
     `plugins`, and load the plugins in their workers as well.
 
     Parameters
     ----------
     name : str or path
-        The name of a module that can be imported, the path of its file, which ends in ``.py``, or the name of an entry
-        point of the group ``corruptset.corruptions``.
+        The name of a module that can be imported, the path of a ``.py`` file, or the name of an entry point in the
+        group ``corruptset.corruptions``.
 
     Returns
     -------
@@ -79,8 +82,8 @@ def load_plugin(name: str | Path) -> Plugin:
     Raises
     ------
     PluginError
-        If the module does not exist, cannot be imported, defines no corruption or one whose name is taken, or if its
-        source has changed since it was loaded.
+        If the module does not exist, cannot be imported, or has changed since it was loaded. It is also an error if the
+        module defines no corruption, or one whose name is taken.
     """
     if "\0" in str(name):
         raise PluginError(f"The plugin {str(name)!r} cannot be loaded: {NUL}.")
@@ -112,7 +115,7 @@ def load_plugins(names: str | Path | Iterable[str | Path]) -> tuple[Plugin, ...]
 
 @functools.cache
 def load_installed() -> None:
-    """Load all plugins that are installed with an entry point. A plugin that cannot be loaded causes a warning."""
+    """Load all plugins that have an installed entry point, and warn about plugins that cannot be loaded."""
     load_each(load_plugin, installed("corruptions"))
 
 
@@ -140,14 +143,14 @@ def plugins_of(corruptions: Iterable[str]) -> tuple[Plugin, ...]:
 
 
 def loaded_plugins() -> tuple[Plugin, ...]:
-    """Return the plugins of all known corruptions that another process can load."""
+    """Return the plugins that define the known corruptions, except corruptions in a script or notebook."""
     return plugins_of(
         name for name, known in registry._registered.items() if known.family == PLUGIN and known.module != "__main__"
     )
 
 
 def _load_again(place: str, sha256: str) -> Plugin:
-    """Load a plugin that another process has loaded, and raise `PluginError` if its source is different."""
+    """Load a plugin that another process has loaded, or raise `PluginError` if its source is different."""
     plugin = load_plugin(place)
     if plugin.sha256 != sha256:
         raise PluginError(
@@ -186,7 +189,7 @@ def _of_name(name: str) -> ModuleType:
 
 
 def _of_file(path: Path) -> ModuleType:
-    """Import a file as a module that has the name of the file."""
+    """Import a file as a module with the same name as the file."""
     name = path.stem
     present = sys.modules.get(name)
     if present is not None and getattr(present, "__file__", None) == str(path):
@@ -255,7 +258,7 @@ def _source_hash(module: ModuleType) -> str:
 
 
 def call_plugin(corruption: Corruption, images: Images, keys: Keys, **given: Any) -> Images:
-    """Return the output of a plugin's function for a batch (N, H, W, C), which the function cannot change.
+    """Call a plugin's function with a read-only batch (N, H, W, C), and return its output.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The registry of corruptions, which declares each corruption with its parameters, and finds it by name."""
+"""The registry of corruptions, which contains their declarations and finds a corruption by name."""
 
 from __future__ import annotations
 
@@ -38,9 +38,10 @@ PLUGIN = "plugin"
 """The family of all corruptions that are defined outside of corruptset."""
 _F = TypeVar("_F", bound=Callable[..., Any])
 
-# The number of values in a portion of a batch, which fit into the second-level cache.
+# The number of scratch values for a portion of a batch, which fit into the second-level cache.
 _PORTION_VALUES = 1 << 18
-# The size of the images that a plugin gets at once. Its intermediate arrays can be more than ten times as large.
+# The size in bytes of the images that are passed to a plugin at once. The plugin's intermediate arrays can be more than
+# ten times as large.
 _CHUNK_BYTES = 4 << 20
 
 
@@ -68,15 +69,16 @@ class Corruption:
     parameters: tuple[Parameter, ...]
     draws: tuple[Draw, ...] = ()
     resources: Mapping[str, Callable[[int, int], Any] | None] = field(default_factory=dict)
-    """Keyword arguments that are neither parameters nor draws, such as the textures of frost. Each has a function that
-    returns the default for images of a height and width, or None if there is no default (a model)."""
+    """Keyword arguments that are neither parameters nor draws, such as the textures of frost. Each is mapped to a
+    function that returns the default for an image height and width. A resource without a default, such as a model, is
+    mapped to None."""
     role: Literal["test", "validation", "train"] = "test"
     preserves_geometry: bool = True
-    """False if pixels move by more than a blur moves them."""
+    """False if the corruption moves pixels farther than a blur does."""
     deterministic: bool = False
     """True if the corruption draws nothing at random."""
     gradual: Gradual | None = None
-    """For a gradual degradation, which has levels instead of severities. Its function also takes ``level``."""
+    """The levels of a gradual degradation, whose function also takes ``level``. None for other corruptions."""
     keeps_shape: bool = True
     """False if the height or width of an image can change."""
     scratch_per_pixel: int = 0
@@ -112,12 +114,12 @@ class Corruption:
 
     @property
     def columns(self) -> tuple[Parameter, ...]:
-        """The parameters that every row of a table gives."""
+        """The parameters that have a value in every row of a table."""
         return tuple(p for p in self.parameters if not p.option)
 
     @property
     def needs_model(self) -> bool:
-        """Whether the corruption follows the gradient of a model.
+        """Whether the corruption uses a model's gradient.
 
         Its function then takes a `surrogate` and the `labels` of the images. The output depends on the machine, so
         there are no golden digests.
@@ -215,15 +217,15 @@ def _are(values: object, kind: type) -> bool:
 
 
 def corruption_names() -> tuple[str, ...]:
-    """Return the names of all corruptions in the order of `index.MODULES`, followed by those of loaded plugins."""
+    """Return the names in `index.MODULES`, followed by the names of corruptions from loaded plugins."""
     return (*MODULES, *(name for name, registered in _registered.items() if registered.family == PLUGIN))
 
 
 def plugin_declarations(set_id: str) -> tuple[Corruption | None, ...]:
     """Return the current declarations of all names in a set id that are not corruptset's own corruptions.
 
-    A declaration is None if no loaded plugin has the name. A cache of resolved set ids uses them as part of its key,
-    because a plugin's corruption can be declared again in the same process.
+    A declaration is None if no loaded plugin has the name. A cache of resolved set ids uses the declarations as part of
+    its key, because a plugin's corruption can be declared again in the same process.
     """
     return tuple(_registered.get(name) for name in re.findall("[a-z][a-z0-9_]*", set_id) if name not in MODULES)
 

@@ -1,7 +1,7 @@
 """The parameters of one severity, and their interpolation for fractional severities.
 
-Columns are interpolated linearly between two rows. Below severity 1, the lower row is that of severity 0. This is the
-method of the released generator (oripress/CCC) of Press, Schneider, Kümmerer & Bethge 2023, RDumb: A simple approach
+Columns are interpolated linearly between two rows. Below severity 1, the lower row is that of severity 0. The method is
+that of the generator (oripress/CCC) released with Press, Schneider, Kümmerer & Bethge 2023, RDumb: A simple approach
 that questions our progress in continual test-time adaptation, NeurIPS.
 """
 
@@ -50,12 +50,13 @@ ZERO: Mapping[str, Mapping[str, float]] = {
 """The columns of severity 0 that differ from those of severity 1.
 
 For the fifteen main corruptions, these are the released rows. For the four extra corruptions, they are the values at
-which the image does not change. Shot noise has no finite number of photons at severity 0, so its inverse is set to 0.
+which the image does not change. Shot noise has no finite number of photons at severity 0, so the inverse of this number
+is set to 0.
 """
 ZERO_OF: Mapping[tuple[str, str], Mapping[str, float]] = {("imagenet", "elastic_transform"): {"sigma": 999.0}}
 """Additional columns of severity 0 for a calibration and corruption, as released."""
 INVERSE = frozenset({"photons"})
-"""Columns whose inverse is interpolated instead of their value."""
+"""Columns for which the inverse is interpolated instead of the value."""
 
 
 def severity_number(severity: Any) -> int | float | None:
@@ -91,8 +92,8 @@ def row_between(declared: Corruption, rows: Mapping[int, Row], severity: float |
     """Return interpolated parameters for a fractional severity.
 
     Severities above the last row are extrapolated from the last two rows. Values are computed exactly from the decimals
-    of the rows and rounded once, to a double or, for counts, to the nearest whole number (half to even). They are then
-    clipped to the range of the parameter. Options are those of the row above.
+    of the rows and rounded once to a double. Counts are rounded to the nearest whole number (half to even). Values are
+    then clipped to the range of the parameter. Options are taken from the upper of the two rows.
 
     Parameters
     ----------

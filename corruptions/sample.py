@@ -10,7 +10,7 @@ from .kernels import bilinear_weighted, inlined, inner
 _POINTS = 512
 """The approximate number of points that are sampled together.
 
-The start of a loop over one short row costs nearly as much as the loop.
+Starting a loop over one short row costs nearly as much as the loop itself.
 """
 
 
@@ -56,9 +56,9 @@ def _sample_with_fill(image, left, top, nw, ne, sw, se, fill, to, out):  # type:
 def sample(image, points, count, weights, border, fill, out):  # type: ignore[no-untyped-def]
     """Interpolate an image bilinearly at points (x, y), where pixel centres have whole coordinates.
 
-    A sample is ``((upper left + upper right) + lower left) + lower right``, each pixel times its weight. Products and
-    sums have the type of `weights`. The published generators work in single precision in one place and in double
-    precision in others, which gives other bytes.
+    A sample is ``((upper left + upper right) + lower left) + lower right``, where each pixel is multiplied by its
+    weight. Products and sums have the type of `weights`. The two types give different bytes, and the published
+    generators use single precision in one place and double precision elsewhere.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def sample(image, points, count, weights, border, fill, out):  # type: ignore[no
     weights : (4, n) ndarray of float32 or float64
         A buffer for the weights.
     border : int
-        The values of neighbours outside of the image, which is one of the constants in `border`.
+        The border mode for neighbours outside of the image, which is one of the constants in the module `border`.
     fill : float
         The value outside if the border is CONSTANT. It has the type of `weights`.
     out : (count * C or more,) ndarray
@@ -84,9 +84,10 @@ def sample(image, points, count, weights, border, fill, out):  # type: ignore[no
     right, bottom = np.float64(width - 1), np.float64(height - 1)
     xs, ys, at = points[0], points[1], points[2]
     nw, ne, sw, se = weights[0], weights[1], weights[2], weights[3]
-    # `bilinear_weighted` also reads and writes the value after a pixel, which the last pixel and point do not have.
+    # `bilinear_weighted` also reads and writes one value after a pixel. The last pixel and the last point have no such
+    # value.
     last = np.float64(flat.size) - (step_y + 2.0 * step_x if channels == 3 else 0.0)
-    # LLVM vectorises this loop. It cannot vectorise the second one, which reads at arbitrary positions.
+    # LLVM vectorises this loop. It cannot vectorise the second loop, which reads at arbitrary positions.
     for p in range(np.uint64(count)):
         x, y = np.floor(xs[p]), np.floor(ys[p])
         u, v = xs[p] - x, ys[p] - y

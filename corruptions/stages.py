@@ -24,7 +24,7 @@ SCALES = ("none", "side")
 COUPLINGS = ("independent", "severity")
 MIN_SIDE = 8
 _VALUES_LIMIT = 2**32
-"""The limit of the number of values in an image, because some kernels compute positions in 32 bits."""
+"""The limit on the number of values in an image, because some kernels compute positions in 32 bits."""
 MAX_STAGES = 16
 """The maximum number of stages in a chain.
 
@@ -40,7 +40,7 @@ class Stage:
     corruption: str
     revision: int
     severity: float | None = None
-    """The severity, an int if it is a whole number. None if the parameters are not a row of a severity table."""
+    """The severity, as an int if it is a whole number. None if the parameters are not a row of a severity table."""
     level: int | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """The values of all columns, and of the options that differ from their defaults, before scaling. Columns and
@@ -144,7 +144,7 @@ def resolve_stage(
 
 
 def resolve_number(name: str, calibration: Calibration, number: float) -> Stage:
-    """Resolve the number in a set id, which is a level for a gradual degradation and otherwise a severity."""
+    """Return the stage for the number in a set id: a level for a gradual degradation, and otherwise a severity."""
     which: Any = {"severity" if get_corruption(name).gradual is None else "level": number}
     return resolve_stage(name, calibration, **which)
 
@@ -210,7 +210,7 @@ def set_id(stages: Sequence[Stage]) -> str:
 
 
 def key_entry(stage: Stage, coupling: Coupling, *, before: bool = False) -> tuple[str, dict[str, Any]]:
-    """Return the entry of a stage for its own key, or with `before` for the keys of later stages.
+    """Return the entry of a stage in its own key or, if `before` is true, in the keys of later stages.
 
     With ``coupling="severity"`` the columns of a severity are left out, so that severities share draws. The level is
     not part of a stage's own key, so that each level continues the one below it. It is part of the keys of later
@@ -320,7 +320,7 @@ def apply_stage(
         Values to use for all images instead of drawn ones. A name that the corruption does not draw is an error.
     resources : mapping, optional
         Values to use instead of the default resources. Names that the corruption does not use are ignored. A corruption
-        that needs a model takes the resources `surrogate` and `labels`, which is an (N,) array of int64.
+        that needs a model takes the resources `surrogate` and `labels`. The labels are an (N,) array of int64.
     start_level : int
         The level that the images already have, for a gradual degradation that accumulates.
 

@@ -1,4 +1,4 @@
-"""The class `Corrupt`, which is a corruption or chain as a callable for data loaders."""
+"""The class `Corrupt`, which wraps a corruption or chain as a callable for data loaders."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Corrupt:
     ----------
     name : str or sequence of stages
         The name of a corruption (``"fog"``), a set id (``"fog-3+gaussian_noise-5"``) or a list of stages, as in
-        `corrupt`. Corruptions that follow a model's gradient are not supported.
+        `corrupt`. Corruptions that use a model's gradient are not supported.
     severity, level, calibration, ladder, scale, coupling, seed, **parameters
         The same as in `corrupt`. The default calibration depends on the size of each image.
 

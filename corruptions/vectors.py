@@ -6,8 +6,8 @@ addition. On processors with shorter vectors, LLVM splits the operations.
 
 `lerp_row` interpolates the rows of zoom blur, in which only a few neighbouring values are next to each other in the
 source. A plain loop takes 1.4 ms longer per image for the five severities, which is 3 % of a build of imagenet-c.
-`bilinear_weighted` interpolates the pixels of elastic transform. Its two steps take 0.8 ms longer per image with single
-values, and the 75 outputs of imagenet-c would then take more than 2.25 times as long as their JPEG encoding.
+`bilinear_weighted` interpolates the pixels of elastic transform. Without vectors, its two steps take 0.8 ms longer per
+image. The 75 outputs of imagenet-c would then take more than 2.25 times as long as their JPEG encoding.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _vector(builder: Any, data: Any, first: Any, kind: str, length: int) -> Any:
 
 
 def _load(builder: Any, data: Any, first: Any, kind: str, length: int) -> Any:
-    """Return the elements of an array from `first` on, which need not be aligned like vectors."""
+    """Load a vector that begins at element `first` of an array. It need not be aligned like other vectors."""
     return builder.load(_vector(builder, data, first, kind, length), align=_BYTES[kind])
 
 

@@ -1,1 +1,1 @@
-"""Corruptions that follow the gradient of a model."""
+"""Corruptions that are made with a model's gradient."""

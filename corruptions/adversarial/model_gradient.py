@@ -1,4 +1,4 @@
-"""The gradual degradation `model_gradient`, which follows the gradient of a model by a few grey values per level."""
+"""The gradual degradation `model_gradient`, which shifts values along a model's gradient at each level."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from ..registry import Gradual, Images, Int64Array, Keys, Parameter, corruption
 def model_gradient(
     images: Images, keys: Keys, *, level: int, step: int, surrogate: Model, labels: Int64Array
 ) -> Images:
-    """Change every value by `step`, so that a model becomes less certain of the label, once per level.
+    """Change every value by `step` at each level, so that a model becomes less certain of the label.
 
     The result is ``clip(x - step * sign(gradient of log p))``, where p is the probability of the label according to the
-    model. The sign is the same as for the gradient of p, and log p does not underflow. Values whose gradient is exactly
+    model. The gradient of p has the same sign, but unlike p, log p does not underflow. Values whose gradient is exactly
     0 do not change. The resource `surrogate` (a `models.protocol.Model`) is the model, and `labels` ((N,) int64) are
     the true classes.
 
     Raises
     ------
     ModelError
-        If the images do not have the size and channels of the model, if labels exceed its outputs, or if a gradient is
-        not finite.
+        If the images do not have the size and channels that the model expects, if the model has no output for a label,
+        or if a gradient is not finite.
 
     Notes
     -----
-    The paper gives no formula, and its notebook has no code for it. The paper says that all values change at each step,
-    and that 1, 4 to 5, and 22 steps reduce the accuracy of three models from 100 to 50 %. corruptset chose a step of
-    one grey value. Only the image, as whole numbers, is passed from level to level. The distance from the clean image
-    is not limited, so a value may differ by 30 after 30 levels.
+    The paper gives no formula for this degradation, and its notebook has no code for it. According to the paper, all
+    values change at each step. The accuracy of its three models falls from 100 to 50 % after 1, 4 to 5, and 22 steps.
+    The step of one grey value is corruptset's choice. Each level starts from the previous level's image, which contains
+    whole numbers. The distance from the clean image is not limited, so a value may differ by 30 after 30 levels.
 
     The output depends on the machine. docs/models.md describes by how much.
     """

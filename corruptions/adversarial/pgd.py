@@ -18,7 +18,7 @@ from ..registry import Draw, Floats, Given, Images, Int64Array, Keys, Parameter,
 Pixels = NDArray[np.float32]
 """Images (N, H, W, C) of float32 in 0..255."""
 
-# The streams of the random start are for its offsets or direction, and for its distance along a direction.
+# The random start has two streams: one for its offsets or its direction, and one for the distance in this direction.
 _PLACES, _DISTANCE = 0, 1
 _MIN_NORM = 1e-30
 
@@ -48,7 +48,7 @@ class Ball:
         return np.minimum(images, self._high, out=images)
 
     def rounded(self, images: Pixels) -> Images:
-        """Return images as uint8. Their values differ by at most `eps` from those of the clean images."""
+        """Round images to uint8 values that differ by at most `eps` from the clean images."""
         return np.clip(np.rint(images), *self._bounds(self._floor_eps)).astype(np.uint8)
 
     def _bounds(self, reach: np.float32) -> tuple[Pixels, Pixels]:
@@ -56,10 +56,10 @@ class Ball:
 
 
 def _draw_start(keys: Keys, shape: Shape, parameters: Given) -> Pixels:
-    """Draw the offsets of the start, which are 0 without `random_start`.
+    """Draw the offsets of the start from the clean image, or return zeros if `random_start` is false.
 
-    The offsets are uniform in a cube. For the L2 norm, the direction is uniform, and the distance is uniform on
-    [0, eps).
+    The offsets are uniform in a cube for the norm ``linf``. For the L2 norm, the direction is uniform, and the distance
+    is uniform on [0, eps).
     """
     offsets = np.zeros((len(keys.samples), *shape), np.float32)
     if not parameters.get("random_start"):
@@ -75,10 +75,10 @@ def _draw_start(keys: Keys, shape: Shape, parameters: Given) -> Pixels:
 
 
 def direction(gradient: Pixels, norm: str) -> Pixels:
-    """Return the unit step along a gradient, which is overwritten.
+    """Return the unit step along a gradient, and overwrite the array `gradient`.
 
-    The step is the sign of the gradient. For the L2 norm, it is the gradient divided by its norm. If the gradient is 0,
-    the step is 0 too.
+    For the norm ``linf``, the step is the sign of the gradient. For the L2 norm, it is the gradient divided by its
+    norm. If the gradient is 0, the step is 0 too.
     """
     if norm == "linf":
         return np.sign(gradient, out=gradient)
@@ -168,29 +168,29 @@ def pgd(
     surrogate: Model,
     labels: Int64Array,
 ) -> Images:
-    """Apply projected gradient descent, which increases the cross-entropy of a model within `eps` of the image.
+    """Increase a model's cross-entropy loss by projected gradient descent, within a distance of `eps` from the image.
 
-    After each step images are projected onto the ball of radius `eps` around the clean image and clipped to [0, 255].
+    After each step, images are projected onto the ball of radius `eps` around the clean image and clipped to [0, 255].
     At the end, values are rounded so that no value differs by more than `eps` from the clean image. The resource
-    `surrogate` (a `models.protocol.Model`) is the model, and `labels` ((N,) int64) are the classes from which images
-    are moved away.
+    `surrogate` (a `models.protocol.Model`) is the model. Images are moved away from the classes `labels` ((N,) int64),
+    or towards these classes if `targeted` is true.
 
     Raises
     ------
     ModelError
-        If the images do not have the size and channels of the model, if labels exceed its outputs, or if a gradient is
-        not finite.
+        If the images do not have the size and channels that the model expects, if the model has no output for a label,
+        or if a gradient is not finite.
 
     Notes
     -----
-    The steps start from a random image in the ball if `random_start` is true. Otherwise they start from `start`, or
-    from the clean image if `start` is not given. The random start is drawn from the key of the image instead of the
-    generator of the model's library, whose numbers depend on the batch. Pixels whose gradient is exactly 0 do not
-    change.
+    If the offsets `start` are given, the steps begin there. Otherwise, they begin at a random image in the ball if
+    `random_start` is true, or at the clean image if it is false. The random start is drawn from the key of the image.
+    The random generator of the model's library is not used, because its numbers depend on the batch. Pixels whose
+    gradient is exactly 0 do not change.
 
-    For ``norm="l2"`` eps is a length over all values of an image. The radius 0.5 for images in [0, 1], which is usual
-    for 32x32 colour images, is an eps of 127.5. The rows of the tables are for ``linf``. Rounding can move an image
-    slightly out of the L2 ball, but no value by more than eps.
+    For ``norm="l2"``, eps is a length over all values of an image. The radius 0.5 for images in [0, 1], which is usual
+    for 32x32 colour images, is an eps of 127.5. The severity tables are for ``linf``. Rounding can move an image
+    slightly out of the L2 ball, but it changes no value by more than eps.
 
     The output depends on the machine. docs/models.md describes by how much.
     """

@@ -1,4 +1,4 @@
-"""The corruption `defocus_blur`, whose disk kernel brightens the image if it touches its window, as published."""
+"""The corruption `defocus_blur`, which blurs with a disk and, as published, can brighten the image."""
 
 from __future__ import annotations
 
@@ -79,9 +79,9 @@ def _disk_row(prefix, y, height, pad, channels, runs, out):  # type: ignore[no-u
 
 @inlined
 def _slide_columns(image, y, run, columns, sums):  # type: ignore[no-untyped-def]
-    """Move the column sums over the rows y - run .. y + run down by one row.
+    """Slide the window of the column sums, which is the rows y - run to y + run, down by one row.
 
-    The sums are updated from those of the row above. At row 0, they are computed anew.
+    The sums for the row above are updated to row `y`. At row 0, all sums are computed anew.
     """
     height, width, channels = image.shape
     pad = (columns.size - width) // 2 * channels
@@ -106,7 +106,7 @@ def _slide_columns(image, y, run, columns, sums):  # type: ignore[no-untyped-def
 
 @inlined
 def _folded_columns(image, y, pad, columns, runs, lowest, folded, sums, out):  # type: ignore[no-untyped-def]
-    """Write the contribution of folding left and right of the window to row `y`, before the vertical gaussian."""
+    """Write what the weights reflected at the left and right add to row `y`, before the vertical gaussian."""
     n = out.size
     channels = image.shape[2]
     out[:] = 0.0
@@ -120,15 +120,15 @@ def _folded_columns(image, y, pad, columns, runs, lowest, folded, sums, out):  #
                 right = values[o : o + n]
                 o = (pad - np.int64(folded[t, 0])) * channels
                 left = values[o : o + n]
-                # The sum is cast to 32 bits, because a processor converts eight of these to doubles at once. numba
-                # would use 64 bits by default.
+                # The sum is cast to 32 bits, because a processor converts eight 32-bit numbers to doubles at once.
+                # numba would use 64 bits by default.
                 for j in range(n):
                     out[j] += weight * np.float64(np.int32(left[j] + right[j]))
 
 
 @inlined
 def _add_folded_rows(prefix, y, height, pad, channels, runs, folded, out):  # type: ignore[no-untyped-def]
-    """Add the contribution of folding above and below the window to row `y`, before the horizontal gaussian."""
+    """Add what the weights reflected at the top and bottom add to row `y`, before the horizontal gaussian."""
     n = out.size
     depth = prefix.shape[0]
     for t in range(folded.shape[0]):
@@ -147,7 +147,7 @@ def _add_folded_rows(prefix, y, height, pad, channels, runs, folded, out):  # ty
 
 @inlined
 def _gaussian_rows(ring, y, height, taps, out):  # type: ignore[no-untyped-def]
-    """Write row `y` of the vertical gaussian filter of the rows in `ring`."""
+    """Filter the rows in `ring` with a vertical gaussian, and write row `y` of the result."""
     depth = ring.shape[0]
     centre = ring[y % depth]
     for j in range(out.size):
@@ -243,8 +243,8 @@ def _filter(images, runs, taps, folded, lowest, scale, half):  # type: ignore[no
 def defocus_blur(images: Images, keys: Keys, *, radius: float, alias_sigma: float, rounding: str = "floor") -> Images:
     """Blur with a disk, using reflect padding.
 
-    The edge of the disk is smoothed by a gaussian with 3 weights for radii up to 8, and 5 weights above. For radii
-    below 1 only the gaussian is applied.
+    The edge of the disk is smoothed by a gaussian with 3 weights for radii up to 8, and 5 weights for larger radii. For
+    radii below 1, only the gaussian is applied.
 
     Raises
     ------
@@ -253,10 +253,10 @@ def defocus_blur(images: Images, keys: Keys, *, radius: float, alias_sigma: floa
 
     Notes
     -----
-    If the disk touches the window in which it is smoothed (at radius 8, and at every radius above), the published
-    smoothing reflects weights at the edge of the window. The kernel then sums to up to 1.03, and the image becomes
-    brighter. corruptset keeps this brightening, because the published sets contain it. The published radii above 8 are
-    whole numbers. For other radii, the window is that of the next lower whole number.
+    The disk is smoothed within a window, which it touches at radius 8 and at every larger radius. The published
+    smoothing then reflects weights at the edge of the window. In this case, the sum of the kernel is up to 1.03, and
+    the image becomes brighter. corruptset keeps this brightening, because the published sets contain it. The published
+    radii above 8 are whole numbers. For a fractional radius, the window is that of the next lower whole number.
     """
     if radius > MAX_RADIUS:
         raise ParameterError(

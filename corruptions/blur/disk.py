@@ -1,13 +1,14 @@
 """The disk kernel of defocus_blur, and a decomposition that is cheap to apply.
 
 The published kernel is B D B'. D is the disk of ones, and B is a small gaussian along one axis that *reflects at the
-edges of the kernel's window*. Inside the window B is a plain gaussian G. If the disk comes near the edge of the window,
-B differs by R = B - G, because weights that would spread beyond the window are reflected. The kernel then sums to more
-than 1, and
+edges of the kernel's window*. Away from these edges, B is a plain gaussian G. Near an edge, weights that would spread
+beyond the window are reflected, so B differs from G by R = B - G. If the disk comes near an edge, the kernel sums to
+more than 1, and
 
     B D B' = G D G' + R D G' + G D R'        (R D R' is 0, because a disk does not reach the corners of the window)
 
-D consists of horizontal runs of ones. A few sums over runs and one small gaussian therefore replace hundreds of taps.
+D consists of horizontal runs of ones. A few sums over runs and one small gaussian therefore replace hundreds of taps
+(weights of single pixels).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from ..arithmetic import exact_exp
 SMALL_RADIUS = 8
 """Up to this radius the window is 17 pixels wide and the gaussian has 3 taps.
 
-Above, the window is as wide as the disk and the gaussian has 5 taps.
+Above this radius, the window is as wide as the disk, and the gaussian has 5 taps.
 """
 
 
@@ -33,20 +34,23 @@ class Disk:
     """The decomposition of a disk kernel for `defocus._filter`."""
 
     runs: NDArray[np.int64]
-    """The half-widths of the rows, (reach + 1,), where row d covers the columns -runs[d]..runs[d].
+    """The half-widths of the disk's rows, (reach + 1,), where row d covers the columns -runs[d]..runs[d].
 
     The columns have the same half-widths.
     """
     taps: NDArray[np.float64]
     """The gaussian G from its centre outwards, (p + 1,)."""
     folded: NDArray[np.float64]
-    """The terms of the reflected weights as rows (a, h, weight), (terms, 3).
+    """The terms of the reflected weights, as an array (terms, 3) of rows (a, h, weight).
 
-    For each term, `weight` times the row of the disk at the distance `h` is added to the row or column at the distance
-    `a`.
+    Each term adds `weight` times a row of the disk to another row or column. The first is at the distance `h` from the
+    centre, and the second at the distance `a`.
     """
     scale: float
-    """The factor on sums, which divides by the number of pixels and matches the sum of the published float32 kernel."""
+    """The factor for sums over the disk.
+
+    It divides by the number of pixels, and adjusts the sum of the kernel to that of the published float32 kernel.
+    """
 
 
 def window(radius: float) -> tuple[int, int]:

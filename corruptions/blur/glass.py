@@ -54,7 +54,7 @@ def _unpack(packed, image):  # type: ignore[no-untyped-def]
 
 @kernel
 def _scatter(images, reach, iterations, stage_key, sample_keys):  # type: ignore[no-untyped-def]
-    """Copy pixels in place, with random displacements from Philox.
+    """Overwrite pixels in place with nearby pixels, at random displacements from Philox.
 
     One word selects one of the (2 reach)**2 displacements.
     """
@@ -88,7 +88,7 @@ def _scatter(images, reach, iterations, stage_key, sample_keys):  # type: ignore
 
 @kernel
 def _exchange(images, reach, iterations, copied, stage_key, sample_keys, deltas, swaps):  # type: ignore[no-untyped-def]
-    """Exchange half of the pixels in place, or overwrite all of them if `copied` is true.
+    """Exchange half of the pixels in place or, if `copied` is true, overwrite all pixels.
 
     `deltas` and `swaps` are drawn if they are empty.
     """
@@ -136,7 +136,7 @@ def _reach(parameters: Given) -> int:
 
 
 def _draw_shape(shape: Shape, parameters: Given) -> tuple[int, ...]:
-    """Return the numbers of iterations, rows and columns that are overwritten, (iterations, H - 2d, W - 2d)."""
+    """Return the shape (iterations, H - 2d, W - 2d) of the draws, where d is the maximum displacement."""
     return int(parameters["iterations"]), *(max(side - 2 * _reach(parameters), 0) for side in shape[:2])
 
 
@@ -216,22 +216,22 @@ def glass_blur(
     deltas: NDArray[np.int8],
     swaps: NDArray[np.uint8],
 ) -> Images:
-    """Blur the image, overwrite each pixel by a nearby one, and blur again.
+    """Blur the image, overwrite each pixel with a nearby one, and blur again.
 
-    The first blur is floored.
+    The result of the first blur is floored to whole grey values.
 
     Notes
     -----
     A displacement is drawn at random for each pixel and iteration, and all displacements are equally likely. With
-    ``exchange="swap"``, the pixel is swapped with the probability 1/2.
+    ``exchange="swap"``, the two pixels are swapped with a probability of 1/2.
 
-    The published exchange of two pixels acts on views of one array, so the second assignment reads a pixel that the
+    The published code exchanges two pixels by their views of one array, so the second assignment reads a pixel that the
     first one has overwritten. The pixel is therefore copied instead of exchanged, and the image drifts by one to two
-    pixels. The displacement +d never occurs. corruptset keeps both effects, because the published sets contain them. In
-    MNIST-C, whose grey values are not views, pixels are exchanged.
+    pixels. The displacement +max_delta never occurs. corruptset keeps both effects, because the published sets contain
+    them. In MNIST-C, whose grey values are numbers instead of views, pixels are indeed exchanged.
 
-    Only pixels with max_delta < row <= H - max_delta, and the same for columns, are overwritten. If 2 * max_delta
-    reaches the short side, only the two blurs remain. Scaling increases max_delta to at most 127.
+    Only pixels with max_delta < row <= H - max_delta, and the same for columns, are overwritten. If 2 * max_delta is at
+    least the short side, only the two blurs remain. Scaling increases max_delta to at most 127.
     """
     reach = min(int(max_delta), MAX_DELTA)
     out = gaussian_filter(images, sigma, axes)

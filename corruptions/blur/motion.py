@@ -20,13 +20,13 @@ MAX_ANGLE = 45.0
 
 _SQRT_2PI = 2.5066282746310002
 _DROPPED = 2e-6
-"""The smallest taps are omitted up to this sum of weights. Only the exact computation in `_filter` includes them."""
+"""The maximum sum of the weights of omitted taps. Only the exact computation (`_exact`) includes these taps."""
 
 _GROUP = 64
 """The number of taps that are summed in one group.
 
-Grouping reduces rounding errors for long streaks. A flat area is only 1/514 of a grey value above a step, and should
-not need the exact computation.
+Grouping reduces rounding errors for long streaks. The sums of a flat area are only 1/514 of a grey value above a step
+between grey values. They should not need the exact computation.
 """
 
 
@@ -101,7 +101,7 @@ def _convert_row(image, y, pad, target):  # type: ignore[no-untyped-def]
 
 @inlined
 def _tap(ring, height, y, o, n, dy):  # type: ignore[no-untyped-def]
-    """Return the values that a tap reads for row `y`, which is row y + dy with edge padding, from element `o`."""
+    """Return the `n` values that a tap reads for row `y`, from element `o` of row y + dy with edge padding."""
     return ring[min(max(y + dy, 0), height - 1) % ring.shape[0], o : o + n]
 
 
@@ -129,7 +129,7 @@ def _add_taps(total, ring, height, y, pad, channels, first, taps, tap_weight, ta
 
 @inlined
 def _store(total, error_bound, out):  # type: ignore[no-untyped-def]
-    """Floor a row, and return the number of values that are too close to a step for float32."""
+    """Floor a row, and return how many values are too close to a step between grey values for float32."""
     ambiguous = np.int32(0)
     for j in range(total.size):
         level = np.int32(total[j])
@@ -167,8 +167,9 @@ def _filter(images, weights, radians):  # type: ignore[no-untyped-def]
             offset_x[i] = int(math.ceil(float(i) * along / h - 0.5))
             offset_y[i] = int(math.ceil(float(i) * across / h - 0.5))
         taps, dropped = _merge_taps(weights, offset_x, offset_y, tap_weight, tap_x, tap_y)
-        # The roundings of a value are those of its weight, its product, three sums within four taps, a sum for each
-        # four taps and three single taps of its group, and a sum per group. Each error is at most 2**-24 times 256.
+        # A value is affected by these roundings: its weight, its product, three sums within four taps, one sum for each
+        # four taps of its group, three single taps of its group, and one sum per group. Each error is at most 2**-24
+        # times 256.
         roundings = min(taps, _GROUP) // 4 + 10 + taps // _GROUP
         error_bound = np.float32(1.01 * 256.0 * (dropped + roundings * 2.0**-24))
         lowest = np.int64(0)
@@ -204,9 +205,9 @@ def _filter(images, weights, radians):  # type: ignore[no-untyped-def]
 def motion_filter(images: Images, radius: float, sigma: float, angles_deg: NDArray[np.float64]) -> Images:
     """Blur each image along its angle, as ImageMagick 6 does.
 
-    The kernel has 2 * ceil(radius) + 1 taps, all to one side, and the padding is edge padding. The result equals
-    ``floor(floor(sum + .5) / 257)`` of sums over 16-bit values, as in a build of ImageMagick with 16 bits per channel.
-    For 8-bit images, all values equal those of ImageMagick.
+    The kernel has 2 * ceil(radius) + 1 taps, all on one side of the pixel, and images have edge padding. The result
+    equals ``floor(floor(sum + .5) / 257)`` of sums over 16-bit values, as in a build of ImageMagick with 16 bits per
+    channel. For 8-bit images, all values equal those of ImageMagick.
 
     Parameters
     ----------
@@ -215,7 +216,7 @@ def motion_filter(images: Images, radius: float, sigma: float, angles_deg: NDArr
     radius, sigma : float
         The radius of the kernel and the standard deviation of its weights, in pixels.
     angles_deg : (N,) ndarray of float64
-        The angle of each image in degrees, clockwise as seen.
+        The angle for each image in degrees, clockwise as the image is displayed.
 
     Returns
     -------
@@ -255,6 +256,6 @@ def motion_blur(images: Images, keys: Keys, *, radius: float, sigma: float, angl
     -----
     One angle per image is drawn at random, uniformly on [-45, 45) degrees.
 
-    The kernel is one-sided, as published, so the image drifts by about half of its length.
+    The kernel is one-sided, as published, so the image drifts by about half the length of the kernel.
     """
     return motion_filter(images, radius, sigma, angle_deg)

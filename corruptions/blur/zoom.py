@@ -16,7 +16,9 @@ from ..registry import Images, Keys, Parameter, corruption
 
 
 def zoom_factors(stop: float, step: float) -> list[float]:
-    """Return the factors of numpy.arange(1, stop, step), whose last one can reach `stop` because of rounding.
+    """Return the zoom factors numpy.arange(1, stop, step).
+
+    Because of rounding, the last factor can reach `stop`.
 
     Examples
     --------
@@ -28,10 +30,10 @@ def zoom_factors(stop: float, step: float) -> list[float]:
 
 
 def zoom_grid(side: int, factor: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the positions in the image of the `side` pixels of an enlargement.
+    """Return, for each of the `side` pixels of an enlargement, its position in the image.
 
-    The positions are those of scipy.ndimage.zoom. The centres of the first and last pixel of the crop map to those of
-    the enlargement, which is then trimmed at both ends.
+    The positions are those of scipy.ndimage.zoom. The centres of the crop's first and last pixels map to the centres of
+    the enlargement's first and last pixels. The enlargement is then trimmed at both ends.
 
     Returns
     -------
@@ -52,10 +54,10 @@ def zoom_grid(side: int, factor: float) -> tuple[NDArray[np.int64], NDArray[np.f
 
 @functools.lru_cache(maxsize=64)
 def _grids(side: int, stop: float, step: float) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.int64]]:
-    """Return the positions for all factors, (factors, side) each, and their runs.
+    """Return the results of `zoom_grid` for all factors, (factors, side) each, and the runs of the indices.
 
-    A run is a sequence of output pixels whose index grows by one. Row f of the runs has the start of each run of factor
-    f, and is filled with `side`.
+    A run is a sequence of output pixels whose index grows by one. Row f of the runs contains the start of each run for
+    factor f, and is filled up with `side`.
     """
     grids = [zoom_grid(side, factor) for factor in zoom_factors(stop, step)]
     index = np.array([g[0] for g in grids], np.int64).reshape(-1, side)
@@ -72,7 +74,7 @@ def _stretch_row(source, start, index, part, runs, channels, out):  # type: igno
     """Interpolate along the row that begins at `start`.
 
     Within a run, the positions in the source advance with those in the output, so several values are computed together.
-    Values that are written beyond the end of a run are overwritten by the next one.
+    Values that are written beyond the end of a run are overwritten by the next run.
     """
     r = 0
     while runs[r] < index.size:
@@ -156,7 +158,7 @@ def zoom_blur(images: Images, keys: Keys, *, stop: float, step: float, rounding:
 
     Notes
     -----
-    Each enlargement is cropped, interpolated linearly and trimmed as scipy.ndimage.zoom does. Each axis uses its
+    Each enlargement is cropped, interpolated linearly and trimmed as scipy.ndimage.zoom does. Each axis uses its own
     length. The published code uses the height for both axes, and fails on images that are not square. The image itself
     is counted twice, because 1 is also among the factors. Sums are in float32, in the order of the factors, as
     published.

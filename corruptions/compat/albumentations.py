@@ -1,4 +1,4 @@
-"""The class `ImageTransform`, which makes a `Corrupt` a step of an albumentations pipeline."""
+"""The class `ImageTransform`, which wraps a `Corrupt` as a step of an albumentations pipeline."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ def _image_transform() -> type:
             The corruption or chain. Its random draws depend on the pixels of the image, or on ``key=`` if the pipeline
             is called with a key in addition to ``image=``.
         p : float
-            The probability that an image is corrupted, from 0 to 1. albumentations draws it with its own generator.
+            The probability that an image is corrupted, from 0 to 1. albumentations decides this with its own random
+            generator.
 
         Examples
         --------

@@ -1,8 +1,8 @@
 """The two functions of the package imagecorruptions (Michaelis et al. 2019).
 
-They have the same names and signatures, so that code only needs to change its import. There are three differences. The
-result for an image is always the same, because random draws depend on its pixels instead of NumPy's global generator.
-Frost uses different textures. Invalid arguments raise corruptset's errors.
+The functions have the same names and signatures, so that only the import in existing code needs to change. There are
+three differences. The result for an image is always the same, because random draws depend on its pixels instead of
+NumPy's global generator. Frost uses different textures. Invalid arguments raise corruptset's errors.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def get_corruption_names(subset: str = "common") -> list[str]:
 def corrupt(
     image: NDArray[np.uint8], severity: int = 1, corruption_name: str | None = None, corruption_number: int = -1
 ) -> NDArray[np.uint8]:
-    """Corrupt one image like the function of this name in imagecorruptions.
+    """Corrupt one image, as the function of the same name in imagecorruptions does.
 
     The parameters do not depend on the size of the image, except those of elastic_transform.
 
@@ -80,7 +80,7 @@ def corrupt(
     corruption_name : str, optional
         One of the names of `get_corruption_names("all")`.
     corruption_number : int
-        The index in that list, which is used if no name is given.
+        The index of the corruption in `get_corruption_names("all")`. It is used if no name is given.
 
     Returns
     -------
@@ -127,8 +127,9 @@ def corrupt(
 def _elastic(severity: int, height: int, width: int) -> dict[str, Any]:
     """Return the parameters of elastic_transform in imagecorruptions.
 
-    Lengths depend on the image size, and there is no affine map. imagecorruptions smooths by a hundredth of the height
-    along y and of the width along x. Here one length is used for both, which keeps the size of displacements.
+    Lengths depend on the image size, and there is no affine map. In imagecorruptions, the standard deviation of the
+    smoothing is a hundredth of the height along y, and of the width along x. Here both directions have the same
+    standard deviation, which does not change the size of displacements.
     """
     strength = 250 * (0.05, 0.065, 0.085, 0.1, 0.12)[severity - 1]
     return {"alpha": strength * 0.005 * height, "sigma": 0.01 * (height * width) ** 0.5, "affine": 0.0}

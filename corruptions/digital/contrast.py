@@ -1,4 +1,4 @@
-"""The corruption `contrast`, which scales the distance to the mean of each channel."""
+"""The corruption `contrast`, which scales the distance of each value to the mean of its channel."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..kernels import kernel
 from ..levels import ROUNDING
 from ..registry import Images, Keys, Parameter, corruption
 
-# Rounding errors must not floor a whole number to the one below, because factor 1 is the identity.
+# Rounding errors must not floor a whole number to the next lower number, because factor 1 must not change the image.
 _TIE = 1e-9
 _1 = np.uint64(1)
 _2 = np.uint64(2)

@@ -79,7 +79,7 @@ def _affine_places(m, top, bottom, across_x, across_y, places):  # type: ignore[
 
 @inlined
 def _displaced_places(moves_x, moves_y, top, bottom, border, places):  # type: ignore[no-untyped-def]
-    """Write the input positions for the rows from `top` to `bottom`, which are the pixels plus their displacements."""
+    """Write the input positions, which are pixels plus their displacements, for the rows from `top` up to `bottom`."""
     height, width = moves_x.shape
     for y in range(top, bottom):
         first = (y - top) * width
@@ -87,7 +87,8 @@ def _displaced_places(moves_x, moves_y, top, bottom, border, places):  # type: i
         line_x, line_y = places[0, first : first + width], places[1, first : first + width]
         for x in range(np.uint64(width)):
             at_x, at_y = np.float64(np.int64(x)) + move_x[x], np.float64(y) + move_y[x]
-            # In MNIST-C the second step is black beyond the outermost centres, without a transition of one pixel.
+            # In MNIST-C, the second step gives black beyond the centres of the outermost pixels, without a transition
+            # of one pixel.
             beyond = (at_x < 0.0) | (at_x > width - 1) | (at_y < 0.0) | (at_y > height - 1)
             line_x[x] = _OUTSIDE if border == CONSTANT and beyond else at_x
             line_y[x] = at_y
@@ -95,9 +96,9 @@ def _displaced_places(moves_x, moves_y, top, bottom, border, places):  # type: i
 
 @kernel
 def _move(images, points, affine, moves_x, moves_y, black, half, out):  # type: ignore[no-untyped-def]
-    """Sample each image by its affine map, and sample the result by its displacements.
+    """Sample each image at the positions of its affine map, and sample the result at the displaced positions.
 
-    The affine step computes in single precision with values from 0 to 1, as published, and the second one in double
+    As published, the affine step uses single precision and values from 0 to 1, and the second step uses double
     precision. `images` and `out` are (N, H, W, C) of uint8, `points` is (N, 3, 2) of float64, and the displacements are
     (N, H, W) of float32.
     """
@@ -137,7 +138,7 @@ def _move(images, points, affine, moves_x, moves_y, black, half, out):  # type: 
 
 
 def _uniform(name: str, about: str, stream: int, size: Callable[[Shape, Given], tuple[int, ...]]) -> Draw:
-    """Declare uniform draws on [-1, 1), except that displacements are zero if `alpha` is 0."""
+    """Declare a draw of numbers uniform on [-1, 1), or of zeros for displacements if `alpha` is 0."""
 
     def drawn(keys: Keys, shape: Shape, parameters: Given) -> NDArray[np.float64]:
         if stream != _POINTS and parameters["alpha"] == 0.0:
@@ -184,21 +185,21 @@ def elastic_transform(
 ) -> Images:
     """Apply a random affine map, and then displace pixels by smooth random fields.
 
-    The points of the affine map are the lower right, upper right and upper left corner of a centred square, whose side
-    is two thirds of the short side. The fields are smoothed by a gaussian that ends at 3 sigma, with symmetric padding.
-    If sigma is 0, the fields are not smoothed. The border applies to both steps.
+    The affine map moves three corners of a centred square: the lower right, upper right and upper left one. The side of
+    the square is two thirds of the image's short side. The fields are smoothed by a gaussian that ends at 3 sigma, with
+    symmetric padding. If sigma is 0, the fields are not smoothed. The border applies to both steps.
 
     Notes
     -----
     The offsets of three points and two displacement fields are drawn at random for each image, uniformly on [-1, 1).
 
-    Both interpolations are bilinear. As with OpenCV and SciPy in the released code, the affine step reflects about the
-    centres of the outermost pixels, and the second step about their edges. The affine step reads at multiples of 1/32
-    pixel, as all versions of OpenCV did when the published sets were made. OpenCV 5 uses exact coordinates, which
+    Both interpolations are bilinear. The affine step reflects about the centres of the outermost pixels, and the second
+    step about their edges. OpenCV and SciPy do the same in the released code. The affine step reads at multiples of
+    1/32 pixel, as all versions of OpenCV did when the published sets were made. OpenCV 5 uses exact coordinates, which
     changes values by up to 3.
 
-    For images that are not square, the released code confuses x and y of the square's centre. Here the square is
-    centred.
+    For images that are not square, the released code swaps the x and y coordinates of the square's centre. Here the
+    square is centred.
 
     References
     ----------

@@ -25,7 +25,7 @@ from ..kernels import inlined, kernel
 
 _TRUNCATE = 3.0
 _DIRECT = 24
-"""Up to this radius direct summation is faster."""
+"""Up to this radius, direct summation is faster than the cosine series."""
 _HALF_PERIOD = 4.0
 """Half the period of the cosine series, in sigmas.
 
@@ -45,9 +45,9 @@ class Smoother(NamedTuple):
     radius: int
     """The radius in pixels, which is 0 if nothing is smoothed."""
     weights: NDArray[np.float64]
-    """The weights from the centre outwards, (radius + 1,), for a narrow filter. The array is empty for a wide one."""
+    """A narrow filter's weights from the centre outwards, (radius + 1,). For a wide filter, the array is empty."""
     steps: NDArray[np.float64]
-    """For each cosine of amplitude a, (terms, 3): 2 cos(t), a cos(R t), a cos((R + 1) t)."""
+    """The factors of each cosine with amplitude a, (terms, 3): 2 cos(t), a cos(R t), a cos((R + 1) t)."""
     first_down: NDArray[np.float64]
     """The weights of a column's samples in the cosine sums at its first row, (H, terms)."""
     first_across: NDArray[np.float64]
@@ -132,7 +132,7 @@ def _add_samples(work, weights):  # type: ignore[no-untyped-def]
 
 @inlined
 def _next_row(work, now, other, steps):  # type: ignore[no-untyped-def]
-    """Add up the cosine sums of a row, and replace those of the row before by those of the next row.
+    """Add up the cosine sums of a row, and replace the sums of the row before with those of the next row.
 
     All values are in one flat array at constant offsets, so that LLVM can prove that nothing overlaps and vectorises
     the loop.
@@ -157,7 +157,8 @@ def _cosines(x, radius, steps, first, factor, out):  # type: ignore[no-untyped-d
     """
     rows, columns = x.shape
     size = min(_STRIP, columns)
-    # It holds the sums of a row and of the row before, the samples that enter and leave, and the sums of all cosines.
+    # `work` holds the sums of a row and of the row before, the samples that enter and leave, and the sums of all
+    # cosines.
     work = np.zeros(2 * _SUMS + 3 * _STRIP, np.float64)
     far, near = work[2 * _SUMS : 2 * _SUMS + _STRIP], work[2 * _SUMS + _STRIP : 2 * _SUMS + 2 * _STRIP]
     total = work[2 * _SUMS + 2 * _STRIP :]
@@ -190,14 +191,18 @@ def _cosines(x, radius, steps, first, factor, out):  # type: ignore[no-untyped-d
 
 
 def smooth(noise: NDArray[np.float64], smoother: Smoother, factor: float) -> NDArray[np.float32]:
-    """Return the smoothed noise times a factor, computed in double precision, both as (N, H, W) arrays."""
+    """Return the smoothed noise times a factor, computed in double precision.
+
+    The noise and the result are (N, H, W) arrays.
+    """
     if smoother.radius == 0:
         return (noise * factor).astype(np.float32)
     fields = np.empty(noise.shape, np.float32)
     if smoother.weights.size > 0:
         _narrow(noise, smoother.weights, factor, fields)
         return fields
-    # The columns are filtered first. The rows are columns of the transposed result.
+    # The first call filters the columns. The second call filters the rows, which are the columns of the transposed
+    # result.
     turned = np.empty(noise.shape[:0:-1])
     for source, target in zip(noise, fields, strict=True):
         _cosines(source, smoother.radius, smoother.steps, smoother.first_down, 1.0, turned)

@@ -15,8 +15,8 @@ _MAX_SIDE = 65500
 def through_jpeg(images: Images, quality: int, *, swapped: bool = False) -> Images:
     """Encode every image as baseline JPEG, and decode it.
 
-    OpenCV expects colour images as BGR. If `swapped` is true, the image is not converted, so that the encoder confuses
-    red and blue.
+    OpenCV expects colour images as BGR. If `swapped` is true, the image is not converted, so the encoder takes red for
+    blue and blue for red.
     """
     import cv2  # This is a local import, so that corruptions can be listed without OpenCV.
 

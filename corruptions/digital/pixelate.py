@@ -23,7 +23,7 @@ _2 = np.uint64(2)
 
 
 class Boxes(NamedTuple):
-    """The boxes of pixels by which a side is shrunk."""
+    """The boxes of pixels whose means shrink a side."""
 
     spans: Int64Array
     """The first input pixel and the length of every box, (n, 2)."""
@@ -55,7 +55,7 @@ def _boxes(size_in: int, size_out: int) -> Boxes:
 
 @functools.lru_cache(maxsize=256)
 def _nearest(size_in: int, size_out: int) -> Int64Array:
-    """Return the input pixel under the centre of every output pixel, as Pillow's box filter does when it enlarges."""
+    """Return the input pixel under the centre of every output pixel, which Pillow's box filter uses for enlarging."""
     scale = size_in / size_out
     return np.array([min(int((i + 0.5) * scale), size_in - 1) for i in range(size_out)], np.int64)
 
@@ -166,8 +166,9 @@ def pixelate(images: Images, keys: Keys, *, fraction: float) -> Images:
     Notes
     -----
     The arithmetic is that of Pillow's ``resize(..., Image.BOX)``. It has 22-bit fixed-point weights, filters along rows
-    first, and rounds to 8 bits in between. Pillow 13 reverses the order for tall images, which changes single values by
-    one. A box contains whole pixels only, so its weights are equal. Enlarging takes the pixel under the centre.
+    first, and rounds to 8 bits in between. Pillow 13 reverses the order for tall images, which changes a few values by
+    one. A box contains whole pixels only, so its weights are equal. For enlarging, each output pixel takes the input
+    pixel under its centre.
     """
     height, width = images.shape[1:3]
     small_height, small_width = max(int(height * fraction), 1), max(int(width * fraction), 1)

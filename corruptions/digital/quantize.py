@@ -16,8 +16,8 @@ from ..registry import Images, Keys, Parameter, corruption
 def quantize(images: Images, keys: Keys, *, bits: int) -> Images:
     """Reduce the number of grey values to ``2**bits``.
 
-    The remaining grey values are evenly spaced from black to white. Each value becomes the nearest of them, rounded to
-    a whole number.
+    The remaining grey values are evenly spaced from black to white. Each value becomes the nearest remaining value,
+    rounded to a whole number.
     """
     steps = 2 ** int(bits) - 1
     nearest = (2 * np.arange(256) * steps + 255) // 510

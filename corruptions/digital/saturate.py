@@ -14,10 +14,10 @@ from ..registry import Floats, Images, Keys, Parameter, choice, corruption
 
 @functools.lru_cache(maxsize=64)
 def _slopes(gain: float, shift: float) -> Floats:
-    """Return a table of slopes K[value, delta], by the largest channel of a pixel and by its range.
+    """Return a table of slopes K[value, delta], where `delta` is the largest channel of a pixel minus the smallest.
 
     A channel c of a pixel with the largest channel `value` becomes ``value - K * (value - c)``. K is 0 for grey pixels,
-    whose channels all equal the largest.
+    whose channels are all equal.
     """
     value = np.arange(256.0)[:, None]
     delta = np.arange(256.0)[None, :]
@@ -26,7 +26,7 @@ def _slopes(gain: float, shift: float) -> Floats:
     return np.ascontiguousarray(np.where((delta == 0) | (delta > value), 0.0, value * saturation / safe))
 
 
-# Rounding errors must not floor a whole number to the one below.
+# Rounding errors must not floor a whole number to the next lower number.
 _TIE = 1e-9
 _LUMA = (0.2125, 0.7154, 0.0721)
 
@@ -120,8 +120,8 @@ def saturate(
     -----
     If hue and value are fixed, every channel moves along a line to the largest one, so the hue is not computed. The
     result is ``c' = V - (V - c) * V S' / (V - min)``. A grey pixel of a colour image has the hue 0, so a positive shift
-    makes it red, as in the published sets. If the exact result is a whole number, it is returned. The released code,
-    which computes the hue and converts back, returns a value that is lower by one for some of these.
+    makes it red, as in the published sets. If the exact result is a whole number, it is returned. In some of these
+    cases, the released code returns a value that is lower by one, because it computes the hue and converts back.
     """
     more = rounding_offset(rounding) or _TIE
     out = np.empty_like(images)

@@ -25,7 +25,7 @@ def floored_share(share: float, total: int) -> int:
 def describe_level(corruption: str, level: int, shape: Shape, parameters: Mapping[str, Any]) -> str:
     """Describe the changes to an image at a level, as `corruptset show` prints them.
 
-    The description of an unknown corruption is the number of the level.
+    For an unknown corruption, the description is only the number of the level.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ def _mirrored(i, size):  # type: ignore[no-untyped-def]
 def _filter(source, target, top, left, channels, reach):  # type: ignore[no-untyped-def]
     """Write the means over the window into `target`, (H, W * C), from (top, left) on.
 
-    `source`, (h, w * C), has reflect padding where the window reaches beyond it.
+    `source`, (h, w * C), is read with reflect padding where the window reaches beyond its edges.
     """
     height, row = source.shape
     width = row // channels

@@ -46,10 +46,10 @@ def _quotients() -> tuple[Int64Array, Int64Array]:
 
 @functools.cache
 def _hues() -> tuple[NDArray[np.uint8], Floats]:
-    """Return the largest, middle and least channel of each hue, and the distance of the middle from the largest one.
+    """Return the largest, middle and least channel of each hue, and the distance of the middle from the largest.
 
-    The distance is a fraction in [0, 1]. It is a float32 that is converted to float64, so that products of two are
-    exact.
+    The distance is a fraction in [0, 1]. It is a float32 that is converted to float64, so that the product of two such
+    values is exact.
     """
     turn = np.arange(_HUES, dtype=np.float32) * np.float32(6.0 / _HUES)
     sixth = turn.astype(np.int64)
@@ -106,8 +106,8 @@ def fade_black(images: Images, keys: Keys, *, level: int, factor: float) -> Imag
 
     Notes
     -----
-    Values are rounded after every level. With the factor 0.9 they stop at 4 or less, because 0.9 x 4 rounds to 4, so
-    the image does not become completely black. The published behaviour is kept.
+    Values are rounded after every level. With the factor 0.9, values up to 4 never change, because 0.9 x 4 rounds to 4.
+    The image therefore does not become completely black. The published behaviour is kept.
     """
     return look_up(images, multiplied(factor))
 
@@ -125,8 +125,8 @@ def fade_white(images: Images, keys: Keys, *, level: int, factor: float) -> Imag
 
     Notes
     -----
-    Values are rounded after every level. With the factor 1.1 values up to 4 never change, because 1.1 x 4 rounds to 4,
-    so black areas stay black while all others become white. The published behaviour is kept.
+    Values are rounded after every level. With the factor 1.1, values up to 4 never change, because 1.1 x 4 rounds to 4.
+    Black areas therefore stay black while all others become white. The published behaviour is kept.
     """
     return look_up(images, multiplied(factor))
 

@@ -12,17 +12,17 @@ from ..keys import level_stream
 from ..registry import Draw, Given, Gradual, Images, Int64Array, Keys, Shape, corruption
 
 ENDS = 0
-"""The draw of the ends of a line.
+"""The number of the draw for the ends of a line.
 
-Words 0..2 are for the first end (left or top, row, column), and words 3..5 for the last one (right or bottom, row,
+Words 0..2 are for the first end (left or top, row, column), and words 3..5 are for the last end (right or bottom, row,
 column).
 """
 
 
 def draw_ends(keys: Keys, shape: Shape, parameters: Given) -> Int64Array:
-    """Draw the ends of the lines of one level, (N, 2, 2) of (x, y).
+    """Draw the two ends (x, y) of each image's line at one level, as an array (N, 2, 2).
 
-    The first end is on the left or top edge, and the last one on the right or bottom edge. Both edges have the same
+    The first end is on the left or top edge, and the last end is on the right or bottom edge. Both edges have the same
     probability, and the position on the edge is uniform.
     """
     height, width, _ = shape

@@ -13,11 +13,11 @@ from ..registry import Given, Gradual, Images, Keys, Parameter, Shape, corruptio
 from . import floored_share
 
 PLACES = 0
-"""The draw of the positions, where word e is for pixel e of a level."""
+"""The number of the draw for positions, where word e is for pixel e of a level."""
 COLOURS = 1
-"""The draw of the colours, where the top three bytes of word e are red, green and blue (grey: the top byte)."""
+"""The number of the draw for colours. Red, green and blue are the top bytes of word e (grey is the top byte)."""
 PAIRS = 0
-"""The draw of the pairs, where words 2 e and 2 e + 1 are for the overwritten and the other pixel of pair e."""
+"""The number of the draw for pairs. Words 2 e and 2 e + 1 are for the overwritten and the other pixel of pair e."""
 _CHUNK_PAIRS = 4096
 _SHARE = Parameter(
     "share", float, 0.0, 1.0, "number of draws per level, as a fraction of the pixels; a pixel can be drawn twice"
@@ -190,7 +190,7 @@ def pixel_swap(images: Images, keys: Keys, *, level: int, share: float, exchange
     Both pixels of each pair are drawn at random, uniformly over the image.
 
     The paper reports 9, 13 and 22 % of changed pixels at levels 2, 3 and 5. These percentages fit overwriting, not
-    exchanging. An exchange of two views of one NumPy array copies one pixel onto the other.
+    exchanging. Code that exchanges two views of one NumPy array merely copies one pixel onto the other.
     """
     return _swap_pixels(images, keys, level, share, exchange)
 
@@ -215,7 +215,7 @@ def adjacent_pixel_swap(images: Images, keys: Keys, *, level: int, share: float,
     Notes
     -----
     The pixels are drawn at random, uniformly over the whole image. Each neighbour is drawn uniformly from the eight
-    neighbours of the pixel, or from those of them that are inside of the image.
+    neighbours of the pixel, or, at the edge, from those neighbours that are inside of the image.
 
     The paper reports 56 and 78 % of changed pixels at levels 2 and 4, which fits eight neighbours. On the photographs
     that were measured, the released notebook changes 53 and 73 %, as if one draw in nine selected the pixel itself.

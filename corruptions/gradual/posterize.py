@@ -13,7 +13,7 @@ from ..registry import Gradual, Images, Keys, Parameter, corruption
 def bin_values(bins: int, values: str) -> NDArray[np.uint8]:
     """Return the table from a grey value to the value of its bin.
 
-    The bins divide 0..255 evenly, and 255 is in the last one. With ``even``, bin i becomes floor(255 i / (bins - 1)),
+    The bins divide 0..255 evenly, and 255 is in the last bin. With ``even``, bin i becomes floor(255 i / (bins - 1)),
     from black to white. With ``upper``, bin i becomes its upper end, floor(255 (i + 1) / bins).
     """
     number = np.minimum(np.arange(256) * bins // 255, bins - 1)
@@ -40,8 +40,8 @@ def bin_values(bins: int, values: str) -> NDArray[np.uint8]:
 def posterize(images: Images, keys: Keys, *, level: int, start: int, values: str) -> Images:
     """Reduce each channel of the clean image to start - level values.
 
-    Bin i of b becomes 255 i / (b - 1), as in the released notebook, or 255 (i + 1) / b, as in the paper's text. Both
-    are floored. The published start is 32, so that level 30 has two values.
+    In the released notebook, bin i of b becomes 255 i / (b - 1). In the paper's text, it becomes 255 (i + 1) / b. Both
+    values are floored. The published start is 32, so that level 30 has two values.
 
     Notes
     -----

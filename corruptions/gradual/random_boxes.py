@@ -13,7 +13,7 @@ from ..registry import Draw, Given, Gradual, Images, Int64Array, Keys, Parameter
 from . import floored_share
 
 RECTANGLES = 0
-"""The draw of the rectangles, where words 4 k .. 4 k + 3 are for the width, height, left and top of rectangle k."""
+"""The number of the draw for rectangles. Words 4 k .. 4 k + 3 are the width, height, left and top of rectangle k."""
 
 
 @kernel

@@ -1,1 +1,1 @@
-"""The protocol of models that users provide, and an adapter for PyTorch, which is imported when a model is loaded."""
+"""The protocol for models that users provide, and an adapter that imports PyTorch when a model is loaded."""

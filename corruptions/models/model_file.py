@@ -44,7 +44,7 @@ class ModelInput(_Table):
     size: Annotated[tuple[Side, Side], BeforeValidator(_height_and_width)]
     """The height and width. A single number stands for a square."""
     mean: Annotated[tuple[float, ...], *PerChannel]
-    """A value per channel, in the channel order of the model."""
+    """One value per channel, in the channel order of the model."""
     std: Annotated[tuple[Annotated[float, Field(gt=0)], ...], *PerChannel]
     channels: Literal["rgb", "bgr", "grey"] = "rgb"
 
@@ -86,15 +86,15 @@ class ModelFile(_Table):
     arguments: Annotated[dict[str, Any], AfterValidator(_check_arguments)] = {}
     """Keyword arguments of the factory."""
     weights: Name | None = None
-    """The file of the state dict, which ends in ``.safetensors``, ``.pt`` or ``.pth``."""
+    """The file with the state dict. Its name ends in ``.safetensors``, ``.pt`` or ``.pth``."""
     program: Name | None = None
-    """A ``.pt2`` file that `torch.export.save` wrote, in place of a factory and weights."""
+    """A ``.pt2`` file written by `torch.export.save`, which replaces a factory and weights."""
     trust: Annotated[bool, Field(strict=True)] = False
     """Whether the code in the program may be executed."""
     input: ModelInput
     outputs: Literal["logits", "probabilities"] = "logits"
     classes: Name = "index"
-    """``index`` if the outputs are in the dataset's class order, or a file with the class folder of each output."""
+    """``index`` for outputs in the dataset's class order, or a file that lists the class folder of each output."""
     least_accuracy: Annotated[float, Field(ge=0, le=1)] = 0.0
     """The minimum accuracy on clean images. A model with a lower accuracy is refused."""
 

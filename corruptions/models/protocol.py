@@ -1,4 +1,4 @@
-"""The protocol that a model must implement for corruptions that follow a gradient, and for predictions."""
+"""The protocol that a model must implement for predictions, and for corruptions that use its gradient."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Model(Protocol):
         Returns
         -------
         (N, K) ndarray of float32
-            A column for each class. All values are finite.
+            The logits, with one column per class. All values are finite.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""The class `Surrogate`, which is a model from a model file, and the function that loads it."""
+"""The class `Surrogate`, which represents a model from a model file, and the function that loads it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ KINDS = {1: "grey", 3: "RGB"}
 
 @dataclass(frozen=True)
 class Surrogate:
-    """A model from a model file, which computes predictions and gradients. `load_surrogate` creates it.
+    """A model for predictions and gradients, which `load_surrogate` has loaded from a model file.
 
     A surrogate is pickled without its network. The process that unpickles the surrogate loads the network when it is
     first needed, and raises `ModelError` if the weights have changed.
@@ -82,13 +82,13 @@ class Surrogate:
         }
 
     def for_classes(self, folders: Sequence[str]) -> Surrogate:
-        """Return the same model for a dataset, so that labels and columns of logits are indices of its class folders.
+        """Return the same model for a dataset, with labels and logits in the order of its class folders.
 
         Raises
         ------
         ModelError
-            If a class has no output, or if the number of outputs differs from the number of classes although the
-            outputs are in the order of the dataset (``classes = "index"``).
+            If a class has no output. With ``classes = "index"``, it is also an error if the numbers of outputs and
+            classes differ.
         """
         if self.folders is None:
             if len(folders) != self.outputs:
@@ -109,7 +109,7 @@ class Surrogate:
     def logits(self, images: NDArray[np.uint8]) -> NDArray[np.float32]:
         """Return the logits of images, as `protocol.Model` describes them.
 
-        There is a column for each output, or after `for_classes` for each class of the dataset.
+        There is one column per output, or, after `for_classes`, one column per class of the dataset.
         """
         self._check_images(images)
         logits = self._network.logits(images) if len(images) else np.empty((0, self.outputs), np.float32)
@@ -189,7 +189,7 @@ def _loaded(path: Path, values: str, sha256: str, device: str) -> Any:
 
 
 def _read_weights(path: Path) -> tuple[bytes, str]:
-    """Return the contents of a file of weights and their digest ``sha256:<hex>``."""
+    """Return the contents of a weights file and their digest ``sha256:<hex>``."""
     try:
         with open_regular(path) as file:
             data = file.read()
@@ -241,7 +241,7 @@ def load_surrogate(path: str | Path, *, device: str = "cpu", batch: int = 1) -> 
 
 
 def given_model(given: Any) -> Model:
-    """Return the model of a call, which is a model file or an object that follows `protocol.Model`."""
+    """Return the model for a call, from a model file or an object that implements `protocol.Model`."""
     if isinstance(given, (str, Path)):
         return load_surrogate(given)
     if not isinstance(given, Model):

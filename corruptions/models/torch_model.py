@@ -72,7 +72,7 @@ class TorchModel:
     batch : int
         The batch size.
     threads : int
-        The number of CPU threads of PyTorch. It is set for the process at each call, because sums depend on it.
+        The number of CPU threads that PyTorch uses. It is set for the process at each call, because sums depend on it.
     """
 
     def __init__(self, module: Any, file: ModelFile, *, device: str, batch: int, threads: int) -> None:
@@ -144,7 +144,7 @@ class TorchModel:
 
     @contextmanager
     def _running(self) -> Iterator[None]:
-        """Run the module in the block with its number of threads, without the caller's inference mode and autocast."""
+        """Run the block with the model's number of threads, and without the caller's inference mode and autocast."""
         torch = self._torch
         if torch.get_num_threads() != self._threads:
             torch.set_num_threads(self._threads)
@@ -155,7 +155,7 @@ class TorchModel:
 
 @contextmanager
 def _reported(failure: str) -> Iterator[None]:
-    """Run foreign code in the block, and raise `ModelError` for its errors and its attempts to end the process."""
+    """Run the block as foreign code, and raise `ModelError` for its errors and its attempts to end the process."""
     try:
         with ForeignCode():
             yield
@@ -175,7 +175,7 @@ def load_module(file: ModelFile, folder: Path, data: bytes, device: str) -> Any:
     file : ModelFile
         The model file.
     folder : Path
-        The folder of the model file, in which factories are also searched.
+        The folder of the model file, in which the factory is also looked up.
     data : bytes
         The contents of the file with the weights or the program.
     device : str
@@ -205,7 +205,7 @@ def _state_dict(torch: Any, name: str, data: bytes) -> dict[str, Any]:
                 loaded = importlib.import_module("safetensors.torch").load(data)
             else:
                 loaded = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
-        except pickle.UnpicklingError:  # PyTorch's message tells users how to execute the code.
+        except pickle.UnpicklingError:  # PyTorch's message tells users how to execute the code, so it is replaced.
             raise ModelError(
                 f"The weights {name} contain objects other than tensors, which could execute code, so they were not "
                 "loaded. Save only the state dict with torch.save(model.state_dict(), ...), or better as safetensors."

@@ -1,6 +1,6 @@
 """The corruptions that add gaussian, shot, impulse, speckle and uniform noise.
 
-Every element of an image uses a word of the random stream.
+Each element of an image uses one word of the random stream.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from .tables import Table, gaussian_cumulative, noise_table, shot_cumulative, sp
 
 _NOISE = np.int64(0)  # This is the only stream.
 _CHUNK = 4096  # This number of words stays in the first-level cache.
-# The kinds of noise. A word is mapped to an additive offset by one table, to a new value by a table per grey value, to
-# 0 or 255 (salt and pepper), or to a uniform offset.
+# The kinds of noise. One table maps a word to an additive offset, or a table for each grey value maps it to a new
+# value. For the other kinds, a word selects 0 or 255 (salt and pepper), or gives a uniform offset.
 _NO_TABLE = np.zeros(1, np.uint32)
 _ADDITIVE, _PER_VALUE, _SALT_PEPPER, _UNIFORM = (np.uint8(i) for i in range(4))
 
@@ -44,8 +44,8 @@ def _add_noise(images, out, kind, table, share, span, half, stage_key, sample_ke
                     offsets[i] = np.int16(
                         slot if (word & np.uint32(0x7FFFFF)) < (entry >> np.uint32(9)) else entry & np.uint32(511)
                     )
-                # A separate loop is vectorised. Clipping in the first loop compiles to branches that the processor
-                # mispredicts.
+                # Values are clipped in a separate loop, which is vectorised. In the first loop, clipping would compile
+                # to branches that the processor mispredicts.
                 for i in range(np.uint32(source.size)):
                     value = np.int16(np.int16(source[i]) + offsets[i] - np.int16(256))
                     target[i] = min(max(value, np.int16(0)), np.int16(255))
@@ -109,8 +109,8 @@ def gaussian_noise(images: Images, keys: Keys, *, sigma: float, rounding: str = 
     -----
     A standard normal number is drawn at random for each element.
 
-    The result is floored, as in the released generator, so the mean of the noise is lower by half a grey value. With
-    ``rounding="round"`` one half is added before the floor, as in MATLAB. The offset
+    As in the released generator, the result is floored. The mean of the noise is therefore lower by half a grey value.
+    With ``rounding="round"``, one half is added before the floor, as in MATLAB. The offset
     ``floor(255 * mean + 255 * sigma * z)`` is drawn from a table whose probabilities are rounded to 2**-32.
 
     MATLAB's ``imnoise(I, 'gaussian', m)`` has the variance 0.01 and rounds, which is ``sigma=0.1, mean=m,
@@ -132,7 +132,7 @@ def gaussian_noise(images: Images, keys: Keys, *, sigma: float, rounding: str = 
     ),
 )
 def shot_noise(images: Images, keys: Keys, *, photons: float, rounding: str = "floor") -> Images:
-    """Replace every element by a Poisson count of photons, independently.
+    """Replace every element independently by a Poisson count of photons.
 
     An element x becomes ``floor(255 * min(k / photons, 1))``, where k is a Poisson count with the mean
     ``photons * x / 255``.
@@ -194,7 +194,7 @@ def salt_pepper(images: Images, keys: Keys, *, density: float) -> Images:
     ),
 )
 def speckle_noise(images: Images, keys: Keys, *, sigma: float, rounding: str = "floor") -> Images:
-    """Add gaussian noise in proportion to the value of every element, independently.
+    """Add gaussian noise to every element independently, in proportion to its value.
 
     An element x becomes ``floor(x + x * sigma * z)``, clipped to [0, 255], where z is standard normal.
 
@@ -217,7 +217,7 @@ def speckle_noise(images: Images, keys: Keys, *, sigma: float, rounding: str = "
     ),
 )
 def uniform_noise(images: Images, keys: Keys, *, amplitude: float, rounding: str = "floor") -> Images:
-    """Add noise that is uniform on [-amplitude, amplitude) to every element independently.
+    """Add noise to every element independently, uniform on [-amplitude, amplitude).
 
     An element x becomes ``floor(x + 255 * amplitude * u)``, clipped to [0, 255], where u is uniform on [-1, 1).
 
@@ -226,9 +226,9 @@ def uniform_noise(images: Images, keys: Keys, *, amplitude: float, rounding: str
     One uniform number is drawn at random for each element.
 
     The paper uses uniform noise as a distortion for training, because uniform noise is not among the tested
-    distortions. The amplitudes in training are 0.01, 0.05 and 0.1, which are severities 1 to 3. corruptset adds
-    severities 4 and 5, which double the amplitude each time. The result is floored, as in the published generator of
-    the other noises, so the mean of the noise is lower by half a grey value.
+    distortions. The paper's amplitudes for training are 0.01, 0.05 and 0.1, which are severities 1 to 3. corruptset
+    adds severities 4 and 5, and doubles the amplitude for each of them. As in the published generator of the other
+    noises, the result is floored. The mean of the noise is therefore lower by half a grey value.
     """
     if amplitude == 0:
         return images.copy()

@@ -37,16 +37,16 @@ def alias_tables(cumulative, bits):  # type: ignore[no-untyped-def]
     Parameters
     ----------
     cumulative : (R, 2**bits) ndarray of int64
-        The cumulative weights of the outcomes in each row. The last one is 2**32.
+        The cumulative weights of the outcomes in each row. The last weight of a row is 2**32.
     bits : int
         The number of bits that select a slot.
 
     Returns
     -------
     (R, 2**bits) ndarray of uint32
-        In each entry, the upper 32 - bits bits are the threshold of a slot, and the lower bits are its alias. A word
-        whose top bits are the slot is mapped to the slot itself if its other bits are below the threshold, and else to
-        the alias.
+        In each entry, the lower `bits` bits are the alias of a slot, and the other bits are its threshold. A word whose
+        top bits are the slot is mapped to the slot if its other bits are below the threshold, and otherwise to the
+        alias.
     """
     rows, slots = cumulative.shape
     capacity = np.int64(1) << (32 - bits)
@@ -64,7 +64,7 @@ def alias_tables(cumulative, bits):  # type: ignore[no-untyped-def]
             else:
                 large[larges] = slot
                 larges += 1
-        # The weights sum to slots * capacity, so for each slot below its capacity there is one above it.
+        # The weights sum to slots * capacity, so if a slot is below its capacity, another slot is above.
         while smalls:
             smalls -= 1
             slot = small[smalls]
@@ -85,8 +85,8 @@ def gaussian_cumulative(sigma: float, half: float = 0.0, mean: float = 0.0) -> I
     """Return the cumulative weights of the offsets of gaussian noise.
 
     The offsets are floor(255 * mean + half + 255 * sigma * z), clipped to -255 .. 255, where z is standard normal.
-    Because grey values are whole numbers, floor(x + 255 * sigma * z) is x plus this offset. With mean 0 that is the
-    published ``np.uint8(np.clip(x / 255 + normal(scale=sigma), 0, 1) * 255)``.
+    Because grey values are whole numbers, floor(x + 255 * sigma * z) is x plus this offset. With mean 0, this sum is
+    the published ``np.uint8(np.clip(x / 255 + normal(scale=sigma), 0, 1) * 255)``.
 
     Returns
     -------
@@ -163,7 +163,7 @@ def shot_cumulative(photons: float, half: float = 0.0) -> Int64Array:
 
 
 def _over(numerator: Floats, denominator: Floats | float) -> Floats:
-    """Return a quotient, where 0 / 0 is 0 and overflow is infinite."""
+    """Return a quotient, where 0 / 0 gives 0 and an overflow gives infinity."""
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         return np.where(numerator == 0, 0.0, numerator / denominator)
 
@@ -174,6 +174,6 @@ def _rounded(probability: Floats) -> Int64Array:
 
 @functools.lru_cache(maxsize=128)
 def noise_table(cumulative: Callable[..., Int64Array], *parameters: float) -> Table:
-    """Return the alias tables of a kind of noise, concatenated."""
+    """Return the concatenated alias tables for a kind of noise."""
     weights = cumulative(*parameters)
     return np.asarray(alias_tables(weights, weights.shape[1].bit_length() - 1).reshape(-1))

@@ -1,4 +1,4 @@
 """Draw random words, whole numbers, and uniform and normal numbers.
 
-All of them are pure functions of (stage key, sample key, stream, element).
+Each of these draws is a pure function of (stage key, sample key, stream, element).
 """

@@ -1,9 +1,8 @@
-"""Standard normal numbers, each from one 32-bit word by an inverse-CDF table.
+"""Standard normal numbers, each computed from one 32-bit word with an inverse-CDF table.
 
 The computation is the same on every machine, because it uses no function of libm. The tail probabilities at the points
-of a grid come from series in `decimal`. Between these points Taylor polynomials are used, which are evaluated by
-elementwise + - * / of doubles. IEEE 754 requires each of these operations to be rounded correctly, with or without
-SIMD.
+of a grid come from series in `decimal`. Between these points, Taylor polynomials are evaluated by elementwise + - * /
+of doubles. IEEE 754 requires each of these operations to be rounded correctly, with or without SIMD.
 
 Kernels take the result of `normal_table` as an argument and pass it to `fill_normals` or `normal_from_word`.
 """
@@ -111,8 +110,8 @@ def normal_table() -> NDArray[np.float32]:
     Notes
     -----
     The tail probabilities are p = (u + 1/2) / 2**32, u = 0 .. 2**31 - 1. They are divided into 32 octaves of 128 equal
-    segments, so that the resolution in the tail, up to 6.3 standard deviations, is as fine as in the middle. The error
-    of a value is at most 4e-6.
+    segments. The resolution in the tail, up to 6.3 standard deviations, is therefore as fine as in the middle. The
+    error of a value is at most 4e-6.
     """
     octave = np.repeat(np.arange(_OCTAVES, dtype=np.float64), _SEGMENTS)
     start = np.tile(np.arange(_SEGMENTS, dtype=np.float64), _OCTAVES)

@@ -1,8 +1,9 @@
 """Counter-based random bits of Philox4x32-10 (Salmon et al., SC'11).
 
-A draw is a pure function of (stage key, sample key, stream, element), so the output does not depend on the order,
-workers, batches or interruptions. The counter is (draw block, stream, low and high word of the sample key), and the key
-is the low and high word of the stage key. A block has four 32-bit words, and element e is word e % 4 of block e // 4.
+A draw is a pure function of (stage key, sample key, stream, element). The output therefore does not depend on the order
+of images, the workers, the batches or interruptions. The counter is (draw block, stream, low and high word of the
+sample key). The key is the low and high word of the stage key. A block has four 32-bit words, and element e is
+word e % 4 of block e // 4.
 """
 
 from __future__ import annotations
@@ -105,8 +106,8 @@ def fill_words(out, first_block, stage_key, sample_key, stream):  # type: ignore
 def fill_uniforms(out, stage_key, sample_key, stream, low, high):  # type: ignore[no-untyped-def]
     """Fill `out` with numbers uniform on [low, high).
 
-    Element e is word e of the stream, scaled by 2**-32. In a float32 array numbers are rounded, so that `high` itself
-    can occur.
+    Element e is word e of the stream, scaled by 2**-32. In a float32 array, numbers are rounded, so `high` itself can
+    occur.
     """
     words = np.empty(min(out.size, _CHUNK), np.uint32)
     for start in range(0, out.size, _CHUNK):

@@ -38,10 +38,10 @@ def _luma(image, out):  # type: ignore[no-untyped-def]
 
 @inlined
 def _smooth(image, weights, tall, line):  # type: ignore[no-untyped-def]
-    """Filter an image in place with zero padding, for which the first and last rows of the flat `tall` are zeros.
+    """Filter an image in place, with zero padding.
 
-    The order of additions matters. On a linear ramp all gradients are equal except for rounding errors, and these
-    decide which pixels are ridges.
+    The first and last rows in the flat array `tall` are the padding, and must be zeros. The order of additions matters.
+    On a linear ramp, all gradients are equal except for rounding errors, and these decide which pixels are ridges.
     """
     height, width = image.shape
     radius = weights.size - 1
@@ -58,7 +58,7 @@ def _smooth(image, weights, tall, line):  # type: ignore[no-untyped-def]
 def _gradient(smooth, down, right, magnitude):  # type: ignore[no-untyped-def]
     """Write Sobel's derivatives with edge padding, and their length.
 
-    The terms of the middle are added first, as in SciPy.
+    As in SciPy, the terms of the middle row or column are added first.
     """
     height, width = smooth.shape
     for y in range(height):
@@ -175,7 +175,8 @@ def canny_edges(images: Images, keys: Keys, *, sigma: float, low: float, high: f
 
     The edges of a colour image are those of its luma, and are drawn in every channel. The gaussian averages over pixels
     inside of the image only. The thresholds apply to the length of Sobel's gradient (weights 1 2 1, not normalised) of
-    an image in [0, 1]. Ridges of at least `low` are edges if they are connected to a ridge of at least `high`.
+    an image in [0, 1]. Ridges with a gradient of at least `low` are edges if they are connected to a ridge with a
+    gradient of at least `high`.
 
     Raises
     ------

@@ -66,17 +66,18 @@ def fisheye(images: Images, keys: Keys, *, cubic: float, quadratic: float, linea
     """Distort the image like a fisheye lens.
 
     The centre of the image grows, and its corners are drawn inwards. The pixel at (x, y) from the centre is read at (x,
-    y) times ``cubic r^3 + quadratic r^2 + linear r + 1 - cubic - quadratic - linear``, where r is its distance from the
-    centre divided by half the short side. Pixels at r = 1 do not move. Interpolation is bilinear with edge padding. The
-    result is rounded to the 65,536 values of ImageMagick and then floored to uint8.
+    y) times ``cubic r^3 + quadratic r^2 + linear r + 1 - cubic - quadratic - linear``. Here r is the pixel's distance
+    from the centre divided by half the short side. Pixels at r = 1 do not move. Interpolation is bilinear with edge
+    padding. The result is rounded to the 65,536 values of ImageMagick and then floored to uint8.
 
     Notes
     -----
     The paper names fisheye lens distortion and uniform noise as distortions for training, without a formula. The
-    generator that was released with it contains ImageMagick's barrel distortion with five severities, although no
-    published set uses them. corruptset uses these severities. ImageMagick by default averages over ellipses, where this
-    function interpolates between four pixels, as ImageMagick does with ``-filter point -interpolate bilinear``. Images
-    of ImageMagick's default differ from these by 0.8 to 1.2 grey values on average at 224x224.
+    generator released with the paper contains ImageMagick's barrel distortion with five severities, although no
+    published set uses them. corruptset uses these severities. By default, ImageMagick averages over ellipses. This
+    function interpolates between four pixels, as ImageMagick does with ``-filter point -interpolate bilinear``. At
+    224x224, the images that ImageMagick creates by default differ from those of this function by 0.8 to 1.2 grey values
+    on average.
 
     References
     ----------

@@ -14,7 +14,8 @@ from ..registry import Images, Keys, Parameter, corruption
 def stripe(images: Images, keys: Keys, *, share: float) -> Images:
     """Invert the columns at both sides of the image, so that a stripe in the middle remains.
 
-    ``int(W * share)`` columns are inverted on each side. The published share is a quarter, which is 7 of 28 columns.
+    ``int(W * share)`` columns are inverted on each side. The published share is a quarter, so 7 of 28 columns are
+    inverted on each side.
     """
     out = images.copy()
     width = int(images.shape[2] * share)

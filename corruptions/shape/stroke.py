@@ -19,7 +19,7 @@ _REACH = Parameter(
     "reach", float, 0.1, 1000.0, "distance in pixels at which the logarithm is -infinity", length=True, at_least=0.1
 )
 Ends = Callable[[Shape], tuple[tuple[int, int], tuple[int, int]]]
-"""A function of (H, W, C) that returns the minimum of two numbers, and how many values each of them can have."""
+"""A function of (H, W, C) that returns, for two random numbers, both minimums and both counts of possible values."""
 
 
 @inlined
@@ -40,7 +40,7 @@ def _logarithm(x):  # type: ignore[no-untyped-def]
 def _draw(images, points, reach, dot):  # type: ignore[no-untyped-def]
     """Draw a polyline over each image.
 
-    If `dot` is above 0, only every second group of that number of columns is drawn.
+    If `dot` is above 0, only every second group of `dot` columns is drawn.
     """
     count, height, width, channels = images.shape
     out = np.empty_like(images)
@@ -136,10 +136,10 @@ def _stroked(images: Images, columns: Floats, rows: Floats, reach: float, dot: i
     ),
 )
 def line(images: Images, keys: Keys, *, reach: float, rows: Floats, columns: Floats) -> Images:
-    """Draw a white line from near the left edge to near the right edge.
+    """Draw a white line that begins near the left edge and ends near the right edge.
 
-    At a vertical distance d from the line, ``ln(1 - d / reach) + 1`` is added to every channel where this value is
-    positive, which is up to 0.63 of the reach. The result is rounded.
+    At a vertical distance d from the line, ``ln(1 - d / reach) + 1`` is added to every channel if this value is
+    positive. This is the case up to a distance of 0.63 times `reach`. The result is rounded.
 
     Notes
     -----
@@ -189,13 +189,13 @@ def zigzag(images: Images, keys: Keys, *, reach: float, step: float, amplitude: 
 
     Notes
     -----
-    The two rows of the middle line are drawn at random. The first is uniform on 0 .. H - 2. The second is uniform from
-    5 rows above the first to 4 below it, for a height of 28, and in proportion for other heights.
+    The two rows of the middle line are drawn at random. The first is uniform on 0 .. H - 2. For a height of 28, the
+    second is uniform from 5 rows above the first to 4 rows below it. Other heights are in proportion.
 
     The zigzag reaches from column 2 to column 25 for a width of 28, and in proportion for other widths. Where two
-    strokes meet, both are added. The height of the last stroke is ``amplitude / (2 * rest)``, which is the
-    published ``2 / (2 * rest)``. The rest is about 3 pixels at a width of 28. If it is half a pixel or less, which does
-    not occur at this width, the last stroke ends at the amplitude.
+    strokes meet, both are added. The height of the last stroke is ``amplitude / (2 * rest)``, which is the published
+    ``2 / (2 * rest)``. The rest is the length that remains after the last whole period, about 3 pixels at a width of
+    28. If it is half a pixel or less, which does not occur at this width, the last stroke ends at the amplitude.
     """
     left, right = (float(_share(column, images.shape[2])) for column in (2, 25))
     columns, turns = _turns(left, right, rows, float(step), float(amplitude))

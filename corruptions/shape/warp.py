@@ -1,7 +1,7 @@
 """Affine maps of images.
 
-Each output pixel is read at the position that its map gives, bilinearly or from the nearest pixel. A whole rotated
-image needs a larger canvas, which is resized to the size of the image in whole numbers.
+Each output pixel is read at the position given by the map, bilinearly or from the nearest pixel. A whole rotated image
+needs a larger canvas, which is resized to the size of the image with integer arithmetic.
 """
 
 from __future__ import annotations
@@ -66,7 +66,10 @@ def _mix(images, out, maps, fill):  # type: ignore[no-untyped-def]
 
 @kernel
 def _pick(images, out, matrices, centres, fill):  # type: ignore[no-untyped-def]
-    """Read the nearest pixel. Coordinates start at the edge of the image, so this pixel contains the point."""
+    """Read the nearest pixel for each output pixel.
+
+    Coordinates start at the edge of the image, so the nearest pixel is the one that contains the point.
+    """
     height, width, channels = images.shape[1:]
     rows, columns = out.shape[1:3]
     line = (width + 4) * channels
@@ -175,7 +178,7 @@ def loose_size(height: int, width: int, angle_deg: float) -> tuple[int, int]:
 
 @functools.lru_cache(maxsize=256)
 def _taps(size_in: int, size_out: int, method: str) -> tuple[Int64Array, Floats, int]:
-    """Return the weights with which pixels of a line are mixed to resize it, as (first, weights, total).
+    """Return the weights that resize a line of pixels, as (first, weights, total).
 
     Output pixel i is the sum of weights[j, i] times input pixel first[i] + j, divided by total. The weights are whole
     numbers whose sum is total. Output pixel i covers i * size_in to (i + 1) * size_in, and input pixel k covers k *
@@ -254,9 +257,9 @@ def _resize(images, out, first_y, weights_y, first_x, weights_x, total):  # type
 def resize_into(images: Images, out: Images, method: str) -> None:
     """Resize images (N, H', W', C) to the size of `out`, rounding once with halves up.
 
-    The method ``area`` computes the mean over the rectangle that an output pixel covers, where pixels are weighted by
-    the part inside it. ``bilinear`` interpolates between the four pixels nearest to the centre, without averaging.
-    ``nearest`` takes the pixel under the centre.
+    The method ``area`` computes the mean over the rectangle that an output pixel covers. Each pixel is weighted by the
+    part of it that is inside the rectangle. ``bilinear`` interpolates between the four pixels nearest to the centre,
+    without averaging. ``nearest`` takes the pixel under the centre.
     """
     height, width = images.shape[1:3]
     first_y, weights_y, total_y = _taps(height, out.shape[1], method)

@@ -124,12 +124,15 @@ def grow_plasmas(side, height, width, wibble_decay, stage_key, sample_keys, stre
     side : int
         The side of the maps, which is a power of two.
     height, width : int
-        The size of the upper left part that is normalised. The rest of each map is not needed.
+        The size of the upper left part of each map, which is normalised. The rest of the map is not needed.
     wibble_decay : float
         The divisor of the roughness from one octave to the next.
     stage_key : uint64
+        The key of the stage.
     sample_keys : (N,) ndarray of uint64
+        The keys of the samples, one per map.
     stream : int
+        The stream of the offsets.
 
     Returns
     -------
@@ -205,7 +208,7 @@ def _hazed(level, image_factor, haze, half):  # type: ignore[no-untyped-def]
 
 @kernel
 def _blend_fog(images, maps, weight, half, out):  # type: ignore[no-untyped-def]
-    """Add the upper left part of its map to each image."""
+    """Add to each image the upper left part of its plasma map."""
     count, height, width, channels = images.shape
     band = min(max(_CHUNK_PIXELS // width, 1), height)
     haze = np.empty(band * width, np.float32)
@@ -280,8 +283,8 @@ def fog(
 ) -> Images:
     """Add a plasma fractal to the image and rescale the result to the maximum of the image.
 
-    The result is ``floor((x + weight * plasma) * m / (m + weight))``, with x in [0, 1] and m the maximum of the image,
-    times 255. A black image stays black.
+    The result is ``floor(255 * (x + weight * plasma) * m / (m + weight))``, where x is in [0, 1] and m is the maximum
+    of the image. A black image stays black.
 
     Notes
     -----
@@ -289,10 +292,10 @@ def fog(
     normalised to [0, 1] over the whole map. The offsets of each octave are ``wibble_decay**2`` times smaller than those
     of the previous octave.
 
-    The side of the map is the smallest power of two that is at least `map_side` and the longer side. The image gets its
-    upper left part. The statistics of the fog therefore jump where the longer side passes a power of two, and
-    ``scale="side"`` has no effect. For sides of 224 and 32 the map has the published sides 256 and 32. The map of
-    MNIST-C has a side of 256, so its images get a nearly flat corner of it.
+    The side of the map is the smallest power of two that is at least `map_side` and the longer side. The fog is the
+    upper left part of the map. The statistics of the fog therefore jump where the longer side passes a power of two,
+    and ``scale="side"`` has no effect. For images with sides of 224 and 32, the map has the published sides 256 and 32.
+    The map of MNIST-C has a side of 256, so its images get a nearly flat corner of the map.
 
     References
     ----------

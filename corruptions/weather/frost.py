@@ -136,8 +136,8 @@ def frost(
 ) -> Images:
     """Add a weighted crop of a frost texture to the weighted image.
 
-    The textures are `default_textures`, or a folder of textures that is passed as `textures`. Images beyond 448x704
-    pixels get enlarged default textures.
+    The textures are `default_textures`, or a folder of textures that is passed as `textures`. For images larger than
+    448x704 pixels, the default textures are enlarged.
 
     Raises
     ------
@@ -146,14 +146,14 @@ def frost(
 
     Notes
     -----
-    The texture and the position of the crop are drawn at random, the position uniformly.
+    The texture and the position of the crop are drawn at random. The position is uniform.
 
     The released generators have six photographs. The sixth is never used, and the second and third are equal. The
-    default textures of corruptset are four drawings with the weights 1:2:1:1. Their grey values, skew, gradients and
-    contrast of crops agree with those of the photographs within a tenth.
+    default textures of corruptset are four drawings with the weights 1:2:1:1. The grey values, skew, gradients and crop
+    contrast of the drawings agree with those of the photographs to within a tenth.
 
-    Textures are resized as ``cv2.resize`` does it (bilinear, not smoothed), bit for bit. For grey images the crop is
-    converted by ``(19595 R + 38470 G + 7471 B + 32768) >> 16``.
+    Textures are resized by ``cv2.resize`` (bilinear, not smoothed). For grey images, the crop is converted by
+    ``(19595 R + 38470 G + 7471 B + 32768) >> 16``.
     """
     height, width, channels = images.shape[1:]
     out = np.empty_like(images)

@@ -31,15 +31,15 @@ class Magnified(NamedTuple):
     before: Int64Array
     """For each output pixel, the nearest pixel of the crop that is not after it."""
     fraction: Floats
-    """For each output pixel, its distance from this pixel, in [0, 1]."""
+    """For each output pixel, its distance from the pixel in `before`, in [0, 1]."""
 
 
 @functools.lru_cache(maxsize=64)
 def magnified(side: int, zoom: float) -> Magnified:
     """Return the sampling positions that magnify the middle of a side.
 
-    The middle ``ceil(side / zoom)`` pixels are stretched over ``round(crop * zoom)`` pixels, of which the middle `side`
-    pixels are kept.
+    The middle ``ceil(side / zoom)`` pixels are the crop. They are stretched over ``round(crop * zoom)`` pixels, and the
+    middle `side` pixels of the result are kept.
     """
     crop = math.ceil(side / zoom)
     length = max(round(crop * zoom), side)
@@ -214,9 +214,9 @@ def snow(
     A standard normal number is drawn at random for each pixel in the middle part of the layer. One angle per image is
     drawn uniformly on [-135, -45) degrees.
 
-    The image is whitened by ``max(x, 1.5 * luma + 0.5)``, where the luma of a grey image is its grey value. The layer
-    is magnified linearly and floored to bytes before it is streaked (see `motion_blur`), as published. The height and
-    width of an image are magnified independently if they differ.
+    The image is whitened by ``max(x, 1.5 * luma + 0.5)``, where the luma of a grey image is its grey value. As
+    published, the layer is magnified linearly and floored to bytes before motion blur streaks it (see `motion_blur`).
+    The height and width of an image are magnified independently if they differ.
     """
     rows, columns = _grid(images.shape[1:], {"zoom": zoom})
     layers = _magnify(normals, float(threshold), rows.before, rows.fraction, columns.before, columns.fraction)

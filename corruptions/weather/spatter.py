@@ -16,7 +16,7 @@ from ..registry import Draw, Floats, Given, Images, Keys, Parameter, Shape, corr
 from .water import water_opacity
 
 NORMALS_STREAM = 0
-# The depth of water is constant from this distance to its edge, in pixels.
+# Beyond this distance from its edge, in pixels, water has a constant depth.
 _REACH = 20.0
 # The kinds of results of `_smooth`.
 _WATERY, _MUDDY, _SPLASH = 0, 1, 2
@@ -34,9 +34,9 @@ _MUD = {3: (63 / 255.0, 42 / 255.0, 20 / 255.0)}
 def _smooth(layers, weights, threshold, kind, liquids, strengths):  # type: ignore[no-untyped-def]
     """Smooth layers (N, H, W) with edge padding, and apply the threshold.
 
-    The output depends on `kind`. For water it is 255 times the layer, floored, or 0 below the threshold. For mud it is
-    1 above the threshold. Both results are written to `liquids`. For a splash, the output is the layer in single
-    precision, or 0 below the threshold, and is written to `strengths`.
+    The output depends on `kind`. For water, it is 255 times the layer, floored, or 0 below the threshold. For mud, it
+    is 1 above the threshold, and otherwise 0. Both results are written to `liquids`. For a splash, the output is the
+    layer in single precision, or 0 below the threshold, and is written to `strengths`.
     """
     count, height, width = layers.shape
     radius = weights.size - 1
@@ -190,9 +190,9 @@ def spatter(
     -----
     One standard normal number per pixel is drawn at random.
 
-    `liquid_scale` magnifies all other distances. These are the 20 pixels from the edge at which water stops deepening
-    (depth is always measured in twentieths of them), the softening of mud, and the standard deviation of the layer. A
-    layer that is smoothed by the same factor more therefore keeps its contrast, and ``scale="side"`` magnifies the
+    `liquid_scale` magnifies the softening of mud, the standard deviation of the layer, and the distance from the edge
+    at which water stops deepening. This distance is 20 pixels, and depth is always measured in twentieths of it. If the
+    smoothing grows by the same factor, the layer therefore keeps its contrast. ``scale="side"`` thus magnifies the
     drops without thinning them out.
 
     If no value is above the threshold, the published code divides by zero and stores black. Here the image does not

@@ -1,4 +1,4 @@
-"""Frost textures, either the default ones of corruptset or those of a user."""
+"""Frost textures: corruptset's default textures, or those of a user."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class TextureSet:
 
     names: tuple[str, ...]
     sha256: tuple[str, ...]
-    r"""For each texture ``sha256:<hex>``, which is the hash of ``H,W,3\\n`` and its RGB bytes."""
+    r"""The hash of each texture, ``sha256:<hex>``, over the text ``H,W,3\\n`` and the RGB bytes."""
     picks: tuple[int, ...]
     """The indices from which a texture is drawn uniformly. An index that is listed twice is twice as likely."""
     origin: tuple[str, ...] = field(compare=False)
@@ -58,7 +58,7 @@ class TextureSet:
         return {sha256: Fraction(times, len(self.picks)) for sha256, times in drawn.items()} == PUBLISHED_FROST
 
     def not_covering(self, scale: float, height: int, width: int) -> list[str]:
-        """Return the textures that do not cover an image of a size after resizing, as ``name: HxW``."""
+        """Return the textures that do not cover an image even after scaling, as ``name: HxW``."""
         return [
             f"{name}: {rows}x{columns}"
             for name, (rows, columns) in zip(self.names, (a.shape[:2] for a in self.arrays), strict=True)
@@ -74,7 +74,7 @@ class TextureSet:
 
 
 def given_textures(given: Any) -> TextureSet:
-    """Return the textures of a call, which are loaded if a folder is given."""
+    """Return the textures for a call, and load them if a folder is given."""
     if isinstance(given, (str, os.PathLike)):
         return load_textures(Path(given))
     if not isinstance(given, TextureSet):

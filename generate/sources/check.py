@@ -15,14 +15,14 @@ from .decoding import pillow_settings
 from .source import BadSample, Note, Sample, Source
 
 BATCH = 64
-"""Images per task. Decoding them takes about 100 ms, which is much longer than sending the task to a worker."""
+"""Number of images per task. Decoding these images takes about 100 ms, much longer than sending a task to a worker."""
 TIMED_BATCHES = 2
-"""Batches that are checked in this process, to measure how long one takes."""
+"""Number of batches that are checked in this process, to measure how long a batch takes."""
 MIN_SECONDS_FOR_WORKERS = 4.0
-"""Seconds of remaining work above which workers are started. Starting them takes a second or two."""
+"""Seconds of remaining work above which workers are started. Starting workers takes a second or two."""
 
 SizeCheck = Callable[[int, int], str | None]
-"""Callback that takes a width and a height and returns why an image of that size cannot be used, or None."""
+"""Callback that takes a width and a height. It returns the reason why an image of this size cannot be used, or None."""
 
 OnChecked = Callable[[int], None]
 """Callback that takes the number of images that have been checked so far."""
@@ -62,7 +62,7 @@ class Checked:
         ]
 
     def raise_for_bad(self, notes: Sequence[Note] = ()) -> None:
-        """Raise `SourceError` with every bad image and every note of the listing, if there are any.
+        """Raise `SourceError` if there are bad images or notes about the source. The message lists all of them.
 
         Folders come first, because long lists are truncated.
         """
@@ -94,10 +94,10 @@ def check(
     chosen : sequence of Sample
         The samples to check.
     workers : Workers, optional
-        Worker processes, which are started if there are many images. Each holds one image at a time.
+        Worker processes, which are started if there are many images. Each process holds one image at a time.
     check_size : callable, optional
-        Takes a width and a height, and returns why an image of this size cannot be used, or None. An example is
-        `Preprocessing.problem`.
+        Takes a width and a height, and returns the reason why an image of this size cannot be used, or None. An example
+        is `Preprocessing.problem`.
     min_seconds_for_workers : float, optional
         Seconds of remaining work above which workers are started.
     on_checked : callable, optional
@@ -110,7 +110,7 @@ def check(
     """
     batches = list(enumerate(chosen[i : i + BATCH] for i in range(0, len(chosen), BATCH)))
     results: dict[int, Checked] = {}
-    light_source = copy.copy(source)  # its list of samples would be sent with every batch
+    light_source = copy.copy(source)  # without its list of samples, which would be sent with every batch
     light_source.samples, light_source.notes, light_source.other_files = (), (), {}
     check_batch = functools.partial(_check_batch, light_source, check_size)
 
@@ -118,7 +118,7 @@ def check(
         results[batch[0]] = checked
         on_checked(min(len(results) * BATCH, len(chosen)))
 
-    for batch in batches[:TIMED_BATCHES]:  # the first batch may unpack an archive, so the last is timed
+    for batch in batches[:TIMED_BATCHES]:  # the first batch may unpack an archive, so the time of the last one counts
         started = time.perf_counter()
         add(batch, check_batch(batch))
         seconds = time.perf_counter() - started

@@ -1,7 +1,7 @@
 """The class list of a source that has one folder for each class.
 
-Labels follow from the names of the folders alone. A folder whose images cannot be used keeps its label, so the labels
-of all other classes are the same with and without it.
+Labels depend only on the names of the folders. A folder whose images cannot be used keeps its label, so the labels of
+all other classes are the same with and without this folder.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .labels import find_collisions, find_invalid_names, name_problem, nfc
 NUMBER = re.compile(r"[0-9]+")
 SAME_NUMBER = "is the same number as {}: rename one of them"
 MAX_ESCAPED = 200
-"""Characters of an escaped class name. Escaping makes a name up to three times longer."""
+"""Limit on the length of an escaped class name, in characters. Escaping makes a name up to three times longer."""
 
 
 @dataclass(frozen=True)
@@ -30,19 +30,19 @@ class ClassList:
 
     classes: tuple[ClassRecord, ...]
     label_of: Mapping[str, int]
-    """Folder on disk -> label, for all folders."""
+    """The labels of all folders, by folder name on disk."""
     invalid: Mapping[str, str]
-    """Folder on disk -> why its images cannot be stored under its name."""
+    """The reasons why the images of some folders cannot be stored under the folder's name, by folder name on disk."""
     remarks: tuple[str, ...]
     """Notes for users about the order of the labels."""
 
 
 def number_folders(folders: Sequence[str]) -> ClassList:
-    """Return the classes of class folders, which are all kept.
+    """Return one class for each class folder, including folders whose names are invalid.
 
-    Folders are sorted by the code points of their NFC names, as torchvision's ImageFolder sorts them. Folders whose
-    names are all whole numbers are sorted as numbers, and their images are stored in folders with zero-padded names,
-    which have the same order as text.
+    Folders are sorted by the code points of their NFC names, as in torchvision's ImageFolder. If all names are whole
+    numbers, folders are sorted as numbers. Their images are then stored in folders with zero-padded names, which have
+    the same order when they are sorted as text.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def number_folders(folders: Sequence[str]) -> ClassList:
     width = max((len(folder) for folder in folders if folder not in invalid), default=0) if numeric else 0
     names = _names(ordered)
     classes = tuple(
-        # class folders never begin with a dot, so this name cannot collide with one of them
+        # Class folders never begin with a dot, so this name cannot collide with the name of another class folder.
         ClassRecord(index=i, name=name, folder=f".class-{i}" if folder in invalid else name.rjust(width, "0"))
         for i, (folder, name) in enumerate(zip(ordered, names, strict=True))
     )

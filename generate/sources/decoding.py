@@ -1,6 +1,7 @@
 """Decode image files to pixels.
 
-The content of a file decides its format, not its suffix.
+The format of a file is determined by its content, not by its suffix. In this table, "listed" means that the file is
+not decoded but listed as a problem.
 
 =============================================  ====================================================================
 file                                           result
@@ -19,8 +20,8 @@ EXIF orientation                               ignored, as in torchvision's load
 colour profiles, gamma                         ignored, as in torchvision's loader
 a JPEG that contains further images (MPO)      the first image
 several frames or pages (GIF, TIFF, WebP...)   listed
-32-bit integer or float grey, Lab              listed, because the range of their values is not known
-12-bit TIFF, 16-bit TIFF with white as 0       listed, because the range of their values is not known
+32-bit integer or float grey, Lab              listed, because their value range is not known
+12-bit TIFF, 16-bit TIFF with white as 0       listed, because their value range is not known
 HEIC, AVIF, JPEG XL, JPEG 2000                 listed, with how to convert them
 empty, text, other formats                     listed
 truncated, or damaged as far as Pillow notices listed
@@ -46,13 +47,15 @@ from PIL import ExifTags, Image, ImageFile, ImageOps, UnidentifiedImageError
 from ...corruptions.stages import MIN_SIDE
 
 MAX_PIXELS = 89_478_485
-"""Pixels that one image may have: Pillow's own limit, above which it warns of a decompression bomb."""
+"""Largest number of pixels in an image. It is Pillow's own limit, above which Pillow warns of a decompression bomb."""
 MAX_FILE_BYTES = 512 * 2**20
 PILLOW_FORMATS = ("JPEG", "PNG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
-"""Names of the formats in Pillow. Others are not read, because some run programs (EPS) and some are containers."""
+"""Pillow's names of the formats that are read. Other formats are excluded, because some run programs (EPS) and some are
+containers.
+"""
 
 _CONVERTED = {"1": "L", "RGBA": "RGB", "RGBX": "RGB", "CMYK": "RGB", "YCbCr": "RGB"}
-"""Modes of Pillow and the modes that torchvision's loader converts them to."""
+"""Pillow modes, each with the mode to which torchvision's loader converts it."""
 TOO_LARGE = f"has more than the {MAX_FILE_BYTES:,} bytes that one image file may have: leave it out"
 _TOO_MANY = f"has more than the {MAX_PIXELS:,} pixels that one image may have: shrink it, or leave it out"
 CONVERT = (
@@ -75,7 +78,7 @@ class BadSample(Exception):
 
 
 class Decoded(NamedTuple):
-    """The pixels of an image file, and whether its EXIF tag asks viewers to rotate them."""
+    """The pixels of an image file, and whether the file's EXIF tag asks viewers to rotate the image."""
 
     pixels: NDArray[np.uint8]
     has_orientation: bool
@@ -89,7 +92,7 @@ def decode(data: bytes, *, upright: bool = False) -> NDArray[np.uint8]:
     data : bytes
         The content of the file.
     upright : bool
-        Rotate and mirror the pixels as the EXIF orientation tag says.
+        True to rotate and mirror the pixels according to the EXIF orientation tag.
 
     Returns
     -------
@@ -106,9 +109,10 @@ def decode(data: bytes, *, upright: bool = False) -> NDArray[np.uint8]:
 
 @contextmanager
 def pillow_settings() -> Iterator[None]:
-    """Set Pillow's global settings as decoding needs them, for the duration of a block.
+    """Set Pillow's global settings to the values that decoding needs, for the duration of a block.
 
-    Changing them takes a tenth of the time of decoding 32x32 pixels, so one block can decode many images.
+    Changing the settings takes a tenth of the time that decoding 32x32 pixels takes, so one block can decode many
+    images.
     """
     global _blocks
     with _pillow:
@@ -139,7 +143,7 @@ def _decoded(data: bytes, upright: bool) -> Decoded:
         image = _opened(data)
         kind = image.format or kind
         image.load()
-        has_orientation = _has_orientation(image)  # after loading, because a PNG may store it after its pixels
+        has_orientation = _has_orientation(image)  # after loading, because a PNG may have the tag after its pixels
         array = np.array(_eight_bit(ImageOps.exif_transpose(image) if has_orientation and upright else image))
     except BadSample:
         raise
@@ -152,12 +156,15 @@ def _decoded(data: bytes, upright: bool) -> Decoded:
 
 
 def _has_orientation(image: Image.Image) -> bool:
-    """Return whether a loaded image has an EXIF orientation other than upright; Pillow has applied that of a TIFF."""
+    """Return whether a loaded image still has an EXIF orientation other than upright.
+
+    The result is False for a TIFF, because Pillow has already applied the orientation.
+    """
     if image.format == "TIFF" or not {"exif", "xmp", "XML:com.adobe.xmp", "Raw profile type exif"} & set(image.info):
         return False
     try:
         return image.getexif().get(ExifTags.Base.Orientation, 1) in range(2, 9)
-    except Exception:  # Pillow's reader of EXIF raises many kinds of errors on damaged tags, which are ignored
+    except Exception:  # Pillow's EXIF reader raises many kinds of errors for damaged tags, and such tags are ignored
         return False
 
 
@@ -198,8 +205,8 @@ def _opened(data: bytes) -> Image.Image:
 def _has_end(data: bytes) -> bool:
     """Return whether an end marker follows the first scan of a JPEG. Embedded previews have their own end markers.
 
-    Without this check, Pillow's decoder accepts one such file in twelve and refuses the others, depending on the last
-    few bits.
+    Without this check, Pillow's decoder would accept one in twelve files that lack an end marker. Which files it would
+    accept depends on their last few bits.
     """
     at = 2
     while data[at : at + 1] == b"\xff":
@@ -210,7 +217,7 @@ def _has_end(data: bytes) -> bool:
             at += 1
         else:
             at += 2 + max(int.from_bytes(data[at + 2 : at + 4], "big"), 2)
-    return True  # the header is damaged, and the message of the decoder is more precise
+    return True  # the header is damaged, and the decoder's message is more precise
 
 
 def _unread_format(data: bytes) -> str | None:
@@ -227,7 +234,7 @@ def _unread_format(data: bytes) -> str | None:
 
 
 def _eight_bit(image: Image.Image) -> Image.Image:
-    """Convert a decoded image to L or RGB, by the rules of this module."""
+    """Convert a decoded image to Pillow's mode L or RGB, as the table of this module describes."""
     mode = image.mode
     if mode in ("L", "RGB"):
         return image

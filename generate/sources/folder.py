@@ -1,8 +1,8 @@
 """The sources ``folder:PATH`` and ``tree:PATH``: images in folders.
 
-A ``folder`` has one sub-folder per class, or is any tree of images with a CSV of labels, or a tar of either. Without a
-CSV, the first component of an image's path is its class, and `class_list` numbers the folders. Classes are numbered
-before any image is checked, so leaving out bad images does not change labels.
+A ``folder`` is a folder with one sub-folder per class, a tree of images with a CSV of labels, or a tar of either.
+Without a CSV, the first component of an image's path is its class, and `class_list` numbers the folders. Classes are
+numbered before any image is checked, so leaving out bad images does not change labels.
 
 A ``tree`` has no labels. Every image keeps its path, its name and its format, and every other file is copied to the
 same path in the dataset.
@@ -43,7 +43,7 @@ def open(path: Path, *, labels: str | None = None, groups: str | None = None) ->
     Parameters
     ----------
     path : Path
-        The folder, or a tar that is not compressed.
+        The folder, or an uncompressed tar of it.
     labels : path, optional
         A CSV with the columns ``file,label``. The names of folders are then ignored.
     groups : path, optional
@@ -75,12 +75,12 @@ def open(path: Path, *, labels: str | None = None, groups: str | None = None) ->
 
 
 def list_classes(path: Path) -> ImageListing:
-    """List class folders, or a tar of them. A tar may have one folder that contains all class folders."""
+    """List the images in class folders, or in a tar of class folders. A tar may have one folder around all of them."""
     return list_images(path, is_wrapper=lambda image: image.count("/") >= 2)
 
 
 def class_source(listing: ImageListing) -> Source:
-    """Return the source of listed class folders."""
+    """Return the source for a listing of class folders."""
     folder_of = {image: image.partition("/")[0] for image in listing.images if "/" in image}
     loose = [image for image in listing.images if image not in folder_of]
     if not listing.folders and loose:
@@ -108,20 +108,20 @@ def class_source(listing: ImageListing) -> Source:
 
 
 def open_tree(path: Path, *, images: str | None = None) -> Source:
-    """List a tree of images, whose ids are paths with their suffix.
+    """List a tree of images. The id of an image is its path, including the suffix.
 
     Parameters
     ----------
     path : Path
         The folder.
     images : str, optional
-        A shell pattern for paths, such as ``val2017/*.jpg``, that selects the images. The suffix matches in upper and
-        lower case. By default all files with the suffix of an image are selected.
+        A shell pattern for paths, such as ``val2017/*.jpg``, that selects the images. The case of the suffix does not
+        matter. By default, all files with an image suffix are selected.
 
     Raises
     ------
     SourceError
-        The path is not a folder or contains no image, or some images look like masks and there is no pattern.
+        The path is not a folder or contains no image. Or some images look like masks, and `images` is not given.
     """
     if not path.is_dir():
         raise SourceError(

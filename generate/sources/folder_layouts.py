@@ -1,6 +1,6 @@
-"""Folders that look like class folders but are not: splits, and Tiny ImageNet's validation images.
+"""Refuse folders that look like class folders but are not: splits, and Tiny ImageNet's validation images.
 
-If they were read as class folders, every image would get a wrong label.
+If these folders were read as class folders, every image would get a wrong label.
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ def refuse_other_layouts(listing: ImageListing) -> None:
 
 
 def _splits(images: list[str]) -> list[str]:
-    """Return the first folders of images if all have the names of splits and no image is outside these folders."""
+    """Return the first-level folders of images if all are named like splits and no image is outside these folders."""
     names = {image.rpartition("/")[0].partition("/")[0] for image in images}
     return sorted(names) if names and all(map(SPLIT.fullmatch, names)) else []
 
 
 def _tiny_imagenet_advice(path: Path) -> str:
-    """Return how to read Tiny ImageNet's validation images, as the end of a message."""
+    """Return the end of an error message: how to read Tiny ImageNet's validation images."""
     if path.is_file():
         return (
             f"its images are in one folder, and {TINY} has their classes. Use the source tiny-imagenet with the zip "

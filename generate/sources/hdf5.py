@@ -1,7 +1,7 @@
-"""The source ``hdf5:FILE``: datasets of images and labels, or a shard of a corruptset build.
+"""The source ``hdf5:FILE``: datasets of images and labels, or a shard from a corruptset build.
 
-Ids are ``data/<row>``. A shard in the directory of its build keeps the ids, labels, splits and classes of its samples,
-which its dataset ``index`` names.
+Ids are ``data/<row>``. If a shard is in the directory of its build, its samples keep the ids, labels, splits and
+classes that the build recorded. The shard's dataset ``index`` contains the numbers of its samples in the build.
 """
 
 from __future__ import annotations
@@ -25,21 +25,23 @@ from .rows import ImageRows, ReadResult, row_source
 from .source import Sample, Source
 
 MAX_RATIO = 1100
-"""Limit of the ratio of a dataset's size to its file's size. Deflate reaches 1032, and chunks that were never written
-take no space at all.
+"""Limit on the ratio of a dataset's size to the size of its file. Deflate reaches 1032, and chunks that were never
+written take no space at all.
 """
 MAX_ROWS_AHEAD = 64
-"""Largest number of rows that are read at once, so that opening the file takes a small share of the time."""
+"""Largest number of rows that are read at once. If many rows are read at once, opening the file takes a small share of
+the time.
+"""
 READ_AHEAD_BYTES = 4 << 20
 CHUNK_CACHE = 64 << 20
-"""Bytes of HDF5's chunk cache, so that a compressed chunk is not decompressed for each of its rows."""
+"""Size of HDF5's chunk cache, in bytes. The cache avoids decompressing a chunk again for each of its rows."""
 FILTERS = {
     **{307: "bzip2", 32000: "lzf", 32001: "blosc", 32004: "lz4", 32008: "bitshuffle", 32013: "zfp", 32015: "zstd"},
     **{32017: "sz", 32018: "fcidecomp", 32024: "sz3", 32026: "blosc2", 32028: "sperr", 305: "lzo", 4: "szip"},
 }
 """Names of HDF5 filters by the numbers under which The HDF Group registers them."""
 DAMAGED = (OSError, RuntimeError, LookupError, ValueError, TypeError, AttributeError, OverflowError)
-"""Errors that h5py raises for damaged files, when they are opened and when they are read."""
+"""Errors that h5py raises when damaged files are opened or read."""
 
 
 def open(path: Path, *, labels: str | None = None, images: str | None = None) -> Source:
@@ -74,7 +76,7 @@ def open(path: Path, *, labels: str | None = None, images: str | None = None) ->
 def _opened(path: Path) -> Iterator[Any]:
     """Open a file for one read.
 
-    Files are not kept open, because handles that are shared over a fork read wrong bytes, and handles of a file that
+    Files are not kept open, because handles that are shared across a fork read wrong bytes, and handles to a file that
     is being written read old bytes.
     """
     import h5py
@@ -177,7 +179,7 @@ def _require_filters(dataset: Any, path: Path, name: str) -> None:
 
 
 def _name_as_build(source: Source, path: Path) -> None:
-    """Replace the samples and classes of a shard with those that its build recorded, with ids, labels and splits."""
+    """Replace the samples and classes of a shard with the samples and classes that its build recorded."""
     with _opened(path) as file:
         index = _dataset(file, path, INDEX, "--images")[()].tolist()
         depth = str(file.attrs["set"]).count("/")

@@ -1,6 +1,7 @@
 """List the images in a folder or tar archive, which are recognised by the suffixes of their names.
 
-For every source of files, this module decides which files are images, which are ignored and which cannot be used.
+For every source that consists of files, this module decides which files are images, which files are ignored and which
+files cannot be used.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ from .source import MemberLocation, Note, Sample, Source, stored_path
 from .tar_archives import escapes_archive, list_tar, read_member
 
 KEPT_SUFFIXES = ("jpg", "jpeg", "jpe", "jfif", "png")
-"""Suffixes that images can keep in a dataset, which stores JPEG and PNG."""
+"""Suffixes that images can keep in a dataset, because datasets store JPEG and PNG."""
 IMAGE_SUFFIXES = (
     *KEPT_SUFFIXES,
     *("apng", "bmp", "dib", "gif", "tif", "tiff", "webp", "ppm", "pgm", "pbm", "pnm"),
 )
-"""Suffixes of files that are samples. Their content decides the format."""
+"""Suffixes of files that are samples. The content of a file determines its format."""
 DOCUMENT_SUFFIXES = (
     *("txt", "md", "rst", "pdf", "bib", "cff", "csv", "tsv", "json", "jsonl"),
     *("xml", "html", "htm", "yaml", "yml", "toml", "md5", "sha256"),
@@ -65,7 +66,7 @@ TOO_MANY = f"is one of more than {MAX_VISITS} paths to one folder: remove the li
 
 @dataclass
 class ImageListing:
-    """Files of a folder or a tar, as POSIX paths relative to it."""
+    """The files in a folder or a tar, as relative POSIX paths."""
 
     path: Path
     """The folder, or the tar."""
@@ -76,7 +77,7 @@ class ImageListing:
     files: list[str] = field(default_factory=list)
     """All files: images, documents, and files with a note about their name."""
     locations: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    """Path -> location of the file in an archive, for example `MemberLocation`."""
+    """The locations of files in an archive, by path. An example of a location is `MemberLocation`."""
     groups: Groups | None = None
     remarks: list[str] = field(default_factory=list)
     """Notes for users about the listing."""
@@ -125,13 +126,14 @@ class ImageListing:
         scheme : str
             Name of the source in the manifest.
         labels : mapping of path to label
-            Names of classes, which are numbered in sorted order, or numbers, or None for images without labels.
+            The label of each image: a class name, a number, or None if the image has no label. Class names are numbered
+            in sorted order.
         identify : callable
-            Returns the id of the sample with a path.
+            Takes the path of a sample, and returns its id.
         names : iterable of str
             Classes of the source, including classes without images.
         classes : sequence of ClassRecord
-            The classes of labels that are numbers. By default, they follow from the labels.
+            The classes, if labels are numbers. By default, the classes follow from the labels.
 
         Raises
         ------
@@ -194,18 +196,18 @@ def has_kept_suffix(path: str) -> bool:
 def list_images(
     path: Path, skip: Callable[[str], bool] = lambda path: False, is_wrapper: Callable[[str], bool] = lambda path: False
 ) -> ImageListing:
-    """List the images of a folder or a plain tar without reading them.
+    """List the images in a folder or an uncompressed tar without reading them.
 
     Parameters
     ----------
     path : Path
-        The folder, whose links are followed, or the tar, whose links are not.
+        The folder or the tar. Links are followed in a folder, but not in a tar.
     skip : callable, optional
-        Returns whether a path is not part of the source, for example a file of labels or a devkit.
+        Takes a path, and returns True if the file is not part of the source, such as a file of labels or a devkit.
     is_wrapper : callable, optional
-        Returns whether the first folder of an image's path in a tar may be a folder that contains all class folders. If
-        this is true for all images, the folder is removed from the paths, because archives are created either inside a
-        folder or next to it.
+        Takes the path of an image in a tar, and returns True if its first folder may contain all class folders. If the
+        result is True for all images, and all have the same first folder, this folder is removed from the paths. A tar
+        has such a folder if it was created next to the folder instead of inside it.
     """
     listing = ImageListing(path)
     if path.is_dir():
@@ -218,7 +220,7 @@ def list_images(
 
 
 def _list_members(listing: ImageListing, skip: Callable[[str], bool], is_wrapper: Callable[[str], bool]) -> None:
-    """Add the members of a tar. The class folders are those that unpacking it would create."""
+    """Add the members of a tar to a listing. The class folders are the folders that unpacking the tar would create."""
 
     def counts(name: str) -> bool:
         return escapes_archive(name) or not (any(map(is_ignored, name.split("/"))) or skip(name))
@@ -247,7 +249,7 @@ def _named_as(name: str, suffixes: Sequence[str]) -> bool:
 
 
 def _may_be_folder(name: str) -> bool:
-    """Return whether a link that cannot be followed may be a class folder, which then keeps its label."""
+    """Return whether a link that cannot be followed may be a class folder. Such a folder keeps its label."""
     return not _named_as(name, (*IMAGE_SUFFIXES, *DOCUMENT_SUFFIXES))
 
 
@@ -256,7 +258,7 @@ def _identity(status: os.stat_result) -> tuple[int, int]:
 
 
 def _walk(listing: ImageListing, skip: Callable[[str], bool]) -> None:
-    """Add the files of a folder. Links are followed unless they lead to a folder that contains them."""
+    """Add the files in a folder to a listing. A link is followed unless it leads to a folder that contains the link."""
     root = listing.path.resolve()
     visits: Counter[tuple[int, int]] = Counter()
     waiting = [("", frozenset(_identity(folder.stat()) for folder in (root, *root.parents)))]
@@ -293,7 +295,7 @@ def _walk(listing: ImageListing, skip: Callable[[str], bool]) -> None:
 
 
 def _link_problem(error: OSError) -> str:
-    """Return why the target of a link cannot be used."""
+    """Return the reason why the target of a link cannot be used."""
     if error.errno in (errno.ENOENT, errno.ENOTDIR):
         return BROKEN_LINK
     if error.errno == errno.ELOOP:

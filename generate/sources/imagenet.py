@@ -1,17 +1,17 @@
 """The source ``imagenet:PATH``: the validation images of ILSVRC2012.
 
-It reads
+The path is one of
 
-* ``ILSVRC2012_img_val.tar``, without unpacking, with the devkit or a file of labels;
+* ``ILSVRC2012_img_val.tar``, which is not unpacked, with the devkit or a file of labels;
 * the flat folder of JPEGs from this tar, with the devkit or a file of labels;
-* a folder, or a tar, of wnid folders.
+* a folder, or a tar, of folders that are named by wnids (WordNet ids).
 
 Every form gives the same samples: the id is the file name without its suffix, the class is the wnid, and the label is
-the position of the wnid in the sorted list.
+the position of the wnid in the sorted list of wnids.
 
-In the devkit, ``data/meta.mat`` has the synsets with their ILSVRC2012 ids. Ids from 1 to 1000 are the classes, and
-higher ids are their hypernyms. ``data/ILSVRC2012_validation_ground_truth.txt`` has one id per line, for the images in
-the order of their numbers.
+In the devkit, ``data/meta.mat`` contains the synsets with their ILSVRC2012 ids. Ids from 1 to 1000 are the classes, and
+higher ids are their hypernyms. ``data/ILSVRC2012_validation_ground_truth.txt`` has one line per image, in the order of
+the image numbers. Each line is the id of the image's class.
 
 References
 ----------
@@ -47,7 +47,8 @@ def open(path: Path, *, labels: str | None = None, groups: str | None = None) ->
     Parameters
     ----------
     path : Path
-        The tar, a folder of JPEGs or of wnid folders, or a folder that contains the tar or such a folder ``val``.
+        The tar, or a folder of JPEGs or of wnid folders. It can also be a folder that contains the tar, or that
+        contains such a folder with the name ``val``.
     labels : path, optional
         The devkit (tar.gz or folder) or a file of labels. The default is a devkit next to the images.
     groups : path, optional
@@ -56,7 +57,7 @@ def open(path: Path, *, labels: str | None = None, groups: str | None = None) ->
     Raises
     ------
     SourceError
-        The path is something else, labels are missing, or images and labels do not agree.
+        The path is none of these, labels are missing, or images and labels do not match.
     """
     kit, given = Path(labels).expanduser().resolve() if labels is not None else None, path
     if path.is_dir() and not any(path.glob("[!.]*.JPEG")):
@@ -66,7 +67,7 @@ def open(path: Path, *, labels: str | None = None, groups: str | None = None) ->
         top = name.partition("/")[0].lower()
         return "devkit" in top or top.endswith((".tar", ".tar.gz", ".tgz")) or path / name == kit
 
-    # `tar cf x.tar val` adds a folder that is not a class
+    # A tar that was created with `tar cf x.tar val` has a folder that is not a class.
     listing = list_images(path, is_devkit, lambda image: "/" in image and not WNID.fullmatch(image.partition("/")[0]))
     if not listing.images:
         raise listing.error("contains no image")
@@ -131,7 +132,7 @@ def read_truth(path: Path) -> tuple[Mapping[str, str], bool]:
     Returns
     -------
     wnid_of : mapping
-        File name of an image without its suffix -> wnid.
+        The wnid of each image, by the file name of the image without its suffix.
     complete : bool
         Whether the mapping names exactly the existing images, as a devkit does. A file of labels may name more images.
 
@@ -157,7 +158,7 @@ def read_truth(path: Path) -> tuple[Mapping[str, str], bool]:
 
 
 def _wnids(data: bytes | bytearray, path: Path) -> dict[str, str]:
-    """Return a mapping from the ids of the classes in meta.mat, "1" to "1000", to their wnids."""
+    """Return a mapping from the ids of the classes in meta.mat ("1" to "1000") to the wnids of the classes."""
     from scipy.io import loadmat
 
     try:

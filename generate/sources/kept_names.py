@@ -1,4 +1,4 @@
-"""Checks of the file names that the images of a dataset keep from their source."""
+"""Check file names, for sources whose images keep their file names in the dataset."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def equal_names(images: Sequence[tuple[str | None, str]], encoding_format: str) 
     Parameters
     ----------
     images : sequence of (path, sample id)
-        Path of each image in the source, or None, and id of its sample.
+        The path of each image in the source, or None, and the id of its sample.
     encoding_format : {"jpeg", "png"}
         The format in which the dataset stores images.
     """

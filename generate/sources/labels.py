@@ -22,7 +22,9 @@ from ...manifests.records.models import ClassRecord
 CONTROLS = ("Cc", "Zl", "Zp")
 """Unicode categories of characters that break lines and terminals."""
 MAX_NAME_BYTES = 240
-"""Limit for one component of a path in UTF-8. File systems allow 255, and a suffix is added while a file is written."""
+"""Limit on the UTF-8 bytes of one path component. File systems allow 255 bytes, and a suffix is added while a file is
+written.
+"""
 MAX_ID_BYTES = 1024
 NAME_COLLISION = "has the same name as {} on disks that ignore case or Unicode forms: rename one"
 
@@ -58,7 +60,7 @@ def printable_path(path: str) -> str:
 
 
 def name_problem(path: str) -> str | None:
-    """Return why a path cannot be turned into an id, or None.
+    """Return the reason why a path cannot be turned into an id, or None.
 
     Examples
     --------
@@ -83,7 +85,7 @@ def name_problem(path: str) -> str | None:
 
 
 def find_collisions(named: Mapping[str, str], reason: str = NAME_COLLISION) -> dict[str, str]:
-    """Return a mapping from paths whose names are equal under case folding to the reasons to reject them."""
+    """Find paths whose names are equal under case folding, and return the reason to reject each of these paths."""
     groups: dict[str, list[str]] = defaultdict(list)
     for path, name in named.items():
         groups[nfc(nfc(name).casefold())].append(path)
@@ -92,7 +94,7 @@ def find_collisions(named: Mapping[str, str], reason: str = NAME_COLLISION) -> d
 
 
 def find_invalid_names(names: Iterable[str]) -> dict[str, str]:
-    """Return a mapping from names that cannot be stored, or cannot be stored together, to the reasons."""
+    """Find names that cannot be stored, or cannot be stored together, and return the reason for each of them."""
     problems = {name: name_problem(name) for name in names}
     return find_collisions({name: name for name in problems}) | {name: why for name, why in problems.items() if why}
 
@@ -124,7 +126,7 @@ def numbered_classes(last: int) -> tuple[ClassRecord, ...]:
 
 
 def named_classes(names: Sequence[str], where: str) -> tuple[ClassRecord, ...]:
-    """Return the classes of a list of names. Their folders sort in the order of the labels.
+    """Return classes with the given names. The names of their folders sort in the order of the labels.
 
     Raises
     ------
@@ -172,10 +174,10 @@ def _read_column(
     validate: Callable[[Mapping[str, int]], Sequence[str]],
     expected: str,
 ) -> dict[str, str]:
-    """Read a CSV with the columns ``file,<column>`` as a mapping from paths of images.
+    """Read a CSV with the columns ``file,<column>``, and return the value of each image by its path.
 
-    Paths are compared in Unicode normal form C, and values are returned in the same form. `validate` takes
-    the sorted values, each with the first line that has it, and returns their problems.
+    Paths are compared in Unicode normal form C, and values are returned in the same form. `validate` takes the sorted
+    values, each with the number of the first line that contains it. It returns a list of problems.
     """
     (_, header), *rows = read_rows(path, f"{column}s", f"a CSV with the columns file,{column}") or [(1, ["nothing"])]
     if header != ["file", column]:
@@ -214,14 +216,14 @@ def _read_column(
 
 
 def read_labels(path: Path, images: Sequence[str]) -> tuple[dict[str, str | int], list[str]]:
-    """Read the labels of a CSV, which are all whole numbers or all class names.
+    """Read labels from a CSV. They are either all whole numbers or all class names.
 
     Whole numbers may be written with a decimal point (``3.0``), as pandas writes a column that once had an empty cell.
 
     Returns
     -------
     label_of : dict
-        Path on disk -> label.
+        The label of each image, by its path on disk.
     remarks : list of str
         A note for users if numbers have a decimal point.
 
@@ -242,7 +244,7 @@ INTEGER = re.compile(r"[0-9]+(\.0*)?")
 _ANY_NUMBER = re.compile(
     r"[-+\u2212]?(\d+([.,]\d*)?|[.,]\d+)(e[-+\u2212]?\d+)?|0x[0-9a-f]+|[-+]?(nan|inf|infinity)", re.IGNORECASE
 )
-"""Texts that are meant as numbers. Sorted as text, they would get labels in an unintended order."""
+"""Texts that are meant as numbers. If they were sorted as text, their labels would be in an unintended order."""
 
 
 def _integer(label: str) -> int:
@@ -269,7 +271,7 @@ def _label_problems(lines: Mapping[str, int]) -> list[str]:
 
 
 def _invalid_number_reason(label: str) -> str:
-    """Return why a number cannot be a label."""
+    """Return the reason why a number cannot be a label."""
     if not label.isascii():
         return "written with other digits or signs than 0 to 9"
     if "n" in label.lower():
@@ -282,7 +284,7 @@ def _invalid_number_reason(label: str) -> str:
 
 
 def group_problem(name: str) -> str | None:
-    """Return why a text cannot be a group's name, or None."""
+    """Return the reason why a text cannot be the name of a group, or None."""
     return (name_problem(name) or "").partition(":")[0] or None
 
 
@@ -290,15 +292,15 @@ class Groups(NamedTuple):
     """The groups of the images of a source."""
 
     kind: str
-    """``csv``, or a word such as ``style``, as in manifests."""
+    """The kind of groups, as in manifests: ``csv``, or a word such as ``style``."""
     group_of: Mapping[str, str]
-    """Path of an image on disk -> its group."""
+    """The group of each image, by its path on disk."""
     missing_message: str
     """The message for an image without a group."""
 
 
 def read_groups(path: Path, images: Sequence[str]) -> Groups:
-    """Read the groups of a CSV, or raise `SourceError` with all its mistakes."""
+    """Read groups from a CSV, or raise `SourceError` with all mistakes in the CSV."""
 
     def validate(groups: Iterable[str]) -> list[str]:
         return [f"the group {group!r} {problem}" for group in groups if (problem := group_problem(group)) is not None]
@@ -313,9 +315,9 @@ def missing_row_message(path: Path) -> str:
 
 
 def integer_labels(given: NDArray[Any], count: int, where: str, high: int = MAX_LABEL) -> NDArray[np.int64]:
-    """Return labels from 0 to ``high``, or raise `SourceError`.
+    """Return labels as integers, or raise `SourceError` unless they are `count` whole numbers from 0 to `high`.
 
-    Floats are accepted if they are whole numbers, as in a CSV.
+    Floats are accepted if they are whole numbers, as in a CSV. `where` names the labels in error messages.
     """
     if given.dtype.kind not in "iuf" or given.ndim != 1:
         raise SourceError(
@@ -327,7 +329,7 @@ def integer_labels(given: NDArray[Any], count: int, where: str, high: int = MAX_
             f"{where} has {len(given)} labels for {count} images; expected one per image. Do the two belong together? "
             "Download them again."
         )
-    wrong = np.flatnonzero(~((given >= 0) & (given <= high) & (given == np.floor(given))))  # NaN fails all of these
+    wrong = np.flatnonzero(~((given >= 0) & (given <= high) & (given == np.floor(given))))  # NaN fails all conditions
     if len(wrong):
         rows = ", ".join(f"row {i}: {given[i]}" for i in wrong[:5])
         what = "out of range" if given.dtype.kind != "f" else "out of range or not whole numbers"

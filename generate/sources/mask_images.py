@@ -1,4 +1,4 @@
-"""Masks among the images of a tree, recognised by the headers of the files."""
+"""Recognise masks among the images of a tree by the headers of their files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ...files import open_regular
 from .decoding import PILLOW_FORMATS
 
 LABEL_MODES = ("P", "PA", "1")
-"""Pillow's modes of images whose values are indices, as in the masks of Pascal VOC, and of images of one bit."""
+"""Pillow modes of images whose values are indices, as in Pascal VOC masks, and of 1-bit images."""
 COLOUR_MODES = ("RGB", "RGBA", "RGBX", "RGBa", "CMYK", "YCbCr")
 JPEG = b"\xff\xd8"
 
@@ -33,12 +33,14 @@ def header_mode(file: Path) -> str | None:
             data.seek(0)
             with Image.open(data, formats=PILLOW_FORMATS) as image:
                 return image.mode
-    except Exception:  # Pillow raises many kinds of errors; the check of the source reports the file
+    except Exception:  # Pillow raises many kinds of errors, and the file is reported when the source is checked
         return None
 
 
 def refuse_masks(root: Path, images: Sequence[str], files: Iterable[str]) -> tuple[str, ...]:
-    """Raise `SourceError` if a tree without a pattern has palette or 1-bit images.
+    """Raise `SourceError` if images of a tree are palette or 1-bit images, which are probably masks.
+
+    This is checked only if the user has not selected the images with a pattern (``--images``).
 
     Parameters
     ----------
@@ -47,12 +49,13 @@ def refuse_masks(root: Path, images: Sequence[str], files: Iterable[str]) -> tup
     images : sequence of str
         Paths of the files that are treated as images.
     files : iterable of str
-        Paths of all files, from which a suggested pattern selects the images.
+        Paths of all files. The error message suggests a pattern that selects only the images among these files.
 
     Returns
     -------
     tuple of str
-        A note about folders of grey images next to folders of colour images, because they may be masks too.
+        A note if there are folders of grey images next to folders of colour images, because the grey images may be
+        masks too.
     """
     modes = {path: header_mode(root / path) for path in images}
     masks = [path for path, mode in modes.items() if mode in LABEL_MODES]
@@ -103,7 +106,7 @@ def pattern_for(wanted: Sequence[str], files: Iterable[str]) -> str | None:
 
 
 def matches_pattern(path: str, pattern: str) -> bool:
-    """Return whether a path matches a shell pattern; the suffix matches in upper and lower case.
+    """Return whether a path matches a shell pattern. The case of the suffix does not matter.
 
     Examples
     --------
@@ -119,7 +122,7 @@ def _lower_suffix(path: str) -> str:
 
 
 def folder_counts(paths: Iterable[str]) -> str:
-    """Return the folders of files with their numbers of files, the largest first, for use in a sentence.
+    """Return the folders of files with the number of files in each, the largest first, for use in a sentence.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """The source ``parquet:PATH``: images and labels in Parquet files, as Hugging Face distributes datasets.
 
-The column of images is a struct of ``bytes``, which is an image file, and ``path``, which is its name. The metadata
-``huggingface`` of the schema says which columns are images and labels, and names the classes. The labels and names are
-read when the source is opened, and the images in batches when they are needed.
+The image column is a struct with the fields ``bytes``, the content of an image file, and ``path``, the name of this
+file. The schema's ``huggingface`` metadata states which columns contain images and labels, and names the classes.
+Labels and file names are read when the source is opened. Images are read in batches when they are needed.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from .tar_archives import FileVersion, file_version
 
 PNG = b"\x89PNG\r\n\x1a\n"
 LABEL_ROWS = 1 << 16
-"""Rows per batch of labels and names."""
+"""Number of rows per batch of labels and names."""
 EMPTY = "contains no rows: download it again, or remove it"
 
 
@@ -57,25 +57,25 @@ class _Row(NamedTuple):
     location: RowLocation
     label: int | str | None
     name: str | None
-    """The path of the image's struct."""
+    """The field ``path`` of the image's struct."""
 
 
 def open(path: Path, *, labels: str | None = None, images: str | None = None, split: str | None = None) -> Source:
-    """Open a Parquet file or a folder of them, and read labels and names but no image.
+    """Open a Parquet file or a folder of Parquet files. Labels and names are read, but no images.
 
     Parameters
     ----------
     path : Path
         A file, or a folder of files.
     labels, images : str, optional
-        Names of the columns. By default, the columns are found by the Hugging Face metadata or by their names.
+        Names of the columns. By default, columns are found by the Hugging Face metadata or by usual names.
     split : {"test", "val", "train", "all"}, optional
         The split, if a folder has several.
 
     Raises
     ------
     SourceError
-        pyarrow is not installed, a file is not a Parquet file or is damaged, or it has no such columns.
+        pyarrow is not installed, a file is damaged or is not a Parquet file, or a file does not have these columns.
     """
     if importlib.util.find_spec("pyarrow") is None:
         raise SourceError(f"The source parquet needs pyarrow, which is not installed. {install_extra('parquet')}")
@@ -149,7 +149,7 @@ def _source(path: Path, files: Sequence[Path], columns: Columns, rows: Sequence[
 def _classes(
     columns: Columns, rows: Sequence[_Row], where: str
 ) -> tuple[tuple[ClassRecord, ...], dict[int | str | None, int]]:
-    """Return the classes, and the label of every value of the column of labels that is valid."""
+    """Return the classes, and a mapping from the valid values of the label column to labels."""
     values = {row.label for row in rows}
     if columns.names:
         return _named(columns.names, where), {number: number for number in range(len(columns.names))}
@@ -165,7 +165,7 @@ def _classes(
 
 
 def _named(names: Sequence[str], where: str) -> tuple[ClassRecord, ...]:
-    """Return the classes of a list of names. If names cannot be names of folders, the folders are numbered."""
+    """Return classes with the given names. If a name cannot be the name of a folder, all folders are numbered."""
     if len(set(names)) == len(names) and not class_problems(names):
         return named_classes(names, where)
     width = len(str(len(names) - 1))
@@ -178,7 +178,7 @@ def _named(names: Sequence[str], where: str) -> tuple[ClassRecord, ...]:
 
 
 def _names(rows: Sequence[_Row]) -> list[str] | None:
-    """Return ids from the names of the images, or None unless all rows have different names that can be ids."""
+    """Return ids from the names of the images, or None if a name cannot be an id or if two rows have the same name."""
     ids = []
     for row in rows:
         name = row.name or ""
@@ -190,7 +190,7 @@ def _names(rows: Sequence[_Row]) -> list[str] | None:
 
 
 def _row_numbers(rows: Sequence[_Row]) -> list[str]:
-    """Return ids that consist of split and row, like those of CIFAR."""
+    """Return ids that consist of a split and a row number, like the ids of CIFAR."""
     counts: dict[str | None, int] = {}
     ids = []
     for row in rows:
@@ -203,7 +203,7 @@ def _row_numbers(rows: Sequence[_Row]) -> list[str]:
 def _read(
     files: Sequence[tuple[str, FileVersion]], column: str, named: bool, sample: Sample
 ) -> bytes | NDArray[np.uint8]:
-    """Return an image file. For a PNG without a name, which is a row of an array, return its pixels."""
+    """Return the bytes of an image file. For a PNG without a name, which was made from an array, return the pixels."""
     file, row = cast(RowLocation, sample.location)
     try:
         data = image_rows(*files[file], column)[row]

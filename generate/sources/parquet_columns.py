@@ -1,4 +1,4 @@
-"""The columns of images and labels of a Parquet file, by their names or by the Hugging Face metadata."""
+"""Find the image and label columns of a Parquet file, by their names or by the Hugging Face metadata."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ PAGE_BUFFER = 1 << 20
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns of a source."""
+    """The image column and the label column of a Parquet source."""
 
     image: str
     label: str
     names: tuple[str, ...]
     """Names of the classes, if the metadata has them."""
     numeric: bool
-    """True if labels are whole numbers, False if they are texts."""
+    """True if labels are whole numbers, False if labels are text."""
     has_path: bool
 
     @property
@@ -44,12 +44,12 @@ class Columns:
 
 @contextmanager
 def opened(path: Path) -> Iterator[Any]:
-    """Open a Parquet file for the block, and convert errors of reading it into a `SourceError`."""
+    """Open a Parquet file for the duration of a block, and convert reading errors into a `SourceError`."""
     from pyarrow import ArrowException, OSFile
     from pyarrow.parquet import ParquetFile
 
     try:
-        # without a memory map, because a file that is truncated in the meantime would end the process
+        # The file is not memory-mapped, because the process would end if the file were truncated in the meantime.
         with OSFile(str(path)) as file:
             yield ParquetFile(file, buffer_size=PAGE_BUFFER, page_checksum_verification=True)
     except CorruptsetError:
@@ -60,7 +60,7 @@ def opened(path: Path) -> Iterator[Any]:
 
 
 def find_columns(path: Path, image: str | None, label: str | None) -> Columns:
-    """Return the columns of images and labels of a file.
+    """Find the image column and the label column of a file.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def find_columns(path: Path, image: str | None, label: str | None) -> Columns:
 
 
 def _features(metadata: Mapping[bytes, bytes], path: Path) -> dict[str, Mapping[str, Any]]:
-    """Return a mapping from names of columns to their descriptions in the Hugging Face metadata. It may be empty."""
+    """Return the descriptions of columns in the Hugging Face metadata, by column name. There may be none."""
     try:
         features = json.loads(metadata.get(b"huggingface", b"{}")).get("info", {}).get("features", {})
         return {name: feature for name, feature in features.items() if isinstance(feature, dict)}
@@ -109,7 +109,7 @@ def _of_type(features: Mapping[str, Mapping[str, Any]], kind: str) -> list[str]:
 
 
 def _choose(path: Path, schema: Any, option: str, candidates: list[str], usual: tuple[str, ...]) -> str:
-    """Return the only candidate, or the column with a usual name."""
+    """Return the only column that has a usual name, or otherwise the only candidate."""
     for names in (usual, candidates):
         if (
             len(found := [name for name in names if name in schema.names and (not candidates or name in candidates)])

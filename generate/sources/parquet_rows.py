@@ -17,13 +17,13 @@ from .parquet_columns import opened
 from .tar_archives import FileVersion, file_version, reading_errors
 
 BATCH_BYTES = 4 << 20
-"""Size of a batch, if all images of a row group have the same size."""
+"""Size of a batch in bytes, if all images in a row group have the same size."""
 MAX_BATCH = 256
 """Limit on the rows of a batch."""
 
 
 def image_rows(path: str, version: FileVersion, column: str) -> ImageRowReader:
-    """Return the reader of a version of a file in this process. Forked processes must not share handles of files."""
+    """Return this process's reader for one version of a file. Forked processes must not share file handles."""
     return _reader(path, version, column, os.getpid())
 
 
@@ -33,7 +33,7 @@ def _reader(path: str, version: FileVersion, column: str, process: int) -> Image
 
 
 class ImageRowReader:
-    """The images of a column, which are read in batches of neighbouring rows."""
+    """The images in a column. They are read in batches of neighbouring rows."""
 
     def __init__(self, path: Path, column: str) -> None:
         self._path, self._column = path, column
@@ -52,12 +52,12 @@ class ImageRowReader:
         self._first = 0
         self._rows: Sequence[bytes | None] = ()
         self._next_group = 0
-        """Number of the first row group that the batches do not reach."""
+        """The number of the first row group that the current batches do not reach."""
         self._batches: Iterator[Any] = iter(())
         self._damaged = False
         """True if the file has a damaged row group. Batches then contain rows of one row group only."""
         self._failed: dict[int, tuple[int, str]] = {}
-        """Row group -> first row that cannot be read, and the reason."""
+        """For each damaged row group, the first row that cannot be read, and the error message."""
 
     def _group_bytes(self, group: Any) -> int:
         leaf = f"{self._column}.bytes"

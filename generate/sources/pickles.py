@@ -1,7 +1,7 @@
 """Read pickled arrays, lists, strings and integers without running code: CIFAR's Python version and Icons-50.
 
-`pickle.Unpickler` finds only the names in `ALLOWED`. They are bound to objects of this module, because numpy's own
-functions crash Python when the state of an array is damaged.
+`pickle.Unpickler` finds only the names in `ALLOWED`. These names are bound to objects in this module, because numpy's
+own functions crash Python if the state of an array is damaged.
 
 References
 ----------
@@ -21,17 +21,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 MAX_NAME_BYTES = 255
-"""Length limit of a string that is used as a name."""
+"""Limit on the length of a string that is used as a name."""
 MAX_OPCODES = 2_000_000
-"""Limit on the instructions of a pickle, which bounds time and memory. 50,000 rows with names need about 300,000."""
+"""Limit on the instructions in a pickle, to limit time and memory. 50,000 rows with names need about 300,000."""
 MAX_TUPLES = 50_000
-"""Limit on the tuples of a pickle. Python computes the hash of nested tuples recursively and crashes on deep ones."""
+"""Limit on the tuples in a pickle. Python hashes nested tuples recursively, and crashes if the nesting is too deep."""
 FORBIDDEN = {"EXT1", "EXT2", "EXT4", "EMPTY_SET", "ADDITEMS", "FROZENSET"}
 """Opcodes that pickles of arrays, lists, strings and integers do not contain."""
 
 
 class PickleRefused(ValueError):
-    """The reason why a pickle was not read."""
+    """A pickle is not read. The message states the reason."""
 
 
 def load_fields(data: bytes | bytearray | memoryview) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def load_fields(data: bytes | bytearray | memoryview) -> dict[str, Any]:
         integers.
     """
     stream = io.BytesIO(data)
-    del data  # a batch has 30 MB, which are freed here if the caller keeps no reference
+    del data  # a batch has 30 MB, and this frees the memory if the caller keeps no reference
     try:
         _check_opcodes(stream)
         stream.seek(0)
@@ -86,7 +86,7 @@ def string_column(values: Any, max_length: int) -> list[str]:
 
 
 def number_array(values: Any) -> NDArray[Any]:
-    """Return an array, or a list of integers as an array of int64."""
+    """Return an array unchanged, or convert a list of integers to an int64 array."""
     if isinstance(values, list) and all(type(v) is int and abs(v) < 1 << 62 for v in values):
         values = np.array(values, np.int64)
     if not isinstance(values, np.ndarray):
@@ -151,7 +151,7 @@ class Array:
     values: NDArray[Any] | list[Any] | None
 
     def __setstate__(self, state: Any) -> None:
-        """Set type, shape and elements."""
+        """Set the type, the shape and the elements."""
         _, shape, dtype, fortran, data = state
         if isinstance(data, list):
             self.values = data
@@ -184,7 +184,7 @@ def _encode(text: str, coding: Any) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """A callable whose attributes a pickle cannot set, as it could with a function or a class."""
+    """A callable whose attributes a pickle cannot set. Attributes of a function or a class could be set."""
 
     function: Callable[..., Any]
 
@@ -205,7 +205,7 @@ ALLOWED = {
     "numpy.core.multiarray.scalar": Allowed(_scalar),
     "numpy.core.numeric._frombuffer": Allowed(_frombuffer),
 }
-"""The names that numpy and Python 2 and 3 write in pickles of arrays. Later releases write ``numpy._core``."""
+"""The names that numpy and Python 2 and 3 write in pickles of arrays. Later numpy releases write ``numpy._core``."""
 
 
 class _Unpickler(pickle.Unpickler):

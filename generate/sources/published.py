@@ -1,8 +1,8 @@
-"""Sources of published datasets that are arrays: CIFAR, MNIST and its relatives, and Icons-50.
+"""Sources of published datasets that are stored as arrays: CIFAR, MNIST and its relatives, and Icons-50.
 
 Rows keep the order of the files. Every form of a dataset gives the same samples, with the same ids, labels and sha256
-of the pixels. Icons-50 is an exception: its file has icons of 32x32 pixels and numbers as class names, and its folders
-have icons of any size, named ``<style>_<rendition>_<subtype>.png``.
+of the pixels. Icons-50 is an exception. Its file contains icons of 32x32 pixels, and its class names are numbers. Its
+folders contain icons of any size, which are named ``<style>_<rendition>_<subtype>.png``.
 
 References
 ----------
@@ -50,9 +50,9 @@ class Cifar(NamedTuple):
     places: tuple[str, ...]
     """Names of the folders and archives of the dataset, in order of preference."""
     meta: str
-    """The file of the class names of the python version."""
+    """The file of class names in the Python version."""
     batches: Mapping[str, tuple[str, ...]]
-    """split -> files, with ``.bin`` at the end in the binary version."""
+    """The file names of each split, without the suffix ``.bin`` that they have in the binary version."""
     names: tuple[tuple[str, str], ...]
     """For each label of a row, its key in the Python version and the file of class names in the binary version."""
 
@@ -77,7 +77,7 @@ MAX_CLASS_NAMES = 1000
 
 
 def open_cifar10(path: Path, *, split: str = "test") -> Source:
-    """Open CIFAR-10; see `open_source`."""
+    """Open CIFAR-10, as a folder or an archive."""
     return _open_cifar("cifar10", path, 0, split)
 
 
@@ -159,7 +159,7 @@ def _binary(
 
 IDX = re.compile(r"^(?P<prefix>.*?)-?(?P<split>train|t10k|test)-(?P<kind>images|labels)[-.]idx[13]-ubyte(\.gz)?$")
 MAGIC = {"labels": 0x801, "images": 0x803}
-"""Magic numbers of IDX files of unsigned bytes with one dimension and with three."""
+"""Magic numbers of IDX files that contain unsigned bytes, in one dimension (labels) or in three (images)."""
 LABEL_RANGES = ((0, 9), (1, 26), (0, 46), (0, 61))
 """First and last labels of MNIST, Fashion-MNIST, KMNIST and EMNIST digits; of EMNIST letters; of EMNIST balanced and
 bymerge; of EMNIST byclass.
@@ -170,7 +170,7 @@ IDX_FILES = "Expected {train,t10k}-images-idx3-ubyte.gz and {train,t10k}-labels-
 def open_mnist(path: Path, *, split: str = "test") -> Source:
     """Open a folder of IDX files, or ``FOLDER/PREFIX`` if a folder has several datasets (``gzip/emnist-letters``).
 
-    Images keep the published orientation, so images of EMNIST are transposed.
+    Images keep the published orientation, so EMNIST images are transposed.
 
     Raises
     ------
@@ -242,9 +242,9 @@ def _idx(path: Path, kind: str) -> NDArray[np.uint8]:
 
 
 ICONS = ("Icons-50.npy", "Icons-50")
-"""The file, and the folder of class folders."""
+"""The names of the file and of the folder of class folders, which are the two forms of Icons-50."""
 ICON = re.compile(r"(?P<style>[^_]+)_[^_]+_(?P<subtype>.+)")
-"""The name of an icon's file, without its suffix."""
+"""The file name of an icon, without its suffix."""
 
 
 def open_icons50(path: Path, *, groups: str = "style") -> Source:
@@ -260,13 +260,13 @@ def open_icons50(path: Path, *, groups: str = "style") -> Source:
     Raises
     ------
     SourceError
-        The path is something else, the file is damaged or asks Python to run something, or no icon has a group.
+        The path is none of these, the file is damaged or would run code when it is unpickled, or no icon has a group.
     """
     _choice("--groups", groups, ICON.groupindex)
     file, folder = ICONS
     if (path / file).is_file():
         path /= file
-    while (path / folder).is_dir():  # the archive contains this folder twice, one in the other
+    while (path / folder).is_dir():  # the archive contains this folder twice, one inside the other
         path /= folder
     if path.is_file() and (path.suffix == ".npy" or not looks_like_tar(path)):
         source = row_source("icons50", [path], _read_icons, path, groups)

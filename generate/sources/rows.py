@@ -1,4 +1,4 @@
-"""Sources whose images are rows of arrays, in the order of the files, and the source ``npy:IMAGES,LABELS``."""
+"""Sources whose images are rows of arrays, such as ``npy:IMAGES,LABELS``. Samples keep the order of the rows."""
 
 from __future__ import annotations
 
@@ -33,21 +33,24 @@ class ImageRows(NamedTuple):
     """Names of the images and of the labels for error messages."""
     groups: Sequence[str] = ()
     encoded: bool = False
-    """True if each row has the bytes of an image file."""
+    """True if each row contains the bytes of an image file."""
     remark: str | None = None
     """A note for users if the labels are whole numbers that are stored as floats."""
 
 
 ReadResult = tuple[tuple[ClassRecord, ...] | None, list[ImageRows]]
-"""The result of reading files: classes, or None if they have no names, and tables, which are checked later."""
+"""The result of reading files: the classes, or None if classes have no names, and the tables of images, which are not
+yet checked.
+"""
 
 
 def row_source(
     scheme: str, files: Sequence[Path], read: Callable[..., ReadResult], *arguments: Any, width: int = 5
 ) -> Source:
-    """Return the source of the rows of one or more tables. Ids are ``<split>/<row, five digits>``.
+    """Return a source whose samples are the rows of one or more tables. Ids are ``<split>/<row>``.
 
-    The sha256 of a sample is that of its pixel bytes in C order (H, W, C), so it does not depend on the file format.
+    The sha256 of a sample is computed from its pixel bytes in C order (H, W, C), so it does not depend on the file
+    format. For rows that are image files, it is computed from the bytes of the file.
 
     Parameters
     ----------
@@ -56,11 +59,11 @@ def row_source(
     files : sequence of Path
         The files that are read. If one of them changes, all files are read again.
     read : callable
-        Reads the files. It is called once, with the arguments, in every process that loads a row.
+        A function that reads the files. It is called once, with the arguments, in every process that loads a row.
     *arguments
         Hashable arguments of `read`.
     width : int
-        Number of digits of the row in an id.
+        Number of digits of the row number in an id.
     """
     rows = functools.partial(_rows, tuple(files), read, arguments)
     classes, tables = rows()

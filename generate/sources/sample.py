@@ -51,7 +51,7 @@ def open(path: Path) -> Source:
 
 
 def photographs(folder: Path) -> Source:
-    """Return the source of the photographs in a folder, with a note for each missing one."""
+    """Return the source of the photographs in a folder, with a note for each missing photograph."""
     classes = tuple(ClassRecord(index=i, name=name, folder=f"{i:02d}_{name}") for i, name in enumerate(PHOTOGRAPHS))
     present = [c for c in classes if (folder / PHOTOGRAPHS[c.name].file).is_file()]
     reason = f"is not in the installed {_installed()}: install release 0.26, which has it, or build without it"

@@ -41,7 +41,7 @@ class HoldOut:
         Raises
         ------
         SourceError
-            The samples have no groups, a pattern matches none of them, or all groups would be held out.
+            The samples have no groups, a pattern matches no group, or all groups would be held out.
         """
         counts = Counter(s.group for s in samples if s.group is not None)
         if not counts:
@@ -67,7 +67,7 @@ class HoldOut:
         return held
 
     def _matches(self, samples: Sequence[Sample]) -> dict[str, set[str]]:
-        """Return a mapping from patterns to the groups that they match. The name of a group matches only this group."""
+        """Return the groups that each pattern matches. A pattern that is a group's name matches only this group."""
         groups = {s.group for s in samples if s.group is not None}
         return {p: {p} & groups or {g for g in groups if fnmatchcase(g, p)} for p in self.groups}
 
@@ -83,7 +83,7 @@ class HoldOut:
 
 
 def recorded_hold_out(record: object) -> HoldOut | None:
-    """Return the hold-out that the selection of a manifest records, or None."""
+    """Return the hold-out that a manifest records for its selection, or None."""
     match record:
         case {"groups": [_, *_] as groups, "part": "test" | "train" as part} if all(isinstance(g, str) for g in groups):
             return HoldOut(tuple(groups), part == "train")
@@ -91,7 +91,7 @@ def recorded_hold_out(record: object) -> HoldOut | None:
 
 
 def held_groups(given: str | Sequence[str]) -> tuple[str, ...]:
-    """Return the names of groups in one or more texts ``group=NAME``.
+    """Return the group names in one or more texts of the form ``group=NAME``.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def held_groups(given: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def hold_out_problem(given: object) -> str | None:
-    """Return why a value is not ``group=NAME`` or a list of such texts, or None."""
+    """Return a message unless a value is ``group=NAME`` or a list of such texts."""
     entries = given if isinstance(given, Sequence) and not isinstance(given, str) else [given]
     if entries and all(isinstance(e, str) and e.startswith(FIELD) and e != FIELD for e in entries):
         return None
@@ -226,9 +226,9 @@ def selection_record(
 ) -> dict[str, Any]:
     """Return the record of the selection in the manifest: the options, the total and the number of selected samples.
 
-    Ids are recorded as their number and the sha256 of their canonical JSON, in the order of the source. The path of
-    their file is not recorded. Super-categories, the pattern of images, the kind of groups and the hold-out are
-    recorded only if they were given. `numbers` are the other options of `select`.
+    For ids, the record contains their number and the sha256 of their canonical JSON, in the order of the source. The
+    path of the file of ids is not recorded. Super-categories, the pattern of images, the kind of groups and the
+    hold-out are recorded only if they were given. `numbers` are the other options of `select`.
     """
     given = [] if ids is None else [sample.id for sample in _select_ids(source, ids)]
     splits = {sample.split for sample in source if sample.split is not None}

@@ -1,4 +1,4 @@
-"""Find the shards of a dataset: tars that a pattern with braces names, and Parquet files in a folder."""
+"""Find the shards of a dataset: tars that match a pattern with braces, and Parquet files in a folder."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ MAX_SHARDS = 100_000
 BRACES = re.compile(r"\{([^{}]*)\}")
 RANGE = re.compile(r"([0-9]{1,9})\.\.([0-9]{1,9})")
 NUMBERED = re.compile(r"(?P<split>.+)-(?P<number>[0-9]{5})-of-(?P<count>[0-9]{5})(-[0-9a-f]{16})?")
-"""The name of a Parquet file of Hugging Face without its suffix."""
+"""The name of a Hugging Face Parquet file, without its suffix."""
 SPLITS = {
     **dict.fromkeys(("test", "testing"), "test"),
     **dict.fromkeys(("val", "valid", "validation", "dev"), "val"),
     **dict.fromkeys(("train", "training"), "train"),
 }
-"""Split in the name of a file -> value of ``--split``."""
+"""The value of ``--split``, by the name of the split in a file name."""
 
 
 def expand_braces(pattern: str) -> list[str]:
@@ -100,12 +100,13 @@ def parquet_shards(path: Path, split: str | None) -> list[tuple[str | None, list
     path : Path
         A file, a folder of files such as ``test-00000-of-00002.parquet``, or a folder with such files in ``data``.
     split : {"test", "val", "train", "all"}, optional
-        The split to take. The option can be left out if there is only one split.
+        The split to use. It can be omitted if there is only one split.
 
     Raises
     ------
     SourceError
-        The folder contains no Parquet file, several splits, or not the requested one, or a file of a split is missing.
+        The folder contains no Parquet file, or a file of a split is missing. Or the requested split does not exist, or
+        there are several splits and none is requested.
     """
     if not path.is_dir():
         groups: dict[str | None, list[Path]] = {_split_of(path): [path]}
@@ -161,7 +162,7 @@ def _split_of(file: Path) -> str | None:
 
 
 def _refuse_missing(files: Sequence[Path], path: Path) -> None:
-    """Raise `SourceError` if the names of the files state more files than there are."""
+    """Raise `SourceError` if file names such as ``test-00000-of-00002`` show that files are missing."""
     if missing := list(_missing(files)):
         raise SourceError(
             f"The source parquet: {path} has only a part of the files: {first_few(missing)} is missing. Download it."

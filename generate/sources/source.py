@@ -22,11 +22,11 @@ from .decoding import BadSample as BadSample
 from .stores import local_copies
 
 Note = tuple[str, str]
-"""Path and reason of a file that cannot be used."""
+"""The path of a file that cannot be used, and the reason."""
 
 
 class MemberLocation(NamedTuple):
-    """Offset and size in bytes of a member of a tar."""
+    """The offset and the size, in bytes, of a member in a tar."""
 
     offset: int
     size: int
@@ -37,7 +37,7 @@ class Sample(Labelled):
     """One image of a source: its stable id, its label and its location."""
 
     index: int
-    """Position in the order of the source, over all samples."""
+    """The position among all samples, in the order of the source."""
     id: str
     label: int | None
     """None if the source has no labels and therefore no classes."""
@@ -47,11 +47,11 @@ class Sample(Labelled):
     group: str | None = None
     """The group of the sample, or None if the source has no groups."""
     location: tuple[int, ...] | None = None
-    """The location of a sample in an archive or a table. Each source defines its numbers."""
+    """The location of a sample in an archive or a table. Each source defines what the numbers mean."""
 
     @property
     def region(self) -> RegionRecord | None:
-        """The region of the image that the sample consists of, or None if it is a whole image."""
+        """The region that the sample consists of, or None if the sample is a whole image."""
         return None
 
 
@@ -87,20 +87,20 @@ class Source:
     scheme: str
     """Name of the source in the manifest, never a path."""
     samples: tuple[Sample, ...]
-    """Samples in the order of their ids (code points), or of the rows if the source is an array."""
+    """Samples in the order of their ids (code points), or in the order of the rows if the source is an array."""
     classes: tuple[ClassRecord, ...]
     """Classes in the order of their labels. Empty if the source has no labels."""
     read: Callable[[Sample], bytes | NDArray[np.uint8]]
     """A function that returns the file of a sample, or its pixels (H, W, C) as a copy, or raises `BadSample`."""
     notes: tuple[Note, ...] = ()
-    """Problems found while listing: files that are not samples because they have no valid id."""
+    """Problems that were found while listing files: files that are not samples because they have no valid id."""
     root: Path | None = None
     """The folder that every command lists again, or None if the source consists of files with fixed names."""
     license: str | None = None
     grouping: str | None = None
     """The kind of groups: ``csv``, or a word such as ``style``. None if there are no groups."""
     other_files: Mapping[str, Path] = field(default_factory=dict)
-    """Files that are copied into the dataset unchanged: path in the dataset -> file."""
+    """Files that are copied into the dataset unchanged, by their paths in the dataset."""
     uncopied_files: tuple[str, ...] = ()
     """Files that are not copied, because the dataset needs their names."""
     pattern: str | None = None

@@ -1,4 +1,4 @@
-"""Super-categories, which are groups of classes: a selection takes the same number of samples from each."""
+"""Super-categories: groups of classes, so that a selection can take the same number of samples from each group."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class SuperCategories(BaseModel):
 
     images: int = Field(ge=1)
     categories: dict[str, ClassNames] = Field(min_length=1)
-    """Super-category -> class folders, or class names."""
+    """The class folders or class names of each super-category."""
 
     @field_validator("categories")
     @classmethod
@@ -40,12 +40,12 @@ class SuperCategories(BaseModel):
 
     @property
     def category_of(self) -> Mapping[str, str]:
-        """Class folder, or class name -> super-category."""
+        """The super-category of each class, by class folder or class name."""
         return {name: category for category, names in self.categories.items() for name in names}
 
     @property
     def record(self) -> dict[str, Any]:
-        """The record of the categories in a manifest. It does not contain the path of their file."""
+        """The record of the categories in a manifest. It does not contain the path of the file that defines them."""
         digest = canonical_sha256([self.images, self.category_of])
         return {"categories": sorted(self.categories), "images": self.images, "sha256": digest}
 
@@ -69,13 +69,13 @@ class SuperCategories(BaseModel):
 
 
 def read_super_categories(given: str | Path) -> SuperCategories:
-    """Read super-categories from a file, or from a shipped file by its name.
+    """Read super-categories from a file. A shipped file is given by its name.
 
     Parameters
     ----------
     given : str or Path
-        A TOML file with ``images``, the number of samples per super-category, and ``[categories]``, lists of class
-        folders or names.
+        The path of a TOML file, or the name of a shipped file. The file contains ``images``, the number of samples per
+        super-category, and the table ``[categories]`` with lists of class folders or class names.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Read files, gzipped files, and the members of tars without unpacking them."""
+"""Read files that may be gzipped, and read the members of tars without unpacking the tars."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from .decoding import MAX_FILE_BYTES, TOO_LARGE
 from .source import MemberLocation, Note
 
 READ_BYTES = 1 << 20
-"""Bytes per read. The size that a file states is not trusted."""
+"""Number of bytes per read. Files are read in pieces, because the size that a file states is not trusted."""
 MAX_EXPANDED_BYTES = 1 << 30
-"""Limit on the bytes of a file that is read completely, and of an expanded gzipped tar. The images of EMNIST have 547
-million bytes, and those of CIFAR have 190 million.
+"""Limit on the bytes of a file that is read completely, and of an expanded gzipped tar. The images of EMNIST take 547
+million bytes, and the images of CIFAR take 190 million bytes.
 """
 MAX_PADDING = 16 << 20
-"""Limit on the zeros after an archive, in bytes. GNU tar pads to 10 kB, and the blocks of tapes have some megabytes. An
-interrupted download that reserved its space leaves more.
+"""Limit on the zeros after an archive, in bytes. GNU tar pads to 10 kB, and tape blocks have a few megabytes. An
+interrupted download that reserved its space leaves more zeros.
 """
 MAX_CONCATENATED = 8
-"""Limit on concatenated archives in a gzipped file, where seeking back means expanding it from the beginning."""
+"""Limit on concatenated archives in a gzipped file. To seek back, such a file must be expanded from the beginning."""
 GZIP = b"\x1f\x8b"
 FileVersion = tuple[int, int, int]
 
 
 @contextmanager
 def reading_errors(path: Path) -> Iterator[None]:
-    """Convert errors of reading a file into a `SourceError`."""
+    """Convert errors that occur while a file is read into a `SourceError`."""
     try:
         yield
     except SourceError:
@@ -52,7 +52,7 @@ def reading_errors(path: Path) -> Iterator[None]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[BinaryIO, bool]]:
-    """Open a file, expanding it if it is gzipped, and return whether it is gzipped."""
+    """Open a file, which is expanded if it is gzipped. Yield the file, and whether it is gzipped."""
     with reading_errors(path), open_regular(path) as file:
         zipped = file.peek(2).startswith(GZIP)
         yield cast(BinaryIO, gzip.GzipFile(fileobj=file) if zipped else file), zipped
@@ -76,7 +76,7 @@ def file_version(path: Path) -> FileVersion:
 
 
 def read_member(path: Path, location: MemberLocation) -> bytes:
-    """Return the bytes of a member of a tar, or raise `SourceError`."""
+    """Return the bytes of a member in a tar, or raise `SourceError`."""
     with reading_errors(path), open_regular(path) as file:
         file.seek(location.offset)
         data = file.read(location.size)
@@ -89,7 +89,7 @@ class TarListing(NamedTuple):
     """The members of a tar. Names have no ``.`` and no empty components."""
 
     files: dict[str, MemberLocation]
-    """Path in the tar -> offset and size of the file."""
+    """The offset and the size of each file, by its path in the tar."""
     notes: list[Note]
     """Members that are not read: names that lead out of the archive, links, devices."""
     folders: set[str]
@@ -124,7 +124,7 @@ def list_tar(path: Path) -> TarListing:
 
 
 def escapes_archive(name: str) -> bool:
-    """Return whether the name of a member leads out of the folder that an archive is unpacked into."""
+    """Return whether a member's name leads out of the folder into which the archive is unpacked."""
     return name.startswith("/") or ".." in name.split("/")
 
 
@@ -141,7 +141,9 @@ def _problem(member: tarfile.TarInfo) -> str | None:
 def read_named_files(
     path: Path, wanted: Container[str], *patterns: str
 ) -> tuple[list[str], dict[str, bytes | bytearray]]:
-    """Return the names of the files in a tar or folder, and the contents of the wanted ones.
+    """Return the names of the files in a tar or folder, and the contents of the wanted files.
+
+    `patterns` are glob patterns that find the files if `path` is a folder.
 
     Raises
     ------
@@ -200,7 +202,7 @@ def _members(path: Path, zipped: bool = True) -> Iterator[tuple[tarfile.TarInfo,
 
 
 def _next_archive(archive: BinaryIO, path: Path) -> int | None:
-    """Return the offset of the archive after an end mark, or None if only zeros follow."""
+    """Return the offset of the archive that follows an end mark, or None if only zeros follow."""
     end = archive.tell()
     for start in range(end, end + MAX_PADDING, tarfile.BLOCKSIZE):
         block = archive.read(tarfile.BLOCKSIZE)  # one block at a time, because seeking back in a gzipped file is slow

@@ -1,8 +1,8 @@
 """The source ``tiny-imagenet:PATH``: Tiny ImageNet as Stanford publishes it, as a folder or a zip archive.
 
-``wnids.txt`` names the classes, and labels number the sorted wnids, as torchvision's `ImageFolder` does for the folder
-``train``. The validation images are in one folder, and ``val/val_annotations.txt`` has the wnid of each. The test
-images have no labels.
+``wnids.txt`` lists the wnids (WordNet ids) of the classes. A label is the position of a wnid in sorted order, as in
+torchvision's `ImageFolder` for the folder ``train``. The validation images are in one folder, and
+``val/val_annotations.txt`` contains the wnid of each image. The test images have no labels.
 
 References
 ----------
@@ -45,12 +45,12 @@ def open(path: Path, *, split: str = "val") -> Source:
     path : Path
         The folder ``tiny-imagenet-200``, a folder that contains it, or the zip archive.
     split : {"val", "train"}, optional
+        The split whose images are listed.
 
     Raises
     ------
     SourceError
-        The path is something else, files are missing, or the annotations have mistakes. The message lists all of
-        them.
+        The path is none of these, files are missing, or the annotations have mistakes. The message lists all mistakes.
     """
     if split not in ("val", "train"):
         raise SourceError(
@@ -79,7 +79,7 @@ def _identify(prefix: str, path: str) -> str:
 
 
 def _root(path: Path, archive: ZipListing | None) -> str:
-    """Return the path of the dataset's folder inside a folder or an archive: empty, or with a slash at its end."""
+    """Return the path of the dataset inside a folder or an archive. The path is empty or ends with a slash."""
     for root in ("", f"{FOLDER}/"):
         if (path / root / WNIDS).is_file() if archive is None else f"{root}{WNIDS}" in archive.files:
             return root
@@ -90,7 +90,7 @@ def _root(path: Path, archive: ZipListing | None) -> str:
 
 
 def _list_split(path: Path, archive: ZipListing | None, folder: str) -> ImageListing:
-    """List the images of the folder of a split, with paths relative to it."""
+    """List the images in the folder of a split. Their paths are relative to this folder."""
     if archive is None:
         if not (path / folder).is_dir():
             raise SourceError(f"The source tiny-imagenet: {path / folder} does not exist. Unpack the zip again.")
@@ -107,7 +107,7 @@ def _list_split(path: Path, archive: ZipListing | None, folder: str) -> ImageLis
 
 
 def _read_text(path: Path, archive: ZipListing | None, name: str) -> str:
-    """Return the text of a file of the dataset."""
+    """Return the text of a file in the dataset."""
     if archive is None:
         try:
             return read_text(path / name)
@@ -133,9 +133,9 @@ def _wnids(text: str, path: Path) -> list[str]:
 
 
 def _validation_labels(listing: ImageListing, text: str, wnids: list[str]) -> Mapping[str, str]:
-    """Return a mapping from the paths of the images in val/images to wnids.
+    """Return the wnid of each image in val/images, by its path.
 
-    Notes are added about images without lines and lines without images.
+    Add notes to the listing about images without a line, and about lines without an image.
     """
     known, wnid_of, problems = set(wnids), dict[str, str](), list[str]()
     for number, line in enumerate(text.splitlines(), 1):
@@ -160,7 +160,7 @@ def _validation_labels(listing: ImageListing, text: str, wnids: list[str]) -> Ma
 
 
 def _training_labels(listing: ImageListing, wnids: list[str]) -> Mapping[str, str]:
-    """Return a mapping from the paths of the images in train/<wnid>/images to wnids. Add notes for other images."""
+    """Return the wnid of each image in train/<wnid>/images, by its path. Add notes about other images."""
     wnid_of = {f"{wnid}/images": wnid for wnid in wnids}
     folders = {image: image.rpartition("/")[0] for image in listing.images}
     listing.notes += [(image, NO_CLASS) for image, folder in folders.items() if folder not in wnid_of]

@@ -1,8 +1,8 @@
-"""The source ``webdataset:PATTERN``: images and labels in the tar shards of the library webdataset.
+"""The source ``webdataset:PATTERN``: images and labels in tar shards, as the webdataset library writes them.
 
-The members of a tar that begin with the same key belong together: ``cat.jpg`` is an image, and ``cat.cls`` has its
-label. The library ends a key at the first dot of a file's name. A key can contain dots here if the label has the same
-name as the image except for the suffix (``1.5.jpg`` and ``1.5.cls``).
+Members of a tar belong together if their names begin with the same key: ``cat.jpg`` is an image, and ``cat.cls``
+contains its label. In the library, a key ends at the first dot of a file name. In this source, a key can contain dots
+if the names of the image and the label differ only in the suffix (``1.5.jpg`` and ``1.5.cls``).
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ FRACTION = re.compile(r"[-+]?[0-9.,]+(e[-+]?[0-9]+)?", re.IGNORECASE)
 
 
 class ShardLocation(NamedTuple):
-    """Location of an image in one of several tars."""
+    """The location of an image in one of several tars."""
 
     shard: int
-    """Number of the tar, in the order of their names."""
+    """The number of the tar, in the order of the names of the tars."""
     offset: int
     size: int
 
 
 class _Image(NamedTuple):
-    """An image of a shard, and the member with its label."""
+    """An image in a shard, and the member that contains its label."""
 
     key: str
-    """The name of the image in the tar, without the part that says which file of the sample it is."""
+    """The part of the image's name that all members of the sample have in common."""
     name: str
     label: str | None
 
@@ -61,15 +61,15 @@ def open(path: Path, *, labels: str | None = None, images: str | None = None) ->
     path : Path
         A tar, a folder of tars, or a pattern such as ``train-{000..127}.tar``.
     labels : str, optional
-        A key of the .json files, whose value is the label. By default, labels are in .cls files, or have the key
-        ``label`` or ``cls`` in .json files.
+        The JSON key of the label in .json files. By default, labels are in .cls files, or have the JSON key ``label``
+        or ``cls`` in .json files.
     images : str, optional
-        The image to use if a key has several, given by the rest of its name, such as ``left.jpg``.
+        Which image to use if a key has several images: the part of its name after the key, such as ``left.jpg``.
 
     Raises
     ------
     SourceError
-        A shard is missing or is not a whole tar, the labels mix numbers and names, or no image can be used.
+        A shard is missing or is not a complete tar, the labels mix numbers and names, or no image can be used.
     """
     shards = named_shards(str(path))
     listing = ImageListing(shards[0].parent)
@@ -105,7 +105,7 @@ def open(path: Path, *, labels: str | None = None, images: str | None = None) ->
 def _images(
     members: Mapping[str, MemberLocation], label_key: str | None, wanted: str | None
 ) -> tuple[list[_Image], list[tuple[str, str]]]:
-    """Return the images of a shard, and notes on keys with several images and on labels without an image."""
+    """Return the images in a shard, and notes about keys with several images and labels without an image."""
     found: dict[str, list[_Image]] = defaultdict(list)
     kinds = ("json",) if label_key is not None else ("cls", "json")
     for name in members:
@@ -133,7 +133,7 @@ def _images(
 
 
 def _label(file: BinaryIO, image: _Image, members: Mapping[str, MemberLocation], label_key: str | None) -> str:
-    """Return the label of an image as text, or raise ValueError with the reason why it has none."""
+    """Return the label of an image as text, or raise ValueError with the reason why the label cannot be used."""
     if image.label is None:
         raise ValueError(NO_LABEL.format(".json" if label_key is not None else ".cls or .json"))
     location = members[image.label]

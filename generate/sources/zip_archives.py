@@ -21,14 +21,14 @@ ENCRYPTED = 0x1
 
 
 class ZipLocation(NamedTuple):
-    """Location of a member of a zip archive, as its central directory states it."""
+    """The location of a member in a zip archive, as stated by the central directory of the archive."""
 
     offset: int
     """Offset of the member's header."""
     packed: int
-    """Number of bytes in the archive."""
+    """Number of bytes that the member takes in the archive."""
     size: int
-    """Number of bytes of the file."""
+    """Number of bytes of the uncompressed file."""
     deflated: int
     """1 if the member is compressed, 0 if it is stored."""
     crc: int
@@ -85,7 +85,7 @@ def _problem(member: zipfile.ZipInfo) -> str | None:
 def read_zip_member(path: Path, location: ZipLocation) -> bytes:
     """Return the bytes of a member, or raise `SourceError` if they do not have the recorded size and checksum.
 
-    The member is read at its location, because `zipfile` would read the whole central directory again in each worker.
+    `zipfile` is not used, because it would read the whole central directory again in each worker.
     """
     with reading_errors(path), open_regular(path) as file:
         file.seek(location.offset)
