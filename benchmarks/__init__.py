@@ -1,1 +1,1 @@
-"""Benchmarks that compare the speed of corruptset with its floor and with other packages, as ratios."""
+"""Benchmarks of corruptset: speed relative to lower limits and to other packages, estimates, and the audit."""

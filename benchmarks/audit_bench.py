@@ -1,11 +1,10 @@
-"""How often an audit is right: sets of the published generators, unchanged and changed on purpose.
+"""Measure how often an audit is right, on sets from the published generators, unchanged and changed on purpose.
 
     pip install --no-deps imagecorruptions-imaug
     python -m benchmarks.audit_bench --generators CLONES --cache FOLDER [--cases cifar,mnist,imagenet,imagecorruptions]
 
-`published_generators` says what CLONES has to contain. The images that the generators make are kept in FOLDER, because
-glass blur alone takes minutes. The bench prints every set with a wrong verdict, and the confusion table of
-docs/audit.md.
+`published_generators` describes what the folder CLONES must contain. Generated images are kept in FOLDER, because glass
+blur alone takes minutes. The benchmark prints every set with a wrong verdict, and the confusion table in docs/audit.md.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ SIGNATURE_SEED = 20_261_128
 
 @dataclass(frozen=True)
 class Case:
-    """A set with a known answer."""
+    """A set for which the right result of an audit is known."""
 
     change: str
     """A description of the change, such as "JPEG quality 75"."""
@@ -53,9 +52,9 @@ class Case:
     images: Images
     stored: StoredAs
     verdicts: tuple[str, ...]
-    """The right verdicts."""
+    """The verdicts that are right."""
     codes: tuple[str, ...] = ()
-    """The findings that it must have. It may have no others."""
+    """The codes of the findings that the audit must report. It must not report others."""
 
 
 def _quality(quality: int, subsampling: str = "4:2:0") -> JpegEncoding:
@@ -64,7 +63,7 @@ def _quality(quality: int, subsampling: str = "4:2:0") -> JpegEncoding:
 
 @dataclass(frozen=True)
 class Family:
-    """The sets of one published generator."""
+    """The sets made by one published generator."""
 
     name: str
     benchmark: PublishedBenchmark
@@ -75,7 +74,7 @@ class Family:
 
     @functools.cached_property
     def auditor(self) -> SetAuditor:
-        """The auditor of all sets of the family, which computes the statistics of hypotheses once."""
+        """The auditor for all sets of the family. It computes the statistics of each hypothesis only once."""
         classes = tuple(ClassRecord(index=i, name=str(i), folder=str(i)) for i in range(5))
         samples = tuple(Sample(i, f"bench_{i}", i % 5) for i in range(len(self.sources)))
         source = Source("bench", samples, classes, lambda sample: self.sources[sample.index].copy())
@@ -89,17 +88,17 @@ class Family:
 
     @property
     def clean(self) -> Images:
-        """The clean images that the generator started from."""
+        """The clean images from which the generator started."""
         main, channels = self.auditor.preparations[0], self.images(self.corruptions[0], _severities(self)[0]).shape[3]
         return self.auditor.cleaned(main, channels)
 
     def kept(self, images: Images) -> Images:
-        """Return images after the published encoding."""
+        """Return images after the encoding and decoding that the published benchmark applies."""
         return after(images, () if self.stored.step is None else (self.stored.step,))
 
 
 def same(name: str, *, drawn: bool) -> tuple[str, ...]:
-    """Return the right verdicts of a set that is what its name says."""
+    """Return the right verdicts for a set whose contents match its name. `drawn` is True if it has random draws."""
     return ("same_pixels", "same_parameters") if name in ("motion_blur", "shear", "rotate", "translate") else (
         ("same_parameters",) if drawn else ("same_pixels",)
     )  # fmt: skip
@@ -110,7 +109,7 @@ def _severities(family: Family) -> tuple[int, ...]:
 
 
 def cases(family: Family) -> Iterator[Case]:
-    """Yield the sets of a family, unchanged and with every change."""
+    """Yield the sets of a family, unchanged and with each of several changes."""
     severities = _severities(family)
     others = {name: family.corruptions[(i + 7) % len(family.corruptions)] for i, name in enumerate(family.corruptions)}
     for name in family.corruptions:
@@ -124,7 +123,8 @@ def cases(family: Family) -> Iterator[Case]:
             if severity:
                 other = 6 - severity if severity != 3 else 4
                 exchanged = family.kept(family.images(name, other))
-                # At 32 pixels, severities 3 and 4 of motion blur have equal pixels: only the ends of a kernel differ.
+                # At 32 pixels, severities 3 and 4 of motion blur give equal pixels, because only the ends of the
+                # kernels differ.
                 equal = name == "motion_blur" and family.name == "cifar" and {severity, other} == {3, 4}
                 verdicts = right if equal else ("other_severity",)
                 yield Case("another severity", name, number, exchanged, family.stored, verdicts)
@@ -167,9 +167,9 @@ def _encoded(family: Family, name: str, severity: int, images: Images, right: tu
 
 
 def _from_other_images(family: Family) -> Iterator[Case]:
-    """Yield sets of other photographs, of squashed photographs, and with the parameters of another calibration.
+    """Yield sets of other photographs, sets of squashed photographs, and sets with another calibration's parameters.
 
-    They are made by corruptset, because the published generators are too slow.
+    These sets are made by corruptset, because the published generators are too slow.
     """
     side, ids = family.benchmark.side, [f"other_{i}" for i in range(len(family.sources))]
     if family.benchmark.name == "mnist-c":
@@ -200,7 +200,10 @@ def _from_other_images(family: Family) -> Iterator[Case]:
 
 
 def families(folder: Path, cache: Path) -> dict[str, Callable[[], Family]]:
-    """Return the families of sets by name. Their images are made when they are first needed, and kept in `cache`."""
+    """Return a mapping from names to functions that return families of sets.
+
+    `folder` contains the clones of the generators. Images are made when they are first needed, and kept in `cache`.
+    """
 
     def kept(tag: str, made: Callable[[], object], sources: Callable[[], Images]) -> Callable[[str, int], Images]:
         functions = functools.cache(made)
@@ -241,7 +244,7 @@ def families(folder: Path, cache: Path) -> dict[str, Callable[[], Family]]:
 
 
 def measured(family: Family, chosen: Callable[[Case], bool]) -> list[tuple[Case, str, tuple[str, ...], bool]]:
-    """Return each chosen case with its verdict, its findings and whether they are right."""
+    """Audit the chosen cases, and return each case with its verdict, its finding codes, and whether both are right."""
     out = []
     for case in filter(chosen, cases(family)):
         images = case.images
@@ -260,7 +263,7 @@ def measured(family: Family, chosen: Callable[[Case], bool]) -> list[tuple[Case,
         codes = tuple(finding.code for finding in result.findings)
         verdicts = case.verdicts
         if family.name == "imagecorruptions" and case.corruption == "elastic_transform" and "same" in verdicts[0]:
-            verdicts = ("other_calibration",)  # its own definition
+            verdicts = ("other_calibration",)  # imagecorruptions defines it differently
         right = result.verdict in verdicts and set(codes) == set(case.codes)
         out.append((case, result.verdict, codes, right))
         if not right:
@@ -275,7 +278,7 @@ def measured(family: Family, chosen: Callable[[Case], bool]) -> list[tuple[Case,
 
 
 def copied(family: Family) -> list[tuple[Case, str, tuple[str, ...], bool]]:
-    """Return the results for copies of a family on disk, like `measured`."""
+    """Audit copies of a family on disk, and return results like those of `measured`."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         if family.name == "cifar":
@@ -306,7 +309,7 @@ def copied(family: Family) -> list[tuple[Case, str, tuple[str, ...], bool]]:
 
 
 def confusion(results: list[tuple[Case, str, tuple[str, ...], bool]]) -> str:
-    """Return the confusion table: changes in rows, verdicts in columns."""
+    """Return the confusion table as Markdown, with changes in rows and verdicts in columns."""
     verdicts = sorted({verdict for _, verdict, _, _ in results})
     lines = ["| change | sets | right | " + " | ".join(verdicts) + " |", "|---" * (3 + len(verdicts)) + "|"]
     for change in dict.fromkeys(case.change for case, *_ in results):

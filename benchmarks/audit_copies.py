@@ -1,6 +1,7 @@
-"""Copies of published benchmarks on disk for the audit's bench: what happens to files, rows and labels.
+"""Audit copies of published benchmarks on disk, with changes to files, rows and labels.
 
-Each copy is audited by the public function, as a user does it. `audit_bench` changes the images of single sets instead.
+Each copy is audited with the public function, as a user would do. `audit_bench` changes the images of single sets
+instead.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ GOOD = ("identical", "same_pixels", "same_parameters")
 
 @dataclass(frozen=True)
 class Expected:
-    """A set of a copy with its known answer."""
+    """The known right result of auditing a set in a copy: the change, the verdicts, and the codes of the findings."""
 
     change: str
     verdicts: tuple[str, ...]
@@ -33,13 +34,13 @@ class Expected:
 
 
 Result = tuple[str, Expected, SetAudit]
-"""The id of a set, its known answer and its audit."""
+"""The id of a set, the right result, and the result of the audit."""
 
 
 def array_copies(
     folder: Path, corruptions: Sequence[str], images: Callable[[str, int], Images], clean: Images
 ) -> Iterator[Result]:
-    """Audit copies of CIFAR-10-C in arrays, one for each change."""
+    """Audit copies of CIFAR-10-C stored as arrays, one copy for each change."""
     count = len(clean)
     rows = {name: np.stack([images(name, severity) for severity in range(1, 6)]) for name in corruptions}
     labels = np.arange(count) % CLASSES
@@ -69,14 +70,14 @@ def array_copies(
 def tree_copy(
     folder: Path, corruptions: Sequence[str], images: Callable[[str, int], Images], photographs: Sequence[Images]
 ) -> Iterator[Result]:
-    """Audit a copy of ImageNet-C in folders, in which every severity has another change."""
+    """Audit a copy of ImageNet-C stored in folders, with a different change for each severity."""
     for i, photograph in enumerate(photographs):
         path = folder / "clean" / str(i % CLASSES) / f"bench_{i}.png"
         path.parent.mkdir(parents=True, exist_ok=True)
         Image.fromarray(photograph).save(path)
     for name in corruptions:
         for severity in range(1, 6):
-            # The last severity is a second copy of the one before it.
+            # Severity 5 is a second copy of severity 4.
             for i, image in enumerate(images(name, min(severity, 4))):
                 label = (i + 1) % CLASSES if severity == 1 else i % CLASSES
                 if severity != 2 or i >= 2:
@@ -95,7 +96,7 @@ def tree_copy(
 def digit_copies(
     folder: Path, corruptions: Sequence[str], images: Callable[[str], Images], clean: Images
 ) -> Iterator[Result]:
-    """Audit copies of MNIST-C, with other labels and with missing images."""
+    """Audit two copies of MNIST-C, one with rotated labels and one with missing images."""
     labels = np.arange(len(clean)) % CLASSES
     source = _array_source(folder / "clean", clean, labels)
     for change, kept, own_labels in (
@@ -121,11 +122,11 @@ _CODES = {
     "extra images": ("extra_images",),
     "a set stored twice": ("duplicate_set",),
 }
-"""The findings that each change must give."""
+"""A mapping from changes to the codes of the findings that an audit must report."""
 
 
 def _answer(change: str, name: str, severity: str) -> Expected:
-    """Return the known answer for a set of a copy of CIFAR-10-C."""
+    """Return the right result for a set in a changed copy of CIFAR-10-C."""
     codes, verdicts = _CODES[change], _unchanged(name, severity, "cifar")
     if change == "severities reversed" and severity != "3":
         verdicts = ("other_severity",)
@@ -133,7 +134,7 @@ def _answer(change: str, name: str, severity: str) -> Expected:
         verdicts = ("other_order",)
     if change == "a set stored twice":
         codes = codes if severity != "5" else ()
-        equal = (name, severity) == ("motion_blur", "4")  # severities 3 and 4 have equal pixels at 32 pixels
+        equal = (name, severity) == ("motion_blur", "4")  # at 32 pixels, severities 3 and 4 are equal
         verdicts = ("other_severity",) if severity in "24" and not equal else verdicts
     return Expected(change, verdicts, codes)
 

@@ -1,4 +1,4 @@
-"""The clean images of the audit's bench: crops of the sample photographs, and scikit-learn's digits."""
+"""The clean images for the audit benchmark: crops of the sample photographs, and the digits of scikit-learn."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ PARTS = (
     ("ihc", 2),
     ("chelsea", 1),
 )
-"""The photographs, and how many crops of each are images of the bench."""
+"""The names of photographs, each with the number of crops that the benchmark uses."""
 
 
 @functools.cache
 def photographs(*, others: bool = False) -> tuple[NDArray[np.uint8], ...]:
-    """Return twenty photographs of different sizes and shapes, or twenty others of the same scenes."""
+    """Return twenty photographs of different sizes and shapes, or with `others`, other views of the same scenes."""
     source = open_source("sample")
     pixels = {sample.id: source.load(sample).image for sample in source.samples}
     out = []
@@ -36,7 +36,7 @@ def photographs(*, others: bool = False) -> tuple[NDArray[np.uint8], ...]:
         for i in range(count):
             rows, columns = int(height * 0.75), int(width * (0.62 + 0.05 * i))
             top, left = (height - rows) * (i % 2), (width - columns) * i // max(count - 1, 1)
-            if others:  # the same scenes turned by a half: no photograph is like one of the first twenty
+            if others:  # rotated by 180 degrees, so that no photograph resembles the original
                 crop = pixels[name][top : top + rows, left : left + columns][::-1, ::-1]
             else:
                 crop = pixels[name][top : top + rows, left : left + columns]
@@ -49,7 +49,7 @@ def photographs(*, others: bool = False) -> tuple[NDArray[np.uint8], ...]:
 
 @functools.cache
 def clean(side: int, *, others: bool = False) -> NDArray[np.uint8]:
-    """Return the clean images of a benchmark of 224 or 32 pixels, (20, side, side, 3)."""
+    """Return the clean images of a benchmark at 224 or 32 pixels, as an array of shape (20, side, side, 3)."""
     crop = ResizeCrop(kind="resize-crop", resize=256, crop=224)
     images = [preprocess(photograph, crop) for photograph in photographs(others=others)]
     if side != 224:
@@ -60,7 +60,7 @@ def clean(side: int, *, others: bool = False) -> NDArray[np.uint8]:
 
 @functools.cache
 def digits() -> NDArray[np.uint8]:
-    """Return twenty grey digits, (20, 28, 28)."""
+    """Return twenty grey digits as an array of shape (20, 28, 28)."""
     from sklearn.datasets import load_digits
 
     images = load_digits().images[:COUNT]

@@ -1,8 +1,8 @@
 """Compare the estimates of `plan` with builds: ``python -m benchmarks.estimates``.
 
-Each recipe is planned in a new process, and then built in another one. With ``--cold``, the kernel cache is empty at
-first, so the plan also compiles all kernels. Use ``--only`` and ``--images`` for a shorter run, and ``--json`` to save
-the results.
+Each recipe is planned in a new process, and then built in another new process. With ``--cold``, the kernel cache is
+empty at first, so the plan compiles all kernels. Use ``--only`` and ``--images`` for a shorter run, and ``--json`` to
+save the results.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ CASES = (
 
 
 def measure(case: Case, count: int, work: Path) -> dict[str, Any]:
-    """Return the planned and the real bytes and seconds of a build."""
+    """Return the planned and the actual size and duration of a build."""
     source = case.source(work / "source", count)
     planned = child("job", {"what": "plan", "recipe": case.recipe, "source": source})
     built = child("job", {"recipe": case.recipe, "source": source, "out": str(work / "out")})

@@ -1,9 +1,9 @@
-"""Measure the least time for a build: ``python -m benchmarks.floors '{"source": ..., "like": ..., "out": ...}'``.
+"""Measure the floor of a build: ``python -m benchmarks.floors '{"source": ..., "like": ..., "out": ...}'``.
 
-This *floor* includes only the work that every generator must do to make the finished build `like`: it reads, decodes
-and resizes the images, encodes the corrupted pixels, and writes the files. It includes no corruptions, digests or
-records, because the corrupted pixels are computed before the time is taken. Instead of shards, files of the same sizes
-are written and synchronised with the disk. The seconds are printed as JSON.
+The floor is the time for the work that every generator must do to make the finished build `like`. This work is to read,
+decode and resize the images, to encode the corrupted pixels, and to write the files. The time for corruptions, digests
+and records is not included. Instead of shards, files of the same sizes are written and synchronised with the disk. The
+seconds are printed as JSON.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from corruptset.generate.sources.source import open_source
 
 
 def floor(source: str, like: str, out: Path) -> float:
-    """Return the floor of a build in seconds."""
+    """Return the floor of the build `like` in seconds."""
     manifest = corruptset.open(like).manifest
     folders = [c.folder for c in manifest.classes]
     images = open_source(source)
@@ -50,7 +50,7 @@ def floor(source: str, like: str, out: Path) -> float:
 
 
 def _shards(out: Path, sizes: list[int]) -> float:
-    """Return the time to write files of some sizes and synchronise them with the disk."""
+    """Return the time to write files of the given sizes and to synchronise them with the disk."""
     data = np.random.default_rng(0).integers(0, 256, max(sizes), np.uint8)
     start = time.perf_counter()
     for number, size in enumerate(sizes):

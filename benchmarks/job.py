@@ -1,6 +1,6 @@
-"""Measure one job and print JSON: ``python -m benchmarks.job '{"what": "build", "recipe": ..., ...}'``.
+"""Measure one job and print the results as JSON: ``python -m benchmarks.job '{"what": "build", "recipe": ..., ...}'``.
 
-The other benchmarks run this module in a separate process. The value of `what` is build (the default), plan or export.
+The other benchmarks run this module in a separate process. `what` is ``build`` (the default), ``plan`` or ``export``.
 The time to start Python and to import modules is not included.
 """
 
@@ -19,7 +19,7 @@ JOBS = {
     "plan": "corruptset.generate.planning",
     "export": "corruptset.generate.exports.export",
 }
-"""The name of a job -> the module with the function of that name."""
+"""A mapping from jobs to modules. The module defines a function with the name of the job."""
 
 
 def main() -> None:
@@ -33,7 +33,7 @@ def main() -> None:
         figures |= {"planned_seconds": result.seconds, "bytes": result.bytes}
         figures |= {"looked_at": result.looked_at, "deviation": result.deviation}
     if what == "build":
-        # joblib keeps idle workers for five minutes, but their processor time is known only after they have ended
+        # joblib keeps idle workers for five minutes, but their processor time is known only after they have exited.
         from joblib.externals.loky import get_reusable_executor
 
         get_reusable_executor().shutdown(wait=True)

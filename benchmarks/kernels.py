@@ -1,8 +1,8 @@
-"""Compare each corruption with a JPEG encode of its output and another package: ``python -m benchmarks.kernels``.
+"""Compare the time of each corruption with JPEG encoding and another package: ``python -m benchmarks.kernels``.
 
-Everything is measured on one core in the same process, so the ratios are more meaningful than the milliseconds. A row
-is the mean over severities of medians over repeats. A second table has the gradual degradations: the time to make one
-level from the previous one, as the mean over levels 1 to 30.
+All of corruptset's times are measured on one core in the same process, so the ratios are more meaningful than the
+milliseconds. Each row is a mean over severities, and the time of a severity is a median over repeats. A second table
+contains the gradual degradations. It shows the mean time, over levels 1 to 30, to make a level from the previous one.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ Call = Callable[[], NDArray[np.uint8]]
 def photographs(size: int, count: int = 8) -> NDArray[np.uint8]:
     """Return the eight sample photographs, repeated until there are `count` images.
 
-    Their shorter side is resized to 256 and the central 224x224 pixels are used, which are then resized to `size`.
+    The shorter side of each photograph is resized to 256 pixels. The central 224x224 pixels are cropped, and resized to
+    `size` x `size`.
     """
     source = open_source("sample")
     spec = ResizeCrop(kind="resize-crop", resize=256, crop=224, interpolation="bilinear", channels="rgb")
@@ -46,7 +47,7 @@ def photographs(size: int, count: int = 8) -> NDArray[np.uint8]:
 
 
 def severities(name: str, calibration: str, images: NDArray[np.uint8], keys: NDArray[np.uint64]) -> Iterator[Call]:
-    """Yield a call for each severity of a corruption."""
+    """Yield a function for each severity of a corruption, which applies the corruption to the images."""
     table = shipped(calibration)
     for severity in range(1, 6) if name in table.rows else ():
         stage = resolve_stage(name, table, severity=severity)
@@ -54,7 +55,7 @@ def severities(name: str, calibration: str, images: NDArray[np.uint8], keys: NDA
 
 
 def levels(name: str, calibration: str, images: NDArray[np.uint8], keys: NDArray[np.uint64]) -> Iterator[Call]:
-    """Yield a call for each level of a gradual degradation, which makes it from the previous level."""
+    """Yield a function for each level of a gradual degradation, which makes the level from the previous one."""
     gradual, table = get_corruption(name).gradual, shipped(calibration)
     for level in range(1, LEVELS + 1) if gradual is not None else ():
         stage = resolve_stage(name, table, level=level)
@@ -66,7 +67,10 @@ def levels(name: str, calibration: str, images: NDArray[np.uint8], keys: NDArray
 
 
 def measure(steps: Callable[..., Iterator[Call]], size: int, batch: int, calibration: str, repeats: int) -> Figures:
-    """Return the milliseconds per image of each corruption, and of one JPEG encode of its output."""
+    """Return the milliseconds per image for each corruption, and for JPEG encoding of its output.
+
+    `steps` is `severities` or `levels`.
+    """
     images, keys = photographs(size, batch), sample_keys([str(i) for i in range(batch)])
     rows = {}
     for name in (name for name in corruption_names() if not get_corruption(name).needs_model):
@@ -90,7 +94,7 @@ def encode_all(images: NDArray[np.uint8]) -> None:
 def show_rows(
     kind: str, statistic: str, large: Figures, small: Figures, peer: dict[str, float | None] | None = None
 ) -> None:
-    """Print the table of corruptions or of gradual degradations."""
+    """Print a table of corruptions or gradual degradations. `large` is for 224x224 images, and `small` for 32x32."""
     headings = [kind, "224: ms", "encode ms", "ours / encode", "32x32: us per image"]
     rows = []
     ratios = {name: row["ms"] / row["encode_ms"] for name, row in large.items()}

@@ -1,9 +1,9 @@
-"""Check of a source of Parquet files, relative to reading and decoding them: ``python -m benchmarks.parquet``.
+"""Compare the check of a Parquet source with the time to read and decode it: ``python -m benchmarks.parquet``.
 
-The files contain PNGs of 32x32 pixels, in row groups of 100 rows as `datasets` writes them, and in one row group per
-file as pyarrow does by default. Each is checked as before a build, by one process. The lower limit is the time of
-pyarrow and Pillow to read and decode the same images. The two take turns, and the median of their processor seconds is
-compared, because it depends less on other programs than the elapsed time.
+The files contain 32x32 PNGs. Some have row groups of 100 rows, as `datasets` writes them, and some have one row group
+per file, as pyarrow writes them by default. One process checks the images as before a build. The lower limit is the
+time in which pyarrow and Pillow read and decode the same images. Both are measured in turn. The medians of processor
+seconds are compared, because they depend less on other programs than elapsed times.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FILES = 4
 
 
 def encode(count: int) -> list[dict[str, Any]]:
-    """Return `count` PNGs as rows of a column of images."""
+    """Return `count` PNGs in the form of rows of an image column."""
     images = []
     for crop in crops(count):
         buffer = io.BytesIO()
@@ -38,7 +38,7 @@ def encode(count: int) -> list[dict[str, Any]]:
 
 
 def write(folder: Path, images: Sequence[dict[str, Any]], rows_per_group: int | None) -> None:
-    """Write images with the columns and the metadata of `datasets`."""
+    """Write images to Parquet files with the columns and the metadata that `datasets` uses."""
     import pyarrow
     from pyarrow import parquet
 
@@ -54,7 +54,7 @@ def write(folder: Path, images: Sequence[dict[str, Any]], rows_per_group: int | 
 
 
 def decode_all(folder: Path) -> int:
-    """Read and decode all images with pyarrow and Pillow, and return their number."""
+    """Read and decode all images with pyarrow and Pillow, and return the number of images."""
     from pyarrow import parquet
 
     count = 0
@@ -67,7 +67,7 @@ def decode_all(folder: Path) -> int:
 
 
 def check_all(folder: Path) -> int:
-    """Check all images as before a build, and return the number of usable ones."""
+    """Check all images as before a build, and return the number of usable images."""
     from corruptset.generate.sources.check import check
     from corruptset.generate.sources.source import open_source
 
@@ -76,9 +76,9 @@ def check_all(folder: Path) -> int:
 
 
 def measure(task: dict[str, Any]) -> dict[str, Any]:
-    """Return the number of images, the seconds and the memory of one way to read a folder."""
+    """Return the number of images, the seconds and the peak memory for one way to read a folder."""
     read = {"decode": decode_all, "check": check_all}[task["read"]]
-    read(Path(task["warm_up"]))  # imports
+    read(Path(task["warm_up"]))  # so that imports are not measured
     processor, start = processor_seconds(), time.perf_counter()
     count = read(Path(task["folder"]))
     return {

@@ -1,7 +1,7 @@
-"""Run the package imagecorruptions-imaug, with which corruptset is compared, in a separate environment.
+"""Run the package imagecorruptions-imaug in a separate environment, for comparison with corruptset.
 
-It is the only published generator that can still be installed and run. It requires a different build of OpenCV, so it
-cannot share an environment with corruptset.
+It is the only published generator that can still be installed and run. It requires a different build of OpenCV, and
+therefore cannot share an environment with corruptset.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NAME = "imagecorruptions-imaug"
 
 
 def peer_python() -> Path:
-    """Return the Python interpreter of the environment, which is created on first use."""
+    """Return the path of the environment's Python interpreter. The environment is created on first use."""
     folder = cache_root() / f"peer-{sys.version_info.major}.{sys.version_info.minor}"
     python = folder / "bin" / "python"
     ready = folder / "ready"

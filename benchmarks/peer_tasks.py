@@ -1,4 +1,4 @@
-"""Tasks that run in the environment of imagecorruptions-imaug: single corruptions, and all 75 outputs of images."""
+"""Tasks to run in the environment of imagecorruptions-imaug: single corruptions, and all 75 outputs per image."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ cv2.setNumThreads(1)
 
 
 def kernels(images: str, names: list[str], repeats: int) -> dict[str, float | None]:
-    """Return the median milliseconds of each corruption, averaged over severities, or None if it fails."""
+    """Return the median milliseconds of each corruption, averaged over severities, or None for failing corruptions."""
     photographs = np.load(images)
     out: dict[str, float | None] = {}
     for name in names:
@@ -41,7 +41,7 @@ def kernels(images: str, names: list[str], repeats: int) -> dict[str, float | No
 
 
 def pipeline(files: list[str], names: list[str], folder: str) -> dict[str, float]:
-    """Return the median seconds per file to read it, and to corrupt, encode and write all of its outputs."""
+    """Return the median time to process a file: read the image, and corrupt, encode and write all outputs."""
     times = []
     for number, file in enumerate(files):
         start = time.perf_counter()
@@ -57,7 +57,7 @@ def pipeline(files: list[str], names: list[str], folder: str) -> dict[str, float
                 path.parent.mkdir(parents=True, exist_ok=True)
                 Image.fromarray(corrupt(pixels, corruption_name=name, severity=severity)).save(path, quality=85)
         times.append(time.perf_counter() - start)
-    # the time of the first image includes compilation
+    # The first image is left out, because its time includes compilation.
     return {"median_seconds": statistics.median(times[1:])}
 
 

@@ -1,11 +1,12 @@
 """Compare whole builds with their floors and with another package: ``python -m benchmarks.pipeline``.
 
-The floor is the time for the work that every generator must do (floors.py). Everything is measured with one process and
-on the same machine, so the ratios are more meaningful than the seconds. Use ``--only`` and ``--images`` for a shorter
-run, and ``--json`` to save the results.
+The floor is the time for the work that every generator must do (floors.py). Builds and floors are measured with one
+process on the same machine, so the ratios are more meaningful than the seconds. Use ``--only`` and ``--images`` for a
+shorter run, and ``--json`` to save the results.
 
-Folders with image files are deleted only at the end. For up to six minutes after a file was deleted, ext4 does not use
-its inode again but examines it when it looks for a free one, so creating a file would take up to ten times as long.
+Folders with image files are deleted only at the end. For up to six minutes after a file is deleted, ext4 does not reuse
+its inode, but still examines it when it searches for a free one. Creating a file would then take up to ten times as
+long.
 """
 
 from __future__ import annotations
@@ -38,11 +39,11 @@ class Case:
     storage: str
     options: dict[str, Any] = field(default_factory=dict)
     layout: str | None = None
-    """The layout of an export to measure. A build with two processes is then measured as well."""
+    """The layout of an export to measure. If it is given, a build with two processes is measured too."""
 
     @property
     def name(self) -> str:
-        """The recipe and the options of the build."""
+        """The name of the recipe, followed by the options of the build."""
         return self.recipe + "".join(f" --{name}" for name in self.options)
 
 
@@ -58,7 +59,7 @@ CASES = (
 
 
 def measure(case: Case, source: str, work: Path, repeats: int) -> dict[str, Any]:
-    """Return the median seconds of a build and of its floor, and further measurements."""
+    """Return the median seconds of a build and of its floor, and other measurements."""
     builds, floors = [], []
     more: dict[str, float] = {}
     for repeat in range(repeats):
@@ -77,7 +78,7 @@ def measure(case: Case, source: str, work: Path, repeats: int) -> dict[str, Any]
         )
         if case.layout is not None and repeat == 0:
             more = measure_more(case, task, builds[-1], work)
-        if case.storage != "folder":  # a few large files, which would fill the disk
+        if case.storage != "folder":  # large files would fill the disk, and deleting a few files is harmless
             shutil.rmtree(out)
             shutil.rmtree(floor_out, ignore_errors=True)
     middle = sorted(builds, key=lambda b: b["seconds"])[len(builds) // 2]
@@ -91,7 +92,7 @@ def measure(case: Case, source: str, work: Path, repeats: int) -> dict[str, Any]
 
 
 def measure_more(case: Case, task: dict[str, Any], built: dict[str, Any], work: Path) -> dict[str, float]:
-    """Return the seconds of the same build with two processes, and of an export of the build."""
+    """Return the seconds for the same build with two processes, and for an export of the build."""
     two, exported = work / f"{case.name} with two processes", work / f"{case.name} exported"
     with_two = child("job", {**task, "out": str(two), "jobs": 2})
     export = {"what": "export", "layout": case.layout, "directory": built["directory"], "out": str(exported)}
@@ -133,7 +134,7 @@ def show_builds(results: dict[str, dict[str, Any]], repeats: int) -> None:
 
 
 def peer_seconds(work: Path, corruptions: Sequence[str]) -> float:
-    """Return the seconds in which the other package makes the 75 outputs of one image."""
+    """Return the seconds that the other package takes to make the 75 outputs for one image."""
     sources.photographs(work / "peer-source", PEER_IMAGES)
     files = [str(f) for f in sorted((work / "peer-source").rglob("*.JPEG"))]
     peer: float = run_peer("pipeline", files=files, names=corruptions, folder=str(work / "peer"))["median_seconds"]
@@ -158,7 +159,7 @@ def main() -> None:
         for number, case in enumerate(cases):
             case = replace(case, images=arguments.images or case.images)
             source = case.source(work / f"source{number}", case.images)
-            # the first build on a machine compiles kernels and computes tables
+            # A first build is not measured, because it compiles kernels and computes tables.
             warm = {
                 "recipe": case.recipe,
                 "source": source,

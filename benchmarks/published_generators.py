@@ -1,12 +1,12 @@
 """Load the functions of the published generators from clones of their repositories.
 
-Their code is not part of corruptset. `benchmarks.audit_bench` takes a folder with clones of
+The code of the generators is not part of corruptset. `benchmarks.audit_bench` needs a folder with clones of
 
-* https://github.com/hendrycks/robustness as ``robustness`` (ImageNet-C at 224 and CIFAR-10-C at 32 pixels),
-* https://github.com/google-research/mnist-c as ``mnist-c``,
+* https://github.com/hendrycks/robustness as ``robustness`` (ImageNet-C at 224 pixels and CIFAR-10-C at 32 pixels),
+* https://github.com/google-research/mnist-c as ``mnist-c``.
 
-and imagecorruptions or its maintained fork, from ``pip install --no-deps imagecorruptions-imaug``. The first two need
-Wand and ImageMagick 6.
+It also needs the package imagecorruptions or its maintained fork, which
+``pip install --no-deps imagecorruptions-imaug`` installs. The two clones need Wand and ImageMagick 6.
 """
 
 from __future__ import annotations
@@ -35,7 +35,10 @@ _SCRIPTS = {"imagenet": _CREATE / "make_imagenet_c.py", "cifar": _CREATE / "make
 
 
 def _functions(script: Path, frost: Path, end: str) -> dict[str, Any]:
-    """Return the functions of a script between its comments, adapted to the names of current libraries."""
+    """Return the functions in a script, from the comment about helpers to the comment `end`.
+
+    The code is adapted to current versions of the libraries. `frost` is the folder with the frost textures.
+    """
     text = script.read_text(encoding="utf-8")
     start = re.search(r"# /+ (Distortion|Corruption) Helpers /+", text)
     assert start is not None, f"{script} has no helpers"
@@ -59,7 +62,10 @@ def _functions(script: Path, frost: Path, end: str) -> dict[str, Any]:
 
 
 def hendrycks(folder: Path, calibration: str) -> Mapping[str, Callable[[np.ndarray, int], np.ndarray]]:
-    """Return the generator of ImageNet-C (``imagenet``) or CIFAR-10-C (``cifar``) as functions of (image, severity)."""
+    """Return a mapping from corruptions to functions that take an image and a severity.
+
+    The functions are those of ImageNet-C (``imagenet``) or CIFAR-10-C (``cifar``).
+    """
     names = _functions(folder / _SCRIPTS[calibration], folder / _CREATE, "End Distortions")
 
     def corrupted(name: str) -> Callable[[np.ndarray, int], np.ndarray]:
@@ -69,7 +75,7 @@ def hendrycks(folder: Path, calibration: str) -> Mapping[str, Callable[[np.ndarr
 
 
 def imagecorruptions() -> Mapping[str, Callable[[np.ndarray, int], np.ndarray]]:
-    """Return the functions of the installed package imagecorruptions."""
+    """Return the functions of the installed package imagecorruptions, in the form that `hendrycks` uses."""
     from imagecorruptions import corrupt
 
     def corrupted(name: str) -> Callable[[np.ndarray, int], np.ndarray]:
@@ -79,7 +85,10 @@ def imagecorruptions() -> Mapping[str, Callable[[np.ndarray, int], np.ndarray]]:
 
 
 def mnist_c(folder: Path) -> Mapping[str, Callable[[np.ndarray], np.ndarray]]:
-    """Return the fifteen corruptions of MNIST-C at their severities, and the identity, as functions of an image."""
+    """Return a mapping from names to functions that take an image.
+
+    The functions are the fifteen corruptions of MNIST-C, each at its published severity, and the identity.
+    """
     names = _functions(folder / "mnist-c" / "corruptions.py", folder / "mnist-c" / "frost", "End Corruptions")
 
     def corrupted(name: str) -> Callable[[np.ndarray], np.ndarray]:

@@ -1,4 +1,4 @@
-"""Write sources for benchmarks from the sample photographs: JPEG files, and archives like those of CIFAR and MNIST."""
+"""Make sources for benchmarks from the sample photographs: JPEG files, and files in the formats of CIFAR and MNIST."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "hors
 
 
 def photographs(folder: Path, count: int) -> str:
-    """Write `count` JPEG files of 500x375 into four class folders, and return the source."""
+    """Write `count` JPEG files of 500x375 pixels to four class folders, and return the source as text."""
     source = open_source("sample")
     photos = [Image.fromarray(source.load(sample).image) for sample in source.samples]
     for i in range(count):
@@ -36,7 +36,7 @@ def photographs(folder: Path, count: int) -> str:
 def crops(count: int, side: int = 32) -> NDArray[np.uint8]:
     """Return crops of the sample photographs as a (count, side, side, 3) array.
 
-    A position in a photograph is repeated only when all of its positions were used.
+    No position in a photograph is repeated until all positions have been used.
     """
     source = open_source("sample")
     photos = [source.load(sample).image for sample in source.samples]
@@ -52,10 +52,10 @@ def crops(count: int, side: int = 32) -> NDArray[np.uint8]:
 
 
 def cifar(folder: Path, count: int) -> str:
-    """Write `count` images as the test batch of ``cifar-10-python.tar.gz``, and return the source."""
+    """Write `count` images as the test batch in ``cifar-10-python.tar.gz``, and return the source as text."""
     folder.mkdir(parents=True)
     path = folder / "cifar-10-python.tar.gz"
-    # rows of 3072 bytes, which begin with the red plane
+    # Each row has 3072 bytes: the red plane, then the green one, then the blue one.
     rows = np.ascontiguousarray(crops(count).transpose(0, 3, 1, 2)).reshape(count, -1)
     files = {
         "batches.meta": {"num_cases_per_batch": count, "label_names": list(CLASSES), "num_vis": rows.shape[1]},
@@ -71,7 +71,10 @@ def cifar(folder: Path, count: int) -> str:
 
 
 def mnist(folder: Path, count: int) -> str:
-    """Write `count` grey images as the four files of MNIST, and return the source. The training split has one image."""
+    """Write `count` grey images to files in the format of MNIST, and return the source as text.
+
+    All images are in the test split. The training split has only one image.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     grey = crops(count, 28).mean(axis=3).astype(np.uint8)
     for split, images in (("train", grey[:1]), ("t10k", grey)):

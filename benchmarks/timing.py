@@ -1,4 +1,4 @@
-"""Common functions of the benchmarks: options, child processes, medians, memory and tables."""
+"""Functions that the benchmarks share: options, child processes, medians, memory and tables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rich.table import Table
 
 
 def options(doc: str | None, *, repeats: int | None = None) -> argparse.ArgumentParser:
-    """Return a parser with the option ``--json``, and with ``--repeats`` if a number of repeats is given."""
+    """Return a parser with the option ``--json``, and with ``--repeats`` if its default, `repeats`, is given."""
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", type=Path, help="also write the results to this file")
     if repeats is not None:
@@ -28,13 +28,13 @@ def options(doc: str | None, *, repeats: int | None = None) -> argparse.Argument
 
 
 def save(path: Path | None, figures: Mapping[str, Any] | Sequence[Any]) -> None:
-    """Write results to the file of the option ``--json``, if there is one."""
+    """Write results as JSON to the file that was given with ``--json``, if any."""
     if path is not None:
         path.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
 
 
 def median_seconds(call: Callable[[], object], repeats: int) -> float:
-    """Return the median seconds of repeated calls, after one call that is not counted."""
+    """Return the median duration of `repeats` calls in seconds, after one call that is not counted."""
     spent = []
     for _ in range(repeats + 1):
         start = time.perf_counter()
@@ -47,20 +47,20 @@ def memory() -> int:
     """Return the peak memory of this process in bytes."""
     if sys.platform != "linux":
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-    # on Linux, getrusage includes the peak memory of the parent process at the time of the fork
+    # On Linux, getrusage would include the memory of the parent process at the time of the fork.
     return int(Path("/proc/self/status").read_text(encoding="ascii").split("VmHWM:")[1].split()[0]) * 1024
 
 
 def processor_seconds() -> float:
-    """Return the processor time of this process and of its children that have ended."""
+    """Return the processor time, in seconds, of this process and of child processes that have exited."""
     used = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return sum(u.ru_utime + u.ru_stime for u in used)
 
 
 def child(module: str, task: Mapping[str, Any]) -> dict[str, Any]:
-    """Run a module of the benchmarks in a separate process, and return its JSON output."""
+    """Run a module of the benchmarks in a separate process, and return its output, parsed as JSON."""
     command = [sys.executable, "-m", f"benchmarks.{module}", json.dumps(task)]
-    # let Python store bytecode, because an installed package has it
+    # Python may store bytecode, because an installed package has bytecode too.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     process = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment)
     figures: dict[str, Any] = json.loads(process.stdout.splitlines()[-1])
@@ -68,7 +68,7 @@ def child(module: str, task: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def show(title: str, headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print a table with text in the first column and numbers in the others."""
+    """Print a table. The first column is left-aligned, and the others are right-aligned."""
     table = Table(title=title, title_justify="left")
     for number, heading in enumerate(headings):
         table.add_column(heading, justify="right" if number else "left")

@@ -1,4 +1,4 @@
-"""Estimate the size and the duration of a build from a few images that are made in memory."""
+"""Estimate the size and the duration of a build by making a few images in memory."""
 
 from __future__ import annotations
 
@@ -34,27 +34,29 @@ from .work.warm_up import warm_up
 from .work.worker import make_part
 
 LOOKED_AT = 16
-"""The largest number of images of the source on which the estimate is based."""
+"""The largest number of source images on which the estimate is based."""
 SECONDS = 10.0
-"""The time after which no further image is made."""
+"""The time after which no further images are made."""
 MIN_TURNS = 4
-"""The number of times that each group of sets is made, if there is time, so that short times are measured reliably."""
+"""The minimum number of times that each group of sets is made, if there is time. More turns measure short times more
+reliably.
+"""
 SHARD_ROW_BYTES = 48
 """The bytes of the label, the index and the digest that a shard contains for each image."""
 
-# These costs do not depend on the number of images. They were measured on builds of the shipped recipes.
+# These constants were measured on builds of the shipped recipes.
 TEXT_BYTES, SET_BYTES, FILE_BYTES = 5_000, 1_000, 320
-"""The bytes of README.md and LICENSE, of the record of a set, and of the records of a file in manifest.json and
-SHA256SUMS.
+"""The size of README.md and LICENSE together, the size of a set's record, and the size of the entries for one file in
+manifest.json and SHA256SUMS.
 """
 SHEET_SIDE, SHEET_BYTES, PAGE_BYTES = 128, 3_000_000, 2_400_000
-"""The side of an image on the contact sheet, and the largest sizes of the sheet and of the page."""
+"""The side of an image on the contact sheet in pixels, and the largest sizes of the contact sheet and of the page."""
 START_SECONDS = 2.0
-"""Processor time to start a worker."""
+"""The processor time to start a worker."""
 SHOWN_SECONDS = 0.02
-"""Processor time to show a set on the contact sheet and on the page."""
+"""The processor time to show a set on the contact sheet and on the page."""
 IMAGE_FILE_SECONDS = 0.0001
-"""Time to create an image file."""
+"""The time to create an image file."""
 
 
 @dataclass(frozen=True)
@@ -62,17 +64,17 @@ class Estimate:
     """The estimated cost of a build."""
 
     seconds: float
-    """The duration with the workers of the build, if the machine stays equally busy."""
+    """The duration with the build's number of workers, if other processes keep the machine equally busy."""
     bytes: int = 0
     """The sum of the sizes of all files."""
     alone: Mapping[str, int] = field(default_factory=dict)
-    """The bytes with the storage ``folder`` or ``hdf5`` alone, if images are stored in both."""
+    """If images are stored in both containers, the bytes with the storage ``folder`` alone and ``hdf5`` alone."""
     looked_at: int = 0
-    """The number of images of the source on which the estimate is based."""
+    """The number of source images on which the estimate is based."""
     deviation: float = 0.0
-    """The possible relative error of the bytes, as two standard errors."""
+    """The likely relative error of `bytes`, as two standard errors."""
     bad: Sequence[Note] = ()
-    """The checked images that cannot be used."""
+    """The checked images that cannot be used, with reasons."""
 
 
 def estimate(
@@ -84,20 +86,20 @@ def estimate(
 ) -> Estimate:
     """Return the estimated cost of a build.
 
-    The code of a worker makes images in memory from up to `LOOKED_AT` images, spread over the source. The groups of
-    sets take turns and use different images. Kernels are compiled and loaded before the time is measured.
+    The code of a worker makes images in memory from up to `LOOKED_AT` source images, spread evenly. The groups of sets
+    take turns, each turn with different images. Kernels are compiled and loaded before times are measured.
 
     Parameters
     ----------
     plan : BuildPlan
     build : CheckedBuild
-        The build of a few images.
+        The build with only a few images.
     few : sequence of CheckedSample
-        Samples that can be read. They are used for regions, and if no other image can be read.
+        Samples that can be read. They are used for regions, and if none of the chosen images can be read.
     all_chunks : sequence of Chunk
         The chunks of the whole build.
     groups : sequence of tuples of str
-        The ids of the sets that are made together.
+        Groups of ids of sets that are made together.
     """
     samples, bad, check_seconds = list(spread(few, LOOKED_AT)), list[Note](), 0.0
     if plan.pixels.cut_regions is None:
@@ -128,7 +130,7 @@ def image_bytes(plan: BuildPlan, sets: Sequence[str]) -> float:
 
 @contextmanager
 def _threads_of_a_worker(workers: int) -> Iterator[None]:
-    """Let OpenCV use one thread, as in a worker, if the build uses several workers."""
+    """Let OpenCV use only one thread in the ``with`` block, as in a worker, if the build has several workers."""
     import cv2
 
     before = cv2.getNumThreads()
@@ -145,19 +147,20 @@ class _Group:
     """The measurements of a group of sets."""
 
     seconds: list[float] = field(default_factory=list)
-    """The time per sample of each call."""
+    """For each call, the time per sample."""
     bytes: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
-    """The bytes of each sample in a container, in all sets together: ``folder`` and ``hdf5``."""
+    """For each container (``folder``, ``hdf5``) and each sample, the bytes of its stored images in all sets together.
+    """
     records: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
-    """The bytes of the records of the stored images of each sample in a container."""
+    """For each container and each sample, the bytes of the file records of these images."""
     rows: list[float] = field(default_factory=list)
-    """The bytes of the rows for each sample, without the records of stored images."""
+    """For each call, the bytes per sample of the rows of sets, without the file records."""
     shards: list[int] = field(default_factory=list)
-    """The bytes of the shards of each call, without their rows."""
+    """For each call, the bytes of the shards that do not depend on the number of images."""
 
 
 class _Images:
-    """The images that are made to estimate a build, and their measurements."""
+    """Make images to estimate a build, and keep the measurements."""
 
     def __init__(
         self,
@@ -173,12 +176,12 @@ class _Images:
         began = time.perf_counter()
         self.clean = [load_clean(build.source, sample, build.preprocessing) for sample in samples]
         self.load_seconds = (time.perf_counter() - began) / len(samples)
-        # images of a small size are made in batches, as in a build
+        # Small images are made in batches, as in a build.
         batch = max(1, BATCH_BYTES // max(image.nbytes for image in self.clean) // 8)
         self.count = min(batch, all_chunks[0].count)
         job = self._job()
         began = time.perf_counter()
-        # one set of each combination of corruptions is enough to load all kernels
+        # To load all kernels, one set with each combination of corruptions is enough.
         firsts = {tuple(t.corruption for t in spec.stages): spec.id for spec in reversed(build.chosen(build.requested))}
         self._make(job, tuple(reversed(firsts.values())), 0, 1)
         self.load_kernels = time.perf_counter() - began
@@ -192,7 +195,7 @@ class _Images:
         return replace(job, in_memory=True, measured=frozenset(), multiscale=frozenset())
 
     def _make(self, job: Job, sets: tuple[str, ...], first: int, count: int) -> tuple[float, list[bytes], int]:
-        """Make some samples of some sets, and return the time, the rows of each set, and the bytes of the shards."""
+        """Make `count` samples in some sets. Return the time, the rows of each set, and the bytes of the shards."""
         images = [self.clean[i % len(self.clean)] for i in range(first, first + count)]
         began = time.perf_counter()
         sidecar = make_part(job, Part(Chunk(0, first, first + count), sets), clean=(images, [""] * count))
@@ -201,7 +204,7 @@ class _Images:
         return seconds, [entry.lines for entry in sidecar.sets.values()], shards
 
     def _measure(self, job: Job) -> None:
-        """Make the groups of sets in turn, from different images, while there is time."""
+        """Make the groups of sets in turn, with different images, as long as there is time."""
         began, cpu = time.perf_counter(), time.process_time()
         turns = max(MIN_TURNS, -(-len(self.samples) // self.count))
         for number in range(turns * len(self.groups)):
@@ -215,9 +218,10 @@ class _Images:
             self._add(self.measurements[group], seconds, lines, shards)
         wall, used = time.perf_counter() - began, time.process_time() - cpu
         self.slowdown = max(1.0, min(wall / max(used, 1e-3), _load()))
-        """The ratio of elapsed time to processor time, which exceeds 1 if other processes use the processor.
+        """The ratio of elapsed time to processor time. It exceeds 1 if other processes use the processor.
 
-        It is limited by the load of the machine, because a corruption may also wait for a GPU, for example.
+        It is at most the load of the machine, because elapsed time may also be spent waiting for something else, such
+        as a GPU.
         """
 
     def _add(self, group: _Group, seconds: float, lines: Sequence[bytes], shards: int) -> None:
@@ -239,12 +243,12 @@ class _Images:
         group.shards.append(max(0, shards - stored - SHARD_ROW_BYTES * self.count * len(lines)) if shards else 0)
 
     def _sum(self, values: Sequence[float | None]) -> float:
-        """Return the sum over all groups. Groups without a value count with the mean per set of the other groups."""
+        """Return the sum over all groups. Missing values are replaced by the other groups' mean per set."""
         known = [(value, len(group)) for value, group in zip(values, self.groups, strict=True) if value is not None]
         return sum(value for value, _ in known) * self.sets / sum(count for _, count in known)
 
     def seconds(self, check_seconds: float) -> float:
-        """Return the duration of the build."""
+        """Return the estimated duration of the build. `check_seconds` is the time to check one image."""
         plan, total = self.plan, self.total
         jobs = max(1, min(plan.workers, len(self.groups) * len(self.all_chunks)))
         per_sample = self._sum([fmean(group.seconds) if group.seconds else None for group in self.measurements])
@@ -252,12 +256,12 @@ class _Images:
             per_sample += self.sets * IMAGE_FILE_SECONDS
         fixed = self.load_kernels + START_SECONDS * self.slowdown * (jobs > 1)
         fixed += min(self.sets, MAX_SHOWN) * SHOWN_SECONDS * self.slowdown
-        # each worker loads the images that it works on
+        # If the groups of a chunk are made by several workers, each of these workers loads the images.
         loaded = total * self.load_seconds * min(jobs, len(self.groups)) + len(plan.selected) * check_seconds
         return fixed + (total * per_sample + loaded + self._metrics_seconds()) / jobs
 
     def _metrics_seconds(self) -> float:
-        """Return the time to measure the metrics of all sets."""
+        """Return the estimated time to measure the metrics of all sets."""
         images, image = self.plan.metrics_images(self.total), self.clean[0]
         if not images:
             return 0.0
@@ -266,7 +270,7 @@ class _Images:
         return self.sets * (images * measured + min(images, 16) * multiscale)
 
     def size(self) -> Estimate:
-        """Return the bytes of the build."""
+        """Return the estimated size of the build. The duration in the result is 0."""
         build, total, groups = self.build, self.total, self.measurements
         images, records = (
             {
@@ -297,7 +301,7 @@ class _Images:
         )
 
     def _fixed_bytes(self) -> float:
-        """Return the bytes of files whose size does not depend on the number of images."""
+        """Return the total size of files whose size does not depend on the number of images."""
         height, width = (int(side) for side in self.clean[0].shape[:2])
         shown: float = 1_500 + 2.2 * min(height, SHEET_SIDE) * min(width, SHEET_SIDE)
         sheet = min(SHEET_BYTES, 30_000 + (min(self.sets, MAX_SHOWN) + 1) * shown)
@@ -306,9 +310,9 @@ class _Images:
         return TEXT_BYTES + records + sheet + page
 
     def _deviation(self) -> float:
-        """Return the likely relative error of the estimated bytes, from the spread of the sizes of the clean images.
+        """Return the likely relative error of the estimated size, derived from the spread of the clean images' sizes.
 
-        It is 0 if no container encodes images, because the size of stored pixels is known in advance.
+        It is 0 if no container encodes images, because raw pixels have a known size.
         """
         encoded = [sink for sink in self.build.sinks if sink.encodes]
         looked_at = len(self.looked_at)
@@ -320,14 +324,14 @@ class _Images:
             len(self.build.encoding_of(sample.sample).encode(image))
             for sample, image in zip(self.samples, self.clean, strict=True)
         ]
-        # each group of sets was made from only some of these images
+        # Groups of sets may have been made from only some of these images.
         least = min(self.count * len(group.seconds) for group in self.measurements)
         unseen = 1 - min(least, looked_at) / self.total
         return float(2 * stdev(sizes) / fmean(sizes) * sqrt(unseen / looked_at))
 
 
 def _load() -> float:
-    """Return the load of the machine: the number of runnable processes per processor."""
+    """Return the load of the machine, as the number of runnable processes per processor."""
     try:
         return os.getloadavg()[0] / (os.cpu_count() or 1)
     except (AttributeError, OSError):  # Windows has no load average
@@ -339,7 +343,7 @@ def _seconds_of(
     image: NDArray[np.uint8],
     other: NDArray[np.uint8],
 ) -> float:
-    """Return the mean time of three calls. An earlier call loads the kernels."""
+    """Return the mean time of three calls. A call that is not measured loads the kernels first."""
     function(image, other)
     began = time.perf_counter()
     for _ in range(3):

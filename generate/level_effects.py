@@ -1,4 +1,4 @@
-"""Measure how much each level of a gradual degradation changes photographs."""
+"""Measure how strongly each level of a gradual degradation changes photographs."""
 
 from __future__ import annotations
 
@@ -19,41 +19,41 @@ from .recipes.recipe import load_recipe
 from .sources.source import open_source
 
 RECIPE = "imagenet-c"
-"""The recipe whose preprocessing is applied to the photographs, which crops them to 224x224."""
+"""The recipe whose preprocessing is applied to the photographs. It crops them to 224x224."""
 UNCHANGED = "unchanged"
 
 
 @dataclass(frozen=True)
 class Change:
-    """The effect of a level, as means over several images."""
+    """The effect of one level, as means over several images."""
 
     level: int
     change: str
     """A description of the accumulated change, such as ``"7 lines"``."""
     changed: float
-    """The percentage of pixels of which at least one channel differs from the clean image."""
+    """The percentage of pixels that differ from the clean image in at least one channel."""
     mean: float
     """The mean value over pixels and channels, from 0 to 255."""
     colours: float
-    """The number of distinct colours in an image."""
+    """The mean number of distinct colours in an image."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the values as JSON, with means rounded to 4 decimals."""
+        """Return the fields as JSON values, with means rounded to 4 decimals."""
         return {key: round(value, 4) if isinstance(value, float) else value for key, value in asdict(self).items()}
 
 
 def change_table(name: str, ladder: str = DEFAULT_LADDER) -> list[Change]:
-    """Return the effect of every level of a gradual degradation, from 0 to its last one.
+    """Return the effect of every level of a gradual degradation, from level 0 to the last level.
 
-    The values are means over the eight photographs of the source ``sample``, which are resized and cropped to 224x224
-    as in ``imagenet-c``.
+    The values are means over the eight photographs in the source ``sample``. The photographs are resized and cropped to
+    224x224, as in ``imagenet-c``.
 
     Parameters
     ----------
     name : str
         The name of a gradual degradation that does not need a model.
     ladder : {"evaluated", "text"}
-        The parameter set.
+        The parameter set to use.
     """
     gradual = get_corruption(name).gradual
     assert gradual is not None
@@ -72,7 +72,7 @@ def change_table(name: str, ladder: str = DEFAULT_LADDER) -> list[Change]:
 
 @cache
 def _photographs() -> tuple[tuple[str, ...], Images]:
-    """Return the ids of the photographs of the source ``sample``, and the photographs as one batch."""
+    """Return the ids of the photographs in the source ``sample``, and the preprocessed photographs as one batch."""
     source = open_source("sample")
     spec = load_recipe(RECIPE).preprocessing
     images = [preprocess(source.load(sample).image, spec) for sample in source.samples]
@@ -80,7 +80,7 @@ def _photographs() -> tuple[tuple[str, ...], Images]:
 
 
 def _measure(clean: NDArray[np.uint8], image: NDArray[np.uint8]) -> tuple[float, float, float]:
-    """Return the percentage of changed pixels, the mean value and the number of colours of an (H, W, C) image."""
+    """Return the percentage of changed pixels, the mean value and the number of colours in an (H, W, C) image."""
     packed = _packed(image)
     changed = float((packed != _packed(clean)).mean())
     ordered = np.sort(packed, axis=None)
@@ -89,7 +89,7 @@ def _measure(clean: NDArray[np.uint8], image: NDArray[np.uint8]) -> tuple[float,
 
 
 def _packed(image: NDArray[np.uint8]) -> NDArray[np.uint32]:
-    """Return one integer for each pixel, which combines its channels."""
+    """Return one integer for each pixel, which contains the values of all its channels."""
     packed = image[:, :, 0].astype(np.uint32)
     for channel in range(1, image.shape[2]):
         packed |= image[:, :, channel].astype(np.uint32) << np.uint32(8 * channel)

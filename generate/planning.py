@@ -26,13 +26,13 @@ from .recipes.set_spec import SetSpec
 from .sources.source import Source
 
 FIRST_CLASSES = 5
-"""The number of class names in a plan."""
+"""The largest number of class names in a plan."""
 BASE_MEMORY = 300 << 20
-"""The memory of a process with all modules imported and all kernels loaded, in bytes."""
+"""The memory, in bytes, of a process that has imported all modules and loaded all kernels."""
 MODEL_MEMORY = 350 << 20
-"""The memory that PyTorch takes in a process that computes gradients, in bytes."""
+"""The additional memory, in bytes, that PyTorch needs in a process that computes gradients."""
 DECODED_COPIES = 3
-"""The number of copies of a source image in memory: as decoded by Pillow, as an array, and during preprocessing."""
+"""The number of copies of a source image in memory: decoded by Pillow, as an array, and during preprocessing."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,10 @@ class Plan:
     sets: tuple[SetSpec, ...]
     images: int
     bytes: int
-    """The sum of the sizes of all files, estimated from `looked_at` images. For regions, estimated from constants."""
+    """The sum of the sizes of all files. It is estimated from `looked_at` images, or for regions, from constants."""
     seconds: float
-    """The duration of the build with `jobs` workers, estimated from a few images, if the machine stays equally busy."""
+    """The duration of the build with `jobs` workers, estimated from a few images on the machine as busy as it is now.
+    """
     jobs: int
     memory_per_worker: int
     """The estimated upper limit on the memory of a worker, in bytes."""
@@ -56,34 +57,35 @@ class Plan:
     """``folder``, ``hdf5`` or ``both``."""
     encoding: dict[str, Any]
     size: tuple[int, int]
-    """The width and height of a clean image. If sizes differ, it is the median by area of the probed images."""
+    """The width and height of a clean image. If sizes differ, this is the median size, by area, of the probed images.
+    """
     other_sizes: int
-    """The number of other sizes among the probed images, which are at most eight."""
+    """The number of other sizes among the probed images. At most eight images are probed."""
     calibration: str
     seed: int
     stages_applied: int
-    """The number of stages that are applied to each sample, where sets share their common first stages."""
+    """The number of stages that are applied to each sample. Stages with which several sets begin are applied once."""
     stages_naive: int
-    """The number of stages that would be applied if every set started from the clean image."""
+    """The number of stages that would be applied to each sample if every set started from the clean image."""
     parts: int
     alone: Mapping[str, int] = field(default_factory=dict)
-    """If images are stored in both containers: ``folder`` and ``hdf5`` -> the bytes with that container alone."""
+    """If images are stored in both containers, the bytes with ``folder`` alone and with ``hdf5`` alone."""
     looked_at: int = 0
-    """The number of images of the source that were made to estimate `bytes` and `seconds`."""
+    """The number of source images that were used to estimate `bytes` and `seconds`."""
     deviation: float = 0.0
-    """The possible relative error of `bytes`, as two standard errors."""
+    """The likely relative error of `bytes`, as two standard errors."""
     moves_content: tuple[str, ...] = ()
     """The corruptions that move image content, so that boxes and masks of the clean images no longer fit."""
     notes: tuple[str, ...] = ()
     """Notes for the user."""
     store: str | None = None
-    """``images`` or ``table`` for a recipe with regions, otherwise None."""
+    """How regions are stored, ``images`` or ``table``. None for a recipe without regions."""
     source_images: int = 0
-    """The number of selected images of the source. With regions, `samples` is the number of their regions, which is an
-    estimate if image sizes differ or blocks overlap.
+    """The number of selected source images. For a recipe with regions, `samples` is the number of regions in these
+    images, which is an estimate if image sizes differ or blocks overlap.
     """
     stores: Mapping[Store, int] = field(default_factory=dict)
-    """The estimated bytes with each way to store regions."""
+    """For a recipe with regions, the estimated bytes with each way to store regions."""
     classes: int = 0
     """The number of classes of the source."""
     first_classes: tuple[str, ...] = ()
@@ -95,9 +97,9 @@ class Plan:
         return f"<Plan {self.recipe} {self.version} of {self.source}: {sets}, {cost}, {len(self.notes)} notes>"
 
     def families(self) -> dict[str, list[SetSpec]]:
-        """Return the sets by the family of their corruption, in the order of the plan.
+        """Return the sets grouped by the family of their corruption, in the order of the plan.
 
-        Chains are grouped by their length, and clean images are a family.
+        Chains of corruptions are grouped by their length. The clean images form a family of their own.
         """
         families: dict[str, list[SetSpec]] = {}
         for spec in self.sets:
@@ -135,7 +137,7 @@ def plan(
     source : str or Source
         The source of images, with the same syntax as in `build`.
     out : path, optional
-        The folder of the build.
+        The output folder of the build, which must not be a URL. The plan does not depend on it.
     **options
         The other keyword arguments of `build`, such as `sets`, `samples` and `jobs`.
 
@@ -146,7 +148,7 @@ def plan(
     Raises
     ------
     RecipeError, SourceError, ParameterError, BuildError
-        The build is not possible. Only a few images are checked, whereas a build checks all of them first.
+        The build is not possible. Only a few images are checked here, whereas a build first checks all images.
 
     Examples
     --------
@@ -175,7 +177,7 @@ def plan_of(spec: BuildPlan) -> Plan:
     few = spec.build_of(tuple(CheckedSample(*entry) for entry in probed.good))
     groups = groups_of(maker, sets, all_chunks, spec.held_bytes)
     cost = estimate(spec, few, few.samples[:LOOKED_AT], all_chunks, groups)
-    # each group has a tree of its sets, so stages that sets of two groups share are applied twice
+    # Each group has its own tree of stages, so a stage that sets in two groups share is applied twice.
     applied = sum(stages_applied(maker.tree(few.chosen(group))) for group in groups)
     rows = max(len(g) for g in groups) * all_chunks[0].count * spec.held_bytes
     batches = (max_buffers(maker.tree(sets)) + 6) * max(BATCH_BYTES, clean)

@@ -1,4 +1,4 @@
-"""The public function `preview`, which draws a contact sheet of one image in every set of a recipe."""
+"""The public function `preview`, which draws a contact sheet that shows one image in every set of a recipe."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from .recipes.set_spec import SetSpec, merge_chains
 from .regions.region_sheet import region_sheet
 
 RECIPES = {"mnist": "mnist-c", "cifar": "cifar10-c", "tiny": "tiny-imagenet-c", "imagenet": "imagenet-c-all"}
-"""The default recipe for each calibration, which depends on the size of the image."""
+"""The default recipe for each calibration. The calibration depends on the size of the image."""
 REGION_RECIPES = {
     "mnist": "fragile-cifar10",
     "cifar": "fragile-cifar10",
@@ -44,7 +44,7 @@ SHEET_FORMATS = (".png",)
 
 @dataclass(frozen=True, repr=False)
 class Preview:
-    """A contact sheet with its images. Notebooks show the sheet.
+    """A contact sheet and its images. Notebooks display the sheet.
 
     Attributes
     ----------
@@ -53,11 +53,11 @@ class Preview:
         The key of the image, from which its random numbers are derived.
     seed : int
     images : mapping of str to (H, W, C) ndarray of uint8
-        The image of each set, equal to the image that a build stores. It is empty for a sheet of regions.
+        The image in each set, equal to the image that a build stores. The mapping is empty for a sheet of regions.
     png : bytes
         The sheet as a PNG file.
     path : Path, optional
-        The file to which the sheet was written.
+        The file to which the sheet was written, or None.
     """
 
     recipe: str
@@ -99,14 +99,14 @@ def preview(
     Parameters
     ----------
     image : path, ``"sample:NAME"`` or (H, W), (H, W, 1) or (H, W, 3) ndarray of uint8
-        An image file, a photograph of the source ``sample``, or pixels.
+        An image file, a photograph from the source ``sample``, or an array of pixels.
     recipe : str, path or Recipe, optional
-        The recipe whose sets, calibration and preprocessing are used. By default it depends on the shorter side of the
+        The recipe whose sets, calibration and preprocessing are used. The default depends on the shorter side of the
         image: ``mnist-c`` for grey images of up to 28 pixels, ``cifar10-c`` up to 48, ``tiny-imagenet-c`` up to 96, and
         ``imagenet-c-all`` for larger images.
     sets : sequence of str, optional
-        Patterns of set ids and aliases, such as ``fog/*``. They can select gradual degradations of any recipe. By
-        default, all sets are drawn, and levels 1, 5, 10 and so on of gradual degradations.
+        Patterns of set ids and aliases, such as ``fog/*``. With any recipe, they can also select gradual degradations.
+        By default, all sets are drawn, but only levels 1, 5, 10 and so on of gradual degradations.
     out : path, optional
         A PNG file to which the sheet is written.
     force : bool
@@ -114,17 +114,18 @@ def preview(
     seed : int
         The random seed, from 0 to 2**53 - 1.
     key : str, optional
-        The key of the image, from which its random numbers are derived. A build uses the sample id. By default it is
-        the name of the file without suffix, the id of the photograph, or ``blake3:`` with the hash of the pixels.
+        The key of the image, from which its random numbers are derived. A build uses the sample id. The default is the
+        file name without its suffix, the id of the photograph, or ``blake3:`` followed by the hash of the pixels.
     calibration, coupling, scale, frost_textures
-        The same as for `build`.
+        As for `build`.
     regions : bool
-        Whether to draw regions instead: one of each size, with its eight neighbours and its nine shrunk regions.
+        Whether to draw regions instead of sets: one region of each size, with its eight neighbours and its nine shrunk
+        regions.
     plugins : sequence of str or path, optional
-        Modules or files that define further corruptions.
+        Python modules or files that define further corruptions.
     progress : callable or bool, optional
-        Callback that takes the name of the step, the number of finished sets and the total. By default, a progress bar
-        is shown in terminals and notebooks. False disables it.
+        Called with the name of the step, the number of finished sets and the total. By default, a progress bar is shown
+        in terminals and notebooks. False disables it.
 
     Returns
     -------
@@ -133,11 +134,11 @@ def preview(
     Raises
     ------
     SourceError, ImageError
-        If the image cannot be read.
+        The image cannot be read.
     RecipeError, UnknownCorruption, ParameterError
-        If the recipe, a set or the calibration does not exist.
+        The recipe, a set or the calibration does not exist.
     BuildError
-        If `out` exists, or cannot be written.
+        `out` already exists, or cannot be written.
     """
     require_build()
     load_plugins(plugins or ())
@@ -177,11 +178,11 @@ def _pixels(image: str | Path | Images) -> tuple[Images, str]:
 def _make_images(
     maker: SetMaker, sets: Sequence[SetSpec], clean: Images, key: str, progress: Callable[[str, int, int], None]
 ) -> dict[str, Images]:
-    """Return the (H, W, C) image of each set, equal to the image that a build with the same settings stores."""
+    """Return a mapping from set ids to (H, W, C) images, equal to those that a build with the same settings stores."""
     merged = merge_chains(sets, maker.seed, maker.coupling)
     aliases = {spec.id: spec.aliases for spec in merged}
     images_of: dict[str, Images] = {}
-    # The first use of a corruption on a machine compiles it, which takes half a minute for all corruptions together.
+    # Progress is reported at once, because compiling all corruptions on a new machine takes half a minute.
     progress("sets", 0, len(merged))
     for count, (id, images) in enumerate(maker.images(maker.tree(merged), clean[None], [key]), 1):
         images_of |= dict.fromkeys([id, *aliases[id]], images[0].copy())

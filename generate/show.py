@@ -1,4 +1,4 @@
-"""The public function `show`, which returns a full description of a corruption, recipe, calibration or build."""
+"""The public function `show`, which returns a detailed description of a corruption, recipe, calibration or build."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Shown:
     kind: Literal["corruption", "gradual", "recipe", "calibration", "build"]
     name: str
     record: Mapping[str, Any]
-    """The description as JSON values, which `corruptset show --json` prints."""
+    """The description as JSON values. `corruptset show --json` prints it."""
 
     def __repr__(self) -> str:
         return f"<{self.kind} {self.name!r}: {', '.join(self.record)}>"
@@ -52,14 +52,14 @@ class Shown:
 def show(
     name: str | Path, *, ladder: Literal["evaluated", "text"] | None = None, plugins: Sequence[str | Path] | None = None
 ) -> Shown:
-    """Return a full description of a corruption, a recipe, a calibration, or a finished build.
+    """Return a detailed description of a corruption, a recipe, a calibration, or a finished build.
 
     Parameters
     ----------
     name : str or path
         The name of a corruption, recipe or calibration, the path of a recipe file (.toml), or the directory of a build.
     ladder : {"evaluated", "text"}, optional
-        The parameter set of a gradual degradation with which the effect of each level is measured, by default
+        For a gradual degradation, the parameter set with which to measure the effect of each level. The default is
         ``evaluated``.
     plugins : sequence of str or path, optional
         Python modules or files that define further corruptions.
@@ -67,9 +67,9 @@ def show(
     Returns
     -------
     Shown
-        For a corruption, its documentation, its parameters, its severities in every calibration, and its reference. For
-        a gradual degradation, also the effect of each level on sample photographs, which is measured by this call. For
-        a recipe, its settings and its sets. For a calibration, its severity table. For a build, a summary of its
+        For a corruption: its documentation, its parameters, its severities in every calibration, and its reference. For
+        a gradual degradation: also the effect of each level on sample photographs, which this call measures. For a
+        recipe: its settings and its sets. For a calibration: its severity table. For a build: a summary of its
         manifest.
 
     Raises
@@ -77,11 +77,11 @@ def show(
     UnknownCorruption
         The name is unknown. The message suggests similar names.
     RecipeError
-        The recipe file has mistakes.
+        The recipe file contains errors.
     IncompleteBuild, VerificationError
         The directory does not contain a finished build.
     ParameterError
-        `ladder` is given, but the name is not that of a gradual degradation.
+        `ladder` is given, but `name` does not name a gradual degradation.
 
     Examples
     --------
@@ -136,7 +136,10 @@ def _corruption(name: str) -> dict[str, Any]:
 
 
 def source_rows(tables: Mapping[str, Mapping[int, Row]]) -> dict[str, dict[str, list[int]]]:
-    """Return, for each source and calibration, the severities whose parameters come from that source."""
+    """Return a mapping from sources to calibrations to severities, for severities with parameters from that source.
+
+    A source is a publication or a code file that a severity table cites.
+    """
     by_source: dict[str, dict[str, list[int]]] = {}
     for calibration, rows in tables.items():
         for severity, row in sorted(rows.items()):
@@ -145,7 +148,9 @@ def source_rows(tables: Mapping[str, Mapping[int, Row]]) -> dict[str, dict[str, 
 
 
 def of_severities(rows: Mapping[str, Sequence[int]], tables: Mapping[str, Sized]) -> str:
-    """Return a prefix with the severities to which a source applies, or an empty text if it applies to all.
+    """Return a prefix that names the severities to which a source applies. It is empty if the source applies to all.
+
+    `rows` maps calibrations to the severities that cite the source, and `tables` to all severities.
 
     Examples
     --------
@@ -168,7 +173,7 @@ def _gradual(name: str, parameter_set: str) -> dict[str, Any]:
     declared = get_corruption(name)
     gradual = declared.gradual
     assert gradual is not None
-    # a corruption of a plugin has no ladders
+    # Corruptions from plugins have no ladders (parameter sets).
     ladders = {other: ladder(other)[name] for other in LADDERS if name in ladder(other)}
     measurable = not declared.needs_model and ladders
     record = _corruption(name)
@@ -179,7 +184,7 @@ def _gradual(name: str, parameter_set: str) -> dict[str, Any]:
         "accumulates": gradual.accumulates,
         "ladders": {other: dict(row.parameters) for other, row in ladders.items()},
         "ladder": parameter_set,
-        # the effect of a model's gradient depends on the model
+        # The effect of a corruption that needs a model depends on the model, so it is not measured.
         "changes": [row.as_json() for row in change_table(name, parameter_set)] if measurable else [],
     }
 
