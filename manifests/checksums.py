@@ -18,7 +18,7 @@ _SUM = re.compile(r"([0-9a-f]{64})  (\S.*)")
 def sha256sums_bytes(records: Iterable[FileRecord]) -> bytes:
     """Return the content of SHA256SUMS in the format of ``sha256sum --check``, one line ``<hex>  <path>`` per file.
 
-    `records` are the `files` of the manifest and manifest.json. Single images are not listed.
+    `records` are the records of manifest.json itself and of the files that it lists. Single images are not included.
     """
     return sums_bytes({r.path: r.sha256 for r in records})
 
@@ -29,7 +29,7 @@ def sums_bytes(sums: Mapping[str, str]) -> bytes:
 
 
 def hash_problem(root: Path, record: FileRecord) -> Problem | None:
-    """Return the problem of a file whose size or hash differs from its record, or None."""
+    """Return a problem if the size or hash of a file differs from its record, or None."""
     try:
         if (size := (root / record.path).stat().st_size) != record.bytes:  # a sparse file may claim a terabyte
             return Problem(record.path, "size", f"has {size} bytes, but {record.bytes} are recorded")
@@ -47,7 +47,7 @@ def is_file_as(path: Path, size: int, sha256: str) -> bool:
 
 
 def parse_sha256sums(data: bytes) -> tuple[dict[str, str], list[str]]:
-    """Parse SHA256SUMS, and return path -> ``sha256:<hex>`` and a list of errors."""
+    """Parse SHA256SUMS, and return a mapping from paths to ``sha256:<hex>``, and a list of errors."""
     sums: dict[str, str] = {}
     errors: list[str] = []
     if data and not data.endswith(b"\n"):

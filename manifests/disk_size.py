@@ -18,11 +18,13 @@ class DiskSize:
 
     bytes: int
     alone: Mapping[str, int] = field(default_factory=dict)
-    """Container -> approximate size with only this container, if every image is stored in two containers."""
+    """Container -> approximate size of the dataset if images were stored only in this container. Empty unless every
+    image is stored in two containers.
+    """
 
 
 def disk_size(root: Path, manifest: Manifest) -> DiskSize:
-    """Return the size of a complete dataset, which is computed from its records."""
+    """Compute the size of a complete dataset from its records."""
     container, files = manifest.storage.container, manifest.files
     listed = sum(f.bytes for f in files) + len(manifest_bytes(manifest))
     listed += sum(len(f"{path}\n".encode()) + 66 for path in [MANIFEST, *(f.path for f in files)])  # SHA256SUMS

@@ -19,11 +19,11 @@ from .records.report import Problem
 MANIFEST_CAP = 512 << 20
 """Limit on the size of manifest.json in bytes. A manifest of 10,000 sets and 100,000 shards has about 40 MB."""
 MAX_NAMED = 12
-"""The number of datasets in a folder that an error message names."""
+"""The maximum number of datasets that an error message about their folder names."""
 
 
 def manifest_bytes(manifest: Manifest) -> bytes:
-    """Return the bytes of manifest.json: fields in the model's order, indented, UTF-8.
+    """Return the bytes of manifest.json: indented JSON in UTF-8, with the fields in the order of the model.
 
     Equal manifests have equal bytes, because mappings without a defined order, such as the recipe and parameters, are
     sorted by key.
@@ -42,7 +42,7 @@ def _sorted(value: Any) -> Any:
 
 
 def parse_manifest(data: bytes, where: str | Path = MANIFEST) -> Manifest:
-    """Return a manifest from its bytes, or raise `VerificationError`, which lists all invalid fields."""
+    """Parse the bytes of a manifest, or raise a `VerificationError` that lists all invalid fields."""
     manifest, errors = parse_record(Manifest, data)
     if manifest is None:
         raise VerificationError(f"{where} does not follow schema {SCHEMA_VERSION}:\n{listed(errors)}")
@@ -58,7 +58,7 @@ def read_manifest(directory: Path, *, follow_links: bool) -> bytes | Problem:
 
 
 def _incomplete(directory: Path) -> str:
-    """Return the error message for a directory without manifest.json, with the next step."""
+    """Return the error message for a directory without manifest.json, including the next step."""
     if (directory / UNPACK_STATE).exists():
         return (
             f"{directory} is incomplete, because unpacking was interrupted. To resume, run the same `corruptset "
@@ -102,7 +102,7 @@ def load_manifest(directory: Path | str) -> Manifest:
     IncompleteBuild
         There is no manifest. The message says how to continue.
     VerificationError
-        The manifest cannot be read, or has invalid fields, which the message lists.
+        The manifest cannot be read, or has invalid fields. The message lists all of them.
     """
     directory = data_folder(directory)
     data = read_manifest(directory, follow_links=True)

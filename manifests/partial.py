@@ -1,4 +1,4 @@
-"""PARTIAL.json, which a dataset has until all of its archives are unpacked."""
+"""Read PARTIAL.json, a file that a dataset contains until all of its archives are unpacked."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CAP = 64 << 20
 
 
 class Span(Record):
-    """A range of a set's files, sorted by path: `count` files, beginning at the index `first`."""
+    """A range of `count` files of a set, beginning at the index `first`. The files are sorted by path."""
 
     first: Count
     count: Count
@@ -37,7 +37,9 @@ class Partial(Record):
     sets: list[SetId]
     """The sorted ids of the complete sets."""
     pieces: dict[SetId, list[Span]]
-    """Set -> the ranges of its files that exist, for sets in several archives of which some are missing."""
+    """Set -> ranges of the set's files that exist. Only incomplete sets are included, which are divided among several
+    archives.
+    """
 
 
 def merge_spans(spans: Iterable[Span]) -> list[Span]:

@@ -1,4 +1,4 @@
-"""The paths of the files of a dataset, and of the bookkeeping while it is written."""
+"""The paths of the files in a dataset, and of the bookkeeping files that exist while a dataset is written."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from .records.models import Manifest
 MANIFEST = "manifest.json"
 SAMPLES = "samples.jsonl"
 STREAM = "stream.json"
-"""The file that a changing stream has instead of a manifest. The package corruptset-streams writes it."""
+"""The file that a stream of changing corruptions has instead of a manifest. The package corruptset-streams writes this
+file.
+"""
 REGIONS = "regions.jsonl"
-"""The regions of the stored images, for a dataset that does not store its regions as images."""
+"""The list of regions, in a dataset that stores whole images instead of their regions."""
 SHA256SUMS = "SHA256SUMS"
 README = "README.md"
 LICENSE = "LICENSE"
@@ -23,14 +25,14 @@ CONTACT = "contact.png"
 PAGE = "index.html"
 """The page of the dataset, which shows some images of every set."""
 PARTIAL = "PARTIAL.json"
-"""A file that a dataset has until all of its archives are unpacked."""
+"""A file that a dataset contains until all of its archives are unpacked."""
 
 IMAGES = "images/"
 SHARDS = "hdf5/"
 SETS = "sets/"
 
 UNFINISHED = ".partial"
-"""The suffix of the folder in which a dataset is built, until it is finished and renamed."""
+"""The suffix of the folder in which a dataset is built. The folder is renamed when the dataset is finished."""
 
 WORK_FOLDER = ".corruptset"
 BUILD = f"{WORK_FOLDER}/build.json"
@@ -38,13 +40,15 @@ PARTS_FOLDER = f"{WORK_FOLDER}/parts"
 WORKERS_LOCK = f"{WORK_FOLDER}/workers"
 """The lock that the workers of a build share."""
 BEGIN_LOCK = f"{WORK_FOLDER}/begin"
-"""The lock that a job of an array holds while it begins or joins a build."""
+"""The lock that an array job holds while it begins or joins a build."""
 CHECK_FOLDER = f"{WORK_FOLDER}/check"
 """The results of array jobs that checked the source."""
 ARRAYS_FOLDER = f"{WORK_FOLDER}/arrays"
-"""Empty files whose names are the numbers of jobs of the arrays."""
+"""A folder with an empty file for each array of jobs. The name of the file is the number of jobs in the array."""
 LEASES = ".lease-*.part"
-"""Files in the work folder with the job of a running build. Workers stop when their job file is gone."""
+"""Files in the work folder from which the workers of a running build read their job. Workers stop when their file is
+gone.
+"""
 SOURCE = f"{WORK_FOLDER}/source.json"
 """The samples of a build. If the source changes, the error message names the changed samples."""
 BASE = f"{WORK_FOLDER}/base.json"
@@ -80,19 +84,19 @@ def shard_path(set_id: str, chunk: int) -> str:
 
 
 def set_of_rows(path: str) -> str | None:
-    """Return the id of the set whose records a path contains, or None for another file."""
+    """Return the id of the set whose records are at a path, or None for any other file."""
     match = _ROWS.fullmatch(path)
     return None if match is None else match[1]
 
 
 def set_of_shard(path: str) -> str | None:
-    """Return the id of the set to which a shard belongs, or None for another file."""
+    """Return the id of the set to which a shard belongs, or None for any other file."""
     match = _SHARD.fullmatch(path)
     return None if match is None else match[1]
 
 
 def with_name(directory: Path) -> Path:
-    """Return a path that ends with the name of its folder, for example the absolute path of ``.``."""
+    """Return a path that ends with the name of the folder. For example, ``.`` becomes an absolute path."""
     return directory if directory.name not in ("", "..") else Path(os.path.abspath(directory))
 
 
@@ -103,9 +107,10 @@ def unfinished_folder(directory: Path) -> Path:
 
 
 def lock_file(directory: Path) -> Path:
-    """Return the file whose lock is held by the command that writes into a folder, such as an unfinished dataset.
+    """Return the lock file of a folder, such as an unfinished dataset.
 
-    The file is next to the folder, because the folder of an unfinished dataset is renamed and may be deleted.
+    A command holds the lock while it writes into the folder. The file is next to the folder, because the folder of an
+    unfinished dataset is renamed and may be deleted.
     """
     directory = with_name(directory)
     return directory.parent / f".{directory.name.removesuffix(UNFINISHED)}.lock"
@@ -117,7 +122,7 @@ def is_begun(directory: Path) -> bool:
 
 
 def is_reserved_path(path: str) -> bool:
-    """Return whether a path begins with a name that the files of a dataset use, in lower or upper case."""
+    """Return whether a path begins with a name that is reserved for files of a dataset, ignoring case."""
     return path.partition("/")[0].casefold() in _RESERVED_FOLDED
 
 
@@ -127,7 +132,7 @@ def has_region_table(manifest: Manifest) -> bool:
 
 
 def keeps_source_names(manifest: Manifest) -> bool:
-    """Return whether images keep their paths in the source, which is the case if there are no classes."""
+    """Return whether images keep their paths from the source. They do so if the dataset has no classes."""
     return not manifest.classes
 
 

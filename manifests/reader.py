@@ -1,6 +1,6 @@
 """Read a dataset: its sets, labels and images, from image files or shards.
 
-The module needs only the dependencies of the light installation.
+This module does not need the packages in the extra ``build``.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from .regions.crops import Crops, RegionIndex
 class Dataset(Mapping[str, ImageSet]):
     """A dataset on disk, as a mapping from set ids to sets.
 
-    `corruptset.open` returns an instance. ``data["fog/3"]`` is a set, which can also be found by its aliases, and
-    ``data["fog"]`` is the group of the sets of a corruption (see `severities`).
+    `corruptset.open` returns an instance. ``data["fog/3"]`` is one set, and the aliases of a set work like its id.
+    ``data["fog"]`` is a group that contains the sets of this corruption (see `severities`).
 
     Parameters
     ----------
@@ -43,7 +43,8 @@ class Dataset(Mapping[str, ImageSet]):
         A function that takes the record of a set and returns the `ImageStore` of its images. By default, images are
         read from the directory.
     sets : collection of str, optional
-        Ids of the available sets. By default, they are those of PARTIAL.json, or all sets if there is no such file.
+        Ids of the available sets. By default, these are the sets that PARTIAL.json lists, or all sets if there is no
+        such file.
 
     Attributes
     ----------
@@ -52,7 +53,7 @@ class Dataset(Mapping[str, ImageSet]):
     manifest : Manifest
         The contents of manifest.json.
     absent : list of str
-        Ids of the sets that are not available, because their archives were not unpacked or they cannot be computed.
+        Ids of the sets that are not available. Their archives were not unpacked, or their images cannot be computed.
     """
 
     def __init__(
@@ -118,14 +119,15 @@ class Dataset(Mapping[str, ImageSet]):
 
     @cached_property
     def samples(self) -> list[SampleRecord]:
-        """The samples by index, which are read when they are first used."""
+        """The samples by index. They are read on first access."""
         return self._samples.records
 
     def sample(self, index: int) -> SampleRecord:
-        """Return the record of one sample without reading those of the others."""
+        """Return the record of one sample without reading the whole file."""
         return self._samples.record(index)
 
-    # the types are those of sets and corruptions of this release; for corruptions of plugins, `severities` has a type
+    # the overloads cover sets and the corruptions in this release; for a corruption from a plugin, use `severities`,
+    # which is typed
     @overload
     def __getitem__(self, name: CorruptionName) -> SetGroup[float]: ...  # type: ignore[overload-overlap]
     @overload
@@ -230,7 +232,7 @@ class Dataset(Mapping[str, ImageSet]):
         Parameters
         ----------
         schedule : Schedule or path
-            A schedule of the package corruptset-streams, or its file.
+            A schedule from the package corruptset-streams, or the path of its file.
         transform : callable, optional
             A function that takes an image.
 
@@ -292,7 +294,7 @@ class Dataset(Mapping[str, ImageSet]):
     def __len__(self) -> int:
         return len(self._sets)
 
-    # equality of mappings would read all images, so a dataset is only equal to itself
+    # comparing two mappings would read all images, so a dataset is equal only to itself
     __eq__ = object.__eq__
     __hash__ = object.__hash__
 

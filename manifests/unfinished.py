@@ -20,7 +20,7 @@ class Unfinished(Record):
     header: Header
     """The fields that identify the build."""
     extends: bool
-    """Whether the build extends a dataset, whose manifest is then in base.json."""
+    """Whether the build extends another dataset. In that case, base.json contains the manifest of that dataset."""
 
 
 def write_unfinished(directory: Path, state: Unfinished) -> None:
@@ -29,6 +29,6 @@ def write_unfinished(directory: Path, state: Unfinished) -> None:
 
 
 def read_unfinished(directory: Path) -> Unfinished | None:
-    """Return the contents of build.json, or None if it is missing, damaged or of a different version."""
+    """Return the contents of build.json, or None if it is missing, is damaged or has a different version."""
     data = read_hashed(directory / BUILD, MANIFEST_CAP)
     return None if data is None else parse_record(Unfinished, data)[0]

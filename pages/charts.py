@@ -1,8 +1,8 @@
-"""Draw line charts of models' values and of metrics, and charts of two scores in four quadrants, as SVG.
+"""Draw SVG charts: line charts of models or of a metric, and scatter charts of two scores in four quadrants.
 
-Pages and the plots of `compare` share these charts. The position of a model among all models determines its colour,
-marker and dashes, so charts do not depend on colours alone. Colours come from the style sheet of the page or of the SVG
-file. Every chart of a page also has a table with the same numbers.
+Pages and the plots of `compare` share these charts. A model's position in the list of models determines its colour,
+marker and dashes, so models differ in more than colour. Colours come from the style sheet of the page or of the SVG
+file. Every chart on a page is accompanied by a table of the same numbers.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ class Line(NamedTuple):
     label : str
     points : sequence of Point
     is_metric : bool
-        Whether the line shows a metric. A metric has a band in place of intervals, and no model's colour.
+        Whether the line shows a metric. Such a line has a band instead of intervals, and does not have a model's
+        colour.
     """
 
     model: int
@@ -63,7 +64,7 @@ class Mark(NamedTuple):
 class Box(NamedTuple):
     """The size of a chart and the position of its axes.
 
-    `inset` is the distance between the ends of the x axis and the first and last value.
+    `inset` is the distance from each end of the x axis to the nearest value.
     """
 
     width: int
@@ -265,7 +266,7 @@ def _course(points: Sequence[Point], texts: Mapping[float, str]) -> str:
 
 
 def _x_labels(known: Sequence[float]) -> dict[float, str]:
-    """Return labels for all values of the x axis, or for the round ones if there are more than seven."""
+    """Return labels for all values on the x axis, or only for round values if there are more than seven."""
     step = 10 if known[-1] > 10 else 1
     return {x: f"{x:g}" for x in known if len(known) <= _MAX_MARKERS or x % step == 0}
 

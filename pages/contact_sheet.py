@@ -20,7 +20,7 @@ Cell = tuple[str, Pixels | None]
 BLANK: Pixels = np.empty((0, 0, 3), np.uint8)
 """An image for a cell that stays empty."""
 PAPER, INK, SOFT, LINE = "#ffffff", "#1a1c20", "#53585f", "#c9cdd3"
-"""The same colours as on pages in the light scheme."""
+"""The colours of pages in the light colour scheme."""
 GAP, LINE_HEIGHT = 8, 18
 TEXT, HEADING = 13, 16
 """The font sizes in pixels."""
@@ -62,15 +62,15 @@ def draw_sheet(
     rows : sequence of SheetRow
     title : str
     legend : sequence of (str, (red, green, blue))
-        The meaning of colours, which is written below the rows.
+        The name of each colour, and the colour. The legend is drawn below the rows.
     side : int
         The maximum length of an image's longer side in pixels.
 
     Notes
     -----
-    If all images are smaller than 96 pixels, they are enlarged by a whole factor, with each pixel as a square. Images
-    are reduced if they are larger than `side` or if the sheet would have more than 16 million pixels. If a text is too
-    wide, an ellipsis replaces its middle.
+    If all images are smaller than 96 pixels, they are enlarged by an integer factor, so that each pixel becomes a
+    square. Images are reduced if they are larger than `side` or if the sheet would have more than 16 million pixels. If
+    a text is too wide, an ellipsis replaces its middle.
     """
     layout = _layout(rows, bool(title), side)
     legend_rows = _legend_rows(legend, layout.width)
@@ -96,7 +96,7 @@ def draw_sheet(
 
 @dataclass(frozen=True)
 class _Layout:
-    """The measures of a sheet in pixels."""
+    """The dimensions of a sheet in pixels."""
 
     label_width: int
     left: int
@@ -107,7 +107,7 @@ class _Layout:
     height: int = 0
 
     def height_of(self, row: SheetRow) -> int:
-        """Return the height of a row with the gap below it."""
+        """Return the height of a row, including the gap below it."""
         if not row.cells:
             return LINE_HEIGHT + GAP
         names = (LINE_HEIGHT + GAP // 2) * any(name for name, _ in row.cells)
@@ -115,7 +115,7 @@ class _Layout:
 
 
 def _layout(rows: Sequence[SheetRow], has_title: bool, side: int) -> _Layout:
-    """Return a layout with images as large as possible."""
+    """Return the layout in which the images are as large as possible."""
     cells = [cell for row in rows for cell in row.cells]
     columns = max((len(row.cells) for row in rows), default=0)
     names = {name for row in rows for name in (*row.heads, *(name for name, _ in row.cells))}
@@ -138,7 +138,7 @@ def _layout(rows: Sequence[SheetRow], has_title: bool, side: int) -> _Layout:
 
 
 def _draw_row(canvas: Image.Image, draw: ImageDraw.ImageDraw, y: int, row: SheetRow, layout: _Layout) -> None:
-    """Draw a row at the height `y`."""
+    """Draw a row whose upper edge is at `y`."""
     if not row.cells:
         _write(draw, GAP, y, shortened(row.label, layout.width - 2 * GAP, HEADING), INK, HEADING)
         return
@@ -173,9 +173,10 @@ def _legend_rows(legend: Sequence[tuple[str, Colour]], width: int) -> list[list[
 
 
 def tile(image: Pixels, width: int, height: int) -> Image.Image:
-    """Return an image that fits into a cell.
+    """Return an image, resized to fit into a cell.
 
-    It is enlarged by a whole factor, with each pixel as a square, or reduced by averaging.
+    A small image is enlarged by an integer factor, so that each pixel becomes a square. A large image is reduced by
+    averaging.
     """
     drawn = Image.fromarray(image[:, :, 0] if image.shape[2] == 1 else image)
     if factor := min(width // drawn.width, height // drawn.height):
@@ -185,7 +186,7 @@ def tile(image: Pixels, width: int, height: int) -> Image.Image:
 
 
 def printable(text: str) -> str:
-    """Return a text in ASCII, because the font has no other letters. Other characters are written as escapes.
+    """Return a text in ASCII, because the font has no other characters. Escape sequences replace all others.
 
     Examples
     --------

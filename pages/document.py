@@ -1,4 +1,4 @@
-"""Render HTML pages that consist of one file: a template with its style sheet and its script.
+"""Render HTML pages as single files, which contain their style sheet and their script.
 
 A page loads nothing from the network and works offline. The names in a dataset are not trusted, so templates escape
 everything that they write, and invisible characters such as direction marks are shown as escape sequences. A content
@@ -26,7 +26,7 @@ TEMPLATES = "corruptset.pages"
 
 
 def render(template: str, package: str, **values: Any) -> bytes:
-    """Return a page as UTF-8 text. Equal values give equal bytes.
+    """Return the bytes of a page in UTF-8. Equal values give equal bytes.
 
     Parameters
     ----------
@@ -34,9 +34,9 @@ def render(template: str, package: str, **values: Any) -> bytes:
         A file in the package's folder ``templates/`` that extends ``base.html``. If the folder contains ``own.css`` or
         ``own.js``, these are added to the style sheet and the script of all pages.
     package : str
-        The name of a package, such as ``corruptset.generate.page``.
+        The name of the package that contains the template, such as ``corruptset.generate.page``.
     **values
-        The variables of the template. All are escaped, except for those of the type `markupsafe.Markup`.
+        The variables of the template. All values are escaped, except for values of the type `markupsafe.Markup`.
     """
     text: str = _environment(package).get_template(template).render(values)
     return text.encode()
@@ -50,7 +50,7 @@ def text_file(name: str, package: str = TEMPLATES) -> str:
 def visible(value: object) -> object:
     """Return a value with invisible characters replaced by escape sequences such as ``\\u202e``.
 
-    Values that are not text do not change.
+    Values that are not text, and text that is already HTML, are returned unchanged.
     """
     if not isinstance(value, str) or hasattr(value, "__html__") or value.isprintable():
         return value
@@ -60,7 +60,7 @@ def visible(value: object) -> object:
 
 
 def breakable(name: str) -> Markup:
-    """Return a name as HTML that may be broken after ``_``, ``+``, ``/`` and ``.``, but not within a word."""
+    """Return a name as HTML in which a line may break after ``_``, ``+``, ``/`` and ``.``, but not within a word."""
     from markupsafe import Markup
 
     return Markup(re.sub(r"([_+/]|\.(?=[a-z]))(?=.)", r"\1<wbr>", escape(str(visible(name)))))

@@ -1,6 +1,6 @@
 """Draw shapes as SVG, either inline in a page or as separate files.
 
-The position of a model among all models decides its colour, marker and dashes.
+A model's position in the list of models determines its colour, marker and dashes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 COLOURS, DASHES = 8, 4
-"""The number of colours, which is also the number of markers, and the number of dash patterns."""
+"""The number of colours (and of markers), and the number of dash patterns."""
 _CIRCLE = [(3.4 * math.cos(n * math.pi / 12), 3.4 * math.sin(n * math.pi / 12)) for n in range(24)]
 MARKERS = (
     f"M{'L'.join(f'{x:.2f} {y:.2f}' for x, y in _CIRCLE)}Z",
@@ -60,15 +60,15 @@ text { fill: #1a1c20 }
 .down-2 { fill: #f4ddcc }
 .down-3 { fill: #edc8ad }
 """
-"""The same colours as on pages in the light scheme. They are written out, because many programs do not support CSS
-variables.
+"""The style sheet of SVG files, with the colours of pages in the light colour scheme. The colours are written out,
+because many programs do not support CSS variables.
 """
 
 
 def model_style(model: int) -> tuple[int, int, int]:
     """Return the numbers of a model's colour, marker and dash pattern.
 
-    The first eight models differ in colour and marker, the next eight also in their dashes.
+    The first eight models differ in colour and marker. The next eight repeat the colours with other markers and dashes.
     """
     turned = model + model // COLOURS
     return model % COLOURS, turned % COLOURS, turned % DASHES
@@ -81,7 +81,7 @@ def model_classes(model: int) -> str:
 
 
 class Shape(NamedTuple):
-    """A path, marker or text of a figure.
+    """A path, marker or text in a figure.
 
     Attributes
     ----------
@@ -90,9 +90,9 @@ class Shape(NamedTuple):
     points : sequence of (x, y)
         The corners of a path, or the position of a marker or text.
     model : int, optional
-        The model that gives the shape its colour.
+        The number of the model that gives the shape its colour.
     text : str
-        The text, which is empty for paths and markers.
+        The text. It is empty for paths and markers.
     """
 
     kind: str
@@ -129,7 +129,7 @@ def svg_element(classes: str, width: int, height: int, description: str, shapes:
 
 
 def legend_mark(model: int) -> Markup:
-    """Return a model's line and marker as SVG elements within 44 x 14 pixels."""
+    """Return a model's line and marker as SVG elements that fit into 44 x 14 pixels."""
     from markupsafe import Markup
 
     return Markup(Shape("line", ((2, 7), (42, 7)), model).svg() + Shape("spot", ((22, 7),), model).svg())

@@ -1,4 +1,4 @@
-"""Thumbnails: reduced images that are stored in a page as JPEG."""
+"""Make thumbnails, which are reduced images that a page contains as JPEG."""
 
 from __future__ import annotations
 
@@ -13,27 +13,29 @@ from PIL import Image
 
 Pixels = NDArray[np.uint8]
 SMALL = 64
-"""Images whose sides have at most this number of pixels are small. The browser enlarges them, with each pixel as a
-square, so they are stored in higher quality.
+"""The maximum side of a small image, in pixels. The browser enlarges small images so that each pixel becomes a square.
+They are therefore stored in higher quality.
 """
 MAX_BYTES = 2_150_000
-"""The number of bytes for the thumbnails of a page. Base64 adds a third, so a page has about 3 MB."""
+"""The approximate size of all thumbnails on a page, in bytes. Base64 adds a third, so a page has about 3 MB."""
 _LARGEST, _SMALLEST, _BLOCK = 320, 48, 16
-"""The limits of a thumbnail's side, and the size of a JPEG block with reduced colours, in pixels."""
+"""The limits for a thumbnail's side, and the size of a JPEG block with subsampled colours, in pixels."""
 _BYTES_PER_PIXEL = {False: 0.27, True: 1.3}
-"""The usual size of a JPEG file, for large and for small images. Corrupted photographs have 0.26 at 160 pixels."""
+"""The usual number of bytes per pixel in JPEG files of large (False) and small (True) images. Corrupted photographs
+with a side of 160 pixels need 0.26.
+"""
 _GREY = 128
 
 
 def thumbnail_side(images: int, *, small: bool, max_bytes: float = MAX_BYTES) -> int:
-    """Return the side in pixels with which all thumbnails of a page have about `max_bytes` bytes.
+    """Return the side, in pixels, at which all thumbnails on a page together have about `max_bytes` bytes.
 
     Parameters
     ----------
     images : int
         The number of images.
     small : bool
-        Whether the images have at most 64 pixels.
+        Whether the sides of the images have at most 64 pixels.
     max_bytes : float
         The number of bytes for all images.
 
@@ -56,7 +58,7 @@ def shrunk(image: Pixels, width: int, height: int) -> Image.Image:
 def mosaic(images: Sequence[Pixels], width: int, height: int, *, columns: int = 1, gap: int = 0) -> Image.Image:
     """Return several images as one, each in the middle of a grey cell of `width` x `height` pixels.
 
-    The mosaic is grey if all images are grey.
+    The mosaic is greyscale if all images are greyscale.
     """
     rows = -(-len(images) // columns)
     size = columns * (width + gap) - gap, rows * (height + gap) - gap

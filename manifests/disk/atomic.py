@@ -21,16 +21,16 @@ _TEMPORARY = re.compile(r"\.[0-9a-f]{16}\.part")
 
 
 def inside(root: Path, path: str, known: set[str] | None = None) -> Path:
-    """Return the location of a file of a dataset.
+    """Return the location of a file in a dataset.
 
     Parameters
     ----------
     root : Path
-        Directory of the dataset.
+        The directory of the dataset.
     path : str
-        Relative path, which `safe_path` has accepted.
+        A relative path that `safe_path` has accepted.
     known : set of str, optional
-        Folders that are known to be inside the dataset. The folder of `path` is added.
+        Folders that are known to be inside the dataset. The folder of `path` is added to this set.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def inside(root: Path, path: str, known: set[str] | None = None) -> Path:
 
 
 def make_folder(root: Path, path: str) -> Path:
-    """Create a folder below a folder that a user named, and return it.
+    """Create the folder `path` below `root`, which the user specified, and return the new folder.
 
     Raises
     ------
@@ -90,9 +90,10 @@ def is_temporary(path: Path) -> bool:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary name (``.<random>.part``) and rename its file to `path` at the end.
+    """Yield a temporary path (``.<random>.part``), and rename the file there to `path` at the end.
 
-    If an exception is raised, the temporary file is removed and `path` is unchanged. The caller syncs the file to disk.
+    If an exception is raised, the temporary file is removed and `path` is unchanged. The caller must sync the file to
+    disk.
     """
     part = path.with_name(f".{secrets.token_hex(8)}.part")
     try:
@@ -119,7 +120,7 @@ def link_or_copy(file: Path, target: Path) -> bool:
         os.link(file, target, follow_symlinks=False)
     except FileExistsError:
         raise
-    except OSError:  # on a different file system, on one without links, or with too many links
+    except OSError:  # a different file system, one without hard links, or too many links
         shutil.copyfile(file, target)
         return False
     return True
@@ -128,7 +129,7 @@ def link_or_copy(file: Path, target: Path) -> bool:
 class LargeFile:
     """A new file that is hashed while it is written sequentially.
 
-    Leaving its context syncs it to disk.
+    The end of the ``with`` statement syncs the file to disk.
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -155,15 +156,15 @@ class LargeFile:
                 self._file.flush()
                 os.fsync(self._file.fileno())
         finally:
-            with suppress(OSError):  # the buffer may not fit on the disk any more
+            with suppress(OSError):  # closing writes the buffer, for which the disk may be too full
                 self._file.close()
 
 
 def write_large(path: Path, pieces: Iterable[Any]) -> tuple[int, str]:
     """Write a file from buffers atomically, and return its size in bytes and its ``sha256:<hex>``.
 
-    The bytes are written to a temporary file in the same folder and synced before it is renamed, so that even a power
-    cut leaves either the old file or the complete new one.
+    The bytes are written to a temporary file in the same folder, which is synced and then renamed. Even a power cut
+    therefore leaves either the old file or the complete new file.
     """
     with replacing(path) as part, LargeFile(part) as file:
         for piece in pieces:
@@ -177,7 +178,7 @@ def write_atomic(path: Path, *pieces: bytes | memoryview) -> None:
 
 
 def fsync_folder(folder: Path) -> None:
-    """Sync the names in a folder to disk, if the system supports this."""
+    """Sync the entries of a folder to disk, if the system supports this."""
     if os.name == "nt":
         return
     fd = os.open(folder, os.O_RDONLY)

@@ -14,7 +14,9 @@ from .atomic import write_atomic
 from .listing import read_small
 
 CAP = 2 << 30
-"""Limit on the size of a file in bytes. The sidecar of a part with a million images has a few hundred million."""
+"""Limit on the size of a file in bytes. The file that records a part with a million images has a few hundred million
+bytes.
+"""
 _LINE = b'{"blake3": "%s"}\n'
 
 

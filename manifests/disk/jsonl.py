@@ -1,4 +1,4 @@
-"""JSON Lines files with one record per line, which is validated when it is read."""
+"""Read and write JSON Lines files. Each line is a record that is validated when it is read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..records.models import Record
 from ..records.parsing import parse_record
 
 LINE_CAP = 1 << 20
-"""Limit on the size of a row in bytes. Real rows have a few hundred."""
+"""Limit on the size of a row in bytes. Rows usually have a few hundred bytes."""
 R = TypeVar("R", bound=Record)
 
 
@@ -28,7 +28,7 @@ def json_line(record: Record) -> bytes:
 
 
 def damage_error(what: str) -> VerificationError:
-    """Return the error for a damaged file, with the next step."""
+    """Return the error for a damaged file, including the next step."""
     return VerificationError(f"{what}. Run `corruptset verify` on the dataset to list all problems.")
 
 
@@ -51,13 +51,13 @@ def read_error(path: Path, error: OSError) -> CorruptsetError:
 
 
 class BadLine(ValueError):
-    """A line that is not a record, with the reason."""
+    """A line that is not a valid record. The message states the reason."""
 
 
 def scan_jsonl(path: Path, model: type[R]) -> Iterator[R | BadLine]:
     """Yield a record or a `BadLine` for every line.
 
-    At most `LINE_CAP` bytes are in memory. Errors of reading the file are raised as `OSError`.
+    At most `LINE_CAP` bytes are in memory. If the file cannot be read, an `OSError` is raised.
     """
     with open_regular(path) as f:
         number = 0
@@ -89,7 +89,7 @@ def read_jsonl(path: Path, model: type[R]) -> Iterator[R]:
 
 
 def row_at(path: Path, model: type[R], index: int) -> R:
-    """Return the record with an ``index``, without reading the other rows.
+    """Return the record whose ``index`` is `index`, without reading the whole file.
 
     The rows must be sorted by index.
 
@@ -121,7 +121,7 @@ def row_at(path: Path, model: type[R], index: int) -> R:
 
 
 def _index(line: bytes) -> int:
-    """Return the index of a row, the largest integer for an empty line (the end of the file), or -1 for a bad row."""
+    """Return the index of a row: the largest integer for an empty line (the end of the file), or -1 for a bad row."""
     try:
         index = json.loads(line)["index"] if line else sys.maxsize
         return index if isinstance(index, int) else -1
@@ -130,9 +130,9 @@ def _index(line: bytes) -> int:
 
 
 class RowTable(Generic[R]):
-    """The rows of a JSON Lines file, which are read when they are first used.
+    """The rows of a JSON Lines file. They are read on first access.
 
-    Pickling omits the rows, because reading them again is faster.
+    Pickles do not include the rows, because it is faster to read the file again.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ class RowTable(Generic[R]):
     model : type
         The model of the rows.
     counts : iterable of int
-        The recorded numbers of rows. All of them must equal the number of rows of the file.
+        The numbers of rows that other records state. Each must equal the number of rows in the file.
     """
 
     def __init__(self, path: Path, model: type[R], counts: Iterable[int]) -> None:
@@ -160,7 +160,10 @@ class RowTable(Generic[R]):
         return list(self._read())
 
     def each(self) -> Iterator[R]:
-        """Yield the records without keeping them in memory, unless `records` has read them before."""
+        """Yield the records without keeping them in memory.
+
+        If `records` has already read them, the file is not read again.
+        """
         known: list[R] | None = self.__dict__.get("records")
         return self._read() if known is None else iter(known)
 
@@ -180,5 +183,5 @@ class RowTable(Generic[R]):
         )
 
     def record(self, index: int) -> R:
-        """Return one record without reading the others."""
+        """Return one record without reading the whole file."""
         return row_at(self._path, self._model, index)

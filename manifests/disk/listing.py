@@ -20,14 +20,14 @@ class Listing:
     files: dict[str, int] = field(default_factory=dict)
     """Relative POSIX path -> size in bytes."""
     empty: list[str] = field(default_factory=list)
-    """Folders that are empty or contain only files of the operating system."""
+    """Folders that are empty or contain only files that an operating system created."""
     blocked: list[str] = field(default_factory=list)
     """Links, devices and unreadable folders, which are not read. Files below them do not count as missing."""
     problems: list[Problem] = field(default_factory=list)
     """One problem for each blocked name."""
 
     def block(self, path: str, kind: str, detail: str) -> None:
-        """Add a path that is not read, such as a link, and the problem that says why."""
+        """Add a path that is not read, such as a link, and a problem that explains why."""
         self.blocked.append(path)
         self.problems.append(Problem(path or ".", kind, detail))
 
@@ -74,7 +74,7 @@ def read_small(root: Path, path: str, cap: int, *, follow_links: bool = False) -
 
 
 def list_files(root: Path, below: str = "", prune: Container[str] = ()) -> Listing:
-    """List the regular files of a dataset below the folder `below`, except for the folders `prune`.
+    """List the regular files of a dataset below the folder `below`, without the folders in `prune`.
 
     The listing of a missing folder is empty. If the folder is below a link, the listing is empty and has no problem,
     because the listing of the whole dataset reports the link.
@@ -126,11 +126,11 @@ def file_problems(
     recorded : mapping of path to size
         The recorded files. A size of None stands for any size.
     sizes : bool
-        Compare sizes.
+        Whether to compare sizes.
     known : container of str
-        Files that may exist but need not.
+        Files that may exist, but are not required.
     folders : bool
-        Report empty folders.
+        Whether to report empty folders.
     """
     for path, size in sorted(recorded.items()):
         found = listing.files.get(path)
@@ -146,7 +146,7 @@ def file_problems(
             why = "left by unpacking with tar; remove the folder archives/" if tar else "no record names this file"
             yield Problem(path, "unexpected", why)
     if folders and listing.empty:
-        # loaders treat empty folders as classes; if recorded files are missing in a folder, those files are reported
-        # instead
+        # Empty folders are reported, because loaders treat them as classes. If a folder is empty because recorded files
+        # are missing, only the files are reported.
         above = {step for path in recorded for step in _steps(path)[:-1]}
         yield from (Problem(path, "unexpected", "an empty folder") for path in listing.empty if path not in above)

@@ -15,7 +15,7 @@ POLL_S = 0.05
 """Time between two attempts to take a lock that another process holds."""
 
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
-"""Errors of flock on a file system without locks, such as Lustre without its mount option."""
+"""The errors that flock raises on a file system without locks, such as Lustre without the mount option flock."""
 
 
 class Busy(BuildError):
@@ -33,7 +33,7 @@ def locked(
     remove: bool = False,
     on_wait: Callable[[], object] = lambda: None,
 ) -> Iterator[None]:
-    """Hold the lock of a file for the duration of the block, alone or shared with other processes.
+    """Hold the lock of a file until the end of the ``with`` statement, exclusively or shared with other processes.
 
     The operating system releases the lock if the process dies. The file and its folder are created if they are missing.
 
@@ -43,7 +43,7 @@ def locked(
         The file. It must not be in a folder that is deleted while the lock is held, because the next process would then
         create the file again and hold a different lock.
     busy : str
-        The error message if another process holds the lock alone.
+        The error message if another process holds the lock exclusively.
     wait_s : float
         How long to wait for the lock.
     shared : bool
@@ -83,9 +83,10 @@ def locked(
 
 @contextmanager
 def shared_lock(path: Path) -> Iterator[None]:
-    """Share the lock of a file for the duration of the block, and wait while another process holds it alone.
+    """Share the lock of a file until the end of the ``with`` statement.
 
-    On a system without locks, only `plan` calls this, in a temporary folder, and no lock is held.
+    First, wait until no process holds the lock exclusively. On a system without locks, no lock is held. There, only
+    `plan` calls this function, in a temporary folder.
     """
     if not has_locks():
         yield
@@ -125,8 +126,8 @@ def _take(path: Path, *, shared: bool) -> int | None:
         if not free:
             os.close(fd)
             return None
-        # The process that held the lock may have deleted the file: this lock is then on a file that no other process
-        # opens.
+        # The process that held the lock may have deleted the file. In that case, this lock is on a file that no other
+        # process opens.
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(fd), path.stat()):
                 return fd
@@ -138,7 +139,7 @@ def _open(path: Path) -> int:
 
 
 def has_locks() -> bool:
-    """Return whether the system has locks that it releases when a process ends."""
+    """Return whether the system has file locks that it releases when a process ends."""
     try:
         import fcntl  # noqa: F401
     except ImportError:
@@ -147,7 +148,7 @@ def has_locks() -> bool:
 
 
 def refuse_without_locks() -> None:
-    """Raise `BuildError` if the system has no such locks."""
+    """Raise `BuildError` if the system has no file locks (see `has_locks`)."""
     if not has_locks():
         raise BuildError(
             "Building, repairing, packing and unpacking datasets need the file locks of Linux or macOS, which this "

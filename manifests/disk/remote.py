@@ -20,8 +20,8 @@ from .atomic import write_large
 MAX_ATTEMPTS = 8
 """Number of attempts before a request fails."""
 FIRST_WAIT_S = 0.25
-"""Seconds to wait after the first attempt. Each later wait is twice as long, less a random part of up to half. All
-waits together take at most 32 s.
+"""Seconds to wait after the first attempt. Each later wait is twice as long. A random part of up to half is subtracted
+from each wait. Together, all waits take at most 32 s.
 """
 READ_AHEAD = 8 << 20
 """Bytes per request when an object is read in pieces."""
@@ -29,7 +29,7 @@ READ_AHEAD = 8 << 20
 _URL = re.compile(r"([a-z][a-z0-9+-]+):/+(.*)", re.DOTALL)
 _SECRET = re.compile(r"SECRET|TOKEN|PASSWORD|CREDENTIAL|ACCESS_KEY|ACCOUNT_KEY|API_KEY")
 _LASTING = {getattr(errno, name, None) for name in ("ENOSPC", "EDQUOT", "EROFS", "EMFILE", "ENFILE")} - {None}
-"""Errors of this machine that another attempt does not change."""
+"""Errors of this machine that would occur again in another attempt."""
 _STORE_LIBRARIES = (
     "aiobotocore",
     "aiohttp",
@@ -45,9 +45,9 @@ _NO_CREDENTIALS = ("NoCredentialsError", "PartialCredentialsError", "TokenRetrie
 
 
 def url_of(text: str | os.PathLike[str]) -> str | None:
-    """Return the URL of an object store, or None if a text is a local path.
+    """Return a text as the URL of an object store, or None if the text is a local path.
 
-    A `pathlib.Path` of a URL, which has lost a slash, is recognised as well.
+    A URL that was converted to a `pathlib.Path`, and therefore lost a slash, is recognised as well.
 
     Raises
     ------
@@ -79,7 +79,7 @@ def url_of(text: str | os.PathLike[str]) -> str | None:
 
 
 def local_folder(path: str | os.PathLike[str], what: str) -> Path:
-    """Return a path as a local folder. `what` is the beginning of a sentence for the error message.
+    """Return a path as a local folder. `what` is the beginning of the sentence in the error message.
 
     Raises
     ------
@@ -111,7 +111,7 @@ def data_folder(directory: str | os.PathLike[str]) -> Path:
 
 
 def redacted(text: str) -> str:
-    """Return a text with passwords, queries of URLs and secrets of the environment replaced by asterisks.
+    """Return a text in which asterisks replace passwords, queries in URLs and secrets from the environment.
 
     Examples
     --------
@@ -130,7 +130,7 @@ class Reply(NamedTuple):
     """The bytes of a file from `start` on, as a server sends them."""
 
     start: int
-    """0 if the server sends the whole file although only a part was requested."""
+    """The offset of the first byte. It is 0 if the server sends the whole file although only a part was requested."""
     total: int | None
     """Size of the whole file in bytes, if the server states it."""
     chunks: Iterator[bytes]
@@ -140,7 +140,7 @@ class Store:
     """A folder in an object store. Instances can be pickled and forked.
 
     The methods raise `StoreError` if the bucket does not exist, access is denied or credentials are missing, and
-    `MachineError` if the store does not answer `MAX_ATTEMPTS` times in a row.
+    `MachineError` if `MAX_ATTEMPTS` consecutive attempts fail.
     """
 
     def __init__(self, url: str) -> None:
@@ -168,7 +168,7 @@ class Store:
         yield Reply(start, found[0], self.pieces(path, start, found[0]))
 
     def kept_sha256(self, path: str) -> str | None:
-        """Return the sha256 in the metadata of an object, or None."""
+        """Return the sha256 that is stored in the metadata of an object, or None."""
         kept = self._s3 and self._tried("looking at", path, lambda fs, url: fs.metadata(url).get("sha256"))
         return f"sha256:{kept}" if kept else None
 
@@ -196,7 +196,8 @@ class Store:
     def put(self, path: str, data: bytes | Path, sha256: str, sent: Callable[[int], None]) -> None:
         """Upload an object atomically, in several parts if it is large.
 
-        On S3 its sha256 is stored in its metadata. `sent` is called with the number of bytes of a file that were sent.
+        On S3 its sha256 is stored in its metadata. `sent` is called with the number of bytes of a local file that were
+        sent so far.
         """
         options: dict[str, Any] = {"Metadata": {"sha256": digits(sha256)}} if self._s3 else {}
 
@@ -241,7 +242,7 @@ def _filesystem(url: str) -> Any:
 
     scheme = url.partition("://")[0]
     options: dict[str, Any] = {"use_listings_cache": False}
-    if scheme in ("s3", "s3a"):  # only `Store._tried` counts attempts
+    if scheme in ("s3", "s3a"):  # no retries by the library, because `Store._tried` repeats requests
         given = fsspec.config.conf.get(scheme, {}).get("config_kwargs", {})
         options["config_kwargs"] = {"retries": {"mode": "standard", "total_max_attempts": 1}, **given}
     system_class = fsspec.get_filesystem_class(scheme)
@@ -252,15 +253,15 @@ def _filesystem(url: str) -> Any:
 
 
 def _may_pass(error: Exception) -> bool:
-    """Return whether an error comes from the network or the server and may not occur again."""
+    """Return whether an error comes from the network or the server, so that another attempt may succeed."""
     if isinstance(error, OSError):
         return error.errno not in _LASTING
-    # the libraries of stores define errors that do not all derive from OSError
+    # the client libraries of stores also raise errors that do not derive from OSError
     return type(error).__module__.partition(".")[0] in _STORE_LIBRARIES
 
 
 def _refuse_lasting(error: Exception, where: str, doing: str) -> None:
-    """Raise `StoreError` for an error that another attempt does not change."""
+    """Raise `StoreError` for an error that would occur again in another attempt."""
     code = getattr(error.__cause__, "response", {}).get("Error", {}).get("Code")
     why, kind = redacted(str(error)) or type(error).__name__, type(error).__name__
     missing = isinstance(error, FileNotFoundError)

@@ -19,7 +19,7 @@ def check_space(directory: Path, needed: int, what: str, advice: str) -> None:
     directory : Path
         A directory on the file system, which need not exist yet.
     needed : int
-        Number of bytes.
+        The number of bytes that are needed.
     what : str
         What needs the space, such as ``the build``.
     advice : str
@@ -33,7 +33,7 @@ def check_space(directory: Path, needed: int, what: str, advice: str) -> None:
 def free_bytes(directory: Path) -> float:
     """Return the number of free bytes at a directory, which need not exist yet.
 
-    It is infinite on file systems without a size, such as /proc.
+    The result is infinite on file systems without a size, such as /proc.
     """
     usage = shutil.disk_usage(_existing(directory))
     return usage.free if usage.total else float("inf")
@@ -45,7 +45,7 @@ def same_disk(one: Path, other: Path) -> bool:
 
 
 def write_advice(error: OSError, place: Path) -> str:
-    """Return what to do about a failed write, as the beginning of a sentence.
+    """Return advice about a failed write, worded as the beginning of a sentence.
 
     Exhausted quotas, file systems without free inodes and full disks get different advice.
 

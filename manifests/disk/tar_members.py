@@ -11,8 +11,8 @@ from typing import IO, BinaryIO, cast
 
 MAX_MEMBERS = 20_000_000
 MAX_HEADER_BYTES = 1 << 20
-"""Limit on the size of the headers of one member in bytes. A few hundred are usual, but a header can state any size for
-a name.
+"""Limit on the size of the headers of one member in bytes. Headers usually have a few hundred bytes, but a header can
+claim any length for a name.
 """
 
 
