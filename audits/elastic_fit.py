@@ -1,4 +1,4 @@
-"""Estimate the affine part of elastic transforms. Its size distinguishes severities that look alike in other respects."""
+"""Estimate the affine part of elastic transforms. Its size distinguishes severities that otherwise look alike."""
 
 from __future__ import annotations
 

@@ -31,11 +31,11 @@ class FoundSet:
     named: bool
     """Whether `keys` are names. If they are row numbers, images are matched with the source by number."""
     read: Callable[[int], Pixels]
-    """Returns the pixels (H, W, C) of the image at an index."""
+    """A function that takes the index of an image and returns its pixels, (H, W, C)."""
     header: Callable[[int], StoredAs]
-    """Returns how the image at an index is stored."""
+    """A function that takes the index of an image and returns how it is stored."""
     label: Callable[[int], str | int | None]
-    """Returns the label of the image at an index, or the name of its class folder."""
+    """A function that takes the index of an image and returns its label, or the name of its class folder."""
     labels_cheap: bool = True
     """Whether `label` works without reading pixels, so that all labels can be compared."""
     file: Path | None = None

@@ -80,7 +80,7 @@ def _folders(path: Path) -> list[Path]:
 
 
 def open_array(path: Path) -> NDArray[Any]:
-    """Open an array file without reading its values. Raise `SourceError` if it is damaged or contains pickled objects."""
+    """Open an array file without reading its values. Raise `SourceError` if it is damaged or pickled."""
     try:
         array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, OSError, EOFError) as e:

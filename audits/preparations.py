@@ -24,7 +24,7 @@ INTERPOLATIONS: tuple[Interpolation, ...] = ("bilinear", "bicubic", "lanczos", "
 
 @dataclass(frozen=True)
 class Preparation:
-    """A sequence of preprocessing steps, and a description that continues a sentence beginning with "The images were"."""
+    """A sequence of preprocessing steps, and a description that continues the sentence "The images were ..."."""
 
     words: str
     steps: tuple[AnyPreprocessing, ...]

@@ -57,7 +57,7 @@ def _content(content: Content) -> str:
 
 
 def meanings(result: Audit) -> list[str]:
-    """Return a line for each verdict that occurs in a table, and a sentence for each set that does not match its name."""
+    """Return a line for each verdict in a table, and a sentence for each set that does not match its name."""
     words = verdict_words(BENCHMARKS.get(result.benchmark or ""))
     present = dict.fromkeys(audited.verdict for audited in result.sets.values())
     lines = [f"{verdict}: {words[verdict]}" for verdict in words if verdict in present]

@@ -145,7 +145,7 @@ def unwritable(error: OSError) -> MachineError:
 
 
 def prepare_streams() -> None:
-    """Make both standard streams safe to write to. Closed streams discard output, and others escape characters."""
+    """Make both standard streams writable. Closed ones discard output, and open ones escape unsupported characters."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:

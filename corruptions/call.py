@@ -83,10 +83,11 @@ def corrupt(
         to 28 pixels (or ``cifar`` for corruptions without a row in ``mnist``), ``cifar`` up to 48, ``tiny`` up to 96,
         and ``imagenet`` for larger images.
     ladder : {"evaluated", "text"}
-        The parameters of gradual degradations: those that Swingler 2022 evaluated, or those in the text of that paper.
+        The parameters of gradual degradations: those used for the results of Swingler 2022, or those in the paper's
+        text.
     scale : {"none", "side"}
-        With ``"side"``, lengths in pixels are multiplied by the short side of the image divided by the short side for
-        which the calibration was tuned.
+        With ``"side"``, lengths in pixels are scaled in proportion to the short side of the image. The reference is the
+        short side for which the calibration was tuned.
     coupling : {"independent", "severity"}
         With ``"independent"``, the severities of a corruption draw different random values for the same image. With
         ``"severity"``, all severities share the values.
@@ -94,19 +95,19 @@ def corrupt(
         The random seed, from 0 to 2**53 - 1.
     key : str, or one str for each image of a batch, optional
         The name of the image, which determines its random draws together with the seed. A build uses the sample id. By
-        default the key is computed from the pixels (``blake3:`` and the hash, as in the records of a dataset).
+        default, the key is computed from the pixels (``blake3:`` and the hash, as in the records of a dataset).
         Different images therefore get different noise, and the same image always gets the same noise. To corrupt equal
         images differently, give them different keys.
     surrogate : str, path or model, optional
-        The model for a corruption that uses a model's gradient (``pgd``, ``model_gradient``). Pass a model file, an
-        object with the methods ``logits`` and ``gradient`` (docs/models.md), or the result of `load_surrogate`, so that
-        the model is not loaded at each call.
+        The model for a corruption that uses a model's gradient (``pgd``, ``model_gradient``). Pass a model file, the
+        result of `load_surrogate`, or an object with the methods ``logits`` and ``gradient`` (docs/models.md). A model
+        file is read again at each call.
     label : int, optional
         The class of the image, as an index into the model's outputs, for a corruption that uses a model's gradient.
     labels : sequence of int, optional
         The classes of a batch, one label per image.
     **parameters
-        These are three kinds of keyword arguments. Parameters of the corruption override those of the calibration.
+        Three kinds of values can be given. Parameters of the corruption override those of the calibration.
         Values for its random draws are used for all images instead of drawn values. Resources replace its default
         resources, such as the textures of frost.
 

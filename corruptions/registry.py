@@ -70,8 +70,8 @@ class Corruption:
     draws: tuple[Draw, ...] = ()
     resources: Mapping[str, Callable[[int, int], Any] | None] = field(default_factory=dict)
     """Keyword arguments that are neither parameters nor draws, such as the textures of frost. Each is mapped to a
-    function that returns the default for an image height and width, or to None if there is no default (as for a
-    model)."""
+    function that returns the default for an image height and width. A resource without a default, such as a model, is
+    mapped to None."""
     role: Literal["test", "validation", "train"] = "test"
     preserves_geometry: bool = True
     """False if the corruption moves pixels farther than a blur does."""

@@ -92,8 +92,8 @@ def row_between(declared: Corruption, rows: Mapping[int, Row], severity: float |
     """Return interpolated parameters for a fractional severity.
 
     Severities above the last row are extrapolated from the last two rows. Values are computed exactly from the decimals
-    of the rows and rounded once, to a double or, for counts, to the nearest whole number (half to even). They are then
-    clipped to the range of the parameter. Options are taken from the upper of the two rows.
+    of the rows and rounded once to a double. Counts are rounded to the nearest whole number (half to even). Values are
+    then clipped to the range of the parameter. Options are taken from the upper of the two rows.
 
     Parameters
     ----------

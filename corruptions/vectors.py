@@ -7,7 +7,7 @@ addition. On processors with shorter vectors, LLVM splits the operations.
 `lerp_row` interpolates the rows of zoom blur, in which only a few neighbouring values are next to each other in the
 source. A plain loop takes 1.4 ms longer per image for the five severities, which is 3 % of a build of imagenet-c.
 `bilinear_weighted` interpolates the pixels of elastic transform. Without vectors, its two steps take 0.8 ms longer per
-image, and the 75 outputs of imagenet-c would then take more than 2.25 times as long as their JPEG encoding.
+image. The 75 outputs of imagenet-c would then take more than 2.25 times as long as their JPEG encoding.
 """
 
 from __future__ import annotations

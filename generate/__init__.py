@@ -1,1 +1,1 @@
-"""Recipes applied to sources: the plan, the workers, the sinks."""
+"""Generate datasets: recipes, sources, plans, workers, containers of images, exports and reproduction."""

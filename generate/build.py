@@ -62,9 +62,9 @@ def build(
 ) -> Built | PartBuilt:
     """Build a corrupted dataset from a recipe and a source of images.
 
-    The dataset is built in the folder ``<name>-<version>.partial``, which is renamed when it is finished. To resume a
-    build that was interrupted, make the same call again. To discard an unfinished build, delete its folder. A finished
-    dataset is never changed.
+    The dataset is built in the folder ``<name>-<version>.partial``. The folder is renamed when the dataset is finished.
+    To resume an interrupted build, make the same call again. To discard an unfinished build, delete its folder. A
+    finished dataset is never changed.
 
     Parameters
     ----------
@@ -74,109 +74,114 @@ def build(
         The source of images, such as ``sample``, ``folder:PATH``, ``imagenet:PATH`` or ``cifar10:PATH``. All sources
         are listed in docs/sources.md.
     out : path
-        The dataset is written to ``<out>/<name>-<version>``.
+        The parent folder. The dataset is written to ``<out>/<name>-<version>``.
     extend : path, optional
-        A finished dataset of the same recipe, source and options. The new dataset also contains the sets of that
-        dataset. Their files are linked, or copied if that is not possible, and only the remaining sets are made.
+        A finished dataset with the same recipe, source and options, to which sets are to be added. A new dataset is
+        written that also contains its sets. Their files are linked, or copied if links are not possible.
     part : (int, int), optional
-        ``(i, n)`` makes only the share of job i, from 0, of an array of n jobs, and stops. Other processes make the
-        other shares. The shares depend only on the build and on n; see docs/array-jobs.md.
+        Make only the share of one job in an array of jobs. ``(i, n)`` stands for job i of n jobs, counted from 0. The
+        other shares are made by other processes. Shares depend only on the build and on n (docs/array-jobs.md).
     finish : bool
-        Make no parts, but write the manifest from the parts that were made with `part`.
+        Whether to make no parts, but to write the manifest from the parts that were made with `part`.
     progress : callable or bool, optional
-        Called with a `ProgressEvent`. By default a bar is shown in a terminal and in a notebook; False shows none.
+        Called with a `ProgressEvent`. By default, a progress bar is shown in terminals and notebooks. False disables
+        it.
     seed : int
         The random seed, from 0 to 2**53 - 1.
     jobs : int, optional
-        The number of worker processes, by default one per core. With 1, this process does the work. The result does not
-        depend on the number.
+        The number of worker processes. The default is one per core. If it is 1, this process does the work. The result
+        does not depend on this number.
     sets : sequence of str, optional
-        Build only these sets, given by ids such as ``clean``, aliases, or patterns such as ``fog/*``.
+        The sets to build: ids such as ``clean``, aliases, or patterns such as ``fog/*``. The default is all sets of the
+        recipe.
     samples : int, optional
-        Take only this many images, spread evenly over the order of the source.
+        Use only this number of images, spread evenly over the source.
     first : int, optional
-        Take only the first images of the source.
+        Use only this number of images, from the beginning of the source.
     per_class : int, optional
-        Take only the first images of each class.
+        Use only this number of images from each class, from the beginning of the source.
     ids : path or sequence of str, optional
-        Take only the images with these ids, or those that a text file lists, one id per line.
+        Use only images with these ids. A path is that of a text file with one id per line.
     per_super_category : path or str, optional
-        Take the first images of each group of classes, as many as a file (.toml) says. ``fragile-imagenet`` comes with
-        corruptset.
+        Use only the first images of each group of classes. A TOML file defines the groups and the numbers of images;
+        ``fragile-imagenet`` is included in corruptset.
     storage : {"folder", "hdf5", "both"}, optional
-        Store images as files in folders, in HDF5 shards, or in both. The default is that of the recipe. Lossless images
-        of several sizes cannot be stored in HDF5 shards.
+        Store images as files in folders, in HDF5 shards, or both. The default is set by the recipe. Lossless images of
+        different sizes cannot be stored in HDF5 shards.
     encoding : str, optional
-        Encode images as ``png``, ``jpeg`` or ``jpeg:QUALITY``, such as ``jpeg:95``. The default is that of the recipe.
+        The image format: ``png``, ``jpeg`` or ``jpeg:QUALITY``, such as ``jpeg:95``. The default is set by the recipe.
         ``jpeg`` keeps the JPEG settings of the recipe, or uses quality 85 if the recipe stores PNG.
     optimize : bool
-        Write smaller JPEG files with the same pixels (optimised Huffman tables), which takes longer.
+        Whether to optimise the Huffman tables of JPEG files. The files are smaller and have the same pixels, but
+        encoding takes longer.
     skip_bad : bool
-        Leave out images that cannot be used and record them in the manifest, instead of stopping before anything is
-        written.
+        Whether to leave out images that cannot be used, and to record them in the manifest. By default, such images
+        stop the build before anything is written.
     calibration : str, path or Calibration, optional
-        The table of severities, in place of the recipe's: ``imagenet``, ``inception``, ``tiny``, ``cifar``, ``mnist``,
-        or a file (.toml).
+        The severity table, which overrides the recipe's: ``imagenet``, ``inception``, ``tiny``, ``cifar``, ``mnist``,
+        or a TOML file.
     coupling : {"independent", "severity"}
-        Whether each severity has its own random draws, or all severities of a corruption share them.
+        Whether each severity has its own random draws (``independent``), or all severities of a corruption share the
+        same draws (``severity``).
     scale : {"none", "side"}, optional
-        Whether lengths in pixels are those of the table, or grow with the short side of the image. The default is that
-        of the recipe.
+        Whether lengths in pixels are used as tabulated (``none``), or scaled with the short side of the image
+        (``side``). The default is set by the recipe.
     metrics : int or "all", optional
-        The number of images, the first by id, on which PSNR, SSIM and changed pixels are measured. The default is 64; 0
-        measures none.
+        The number of images on which PSNR, SSIM and changed pixels are measured. The first images by id are used. The
+        default is 64. With 0, no metrics are measured.
     frost_textures : path, optional
-        A folder with frost textures that replace those of corruptset.
+        A folder with frost textures, which replace the textures of corruptset.
     surrogate : path, optional
-        The model file (.toml) for the sets of ``pgd`` and ``model_gradient``, in place of the recipe's; see
+        The model file (.toml) for the sets of ``pgd`` and ``model_gradient``, which overrides the recipe's. See
         docs/models.md.
     device : str, optional
         The device on which the model runs: ``cpu`` (the default), ``cuda`` or ``cuda:1``.
     surrogate_batch : int, optional
-        The batch size of the model. Only 1, the default, gives the same bytes in any order.
+        The batch size of the model. Only with 1, the default, do the bytes not depend on the order of the images.
     labels : path, optional
-        The labels: for a flat folder a CSV (file,label), for ``imagenet`` the devkit or a list, for ``cifar100``
-        ``fine`` or ``coarse``, for ``hdf5`` the name of a dataset, for ``parquet`` the name of a column, for
-        ``webdataset`` a key of the .json files.
+        Where to find the labels. For a flat folder, a CSV file (file,label); for ``imagenet``, the devkit or a list;
+        for ``cifar100``, ``fine`` or ``coarse``; for ``hdf5``, the name of a dataset; for ``parquet``, the name of a
+        column; for ``webdataset``, a key of the .json files.
     split : {"test", "train", "val", "all"}, optional
-        The split of ``cifar10``, ``cifar100`` or ``mnist`` (``test`` by default), of ``tiny-imagenet`` (``val`` by
-        default), or of a folder of Parquet files.
+        The split to use. The default is ``test`` for ``cifar10``, ``cifar100`` and ``mnist``, and ``val`` for
+        ``tiny-imagenet``. Folders of Parquet files can have splits too.
     groups : path, optional
-        The groups of images: for ``folder`` and ``imagenet`` a CSV (file,group), for ``icons50`` ``style`` (the
+        The groups of images. For ``folder`` and ``imagenet``, a CSV file (file,group); for ``icons50``, ``style`` (the
         default) or ``subtype``.
     hold_out : str or sequence of str, optional
-        Take only the images of this group (``group=NAME``, patterns are allowed), which is held out of training.
-        This option replaces the groups that the recipe holds out.
+        Use only images from these groups, which are held out of training (``group=NAME``, patterns are allowed). This
+        option replaces the groups that the recipe holds out.
     train : bool
-        Take the images of all groups that are not held out. The role of the sets is then ``train``.
+        Whether to use the images of all groups that are not held out. The role of the sets is then ``train``.
     images : str, optional
-        For ``hdf5``, the name of the dataset of images, by default ``images``. For ``parquet``, the name of the
-        column of images. For ``webdataset``, which of several images of a key to use, such as ``left.jpg``. For
-        ``tree``, a pattern such as ``val2017/*.jpg`` that says which files are images; all other files are copied.
+        Where to find the images. For ``hdf5``, the name of a dataset (``images`` by default); for ``parquet``, the name
+        of a column; for ``webdataset``, the suffix of the images to use if a key has several, such as ``left.jpg``; for
+        ``tree``, a pattern such as ``val2017/*.jpg``. Files of a ``tree`` that do not match the pattern are copied.
     any_shape : bool
-        Accept images of any size and number of channels, even if the recipe expects different ones.
+        Whether to accept images of any size and number of channels, even if the recipe expects others.
     store : {"images", "table"}, optional
-        For a recipe with regions, store each region as an image, or whole images and a table of regions.
+        For a recipe with regions: whether to store each region as an image, or whole images with a table of regions.
     page : bool
-        Write the page index.html, which shows the dataset.
+        Whether to write index.html, a page that shows the dataset.
     plugins : sequence of str or path, optional
-        Python modules or files (.py) that define further corruptions. Their code is run.
+        Python modules or files (.py) that define further corruptions. Their code is executed.
     disjoint_from : path or sequence of path
-        Fail if an image is also in one of these finished datasets, such as a test set.
+        Finished datasets, such as a test set. The build fails if one of them contains an image of the new dataset.
     scheduler : str or distributed.Client, optional
-        A Dask scheduler (``tcp://host:8786``) or a client of it, whose workers make the parts. The workers need this
-        version of corruptset, and access to the source and the output.
+        The address of a Dask scheduler (``tcp://host:8786``) or a client of it. Its workers make the parts. They need
+        this version of corruptset, and access to the source and to the output folder.
 
     Returns
     -------
-    Built, or PartBuilt with `part`
+    Built or PartBuilt
+        `PartBuilt` if `part` is given.
 
     Raises
     ------
     RecipeError, SourceError, ParameterError, BuildError
         The requested build is not possible, or the directory contains a different build. Nothing was written.
     MissingParts
-        With `finish`, parts are missing. The message lists the jobs that make them.
+        `finish` is True, but parts are missing. The message lists the jobs that make the missing parts.
     MachineError
         The disk, the memory or the workers failed. To resume, make the same call again.
     Interrupted

@@ -38,38 +38,38 @@ if TYPE_CHECKING:
     from distributed import Client
 
 AMPLE_SPACE = 4
-"""The size of a build is measured only if the free space is less than this many times the rough estimate."""
+"""A factor. If the free space is at least this many times the rough estimate of a build's size, it is not measured."""
 SPACE_ADVICE = "Free some space, choose another --out, fewer --sets or --samples, or --storage hdf5."
 RENAME_WAIT_S = 120.0
-"""How long a command waits while another command removes the bookkeeping of a build and renames its folder."""
+"""The time for which a command waits while another command renames the folder of a finished build."""
 
 BuildProgress = Callable[[ProgressEvent], None]
 
 
 class Inspector(Protocol):
-    """Checks parts before they become part of the dataset. `rebuild` compares parts with a manifest."""
+    """An object that checks parts before the dataset is finished. `rebuild` compares parts with a release this way."""
 
     def check_part(self, sidecar: Path) -> None:
-        """Check a part that was just committed, and raise an error to stop the build.
+        """Check a part that was just committed. To stop the build, raise an error.
 
-        To discard the part, the inspector deletes its sidecar.
+        To discard the part, delete its sidecar.
         """
         ...
 
     def check_all(self, sidecars: Iterable[Path]) -> None:
-        """Check all committed parts before the records are written, and raise an error to stop the build."""
+        """Check all committed parts before the records are written. To stop the build, raise an error."""
         ...
 
 
 class Builder:
-    """A build that is made or resumed in the folder ``<name>-<version>.partial``, which is renamed at the end.
+    """A build, made or resumed in the folder ``<name>-<version>.partial``. The folder is renamed at the end.
 
-    If a build was killed after it had written its manifest, its folder is renamed first.
+    If an earlier build was killed after it had written its manifest, its folder is renamed first.
 
     Parameters
     ----------
     plan : UncheckedBuild
-        The build, of which the source is not checked yet.
+        The build, before its source is checked.
     directory : Path
         The folder of the finished dataset.
     progress : callable
@@ -77,11 +77,11 @@ class Builder:
     client : distributed.Client, optional
         The client of a Dask scheduler, whose workers make the parts.
     extend : Path, optional
-        A finished dataset whose sets are also in the new dataset.
+        A finished dataset to extend. The new dataset will contain its sets too.
     """
 
     build: CheckedBuild
-    """The build with its checked samples, once `_check` has returned."""
+    """The build with its checked samples. It is set by `_check`."""
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ class Builder:
             )
         self.plan, self.progress, self.client, self.extend = plan, progress, client, extend
         self.image_bytes: float | None = None
-        """The average number of bytes per image, if it was measured."""
+        """The average number of bytes per image, or None if it has not been measured."""
         self.workers, self.started = Workers(plan.workers), time.monotonic()
 
     @property
@@ -130,7 +130,7 @@ class Builder:
                     self._check_space(len(self.build.samples))
                 with locked(self.directory):
                     put_in_place(self.directory)
-                    # the recorded check of the array's jobs is read under the lock, because its files are deleted later
+                    # The check recorded by array jobs is read under the lock, because its files are deleted later.
                     if finish_only:
                         self._check(shared=is_begun(self.folder))
                     manifest = self._finished()  # another command may have finished it in the meantime
@@ -142,7 +142,10 @@ class Builder:
         return Built(self.directory, manifest.digest, self.directory / CONTACT, images, self.seconds, manifest, notes)
 
     def build_share(self, number: int, jobs: int) -> PartBuilt:
-        """Make the missing parts of one job's share, at the same time as other jobs of the array."""
+        """Make the missing parts in the share of one array job, while other jobs make theirs.
+
+        `number` is the index of the job, from 0, and `jobs` is the number of jobs in the array.
+        """
         folder = self.directory
         share: Sequence[Part] = ()
         images: list[int] = []
@@ -165,14 +168,14 @@ class Builder:
         return PartBuilt(folder, (number, jobs), len(share), len(images), sum(images), self.seconds, notes)
 
     def _wait(self, reason: str) -> None:
-        """Report what the build waits for."""
+        """Report what the build is waiting for."""
         self.progress(ProgressEvent("waiting", waiting_for=reason))
 
     def _check(self, *, shared: bool = False, share: float = 0.0) -> None:
-        """Check every selected image, and raise an error if the build is not possible with them.
+        """Check all selected images, and raise an error if they cannot be built.
 
-        With `shared`, the jobs of an array divide the images among themselves, and this job begins at the
-        fraction `share` of the images.
+        If `shared` is True, array jobs divide the images among themselves. `share`, in [0, 1), is the position in the
+        images at which this job begins.
         """
         plan, total, started = self.plan, len(self.plan.selected), time.monotonic()
 
@@ -192,9 +195,9 @@ class Builder:
             self.build = plan.checked(checked)
 
     def _finished(self) -> Manifest | None:
-        """Return the manifest of the finished dataset, or None if it is not finished.
+        """Return the manifest of the finished dataset, or None if the dataset is not finished.
 
-        Raise `BuildError` if it is a different dataset, or if it lacks sets, because a finished dataset is not changed.
+        Raise `BuildError` if the directory contains a different dataset, or a finished one that lacks requested sets.
         """
         manifest = finished(self.directory)
         if manifest is not None:
@@ -205,7 +208,7 @@ class Builder:
         return manifest
 
     def _check_space(self, samples: int) -> None:
-        """Raise `MachineError` if a new build of this many samples needs more space than is free."""
+        """Raise `MachineError` if there is not enough free space for a new build with this number of samples."""
         if not is_begun(self.folder):
             needed, sets = self.plan.source.other_bytes(), set(self.plan.requested)
             if self.extend is not None:
@@ -216,9 +219,9 @@ class Builder:
             check_space(self.folder, needed, "the build", SPACE_ADVICE)
 
     def _bytes_of(self, sets: Sequence[str], images: int) -> int:
-        """Return the estimated bytes of images of some sets.
+        """Return the estimated size, in bytes, of a number of images of some sets.
 
-        The estimate comes from constants. If the disk is nearly full, it is measured on a few images instead.
+        The estimate uses constants. If the disk is nearly full, a few images are made and measured instead.
         """
         plan, rough = self.plan, images * self.plan.stored_bytes
         if not images or not isinstance(plan, BuildPlan) or plan.pixels.regions is not None:
@@ -226,7 +229,7 @@ class Builder:
         if free_bytes(self.folder) > AMPLE_SPACE * rough:
             return rough
         if self.image_bytes is None:
-            from .estimate import image_bytes  # only if the disk is nearly full
+            from .estimate import image_bytes  # imported here, because it is rarely needed
 
             self.image_bytes = image_bytes(plan, sets)
         return round(images * self.image_bytes)
@@ -234,7 +237,7 @@ class Builder:
     def _make_and_finish(self, inspector: Inspector | None, *, finish_only: bool) -> tuple[Manifest, int]:
         """Make the missing parts, write the records, and return the manifest and the number of images made.
 
-        With `finish_only`, raise `MissingParts` if parts are missing.
+        If `finish_only` is True, raise `MissingParts` if parts are missing.
         """
         state = read_state(self.folder, self.extend)
         job = state.job(self.build)
@@ -251,24 +254,24 @@ class Builder:
             new = {(s, p.chunk.number): sidecar_path(self.folder, p.name) for p in remaining for s in p.sets}
             state = replace(state, sidecars={**state.sidecars, **new})
         self.progress(ProgressEvent("finishing"))
-        # If a worker of a cluster hangs for longer, it is ignored, because it can only write the same bytes again.
+        # A cluster worker that hangs for longer than this is ignored, because it can only write the same bytes again.
         with suppress(Busy):
             wait_for_workers(self.folder, wait_s=LAST_WAIT_S)
         remove_strays(self.folder)  # left by workers that were killed while they wrote
         if inspector is not None:
             inspector.check_all(sorted(set(state.sidecars.values())))
-        # imported here, because `finish` imports the reader, which the jobs of an array do not need
+        # Imported here, because `finish` imports the reader, which array jobs do not need.
         from .commit.finish import finish
 
         self.workers.close()
         return finish(self.build, job, state, page_of(self.build)), sum(p.images for p in remaining)
 
     def _parts(self, state: BuildState, job: Job) -> list[Part]:
-        """Return all parts of a job, except those of the dataset that the build extends."""
+        """Return all parts of a job, without the sets of the dataset that the build extends."""
         return parts(self.build.chunks, self.build.groups(state.new(job.sets), self.build.chunks))
 
     def _compile(self, job: Job) -> None:
-        """Compile the kernels that the job needs, unless they are in the cache."""
+        """Compile the kernels that a job needs, unless they are already in the cache."""
         self.progress(ProgressEvent("preparing"))
 
         def report(ready: int, total: int) -> None:
@@ -279,7 +282,7 @@ class Builder:
     def _make(
         self, job: Job, remaining: Sequence[Part], all_parts: Sequence[Part], inspector: Inspector | None = None
     ) -> list[int]:
-        """Make the remaining parts, and return the number of images that were made for each part."""
+        """Make the remaining parts, and return the number of images made for each part."""
         sizes = {p.name: p.images for p in remaining}
         total, new = sum(p.images for p in all_parts), sum(sizes.values())
         check_space(self.folder, self._bytes_of(list(job.sets), new), "the build", SPACE_ADVICE)

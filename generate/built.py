@@ -16,7 +16,7 @@ class Built:
     digest: str
     contact_sheet: Path
     images: int
-    """The number of images built by this call, without those of earlier calls."""
+    """The number of images built by this call, excluding images from earlier calls."""
     seconds: float
     manifest: Manifest
     notes: tuple[str, ...] = ()
@@ -37,18 +37,18 @@ class Built:
 
 @dataclass(frozen=True)
 class PartBuilt:
-    """The result of one job of an array, whose share of the parts is complete.
+    """The result of an array job that has completed its share of the parts.
 
-    When all shares are complete, call `build` with ``finish=True`` to finish the dataset.
+    When all shares are complete, finish the dataset by calling `build` with ``finish=True``.
     """
 
     directory: Path
     part: tuple[int, int]
-    """The number of the job, i, and the number of jobs, n."""
+    """The index of the job, from 0, and the number of jobs."""
     parts: int
     """The number of parts in the share of this job."""
     made: int
-    """The number of parts built by this call, without those that existed."""
+    """The number of parts built by this call, excluding parts that already existed."""
     images: int
     """The number of images built by this call."""
     seconds: float

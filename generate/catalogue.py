@@ -1,4 +1,4 @@
-"""Lists of all corruptions, recipes, sources and calibrations, with a short description of each."""
+"""List all corruptions, recipes, sources and calibrations, with short descriptions."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ class Outline:
     sets: int
     calibration: str
     size: tuple[int, int] | None
-    """The width and height of an image, or None if images keep the size that they have in the source."""
+    """The width and height of an image, or None if images keep their size from the source."""
     source: str
     """The dataset for which the recipe is intended."""
     samples: int | None
-    """The number of images of that dataset, if it is known."""
+    """The number of images in that dataset, or None if it is not known."""
     images: int | None
-    """The number of images in all sets."""
+    """The number of images in all sets together, or None if it is not known."""
     bytes_per_sample: int | None
-    """The estimated bytes of the images of one sample in all sets, from the same constants as in `plan`."""
+    """The estimated bytes that the images of one sample take in all sets together, or None if the size is not known."""
     bytes: int | None
-    """The estimated bytes of all images, if their number is known."""
+    """The estimated bytes of all images, or None if their number or size is not known."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the description as JSON values."""
@@ -57,24 +57,24 @@ def names(
     role: str | None = None,
     plugins: Sequence[str | Path] | None = None,
 ) -> list[str]:
-    """Return the names of all corruptions, or of all recipes, sources or calibrations.
+    """Return the names of all corruptions, recipes, sources or calibrations.
 
     Parameters
     ----------
     what : {"corruptions", "recipes", "sources", "calibrations"}
-        The kind of names.
+        The kind of names to return.
     family : str, optional
-        Return only corruptions of this family: noise, blur, weather, digital, shape, gradual, adversarial or plugin.
+        Return only corruptions in this family: noise, blur, weather, digital, shape, gradual, adversarial or plugin.
     role : {"test", "validation", "train"}, optional
-        Return only corruptions with this role. The role ``validation`` belongs to the four extra corruptions of
-        ImageNet-C, which are published for tuning methods.
+        Return only corruptions with this role. The four extra corruptions of ImageNet-C, which were published for
+        tuning, have the role ``validation``.
     plugins : sequence of str or path, optional
         Python modules or files that define further corruptions. Installed plugins are always included.
 
     Returns
     -------
     list of str
-        The names. Corruptions are sorted by family, and corruptions of plugins come last.
+        The names. Corruptions are sorted by family, with those from plugins at the end.
 
     Raises
     ------
@@ -165,7 +165,7 @@ def outline(recipe: Recipe) -> Outline:
     Returns
     -------
     Outline
-        The bytes are those of HDF5 shards for images below 64 pixels, and otherwise those of image files.
+        The description. Sizes in bytes are estimated for the recipe's default container.
 
     Examples
     --------
@@ -183,7 +183,7 @@ def outline(recipe: Recipe) -> Outline:
         container = recipe.storage.container
         bytes_per_sample = sets * stored_bytes(recipe.encoding, size, container)
         if container == "hdf5" and recipe.encoding.lossless and published is not None and published.channels == "grey":
-            bytes_per_sample //= 3  # shards of lossless images are raw pixels
+            bytes_per_sample //= 3  # shards contain the raw pixels of lossless images, here with one channel
     return Outline(
         name=recipe.name,
         version=recipe.version,

@@ -1,7 +1,7 @@
 """The public function `check_corruption`, which tests whether a corruption meets its contract.
 
-A corruption must be deterministic for a given key, independent of batching, order and process, and accept any image
-size.
+For a given key, the output of a corruption must be deterministic. It must not depend on the batch, the order or the
+process. A corruption must also accept images of any size.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ CHECKS = (
     "one colour image of 4000x6000 works",
 )
 SIZES = ((8, 8), (8, 37), (41, 24), (64, 64), (97, 150))
-"""The heights and widths to test, each in grey and in colour."""
+"""The (height, width) pairs to test, each in grey and in colour."""
 LEVELS = (1, 2, 5, 10, 30)
 """The levels of a gradual degradation to test."""
 IDS = ("a", "b", "c", "d")
-"""The ids of the images of a batch. The label of each image is its position in the batch."""
+"""The ids of the images in the test batch. The label of each image is its position in the batch."""
 BATCH = range(len(IDS))
 
 
@@ -60,7 +60,7 @@ class CorruptionCheck:
     checks: tuple[str, ...]
     """The properties that were tested."""
     seconds: float
-    """The time for one colour image of 224x224 at the highest severity, or NaN if there are failures."""
+    """The time to corrupt one 224x224 colour image at the highest severity, or NaN if there are failures."""
 
     @property
     def ok(self) -> bool:
@@ -69,7 +69,7 @@ class CorruptionCheck:
 
 
 class _MockModel:
-    """A model whose gradient depends only on each image and its label."""
+    """A model for tests. Its gradient for an image depends only on the image and its label."""
 
     def logits(self, images: NDArray[Any]) -> NDArray[np.float32]:
         return np.zeros((len(images), 2), np.float32)
@@ -88,22 +88,22 @@ def check_corruption(
 ) -> CorruptionCheck:
     """Test whether a corruption meets its contract.
 
-    A corruption must not modify its input, and equal inputs must give equal outputs, also in another process. The
-    output for an image must not depend on the rest of the batch. Random draws must depend on the key alone, and not on
-    a global random generator. Grey and colour images from 8x8 to 4000x6000 must work. The output must be uint8, in the
-    shape of the input unless the corruption declares otherwise. Different severities must give different outputs.
+    A corruption must not modify its input. Equal inputs must give equal outputs, even in different processes. The
+    output for an image must not depend on the rest of the batch. Random draws must depend only on the key, and not on a
+    global random generator. Grey and colour images from 8x8 to 4000x6000 must work. The output must be a uint8 array in
+    the shape of the input, unless the corruption declares otherwise. Different severities must give different outputs.
 
     Parameters
     ----------
     name : str
         The name of the corruption.
     parameters : mapping, optional
-        The parameters to test, for a corruption without a severity table. The default of each parameter is the middle
-        of its bounds.
+        The parameters to test, for a corruption without a severity table. Parameters that are not given are set to the
+        middle of their bounds.
     plugins : sequence of str or path, optional
         Python modules or files that define further corruptions.
     large : bool
-        Whether to test an image of 4000x6000 as well.
+        Whether to also test a 4000x6000 image.
 
     Returns
     -------
@@ -113,7 +113,7 @@ def check_corruption(
     Raises
     ------
     UnknownCorruption, PluginError, ParameterError
-        The corruption does not exist, or it cannot be called.
+        The corruption does not exist or cannot be called.
     """
     require_build()
     load_plugins(plugins or ())
@@ -137,10 +137,10 @@ def check_corruption(
 
 
 def _stages(declared: Corruption, parameters: Mapping[str, Any]) -> list[Stage]:
-    """Return the stages to test.
+    """Return the stages to test: a few levels of a gradual degradation, a stage per severity, or a single stage.
 
-    They are the severities of the first calibration that has the corruption, a few levels of a gradual degradation, or
-    one stage with the given parameters.
+    Severities are taken from the first calibration that has the corruption. If there is none, or if parameters are
+    given, there is a single stage.
     """
     name, tables = declared.name, calibrations_of(declared.name)
     table = get_calibration(tables[0] if tables else "imagenet")
@@ -166,7 +166,7 @@ def _middle(parameter: Parameter, corruption: str) -> Any:
 
 
 def _test_images(height: int, width: int, channels: int, count: int = 1) -> Images:
-    """Return images with gradients, edges and noise. Each one is darker than the previous one."""
+    """Return test images with gradients, edges and noise. Each image is darker than the one before."""
     y, x = np.mgrid[:height, :width]
     shades = 128 + 70 * np.sin(x / 9) * np.cos(y / 7) + 30 * ((x // 5 + y // 6) % 2)
     grain = np.random.Generator(np.random.PCG64(1)).normal(0, 12, (count, height, width, channels))
@@ -178,13 +178,13 @@ def _test_images(height: int, width: int, channels: int, count: int = 1) -> Imag
 
 @dataclass
 class _Trial:
-    """The test of one corruption, which collects failures."""
+    """A test of one corruption. It collects failures."""
 
     declared: Corruption
     stages: Sequence[Stage]
     maker: SetMaker
     failures: dict[str, str] = field(default_factory=dict)
-    """The failure without its numbers -> its sentence, so that a failure at several sizes is reported once."""
+    """A mapping from failures without numbers to sentences. The same failure at several sizes is thus reported once."""
 
     def require(self, condition: bool, failure: str, circumstances: str = "") -> None:
         """Record a failure if a condition is not met."""
@@ -203,7 +203,7 @@ class _Trial:
         return not failure
 
     def run(self, *, large: bool) -> None:
-        """Run all checks in this process and in another process. If `large` is true, also test a large image."""
+        """Run all checks. If `large` is True, also test a large image."""
         for (height, width), channels, stage in product(SIZES, (1, 3), (self.stages[0], self.stages[-1])):
             size = f"at {height}x{width} with {channels} channel{'s' * (channels > 1)}"
             self.check_output(stage, _test_images(height, width, channels), size)
@@ -260,7 +260,11 @@ class _Trial:
 
 
 def _apply(stage: Stage, maker: SetMaker, images: Images, order: Sequence[int] | None = None) -> Images:
-    """Apply one stage to images that have the given positions in the batch, by default the first ones."""
+    """Apply one stage to images, and return the output.
+
+    `order` has the positions of the images in the test batch, which determine ids and labels. By default, these are
+    the first positions.
+    """
     order = BATCH[: len(images)] if order is None else order
     (key,) = chain_keys([stage], 0)
     resources = {**maker.resources, "labels": np.array(order)}
@@ -269,7 +273,7 @@ def _apply(stage: Stage, maker: SetMaker, images: Images, order: Sequence[int] |
 
 
 def _global_state(seed: int | None = None) -> bytes:
-    """Return the state of the global random generators, after seeding them if a seed is given."""
+    """Return the state of the global random generators. If a seed is given, seed them first."""
     if seed is not None:
         np.random.seed(seed)  # noqa: NPY002
         random.seed(seed)
@@ -277,7 +281,10 @@ def _global_state(seed: int | None = None) -> bytes:
 
 
 def _digest_of(job: bytes) -> str:
-    """Return the pixel digest of the output of a pickled stage. Unpickling loads the plugin that defines it."""
+    """Apply a pickled stage to a test image, and return the pixel digest of the output.
+
+    Unpickling loads the plugin that defines the corruption.
+    """
     stage, maker = pickle.loads(job)
     return pixel_digest(_apply(stage, maker, _test_images(64, 64, 3))[0])
 

@@ -172,8 +172,8 @@ def pgd(
 
     After each step, images are projected onto the ball of radius `eps` around the clean image and clipped to [0, 255].
     At the end, values are rounded so that no value differs by more than `eps` from the clean image. The resource
-    `surrogate` (a `models.protocol.Model`) is the model, and `labels` ((N,) int64) are the classes from which images
-    are moved away, or towards which they are moved if `targeted` is true.
+    `surrogate` (a `models.protocol.Model`) is the model. Images are moved away from the classes `labels` ((N,) int64),
+    or towards these classes if `targeted` is true.
 
     Raises
     ------

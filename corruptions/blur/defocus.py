@@ -253,10 +253,10 @@ def defocus_blur(images: Images, keys: Keys, *, radius: float, alias_sigma: floa
 
     Notes
     -----
-    If the disk touches the window in which it is smoothed (at radius 8, and at every radius above), the published
-    smoothing reflects weights at the edge of the window. The sum of the kernel is then up to 1.03, and the image
-    becomes brighter. corruptset keeps this brightening, because the published sets contain it. The published radii
-    above 8 are whole numbers. For a fractional radius, the window is that of the next lower whole number.
+    The disk is smoothed within a window, which it touches at radius 8 and at every larger radius. The published
+    smoothing then reflects weights at the edge of the window. In this case, the sum of the kernel is up to 1.03, and
+    the image becomes brighter. corruptset keeps this brightening, because the published sets contain it. The published
+    radii above 8 are whole numbers. For a fractional radius, the window is that of the next lower whole number.
     """
     if radius > MAX_RADIUS:
         raise ParameterError(

@@ -185,17 +185,17 @@ def elastic_transform(
 ) -> Images:
     """Apply a random affine map, and then displace pixels by smooth random fields.
 
-    The points of the affine map are the lower right, upper right and upper left corner of a centred square, whose side
-    is two thirds of the short side. The fields are smoothed by a gaussian that ends at 3 sigma, with symmetric padding.
-    If sigma is 0, the fields are not smoothed. The border applies to both steps.
+    The affine map moves three corners of a centred square: the lower right, upper right and upper left one. The side of
+    the square is two thirds of the image's short side. The fields are smoothed by a gaussian that ends at 3 sigma, with
+    symmetric padding. If sigma is 0, the fields are not smoothed. The border applies to both steps.
 
     Notes
     -----
     The offsets of three points and two displacement fields are drawn at random for each image, uniformly on [-1, 1).
 
-    Both interpolations are bilinear. As with OpenCV and SciPy in the released code, the affine step reflects about the
-    centres of the outermost pixels, and the second step about their edges. The affine step reads at multiples of 1/32
-    pixel, as all versions of OpenCV did when the published sets were made. OpenCV 5 uses exact coordinates, which
+    Both interpolations are bilinear. The affine step reflects about the centres of the outermost pixels, and the second
+    step about their edges. OpenCV and SciPy do the same in the released code. The affine step reads at multiples of
+    1/32 pixel, as all versions of OpenCV did when the published sets were made. OpenCV 5 uses exact coordinates, which
     changes values by up to 3.
 
     For images that are not square, the released code swaps the x and y coordinates of the square's centre. Here the

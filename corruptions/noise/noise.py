@@ -109,8 +109,8 @@ def gaussian_noise(images: Images, keys: Keys, *, sigma: float, rounding: str = 
     -----
     A standard normal number is drawn at random for each element.
 
-    The result is floored, as in the released generator, so the mean of the noise is lower by half a grey value. With
-    ``rounding="round"`` one half is added before the floor, as in MATLAB. The offset
+    As in the released generator, the result is floored. The mean of the noise is therefore lower by half a grey value.
+    With ``rounding="round"``, one half is added before the floor, as in MATLAB. The offset
     ``floor(255 * mean + 255 * sigma * z)`` is drawn from a table whose probabilities are rounded to 2**-32.
 
     MATLAB's ``imnoise(I, 'gaussian', m)`` has the variance 0.01 and rounds, which is ``sigma=0.1, mean=m,
@@ -227,8 +227,8 @@ def uniform_noise(images: Images, keys: Keys, *, amplitude: float, rounding: str
 
     The paper uses uniform noise as a distortion for training, because uniform noise is not among the tested
     distortions. The paper's amplitudes for training are 0.01, 0.05 and 0.1, which are severities 1 to 3. corruptset
-    adds severities 4 and 5, and doubles the amplitude for each of them. The result is floored, as in the published
-    generator of the other noises, so the mean of the noise is lower by half a grey value.
+    adds severities 4 and 5, and doubles the amplitude for each of them. As in the published generator of the other
+    noises, the result is floored. The mean of the noise is therefore lower by half a grey value.
     """
     if amplitude == 0:
         return images.copy()

@@ -110,8 +110,8 @@ def normal_table() -> NDArray[np.float32]:
     Notes
     -----
     The tail probabilities are p = (u + 1/2) / 2**32, u = 0 .. 2**31 - 1. They are divided into 32 octaves of 128 equal
-    segments, so that the resolution in the tail, up to 6.3 standard deviations, is as fine as in the middle. The error
-    of a value is at most 4e-6.
+    segments. The resolution in the tail, up to 6.3 standard deviations, is therefore as fine as in the middle. The
+    error of a value is at most 4e-6.
     """
     octave = np.repeat(np.arange(_OCTAVES, dtype=np.float64), _SEGMENTS)
     start = np.tile(np.arange(_SEGMENTS, dtype=np.float64), _OCTAVES)

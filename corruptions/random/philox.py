@@ -1,9 +1,9 @@
 """Counter-based random bits of Philox4x32-10 (Salmon et al., SC'11).
 
-A draw is a pure function of (stage key, sample key, stream, element), so the output does not depend on the order of
-images, the workers, the batches or interruptions. The counter is (draw block, stream, low and high word of the sample
-key), and the key is the low and high word of the stage key. A block has four 32-bit words, and element e is word e % 4
-of block e // 4.
+A draw is a pure function of (stage key, sample key, stream, element). The output therefore does not depend on the order
+of images, the workers, the batches or interruptions. The counter is (draw block, stream, low and high word of the
+sample key). The key is the low and high word of the stage key. A block has four 32-bit words, and element e is
+word e % 4 of block e // 4.
 """
 
 from __future__ import annotations

@@ -48,9 +48,9 @@ def shear(images: Images, keys: Keys, *, angle_deg: float, sign: Floats) -> Imag
     -----
     The direction, left or right, is drawn at random for each image.
 
-    The pixel at (x, y) from the centre is read at (x - y sin a, y cos a), so the image also grows vertically by 1 / cos
-    a. This is how the library used by the published generator defined a shear at the time. Later releases of the
-    library read at (x + y tan a, y). The published behaviour is kept.
+    The pixel at (x, y) from the centre is read at (x - y sin a, y cos a). The image therefore also grows vertically by
+    1 / cos a. This is how the library used by the published generator defined a shear at the time. Later releases of
+    the library read at (x + y tan a, y). The published behaviour is kept.
     """
     sine, cosine = exact_sine_cosine(float(angle_deg))
     matrices = np.zeros((len(images), 2, 2))
@@ -138,8 +138,8 @@ def rotate(
     positive angles. This corresponds to MATLAB's ``imrotate`` with its defaults (nearest and loose), followed by a
     resize whose method was not published. ``direction="clockwise", interpolation="nearest", canvas="loose"`` creates
     such images, resized by area. Resizing by area uses every pixel of the canvas, like MATLAB's ``imresize``, which
-    widens its filter when it shrinks. The two other methods do not. In contrast to a cubic filter, resizing by area
-    does not overshoot at the edges of the black corners, and it is exact in whole numbers.
+    widens its filter when it shrinks. The two other methods do not. Unlike a cubic filter, resizing by area does not
+    overshoot at the edges of the black corners. It can also be computed exactly in whole numbers.
     """
     count, height, width, _ = images.shape
     sine, cosine = exact_sine_cosine(float(angle_deg))
@@ -173,7 +173,7 @@ def translate(images: Images, keys: Keys, *, distance: float, signs: Floats) -> 
     -----
     One of the four directions is drawn at random for each image.
 
-    The pixel at (x, y) is read at (x + signs[0] * distance, y + signs[1] * distance), so the content moves in the
-    opposite direction.
+    The pixel at (x, y) is read at (x + signs[0] * distance, y + signs[1] * distance). The content therefore moves in
+    the opposite direction.
     """
     return warp(images, np.broadcast_to(np.eye(2), (len(images), 2, 2)), signs * float(distance))

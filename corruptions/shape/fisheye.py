@@ -66,9 +66,9 @@ def fisheye(images: Images, keys: Keys, *, cubic: float, quadratic: float, linea
     """Distort the image like a fisheye lens.
 
     The centre of the image grows, and its corners are drawn inwards. The pixel at (x, y) from the centre is read at (x,
-    y) times ``cubic r^3 + quadratic r^2 + linear r + 1 - cubic - quadratic - linear``, where r is its distance from the
-    centre divided by half the short side. Pixels at r = 1 do not move. Interpolation is bilinear with edge padding. The
-    result is rounded to the 65,536 values of ImageMagick and then floored to uint8.
+    y) times ``cubic r^3 + quadratic r^2 + linear r + 1 - cubic - quadratic - linear``. Here r is the pixel's distance
+    from the centre divided by half the short side. Pixels at r = 1 do not move. Interpolation is bilinear with edge
+    padding. The result is rounded to the 65,536 values of ImageMagick and then floored to uint8.
 
     Notes
     -----

@@ -257,9 +257,9 @@ def _resize(images, out, first_y, weights_y, first_x, weights_x, total):  # type
 def resize_into(images: Images, out: Images, method: str) -> None:
     """Resize images (N, H', W', C) to the size of `out`, rounding once with halves up.
 
-    The method ``area`` computes the mean over the rectangle that an output pixel covers, where each pixel is weighted
-    by the part of it that is inside the rectangle. ``bilinear`` interpolates between the four pixels nearest to the
-    centre, without averaging. ``nearest`` takes the pixel under the centre.
+    The method ``area`` computes the mean over the rectangle that an output pixel covers. Each pixel is weighted by the
+    part of it that is inside the rectangle. ``bilinear`` interpolates between the four pixels nearest to the centre,
+    without averaging. ``nearest`` takes the pixel under the centre.
     """
     height, width = images.shape[1:3]
     first_y, weights_y, total_y = _taps(height, out.shape[1], method)

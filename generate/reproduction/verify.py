@@ -46,7 +46,7 @@ def verify(
     export: str | Path | None = None,
     progress: ProgressCallback | bool | None = None,
 ) -> VerificationReport:
-    """Verify the structure, files, sizes, hashes and pixels of a dataset, and optionally regenerate or repair images.
+    """Verify the structure, files, sizes, hashes and pixels of a dataset, and optionally repair it.
 
     Parameters
     ----------

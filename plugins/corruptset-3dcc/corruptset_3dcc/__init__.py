@@ -1,7 +1,7 @@
 """Provide the corruptions of ImageNet-3DCC that need neither the depth of a scene nor a video.
 
-The formulas and tables are those of the published generator. Its code has a licence that excludes commercial use, so
-this code was written from the formulas.
+The formulas and tables are those of the published generator. The licence of its code excludes commercial use, so this
+code was written from the formulas.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from corruptset.corruptions.registry import Draw, Given, Images, Parameter, Shap
 _REFERENCE = "Kar, Yeo, Atanov & Zamir 2022, 3D Common Corruptions and Data Augmentation; released create_non3d.py"
 _ISO_PHOTONS, _LOW_LIGHT_PHOTONS, _LOW_LIGHT_SIGMA = 25.0, 120.0, 0.018
 _COUNTS = 256
-"""The number of possible photon counts. Larger ones have a probability below 1e-24."""
+"""The number of possible photon counts. Larger counts have a probability below 1e-24."""
 
 
 def _size(shape: Shape, parameters: Given) -> tuple[int, ...]:
@@ -46,7 +46,7 @@ _DRAWS = (
 
 @functools.lru_cache(maxsize=64)
 def _cumulative(means: tuple[float, ...]) -> Floats:
-    """Return the cumulative probabilities of Poisson counts for each mean, in one ascending sequence."""
+    """Return the cumulative probabilities of Poisson counts for all means, as one ascending sequence."""
     mean = np.array(means)
     weights = np.empty((len(means), _COUNTS))
     weights[:, 0] = [exact_exp(-one) for one in means]
@@ -66,7 +66,7 @@ def _noisy(
     chances: Floats,
     normals: NDArray[np.floating],
 ) -> Floats:
-    """Return the noisy grey values of an image, where `light` is the brightness of each grey value from 0 to 1."""
+    """Return the noisy values of an image, from 0 to 255. `light` is the brightness of each grey value, from 0 to 1."""
     value = image.astype(np.int64)
     cumulative = _cumulative(tuple((light * photons).tolist()))
     counts = (
@@ -87,8 +87,8 @@ def iso_noise(images: Images, keys: Keys, *, sigma: float, chances: Floats, norm
 
     Notes
     -----
-    A white value has 25 photons on average at all severities. The count is drawn by the inverse of its cumulative
-    distribution. It is clipped before the gaussian noise is added, and the result is rounded down.
+    At all severities, a white value corresponds to 25 photons on average. The count is drawn with the inverse of its
+    cumulative distribution. It is clipped before the gaussian noise is added, and the result is rounded down.
     """
     out = np.empty_like(images)
     for image, chance, normal, target in zip(images, chances, normals, out, strict=True):
@@ -106,9 +106,10 @@ def low_light(images: Images, keys: Keys, *, brightness: float, chances: Floats,
 
     Notes
     -----
-    The values of all channels are stretched from their minimum and maximum to 0 and 1, squared, and multiplied by
-    `brightness`. Photon noise of 120 photons and gaussian noise of 0.018 follow, at all severities. An image whose
-    values are all equal becomes black. The published code divides by zero in this case.
+    The values of all channels together are stretched, so that their minimum becomes 0 and their maximum 1. They are
+    then squared and multiplied by `brightness`. At all severities, photon noise for 120 photons and gaussian noise with
+    a standard deviation of 0.018 follow. An image whose values are all equal becomes black. The published code divides
+    by zero in this case.
     """
     out = np.empty_like(images)
     for image, chance, normal, target in zip(images, chances, normals, out, strict=True):
@@ -124,5 +125,5 @@ def low_light(images: Images, keys: Keys, *, brightness: float, chances: Floats,
     deterministic=True,
 )
 def color_quant(images: Images, keys: Keys, *, bits: int) -> Images:
-    """Keep the upper bits of each value and set the others to 0."""
+    """Keep the upper bits of each value, and set the lower bits to 0."""
     return look_up(images, (np.arange(256) >> (8 - bits) << (8 - bits)).astype(np.uint8))

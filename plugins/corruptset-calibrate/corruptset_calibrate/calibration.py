@@ -1,4 +1,4 @@
-"""Calibrate a severity table for another image size, so that image quality matches that of a reference table."""
+"""Calibrate a severity table for another image size, so that image quality matches that under a reference table."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ METRICS: Mapping[Metric, tuple[Callable[..., Any], int]] = {
     "ms-ssim": (ms_ssim, MIN_SIDE),
     "ssim": (lambda clean, image: measure(clean, image)[1], 8),
 }
-"""The function of each metric, and the smallest side in pixels that it accepts."""
+"""The function that computes each metric, and the minimum side in pixels that the function accepts."""
 GRAIN = 32
-"""The number of steps per severity, which is the resolution of the search."""
+"""The number of steps per severity in the search. It determines the resolution of the result."""
 FARTHEST = 10
-"""The highest severity of the search. Above the last row of the table, the path is extrapolated linearly."""
+"""The highest severity of the search. Above the last row of the table, parameters are extrapolated linearly."""
 
 
 class Search(dict[Fraction, float]):
-    """Cache of the image quality at severities along a path, which measures each severity on first access.
+    """A cache of the image quality at severities along a path. Each severity is measured when it is first accessed.
 
     Parameters
     ----------
     measure : callable
-        A function from a severity above 0 to the quality. The quality at severity 0 is 1.
+        A function that takes a severity above 0 and returns the quality. The quality at severity 0 is 1.
     """
 
     def __init__(self, measure: Callable[[Fraction], float]) -> None:
@@ -61,11 +61,11 @@ class Search(dict[Fraction, float]):
         return quality
 
     def find(self, target: float, start: int) -> tuple[Fraction, bool]:
-        """Return the severity whose quality is nearest to a target, and whether the path reaches the target.
+        """Return the severity with the quality nearest to a target, and whether the path reaches the target.
 
-        The search starts at the interval next to the severity `start` and moves outwards. The first interval between
-        two whole severities whose qualities enclose the target is bisected until its length is one step. Therefore, if
-        several severities have the target quality, one near `start` is returned.
+        The search begins in the interval next to the severity `start`, and moves outwards. It stops at the first
+        interval between two whole severities whose qualities enclose the target. This interval is bisected until its
+        length is one step. If several severities have the target quality, the result is therefore one near `start`.
         """
 
         def distance(place: Fraction) -> tuple[float, Fraction]:
@@ -91,31 +91,31 @@ class Level(NamedTuple):
 
     severity: int
     target: float
-    """The quality of the reference at this severity, for images of the reference's size."""
+    """The quality under the reference table at this severity, for images of the size that the table is made for."""
     place: Fraction
-    """The severity on the path through the rows of the reference at which the quality is nearest to the target."""
+    """The severity, on the path through the rows of the reference table, whose quality is nearest to the target."""
     parameters: Mapping[str, Any]
     quality: float
-    """The quality of these parameters at the new size."""
+    """The quality with these parameters at the new size."""
     reached: bool
     """Whether the path reaches the target."""
     unscaled: float
-    """The quality of the reference's row at the new size with ``scale="none"``."""
+    """The quality with the row of the reference table at the new size, with ``scale="none"``."""
     scaled: float
-    """The quality of the reference's row at the new size with ``scale="side"``."""
+    """The quality with the row of the reference table at the new size, with ``scale="side"``."""
 
 
 class Calibrated(NamedTuple):
-    """The file of a calibrated table, and its severities."""
+    """The file of a calibrated table, and the severities in it."""
 
     table: Path
     levels: Mapping[str, Sequence[Level]]
     """The severities of each corruption."""
 
     def distances(self, corruption: str) -> dict[str, float]:
-        """Return the mean absolute distances of qualities from the targets for one corruption.
+        """Return how far the qualities for one corruption are from their targets, as mean absolute distances.
 
-        The distances are those of this table, and of the reference table with either value of `scale`.
+        There are distances for this table, and for the reference table with each value of `scale`.
         """
         ways = {"calibrated": "quality", "none": "unscaled", "side": "scaled"}
         levels = self.levels[corruption]
@@ -140,18 +140,19 @@ def calibrate(
     """Write a severity table for another image size.
 
     The central squares of the same photographs are resized to the size of the reference table and to the new size. The
-    target of a severity is the mean similarity of corrupted and clean images at the size of the reference. At the new
-    size, the severity with the target similarity is searched on the path through the rows of the reference. The path
-    starts at the clean image (severity 0). Beyond the last row, it continues along the line through the last two rows.
+    target for a severity is the mean similarity of corrupted and clean images at the size of the reference table. The
+    severity with the target similarity at the new size is then searched on a path through the rows of the reference
+    table. The path starts at the clean image (severity 0). Beyond the last row, it continues along the line through
+    the last two rows.
 
     Parameters
     ----------
     names : sequence of str
         The names of the corruptions.
     to : int
-        The short side in pixels of images of the new size.
+        The short side, in pixels, of images of the new size.
     reference : str, path or Calibration
-        The table to match. Its `side` is the size of images that it was made for.
+        The table to match. Its `side` is the image size that it was made for.
     source : str or Source
         The source of the photographs, as for `corruptset.build`.
     metric : {"ms-ssim", "ssim"}
@@ -163,9 +164,9 @@ def calibrate(
     force : bool
         Overwrite the table file if it exists.
     jobs : int
-        The number of processes. The table does not depend on it.
+        The number of processes. The table does not depend on this number.
     progress : callable, optional
-        A function that is called with the name of the step, the number of finished corruptions and the total.
+        A function that is called with (phase, corruptions done, total number of corruptions).
 
     Returns
     -------
@@ -175,7 +176,7 @@ def calibrate(
     Raises
     ------
     ParameterError, UnknownCorruption
-        If the size does not suit the metric, or if a corruption has no rows or no row for severity 0.
+        If the size does not suit the metric, or if the table lacks a corruption or its severity 0.
     SourceError
         If some images cannot be used.
     BuildError
@@ -245,10 +246,10 @@ def _check(names: Sequence[str], table: Calibration, to: int, metric: Metric) ->
 def _quality(
     images: list[Images], keys: NDArray[np.uint64], metric: Metric, side: int, stage: Stage, scale: Scale = "none"
 ) -> float:
-    """Return the mean similarity of corrupted and clean images.
+    """Return the mean similarity between corrupted and clean images.
 
-    The parameters of the stage are meant for images of the short side `side`. All stages of a corruption use the same
-    random draws.
+    The parameters of the stage are meant for images with the short side `side`. All stages with the same corruption
+    use the same random draws.
     """
     (key,) = chain_keys([stage], 0, "severity")
     made = [

@@ -1,4 +1,4 @@
-"""Define the command `calibrate`, which writes a severity table for another image size."""
+"""Define the command `calibrate`: write a severity table for another image size."""
 
 from __future__ import annotations
 

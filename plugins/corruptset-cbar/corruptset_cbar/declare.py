@@ -1,4 +1,4 @@
-"""Declare corruptions with their parameters and their random draws, which a caller can also specify."""
+"""Declare corruptions with their parameters and random draws. Callers can specify the random draws."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from corruptset.corruptions.registry import Draw, Given, Images, Parameter, Shap
 from corruptset.references import MINTUN_2021
 
 Drawing = Callable[[Keys, Shape, Given], NDArray[Any]]
-"""A function of the keys, the shape (H, W, C) and the parameters that returns one row of random values per key."""
+"""A function that takes keys, a shape (H, W, C) and parameters, and returns one row of random values per key."""
 SizeOf = Callable[[Shape, Given], tuple[int, ...]]
 
 
 def cbar(
     released: str, parameters: Mapping[str, tuple[float, float, str]], *draws: Draw, **more: Any
 ) -> Callable[..., Any]:
-    """Register a kernel ``f(images, draws..., parameters..., out)``, which receives one row of each draw per image.
+    """Register a kernel ``f(images, draws..., parameters..., out)``. Each draw has one row per image.
 
     Parameters
     ----------
     released : str
-        The class in the released generator.
+        The name of the class in the released generator.
     parameters : mapping
         The lower bound, the upper bound and the description of each parameter.
     *draws : Draw
         The random draws.
     **more : Any
-        Further arguments of `corruption`.
+        Further arguments for `corruption`.
     """
 
     def register(kernel: Callable[..., None]) -> Callable[..., Images]:
@@ -55,27 +55,27 @@ def cbar(
 
 
 def number(name: str, about: str, low: float, high: float, drawing: Drawing) -> Draw:
-    """Declare a random number per image, and the bounds for values that a caller specifies."""
+    """Declare one random number per image, with bounds for the values that a caller may specify."""
     return Draw(name, about, drawing, low=low, high=high)
 
 
 def array(name: str, about: str, size: SizeOf, low: float, high: float, drawing: Drawing) -> Draw:
-    """Declare a random array per image, which contains integers if the bounds are integers."""
+    """Declare one random array per image. It contains integers if the bounds are integers."""
     return Draw(name, about, drawing, size, type(low), low, high)
 
 
 def fixed(*size: int) -> SizeOf:
-    """Return a function that gives all images an array of the same size."""
+    """Return a function that gives the arrays of all images the same size."""
     return lambda shape, parameters: size
 
 
 def side(shape: Shape) -> int:
-    """Return the shorter side of an image, to which relative lengths refer."""
+    """Return the shorter side of an image. Relative lengths are fractions of this side."""
     return min(shape[:2])
 
 
 def whole(shape: Shape) -> float:
-    """Return 1, the factor for values that do not depend on the size of the image."""
+    """Return 1, the factor for values that do not scale with the image."""
     return 1.0
 
 
@@ -83,9 +83,10 @@ TALL, WIDE = itemgetter(0), itemgetter(1)
 
 
 def uniform(stream: int, low: float, high: float, *sizes: Callable[[Shape], float]) -> Drawing:
-    """Draw uniform numbers from `low` to `high`, multiplied by sizes of the image.
+    """Return a function that draws uniform numbers from `low` to `high`, multiplied by sizes of the image.
 
-    Each size gives one number, from its own stream of random numbers. Without sizes, a single number is drawn.
+    There is one number for each function in `sizes`, with its own stream of random numbers. Without `sizes`, a single
+    number is drawn.
     """
 
     def draw(keys: Keys, shape: Shape, parameters: Given) -> NDArray[np.float64]:
@@ -97,7 +98,7 @@ def uniform(stream: int, low: float, high: float, *sizes: Callable[[Shape], floa
 
 
 def chances(stream: int, size: SizeOf, low: float = 0.0, high: float = 1.0) -> Drawing:
-    """Draw an array of uniform numbers from a single stream of random numbers."""
+    """Return a function that draws an array of uniform numbers from a single stream of random numbers."""
 
     def draw(keys: Keys, shape: Shape, parameters: Given) -> NDArray[np.float64]:
         return keys.uniforms(*size(shape, parameters), stream=stream, low=low, high=high)

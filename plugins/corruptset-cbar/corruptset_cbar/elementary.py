@@ -1,8 +1,8 @@
-"""Compute sines, arctangents and powers in code that vectorises and gives equal results on all machines.
+"""Compute sines, arctangents and powers with code that vectorises and gives equal results on all machines.
 
-The functions are polynomials that use only + - * /. Their error is about 1e-12. The functions of `arithmetic` round
-correctly but take a hundred times as long, which is too slow for fields that are evaluated at every pixel. Angles are
-in turns, so that the reduction by whole turns is exact. The coefficients are those of Chebyshev interpolation.
+The functions are polynomials that use only + - * /. Their error is about 1e-12. The functions in `arithmetic` round
+correctly, but they are a hundred times slower. This is too slow for fields that are evaluated at every pixel. Angles
+are given in turns, so that whole turns can be subtracted exactly. The coefficients come from Chebyshev interpolation.
 """
 
 import numpy as np
@@ -11,10 +11,10 @@ from corruptset.corruptions.kernels import inlined
 
 TURNS = 0.15915494309189535
 """One radian in turns."""
-_ROUND = 6755399441055744.0  # 1.5 * 2**52, because adding it rounds a number to an integer
+_ROUND = 6755399441055744.0  # This is 1.5 * 2**52. Adding it rounds a number to an integer.
 _ROUND_SINGLE, _HALF_SINGLE = np.float32(12582912.0), np.float32(0.5)
 _ROOT_HALF = 0x3FE6A09E667F3BCD  # the bits of sqrt(1/2)
-# Coefficients of polynomials, from the highest degree to the lowest.
+# These are the coefficients of polynomials, from the highest degree to the lowest.
 _SINE = (
     3.665921746239467, -15.081496578095564, 42.05813588586463, -76.70584757970379,
     81.6052491496028, -41.34170223990727, 6.283185307179273,
@@ -47,13 +47,13 @@ def along(line):  # type: ignore[no-untyped-def]
 
 @inlined
 def real(x):  # type: ignore[no-untyped-def]
-    """Return an index as a double, converted from 32 bits because processors vectorise that conversion."""
+    """Convert an index to a double. It is converted from 32 bits, because processors vectorise this conversion."""
     return np.float64(np.int32(x))
 
 
 @inlined
 def nearest(x):  # type: ignore[no-untyped-def]
-    """Return the integer nearest to a double below 2**51, with halves rounded to even."""
+    """Return the integer that is nearest to a double below 2**51. Halves are rounded to even."""
     return (x + _ROUND) - _ROUND
 
 
@@ -105,7 +105,7 @@ def cosine(turns):  # type: ignore[no-untyped-def]
 
 @inlined
 def arctangent(y, x):  # type: ignore[no-untyped-def]
-    """Return the angle of the point (x, y) from -1/2 to 1/2 turn, which is 0 at the origin."""
+    """Return the angle of the point (x, y), from -1/2 to 1/2 turn. The angle of the origin is 0."""
     a, b = abs(y), abs(x)
     q = min(a, b) / max(a, b, 1e-300)
     r = _polynomial(q * q, _ARCTANGENT) * q
@@ -116,7 +116,7 @@ def arctangent(y, x):  # type: ignore[no-untyped-def]
 
 @inlined
 def power(base, exponent):  # type: ignore[no-untyped-def]
-    """Return a power of a positive double, clipped to 2**-1000 .. 2**1000, with a relative error of about 1e-13."""
+    """Return a power of a positive double, limited to 2**-1000 to 2**1000, with a relative error of about 1e-13."""
     bits = np.float64(base).view(np.int64)
     e = (bits - _ROOT_HALF) >> 52
     m = np.int64(bits - (e << 52)).view(np.float64)

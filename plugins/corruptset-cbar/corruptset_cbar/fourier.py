@@ -1,7 +1,7 @@
-"""Compute Fourier transforms in single precision with equal results on all machines.
+"""Compute Fourier transforms in single precision, with equal results on all machines.
 
-A field of complex numbers has the shape (S, 2, S) and the type float32. Each row contains the real parts, followed by
-the imaginary parts. The butterflies of the transform operate on whole rows, so that they vectorise.
+A field of complex numbers is a float32 array of shape (S, 2, S). Each row contains the real parts, followed by the
+imaginary parts. The butterflies of the transform operate on whole rows, so that they vectorise.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .elementary import along, single_sine_cosine
 
 @functools.cache
 def smooth_side(least: int) -> int:
-    """Return the least even number that is at least this and has no prime factor above 7.
+    """Return the smallest even number that is at least `least` and has no prime factor above 7.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def smooth_side(least: int) -> int:
 
 @functools.cache
 def steps(side: int) -> NDArray[np.int64]:
-    """Return the factors of a side up to 7, in the order in which `transform` uses them."""
+    """Return the factors of a side, at most 7 each, in the order in which `transform` uses them."""
     factors = []
     for factor in (4, 7, 5, 3, 2):
         while side % factor == 0:
@@ -42,10 +42,10 @@ def steps(side: int) -> NDArray[np.int64]:
     return np.array(factors, np.int64)
 
 
-# Each loop uses only a few rows. With more of them, LLVM cannot prove that none overlap, and does not vectorise.
+# Each loop uses only a few rows. With more rows, LLVM cannot prove that they do not overlap, and does not vectorise.
 @inner
 def _turn(row, by, out):  # type: ignore[no-untyped-def]
-    """Multiply a row by the complex number cosine + i sine and write it to `out`."""
+    """Multiply a row by the complex number cosine + i sine, and write the product to `out`."""
     s, c = by
     side = row.size // 2
     re, im, out_re, out_im = row[:side], row[side:], out[:side], out[side:]
@@ -71,7 +71,7 @@ def _add_weighed(total, a, b, share, share_b):  # type: ignore[no-untyped-def]
 
 @inner
 def _odd(z, k, q, work):  # type: ignore[no-untyped-def]
-    """Transform p rows, where p is an odd prime, into the first p rows of `work`."""
+    """Transform p rows, where p is an odd prime, and write the result to the first p rows of `work`."""
     p, side, first, even, odd = z.shape[0], work.shape[1] // 2, z[0, k, q], work[8], work[9]
     for r in range(p // 2 + 1):
         for x in along(first):
@@ -82,13 +82,13 @@ def _odd(z, k, q, work):  # type: ignore[no-untyped-def]
             if r:
                 _add_weighed(odd[:side], near[side:], far[side:], -s, s)
                 _add_weighed(odd[side:], near[:side], far[:side], s, -s)
-        # For r = 0 there is only one result, and the second one goes to row p, which is not used.
+        # For r = 0 there is only one result. The second one is written to row p, which is not used.
         _add_and_subtract(even, odd, work[r], work[p - r])
 
 
 @inner
 def _down(z, out, work):  # type: ignore[no-untyped-def]
-    """Perform a step of Stockham's transform along the first axis, from (p, m, stride, row) to (m, p, stride, row)."""
+    """Perform a step of Stockham's transform on the first axis, from (p, m, stride, row) to (m, p, stride, row)."""
     p, m, strides, wide = z.shape
     side = wide // 2
     for k in range(m):
@@ -109,9 +109,9 @@ def _down(z, out, work):  # type: ignore[no-untyped-def]
 
 @kernel
 def transform(z, spare, factors):  # type: ignore[no-untyped-def]
-    """Transform a square field along both axes, with exp(+2 pi i k x / n) and without a factor, and transpose it.
+    """Transform a square field along both axes and transpose it, with exp(+2 pi i k x / n) and without normalisation.
 
-    The result is returned in one of the two arrays `z` and `spare`. The contents of the other are overwritten.
+    The result is returned in one of the arrays `z` and `spare`. The other array is overwritten.
     """
     side = z.shape[0]
     work = np.empty((10, 2 * side), np.float32)

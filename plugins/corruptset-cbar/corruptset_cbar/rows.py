@@ -1,4 +1,4 @@
-"""Blend fields into rows of pixels, and sample rows bilinearly from an image with a black border."""
+"""Blend fields into rows of pixels, and sample rows bilinearly from an image that has a black border."""
 
 import numpy as np
 
@@ -12,13 +12,13 @@ _2 = np.uint64(2)
 
 @inlined
 def level(value):  # type: ignore[no-untyped-def]
-    """Return a value clipped to 0..255 and rounded down, as in the released generator."""
+    """Clip a value to 0..255 and round it down, as in the released generator."""
     return np.uint8(np.int32(min(max(value, 0.0), 255.0)))
 
 
 @inner
 def lay(image, fields, keep, weight, out):  # type: ignore[no-untyped-def]
-    """Write ``keep * image + weight * field`` for fields of shape (H, 1, W) or (H, C, W) in float32."""
+    """Write ``keep * image + weight * field`` to `out`, for float32 fields of shape (H, 1, W) or (H, C, W)."""
     height, _, channels = image.shape
     for y in range(height):
         for c in range(channels):
@@ -38,7 +38,7 @@ def frame(image, framed):  # type: ignore[no-untyped-def]
 
 @inlined
 def mixed(flat, at, beside, line, down, right):  # type: ignore[no-untyped-def]
-    """Return the bilinear interpolation of a flattened frame, `down` and `right` of the value at an index."""
+    """Interpolate a flattened frame bilinearly, at the offset (`down`, `right`) from the value at index `at`."""
     upper = flat[at] * ((1.0 - down) * (1.0 - right)) + flat[at + beside] * ((1.0 - down) * right)
     below = at + line
     return upper + (flat[below] * (down * (1.0 - right)) + flat[below + beside] * (down * right))
@@ -46,9 +46,9 @@ def mixed(flat, at, beside, line, down, right):  # type: ignore[no-untyped-def]
 
 @inner
 def sample_row(framed, y, moves, places, out):  # type: ignore[no-untyped-def]
-    """Sample row y of an image bilinearly and write it to `out`, of shape (W, C).
+    """Sample row y of an image bilinearly, and write it to `out` of shape (W, C).
 
-    The rows of `moves` contain, for each pixel, how far down and right of it the image is sampled, and a value that is
+    For each pixel, the rows of `moves` contain the offsets down and right to the sampled position, and a value that is
     added to all channels.
     """
     downs, rights, more = moves[0], moves[1], moves[2]
@@ -63,7 +63,7 @@ def sample_row(framed, y, moves, places, out):  # type: ignore[no-untyped-def]
     for x in range(downs.size):
         down, right = downs[x] - np.floor(downs[x]), rights[x] - np.floor(rights[x])
         at, to = np.uint64(places[x]), np.uint64(x * channels)
-        # There is no loop over channels, because LLVM would vectorise it and make it slower.
+        # There is no loop over channels, because LLVM would vectorise the loop and make it slower.
         target[to] = level(mixed(flat, at, beside, line, down, right) + more[x])
         if channels == 3:
             target[to + _1] = level(mixed(flat, at + _1, beside, line, down, right) + more[x])

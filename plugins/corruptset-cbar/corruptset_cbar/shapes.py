@@ -1,4 +1,4 @@
-"""Draw grey shapes: lines around a common direction, and squares of a rotated checkerboard."""
+"""Draw grey shapes: lines around a common direction, and the squares of a rotated checkerboard."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .rows import level
 
 _GREY = np.uint8(128)
 _MAX_SQUARES = (
-    40  # maximum number of squares per axis, because the board is 4 sides long and a square at least 1/10 side
+    40  # This is the maximum number of squares per axis: the board is 4 sides long, and a square at least 1/10 side.
 )
 
 
 @inner
 def _dot(image, y, x, far):  # type: ignore[no-untyped-def]
-    """Blend a pixel inside the image with grey, with a weight that decreases with the distance from the line."""
+    """Blend a pixel with grey if it is inside the image. The weight decreases with the distance from the line."""
     share = 1.0 - far
     if 0 <= y < image.shape[0] and 0 <= x < image.shape[1]:
         for c in range(image.shape[2]):
@@ -31,7 +31,7 @@ def _dot(image, y, x, far):  # type: ignore[no-untyped-def]
 
 @inner
 def _stroke(image, y, x, y1, x1):  # type: ignore[no-untyped-def]
-    """Blend an anti-aliased line into an image with Zingl's algorithm."""
+    """Blend an anti-aliased line with an image, using Zingl's algorithm."""
     down, across = abs(y1 - y), abs(x1 - x)
     step_y, step_x = 1 if y < y1 else -1, 1 if x < x1 else -1
     length = max(math.sqrt(across * across + down * down), 1.0)
@@ -78,11 +78,10 @@ def lines(images, angles, spreads, places, density, out):  # type: ignore[no-unt
     """Draw ``floor(density * side)`` anti-aliased grey lines that are one pixel wide.
 
     Notes
-    -----
-    The grey value is 128. All lines of an image share a main direction, which is sampled uniformly, and a spread, which
-    is sampled uniformly from [0.1, 1) turns. The angle of each line is sampled uniformly from a range of the width
-    `spread` around the main direction, and its middle uniformly from the image. A line is twice as long as the longer
-    side of the image. Its end points are truncated to whole pixels. Values are rounded down after each line.
+    The grey value is 128. All lines in an image share a main direction, which is drawn uniformly, and a spread, which
+    is drawn uniformly from [0.1, 1) turns. The angle of each line is drawn uniformly from a range of width `spread`
+    around the main direction. The middle of the line is drawn uniformly from the image. A line is twice as long as the
+    longer side of the image. Its end points are truncated to whole pixels. Values are rounded down after each line.
     """
     count, height, width, _ = images.shape
     reach = max(height, width)
@@ -127,14 +126,14 @@ def lines(images, angles, spreads, places, density, out):  # type: ignore[no-unt
 )
 @kernel
 def checkerboard_cutout(images, angles, cells, squares, fraction, out):  # type: ignore[no-untyped-def]
-    """Cover some of the dark squares of a rotated checkerboard with grey of level 128.
+    """Cover some of the dark squares of a rotated checkerboard with the grey value 128.
 
     Notes
     -----
-    The angle is drawn uniformly from all angles, and the side of the squares uniformly from 0.1 to 0.25 of the side of
-    the image, with a minimum of one pixel. Whether a dark square is covered is also drawn at random. As in the released
-    generator, the board rotates about the upper left corner, and squares on both sides of an axis through that corner
-    share a random number.
+    The angle is drawn uniformly from all angles. The side of the squares is drawn uniformly from 0.1 to 0.25 of the
+    side of the image, with a minimum of one pixel. Whether a dark square is covered is also drawn at random. As in the
+    released generator, the board rotates about the upper left corner. Squares on both sides of an axis through this
+    corner share a random number.
     """
     count, height, width, channels = images.shape
     for n in range(count):
@@ -147,7 +146,7 @@ def checkerboard_cutout(images, angles, cells, squares, fraction, out):  # type:
                 u = (cos * y + sin * x) / cell
                 v = (-sin * y + cos * x) / cell
                 light = (math.floor(u) ^ math.floor(v)) & 1
-                # Indices are rounded towards zero, so the squares on both sides of zero share one, as published.
+                # As published, indices are rounded towards zero, so the squares on both sides of zero share an index.
                 kept = light or squares[n, np.int64(u) % along, np.int64(v) % along] >= fraction
                 for c in range(channels):
                     out[n, y, x, c] = images[n, y, x, c] if kept else _GREY

@@ -1,4 +1,4 @@
-"""Draw sparkles: rays of light around points of the image, and light around a single star-shaped region."""
+"""Draw sparkles: rays of light around several points, or light around a single star-shaped region."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .elementary import along, arctangent, power, real
 from .rows import level
 
 _MIN_RAYS, _MAX_RAYS = 50, 199
-_UNEVEN = 0.25  # standard deviation of the length of rays, relative to the radius
+_UNEVEN = 0.25  # This is the standard deviation of the lengths of rays, relative to the radius.
 
 
 @inner
 def _glow(x0, dy, number, around, exponent, inverse, turns, share, values):  # type: ignore[no-untyped-def]
-    """Blend a row of an image, of shape (C, W), with white near a sparkle or away from it."""
+    """Blend a row of an image, of shape (C, W), with white. The blended part is near a sparkle, or away from it."""
     for x in along(share):
         turns[x] = (arctangent(real(x) - x0, dy) + 0.5) * number
     for x in along(share):
@@ -44,7 +44,7 @@ def _glow(x0, dy, number, around, exponent, inverse, turns, share, values):  # t
 
 @kernel
 def _shine(images, centres, rays, normals, share, least, exponent, out):  # type: ignore[no-untyped-def]
-    """Blend images with white near each of several centres, or away from a single centre."""
+    """Blend images with white near several centres, or away from a single centre."""
     count, height, width, channels = images.shape
     sparkles, radius = rays.shape[1], share * min(height, width)
     points, lengths = centres.reshape(count, sparkles, 2), np.empty((sparkles, _MAX_RAYS + 2))
@@ -66,7 +66,7 @@ def _shine(images, centres, rays, normals, share, least, exponent, out):  # type
 
 
 def _stars(size: int, about: str, places: Drawing, *shape: int) -> list[Draw]:
-    """Declare the positions of some sparkles, the numbers of their rays, and the lengths of the rays."""
+    """Declare the positions of some sparkles, the numbers of rays of each sparkle, and the lengths of the rays."""
     rays = f"number of rays of each sparkle, ({size},) integers"
     normals = (
         "standard normals, which are multiplied by a quarter of the radius and added to the length of a ray (each row "
@@ -92,15 +92,16 @@ def _stars(size: int, about: str, places: Drawing, *shape: int) -> list[Draw]:
     *_stars(5, "centres of the five sparkles, (5, 2) as (x, y)", uniform(2, 0.0, 1.0, *[WIDE, TALL] * 5), 5, 2),
 )
 def sparkles(images, centres, rays, normals, radius, out):  # type: ignore[no-untyped-def]
-    """Blend images with five white sparkles, one after the other, as ``x + f * (255 - x)`` with f of at most 1.
+    """Blend images with five white sparkles, one after the other, as ``x + f * (255 - x)`` with f at most 1.
 
-    The factor f is (length of the ray / distance)**2, multiplied by 1 in the middle between two rays and by 3/4 on the
-    rays.
+    The factor f is (length of the ray / distance)**2. It is multiplied by 1 in the middle between two rays, and by 3/4
+    on the rays.
 
     Notes
     -----
-    The centres are drawn uniformly from the image, and the number of rays of each sparkle from 50 to 199. The length of
-    each ray is normally distributed with a standard deviation of a quarter of the radius, with a minimum of one pixel.
+    The centres are drawn uniformly from the image. The number of rays of each sparkle is drawn uniformly from 50 to
+    199. The length of each ray is normally distributed around the radius. Its standard deviation is a quarter of the
+    radius, and its minimum is one pixel.
     """
     _shine(images, centres, rays, normals, radius, 1.0, 1.0, out)
 
@@ -111,15 +112,15 @@ def sparkles(images, centres, rays, normals, radius, out):  # type: ignore[no-un
     *_stars(1, "centre of the star, as (x, y)", uniform(2, 0.25, 0.75, WIDE, TALL), 2),
 )
 def inverse_sparkles(images, centres, rays, normals, amount, out):  # type: ignore[no-untyped-def]
-    """Whiten images outside a star-shaped region, as ``255 + f * (x - 255)`` with f of at most 1.
+    """Whiten images outside a star-shaped region, as ``255 + f * (x - 255)`` with f at most 1.
 
-    The factor f is (length of the ray / distance)**(2 e) with e = (100 - amount) / 50. It is
-    multiplied by 1 in the middle between two rays and by 3/4 on the rays.
+    The factor f is (length of the ray / distance)**(2 e), with e = (100 - amount) / 50. It is multiplied by 1 in the
+    middle between two rays, and by 3/4 on the rays.
 
     Notes
     -----
-    The centre is drawn uniformly from the middle half of each side, and the number of rays from 50 to 199. The length
-    of each ray is normally distributed around a quarter of the side, with a standard deviation of a sixteenth of the
-    side.
+    The centre is drawn uniformly from the middle half of each side. The number of rays is drawn uniformly from 50 to
+    199. The length of each ray is normally distributed around a quarter of the side, with a standard deviation of a
+    sixteenth of the side.
     """
     _shine(images, centres, rays, normals, 0.25, -math.inf, (100.0 - amount) / 50.0, out)

@@ -1,4 +1,4 @@
-"""Generate noise with a given spectrum: blue noise, which selects the pixels to keep, and additive brownish noise."""
+"""Generate noise with a given spectrum: blue noise that selects which pixels to keep, and additive brownish noise."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 
 @functools.lru_cache(maxsize=8)
 def _spectrum(side: int, blue: bool) -> tuple[Floats, NDArray[np.int64]]:
-    """Return the amplitudes of all waves of a square, (S, S) with frequency 0 first, and the steps of its transform."""
+    """Return the amplitudes of all waves in a square, (S, S), and the steps of its transform. Frequency 0 is first."""
     waves = np.fft.ifftshift(np.arange(-side / 2, side / 2))
     squares = waves[:, None] ** 2 + waves**2
     return np.sqrt(squares) if blue else 1.0 / (squares + 1.0), steps(side)
@@ -32,7 +32,7 @@ def _spectrum(side: int, blue: bool) -> tuple[Floats, NDArray[np.int64]]:
 def _waves(turns, amplitudes, z):  # type: ignore[no-untyped-def]
     """Write a spectrum, indexed [across, down], from its amplitudes and the phases of its left half.
 
-    The phases of the right half are those of the left half, rotated by 180 degrees about the middle.
+    The phases of the right half are the phases of the left half, rotated by 180 degrees about the middle.
     """
     half, side = turns.shape
     twice = np.empty((2, 2 * side))
@@ -42,7 +42,7 @@ def _waves(turns, amplitudes, z):  # type: ignore[no-untyped-def]
             s, c = sine_cosine(turns[x, y])
             twice[0, y] = twice[0, again] = c
             twice[1, y] = twice[1, again] = s
-        # The plane is shifted by half its side along both axes, because frequency 0 comes first.
+        # Frequency 0 comes first, so the plane is shifted by half its side along both axes.
         for mirrored in range(2):
             row = half - 1 - x if mirrored else half + x
             for part in range(2):
@@ -54,9 +54,9 @@ def _waves(turns, amplitudes, z):  # type: ignore[no-untyped-def]
 
 @kernel
 def _pack(z, other):  # type: ignore[no-untyped-def]
-    """Combine two spectra in place of the first one, so that a single transform gives both fields.
+    """Combine two spectra, so that a single transform gives both fields. The result replaces the first spectrum.
 
-    The real part of the result is twice the real part of the first field, and its imaginary part is twice the real part
+    The real part of the transform is twice the real part of the first field. Its imaginary part is twice the real part
     of the second field.
     """
     half = z.shape[0] // 2
@@ -70,7 +70,7 @@ def _pack(z, other):  # type: ignore[no-untyped-def]
 
 @kernel
 def _lay_out(z, plane, fields):  # type: ignore[no-untyped-def]
-    """Divide a square field by its standard deviation, and write its upper left part to a plane of (H, planes, W)."""
+    """Divide a square field by its standard deviation, and write its upper left part to `fields` (H, planes, W)."""
     side = z.shape[0]
     sums, squares = np.zeros(side), np.zeros(side)
     for y in range(side):
@@ -89,7 +89,7 @@ def _lay_out(z, plane, fields):  # type: ignore[no-untyped-def]
 
 @kernel
 def _noisy(images, turns, amplitudes, factors, value, blue, out):  # type: ignore[no-untyped-def]
-    """Keep the pixels at which blue noise is above a value, or add brownish noise multiplied by that value."""
+    """Keep the pixels at which blue noise is above `value`, or add brownish noise multiplied by `value`."""
     count, height, width, channels = images.shape
     planes, side = turns.shape[1], amplitudes.shape[0]
     fields, grids = np.empty((height, planes, width), np.float32), np.empty((2, side, 2, side), np.float32)
@@ -112,7 +112,7 @@ def _noisy(images, turns, amplitudes, factors, value, blue, out):  # type: ignor
 
 
 def _phases(planes: int) -> Draw:
-    """Declare the random phases of a number of planes, where 0 means one plane per channel."""
+    """Declare the random phases for a number of planes. The number 0 means one plane per channel."""
 
     def size(shape: Shape, parameters: object) -> tuple[int, ...]:
         side = smooth_side(max(shape[:2]))
@@ -135,14 +135,14 @@ def _phases(planes: int) -> Draw:
     _phases(1),
 )
 def blue_noise_sample(images, turns, threshold, out):  # type: ignore[no-untyped-def]
-    """Blacken pixels at which blue noise, whose amplitude grows with the frequency, is not above a threshold.
+    """Blacken pixels at which blue noise is not above a threshold. The noise grows with the frequency.
 
     Notes
     -----
-    The phase of every wave is drawn uniformly from [0, 2 pi). As in the released generator, the phases of the right
-    half of the spectrum are those of the left half, rotated by 180 degrees, and the noise is the real part of the
-    transform divided by its standard deviation. The noise is generated for a square of side S, and its upper left part
-    is used for the image. At sizes 224 and 32, this is the published noise.
+    The phase of every wave is drawn uniformly from [0, 2 pi). As in the released generator, the phases in the right
+    half of the spectrum are those in the left half, rotated by 180 degrees. The noise is the real part of the
+    transform, divided by its standard deviation. It is generated for a square with a side of S pixels, and its upper
+    left part is used for the image. For images of 224 or 32 pixels, this is the published noise.
     """
     _noisy(images, turns, *_spectrum(turns.shape[3], True), threshold, True, out)
 

@@ -21,7 +21,7 @@ _POLE = math.sqrt(3.0) - 2.0
 
 @inlined
 def _taps(place, size, at, weight):  # type: ignore[no-untyped-def]
-    """Write the four indices and weights of a cubic B-spline at a coordinate from 0 to size - 1, with mirrored ends."""
+    """Write the four indices and weights of a cubic B-spline at a coordinate from 0 to size - 1. Ends are mirrored."""
     start = math.floor(place)
     t = place - start
     u = 1.0 - t
@@ -35,7 +35,7 @@ def _taps(place, size, at, weight):  # type: ignore[no-untyped-def]
 
 @kernel
 def _middle(scale, size):  # type: ignore[no-untyped-def]
-    """Return the indices and weights, of shape (size, 4), for the middle of a line that is scaled to a rounded size."""
+    """Return indices and weights, both (size, 4), for the middle of a line that is scaled to a rounded size."""
     at, weight = np.empty((size, 4), np.int64), np.empty((size, 4))
     long = round(size * scale)
     for x in range(size):
@@ -44,7 +44,7 @@ def _middle(scale, size):  # type: ignore[no-untyped-def]
 
 
 def _orders(keys: Keys, shape: Shape, parameters: object) -> NDArray[np.int64]:
-    # Draw the value of the first channel, and which of the two remaining values the second channel gets.
+    # Draw the value for the first channel, and which of the two remaining values the second channel gets.
     first, step = keys.integers(3, 2).T
     second = (first + 1 + step) % 3
     return np.stack([first, second, 3 - first - second], axis=1)[:, : shape[2]]
@@ -69,9 +69,9 @@ def transverse_chromatic_abberation(images, orders, magnification, out):  # type
 
     Notes
     -----
-    The assignment of magnifications to channels is drawn at random. A grey image gets one of the three magnifications.
-    The result is that of scipy's ``zoom`` of order 3 without its prefilter, so all channels are slightly blurred.
-    Magnified sizes are rounded to whole pixels, and the middle is cut out. Values are rounded to integers.
+    The magnification of each channel is assigned at random. A grey image gets one of the three magnifications. The
+    result equals scipy's ``zoom`` of order 3 without its prefilter, so all channels are slightly blurred. Magnified
+    sizes are rounded to whole pixels, and the middle is cut out. Values are rounded to integers.
     """
     count, height, width, channels = images.shape
     tall = np.empty(width)
@@ -94,10 +94,10 @@ def transverse_chromatic_abberation(images, orders, magnification, out):  # type
 
 @inner
 def _filter(line):  # type: ignore[no-untyped-def]
-    """Replace samples by the coefficients of the interpolating cubic B-spline, mirrored about the outermost samples."""
+    """Replace samples by the coefficients of the interpolating cubic B-spline, mirrored at the outermost samples."""
     size = line.size
     total, factor = line[0], _POLE
-    # The mirrored samples repeat after 2 size - 2, and their weights are negligible from the 64th on.
+    # The mirrored samples repeat after 2 size - 2 samples. From the 64th sample on, their weights are negligible.
     for k in range(1, min(2 * size - 2, 64)):
         total += factor * line[min(k, 2 * size - 2 - k)]
         factor *= _POLE
@@ -154,8 +154,8 @@ def circular_motion_blur(images, angle_deg, out):  # type: ignore[no-untyped-def
 
     Notes
     -----
-    The rotations are those of scipy's ``rotate`` of order 3 with its prefilter. Corners become darker, because images
-    are black outside. The corruption takes as long as 21 rotations, and was published only for images of 32x32 pixels.
+    The rotations equal scipy's ``rotate`` of order 3 with its prefilter. Images are treated as black outside, so
+    corners become darker. The corruption takes as long as 21 rotations. It was published only for 32x32 images.
     """
     times = [2.0 * i / (_TURNS - 1) - 1.0 for i in range(_TURNS)]
     shares = np.array([exact_exp(-2.0 * t**2) for t in times])

@@ -22,8 +22,8 @@ _DISCS_LARGE, _DISCS_SMALL, _MIN_LARGE_SIDE = (
     5,
     3,
     224,
-)  # discs per side for large and for small images, and the smallest large side
-_FINE = np.float32(0.005)  # initial value of the sum of light (40 is the inverse of this value times five steps)
+)  # These are the numbers of discs per side for large and for small images, and the minimum side of large images.
+_FINE = np.float32(0.005)  # This is the initial value of the sum of light. The inverse of five times this value is 40.
 _TURNS = np.float32(TURNS)
 _BEGIN, _ROUND = -250.0, 6.28318530718
 _ETA = 4.0
@@ -59,7 +59,7 @@ def ripple(images, lengths, phases, amplitude, out):  # type: ignore[no-untyped-
     Notes
     -----
     The two wavelengths are drawn uniformly from 0.1 to 0.3 of the side, and the two phases uniformly from [0, 2 pi).
-    Images are sampled bilinearly and are black outside.
+    Images are sampled bilinearly and are treated as black outside.
     """
     count, height, width, channels = images.shape
     reach = amplitude * min(height, width)
@@ -97,14 +97,14 @@ def _signs(keys: Keys, shape: Shape, parameters: object) -> NDArray[np.int64]:
 def pinch_and_twirl(images, signs, amount, angle_deg, out):  # type: ignore[no-untyped-def]
     """Pinch and twirl images in a grid of 3 x 3 discs, or 5 x 5 discs if the side has at least 224 pixels.
 
-    A pixel at a distance of d radii from the centre of its disc is sampled at a distance of
-    ``d * sin(pi d / 2)**-amount`` radii, rotated by ``angle * (1 - d)**2``.
+    A pixel that is d radii away from the centre of its disc is sampled at a different distance and angle. The distance
+    is ``d * sin(pi d / 2)**-amount`` radii, and the rotation is ``angle * (1 - d)**2``.
 
     Notes
     -----
     The direction of each twirl is drawn at random. As in the released generator, the discs are processed column by
-    column, and a disc reads pixels at its edge that earlier discs have changed. Images are sampled bilinearly and are
-    black outside.
+    column. The pixels at the edge of a disc may have been changed by earlier discs. Images are sampled bilinearly
+    and are treated as black outside.
     """
     count, height, width, channels = images.shape
     discs = signs.shape[1]
@@ -128,7 +128,7 @@ def pinch_and_twirl(images, signs, amount, angle_deg, out):  # type: ignore[no-u
                         grown = power(sine(d * 0.25), -amount)
                         angle = turns * ((1.0 - d) * (1.0 - d))
                         b, a = sine_cosine(angle)
-                        # The released generator's first coordinate is the row.
+                        # In the released generator, the first coordinate is the row.
                         from_y = middle_y + (dy * a - dx * b) * grown
                         from_x = middle_x + (dy * b + dx * a) * grown
                     whole_y, whole_x = np.floor(from_y), np.floor(from_x)
@@ -150,19 +150,19 @@ def pinch_and_twirl(images, signs, amount, angle_deg, out):  # type: ignore[no-u
 
 @inlined
 def _wave(time, n):  # type: ignore[no-untyped-def]
-    """Return the sine and the cosine of the time at step n, counted from 1."""
+    """Return the sine and the cosine of the time at step n. Steps are counted from 1."""
     return single_sine_cosine(time * (1.0 - 3.5 / n) * TURNS)
 
 
 @inlined
 def _step(place, wave, state):  # type: ignore[no-untyped-def]
-    """Compute the sines and cosines of the two angles of a pixel after one more step, and update the sum of its light.
+    """Compute the sines and cosines of a pixel's two angles after one more step, and add to the sum of its light.
 
-    `place` contains the two coordinates of the pixel, and both in turns without their integer parts, so that single
-    precision suffices.
+    `place` contains the two coordinates of the pixel. It also contains both coordinates in turns, without their
+    integer parts, so that single precision suffices.
     """
     (down, across, u, v), (st, ct), (s0, c0, s1, c1, total) = place, wave, state
-    # These are cos(t - i0) + sin(t + i1) and sin(t - i1) + cos(t + i0) by the angle sum identities.
+    # By the angle sum identities, these are cos(t - i0) + sin(t + i1) and sin(t - i1) + cos(t + i0).
     s2, c2 = rough_sine_cosine(u + ((ct * c0 + st * s0) + (st * c1 + ct * s1)) * _TURNS)
     s3, c3 = rough_sine_cosine(v + ((st * c1 - ct * s1) + (ct * c0 - st * s0)) * _TURNS)
     # These are sin(i0 + t) and cos(i1 + t).
@@ -173,7 +173,7 @@ def _step(place, wave, state):  # type: ignore[no-untyped-def]
 
 @inlined
 def _coordinate(x, size):  # type: ignore[no-untyped-def]
-    """Return a coordinate of the pattern, its value in turns without the integer part, its sine and its cosine."""
+    """Return a coordinate of the pattern, the same coordinate in turns without whole turns, its sine and its cosine."""
     p = (x / size - np.floor(x / size)) * _ROUND + _BEGIN
     turns = p * TURNS
     return np.float32(p), np.float32(turns - nearest(turns)), *single_sine_cosine(turns)
@@ -181,7 +181,7 @@ def _coordinate(x, size):  # type: ignore[no-untyped-def]
 
 @kernel
 def _light(time, size, out):  # type: ignore[no-untyped-def]
-    """Write the intensity of light at the bottom of the water, from 0 to 1."""
+    """Write the intensity of the light on the bottom of the water, from 0 to 1."""
     height, width = out.shape
     columns, lights = np.empty((4, width), np.float32), np.empty(width, np.float32)
     across, turns, sines, cosines = columns[0], columns[1], columns[2], columns[3]
@@ -215,18 +215,18 @@ def _light(time, size, out):  # type: ignore[no-untyped-def]
 )
 @kernel
 def caustic_refraction(images, times, sizes, lens, light, out):  # type: ignore[no-untyped-def]
-    """Show images through a water surface, which refracts the view and whose slopes are lit.
+    """Show images through a water surface, which refracts the view and has slopes that are lit.
 
-    The height of the surface is the pattern of light at the bottom of a pool, smoothed with a gaussian of one pixel.
-    The normal at a pixel is computed from differences between neighbours. The view is refracted with a ratio of
-    refractive indices of 4, and the image is sampled bilinearly at the displaced position, which scales with `lens`.
-    The differences, multiplied by `light`, are added to the result.
+    The height of the surface is the pattern of light on the bottom of a pool, smoothed with a gaussian of one pixel.
+    The normal at a pixel is computed from the differences between its neighbours. The view is refracted with a ratio
+    of refractive indices of 4. The image is sampled bilinearly at the displaced position, and the displacement is
+    proportional to `lens`. The differences, multiplied by `light`, are added to the result.
 
     Notes
     -----
-    The time is drawn uniformly from [0.5, 2), and the size of the pattern uniformly from 0.75 to 1.25 of the side.
-    Images are black outside. As in the released generator, the height of the surface is 0 outside the image, so the
-    refraction is strongest at the edges.
+    The time is drawn uniformly from [0.5, 2), and the size of the pattern is drawn uniformly from 0.75 to 1.25 of the
+    side. Images are treated as black outside. As in the released generator, the height of the surface is 0 outside the
+    image, so the refraction is strongest at the edges.
     """
     count, height, width, channels = images.shape
     margin = _SOFTENING.size - 1

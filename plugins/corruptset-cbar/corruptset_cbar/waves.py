@@ -16,9 +16,9 @@ from .elementary import TURNS, along, arctangent, cosine, real, sine, sine_cosin
 from .rows import lay
 
 _INTENSITY = {"intensity": (0.0, 1000.0, "scale of the field, in grey levels")}
-_POINTS = 256  # lattice points after which Perlin noise repeats
+_POINTS = 256  # This is the number of lattice points after which Perlin noise repeats.
 _OCTAVES = 5
-_CELLS = 7.0  # cells per side in the first octave; each is 32 pixels wide in an image of 224 pixels
+_CELLS = 7.0  # This is the number of cells per side in the first octave. At 224 pixels, each cell is 32 pixels wide.
 
 
 def _tenth(shape: Shape) -> float:
@@ -44,8 +44,8 @@ def single_frequency_greyscale(images, frequencies, phases, intensity, out):  # 
 
     Notes
     -----
-    One frequency f is drawn uniformly from [-pi, pi) and the other uniformly from -abs(f) to abs(f). Which of them is
-    along x is drawn at random. The phase is drawn uniformly from [0, 2 pi).
+    One frequency f is drawn uniformly from [-pi, pi), and the other uniformly from -abs(f) to abs(f). It is drawn at
+    random which of the two is along x. The phase is drawn uniformly from [0, 2 pi).
     """
     count, height, width, _ = images.shape
     sines, cosines, field = np.empty(width), np.empty(width), np.empty((height, 1, width), np.float32)
@@ -71,15 +71,15 @@ def single_frequency_greyscale(images, frequencies, phases, intensity, out):  # 
 )
 @kernel
 def cocentric_sine_waves(images, centres, petals, amplitudes, widths, intensity, out):  # type: ignore[no-untyped-def]
-    """Add rings around a point to all channels, whose brightness increases outwards across each ring.
+    """Add concentric rings around a point to all channels. Each ring becomes brighter outwards.
 
     The added value is ``intensity * (((r + amplitude * sin(petals * angle)) mod ring_width) / ring_width - 1/2)``.
 
     Notes
     -----
-    The centre is drawn uniformly from the image, `petals` uniformly from [0, 10), and `amplitude` and `ring_width` each
-    uniformly from 0 to a tenth of the side. The name and its spelling are the published ones. The released code
-    computes a sawtooth wave and not a sine wave.
+    The centre is drawn uniformly from the image, and `petals` uniformly from [0, 10). `amplitude` and `ring_width` are
+    drawn uniformly from 0 to a tenth of the side. The name is spelt as it was published. The released code computes a
+    sawtooth wave, not a sine wave.
     """
     count, height, width, _ = images.shape
     field = np.empty((height, 1, width), np.float32)
@@ -111,15 +111,15 @@ def cocentric_sine_waves(images, centres, petals, amplitudes, widths, intensity,
 )
 @kernel
 def plasma_noise(images, times, iterations, sharpness, sizes, intensity, out):  # type: ignore[no-untyped-def]
-    """Blend images with coloured swirls, which are sines of a plane that is folded by sines.
+    """Blend images with coloured swirls, which are sines of the coordinates of a plane that is folded by sines.
 
-    The phases of red, green and blue differ.
+    Red, green and blue have different phases.
 
     Notes
     -----
-    The time is drawn uniformly from [0, 6 pi), the number of iterations from 4, 5 and 6, the sharpness uniformly from
-    [0.5, 1), and the size of the waves uniformly from 0.075 to 0.2 of the side. Grey images get the swirls of the green
-    channel.
+    The time is drawn uniformly from [0, 6 pi), and the number of iterations from 4, 5 and 6. The sharpness is drawn
+    uniformly from [0.5, 1), and the size of the waves uniformly from 0.075 to 0.2 of the side. Grey images get the
+    swirls of the green channel.
     """
     count, height, width, channels = images.shape
     fields, xs, ys = np.empty((height, channels, width), np.float32), np.empty(width), np.empty(width)
@@ -149,7 +149,7 @@ def plasma_noise(images, times, iterations, sharpness, sizes, intensity, out):  
 
 @kernel
 def _swapped(places):  # type: ignore[no-untyped-def]
-    """Return permutations of shape (N, K) by swapping each entry, from the last to the first, with a given one."""
+    """Return permutations (N, K). Each entry, from last to first, is swapped with the entry at a given place."""
     count, size = places.shape
     out = np.empty((count, size), np.int64)
     for n in range(count):
@@ -163,14 +163,14 @@ def _swapped(places):  # type: ignore[no-untyped-def]
 
 
 def _directions(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Round points of shape (N, K, 2) down to a grid and scale them to length 1, except for the origin."""
+    """Round points (N, K, 2) down to a grid, and scale them to length 1. Points at the origin remain 0."""
     points = np.floor(points)
     return points / np.maximum(np.sqrt(points[..., :1] ** 2 + points[..., 1:] ** 2), 1.0)
 
 
 @inlined
 def _cell(t):  # type: ignore[no-untyped-def]
-    """Return the cell of the lattice at a coordinate, the position in it, and the weight of the next lattice point."""
+    """Return the lattice cell at a coordinate, the position in the cell, and the weight of the next lattice point."""
     r = t - np.floor(t)
     return np.int64(t), r, r * r * (3.0 - 2.0 * r)
 
@@ -199,15 +199,15 @@ def _cell(t):  # type: ignore[no-untyped-def]
 def perlin_noise(images, permutations, gradients, alpha, out):  # type: ignore[no-untyped-def]
     """Blend images with light grey clouds, as ``(1 - alpha) x + alpha * 255 * noise``.
 
-    The noise is Perlin's turbulence of five octaves.
+    The noise is Perlin's turbulence with five octaves.
 
     Notes
     -----
     The noise is 1/2 plus half the sum of the absolute values of the octaves, so it is never dark. The cells of the
-    first octave are a seventh of the side. The gradients at 256 lattice points, and the order in which the lattice uses
-    them, are drawn at random. As in the released generator, each gradient is a point of a grid in a square, scaled to
-    length 1, and the order results from 256 swaps with arbitrary positions. One in 262,144 gradients is drawn as (0, 0)
-    and remains 0. In the released generator it becomes NaN, which blackens all pixels that use it.
+    first octave are a seventh of the side. The gradients at 256 lattice points are drawn at random, and so is the
+    order in which the lattice uses them. As in the released generator, each gradient is a point on a grid in a square,
+    scaled to length 1. The order results from 256 swaps with arbitrary positions. One in 262,144 gradients is drawn as
+    (0, 0) and remains 0. In the released generator it becomes NaN, which blackens all pixels that use it.
     """
     count, height, width, _ = images.shape
     cell = min(height, width) / _CELLS
@@ -225,7 +225,7 @@ def perlin_noise(images, permutations, gradients, alpha, out):  # type: ignore[n
             for y in range(height):
                 row, r, s = _cell(y / cell * scale)
                 i, j = p[row & 255], p[(row + 1) & 255]
-                # Along a row, the noise between two lattice columns depends only on their values and slopes.
+                # Along a row, the noise between two lattice columns depends only on the columns' values and slopes.
                 for k in range(np.int64(index[width - 1]) + 2):
                     before, after = p[(i + k) & 255], p[(j + k) & 255]
                     u = r * g[before, 0]

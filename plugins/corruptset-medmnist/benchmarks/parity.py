@@ -1,11 +1,12 @@
-"""Compare the corruptions with the published generator, given its own random draws.
+"""Compare the corruptions with the published generator, using the random draws of the generator.
 
     python plugins/corruptset-medmnist/benchmarks/parity.py [--images 8] [--record FILE]
 
-It needs this add-on and the package medmnistc 0.1.0 with ImageMagick 6. The table has a row for each dataset and
-corruption, over all severities: the share of equal values, the share of values that differ by at most one grey level,
-and the largest difference. The exit code is 1 if a value differs by more than one level, or if a corruption without
-random draws has less than 99 % equal values. ``--record`` writes some pixels of the published output for the tests.
+This script needs this add-on and the package medmnistc 0.1.0 with ImageMagick 6. It prints a table with a row for each
+dataset and corruption, over all severities. A row states the share of equal values, the share of values that differ by
+at most one grey level, and the largest difference. The exit code is 1 if a value differs by more than one level. It is
+also 1 if a corruption without random draws has less than 99 % equal values. ``--record`` writes some pixels of the
+published output for the tests.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from published_draws import PUBLISHED_NAMES, given, image
 
 @contextmanager
 def recorded(seed: int) -> Iterator[dict[str, Any]]:
-    """Run the published generator with a seed, and record its draws."""
+    """Give the published generator random draws from a seed while the block runs, and record them."""
     drawn: dict[str, Any] = {}
     noise, numbers = np.random.RandomState(seed), random.Random(seed)
 
@@ -60,13 +61,13 @@ def recorded(seed: int) -> Iterator[dict[str, Any]]:
     with (
         patch("random.randint", integer), patch("random.choice", letter), patch("numpy.random.normal", normal),
         patch("numpy.random.poisson", poisson), patch("numpy.random.uniform", angle),
-        patch("numpy.fromstring", np.frombuffer),  # NumPy 2.3 removed the use of fromstring in the published code
+        patch("numpy.fromstring", np.frombuffer),  # NumPy 2.3 removed a use of it that the published code needs.
     ):  # fmt: skip
         yield drawn
 
 
 def published(corruptor: Any, clean: Any, severity: int, seed: int) -> tuple[Any, dict[str, Any]]:
-    """Return the published output for an image, and the random draws."""
+    """Return the published output for an image, and the random draws that led to it."""
     rgb = Image.fromarray(np.repeat(clean, 3, axis=2) if clean.shape[2] == 1 else clean)
     with recorded(seed) as drawn:
         if type(corruptor).__name__ == "ImpulseNoise":

@@ -1,1 +1,1 @@
-"""Provide MedMNIST-C: its corruptions, calibrations and recipes, a source of MedMNIST files, an export and scores."""
+"""Provide MedMNIST-C: corruptions, calibrations, recipes, a source for MedMNIST files, an export and scores."""

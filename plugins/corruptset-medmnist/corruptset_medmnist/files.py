@@ -1,4 +1,4 @@
-"""Read the files of MedMNIST, and write the files of MedMNIST-C."""
+"""Read MedMNIST files, and write MedMNIST-C files."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ PUBLISHED_NAMES: Mapping[str, str] = {
     "windowed_gaussian_blur": "gaussian_blur",
     **{f"rgb_{kind}_noise": f"{kind}_noise" for kind in ("gaussian", "speckle", "impulse", "shot")},
 }
-"""The published names of corruptions that have other names here."""
+"""The published names of the corruptions that have different names in this package."""
 SEVERITIES = range(1, 6)
 _SPLITS = ("train", "val", "test")
 
 
 def open_medmnist(path: Path, *, split: str = "test") -> Source:
-    """Open a file of MedMNIST or MedMNIST+, such as ``bloodmnist_224.npz``.
+    """Open a MedMNIST or MedMNIST+ file, such as ``bloodmnist_224.npz``.
 
-    Each process holds the images of the split in memory, because the file is compressed. If an image has several
-    labels, each combination of labels is a class, which is named by a digit for each label, such as ``0100``.
+    Each process holds the images of the split in memory, because the file is compressed. If images have several labels,
+    each combination of labels is a class. The name of such a class has a digit for each label, such as ``0100``.
 
     Parameters
     ----------
     path : Path
-        The .npz file with the arrays ``test_images``, ``test_labels``, and those of the other splits.
+        The .npz file with the arrays ``test_images`` and ``test_labels``, and those of the other splits.
     split : {"train", "val", "test"}
 
     Raises
     ------
     SourceError
-        The file is damaged or has other arrays.
+        If the file is damaged or contains other arrays.
     """
     if split not in _SPLITS:
         raise SourceError(f"--split is {split!r}; expected one of {', '.join(_SPLITS)}.")
@@ -72,7 +72,7 @@ def _read(path: Path, split: str) -> ReadResult:
 
 
 def label_rows(data: Dataset) -> NDArray[np.uint8]:
-    """Return the published labels of the samples, (N, labels), with one column unless an image has several labels."""
+    """Return the published labels of the samples, (N, labels). There is one column if each image has one label."""
     names = [data.classes[sample.class_index].name for sample in data.samples]
     several = len(names[0]) > 1 and all(set(one.name) <= set("01") for one in data.classes)
     rows = [[int(digit) for digit in name] for name in names] if several else [[int(name)] for name in names]
@@ -80,12 +80,12 @@ def label_rows(data: Dataset) -> NDArray[np.uint8]:
 
 
 def by_corruption(data: Dataset, ids: Sequence[str]) -> dict[str, list[str]]:
-    """Return the sets of each corruption, by its published name and in the order of the severities.
+    """Return the ids of the sets of each corruption in the order of severities, by the published corruption name.
 
     Raises
     ------
     BuildError
-        A corruption does not have all five severities, or there are no corruptions.
+        If a corruption does not have all five severities, or if there are no corruptions.
     """
     names = dict.fromkeys(one.rpartition("/")[0] for one in ids if one != "clean")
     sets = {PUBLISHED_NAMES.get(name, name): [f"{name}/{severity}" for severity in SEVERITIES] for name in names}
@@ -99,10 +99,10 @@ def by_corruption(data: Dataset, ids: Sequence[str]) -> dict[str, list[str]]:
 
 
 def export_medmnist_c(data: Dataset, ids: Sequence[str], folder: Path) -> dict[str, tuple[str, int]]:
-    """Write a file for each corruption: ``<dataset>/<corruption>.npz`` with ``test_images`` and ``test_labels``.
+    """Write one file per corruption, ``<dataset>/<corruption>.npz``, with ``test_images`` and ``test_labels``.
 
-    The images of severities 1 to 5 are in consecutive rows, (5 * N, H, W) if they are grey and (5 * N, H, W, 3) if they
-    are in colour.
+    The images at severities 1 to 5 are in consecutive rows. Grey images have the shape (5 * N, H, W), and colour
+    images have the shape (5 * N, H, W, 3).
     """
     top, labels = data.manifest.name.removesuffix("-c"), label_rows(data)
     places: dict[str, tuple[str, int]] = {}
@@ -123,13 +123,13 @@ def _images(data: Dataset, sets: Sequence[str]) -> Iterator[NDArray[np.uint8]]:
 
 
 def _write_array(file: zipfile.ZipFile, name: str, count: int, rows: Iterator[NDArray[np.uint8]]) -> None:
-    """Write an array row by row, because all rows may not fit into memory."""
+    """Write an array row by row, because the rows may not fit into memory together."""
     first = next(rows)
     header = io.BytesIO()
     np.lib.format.write_array_header_1_0(
         header, {"descr": "|u1", "fortran_order": False, "shape": (count, *first.shape)}
     )
-    member = zipfile.ZipInfo(f"{name}.npy")  # with a fixed date, so that equal exports have equal bytes
+    member = zipfile.ZipInfo(f"{name}.npy")  # The date is fixed, so that equal exports have equal bytes.
     member.compress_type = zipfile.ZIP_DEFLATED
     with file.open(member, "w", force_zip64=True) as stream:
         stream.write(header.getvalue())

@@ -1,4 +1,4 @@
-"""Define the command `medmnist-score`, which computes the scores of MedMNIST-C from probabilities."""
+"""Define the command `medmnist-score`: compute the scores of MedMNIST-C from probabilities."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def balanced_accuracy(labels: NDArray[np.integer], predicted: NDArray[np.integer | np.bool_]) -> float:
-    """Return the mean over the classes of the fraction of their images that are predicted correctly.
+    """Return the fraction of images that are predicted correctly, computed for each class and averaged over classes.
 
     Examples
     --------
@@ -52,29 +52,30 @@ def area_under_curve(labels: NDArray[np.integer], probabilities: NDArray[np.floa
 
 
 def score(directory: str | Path, predictions: str | Path, *, threshold: float = 0.5) -> dict[str, Any]:
-    """Return the scores of a model on a dataset of MedMNIST-C.
+    """Compute the scores of a model on a MedMNIST-C dataset.
 
     Parameters
     ----------
     directory : path
         The dataset.
     predictions : path
-        The folder with a file ``<set>.npz`` for each set, with the array ``probs`` (N, classes). If an image has
-        several labels, it has a column for each label.
+        The folder with a file ``<set>.npz`` for each set. Each file contains the array ``probs`` (N, classes). If
+        images have several labels, the array has a column for each label.
     threshold : float
-        The probability above which a label is predicted, if there are two classes or several labels per image.
+        The probability above which a label is predicted. It is used for two classes, or for several labels per image.
 
     Returns
     -------
     dict
-        ``clean`` (the balanced error on the clean images), ``corruptions`` and the means of their scores. Each
-        corruption has its balanced ``error``, the mean ``auc`` if images have several labels, ``be`` and ``rbe``: its
-        error, and its increase over the clean error, divided by those of AlexNet.
+        ``clean`` and ``clean_auc`` are the scores on the clean images, and ``corruptions`` contains the scores of each
+        corruption. The other keys are means over the corruptions. The score ``error`` is the balanced error. ``auc``
+        is the mean area under the ROC curve, if images have several labels. ``be`` is the error divided by AlexNet's
+        error. ``rbe`` is the increase over the clean error, divided by AlexNet's increase.
 
     Raises
     ------
     BuildError
-        The dataset lacks sets, a file of predictions is missing, or its array has a different shape.
+        If the dataset lacks sets, if a predictions file is missing, or if its array has a different shape.
 
     References
     ----------

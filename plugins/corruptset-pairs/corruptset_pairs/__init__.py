@@ -1,4 +1,4 @@
-"""Compare a model with human participants in small studies: write a page of images, and score the answers."""
+"""Compare a model with human participants in small studies: write a page of images, and score the answers to it."""
 
 from __future__ import annotations
 

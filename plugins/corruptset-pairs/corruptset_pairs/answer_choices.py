@@ -14,7 +14,7 @@ MAX_ANSWERS = 10
 def answer_choices(data: Dataset, categories: Mapping[str, str] | None) -> dict[int, str]:
     """Return a mapping from class index to answer, in the order of the answers.
 
-    A study does not show images whose class is missing from the mapping.
+    Images whose class is missing from the mapping are not shown in a study.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def answer_choices(data: Dataset, categories: Mapping[str, str] | None) -> dict[
     Raises
     ------
     StudyError
-        If there are more than ten answers or fewer than two, or if a category has no class of the dataset.
+        If there are fewer than two or more than ten answers, or if a category has no class in the dataset.
     """
     answers, chosen = {c.index: c.name for c in data.classes}, ""
     if categories is None and (selected := data.manifest.selection.get("per_super_category")):

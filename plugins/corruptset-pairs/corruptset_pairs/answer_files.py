@@ -1,4 +1,4 @@
-"""Read the key of a study and the files of answers, and exclude files that cannot be scored."""
+"""Read the key and the answer files of a study, and exclude files that cannot be scored."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from corruptset.manifests.records.parsing import R, parse_record
 from .study_records import AnswerSheet, Refusal, StudyKey
 
 MAX_BYTES = 16 << 20
-"""The maximum size in bytes of a key and of a file of answers."""
+"""The maximum size in bytes of a key file and of an answer file."""
 KEY_NAMES = "*-key.json"
 
 
@@ -27,7 +27,7 @@ class AnswerFiles:
 
 
 def read_key(path: str | Path) -> StudyKey:
-    """Read the key of a study, or the only one in a folder.
+    """Read the key of a study from a file, or from a folder that contains exactly one key.
 
     Raises
     ------
@@ -53,14 +53,14 @@ def read_key(path: str | Path) -> StudyKey:
 
 
 def read_answers(key: StudyKey, paths: Iterable[str | Path], *, unfinished: bool) -> AnswerFiles:
-    """Read files of answers, and keep one answer sheet per participant.
+    """Read answer files, and keep one answer sheet per participant.
 
     Parameters
     ----------
     key : StudyKey
         The key of the study that the answers must belong to.
     paths : iterable of path
-        Files of answers, or folders. All ``.json`` files of a folder except keys are read.
+        Answer files, or folders. In a folder, all ``.json`` files except keys are read.
     unfinished : bool
         Include the answers of participants who stopped early.
     """
@@ -98,12 +98,12 @@ def _person(sheet: AnswerSheet) -> str:
 
 
 def _shown(sheet: AnswerSheet, key: StudyKey) -> set[str]:
-    """Return the ids of the images that the group of a participant sees."""
+    """Return the ids of the images that the participant's group sees."""
     return {trial.id for trial in key.trials if trial.group == sheet.group}
 
 
 def _read(model: type[R], file: Path) -> R:
-    """Return the record in a file, or raise a `StudyError` with the reason why it cannot be read."""
+    """Return the record in a file. Raise `StudyError` with a reason if it cannot be read."""
     try:
         record, mistakes = parse_record(model, read_regular(file, MAX_BYTES))
     except OSError as e:
@@ -114,7 +114,7 @@ def _read(model: type[R], file: Path) -> R:
 
 
 def _answers(file: Path, key: StudyKey) -> AnswerSheet:
-    """Return the answers of a participant, or raise a `StudyError` with the reason why they are excluded."""
+    """Return a participant's answers. Raise `StudyError` with a reason if they cannot be scored."""
     sheet = _read(AnswerSheet, file)
     if sheet.study != key.study:
         raise StudyError(f"belongs to another study: {sheet.study}")

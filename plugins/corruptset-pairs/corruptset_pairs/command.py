@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 BETWEEN = "95 % interval"
 Column = tuple[str, list[str]]
-"""The name and the cells of a column of a table."""
+"""The heading and the cells of a table column."""
 
 
 def pairs_sheet(
@@ -157,9 +157,10 @@ def pairs_sheet(
 
 
 def answer_categories(data: Dataset, given: str | None) -> Mapping[str, str] | None:
-    """Return the category of each class from a file, or from the categories that selected the images of the dataset.
+    """Return a mapping from each class to its category, or None.
 
-    Without a file, the result is None unless those categories are included in corruptset.
+    The categories come from the file `given`. Without a file, they are the categories by which the images of the
+    dataset were selected, if these are included in corruptset.
     """
     from corruptset.generate.sources.super_categories import SHIPPED, read_super_categories
 
@@ -225,7 +226,7 @@ def put_people_scores(scored: PeopleScores) -> None:
             (BETWEEN, [text.replace("%", "") for text in intervals]),
         )
     if (profile := scored.mean_profile) is not None:
-        # The mean profile of a single degradation is the profile of that degradation, so its name is printed.
+        # With a single degradation, the mean profile is the profile of this degradation, so its name is printed.
         name = next(iter(scored.profiles)) if len(scored.profiles) == 1 else f"{len(scored.profiles)} degradations"
         columns = [(f"{name}: level", [str(level) for level in profile.levels]), *_rates(profile.rates)]
         below = profile.first_below
@@ -247,7 +248,7 @@ def put_people_scores(scored: PeopleScores) -> None:
 
 
 def _put_columns(*columns: Column) -> None:
-    """Print a table from its columns, with numbers aligned to the right."""
+    """Print a table that is given as columns. Numbers are aligned to the right."""
     names, cells = zip(*columns, strict=True)
     put_table(names, zip(*cells, strict=True), right=set(names) - {"member", "gap", BETWEEN})
 

@@ -3,7 +3,7 @@
 A *pair* consists of a region and the same region after a small shift or shrink. In a fragile pair, a model classifies
 one of the two correctly and the other incorrectly (Srivastava, Ben-Yosef & Boix 2019, "Minimal Images in Deep Neural
 Networks: Fragile Object Recognition in Natural Images"). Random choices depend only on the seed and on the names of the
-items that are sorted, so they are equal on all machines and with all versions of NumPy.
+items to choose from. They are therefore the same on all machines and with all versions of NumPy.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ from .study_records import Change, Trial
 
 T = TypeVar("T")
 TrialImages = list[tuple[Trial, NDArray[np.uint8]]]
-"""Images of shape (H, W, C), with 1 or 3 channels, each with the record that describes it."""
+"""Images (H, W, C) with 1 or 3 channels, each with the record that describes it."""
 Accuracy = dict[str, dict[str, float]]
-"""A model's accuracy by degradation and level."""
+"""The accuracy of a model, by degradation and level."""
 Place = tuple[int, int]
-"""The indices of an anchor and of its partner among the regions of their image."""
+"""The indices of an anchor and of its partner among the regions in their image."""
 STEPS: dict[Change, tuple[Step, ...]] = {"shift": SHIFTS, "shrink": SHRINKS}
 """The steps that lead from an anchor to its partners."""
 
 
 def hash_of(*words: str) -> bytes:
-    """Return a hash of 16 bytes of a sequence of strings."""
+    """Return a 16-byte hash of a sequence of strings."""
     return hashlib.blake2b("\0".join(words).encode(), digest_size=16).digest()
 
 
@@ -58,7 +58,7 @@ class Draw:
     """The digest of the dataset."""
     seed: int
     answer_of: Mapping[int, str]
-    """The right answer by class index. Images of other classes are not shown."""
+    """The right answer for each class index. Images of classes without an answer are not shown."""
 
     def order(self, purpose: str, name: Callable[[Any], str] = str) -> Callable[[Any], bytes]:
         """Return a key function that puts items into a random order when it is passed to `sorted` or `min`.
@@ -74,7 +74,7 @@ class Draw:
         return lambda item: hash_of(str(self.seed), purpose, name(item))
 
     def select(self, count: int, label_of: Mapping[str, int], make: Callable[[str], Iterable[T]]) -> list[T]:
-        """Return up to `count` items that `make` returns for source images, from each category in turn.
+        """Return up to `count` of the items that `make` returns for source images, from each category in turn.
 
         Source images whose class has no answer are excluded.
         """
@@ -87,7 +87,7 @@ class Draw:
         return list(islice(filter(None, chain.from_iterable(rounds)), count))
 
     def trial(self, group: str, set_id: str, sample: str, label: int, **known: Any) -> Trial:
-        """Return the record of an image that is shown, under a hashed name that does not reveal the image."""
+        """Return the record of an image to show. The hash that names the record does not reveal the image."""
         name = hash_of(self.digest, str(self.seed), group, set_id, sample).hex()[:16]
         known |= {"id": name, "group": group, "set": set_id, "sample": sample, "category": self.answer_of[label]}
         return Trial.model_validate(known)
@@ -104,9 +104,10 @@ def region_pairs(
     top5: bool,
     progress: Callable[..., None],
 ) -> tuple[str | None, Accuracy, TrialImages]:
-    """Return the name of the model, an empty mapping of accuracies, and the images of both groups.
+    """Return the model's name, an empty mapping in place of its accuracies, and the images for both groups.
 
-    Each group sees one member of every pair, and half of the members that the model classifies correctly.
+    Each group sees one member of every pair. Each group also sees half of the members that the model classifies
+    correctly.
 
     Raises
     ------
@@ -201,9 +202,9 @@ def candidates(
     changes: Sequence[Change],
     sizes: Sequence[str] | None,
 ) -> dict[Change, dict[str, list[Place]]]:
-    """Return the pairs of an image that a study may show, by change and by group of sizes.
+    """Return the pairs from an image that a study may show, by change and by group of sizes.
 
-    If `right` tells which regions a model classifies correctly, only pairs with exactly one such member are returned.
+    If `right` states which regions a model classifies correctly, only pairs with exactly one such region are returned.
     """
     places = Places.of(records)
     neighbours, anchors = Neighbours(places), np.flatnonzero(places.anchor)
@@ -225,9 +226,9 @@ def level_images(
     levels: Sequence[int] | None,
     scores: str | Path | Scores | None,
 ) -> tuple[str | None, Accuracy, TrialImages]:
-    """Return the name of the model, its accuracy at each level, and the images of both groups.
+    """Return the model's name, its accuracy at each level, and the images for both groups.
 
-    All levels are shown equally often, and the degradations take turns at each level.
+    All levels are shown equally often. At each level, the degradations take turns.
 
     Raises
     ------

@@ -19,19 +19,20 @@ from .answer_files import read_answers, read_key
 from .study_records import Answer, AnswerSheet, Gap, PeopleBelow, PeopleProfile, PeopleScores, Rate, StudyKey, Trial
 
 FEW = 5
-"""The number of participants below which a note warns that the intervals are unreliable."""
+"""If there are fewer participants than this, a note warns that the intervals are too narrow."""
 Row = tuple[int, Trial, Answer]
-"""An answer with the number of its participant and the record of its image."""
+"""The number of a participant, the record of an image, and the participant's answer to this image."""
 
 
 @dataclass(frozen=True)
 class People:
     """The participants of a study and their answers.
 
-    Each bootstrap resample draws the participants with replacement, and independently the units (pairs or source
-    images). The weight of an answer is the product of how often its participant and its unit were drawn (Owen 2007,
-    "The pigeonhole bootstrap"). The intervals therefore reflect the choice of both participants and images. The first
-    value of each estimate is for all answers, and the following values are for the resamples.
+    Each bootstrap resample draws the participants with replacement. It also draws the units (pairs or source images)
+    with replacement, independently of the participants. The weight of an answer is the product of how often its
+    participant and its unit were drawn (Owen 2007, "The pigeonhole bootstrap"). The intervals therefore reflect the
+    choice of both participants and images. The first value of each estimate is for all answers, and the others are for
+    the resamples.
     """
 
     key: StudyKey
@@ -55,7 +56,7 @@ class People:
         The shapes are (resamples, participants) and (1 + resamples, units).
         """
         units = 1 + max(trial.unit for trial in self.key.trials)
-        # With equal seeds, participants and units would be drawn identically if their numbers are equal.
+        # If the numbers of participants and units are equal, equal seeds would draw both identically.
         draws = Bootstrap(len(self.sheets), seed=2 * self.seed), Bootstrap(units, seed=2 * self.seed + 1)
         people, images = (draw.means(np.eye(draw.units)) * draw.units for draw in draws)
         return people, np.vstack([np.ones(units), images])
@@ -63,8 +64,8 @@ class People:
     def shares(self, rows: Iterable[Row]) -> Estimate:
         """Return the fraction of participants who answered each unit (a pair or an image) correctly.
 
-        The array has the shape (1 + resamples, units). Row 0 is for all participants, and each further row is for one
-        bootstrap resample. The fraction of a unit without answers in `rows` is NaN.
+        The array has the shape (1 + resamples, units). The first row is for all participants, and each further row is
+        for one bootstrap resample. If a unit has no answers in `rows`, its fraction is NaN.
         """
         people, images = self._weights
         right, given = np.zeros((2, people.shape[1], images.shape[1]))
@@ -75,7 +76,7 @@ class People:
             return np.vstack([right.sum(axis=0) / given.sum(axis=0), (people @ right) / (people @ given)])
 
     def mean(self, shares: Estimate) -> Estimate:
-        """Return the mean over all units that have a value, as an array of shape (1 + resamples,)."""
+        """Return the mean over all units that have a value, as an array (1 + resamples,)."""
         known = ~np.isnan(shares)
         weights = self._weights[1] * known
         with np.errstate(invalid="ignore"):
@@ -83,7 +84,7 @@ class People:
         return mean
 
     def rate(self, rows: Sequence[Row]) -> Rate:
-        """Return the accuracy and further statistics of some answers."""
+        """Return the accuracy and other statistics of some answers."""
         mean = self.mean(self.shares(rows))
         return Rate(
             answers=len(rows),
@@ -94,15 +95,15 @@ class People:
         )
 
     def gap(self, differences: Estimate) -> Gap:
-        """Return the mean of differences between the members of pairs, given with shape (1 + resamples, units)."""
+        """Return the gap for pairs. `differences` between the two members have the shape (1 + resamples, units)."""
         mean = self.mean(differences)
         return Gap(pairs=int((~np.isnan(differences[0])).sum()), difference=value(mean), interval=interval_of(mean))
 
     def confidence_gap(self, differences: Estimate) -> Gap | None:
         """Return the model's confidence gap over the pairs for which `differences` has a value.
 
-        The confidence gap is the mean difference of the model's probability of the true class between the two members
-        of a pair.
+        The confidence gap is the mean difference between the members of a pair in the model's probability of the true
+        class.
         """
         gaps = differences[0].copy()
         gaps[~np.isnan(gaps)] = 0
@@ -113,7 +114,7 @@ class People:
         return self.gap(np.broadcast_to(gaps, differences.shape))
 
     def first_below(self, by_level: dict[int, list[Row]]) -> dict[str, PeopleBelow]:
-        """Return the first level at which the accuracy is below each threshold, or None if it never is."""
+        """Return the first level with an accuracy below each threshold. The level is None if there is no such level."""
         levels: list[int | None] = [*by_level, None]
         means = [self.mean(self.shares(rows)) for rows in by_level.values()]
         first = {}
@@ -128,15 +129,15 @@ class People:
 def pairs_score(
     key: str | Path | StudyKey, answers: Iterable[str | Path], *, unfinished: bool = False, seed: int = 0
 ) -> PeopleScores:
-    """Score the answers of the participants of a study.
+    """Score the answers of the participants in a study.
 
     Parameters
     ----------
     key : str, Path or StudyKey
         The key that `pairs_sheet` wrote next to the page, or a folder with one key.
     answers : iterable of str or Path
-        Files that the page saved, or folders of such files. Damaged files, files of another study and repeated sheets
-        of a participant are excluded and listed in `refused`.
+        Files that the page saved, or folders of such files. Damaged files, files from another study and a participant's
+        repeated sheets are excluded. They are listed in `refused`.
     unfinished : bool
         Include the answers of participants who stopped early.
     seed : int
@@ -150,12 +151,12 @@ def pairs_score(
     Raises
     ------
     StudyError
-        If the key cannot be read, or if all files of answers are excluded.
+        If the key cannot be read, or if all answer files are excluded.
 
     Notes
     -----
-    The gap of the participants (`gap`) is a difference of accuracies, and the gap of the model (`confidence_gap`) is a
-    difference of its probabilities of the true class. Both use the same pairs and the same resamples of pairs.
+    The participants' gap (`gap`) is a difference between accuracies. The model's gap (`confidence_gap`) is a difference
+    between its probabilities of the true class. Both use the same pairs and the same resamples of pairs.
 
     References
     ----------
@@ -171,7 +172,7 @@ def pairs_score(
             f"{study.study} saved."
         )
     people = People(study, files.sheets, seed)
-    # A study of pairs has two names, which sort in the order of the difference: right, wrong or anchor, partner.
+    # In a study of pairs, the two names sort in the order of the difference: right, wrong or anchor, partner.
     names = sorted({name for trial in study.trials if (name := _member(trial)) is not None})
     members = {name: [row for row in people.rows if _member(row[1]) == name] for name in names}
 
@@ -221,12 +222,12 @@ def pairs_score(
 
 
 def _member(trial: Trial) -> str | None:
-    """Return which member of its pair an image is: "right" or "wrong" with a model, else "anchor" or "partner"."""
+    """Return which member of a pair an image is: "right" or "wrong" with a model, else "anchor" or "partner"."""
     return trial.member if trial.right is None else "right" if trial.right else "wrong"
 
 
 def _profile(people: People, corruptions: Sequence[str]) -> PeopleProfile:
-    """Return the accuracies of the participants and of the model at each level of some degradations.
+    """Return the accuracies of the participants and of the model at each level, over some degradations.
 
     The clean images are level 0 of every degradation.
     """

@@ -1,4 +1,4 @@
-"""Write the page of a small study with human participants, and its key."""
+"""Write the page and the key of a small study with human participants."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from .sheet_page import read_instructions, sheet_page
 from .study_records import STUDY_VERSION, Change, StudyKey
 
 MAX_ENLARGED_SIDE = 256
-"""The width and height in page pixels up to which images are enlarged by default, so that they fit on a screen that is
-320 pixels wide.
+"""The maximum side, in page pixels, to which images are enlarged by default. They then fit on a screen that is 320
+pixels wide.
 """
 
 
@@ -59,9 +59,9 @@ def pairs_sheet(
 ) -> Sheet:
     """Write a page that shows images of a dataset to participants, and a key with the right answers.
 
-    For a dataset of regions, the page shows pairs that consist of a region and the same region shifted by one pixel or
-    shrunk by two pixels. For a dataset of gradual degradations, it shows each source image at one level. Participants
-    belong to group A or B. Each group sees one member of every pair.
+    For a dataset of regions, the page shows pairs. A pair consists of a region and the same region shifted by one pixel
+    or shrunk by two pixels. For a dataset of gradual degradations, the page shows each source image at one level.
+    Participants belong to group A or B. Each group sees one member of every pair.
 
     Parameters
     ----------
@@ -70,16 +70,16 @@ def pairs_sheet(
     out : str or Path
         The page, with the suffix ``.html``. The key is written next to it, as ``pairs-key.json`` for ``pairs.html``.
     n : int
-        The number of images that each participant sees, which is the number of pairs or of source images.
+        The number of images that each participant sees. This is also the number of pairs or of source images.
     seed : int
         The random seed, from 0 to 2**53 - 1. It determines the pairs or images, their levels, their groups and their
-        names in the page. The order of the images depends on the study and the participant.
+        names on the page. The order of the images depends on the study and the participant.
     predictions : str or Path, optional
-        The predictions of a model for a dataset of regions, as for `read_predictions`. Only pairs with one member that
-        the model classifies correctly are shown. By default, all pairs may be shown.
+        The predictions of a model for a dataset of regions, as for `read_predictions`. Only pairs of which the model
+        classifies exactly one member correctly are shown. By default, all pairs may be shown.
     scores : str, Path or Scores, optional
-        The scores of a model for a dataset of gradual degradations. Its accuracy at each level is stored in the key and
-        reported next to the accuracy of the participants.
+        The scores of a model on a dataset of gradual degradations. The model's accuracy at each level is stored in the
+        key, and reported next to the accuracy of the participants.
     sets : sequence of str, optional
         Set ids, aliases or patterns. The default is ``clean`` for regions, and all sets for gradual degradations.
     change : {"shift", "shrink", "both"}
@@ -94,20 +94,21 @@ def pairs_sheet(
         The answer for each class folder or class name. By default, the classes are the answers, if there are at most
         ten.
     text : str or Path, optional
-        A text file with the instructions for the participants. It has a title and paragraphs, and after a line ``---``
-        the closing text.
+        A text file with the instructions for the participants. It contains a title, paragraphs, a line ``---``, and the
+        closing text.
     enlargement : int, optional
-        The factor by which images are enlarged. By default, it is the largest integer factor that fits into 256 pixels.
+        The factor by which images are enlarged. By default, it is the largest integer for which they fit into 256
+        pixels.
     smooth : bool
         Let the browser smooth enlarged images. By default, each pixel is shown as a square.
     progress : callable or bool, optional
-        A function that is called with the phase, the number of finished items and the total. By default, a progress bar
-        is shown in terminals and notebooks. Use False to hide it.
+        A function that is called with (phase, items done, total number of items). By default, a progress bar is shown
+        in terminals and notebooks. False disables it.
 
     Returns
     -------
     Sheet
-        The paths of the page and of the key, the contents of the key, and the size of the page.
+        The paths of the page and the key, the contents of the key, and the size of the page.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Write the page of a study as one HTML file that fetches nothing and runs only the script it contains."""
+"""Write the page of a study as one HTML file. The page fetches nothing, and runs only the script that it contains."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .study_records import STUDY_VERSION, StudyKey
 
 PACKAGE = "corruptset_pairs"
 END = "---"
-"""The line of an instructions file that separates the instructions from the closing text."""
+"""The line in an instructions file that separates the instructions from the closing text."""
 MAX_TEXT_BYTES = 100_000
 """The maximum size of an instructions file in bytes."""
 
@@ -30,7 +30,7 @@ class Instructions(NamedTuple):
 
 
 def read_instructions(path: str | Path | None) -> Instructions:
-    """Return the instructions in a file, or the default instructions of the package if `path` is None.
+    """Return the instructions in a file, or the package's default instructions if `path` is None.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def read_instructions(path: str | Path | None) -> Instructions:
 
 
 def sheet_page(key: StudyKey, text: Instructions, trial_images: TrialImages) -> bytes:
-    """Return the page of a study as UTF-8 text that does not contain the right answers."""
+    """Return the page of a study as UTF-8 text. The page does not contain the right answers."""
     from markupsafe import Markup
 
     style, script = text_file("sheet.css", PACKAGE), text_file("sheet.js", PACKAGE)

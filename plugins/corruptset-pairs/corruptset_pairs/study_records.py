@@ -1,4 +1,4 @@
-"""Define the records of a study: its key, the answers of a participant, and the scores. Fractions range from 0 to 1."""
+"""Define the records of a study: its key, participants' answers, and scores. Fractions range from 0 to 1."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from corruptset.manifests.records.models import Record
 from corruptset.scores.records import Fraction, Interval
 
 STUDY_VERSION = 1
-"""The version of the format of keys and answers."""
+"""The version of the format of key and answer files."""
 
 Version = Annotated[int, Field(ge=STUDY_VERSION, le=STUDY_VERSION)]
 Group = Literal["A", "B"]
@@ -20,7 +20,7 @@ Change = Literal["shift", "shrink"]
 
 
 class Trial(Record):
-    """One image that is shown to the participants of one group."""
+    """An image that is shown to the participants in one group."""
 
     id: str
     group: Group
@@ -33,23 +33,24 @@ class Trial(Record):
     category: str
     """The right answer."""
     member: Literal["anchor", "partner"] | None = None
-    """In a study of pairs, "anchor" for the original region and "partner" for the shifted or shrunk one."""
+    """In a study of pairs, "anchor" for the original region, or "partner" for the shifted or shrunk region."""
     change: Change | None = None
     right: bool | None = None
     """Whether the model classifies this member of a pair correctly. Null without predictions."""
     confidence: Fraction | None = None
-    """The model's probability of the true class for this member of a pair. Null if the predictions have none."""
+    """The model's probability of the true class for this member of a pair. Null if the predictions lack it.
+    """
     corruption: str | None = None
     level: Count | None = None
     """The level of a gradual degradation. Level 0 is the clean image."""
 
 
 class StudyKey(Record):
-    """The images of a study with the right answers, which only the person who runs the study should have."""
+    """The images of a study with the right answers. Only the person who runs the study should have the key."""
 
     schema_version: Version
     study: Sha256
-    """A hash of everything that participants see, namely the images, answers, instructions and enlargement."""
+    """A hash of everything that participants see: the images, answers, instructions and enlargement."""
     kind: Kind
     digest: Sha256
     """The digest of the dataset."""
@@ -59,12 +60,12 @@ class StudyKey(Record):
     seed: Count
     categories: list[str]
     classes: Count
-    """The number of classes of the dataset, from which a model chooses."""
+    """The number of classes in the dataset. A model chooses one of these classes."""
     enlargement: Count
     smooth: bool
     trials: list[Trial]
     model_accuracy: dict[str, dict[str, float]]
-    """The model's accuracy by corruption and level, in a study of levels with a scores file."""
+    """The model's accuracy by corruption and level, if this is a study of levels with a scores file."""
 
     def __repr__(self) -> str:
         return (
@@ -76,11 +77,11 @@ class StudyKey(Record):
 
 
 class Answer(Record):
-    """The answer of a participant to one image."""
+    """A participant's answer to one image."""
 
     trial: str
     order: Count
-    """The position of the image in the sequence that this participant saw, counted from 1."""
+    """The position of the image in the sequence that the participant saw, counted from 1."""
     answer: str | None
     """A category, or null for "I cannot tell"."""
     ms: Count
@@ -97,7 +98,7 @@ class AnswerSheet(Record):
     started: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z$")]
     finished: bool
     pixel_ratio: float
-    """The number of screen pixels per pixel of the page. If it is not whole, enlarged pixels differ in size."""
+    """The number of screen pixels per page pixel. If it is not a whole number, enlarged pixels differ in size."""
     answers: list[Answer]
 
 
@@ -106,10 +107,10 @@ class Rate(Record):
 
     answers: Count
     accuracy: Fraction | None
-    """The fraction of participants with the right answer, averaged over images. Null without answers."""
+    """The fraction of participants who gave the right answer, averaged over images. Null without answers."""
     interval: Interval
     cannot_tell: Fraction | None
-    """The fraction of answers that are "I cannot tell", which count as wrong."""
+    """The fraction of the answers "I cannot tell", which count as wrong."""
     median_ms: float | None
 
 
@@ -119,8 +120,8 @@ class Gap(Record):
     pairs: Count
     """The number of pairs with answers to both members."""
     difference: float | None
-    """The mean over pairs of the value for the member that the model classifies correctly minus the value for the
-    other member. Without a model, the value for the partner is subtracted from that for the anchor.
+    """The mean over pairs of the difference between the two members. With a model, the member that it classifies
+    incorrectly is subtracted from the other member. Without a model, the partner is subtracted from the anchor.
     """
     interval: Interval
 
@@ -141,22 +142,22 @@ class PeopleProfile(Record):
     """The levels that have answers. Level 0 is the clean image."""
     rates: list[Rate]
     first_below: dict[str, PeopleBelow]
-    """The first level with an accuracy below each of the thresholds ``0.9``, ``0.5`` and ``0.1``."""
+    """The first level at which the accuracy is below each of the thresholds ``0.9``, ``0.5`` and ``0.1``."""
     model_accuracy: list[Fraction | None] | None
-    """The model's accuracy at the same levels, over all images of the dataset."""
+    """The model's accuracy at the same levels, over all images in the dataset."""
     model_first_below: dict[str, int | None] | None
-    """The first levels of the model, over all levels in its scores."""
+    """The first level at which the model's accuracy is below each threshold, among all levels in its scores."""
 
 
 class Refusal(Record):
-    """A file of answers that is excluded from the scores, with the reason."""
+    """An answer file that is excluded from the scores, with the reason."""
 
     file: str
     reason: str
 
 
 class PeopleScores(Record):
-    """The scores of the participants of a study."""
+    """The scores of the participants in a study."""
 
     schema_version: Version
     study: Sha256
@@ -165,24 +166,24 @@ class PeopleScores(Record):
     model: str | None
     kind: Kind
     people: dict[str, Count]
-    """The number of participants that are scored, by group."""
+    """The number of scored participants, by group."""
     answers: Count
     unfinished: Count
-    """The number of unfinished sheets, which are excluded unless they were requested."""
+    """The number of unfinished sheets. They are excluded unless they were requested."""
     chance: Fraction
-    """The accuracy of random answers, which is one divided by the number of possible answers."""
+    """The accuracy of random answers: one divided by the number of possible answers."""
     members: dict[str, Rate]
-    """The accuracy on both members of pairs: ``right`` and ``wrong`` for the model, or ``anchor`` and ``partner``."""
+    """The accuracy on each member of pairs: ``right`` and ``wrong`` with a model, or ``anchor`` and ``partner``."""
     gap: Gap | None
     confidence_gap: Gap | None
-    """The difference of the model's probabilities of the true class between the member that it classifies correctly and
-    the other member, over the pairs with answers to both members."""
+    """The difference in the model's probability of the true class, between the member that it classifies correctly and
+    the other member. Only pairs with answers to both members are used."""
     gaps: dict[str, Gap]
-    """The gap for each change of pairs, ``shift`` and ``shrink``."""
+    """The gap over the pairs with each change: ``shift`` and ``shrink``."""
     profiles: dict[str, PeopleProfile]
     """The profile of each degradation."""
     mean_profile: PeopleProfile | None
-    """The profile over the images of all degradations."""
+    """The profile over the images with all degradations."""
     clusters: str
     """The units that the bootstrap resamples."""
     refused: list[Refusal]

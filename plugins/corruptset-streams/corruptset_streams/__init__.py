@@ -1,4 +1,4 @@
-"""Evaluate models that adapt at test time, with changing streams as in CCC and with schedules over existing sets."""
+"""Evaluate models that adapt at test time, with changing streams as in CCC, or with schedules for existing sets."""
 
 from __future__ import annotations
 

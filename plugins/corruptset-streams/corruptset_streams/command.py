@@ -1,4 +1,4 @@
-"""Define the commands `stream` and `schedule`, which import their dependencies late so that their help stays fast."""
+"""Define the commands `stream` and `schedule`. They import their dependencies late, so that help texts appear fast."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Draw random crops and flips from a key, with the distributions of torchvision's RandomResizedCrop."""
+"""Draw random crops and flips from a key, with the distributions of torchvision's ``RandomResizedCrop``."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from corruptset.manifests.images.image_formats import to_pil
 
 EXACT = Context(prec=30)
 LOG = Decimal("0.287682072451780927439219005991")
-"""The natural logarithm of 4/3, the largest aspect ratio."""
+"""The natural logarithm of 4/3, the maximum aspect ratio."""
 
 
 def draw_crop(width: int, height: int, key: list[Any]) -> tuple[tuple[int, ...], bool]:
     """Return the crop (left, top, right, bottom) of an image, and whether to flip it horizontally.
 
-    Both depend only on the size of the image and on the key, which is a JSON value. As in torchvision, up to ten crops
-    with a random area (8 to 100 %) and a random aspect ratio (3/4 to 4/3) are tried. If none of them fits into the
-    image, the largest central crop with an allowed ratio is used. Exponentials are computed in decimal arithmetic, so
-    the crop is equal on all machines.
+    The crop and the flip depend only on the size of the image and on the key, which is a JSON value. As in torchvision,
+    up to ten crops with a random area (8 to 100 %) and a random aspect ratio (3/4 to 4/3) are tried. If none of them
+    fits into the image, the result is the largest central crop with an allowed ratio. Exponentials are computed in
+    decimal arithmetic, so the crop is the same on all machines.
     """
     hashes = [blake2b(canonical(key) + bytes([block, 0])).digest() for block in range(6)]
     uniforms = (np.frombuffer(b"".join(hashes), "<u8") >> 11) * 2.0**-53
@@ -42,7 +42,7 @@ def draw_crop(width: int, height: int, key: list[Any]) -> tuple[tuple[int, ...],
 
 
 def cropped(image: Any, box: Any, flipped: bool, size: tuple[int, int], interpolation: str) -> Any:
-    """Return a crop of an (H, W, C) image after it was resized to (width, height) with Pillow and possibly flipped."""
+    """Crop an image (H, W, C), resize the crop to (width, height) with Pillow, and flip it if requested."""
     resized = to_pil(image).crop(box).resize(size, Image.Resampling[interpolation.upper()])
     out = np.asarray(resized).reshape(*size[::-1], -1)
     return out[:, ::-1] if flipped else out

@@ -1,4 +1,4 @@
-"""Write schedules, which are recorded orders of the samples of a dataset, and iterate over their images."""
+"""Write schedules, and iterate over the images in them. A schedule is a recorded order of the samples of a dataset."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ from corruptset.manifests.records.digests import sha256_bytes
 REVISION = 1
 """The version of the random draws. A new version changes every schedule."""
 UP_AND_DOWN = [*map(int, "123454321")]
-"""The severities of a corruption in a gradual schedule."""
+"""The severities of each corruption in a gradual schedule, in this order."""
 
 
 class ScheduleError(CorruptsetError, ValueError):
-    """A schedule has unsuitable options, cannot be read, or belongs to a different dataset."""
+    """An error for a schedule with unsuitable options, a schedule that cannot be read, or one for another dataset."""
 
 
 class Schedule(NamedTuple):
-    """A recorded order of the samples of a dataset, as the first line and the shifts of its file (see the README)."""
+    """A recorded order of the samples of a dataset: the first line and the shifts of its file (see the README)."""
 
     head: dict[str, Any]
     shifts: list[dict[str, Any]]
 
     @property
     def digest(self) -> str:
-        """The digest of the schedule, which is the sha256 of its file without the key `digest` of the first line."""
+        """The digest of the schedule: the SHA-256 of its file, without the key `digest` in the first line."""
         return str(self.head["digest"])
 
 
 def read_schedule(path: str | Path) -> Schedule:
-    """Read the file of a schedule, or raise a `ScheduleError` if it cannot be read or is damaged."""
+    """Read a schedule file. Raise `ScheduleError` if it cannot be read or is damaged."""
     try:
         first, rest = Path(path).read_bytes().split(b"\n", 1)
         head = json.loads(first)
@@ -81,17 +81,17 @@ def schedule(
     per_class: int | None = None,
     ids: str | Path | Sequence[str] | None = None,
 ) -> Schedule:
-    """Return a schedule for a dataset, and write it to a file if `out` is given.
+    """Make a schedule for a dataset, and write it to a file if `out` is given.
 
-    The schedule and its digest are equal on all machines. Random draws depend on the seed, the kind and the number of
-    samples. If `kind` is ``"correlated"``, they also depend on the labels.
+    The schedule and its digest are the same on all machines. Random draws depend on the seed, the kind and the number
+    of samples. If `kind` is ``"correlated"``, they also depend on the labels.
 
     Parameters
     ----------
     directory : str or Path
-        The directory of the dataset, whose images may be missing.
+        The directory of the dataset. Its images may be missing.
     kind : {"continual", "gradual", "mixed", "correlated", "random-orders"}
-        The order of the sets and samples, as described in the README.
+        The order of sets and samples. The README describes each kind.
     out : str or Path, optional
         The file to write. By default, no file is written.
     force : bool
@@ -101,19 +101,19 @@ def schedule(
     sets : list of str, optional
         Set ids, aliases or patterns. By default, the test sets with a single corruption are used.
     reset : {"never", "shift"}
-        Whether the model should be reset at every shift.
+        Whether the model should be reset at every shift, or never after the start of an order.
     shuffle : bool
         Shuffle the samples of each set.
     seed : int
         The random seed, from 0 to 2**53 - 1.
     delta, slots : float and int, optional
-        The concentration of the Dirichlet distribution and the number of slots per set. Use them only if `kind` is
-        ``"correlated"``.
+        The concentration of the Dirichlet distribution, and the number of slots per set. They can only be given if
+        `kind` is ``"correlated"``.
     orders : int, optional
-        The number of random orders in which the sets follow each other. Use it only if `kind` is ``"random-orders"``.
-        The default is 10.
+        The number of random orders of the sets. It can only be given if `kind` is ``"random-orders"``. The default is
+        10.
     samples, per_class, ids : optional
-        The options that select samples, as for `corruptset.build`.
+        Options that select samples, as for `corruptset.build`.
 
     Raises
     ------
@@ -183,9 +183,9 @@ def schedule(
 
 
 def _sets(data: Dataset, globs: Any, severity: int | None, climbs: bool) -> list[str]:
-    """Return the ids of the sets in the order of the recipe, or up and down the severities of each corruption.
+    """Return set ids in the order of the recipe. If `climbs` is true, go up and down each corruption's severities.
 
-    Without `globs`, the test sets with a single corruption are selected, at severity 5 by default.
+    Without `globs`, the test sets with a single corruption are used, by default at severity 5.
     """
     specs, problems = match_sets([spec for spec in specs_of(data.manifest) if spec.id in data], globs or ["*"])
     if globs is None:
@@ -212,7 +212,7 @@ def _sets(data: Dataset, globs: Any, severity: int | None, climbs: bool) -> list
 
 
 def _words(key: np.uint64, name: str, count: int) -> NDArray[np.uint64]:
-    """Return random integers below 2**64 from a counter-based generator, which are equal on all machines."""
+    """Return random integers below 2**64 from a counter-based generator. They are the same on all machines."""
     words = np.empty(2 * count, np.uint32)
     fill_words(words, 0, key, sample_key(name), 0)
     return words[::2].astype(np.uint64) << np.uint64(32) | words[1::2]
@@ -226,14 +226,16 @@ def _shuffled(key: np.uint64, name: str, items: Sequence[Any]) -> list[Any]:
 def _in_runs(key: np.uint64, labels: list[int], places: list[int], visit: int, delta: float, slots: int) -> list[int]:
     """Return the samples in an order with runs of equal labels.
 
-    Each class has proportions over the slots, which follow a symmetric Dirichlet distribution of concentration `delta`,
-    and each of its samples is assigned to a slot with these probabilities. Slots follow one another, and the classes of
-    each slot follow one another in a random order. A Polya urn draws such slots without computing the proportions. It
-    assigns a sample to a uniformly random slot with weight ``slots * delta``, and to the slot of each earlier sample of
-    the same class with weight 1.
+    The proportions of a class over the slots follow a symmetric Dirichlet distribution with the concentration `delta`.
+    Each sample of the class is assigned to a slot with these probabilities. Slots follow one another, and within a
+    slot, the classes follow one another in random order.
+
+    A Polya urn draws such slots without computing the proportions. A sample is assigned to a uniformly random slot with
+    the weight ``slots * delta``. It is assigned to the slot of each earlier sample from the same class with the weight
+    1.
     """
-    filled: dict[int, list[int]] = defaultdict(list)  # the slots of the samples of each label
-    runs: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))  # the samples by slot and label
+    filled: dict[int, list[int]] = defaultdict(list)  # The slots of the samples with each label.
+    runs: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))  # The samples by slot and label.
     new = slots * delta
     for place, word in zip(places, _words(key, f"slots {visit}", len(places)).tolist(), strict=True):
         uniform, before = (word >> 11) * 2.0**-53, filled[labels[place]]
@@ -252,33 +254,33 @@ def _in_runs(key: np.uint64, labels: list[int], places: list[int], visit: int, d
 
 
 class StreamItem(NamedTuple):
-    """One image of a stream."""
+    """An image in a stream, with its label and origin."""
 
     image: Any
-    """An (H, W, C) ndarray of uint8, or the result of the transform."""
+    """An ndarray (H, W, C) of uint8, or what the transform returned."""
     label: int
     set: str
     id: str
     shift: int
-    """The number of the shift in the schedule, from 0."""
+    """The number of the shift in the schedule, counted from 0."""
     reset: bool
-    """Whether a model that adapts should be reset to its initial state before this image."""
+    """Whether an adapting model should be reset to its initial state before this image."""
 
 
 class Stream(MapStyle[StreamItem]):
-    """A sequence of the images of a dataset in the order of a schedule.
+    """A sequence of the images of a dataset, in the order of a schedule.
 
     Indexing and iteration return `StreamItem` objects. A slice such as ``stream[k:]`` returns a stream that starts at
-    image k. Streams can be pickled, and used in forked or spawned workers.
+    image k. Streams can be pickled, and they can be used in forked or spawned workers.
 
     Parameters
     ----------
     data : Dataset
         The dataset that the schedule was written for.
     schedule : Schedule, str or Path
-        The schedule, or its file.
+        The schedule, or the path of its file.
     transform : callable, optional
-        A function that is applied to each image, passed as a PIL image as in torchvision's datasets.
+        A function that is applied to each image. It receives a PIL image, as in torchvision's datasets.
 
     Raises
     ------
@@ -306,7 +308,7 @@ class Stream(MapStyle[StreamItem]):
                 for number, shift in enumerate(shifts)
             ]
             self._rows = np.concatenate([np.stack(np.broadcast_arrays(*shift), 1) for shift in columns])
-            # This call raises a ValueError if a position is out of range.
+            # This call raises ValueError if a position is out of range.
             np.ravel_multi_index(self._rows.T[2:], (len(self._sets), len(self._index)))
         except (LookupError, TypeError, ValueError):  # The file has a valid digest but wrong contents.
             raise ScheduleError(

@@ -1,4 +1,4 @@
-"""Write a changing stream of corrupted images as a sequence of tars, and resume it after an interruption."""
+"""Write a changing stream of corrupted images as a sequence of tar files. Interrupted streams can be resumed."""
 
 from __future__ import annotations
 
@@ -42,22 +42,24 @@ KEYS = (
 ).split()
 """The keys of stream.json that describe the request. They are compared when a stream is resumed."""
 BEGUN = ".begun"
-"""The file with these keys while a stream is unfinished. Until then, each finished tar also has a file with the suffix
-``.part``, which contains its size, its checksum and the digests of its images.
+"""The file that contains these keys while a stream is unfinished.
+
+Until the stream is finished, each finished tar file also has a file with the suffix ``.part``. It contains the size and
+the checksum of the tar file, and the digests of the images in it.
 """
 NAMED = "schema_version seed preprocessing stages walk pixel_digest".split()
-"""The keys of stream.json that the digest of a stream covers, in addition to its classes and samples."""
+"""The keys of stream.json that the digest of a stream covers. The digest also covers the classes and the samples."""
 
 
 class Streamed(NamedTuple):
-    """A finished stream and the number of images that a call wrote."""
+    """A finished stream, and the number of images that a call wrote."""
 
     directory: Path
     digest: str
     images: int
     """The number of images in the stream."""
     made: int
-    """The number of images written by this call, without the images of tars that existed before."""
+    """The number of images that this call wrote. Images in tar files that existed before are not counted."""
     steps: int
     tars: int
     bytes: int
@@ -83,9 +85,10 @@ def stream(
     """Write a stream of images whose corruptions change while a reference model keeps its accuracy near a baseline.
 
     Two corruptions are active at a time, one applied after the other. The severities follow the path of an ordered pair
-    (`find_path`), with `speed` images per step. Then the second corruption becomes the first one of a new pair. Each
-    time an image is used, its crop, its flip and its corruptions are drawn from the key ``<sample id>@<place>``. To
-    resume an interrupted stream, or to verify the files of a finished one, call the function again with the same
+    (`find_path`), with `speed` images per step. Then the second corruption becomes the first corruption of a new pair.
+
+    Each time an image is used, its crop, its flip and its corruptions are drawn from the key ``<sample id>@<place>``.
+    To resume an interrupted stream, or to verify the files of a finished one, call the function again with the same
     arguments.
 
     Parameters
@@ -95,7 +98,7 @@ def stream(
     source : str
         The source of the images, as for `corruptset.build`.
     out : str or Path
-        The output directory. The tars are written to a subdirectory.
+        The output directory. The tar files are written to a subdirectory of it.
     accuracies : str or Path
         The accuracies of the reference model, as a scores file or a CSV file (see `accuracies_of`).
     speed : int, optional
@@ -105,8 +108,8 @@ def stream(
     seed, jobs, samples, per_class, labels, skip_bad
         As for `corruptset.build`.
     progress : callable or bool, optional
-        A function that is called with the phase, the number of finished images and the total. By default, a progress
-        bar is shown in terminals and notebooks. Use False to hide it.
+        A function that is called with (phase, images done, total number of images). By default, a progress bar is shown
+        in terminals and notebooks. False disables it.
 
     Returns
     -------
@@ -169,7 +172,7 @@ def stream(
 
                     workers.run(partial(make_tar, build, settings, table, sets, tars), missing, count)
                     digest = _finish(directory, tars, build, record)
-                for part in directory.glob("*.part"):  # includes files of workers that were killed
+                for part in directory.glob("*.part"):  # These include the files of workers that were killed.
                     part.unlink()
                 (directory / BEGUN).unlink(missing_ok=True)
     return Streamed(
@@ -180,7 +183,7 @@ def stream(
 def _finished(directory: Path, record: Mapping[str, Any]) -> str | None:
     """Return the digest of the stream in a directory if it is complete, or None if it is absent or unfinished.
 
-    Raise an error if the directory contains another stream, other files or damaged files.
+    Raise an error if the directory contains a different stream, other files or damaged files.
     """
     files = sorted(path.name for path in directory.glob("[!.]*"))
     finished = "SHA256SUMS" in files
@@ -212,7 +215,7 @@ def _finished(directory: Path, record: Mapping[str, Any]) -> str | None:
 def make_tar(
     build: CheckedBuild, recipe: Recipe, table: StreamTable, sets: list[str], tars: Mapping[Path, range], tar: Path
 ) -> int:
-    """Write one tar of the stream and return the number of its images."""
+    """Write a tar file of the stream, and return the number of images in it."""
     places = tars[tar]
     seed, samples, spec, made = build.maker.seed, build.samples, build.preprocessing, list[str]()
     keys = sample_keys(chosen.sample.id for chosen in samples)
@@ -221,7 +224,7 @@ def make_tar(
 
     @lru_cache(1)
     def order(*turn: int) -> list[int]:
-        """Return the order of the samples in one turn of a step, in which each image is used once."""
+        """Return the order of the samples in one turn of a step. In a turn, each image is used once."""
         return list(
             Keys(hash64(["stream", STREAM_VERSION, seed, "order", *turn]), keys).uniforms().argsort(kind="stable")
         )
@@ -256,7 +259,7 @@ def make_tar(
 
 
 def _finish(directory: Path, tars: Mapping[Path, range], build: CheckedBuild, record: dict[str, Any]) -> str:
-    """Write samples.jsonl, stream.json and finally SHA256SUMS, and return the digest of the stream."""
+    """Write samples.jsonl, stream.json and, at the end, SHA256SUMS. Return the digest of the stream."""
     made = [json.loads(tar.with_suffix(".part").read_bytes()) for tar in tars]
     rows = "".join(
         json.dumps({"id": i, "label": n, "sha256": s}, ensure_ascii=False) + "\n" for i, n, s in build.source_rows

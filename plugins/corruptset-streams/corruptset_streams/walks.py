@@ -1,4 +1,4 @@
-"""Load recipes of streams, and compute the sequence of sets that keeps a model's accuracy near a baseline.
+"""Load stream recipes, and compute the sequence of sets that keeps a model's accuracy near a baseline.
 
 References
 ----------
@@ -29,11 +29,11 @@ from corruptset.generate.recipes.recipe import Recipe, recipe_from_values
 
 SHIPPED = Path(__file__).with_name("recipes")
 STREAM_VERSION = 1
-"""The version of the random draws of a stream, which is part of every key."""
+"""The version of a stream's random draws. It is part of every key."""
 
 
 class StreamTable(RecipeTable):
-    """The table ``[stream]`` of a recipe, whose keys are described in the README."""
+    """The table ``[stream]`` of a recipe. The README describes its keys."""
 
     corruptions: tuple[CorruptionName, ...] = Field(min_length=2)
     baseline: float = Field(ge=0, le=100)
@@ -45,30 +45,30 @@ class StreamTable(RecipeTable):
 
     @property
     def severities(self) -> list[float]:
-        """The severities of the grid, from 0 to 5."""
+        """The severities in the grid, from 0 to 5."""
         return [severity_number(k * self.step) or 0 for k in range(round(5 / self.step) + 1)]
 
     @property
     def cells(self) -> list[str]:
-        """The ids of the sets in the grid of two severities of each ordered pair of corruptions."""
+        """The ids of the sets in the grid: all combinations of two severities for each ordered pair of corruptions."""
         grid = product(permutations(self.corruptions, 2), self.severities, self.severities)
         return sorted({cell_id(one, s1, two, s2) for (one, two), s1, s2 in grid if s1 or s2})
 
 
 def load_stream(recipe: str | Path, **changes: int | None) -> tuple[Recipe, StreamTable]:
-    """Return the recipe of the sets with a single corruption that a stream uses, and the table of the stream.
+    """Return a recipe with the single-corruption sets of a stream, and the table ``[stream]``.
 
     Parameters
     ----------
     recipe : str or Path
-        The name of a recipe that is included in the package, or a file.
+        The name of a recipe that is included in the package, or a recipe file.
     **changes : int, optional
-        Values that replace those of the recipe. None keeps the value of the recipe.
+        Values that replace those in the recipe. None keeps the value in the recipe.
 
     Raises
     ------
     RecipeError
-        If the recipe cannot be read or has errors. The message lists all errors.
+        If the recipe cannot be read or contains errors. The message lists all errors.
     """
     path, where = SHIPPED / f"{recipe}.toml", f"The stream {recipe}"
     path = path if path.exists() else Path(recipe)
@@ -94,7 +94,7 @@ def load_stream(recipe: str | Path, **changes: int | None) -> tuple[Recipe, Stre
 
 
 def grid_recipe(recipe: Recipe, table: StreamTable) -> str:
-    """Return the text of a recipe for all sets on whose accuracies the paths of a stream depend."""
+    """Return the text of a recipe that contains all sets whose accuracies determine the paths of a stream."""
     names, severities = json.dumps(table.corruptions), json.dumps(table.severities[1:])
     settings = "\n".join(f"{key} = {json.dumps(value)}" for key, value in recipe.preprocessing.as_json().items())
     return f"""\
@@ -121,7 +121,7 @@ same = false
 
 
 def cell_id(one: str, s1: float, two: str, s2: float) -> str:
-    """Return the id of the set in a cell of a pair's grid, without a corruption whose severity is 0.
+    """Return the id of the set in a cell of the grid for a pair. A corruption with severity 0 is left out.
 
     Examples
     --------
@@ -132,7 +132,7 @@ def cell_id(one: str, s1: float, two: str, s2: float) -> str:
 
 
 def accuracies_of(table: StreamTable, path: str | Path | None) -> dict[str, float]:
-    """Return the accuracies of a model on all cells in per cent, or raise a `RecipeError` if the file lacks some."""
+    """Return a model's accuracy on each cell in per cent. Raise `RecipeError` if the file lacks some of them."""
     advice = (
         "Pass the scores.json that `corruptset score` writes for a reference model, or a CSV file with the columns set "
         "and accuracy (from 0 to 1). To write the recipe of the sets, use --grid FILE.toml."
@@ -164,26 +164,26 @@ def accuracies_of(table: StreamTable, path: str | Path | None) -> dict[str, floa
 
 Cell = tuple[int, int]
 Way = tuple[float, list[Cell]]
-"""The sum of the accuracies along a path, and the cells of the path."""
+"""The sum of the accuracies along a path, and the cells on the path."""
 
 
 def find_path(accuracy: list[list[float]], baseline: float) -> list[Cell]:
-    """Return the cells (i, j) of the path through a grid whose mean accuracy is near a baseline.
+    """Return the cells (i, j) of the path through a grid whose mean accuracy is nearest to a baseline.
 
-    A path starts at a cell (i, 0) with i > 0 and ends at a cell (0, j) with j > 0. The cell after (i, j) is (i - 1, j)
-    or (i, j + 1). For each cell, the search keeps the path to the end whose mean accuracy is nearer to the baseline,
-    and prefers (i, j + 1) if both are equally near. The path starts at the cell whose best path is nearest to the
-    baseline, or at the lowest such cell.
+    A path starts at a cell (i, 0) with i > 0, and ends at a cell (0, j) with j > 0. The cell after (i, j) is (i - 1, j)
+    or (i, j + 1). For each cell, the search keeps the path to the end whose mean accuracy is nearer to the baseline. If
+    both paths are equally near, it keeps the one through (i, j + 1). The path starts at the cell whose best path is
+    nearest to the baseline. Among equally near cells, it starts at the lowest one.
 
     Parameters
     ----------
     accuracy : list of list of float
-        The accuracies by severity i of the first corruption and severity j of the second one, in steps of the grid.
+        The accuracies, by severity i of the first corruption and severity j of the second, in steps of the grid.
     baseline : float
         The desired mean accuracy, in the same unit.
     """
     size = len(accuracy)
-    best: dict[Cell, Way] = {}  # the best path from each cell to the end
+    best: dict[Cell, Way] = {}  # The best path from each cell to the end.
 
     def nearest(ways: list[Way]) -> Way:
         return min(ways, key=lambda way: abs(way[0] / len(way[1]) - baseline))
@@ -196,16 +196,16 @@ def find_path(accuracy: list[list[float]], baseline: float) -> list[Cell]:
 
 
 def walk(table: StreamTable, accuracies: dict[str, float], seed: int) -> Iterator[str]:
-    """Yield the set of each step of a stream without end.
+    """Yield the set at each step of an endless stream.
 
-    The sets follow the path of a pair of corruptions. Then the second corruption becomes the first one of a new pair,
-    whose second corruption is drawn from the seed.
+    The sets follow the path of a pair of corruptions. Then the second corruption becomes the first corruption of a new
+    pair. The second corruption of the new pair is drawn with the seed.
     """
 
     @cache
     def path(one: str, two: str) -> list[str]:
         cells = [[cell_id(one, a, two, b) for b in table.severities] for a in table.severities]
-        grid = [[accuracies.get(cell, 0.0) for cell in row] for row in cells]  # clean images have no accuracy
+        grid = [[accuracies.get(cell, 0.0) for cell in row] for row in cells]  # Clean images have no accuracy.
         return [cells[i][j] for i, j in find_path(grid, table.baseline)]
 
     one = ""

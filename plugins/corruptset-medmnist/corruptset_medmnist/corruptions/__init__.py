@@ -1,7 +1,7 @@
 """Provide the corruptions of MedMNIST-C.
 
-The tables were published for images of 224x224 pixels. The published generator converts grey images to RGB, corrupts
-them, and converts the result back to grey (`rgb`).
+The tables were published for 224x224 images. The published generator converts grey images to RGB, corrupts them, and
+converts the results back to grey. The module `rgb` does the same.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Blur with a gaussian whose kernel size is given."""
+"""Blur images with a gaussian whose kernel has a given size."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BITS = 20
 
 @functools.lru_cache(maxsize=32)
 def _weights(radius: int) -> NDArray[np.int64]:
-    """Return the weights of a kernel of 2 * radius + 1 pixels, in units of 2**-20 and with the sum 2**20."""
+    """Return the weights of a kernel of 2 * radius + 1 pixels, in units of 2**-20. The sum of the weights is 2**20."""
     weights = np.rint(gaussian_weights(0.15 * (2 * radius + 1) + 0.35, radius) * (1 << _BITS)).astype(np.int64)
     weights[radius] += (1 << _BITS) - weights.sum()
     return weights
@@ -30,12 +30,12 @@ def _weights(radius: int) -> NDArray[np.int64]:
     deterministic=True,
 )
 def windowed_gaussian_blur(images: Images, keys: Keys, *, radius: int) -> Images:
-    """Blur with a gaussian that ends at the edge of a square kernel, using reflect padding.
+    """Blur with a gaussian that is cut off at the edges of a square kernel, using reflect padding.
 
     Notes
     -----
-    The standard deviation is ``0.15 * (2 * radius + 1) + 0.35`` pixels, the default of torchvision. Sums are integers,
-    so they are the same on every machine. The result is rounded to the nearest grey value.
+    The standard deviation is ``0.15 * (2 * radius + 1) + 0.35`` pixels, as by default in torchvision. The sums are
+    integers, so they are equal on all machines. The result is rounded to the nearest grey value.
     """
     out = np.empty_like(images)
     for image, target in zip(images, out, strict=True):

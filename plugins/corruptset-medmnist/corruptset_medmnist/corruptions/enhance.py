@@ -22,7 +22,7 @@ _GAMMA = f"{REFERENCE}, GammaCorrection (torchvision's adjust_gamma)"
 
 
 def _blend(reference: int, factor: float) -> NDArray[np.uint8]:
-    """Return a table of Pillow's ``Image.blend`` of a reference value and every grey value."""
+    """Return a table of the results of Pillow's ``Image.blend`` for a reference value and every grey value."""
     # Pillow computes in single precision.
     distance = np.arange(256, dtype=np.float32) - np.float32(reference)
     mixed = np.float32(reference) + np.float32(factor) * distance
@@ -52,20 +52,20 @@ def brightness_down(images: Images, keys: Keys, *, factor: float) -> Images:
 
 @corruption(reference=_CONTRAST, parameters=_UP, deterministic=True)
 def contrast_up(images: Images, keys: Keys, *, factor: float) -> Images:
-    """Increase the distance of every value to the mean grey value of the image, which is rounded to a whole number."""
+    """Increase the distance of every value from the image's mean grey value, which is rounded to a whole number."""
     return _contrasted(images, factor)
 
 
 @corruption(reference=_CONTRAST, parameters=_DOWN, deterministic=True)
 def contrast_down(images: Images, keys: Keys, *, factor: float) -> Images:
-    """Decrease the distance of every value to the mean grey value of the image, which is rounded to a whole number."""
+    """Decrease the distance of every value from the image's mean grey value, which is rounded to a whole number."""
     return _contrasted(images, factor)
 
 
 @functools.lru_cache(maxsize=32)
 def _gamma_table(exponent: float) -> NDArray[np.uint8]:
     """Return floor(255.999 * (value / 255) ** exponent) for each value from 0 to 255."""
-    # Decimals give the same digits on every machine. The ** of floats does not.
+    # Decimals have the same digits on every machine. The operator ** of floats does not give equal results.
     exact = Context(prec=40)
     powers = [exact.power(exact.divide(value, 255), Decimal(exponent)) for value in range(256)]
     return np.array([int(Decimal("255.999") * power) for power in powers], np.uint8)
@@ -77,7 +77,7 @@ def _gamma_table(exponent: float) -> NDArray[np.uint8]:
     deterministic=True,
 )
 def gamma_corr_up(images: Images, keys: Keys, *, exponent: float) -> Images:
-    """Darken the mid-tones by a power of at least 1."""
+    """Darken the mid-tones by raising values to a power of at least 1."""
     return look_up(images, _gamma_table(exponent))
 
 
@@ -87,7 +87,7 @@ def gamma_corr_up(images: Images, keys: Keys, *, exponent: float) -> Images:
     deterministic=True,
 )
 def gamma_corr_down(images: Images, keys: Keys, *, exponent: float) -> Images:
-    """Brighten the mid-tones by a power of at most 1."""
+    """Brighten the mid-tones by raising values to a power of at most 1."""
     return look_up(images, _gamma_table(exponent))
 
 
@@ -102,11 +102,14 @@ def added_saturation(images: Images, keys: Keys, *, shift: float) -> Images:
 
     Notes
     -----
-    The published name is ``saturate``, as in ImageNet-C, where the saturation is multiplied before the addition. Grey
-    pixels have the hue 0, so a positive constant makes them red. The result is rounded down from the same doubles as in
-    the published code.
+    The published name is ``saturate``. In ImageNet-C, this name stands for a corruption that multiplies the saturation
+    before the addition. Grey pixels have the hue 0, so a positive constant makes them red. The result is rounded down
+    from the same doubles as in the published code.
     """
-    from skimage.color import hsv2rgb, rgb2hsv  # so that the declaration is known without it
+    from skimage.color import (
+        hsv2rgb,
+        rgb2hsv,
+    )  # The corruption is declared without scikit-image.
 
     out = np.empty_like(images)
     for image, target in zip(images, out, strict=True):

@@ -1,6 +1,6 @@
 """Draw stains, bubbles, black corners and characters on images.
 
-Random positions are whole pixels. Positions that the caller specifies may lie outside of the image.
+Random positions are whole pixels. Positions that the caller specifies may lie outside the image.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from corruptset.corruptions.registry import Draw, Given, Images, Parameter, Shap
 from .rgb import REFERENCE, as_rgb
 
 _MARGIN = 10
-_RIM = 2  # width of the brighter rim of a bubble
+_RIM = 2  # This is the width of the brighter rim of a bubble.
 _LEAST_BUBBLES, _LEAST_RADIUS, _LEAST_LETTERS, _LEAST_SCALE = 7, 3, 3, 14
 
 
 def _between(chances: Floats, low: Int64Array | int, high: Int64Array | int) -> Int64Array:
-    """Return whole numbers from `low` to `high`, which is at least `low`, for uniform numbers on [0, 1)."""
+    """Convert uniform numbers in [0, 1) to whole numbers from `low` to `high`. If `high` is below `low`, use `low`."""
     return low + np.floor(chances * (np.maximum(high, low) - low + 1)).astype(np.int64)
 
 
 def _used(chances: Floats, low: int, rows: int) -> NDArray[np.bool_]:
-    """Return which of `rows` rows of each image are used, (N, rows). Their number is uniform on `low` to `rows`."""
+    """Return which of `rows` rows are used for each image, (N, rows). Their number is uniform from `low` to `rows`."""
     return np.arange(rows) < _between(chances, min(low, rows), rows)[:, None]
 
 
 @functools.cache
 def _inks(size: int) -> NDArray[np.bool_]:
-    """Return the ten shapes of stains of a size in pixels, (10, size, size)."""
+    """Return the ten shapes of stains with a given size in pixels, (10, size, size)."""
     from PIL import Image
 
     with (files(__package__) / "inks" / f"{size}.png").open("rb") as file:
@@ -74,9 +74,9 @@ def stain_deposit(images: Images, keys: Keys, *, marks: int, size: int, stains: 
 
     Notes
     -----
-    The number of stains is uniform on 1 to `marks`. Their shapes and positions are uniform, at least 10 pixels from the
-    edges. The published severities 1 to 4 have stains of 24 pixels, and 5 has stains of 32. The shapes of the other
-    published sizes are never used.
+    The number of stains is drawn uniformly from 1 to `marks`. Their shapes and positions are drawn uniformly, and they
+    are at least 10 pixels away from the edges. The published severities 1 to 4 have stains of 24 pixels, and severity 5
+    has stains of 32 pixels. Shapes of other sizes were published too, but they are never used.
     """
     out, shapes = images.copy(), _inks(24 if size < 32 else 32)
     for target, rows in zip(out, stains, strict=True):
@@ -117,8 +117,8 @@ def bubble(images: Images, keys: Keys, *, max_radius: int, bubbles: int, circles
 
     Notes
     -----
-    The number of bubbles is uniform on 7 to `bubbles`, and radii are uniform on 3 to `max_radius`. Bubbles are inside
-    of the image, except for their rims. Where bubbles overlap, the last one replaces those below.
+    The number of bubbles is drawn uniformly from 7 to `bubbles`, and radii are drawn uniformly from 3 to `max_radius`.
+    Bubbles are inside the image, except for their rims. Where bubbles overlap, the last one replaces the others.
     """
     from PIL import Image, ImageDraw
 
@@ -131,7 +131,7 @@ def bubble(images: Images, keys: Keys, *, max_radius: int, bubbles: int, circles
                 draw.ellipse((x - reach, y - reach, x + reach, y + reach), fill=alpha)
         share = np.asarray(opacity).astype(np.int64)[..., None]
         mixed = image * (255 - share) + 255 * share + 128
-        target[:] = (mixed + (mixed >> 8)) >> 8  # Pillow's division by 255
+        target[:] = (mixed + (mixed >> 8)) >> 8  # Pillow divides by 255 in this way.
     return out
 
 
@@ -145,7 +145,7 @@ def black_corner(images: Images, keys: Keys, *, radius: float) -> Images:
 
     Notes
     -----
-    The published severity 5 has a larger circle than severity 4, so it is weaker.
+    The circle at the published severity 5 is larger than at severity 4, so severity 5 is weaker.
     """
     import cv2
 
@@ -210,9 +210,10 @@ def characters(
 
     Notes
     -----
-    The number of words is uniform on 1 to `words`, the number of letters on 3 to `letters`, and the scale of the font
-    on 0.14 to ``font_scale / 100``. Positions and colours are uniform. OpenCV draws the letters. Its fonts changed in
-    version 5, so the pixels depend on its major version, which a manifest records.
+    The number of words is drawn uniformly from 1 to `words`, and the number of letters from 3 to `letters`. The scale
+    of the font is drawn uniformly from 0.14 to ``font_scale / 100``. Positions and colours are drawn uniformly too.
+    OpenCV draws the letters. Its fonts changed in version 5, so the pixels depend on its major version, which is
+    recorded in a manifest.
     """
     import cv2
 

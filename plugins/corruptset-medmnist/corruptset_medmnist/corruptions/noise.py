@@ -1,8 +1,8 @@
 """Add noise to the three channels of an image.
 
-The distributions are those of corruptset's `gaussian_noise`, `speckle_noise`, `impulse_noise` and `shot_noise`, whose
-random values cannot be specified by a caller. Here they can. In a grey image the noise of three channels is averaged by
-the conversion back to grey, so it is weaker and has other values.
+The distributions are those of corruptset's `gaussian_noise`, `speckle_noise`, `impulse_noise` and `shot_noise`. Unlike
+there, a caller can specify the random values. In a grey image, the conversion back to grey averages the noise in three
+channels, so the noise is weaker and has other values.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def rgb_impulse_noise(images: Images, keys: Keys, *, amount: float, chances: Flo
 
 @functools.lru_cache(maxsize=32)
 def _shot_table(photons: float) -> NDArray[np.int64]:
-    """Return the cumulative weights of the noisy values for every value, in one ascending sequence."""
+    """Return the cumulative weights of the noisy values for all values, as one ascending sequence."""
     return (shot_cumulative(photons) + (np.arange(256) << 33)[:, None]).ravel()
 
 
@@ -117,8 +117,8 @@ def rgb_shot_noise(images: Images, keys: Keys, *, photons: float, chances: Float
 
     Notes
     -----
-    A number is drawn for each channel of each pixel, from which the count follows by the inverse of the cumulative
-    distribution. The result is rounded down.
+    A number is drawn for each channel of each pixel. The inverse of the cumulative distribution turns this number into
+    a count. The result is rounded down.
     """
     out = np.empty_like(images)
     for image, positions, target in zip(images, chances, out, strict=True):

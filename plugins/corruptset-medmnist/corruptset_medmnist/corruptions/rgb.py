@@ -1,4 +1,4 @@
-"""Convert grey images to RGB and back, as Pillow does."""
+"""Convert grey images to RGB and back, in the same way as Pillow."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from corruptset.corruptions.keys import Keys
 from corruptset.corruptions.registry import Images
 
 REFERENCE = "Di Salvo, Doerrich & Ledig 2024, MedMNIST-C; released medmnistc 0.1.0"
-_LUMA = np.array([19595, 38470, 7471], np.uint32)  # BT.601 in units of 2**-16
+_LUMA = np.array([19595, 38470, 7471], np.uint32)  # These are the BT.601 weights in units of 2**-16.
 
 
 def luma(images: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return the grey values of RGB images (..., 3) as Pillow's ``convert("L")`` computes them, without the last axis.
+    """Return the grey values of RGB images (..., 3), computed as in Pillow's ``convert("L")``, without the last axis.
 
     Examples
     --------
@@ -29,7 +29,7 @@ def luma(images: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def as_rgb(function: Callable[..., Images]) -> Callable[..., Images]:
-    """Make a function of RGB images accept grey ones, which are converted to RGB and back."""
+    """Make a function for RGB images accept grey images too. Grey images are converted to RGB and back."""
 
     @functools.wraps(function)
     def corrupt(images: Images, keys: Keys, **given: Any) -> Images:
