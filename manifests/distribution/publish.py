@@ -127,8 +127,8 @@ def publish(
     Raises
     ------
     ReleaseError
-        `directory` was not packed, an option is missing or does not apply to the layout, or files at the destination
-        differ from those of the release.
+        `directory` was not packed, or files at the destination differ from the release. Or an option is missing, or
+        does not apply to the layout.
     IncompleteBuild
         Packing was interrupted, or not all archives were fetched.
     VerificationError

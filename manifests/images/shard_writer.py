@@ -5,10 +5,10 @@ A shard holds consecutive samples of one set, and is built in memory.
 On a full disk, h5py raises an error and then crashes the process. If HDF5 is killed while it writes, the file may open
 without an error but contain zeros. Therefore HDF5 only builds files in memory, and Python writes the bytes.
 
-In a shard of pixels, the offsets of values depend only on the number and shape of its images and on the length of the
+In a shard of pixels, the offsets of values depend only on the number and shape of the images and the length of the
 set's id. HDF5 therefore creates one shard of zeros for each such layout, and the values of each shard replace these
 zeros. The result is identical to the file that HDF5 would create. If HDF5 created every shard, a build of two-factor-69
-would take 15 % more user CPU time (25 % with system time) and the same memory.
+would take 15 % more user CPU time (25 % with system time).
 """
 
 from __future__ import annotations

@@ -83,8 +83,8 @@ class VerificationReport:
     partial : bool
         Whether the directory contains only a part of the dataset.
     checked : dict
-        The numbers of checked sets, samples, files and images (image files and rows of shards), the bytes of the files
-        that were read, and the number of regenerated samples (``rederived``).
+        The numbers of checked sets, samples, files and images. Image files and rows of shards count as images. Also the
+        number of bytes that were read, and the number of regenerated samples (``rederived``).
     notes : list of str
         Notes for the user, which are not problems.
     mended : list of str or None

@@ -37,7 +37,7 @@ _RESERVED = (WORK_FOLDER, PARTIAL.casefold())
 
 
 class PackedSet(Record):
-    """The part of the files with images of a set that is in one archive."""
+    """The image files and shards of one set that are in one archive."""
 
     set: SetId
     first: Count

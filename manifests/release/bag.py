@@ -91,8 +91,7 @@ def parse_index(data: bytes, where: str) -> ReleaseIndex:
     Raises
     ------
     VerificationError
-        The bytes are not an index, or the index lists a file twice, lists itself, or lists the folder of the archives
-        as a file.
+        The bytes are not an index. Or the index lists a file twice, itself, or the folder of the archives as a file.
     """
     index, errors = parse_record(ReleaseIndex, data)
     if index is None:

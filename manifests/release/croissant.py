@@ -22,8 +22,8 @@ from .bag import IndexedArchive, title
 
 CROISSANT = "croissant.json"
 TABLE = "croissant-samples.json"
-"""The table of samples in a release. It is stored as JSON by column, because mlcroissant would convert ids in a CSV
-file to numbers if they consist of digits.
+"""The table of samples in a release. It is stored as JSON by column, because mlcroissant converts ids that consist of
+digits to numbers when it reads a CSV file.
 """
 
 

@@ -1,8 +1,9 @@
 """Verify a dataset against its manifest, and report all problems together.
 
-There are four levels. Structure checks the records and their digests, and finds missing and unexpected files. Sizes and
-hashes also compare the sizes and hashes of files. Pixels also decodes the images and, if the encoding is lossless,
-compares the digests of their pixels. A caller can also supply a function that regenerates samples from the source.
+There are four levels, and each includes the earlier ones. ``structure`` checks the records and their digests, and finds
+missing and unexpected files. ``sizes`` compares the sizes of files, and ``hashes`` compares their hashes. ``pixels``
+decodes the images and, if the encoding is lossless, compares the digests of the pixels. A caller can also supply a
+function that regenerates samples from the source.
 
 No file outside the directory is read. Only files in a listing that does not follow links are opened, and paths in
 records are only looked up in this listing.

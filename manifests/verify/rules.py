@@ -152,7 +152,7 @@ def _paths(samples: Sequence[SampleRecord]) -> Iterator[str]:
 
 
 def sums_problems(manifest: Manifest, manifest_sha256: str, data: bytes) -> Iterator[Problem]:
-    """Yield the hashes in SHA256SUMS that differ from the hash of the manifest or from the hashes in the manifest."""
+    """Yield the differences of SHA256SUMS from the hash of the manifest, and from the hashes in the manifest."""
     sums, errors = parse_sha256sums(data)
     yield from (Problem(SHA256SUMS, "schema", error) for error in errors)
     wanted = {f.path: f.sha256 for f in manifest.files} | {MANIFEST: manifest_sha256}
