@@ -95,7 +95,7 @@ def chunks_of(count: int, length: int) -> list[Chunk]:
 def groups(
     sets: Sequence[str], *, chunk_count: int, chunk_length: int, stored_bytes: int, branches: Collection[int] = ()
 ) -> list[tuple[str, ...]]:
-    """Divide sets into groups, so that one chunk of images of all sets in a group fits into memory.
+    """Divide sets into groups, so that the images of one part (a group for one chunk) fit into memory.
 
     Parameters
     ----------

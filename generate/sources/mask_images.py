@@ -38,7 +38,7 @@ def header_mode(file: Path) -> str | None:
 
 
 def refuse_masks(root: Path, images: Sequence[str], files: Iterable[str]) -> tuple[str, ...]:
-    """Raise `SourceError` if images of a tree are palette or 1-bit images, which are probably masks.
+    """Raise `SourceError` if a tree contains palette or 1-bit images, which are probably masks.
 
     This is checked only if the user has not selected the images with a pattern (``--images``).
 
