@@ -52,8 +52,8 @@ class ImageEncoding(BaseModel):
 class JpegEncoding(ImageEncoding):
     """JPEG, the format of the published datasets.
 
-    OpenCV and Pillow use the same libjpeg-turbo, and a test checks that their JPEG bytes are equal at every quality,
-    plain and optimised, colour and grey. OpenCV is faster to call.
+    OpenCV and Pillow use the same libjpeg-turbo. A test checks that their JPEG bytes are equal at every quality, plain
+    and optimised, colour and grey. OpenCV is used because it is faster to call.
     """
 
     lossless: ClassVar[bool] = False

@@ -1,7 +1,7 @@
 """Compare the images of a set with the clean images: PSNR, SSIM, fraction of changed pixels, MS-SSIM.
 
-SSIM takes more time than the rest of a build, and MS-SSIM three times as much, so they are measured on a documented
-subset of the images.
+SSIM takes more time than the rest of a build, and MS-SSIM takes three times as much as SSIM. Metrics are therefore
+measured on a documented subset of the images.
 """
 
 from __future__ import annotations

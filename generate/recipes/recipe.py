@@ -130,8 +130,8 @@ class Recipe(RecipeTable):
         Raises
         ------
         RecipeError
-            The sets have mistakes, for example a severity that the calibration does not have, unknown parameters, a
-            duplicate id, or a chain that needs an id. The message lists all mistakes.
+            The sets have mistakes, and the message lists all of these mistakes. Examples are a severity that the
+            calibration does not have, unknown parameters, a duplicate id, or a chain that needs an id.
         """
         table, sets, problems = self._resolved_sets if calibration is None else self._resolve(self.table(calibration))
         if problems:

@@ -76,8 +76,8 @@ def open(path: Path, *, labels: str | None = None, images: str | None = None) ->
 def _opened(path: Path) -> Iterator[Any]:
     """Open a file for one read.
 
-    Files are not kept open, because handles that are shared across a fork read wrong bytes, and handles to a file that
-    is being written read old bytes.
+    Files are not kept open. Handles that are shared across a fork read wrong bytes, and handles to a file that is being
+    written read old bytes.
     """
     import h5py
 
