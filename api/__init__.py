@@ -6,9 +6,10 @@ and `check_corruption` checks them. `load_surrogate` loads a model whose gradien
 one image in every set of a recipe.
 
 `plan` and `build` apply a recipe to a source, and `pairs` makes a recipe of two-factor sets. `open` reads a dataset,
-`verify` checks it, `rebuild` restores it from its records and its source, `page` writes its HTML page, and `export`
-writes it in the layout of a loader. `audit` reports what any corrupted dataset contains. `pack` writes the archives of
-a release, and `unpack` reads them. `publish` uploads a release, and `fetch` downloads one.
+and `verify` checks it. `rebuild` restores a dataset from its records and its source. `page` writes the HTML page of a
+dataset, and `export` writes a dataset in the layout of a loader. `audit` reports what any corrupted dataset contains.
+`pack` writes the archives of a release, and `unpack` reads them. `publish` uploads a release, and `fetch` downloads
+one.
 
 `predict` writes the predictions of a model. `score` computes published robustness scores from predictions, and
 `score_table` computes such scores from any metric. `compare` compares models, and `report` writes a page that compares

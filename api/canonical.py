@@ -16,7 +16,7 @@ def canonical(value: Any) -> bytes:
     Parameters
     ----------
     value : JSON value
-        A dict with str keys, a list, a tuple, a str, an int (within +-(2**53 - 1)), a finite float, a bool or None. 1
+        A dict with str keys, list, tuple, str, int, finite float, bool or None. Integers are within +-(2**53 - 1). 1
         and 1.0 give the same bytes.
 
     Examples

@@ -1,4 +1,4 @@
-"""Run foreign code, which is the code of plugins and models, and describe the errors that it raises."""
+"""Run foreign code, which is the code of plugins and models, and describe the errors that this code raises."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def audit(
         The clean images, such as ``"imagenet:/data"`` (docs/sources.md). Without a source, an audit checks only
         checksums, names, numbers of images, encodings and labels, and whether the sets show the same images.
     labels : path or str, optional
-        The labels of the source, if it needs a separate label file.
+        The labels of the source, if they must be specified (docs/sources.md).
     benchmark : str, optional
         The published benchmark, such as ``"imagenet-c"``. By default, it is inferred from the names and the image size.
     sets : sequence of str, optional

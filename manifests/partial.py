@@ -37,9 +37,7 @@ class Partial(Record):
     sets: list[SetId]
     """The sorted ids of the complete sets."""
     pieces: dict[SetId, list[Span]]
-    """Set -> ranges of the set's files that exist. Only incomplete sets are included, which are divided among several
-    archives.
-    """
+    """Set -> ranges of the set's files that exist. Only sets of which some archives are missing are included."""
 
 
 def merge_spans(spans: Iterable[Span]) -> list[Span]:

@@ -1,7 +1,7 @@
 """Render HTML pages as single files, which contain their style sheet and their script.
 
 A page loads nothing from the network and works offline. The names in a dataset are not trusted, so templates escape
-everything that they write, and invisible characters such as direction marks are shown as escape sequences. A content
+everything that they write. Invisible characters such as direction marks are shown as escape sequences. A content
 security policy allows only the page's own script.
 """
 

@@ -52,8 +52,8 @@ class ImageEncoding(BaseModel):
 class JpegEncoding(ImageEncoding):
     """JPEG, the format of the published datasets.
 
-    OpenCV and Pillow use the same libjpeg-turbo, and a test checks that their JPEG bytes are equal at every quality,
-    plain and optimised, colour and grey. OpenCV is faster to call.
+    OpenCV and Pillow use the same libjpeg-turbo. A test checks that their JPEG bytes are equal at every quality, plain
+    and optimised, colour and grey. OpenCV is used because it is faster to call.
     """
 
     lossless: ClassVar[bool] = False
@@ -61,7 +61,7 @@ class JpegEncoding(ImageEncoding):
     format: Literal["jpeg"] = "jpeg"
     quality: Annotated[int, Field(strict=True, ge=1, le=100)] = 85
     optimize: Annotated[bool, Field(strict=True)] = False
-    """True to optimise the Huffman tables, which takes twice as long and saves about 5 % of the bytes. The pixels do
+    """True to optimise the Huffman tables. Encoding takes twice as long, and files are about 5 % smaller. The pixels do
     not change.
     """
     subsampling: Literal["4:2:0", "4:2:2", "4:4:4"] = "4:2:0"
@@ -75,7 +75,7 @@ class JpegEncoding(ImageEncoding):
 
 
 class PngEncoding(ImageEncoding):
-    """PNG, which is lossless."""
+    """PNG, a lossless format."""
 
     lossless: ClassVar[bool] = True
 

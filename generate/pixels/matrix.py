@@ -14,13 +14,13 @@ from ..sources.selection import spread
 K = TypeVar("K", bound=Hashable)
 ORDER = "first corruption in rows, second in columns:"
 ALONE = "alone"
-"""Name of the column of a grid for the sets with only the first stage."""
+"""The name of the grid column that contains the sets with only the first stage."""
 OTHERS_PER_LINE, LEVELS_PER_LINE = 6, 10
 SIDE = 128
 """Longer side of an image in a contact sheet, in pixels."""
 _LADDER = re.compile(r"([^+]+)/(\d\d|\d(?:p\d+)?)")
 MAX_LEVELS_SHOWN, LEVELS_SHOWN = 7, 5
-"""If a degradation has at most `MAX_LEVELS_SHOWN` levels, all are shown. Otherwise `LEVELS_SHOWN` of them are shown."""
+"""If a degradation has at most `MAX_LEVELS_SHOWN` levels, all levels are shown. Otherwise, `LEVELS_SHOWN` are."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def _grid(
 
 
 def _natural(name: str) -> list[str | int]:
-    """Return the sort key of an id, which places ``fog-2`` before ``fog-10``."""
+    """Return the natural sort key of an id, so that ``fog-2`` comes before ``fog-10``."""
     return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name)]
 
 

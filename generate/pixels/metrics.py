@@ -1,7 +1,7 @@
 """Compare the images of a set with the clean images: PSNR, SSIM, fraction of changed pixels, MS-SSIM.
 
-SSIM takes more time than the rest of a build, and MS-SSIM three times as much, so they are measured on a documented
-subset of the images.
+SSIM takes more time than the rest of a build, and MS-SSIM takes three times as much as SSIM. Metrics are therefore
+measured on a documented subset of the images.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MULTISCALE_IMAGES = 16
 Measured = tuple[float | None, float | None, float | None]
 """PSNR in dB (None if infinite, or if shapes differ), SSIM, and the fraction of changed pixels of an image."""
 MeasuredRow = Sequence[float | None]
-"""`Measured` followed by MS-SSIM, which is None or missing if it was not measured."""
+"""`Measured`, followed by MS-SSIM. The MS-SSIM is None or missing if it was not measured."""
 
 _WINDOW = 7
 _C1 = (0.01 * 255) ** 2
@@ -162,7 +162,7 @@ def _compare(a, b):  # type: ignore[no-untyped-def]
 
 
 def mean_metrics(measured: Iterable[MeasuredRow]) -> Metrics | None:
-    """Return the means and standard deviations of the metrics of images, or None without images.
+    """Return the means and standard deviations of the metrics over images, or None if there are no images.
 
     Values are rounded to 4 decimals. The mean PSNR is None if any image has no PSNR. An image has no PSNR if its shape
     changed, or if it equals the clean image, so that PSNR is infinite. The mean MS-SSIM is the mean over the images for

@@ -75,7 +75,7 @@ def compile_ms_ssim() -> None:
 
 @inner
 def _filtered_down(rows, first, weights, target):  # type: ignore[no-untyped-def]
-    """Filter eleven rows of a ring buffer, from `first` on, into one row."""
+    """Filter eleven rows of a ring buffer, beginning with row `first`, into one row."""
     n, k = rows.shape[0], first
     a = rows[k % n], rows[(k + 1) % n], rows[(k + 2) % n], rows[(k + 3) % n], rows[(k + 4) % n], rows[(k + 5) % n]
     b = rows[(k + 10) % n], rows[(k + 9) % n], rows[(k + 8) % n], rows[(k + 7) % n], rows[(k + 6) % n]

@@ -1,1 +1,1 @@
-"""The plan of a build, which is created before anything is written."""
+"""Plan a build before anything is written."""

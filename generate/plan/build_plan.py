@@ -69,7 +69,7 @@ class PlannedPixels:
     regions.
     """
     sizes: tuple[tuple[int, int], ...]
-    """(width, height) of the clean images that were checked, or the one size of all clean images."""
+    """(width, height) of each clean image that was checked, or the one size that all clean images have."""
 
     @property
     def image_size(self) -> tuple[int, int]:
@@ -180,7 +180,7 @@ class BuildPlan:
         Parameters
         ----------
         found : Checked
-            The result of the check of the source.
+            The result of checking the source.
         is_sample : bool
             True if only a few images were checked. Unusable images are then an error only if no image is usable.
 

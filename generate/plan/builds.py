@@ -65,7 +65,7 @@ class UncheckedBuild(Protocol):
 
     @property
     def stored_bytes(self) -> int:
-        """The estimated bytes of one image in all containers together."""
+        """The estimated bytes that one image takes in all containers together."""
 
     @property
     def header(self) -> Header:
@@ -152,7 +152,7 @@ class CheckedBuild:
 
     @property
     def stored_bytes(self) -> int:
-        """The estimated bytes of one image in all containers together."""
+        """The estimated bytes that one image takes in all containers together."""
         return sum(sink.stored_bytes(self.image_size) for sink in self.sinks)
 
     @property
@@ -161,7 +161,7 @@ class CheckedBuild:
         return max(sink.held_bytes(self.image_size) for sink in self.sinks)
 
     def groups(self, sets: Sequence[str], all_chunks: Sequence[Chunk]) -> list[tuple[str, ...]]:
-        """Divide sets into groups, so that one chunk of images of all sets in a group fits into memory."""
+        """Divide sets into groups, so that the images of one part fit into memory."""
         return groups_of(self.maker, self.chosen(sets), all_chunks, self.held_bytes)
 
     @property
@@ -175,7 +175,7 @@ class CheckedBuild:
         return self.maker.resources.get("surrogate")
 
     def header_of(self, sets: Iterable[str]) -> Header:
-        """Return the header with the textures, surrogates and plugins that the pixels of the given sets depend on.
+        """Return the header for given sets, with the textures, surrogates and plugins that determine their pixels.
 
         Raises
         ------
@@ -240,7 +240,7 @@ def sample_rows(samples: Iterable[CheckedSample]) -> list[tuple[str, int | None,
 def groups_of(
     maker: SetMaker, sets: Iterable[SetSpec], all_chunks: Sequence[Chunk], held_bytes: int
 ) -> list[tuple[str, ...]]:
-    """Divide sets into groups, so that one chunk of images of all sets in a group fits into memory.
+    """Divide sets into groups, so that the images of one part fit into memory.
 
     Each image takes `held_bytes` bytes of memory.
     """

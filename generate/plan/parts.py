@@ -1,8 +1,8 @@
 """Divide a build into parts, and assign the parts to the jobs of an array.
 
 A part is a group of sets for one chunk of consecutive samples. A worker makes one part at a time, and a resumed build
-makes the missing parts. Chunks depend only on the image size and the number of samples, so shards are the same for any
-choice of sets and on any machine.
+makes the missing parts. Chunks depend only on the image size and the number of samples. Shards are therefore the same
+for any choice of sets and on any machine.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def chunks_of(count: int, length: int) -> list[Chunk]:
 def groups(
     sets: Sequence[str], *, chunk_count: int, chunk_length: int, stored_bytes: int, branches: Collection[int] = ()
 ) -> list[tuple[str, ...]]:
-    """Divide sets into groups, so that one chunk of images of all sets in a group fits into memory.
+    """Divide sets into groups, so that the images of one part (a group for one chunk) fit into memory.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def job_shares(all_parts: Sequence[Part], jobs: int) -> list[list[Part]]:
     """Return the parts that are assigned to each of `jobs` jobs.
 
     A job's share consists of consecutive parts. If there are at least `WHOLE_CHUNK_THRESHOLD` chunks per job, all parts
-    of a chunk are assigned to one job, so that each chunk is decoded only once. With fewer chunks, such shares would be
+    of a chunk are assigned to one job. Each chunk is then decoded only once. With fewer chunks, such shares would be
     too unequal.
 
     Parameters

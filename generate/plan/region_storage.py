@@ -1,4 +1,4 @@
-"""Decide whether the regions of a build are stored as images or as a table, and list them as samples."""
+"""Decide whether the regions of a build are stored as images or as a table, and list regions as samples."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def region_store(
     requested : iterable of SetSpec
         The requested sets.
     sets : iterable of SetSpec
-        All sets of the recipe. The default is a table only if none of them is corrupted, because a table cannot store
+        All sets of the recipe. The default is a table only if no set is corrupted, because a table cannot store
         corrupted regions that are added later.
 
     Raises

@@ -74,7 +74,7 @@ def load_resources(
 
 
 def texture_notes(textures: TextureSet | None, sets: Iterable[SetSpec]) -> list[str]:
-    """Return a note if sets use frost textures that differ from the published ones."""
+    """Return a note if sets use frost textures that differ from the published textures."""
     if textures is None or textures.published or not _textured(sets):
         return []
     return [

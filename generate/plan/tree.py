@@ -1,4 +1,4 @@
-"""The tree of stages of a build, which is traversed once for each batch of images.
+"""The tree of stages in a build. It is traversed once for each batch of images.
 
 Many chains begin with the same stages. The root of the tree is the clean image, and every distinct chain is a node. A
 depth-first walk applies the stage of each node once, even if several sets need it, and keeps one buffer per depth. A
@@ -25,10 +25,10 @@ from ..recipes.set_spec import SetSpec, step_identity
 
 @dataclass
 class Node:
-    """A node of the tree, which represents one distinct chain of stages."""
+    """A node of the tree. Each node represents one distinct chain of stages."""
 
     stage: Stage | None
-    """The last stage of the chain, or None at the root, which is the clean image."""
+    """The last stage of the chain. At the root, which represents the clean image, it is None."""
     key: np.uint64
     """The key of the random draws of the stage."""
     start_level: int = 0

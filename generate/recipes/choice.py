@@ -33,7 +33,7 @@ class HasNames(Protocol):
 
 Set = TypeVar("Set", bound=HasNames)
 _ZERO = re.compile(r"[a-z0-9_]+/00?")
-"""A corruption at severity or level 0, which means the clean images."""
+"""Matches a corruption at severity or level 0, which gives the clean images."""
 
 
 def choose_sets(sets: Sequence[SetSpec], globs: Sequence[str] | None, *, recipe: Recipe | None = None) -> list[SetSpec]:

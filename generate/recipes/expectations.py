@@ -55,7 +55,7 @@ class Expects(RecipeTable):
         return f"{colour}images{sizes}{short}"
 
     def problems(self, images: Sequence[NamedShape], *, complete: bool = True) -> list[str]:
-        """Return one line about unexpected sizes and one about unexpected channels, if there are any.
+        """Return messages about unexpected sizes and unexpected channels, at most one message for each condition.
 
         `least_side` is checked only if the list of images is complete, because it applies to the median of
         the short sides of all images.

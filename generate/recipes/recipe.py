@@ -130,8 +130,8 @@ class Recipe(RecipeTable):
         Raises
         ------
         RecipeError
-            The sets have mistakes, for example a severity that the calibration does not have, unknown parameters, a
-            duplicate id, or a chain that needs an id. The message lists all of them.
+            The sets have mistakes, and the message lists all of these mistakes. Examples are a severity that the
+            calibration does not have, unknown parameters, a duplicate id, or a chain that needs an id.
         """
         table, sets, problems = self._resolved_sets if calibration is None else self._resolve(self.table(calibration))
         if problems:
@@ -219,7 +219,7 @@ def parse_recipe(text: str, where: str, *, folder: Path | None = None) -> Recipe
     Raises
     ------
     RecipeError
-        The recipe has mistakes. The message lists all of them.
+        The recipe has mistakes. The message lists all mistakes.
     """
     return _recipe_at(read_values(text, where, folder), where)
 
@@ -243,7 +243,7 @@ def _recipe_at(data: dict[str, Any], where: str) -> Recipe:
 def validate_recipe(data: Mapping[str, Any], where: str, problems: Sequence[str] = ()) -> Recipe:
     """Return the recipe that the values of a file define, or raise `RecipeError` with every mistake.
 
-    `problems` are mistakes that have already been found. The error message includes them.
+    `problems` are mistakes that have already been found. The error message includes these mistakes.
     """
     recipe, problems = None, list(problems)
     try:

@@ -18,13 +18,13 @@ from ...files import parse_toml, read_text, reason
 
 
 def recipe_names() -> tuple[str, ...]:
-    """Return the names of the recipes of corruptset and of installed add-ons."""
+    """Return the names of all recipes from corruptset and from installed add-ons."""
     return tuple(sorted(_files()))
 
 
 @cache
 def _files() -> dict[str, Traversable]:
-    """Return a mapping from names to files, for the recipes of corruptset and of installed add-ons."""
+    """Return the files of all recipes from corruptset and from installed add-ons, by recipe name."""
     shipped = {f.name.removesuffix(".toml"): f for f in files(__package__).iterdir() if f.name.endswith(".toml")}
     return installed_files("recipes") | shipped
 

@@ -1,4 +1,4 @@
-"""The table ``[regions]`` of a recipe, which defines square regions of images as samples."""
+"""The ``[regions]`` table of a recipe. It defines square regions of images as samples."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def _percent(fraction: float) -> str:
 
 
 def parse_region_table(record: Mapping[str, Any]) -> RegionTable:
-    """Return the regions of the recipe in a manifest, without the field ``store``, which recipes do not have.
+    """Return the regions that a manifest records. The field ``store`` is dropped, because recipes do not have it.
 
     Raises
     ------

@@ -50,7 +50,7 @@ def _side_length(pair: PairEntry, side: str, stage_names: Collection[str]) -> in
 
 
 def count_pairs(pair: PairEntry, first: Links, second: Links) -> int:
-    """Return the number of sets of an entry of ``[[pairs]]``, given the stages of its two sides."""
+    """Return the number of sets that an entry of ``[[pairs]]`` creates. `first` and `second` are its two sides."""
     count = _combinations(pair, first, second)
     if pair.orders == "both":  # stages that are on both sides give the same sets in both orders
         common = {name: link for name, link in first.items() if name in second}

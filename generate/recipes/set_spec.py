@@ -27,7 +27,7 @@ class SetSpec:
     role: Role = "test"
     aliases: tuple[str, ...] = ()
     entries: int = 1
-    """The number of sets of the recipe that were merged into this one because their chains are equal."""
+    """The number of sets in the recipe that were merged into this set because their chains are equal."""
 
     @property
     def names(self) -> tuple[str, ...]:

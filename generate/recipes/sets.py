@@ -28,8 +28,8 @@ def resolve_sets(
 ) -> tuple[list[SetSpec], list[str]]:
     """Return the sets of a recipe and the mistakes in its entries.
 
-    If several entries have the same chain under different ids, they become one set with the first id, and the other ids
-    become its aliases. Sets are counted before they are created, because too many sets are a mistake.
+    If several entries have the same chain under different ids, they become one set. The set has the first id, and the
+    other ids become its aliases. Sets are counted before they are created, because too many sets are a mistake.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ class _Resolver:
                 self.specs.append(SetSpec(called[0], chain, self._role(where, chain, pair.role), tuple(called[1:])))
 
     def _role(self, where: str, chain: Sequence[Stage], given: Role | None) -> Role:
-        """Return the role of a set: the given one, or the one that follows from its corruptions."""
+        """Return the given role of a set, or by default the role that follows from its corruptions."""
         role_of: dict[str, Role] = {stage.corruption: get_corruption(stage.corruption).role for stage in chain}
         training = [name for name, role in role_of.items() if role == "train"]
         if training and given not in (None, "train"):
@@ -225,7 +225,7 @@ class _Resolver:
                 self.problems.append(f"{where}: {e}")
 
     def _side(self, where: str, pair: PairEntry, side: str) -> Iterator[Link]:
-        """Yield the stages of one side of a pair, each with its name in the ids of chains."""
+        """Yield the stages on one side of a pair, each with its name as used in set ids."""
         severities = getattr(pair, f"{side}_severities") or pair.severities
         levels = getattr(pair, f"{side}_levels") or pair.levels
         for item in getattr(pair, side):

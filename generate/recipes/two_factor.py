@@ -1,4 +1,4 @@
-"""Create recipes of two-factor sets, which are chains of two corruptions, from command-line options."""
+"""Create recipes from command-line options for two-factor sets, which are chains of two corruptions."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def pairs(
     Raises
     ------
     RecipeError
-        The arguments have mistakes. The message lists all of them.
+        The arguments have mistakes. The message lists all mistakes.
 
     Examples
     --------

@@ -1,1 +1,1 @@
-"""Regions of images as samples: their random positions, and a source that provides them."""
+"""Regions of images as samples: random positions of regions, and a source that provides regions."""

@@ -62,7 +62,7 @@ def drawn_places(
     if blocks >= count:
         chosen = list(range(count))
     else:
-        # The first steps of a Fisher-Yates shuffle, which stores only the moved entries.
+        # These are the first steps of a Fisher-Yates shuffle. Only the moved entries are stored.
         moved: dict[int, int] = {}
         words = _words(_key(seed, kind, side, block), sample_key(sample_id))
         chosen = []

@@ -1,4 +1,4 @@
-"""A source whose samples are regions of the images of another source.
+"""A source whose samples are regions of images from another source.
 
 Consecutive regions of the same image are cut from one decoded image.
 """

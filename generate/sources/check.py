@@ -41,7 +41,7 @@ class Checked:
 
     @classmethod
     def concatenated(cls, parts: Iterable[Checked]) -> Checked:
-        """Return the results of several checks as one."""
+        """Return the results of several checks as one result."""
         checked = cls()
         for part in parts:
             checked.good.extend(part.good)
@@ -118,7 +118,7 @@ def check(
         results[batch[0]] = checked
         on_checked(min(len(results) * BATCH, len(chosen)))
 
-    for batch in batches[:TIMED_BATCHES]:  # the first batch may unpack an archive, so the time of the last one counts
+    for batch in batches[:TIMED_BATCHES]:  # the first batch may unpack an archive, so the last batch is timed
         started = time.perf_counter()
         add(batch, check_batch(batch))
         seconds = time.perf_counter() - started

@@ -38,7 +38,7 @@ OTHER_FORMAT = (
 
 
 def open(path: Path, *, labels: str | None = None, groups: str | None = None) -> Source:
-    """List an image folder, or a tar of one, without reading the images.
+    """List an image folder, or a tar of an image folder, without reading the images.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def open(path: Path, *, labels: str | None = None, groups: str | None = None) ->
     Raises
     ------
     SourceError
-        The path contains no images or no class folders, or a CSV has mistakes. The message lists all of them.
+        The path contains no images or no class folders, or a CSV has mistakes. The message lists all mistakes.
     """
     if not path.is_dir() and not looks_like_tar(path):
         raise SourceError(
@@ -75,7 +75,7 @@ def open(path: Path, *, labels: str | None = None, groups: str | None = None) ->
 
 
 def list_classes(path: Path) -> ImageListing:
-    """List the images in class folders, or in a tar of class folders. A tar may have one folder around all of them."""
+    """List the images in class folders, or in a tar of class folders. In a tar, one folder may contain all of these."""
     return list_images(path, is_wrapper=lambda image: image.count("/") >= 2)
 
 

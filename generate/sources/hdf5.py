@@ -39,7 +39,7 @@ FILTERS = {
     **{307: "bzip2", 32000: "lzf", 32001: "blosc", 32004: "lz4", 32008: "bitshuffle", 32013: "zfp", 32015: "zstd"},
     **{32017: "sz", 32018: "fcidecomp", 32024: "sz3", 32026: "blosc2", 32028: "sperr", 305: "lzo", 4: "szip"},
 }
-"""Names of HDF5 filters by the numbers under which The HDF Group registers them."""
+"""Names of HDF5 filters, by the numbers under which The HDF Group has registered the filters."""
 DAMAGED = (OSError, RuntimeError, LookupError, ValueError, TypeError, AttributeError, OverflowError)
 """Errors that h5py raises when damaged files are opened or read."""
 
@@ -52,7 +52,7 @@ def open(path: Path, *, labels: str | None = None, images: str | None = None) ->
     path : Path
         The file.
     labels, images : optional
-        Names of the datasets; ``labels`` and ``images`` by default.
+        Names of the datasets. The defaults are ``labels`` and ``images``.
 
     Raises
     ------
@@ -76,8 +76,8 @@ def open(path: Path, *, labels: str | None = None, images: str | None = None) ->
 def _opened(path: Path) -> Iterator[Any]:
     """Open a file for one read.
 
-    Files are not kept open, because handles that are shared across a fork read wrong bytes, and handles to a file that
-    is being written read old bytes.
+    Files are not kept open. Handles that are shared across a fork read wrong bytes, and handles to a file that is being
+    written read old bytes.
     """
     import h5py
 
@@ -92,7 +92,7 @@ def _opened(path: Path) -> Iterator[Any]:
 
 
 class DatasetImages:
-    """The images of an HDF5 dataset, which are read in groups of neighbouring rows."""
+    """The images in an HDF5 dataset. They are read in groups of neighbouring rows."""
 
     def __init__(self, path: Path, dataset: Any, encoded: bool) -> None:
         self.path, self.name, self.shape, self.dtype = path, dataset.name, dataset.shape or (), dataset.dtype
@@ -154,7 +154,7 @@ def _dataset(file: Any, path: Path, name: str, option: str) -> Any:
 def _require_filters(dataset: Any, path: Path, name: str) -> None:
     """Raise `SourceError` if a dataset is compressed with a filter that is not installed.
 
-    The filters of hdf5plugin are registered for this process if one of them is needed and the package is installed.
+    If a filter is missing and the package hdf5plugin is installed, its filters are registered for this process.
     """
     import h5py
 

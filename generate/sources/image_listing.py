@@ -1,4 +1,4 @@
-"""List the images in a folder or tar archive, which are recognised by the suffixes of their names.
+"""List the images in a folder or tar archive. Images are recognised by their file suffixes.
 
 For every source that consists of files, this module decides which files are images, which files are ignored and which
 files cannot be used.
@@ -77,7 +77,7 @@ class ImageListing:
     files: list[str] = field(default_factory=list)
     """All files: images, documents, and files with a note about their name."""
     locations: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    """The locations of files in an archive, by path. An example of a location is `MemberLocation`."""
+    """The locations of files in an archive, by path. For a tar, each location is a `MemberLocation`."""
     groups: Groups | None = None
     remarks: list[str] = field(default_factory=list)
     """Notes for users about the listing."""

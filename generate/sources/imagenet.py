@@ -6,8 +6,8 @@ The path is one of
 * the flat folder of JPEGs from this tar, with the devkit or a file of labels;
 * a folder, or a tar, of folders that are named by wnids (WordNet ids).
 
-Every form gives the same samples: the id is the file name without its suffix, the class is the wnid, and the label is
-the position of the wnid in the sorted list of wnids.
+Every form gives the same samples. The id is the file name without its suffix, the class is the wnid, and the label is
+the position of the wnid in sorted order.
 
 In the devkit, ``data/meta.mat`` contains the synsets with their ILSVRC2012 ids. Ids from 1 to 1000 are the classes, and
 higher ids are their hypernyms. ``data/ILSVRC2012_validation_ground_truth.txt`` has one line per image, in the order of

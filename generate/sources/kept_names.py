@@ -10,7 +10,7 @@ from .image_listing import has_kept_suffix
 
 
 def suffix_problems(paths: Iterable[str]) -> list[str]:
-    """Return one line for each path that an image cannot keep, because it has no JPEG or PNG suffix."""
+    """Return an error line for each path that does not have a JPEG or PNG suffix, and so cannot be kept."""
     return [
         f"{path}: its suffix is not that of a JPEG or PNG file, and images of this source keep their names"
         for path in paths

@@ -216,7 +216,7 @@ def _read_column(
 
 
 def read_labels(path: Path, images: Sequence[str]) -> tuple[dict[str, str | int], list[str]]:
-    """Read labels from a CSV. They are either all whole numbers or all class names.
+    """Read labels from a CSV. The labels are either all whole numbers or all class names.
 
     Whole numbers may be written with a decimal point (``3.0``), as pandas writes a column that once had an empty cell.
 
@@ -230,7 +230,7 @@ def read_labels(path: Path, images: Sequence[str]) -> tuple[dict[str, str | int]
     Raises
     ------
     SourceError
-        The CSV has mistakes. The message lists all of them with their lines.
+        The CSV has mistakes. The message lists all mistakes with their line numbers.
     """
     expected = f"the label a whole number from 0 to {MAX_LABEL} (3.0 is read as 3) or a class name"
     label_of = _read_column(path, "label", images, _label_problems, expected)

@@ -38,7 +38,7 @@ def header_mode(file: Path) -> str | None:
 
 
 def refuse_masks(root: Path, images: Sequence[str], files: Iterable[str]) -> tuple[str, ...]:
-    """Raise `SourceError` if images of a tree are palette or 1-bit images, which are probably masks.
+    """Raise `SourceError` if a tree contains palette or 1-bit images, which are probably masks.
 
     This is checked only if the user has not selected the images with a pattern (``--images``).
 
@@ -54,8 +54,7 @@ def refuse_masks(root: Path, images: Sequence[str], files: Iterable[str]) -> tup
     Returns
     -------
     tuple of str
-        A note if there are folders of grey images next to folders of colour images, because the grey images may be
-        masks too.
+        A note if only some folders contain colour images. Folders of grey images may then contain masks too.
     """
     modes = {path: header_mode(root / path) for path in images}
     masks = [path for path, mode in modes.items() if mode in LABEL_MODES]

@@ -203,7 +203,7 @@ def _row_numbers(rows: Sequence[_Row]) -> list[str]:
 def _read(
     files: Sequence[tuple[str, FileVersion]], column: str, named: bool, sample: Sample
 ) -> bytes | NDArray[np.uint8]:
-    """Return the bytes of an image file. For a PNG without a name, which was made from an array, return the pixels."""
+    """Return the bytes of an image file. A PNG without a name was made from an array, so return its pixels."""
     file, row = cast(RowLocation, sample.location)
     try:
         data = image_rows(*files[file], column)[row]

@@ -161,8 +161,8 @@ IDX = re.compile(r"^(?P<prefix>.*?)-?(?P<split>train|t10k|test)-(?P<kind>images|
 MAGIC = {"labels": 0x801, "images": 0x803}
 """Magic numbers of IDX files that contain unsigned bytes, in one dimension (labels) or in three (images)."""
 LABEL_RANGES = ((0, 9), (1, 26), (0, 46), (0, 61))
-"""First and last labels of MNIST, Fashion-MNIST, KMNIST and EMNIST digits; of EMNIST letters; of EMNIST balanced and
-bymerge; of EMNIST byclass.
+"""The first and last labels of groups of datasets. The groups are (1) MNIST, Fashion-MNIST, KMNIST and EMNIST digits,
+(2) EMNIST letters, (3) EMNIST balanced and bymerge, and (4) EMNIST byclass.
 """
 IDX_FILES = "Expected {train,t10k}-images-idx3-ubyte.gz and {train,t10k}-labels-idx1-ubyte.gz, or such files unpacked."
 
@@ -222,7 +222,7 @@ def _read_mnist(pairs: tuple[tuple[str, Path, Path], ...], splits: tuple[str, ..
 
 
 def _idx(path: Path, kind: str) -> NDArray[np.uint8]:
-    """Return the array of an IDX file, which may be gzipped."""
+    """Return the array in an IDX file. The file may be gzipped."""
     data, magic = read_expanded(path), MAGIC[kind]
     begins, dimensions = int.from_bytes(data[:4], "big"), magic & 0xFF
     header_size = 4 + 4 * dimensions
@@ -242,7 +242,7 @@ def _idx(path: Path, kind: str) -> NDArray[np.uint8]:
 
 
 ICONS = ("Icons-50.npy", "Icons-50")
-"""The names of the file and of the folder of class folders, which are the two forms of Icons-50."""
+"""The two forms of Icons-50: the name of its file, and the name of the folder that contains its class folders."""
 ICON = re.compile(r"(?P<style>[^_]+)_[^_]+_(?P<subtype>.+)")
 """The file name of an icon, without its suffix."""
 
@@ -253,7 +253,8 @@ def open_icons50(path: Path, *, groups: str = "style") -> Source:
     Parameters
     ----------
     path : Path
-        Icons-50.npy; the folder of class folders, or a tar of it; or a folder that contains one of them.
+        The file Icons-50.npy, the folder that contains the class folders, or a tar of this folder. It can also be a
+        folder that contains the file or the folder.
     groups : {"style", "subtype"}, optional
         The groups of the samples: the style of an icon, or the kind of object within its class.
 

@@ -139,8 +139,8 @@ def open_arrays(path: Path) -> Source:
     Raises
     ------
     SourceError
-        There are not two .npy files, the images are not uint8 of shape (N, H, W) or (N, H, W, 1 or 3), or the labels
-        are not one non-negative whole number per image.
+        There are not two .npy files, or an array is unsuitable. Images must be uint8 of shape (N, H, W) or
+        (N, H, W, 1 or 3), and labels must be one non-negative whole number per image.
     """
     files = [Path(name).expanduser().resolve() for name in str(path).rpartition(",")[::2] if name]
     if len(files) != 2:

@@ -138,7 +138,8 @@ def select(
     per_class : int, optional
         Select the first `per_class` samples of every class.
     ids : path or sequence of str, optional
-        Select these samples: a list of ids, or a text file with one id, or one path in the source, per line.
+        Select these samples. The value is a list of ids, or a text file. Each line of the file is an id or the path of
+        a sample in the source.
     hold_out : HoldOut, optional
         Select the samples of the held-out groups, or of all other groups.
     per_super_category : path or str, optional
@@ -193,7 +194,7 @@ def select(
 
 
 def spread(items: Sequence[T], limit: int | None) -> list[T]:
-    """Return at most `limit` items, spread evenly, or all of them if `limit` is None."""
+    """Return at most `limit` items, spread evenly, or all items if `limit` is None."""
     count = len(items) if limit is None else min(limit, len(items))
     return [items[(i * len(items)) // count] for i in range(count)]
 

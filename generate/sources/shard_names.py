@@ -26,12 +26,12 @@ SPLITS = {
 
 
 def expand_braces(pattern: str) -> list[str]:
-    """Return the names that a pattern such as ``train-{000..127}.tar`` stands for.
+    """Expand a pattern such as ``train-{000..127}.tar`` into a list of names.
 
     Raises
     ------
     SourceError
-        The pattern stands for more names than `MAX_SHARDS`, or its braces do not match.
+        The pattern has more than `MAX_SHARDS` names, or its braces are unbalanced.
 
     Examples
     --------

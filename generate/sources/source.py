@@ -64,7 +64,7 @@ class Loaded:
     sha256: str
     """``sha256:<hex>`` of the file's bytes, or of the pixel bytes in C order if the source has no files."""
     has_orientation: bool = False
-    """True if the image has an EXIF orientation other than upright, which is ignored."""
+    """True if the image has an EXIF orientation other than upright. The orientation is ignored."""
 
 
 class Probe(NamedTuple):
@@ -223,9 +223,9 @@ SCHEMES: Mapping[str, Scheme] = {
 
 
 def schemes() -> dict[str, Scheme]:
-    """Return the kinds of sources by name, including those of installed add-ons.
+    """Return the kinds of sources by name, including sources from installed add-ons.
 
-    The source of an add-on has the option ``split`` and is opened from the path of one file or folder.
+    A source from an add-on has the option ``split`` and is opened from the path of one file or folder.
     """
     added = {
         name: Scheme(entry.value, ("split",), f"{name}:PATH, from the package {entry.dist.name if entry.dist else '?'}")
@@ -258,7 +258,7 @@ def open_source(text: str, **options: Any) -> Source:
     Parameters
     ----------
     text : str
-        ``sample``, ``folder:PATH``, ``cifar10:PATH``, ...; docs/sources.md describes all sources.
+        ``sample``, ``folder:PATH``, ``cifar10:PATH``, ... All sources are described in docs/sources.md.
     **options
         Options of the scheme: ``labels`` (a CSV, a devkit or the name of a dataset), ``split``, ``images``, ``groups``.
         None means the default.

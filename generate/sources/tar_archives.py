@@ -70,7 +70,7 @@ def read_expanded(path: Path) -> bytearray:
 
 
 def file_version(path: Path) -> FileVersion:
-    """Return the inode, size and modification time of a file, which show whether it has changed."""
+    """Return the inode, size and modification time of a file. They show whether the file has changed."""
     status = path.stat()
     return status.st_ino, status.st_size, status.st_mtime_ns
 
@@ -170,7 +170,7 @@ def read_named_files(
 
 
 def _members(path: Path, zipped: bool = True) -> Iterator[tuple[tarfile.TarInfo, BinaryIO]]:
-    """Yield the headers of a tar together with the open archive, which the caller may read and seek.
+    """Yield each header of a tar together with the open archive. The caller may read and seek the archive.
 
     Concatenated archives (``cat a.tar b.tar``) are read to the end, as ``tar --ignore-zeros`` reads them.
     """

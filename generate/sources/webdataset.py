@@ -39,7 +39,7 @@ class ShardLocation(NamedTuple):
     """The location of an image in one of several tars."""
 
     shard: int
-    """The number of the tar, in the order of the names of the tars."""
+    """The position of the tar in the list of tars."""
     offset: int
     size: int
 

@@ -40,8 +40,8 @@ def locked(
     Parameters
     ----------
     path : Path
-        The file. It must not be in a folder that is deleted while the lock is held, because the next process would then
-        create the file again and hold a different lock.
+        The file. Its folder must not be deleted while the lock is held. Otherwise, the next process would create the
+        file again and hold a different lock.
     busy : str
         The error message if another process holds the lock exclusively.
     wait_s : float

@@ -63,7 +63,7 @@ def hub_files(url: str) -> str:
 
 
 def remote_of(address: str) -> HttpRemote | Store:
-    """Return the release at a URL, which may be the URL of its folder or of its archives.json."""
+    """Return the release at a URL, which is the URL of the release's folder or of its archives.json."""
     if "://" not in address:
         local = f"For a release on this machine, use its folder: corruptset unpack {address} --out DIR"
         web = HOST.fullmatch(address)
@@ -143,7 +143,7 @@ def _chunks(response: Any, where: str) -> Iterator[bytes]:
 
 @contextmanager
 def _named(where: str) -> Iterator[None]:
-    """Convert errors of the standard library into `Unreachable` or `ReleaseError`, with the address."""
+    """Convert errors of the standard library into `Unreachable` or `ReleaseError`, whose messages name the address."""
     try:
         yield
     except HTTPError as e:
@@ -167,7 +167,7 @@ def _named(where: str) -> Iterator[None]:
 
 
 class _Redirects(HTTPRedirectHandler):
-    """Follow redirects, but not from https to http, and send credentials only to the same host."""
+    """A handler that follows redirects, except from https to http, and sends credentials only to the same host."""
 
     def redirect_request(
         self, req: Request, fp: IO[bytes], code: int, msg: str, headers: http.client.HTTPMessage, newurl: str

@@ -24,17 +24,20 @@ from ..release.bag import INDEX_CAP, IndexedFile
 from .addresses import HttpRemote, Unreachable
 
 MAX_FAILURES = 6
-"""Number of consecutive attempts without progress (at least `CHUNK` new bytes) after which a download fails."""
+"""A download fails after this number of consecutive attempts without progress. Progress means at least `CHUNK` new
+bytes.
+"""
 FIRST_WAIT_S = 0.5
 MAX_WAIT_S = 30.0
 STALL_TIMEOUT_S = 900.0
-"""Seconds without a byte of any file after which downloads fail. A server that sends headers forever would otherwise
-never time out.
+"""Downloads fail if no byte of any file arrives for this number of seconds. A server that sends headers forever would
+otherwise never time out.
 """
 T = TypeVar("T")
 Remote = HttpRemote | Store
 ByteCallback = Callable[[int], None]
-"""Callback that takes the number of new bytes, which is negative if a download starts from the beginning again."""
+"""A callback that takes the number of new bytes. The number is negative if a download starts from the beginning again.
+"""
 
 
 class WrongBytes(VerificationError):
@@ -52,7 +55,7 @@ class Unrecorded(NamedTuple):
 def download(
     remote: Remote, file: IndexedFile | Unrecorded, out: IO[bytes], counted: ByteCallback, stop: threading.Event
 ) -> None:
-    """Download a file to an open file, which may already contain its beginning.
+    """Download a file into the open file `out`, which may already contain the beginning of the download.
 
     Raises
     ------
@@ -142,7 +145,7 @@ def download_small_file(remote: Remote, path: str) -> bytes:
 def download_all(
     remote: Remote, files: Sequence[tuple[IndexedFile, Path]], connections: int, on_bytes: ByteCallback
 ) -> Generator[tuple[IndexedFile, Path], None, None]:
-    """Download several files at the same time, and yield each when it is complete."""
+    """Download several files at the same time, and yield each file when it is complete."""
 
     def download_task(task: tuple[IndexedFile, Path], counted: ByteCallback, stop: threading.Event) -> None:
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
@@ -155,10 +158,10 @@ def download_all(
 def run_in_threads(
     tasks: Sequence[T], do: Callable[[T, ByteCallback, threading.Event], None], at_once: int, on_bytes: ByteCallback
 ) -> Generator[T, None, None]:
-    """Run tasks in threads, and yield each when it is done.
+    """Run tasks in threads, and yield each task when it is done.
 
-    The first error stops all tasks. While the caller handles a finished task, at most `at_once` other tasks run
-    or wait.
+    The first error stops all tasks. While the caller handles a finished task, at most `at_once` other tasks are running
+    or wait to be yielded.
     """
     stop, counting, last_progress = threading.Event(), threading.Lock(), time.monotonic()
     finished: SimpleQueue[tuple[T, BaseException | None]] = SimpleQueue()

@@ -41,17 +41,17 @@ class Fetched:
     Attributes
     ----------
     path : Path
-        The dataset, or with `packed` the folder of archives.
+        The directory of the dataset. With `packed`, the folder that contains the archives.
     digest : str
         The digest of the dataset.
     sets : list of str
-        Ids of the fetched sets, or with `packed` of the sets in the archives.
+        Ids of the sets that `path` contains.
     absent : list of str
         Ids of the other sets of the release.
     archives : list of str
         Names of the archives that contain the sets.
     bytes : int
-        Total size of those archives.
+        The total size of these archives in bytes.
     notes : tuple of str
         Notes for the user, for example on sets that were fetched without being requested.
     """
@@ -96,7 +96,8 @@ def fetch(
         The folder that receives the folder of the dataset, ``<name>-<version>``. Existing sets are kept and not
         downloaded again.
     sets : sequence of str, optional
-        Patterns of ids and aliases. By default all sets are fetched. Other sets in the same archives are fetched too.
+        Patterns that match ids or aliases of sets. By default, all sets are fetched. Other sets in the same archives
+        are fetched as well.
     digest : str, optional
         The expected digest of the dataset. A release with a different digest is refused.
     packed : bool
@@ -174,10 +175,10 @@ class _Release:
     def downloading(
         self, files: Sequence[IndexedFile], waiting: int = 0
     ) -> Iterator[Generator[tuple[IndexedFile, Path], None, None]]:
-        """Lock the hidden folder, and yield an iterator of the downloaded files.
+        """Lock the hidden folder, and yield an iterator over the downloaded files.
 
-        The folder is removed at the end if there was no error. Up to `waiting` downloaded files wait there to be
-        unpacked, so space is needed for both the archives and their content.
+        The folder is removed at the end if there was no error. Up to `waiting` downloaded archives wait there to be
+        unpacked, so space is needed for both these archives and their content.
         """
         busy = f"Another `corruptset fetch` is running in {self.work}. Wait until it ends, or choose "
         with locked(lock_file(self.work), f"{busy}another --out.", remove=True):
@@ -216,7 +217,7 @@ _Found = tuple[Path, list[IndexedArchive], set[str], set[str]]
 
 
 def _fetch_packed(release: _Release, whole: bool, chosen: set[str]) -> _Found:
-    """Fetch archives and the other files of the release. The index is fetched last."""
+    """Fetch archives and the other files of the release. The index is written last."""
     index, out = release.index, release.out
     archives = [a for a in index.archives if whole or set(a.sets) & chosen]
     missing = [f for f in (*archives, *index.files) if not is_file_as(out / f.path, f.bytes, f.sha256)]

@@ -40,7 +40,7 @@ class FolderPlace:
         return {f.path: is_file_as(path, f.bytes, f.sha256) for f, path in found if os.path.lexists(path)}
 
     def send(self, files: Files, sent: SentCallback) -> None:
-        """Copy files. Each is renamed to its final name after it was synced to the disk."""
+        """Copy files. Each file is synced to disk, and then renamed to its final name."""
         needed, done = sum(f.bytes for f in files), 0
         check_space(self.root, needed, "the release", "Free some space, or choose another --to.")
         for file in files:
@@ -54,8 +54,8 @@ class FolderPlace:
 class StorePlace:
     """A folder in an object store, such as ``s3://bucket/prefix``.
 
-    The digest in the metadata of an object is trusted, because reading a large release takes long. With `replace`, the
-    objects are read.
+    The digest in the metadata of an object is trusted, because reading a large release takes a long time. With
+    `replace`, the objects are read instead.
     """
 
     def __init__(self, url: str, *, replace: bool) -> None:
@@ -156,7 +156,7 @@ def _is_entry(entry: Any, file: PublishedFile) -> bool:
 
 
 def place_of(target: str, release: Path, *, private: bool, replace: bool) -> FolderPlace | StorePlace | HubPlace:
-    """Return the destination at a folder or URL, or raise `ReleaseError` if it is inside the release."""
+    """Return the destination for a folder or URL, or raise `ReleaseError` if it is inside the release."""
     if target.startswith(HUB):
         return HubPlace(target, private=private)
     folder = target.removeprefix("file://")

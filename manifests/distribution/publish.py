@@ -88,30 +88,32 @@ def publish(
     """Publish a folder that `pack` wrote. The default is a dry run, which sends nothing.
 
     Files that exist at the destination with the right size and sha256 are not sent again. To resume an interrupted
-    call, make the same call again. The index (archives.json) is sent last, and a release is complete only with it.
+    call, make the same call again. The index (archives.json) is sent last. Without its index, a release is incomplete.
 
     Parameters
     ----------
     directory : path
         A folder that `pack` wrote.
     to : path or str
-        A folder (with or without ``file://``), ``hf://datasets/USER/NAME``, or a URL that fsspec opens, such as
+        A folder (with or without ``file://``), ``hf://datasets/USER/NAME``, or a URL that fsspec supports, such as
         ``s3://bucket/prefix``.
     layout : {"plain", "huggingface", "zenodo"}, optional
         The layout of the files. The default is "huggingface" for ``hf://`` and "plain" for other destinations. "zenodo"
-        writes a folder in which ``files/`` has the files to upload, and ``zenodo.json`` the metadata of the record.
+        writes a folder in which ``files/`` contains the files to upload, and ``zenodo.json`` contains the metadata of
+        the record.
     go : bool
         Send the files.
     replace : bool
-        Overwrite files that exist and differ. Objects of a store are read to compare them.
+        Overwrite files that exist and differ. Existing objects in an object store are read for the comparison.
     private : bool
-        Create the dataset on the Hub as a private one.
+        Create a private dataset on the Hub.
     creators : sequence of str
-        ``Family, Given`` or ``Family, Given; Affiliation``. Zenodo requires them.
+        The creators, each as ``Family, Given`` or ``Family, Given; Affiliation``. Zenodo requires them.
     license : str, optional
         An SPDX id for the record page and croissant.json, such as ``cc-by-4.0``. Zenodo requires it.
     url : str, optional
-        The URL of the folder from which people will download the files, for croissant.json. On the Hub it is known.
+        The URL of the folder from which the files will be downloaded, for croissant.json. For the Hub, the URL is
+        determined automatically.
     date : str, optional
         The date of publication, ``YYYY-MM-DD``, for croissant.json.
     progress : callable or bool, optional
@@ -125,8 +127,8 @@ def publish(
     Raises
     ------
     ReleaseError
-        `directory` was not packed, an option is missing or does not apply to the layout, or files at the destination
-        differ from those of the release.
+        `directory` was not packed, or files at the destination differ from the release. Or an option is missing, or
+        does not apply to the layout.
     IncompleteBuild
         Packing was interrupted, or not all archives were fetched.
     VerificationError

@@ -1,4 +1,4 @@
-"""The files of a packed release, and their form at a destination: a folder or store, the Hub, or Zenodo."""
+"""Read a packed release, and arrange its files for a destination: a folder or store, the Hub, or Zenodo."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ HUB_SIZE_CATEGORIES = (
     *("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M"),
     *("10M<n<100M", "100M<n<1B", "1B<n<10B", "10B<n<100B", "100B<n<1T"),
 )
-"""The Hub's categories for the number of images, by its number of digits. The first is for up to three digits."""
+"""The Hub's categories for the number of images. The first is for up to three digits, and each later one for one more
+digit.
+"""
 _TEXT_CAP = 1 << 30
 """Limit on the size of a text file in bytes. The table of a million samples has about 400 MB."""
 
@@ -96,7 +98,10 @@ class ReleaseFolder:
 
 
 def open_release_folder(directory: Path | str) -> ReleaseFolder:
-    """Read a folder that `pack` wrote, and compare the sizes of its archives. The errors are those of `publish`."""
+    """Read a folder that `pack` wrote, and check the sizes of its archives.
+
+    The errors are the same as for `publish`.
+    """
     root = Path(directory)
     if (root / MANIFEST).exists():
         packed = f"{str(root).rstrip('/')}-release"
@@ -152,6 +157,8 @@ def published_files(
     date: str | None,
 ) -> list[PublishedFile]:
     """Return the files of a layout in the order in which they are sent.
+
+    The keyword arguments are those of `publish`.
 
     Raises
     ------
@@ -219,7 +226,10 @@ def _hub_texts(release: ReleaseFolder, license: str | None, parquet: Sequence[Pu
 
 
 def _without_folders(release: ReleaseFolder, texts: dict[str, bytes]) -> dict[str, bytes]:
-    """Return the texts for a record, which has no folders: without the files of BagIt, and with bare archive names."""
+    """Return the texts for a Zenodo record, which has no folders.
+
+    BagIt's files are omitted, and texts refer to archives by name only.
+    """
     texts = {path: data for path, data in texts.items() if not re.match("bag|(tag)?manifest-", path)}
     card = texts[README].replace(b"The folder is a BagIt bag; ", b"")
     for start in (f"{release.index.folder}-", "*."):
@@ -228,7 +238,7 @@ def _without_folders(release: ReleaseFolder, texts: dict[str, bytes]) -> dict[st
 
 
 def _zenodo(release: ReleaseFolder, creators: Sequence[str], license: str | None) -> bytes:
-    """Return the metadata of a record for Zenodo's API."""
+    """Return the metadata of a Zenodo record in the form that Zenodo's API expects."""
     if not creators or license is None:
         raise ReleaseError(
             "A Zenodo record needs creators and a licence, which a dataset does not contain. Pass --creator 'Family, "
@@ -259,7 +269,7 @@ def _zenodo(release: ReleaseFolder, creators: Sequence[str], license: str | None
 
 
 def limit_notes(files: Sequence[PublishedFile], layout: ReleaseLayout) -> list[str]:
-    """Return notes on limits of the destination."""
+    """Return notes for the user on limits of the destination."""
     count, total, notes = len(files) - 1, sum(f.bytes for f in files[1:]), []
     if layout == "huggingface" and not any(f.path.startswith(PARQUET) for f in files):
         notes.append(

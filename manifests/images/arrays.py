@@ -1,4 +1,4 @@
-"""Read and write arrays (.npy) of images."""
+"""Read NumPy arrays (.npy) of images, and make their headers."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from ...files import open_regular
 
 MAX_HEADER_BYTES = 10_000
-"""Limit on the size of a .npy header in bytes. numpy has the same limit, but applies it after reading the header."""
+"""Limit on the size of a .npy header in bytes. numpy has the same limit, but checks it only after reading the header.
+"""
 
 
 class NotAShard(ValueError):
-    """A file of many images whose contents are not as expected."""
+    """A shard or array file whose contents are not as expected."""
 
 
 def npy_header(shape: tuple[int, ...], dtype: type[np.generic]) -> bytes:
@@ -29,7 +30,7 @@ def npy_header(shape: tuple[int, ...], dtype: type[np.generic]) -> bytes:
 
 
 def map_array(path: Path) -> tuple[NDArray[Any], int]:
-    """Map an array (.npy) into memory, and return it with the offset of its elements.
+    """Map an array (.npy) into memory, and return it with the offset of its elements in the file.
 
     Raises
     ------
@@ -47,14 +48,14 @@ def map_array(path: Path) -> tuple[NDArray[Any], int]:
         array = np.lib.format.open_memmap(path, mode="r")
     except OSError:
         raise
-    # the header is Python text, for which Python's tokenizer and parser raise many kinds of errors
+    # the header is parsed as Python text, which can raise many kinds of errors
     except Exception as e:
         raise NotAShard(f"is not an array ({str(e).partition(chr(10))[0][:200] or type(e).__name__})") from e
     return array, int(array.offset)
 
 
 def map_images(path: Path) -> NDArray[np.uint8]:
-    """Map an array (.npy) of images into memory, (N, H, W, C) of uint8 with one or three channels.
+    """Map an (N, H, W, C) uint8 array (.npy) of images with one or three channels into memory.
 
     Raises
     ------

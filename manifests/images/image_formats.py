@@ -1,4 +1,4 @@
-"""The formats of single images, JPEG and PNG of 8 bits, and their decoder."""
+"""The formats of single images, 8-bit JPEG and PNG, and their decoder."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OTHER_SUFFIXES = (
     "heic",
     "heif",
 )
-"""Suffixes of image formats that are not written."""
+"""Suffixes of image formats that corruptset does not write."""
 SIGNATURES = {"jpeg": b"\xff\xd8\xff", "png": b"\x89PNG\r\n\x1a\n"}
 """Encoding format -> the first bytes of its files."""
 
@@ -39,7 +39,7 @@ SIGNATURES = {"jpeg": b"\xff\xd8\xff", "png": b"\x89PNG\r\n\x1a\n"}
 def stored_format(path: str, encoding_format: str) -> str:
     """Return the format of an image file of a dataset.
 
-    If images keep their names, a dataset of JPEGs has PNGs where a name ends in ``.png``.
+    If images keep their names from the source, a dataset of JPEGs contains PNGs with names that end in ``.png``.
 
     Examples
     --------
@@ -73,9 +73,9 @@ def format_problem(path: str, begin: bytes) -> str | None:
 
 
 def preserved_path(path: str | None, sample_id: str, encoding_format: str) -> str:
-    """Return the path below the folder of a set for an image that keeps its path in the source.
+    """Return the path, relative to the folder of a set, of an image that keeps its path from the source.
 
-    An image without a path is named by its id. In a dataset of PNGs every suffix is ``.png``.
+    An image without a path is named by its id. In a dataset of PNGs, ``.png`` replaces the suffixes of JPEGs.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def preserved_path(path: str | None, sample_id: str, encoding_format: str) -> st
 
 
 class InvalidImage(ValueError):
-    """Bytes that are not a grey or RGB image of 8 bits in the expected format."""
+    """Bytes that are not an 8-bit grey or RGB image in the expected format."""
 
 
 def decode(data: bytes | memoryview, encoding_format: str) -> NDArray[np.uint8]:
@@ -102,9 +102,9 @@ def decode(data: bytes | memoryview, encoding_format: str) -> NDArray[np.uint8]:
     Parameters
     ----------
     data : bytes or memoryview
-        An encoded image of 8 bits, grey or RGB.
+        An encoded 8-bit image, grey or RGB.
     encoding_format : {"jpeg", "png"}
-        The only decoder that is tried.
+        The expected format. No other decoder is tried.
 
     Returns
     -------
@@ -113,7 +113,7 @@ def decode(data: bytes | memoryview, encoding_format: str) -> NDArray[np.uint8]:
 
     Raises
     ------
-    NotAPicture
+    InvalidImage
         The data is in a different format, is truncated, has more than `MAX_PIXELS` pixels, or is neither grey nor RGB.
     """
     if END_MARKERS[encoding_format] not in bytes(data):
@@ -134,7 +134,7 @@ def decode(data: bytes | memoryview, encoding_format: str) -> NDArray[np.uint8]:
 
 
 def to_pil(pixels: NDArray[np.uint8]) -> Image.Image:
-    """Return an image, (H, W, C), as a PIL image of mode L or RGB."""
+    """Return an (H, W, C) image as a Pillow image in mode L or RGB."""
     return Image.fromarray(pixels[..., 0] if pixels.shape[2] == 1 else pixels)
 
 

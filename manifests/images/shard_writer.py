@@ -1,14 +1,14 @@
-"""Write HDF5 shards, whose layout the module `shards` describes.
+"""Write HDF5 shards. The module `shards` describes their layout.
 
 A shard holds consecutive samples of one set, and is built in memory.
 
-On a full disk h5py raises an error and then crashes the process, and a killed HDF5 write can leave a file that opens
-without an error but contains zeros. Therefore HDF5 only builds files in memory, and Python writes the bytes.
+On a full disk, h5py raises an error and then crashes the process. If HDF5 is killed while it writes, the file may open
+without an error but contain zeros. Therefore HDF5 only builds files in memory, and Python writes the bytes.
 
-In a shard of pixels, the offsets of values depend only on the number and shape of its images and on the length of the
-set's id. HDF5 therefore creates one shard of zeros for each such layout, and the values of other shards are inserted
-between the same bytes. The result is the file that HDF5 would create. If HDF5 creates every shard, a build of
-two-factor-69 takes 15 % more user CPU time (25 % with system time) and the same memory.
+In a shard of pixels, the offsets of values depend only on the number and shape of the images and the length of the
+set's id. HDF5 therefore creates one shard of zeros for each such layout, and the values of each shard replace these
+zeros. The result is identical to the file that HDF5 would create. If HDF5 created every shard, a build of two-factor-69
+would take 15 % more user CPU time (25 % with system time).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SET, _END = "set", ""
 Piece = bytes | memoryview
 Columns = dict[str, NDArray[Any]]
 Slot = str | tuple[int, int]
-"""A value in a shard: the set's id, the name of a column, or a range of image rows."""
+"""Identifies a value in a shard: ``"set"`` for the set's id, the name of a column, or a range of image rows."""
 
 
 def shard_pieces(
@@ -53,7 +53,7 @@ def shard_pieces(
     pixels : sequence of str
         Digests of the pixels, in hexadecimal digits without a prefix.
     set_id, build : str
-        Attributes of the shard.
+        The id of the set, and the name and version of the dataset.
     encoding : str
         ``raw`` for pixels, or the format of the encoded images.
     """
@@ -91,7 +91,10 @@ def chunk_rows(count: int, row_bytes: int) -> int:
 def by_hdf5(
     rows: NDArray[np.uint8] | Sequence[bytes], columns: Columns, set_id: str, build: str, encoding: str
 ) -> tuple[bytes, list[tuple[int, int, Slot]]]:
-    """Return a shard that HDF5 creates, and the (offset, size in bytes, slot) of its values."""
+    """Return the bytes of a shard that HDF5 creates, and the position of each value in these bytes.
+
+    A position is (offset, size in bytes, slot). The list of positions is empty if the rows are encoded images.
+    """
     import h5py
 
     slots: list[tuple[int, int, Slot]] = []
@@ -124,7 +127,7 @@ def by_hdf5(
 
 @lru_cache(maxsize=64)
 def _frame(shape: tuple[int, ...], name_length: int, build: str) -> tuple[tuple[bytes, Slot], ...] | None:
-    """Return the bytes between the values of a shard, each with the slot that follows.
+    """Return the bytes between the values of a shard, each with the slot of the value that follows.
 
     The result is None if the offset of the set's id cannot be determined.
     """

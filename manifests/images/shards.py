@@ -8,7 +8,7 @@ A shard holds consecutive samples of one set. It contains these datasets:
 * `index`, (N,) of int64, the indices of the samples;
 * `pixel_digest`, (N, 32) of uint8, the blake3 of the corrupted pixels before encoding.
 
-`shard_attributes` are the attributes of the file. h5py is imported when a shard is opened, because builds of image
+`shard_attributes` returns the attributes of the file. h5py is imported when a shard is opened, because builds of image
 files do not need it.
 """
 
@@ -41,22 +41,28 @@ LABELS = "labels"
 INDEX = "index"
 PIXEL_DIGEST = "pixel_digest"
 MAX_OPEN_SHARDS = 32
-"""Number of files that a process keeps open. Systems allow 256 (macOS) or 1,024."""
+"""The number of shards that a process keeps open. By default, systems allow 256 (macOS) or 1,024 open files."""
 
 _STREAMED = 16 << 20
 _INHERITED: list[Any] = []
-"""Handles that were inherited over a fork. They are never closed, because closing would run HDF5 code on state that
+"""Handles that were inherited through a fork. They are never closed, because closing would run HDF5 code on state that
 belongs to the parent process.
 """
 
 
 def shard_attributes(set_id: str, build: str, encoding: str) -> dict[str, str | int]:
-    """Return the attributes of a shard of a build, ``<name> <version>``; `encoding` may be ``raw``."""
+    """Return the attributes of a shard.
+
+    `build` is the name and version of the dataset, and `encoding` is an image format, or ``raw`` for pixels.
+    """
     return {SCHEMA: SHARD_SCHEMA, "set": set_id, "build": build, ENCODING: encoding}
 
 
 def _dataset(file: Any, name: str) -> Any:
-    """Return a dataset that is stored in the file, and refuse links, which could lead out of the file."""
+    """Return an HDF5 dataset that is stored in the file itself.
+
+    Links are refused, because they could lead out of the file.
+    """
     import h5py
 
     link = file.get(name, getlink=True)
@@ -106,7 +112,10 @@ class Shard:
         return np.array(self.images[start:stop])
 
     def stream(self, start: int, stop: int) -> Iterator[NDArray[np.uint8]]:
-        """Yield stored rows, which are read in blocks of 16 MB or one row."""
+        """Yield stored rows, which are read in blocks.
+
+        A block has at most 16 MB of pixels (but at least one row), or 64 encoded images.
+        """
         step = 64
         if not self.encoded:
             step = max(1, min(512, _STREAMED // max(1, int(np.prod(self.images.shape[1:])))))
@@ -130,14 +139,14 @@ class Shard:
 class _OpenShards:
     """The open shards of a process. The least recently used ones are closed.
 
-    All datasets share them, so that a process with many sets does not run out of file descriptors. HDF5 handles that
-    are shared over a fork read wrong bytes, so a forked worker opens its files again.
+    All datasets share these shards, so that a process with many sets does not run out of file descriptors. HDF5 handles
+    that are inherited through a fork read wrong bytes, so a forked worker opens its files again.
     """
 
     def __init__(self) -> None:
         self.pid = os.getpid()
         self.shards: OrderedDict[tuple[int, str], Shard] = OrderedDict()
-        # a cache may be collected, and close its shards, in a thread that holds the lock
+        # a cache may be garbage-collected, and close its shards, in a thread that already holds the lock
         self.lock = threading.RLock()
 
     def close(self, cache: int) -> None:
@@ -153,7 +162,7 @@ _numbers = itertools.count()
 
 
 class ShardCache:
-    """The shards of one set, which are opened on first use and again after a fork or unpickling."""
+    """The shards of one set. They are opened on first use, and again after a fork or unpickling."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory

@@ -1,4 +1,4 @@
-"""Convert a set to a dataset of Hugging Face's library `datasets`."""
+"""Convert a set to a dataset for Hugging Face's library `datasets`."""
 
 from __future__ import annotations
 
@@ -41,9 +41,10 @@ def class_names(classes: Sequence[ClassRecord]) -> list[str]:
 def encoded_rows(
     images: ImageSet, samples: Sequence[SampleRecord] | SampleTable, *, stored: bool = True, files: bool = False
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a set with encoded images: stored JPEGs, or pixels as PNG.
+    """Yield the rows of a set with encoded images. Files and JPEGs are unchanged, and pixels are encoded as PNG.
 
-    With `files`, rows of image files have the path instead of the bytes.
+    If `stored` is False, the images are computed. With `files`, rows of image files contain the path instead of the
+    bytes.
     """
     encoded = (images.stored(i)[1] for i in range(len(images))) if stored else images.images()
     for sample, image in zip(samples if isinstance(samples, Sequence) else samples.each(), encoded, strict=True):

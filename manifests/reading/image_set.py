@@ -79,8 +79,9 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
 
     ``s[i]`` and iteration give pairs ``(image, label)``, which data loaders accept. The image is an (H, W, C) array of
     uint8 with C = 1 or 3. The label is an int, or None if the source has no labels. A slice, a list or array of
-    indices, or an array of N booleans gives arrays: ``images, labels = s[2:5]`` are (3, H, W, C) of uint8 and (3,) of
-    int64.
+    indices, or an array of N booleans gives two arrays. For example, ``images, labels = s[2:5]`` gives three images,
+    (3, H, W, C) of uint8, and three labels, (3,) of int64.
+
     ``s.image(i)``, ``s.label(i)`` and ``s.id(i)`` return one value each. Negative indices count from the end.
 
     Sets can be pickled, and used in forked or spawned workers. Each process opens its own shards.
@@ -99,7 +100,7 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
 
     @property
     def rows(self) -> Sequence[ImageRecord]:
-        """The records of the images, which are read when they are first used."""
+        """The records of the images. They are read on first access."""
         return self._store.rows
 
     @property
@@ -168,7 +169,7 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
             raise IndexError(f"set {self.record.id!r} has {len(self)} images; there is no image {index}") from None
 
     def _numbers(self, index: Many) -> NDArray[np.intp]:
-        """Convert a slice, indices or booleans to indices from 0 on."""
+        """Convert a slice, indices or booleans to non-negative indices."""
         if isinstance(index, slice):
             return np.arange(len(self))[index]
         chosen = np.asarray(index)
@@ -208,7 +209,7 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
         return stack
 
     def verify(self) -> str:
-        """Read or compute every image, and return the pixel digest of the set if it is the recorded one.
+        """Read or compute every image, check the pixel digest of the set, and return this digest.
 
         Raises
         ------
@@ -229,7 +230,7 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
         return self._store.encoding
 
     def stored(self, index: int, *, prefer: Container | None = None) -> tuple[StoredRecord, Path | Pixels]:
-        """Return the record of an image, and its file or its row of a shard (pixels, or encoded bytes)."""
+        """Return the record of an image, and its file or its row in a shard (pixels or encoded bytes)."""
         return self._store.stored(index, prefer)
 
     def images(self, *, block_bytes: int = BLOCK_BYTES) -> Iterator[Pixels]:
@@ -254,7 +255,7 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
         Parameters
         ----------
         transform : callable, optional
-            A function that takes a PIL image of mode RGB or L. By default, images remain (H, W, C) arrays of uint8.
+            A function that takes a Pillow image in mode RGB or L. By default, images remain (H, W, C) arrays of uint8.
         target_transform : callable, optional
             A function that takes a label, an int.
 

@@ -1,4 +1,4 @@
-"""The protocol for stores of the images of one set, and the store that reads images from a disk."""
+"""The protocol for objects that provide the images of one set, and an implementation that reads images from disk."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Pixels = NDArray[np.uint8]
 Container = Literal["folder", "hdf5"]
 
 BLOCK_BYTES = 16 << 20
-"""Bytes of pixels that `ImageStore.images` reads or computes together."""
+"""The number of bytes of pixels that `ImageStore.images` reads or computes together."""
 
 
 class ImageStore(Protocol):
@@ -55,12 +55,12 @@ class ImageStore(Protocol):
         """Return the digest of the set, which is computed from the pixels of all images before encoding."""
 
     def stored(self, index: int, prefer: Container | None = None) -> tuple[StoredRecord, Path | Pixels]:
-        """Return an image's record, and its file or row (pixels, or encoded bytes)."""
+        """Return the record of an image, and its file or its row in a shard (pixels or encoded bytes)."""
 
 
 @contextmanager
 def naming_damaged_file(path: Path) -> Iterator[None]:
-    """Convert errors of reading a damaged file into one error that names the file."""
+    """Convert errors that occur while a damaged file is read into one error that names the file."""
     try:
         yield
     except FileNotFoundError as e:
@@ -70,13 +70,13 @@ def naming_damaged_file(path: Path) -> Iterator[None]:
         raise damage_error(f"{path} is missing") from e
     except OSError as e:
         raise read_error(path, e) from e
-    # NotAPicture, NotAShard, and what h5py raises on damaged files
+    # InvalidImage, NotAShard, and the errors that h5py raises for damaged files
     except (KeyError, ValueError, RuntimeError, IndexError) as e:
         raise damage_error(f"{path} cannot be read ({e})") from e
 
 
 class StoredImages:
-    """An `ImageStore` that reads images from the directory of a dataset, with `prefer` as in `corruptset.open`."""
+    """An `ImageStore` that reads images from the directory of a dataset. `prefer` is that of `corruptset.open`."""
 
     def __init__(self, directory: Path, record: SetRecord, encoding: str, prefer: Container | None = None) -> None:
         self._directory, self._record, self._prefer = directory, record, prefer
@@ -90,7 +90,7 @@ class StoredImages:
 
     @property
     def rows(self) -> RecordColumns:
-        """The records of the images, which are read when they are first used."""
+        """The records of the images. They are read on first access."""
         return self._table.rows
 
     def single(self, index: int) -> Pixels:
@@ -99,7 +99,7 @@ class StoredImages:
         return self._read(self._choose(index, [StoredAt(f.path, f.row, f.bytes) for f in files]))
 
     def stored(self, index: int, prefer: Container | None = None) -> tuple[StoredRecord, Path | Pixels]:
-        """Return the record of an image, and its file or its row of a shard."""
+        """Return the record of an image, and its file or its row in a shard."""
         chosen = self._choose(index, self.rows.places(index), prefer)
         stored = next(f for f in self.rows.files(index) if (f.path, f.row) == (chosen.path, chosen.row))
         return stored, self._file(chosen) if chosen.row is None else self._rows(chosen)[0]

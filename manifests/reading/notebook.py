@@ -20,8 +20,8 @@ from .image_store import Pixels
 MAX_SIZE = 960, 1440
 """Largest width and height of an image in pixels."""
 TILE_SIDE, TILE_GAP, TILE_COUNT = 128, 4, 6
-"""Layout of a strip of images: the longer side of each image in pixels (smaller images are enlarged by whole factors),
-the gap between images in pixels, and the number of images.
+"""Layout of a strip of images: the longer side of each image and the gap between images, both in pixels, and the number
+of images. Smaller images are enlarged by integer factors.
 """
 
 
@@ -48,7 +48,7 @@ def contact_sheet(directory: Path) -> Pixels:
 
 
 def image_strip(images: Sequence[Pixels]) -> Pixels | None:
-    """Return images side by side on white, each with a side of `TILE_SIDE`."""
+    """Return images side by side on white, each with a longer side of at most `TILE_SIDE` pixels."""
     tiles = [to_pil(image) for image in images]
     for number, tile in enumerate(tiles):
         if factor := TILE_SIDE // max(tile.size):

@@ -27,9 +27,9 @@ class StoredAt(NamedTuple):
 class RecordColumns(Sequence[ImageRecord]):
     """The image records of one set, by index.
 
-    Records are created on access. Until then an image takes 36 bytes, each file or row of a shard 44 bytes, and each
-    file another 8 bytes and its name without folders. A list of pydantic models takes more than ten times as much, and
-    forked workers copy it because reading an object changes its reference count.
+    Records are created on access. The table needs 36 bytes per image, and 44 bytes per file or row of a shard. Each
+    file needs another 8 bytes and its name without folders. A list of pydantic models would need more than ten times as
+    much memory. Forked workers would also copy such a list, because reading an object changes its reference count.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def _packed(numbers: array[int]) -> array[int]:
 
 
 class ImageRecordTable(RowTable[ImageRecord]):
-    """The rows of ``sets/<set id>.jsonl``, which are read when they are first used."""
+    """The rows of ``sets/<set id>.jsonl``. They are read on first access."""
 
     @cached_property
     def rows(self) -> RecordColumns:

@@ -1,4 +1,4 @@
-"""Mappings of several sets of a dataset, such as the severities of a corruption."""
+"""Mappings to several sets of a dataset, for example from the severities of a corruption."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Key = TypeVar("Key", float, str)
 
 
 class SetGroup(dict[Key, ImageSet]):
-    """A mapping to sets from the severities or levels of one corruption, or from ids.
+    """A mapping from the severities or levels of one corruption, or from ids, to sets.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class SetGroup(dict[Key, ImageSet]):
 
 
 def group_by_corruption(records: Iterable[SetRecord]) -> dict[str, dict[float, SetRecord]]:
-    """Return the sets with a single stage by corruption, and then by severity or level."""
+    """Group the sets that have a single stage by corruption, and then by severity or level."""
     found: dict[str, dict[float, SetRecord]] = {}
     for record in records:
         if len(record.stages) == 1:

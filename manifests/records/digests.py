@@ -59,7 +59,7 @@ def build_digest(
     preprocessing : mapping
         The preprocessing of the recipe.
     classes : iterable of ClassRecord
-        The classes, of which the index, name and folder are hashed.
+        The classes. Their indices, names and folders are hashed.
     samples : iterable of (id, label, sha256)
         The samples in their order.
     sets : iterable of (id, stages, count, pixel_digest)
@@ -91,6 +91,6 @@ def sha256_pieces(pieces: Iterable[bytes]) -> str:
 
 
 def sha256_file(path: Path) -> str:
-    """Return ``sha256:<hex>`` of a file, which is not loaded into memory as a whole."""
+    """Return ``sha256:<hex>`` of a file, without loading the whole file into memory."""
     with open_regular(path) as f:
         return digest_of(hashlib.file_digest(f, "sha256"))

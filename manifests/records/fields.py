@@ -19,7 +19,7 @@ Blake3 = Annotated[str, Field(pattern=r"^blake3:[0-9a-f]{64}$")]
 
 _NO_NAMES = frozenset(("", ".", ".."))
 DRIVE_PATTERN = re.compile("[A-Za-z]:")
-"""The beginning of a path with a drive, which would lead out of the directory on Windows."""
+"""A drive letter at the beginning of a path. On Windows, such a path would lead out of the directory."""
 
 
 def safe_path(path: str) -> str:
@@ -35,9 +35,9 @@ SAFE_PATH_PATTERN = r"^(?!/)(?![^/]*:)(?![\s\S]*//)(?!([\s\S]*/)?\.{1,2}(/|$))[^
 
 SafePath = Annotated[str, AfterValidator(safe_path), Field(json_schema_extra={"pattern": SAFE_PATH_PATTERN})]
 MAX_NAME_LENGTH = 200
-"""Limit on the number of characters between two slashes of a set id, and of ``<name>-<version>``.
+"""Limit on the number of characters in ``<name>-<version>``, and in each part of a set id between slashes.
 
-File systems limit names to 255 bytes, and the names of shards, archives and temporary files have additions.
+File systems limit names to 255 bytes, and the names of shards, archives and temporary files are longer than these.
 """
 
 
@@ -95,7 +95,7 @@ def check_finite(value: Any) -> Any:
 Encoding = Annotated[Jpeg | Png, Field(discriminator="format")]
 """The encoding of the images, as docs/format.md describes it."""
 JsonObject = Annotated[dict[str, Any], AfterValidator(check_finite)]
-"""A JSON object of the manifest for which there is no model."""
+"""A JSON object in the manifest for which there is no model."""
 
 
 class Labelled:

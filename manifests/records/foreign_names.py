@@ -1,4 +1,4 @@
-"""Names that appear when a dataset is copied on other systems: system files, and names in a different Unicode form."""
+"""Recognise names that appear when datasets are copied: system files, and names in a different Unicode form."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def markdown_text(text: str) -> str:
 
 
 def markdown_code(text: str) -> str:
-    """Return text as inline code. Backticks and vertical bars in it are replaced.
+    """Return text as inline code. Backticks and vertical bars in the text are replaced.
 
     Examples
     --------

@@ -18,11 +18,11 @@ ProgressCallback = Callable[[str, int, int], None]
 """Callback that takes the name of a step, the amount of completed work, and the total."""
 
 SYSTEM_FILE_KIND = "system file"
-"""Kind of entries that are not problems, because the report lists files of the operating system separately."""
+"""The kind of files that an operating system created. The report lists them separately from problems."""
 
 
 def printable(path: str) -> str:
-    """Return a path as text that any terminal or JSON file can contain, with other characters escaped."""
+    """Return a path as text that any terminal or JSON file can contain, with unprintable characters escaped."""
     if path.isprintable():
         return path
     try:
@@ -83,8 +83,8 @@ class VerificationReport:
     partial : bool
         Whether the directory contains only a part of the dataset.
     checked : dict
-        The numbers of checked sets, samples, files and images (image files and rows of shards), the bytes of the files
-        that were read, and the number of regenerated samples (``rederived``).
+        The numbers of checked sets, samples, files and images. Image files and rows of shards count as images. Also the
+        number of bytes that were read, and the number of regenerated samples (``rederived``).
     notes : list of str
         Notes for the user, which are not problems.
     mended : list of str or None
@@ -126,7 +126,7 @@ class VerificationReport:
             self.checked[key] = self.checked.get(key, 0) + value
 
     def finish(self) -> None:
-        """Sort the problems, merge those of names in a different Unicode form, and add a note on system files."""
+        """Sort the problems, merge problems of names in a different Unicode form, and add a note on system files."""
         of_kind = {kind: [p.path for p in self.problems if p.kind == kind] for kind in ("missing", "unexpected")}
         renamed = unicode_variants(of_kind["missing"], of_kind["unexpected"])
         if renamed:

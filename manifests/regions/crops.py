@@ -24,12 +24,12 @@ ImageOf = Callable[[int], Pixels]
 
 
 def crop_region(image: Pixels, side: int, y: int, x: int) -> Pixels:
-    """Return a copy of the pixels of a region, (side, side, C), C-contiguous."""
+    """Return a C-contiguous copy of the pixels of a region, (side, side, C)."""
     return np.array(image[y : y + side, x : x + side], order="C")
 
 
 def resize(image: Pixels, side: int, interpolation: str) -> Pixels:
-    """Return an image resized to (side, side, C) with a filter of Pillow, such as ``bilinear``.
+    """Return an image resized to (side, side, C) with a Pillow filter, such as ``bilinear``.
 
     An image that already has this size is copied.
     """
@@ -58,8 +58,8 @@ def embed(image: Pixels, canvas: int, y: int, x: int) -> Pixels:
 class Crops:
     """The crops of one image, sorted by side, y and x.
 
-    ``c[i]`` and iteration give (out, out, C) arrays of uint8, of which one is in memory at a time. ``len(c)`` is the
-    number of crops, and ``c.region(i)`` is the record of the region of crop i.
+    ``c[i]`` and iteration give (out, out, C) arrays of uint8. Only one of them is in memory at a time. ``len(c)`` is
+    the number of crops, and ``c.region(i)`` is the record of the region of crop i.
     """
 
     _count: int
@@ -87,7 +87,7 @@ class Crops:
         return self._region(self._number(index))
 
     def regions(self) -> Iterator[RegionRecord]:
-        """Yield the records of the regions of all crops, in their order."""
+        """Yield the record of the region of each crop, in order."""
         return map(self._region, range(len(self)))
 
     def array(self) -> Pixels:
@@ -111,7 +111,7 @@ class StoredCrops(Crops):
     images : callable
         A function that takes the index of a sample and returns its image.
     samples : sequence of (int, RegionRecord)
-        The index of the sample and the region of each crop.
+        The sample index and the region of each crop.
     """
 
     def __init__(self, images: ImageOf, samples: Sequence[tuple[int, RegionRecord]]) -> None:
@@ -125,7 +125,7 @@ class StoredCrops(Crops):
 
 
 class CutCrops(Crops):
-    """Crops that are computed from an image and its rows of regions.jsonl.
+    """Crops that are computed from an image and its rows in regions.jsonl.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def row_problem(row: RegionRow, width: int, height: int) -> str | None:
 
 
 class RegionIndex:
-    """The samples of a dataset and its rows of regions.jsonl, by source image.
+    """The samples of a dataset and its rows in regions.jsonl, grouped by source image.
 
     Parameters
     ----------

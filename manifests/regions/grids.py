@@ -15,7 +15,11 @@ Ints = NDArray[np.int64]
 
 
 class Grid(NamedTuple):
-    """A grid of regions with the same side at adjacent positions: base regions, or ``shrink`` regions of anchors."""
+    """A grid of regions with the same side at adjacent positions: base regions, or ``shrink`` regions inside anchors.
+
+    Anchors are the base regions that are not in the `margin` of their grid. ``shrink`` regions are smaller by two
+    pixels.
+    """
 
     group: str
     fraction: float | None
@@ -66,10 +70,10 @@ class Regions:
 
 
 def regions_of(source: str, grids: Sequence[Grid | RegionRow]) -> Regions:
-    """Return the distinct regions of an image in grids or rows of regions.jsonl.
+    """Return the distinct regions of an image that grids, or rows of regions.jsonl, describe.
 
-    If several grids contain a region, it is described as an anchor if possible, or else as a base region. Among
-    equal descriptions, the one of the first grid is used.
+    If several grids contain a region, it is described as an anchor if possible, or else as a base region. Among equal
+    descriptions, the one from the first grid is used.
     """
     fields = (
         np.array([(g.side, g.y0, g.x0, g.ny, g.nx, g.margin, g.role == "shrink") for g in grids], np.int64)
@@ -84,7 +88,8 @@ def regions_of(source: str, grids: Sequence[Grid | RegionRow]) -> Regions:
     y, x = y0 + row, x0 + col
     inside = (margin <= row) & (row < ny - margin) & (margin <= col) & (col < nx - margin)
     anchor = inside & (shrink == 0)
-    # A shrink region at offset k of the grid is inside the anchors k - 2 to k. The first existing one is recorded.
+    # A shrink region at offset k of the grid is inside the anchors k - 2 to k. The first of these anchors that exists
+    # is recorded.
     row = np.where(shrink, margin + np.maximum(row - 2, 0), row)
     col = np.where(shrink, margin + np.maximum(col - 2, 0), col)
     order = np.lexsort((grid, np.where(anchor, 0, 1 + shrink), x, y, side))

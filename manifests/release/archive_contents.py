@@ -1,4 +1,4 @@
-"""The contents of archives: their records and the images of their sets, and the comparison with the manifest.
+"""List the contents of archives (their records and the images of their sets), and compare them with the manifest.
 
 The order of the members of an archive is determined by the manifest.
 """
@@ -27,17 +27,17 @@ from ..verify.rules import manifest_problems
 from .archives import BadArchive, Member, read_members
 
 RECORD_CAP = 32 << 20
-"""Limit on the size of the record of an archive in bytes. With 10,000 sets, it has about 3 MB."""
+"""Limit on the size of the record of an archive in bytes. With 10,000 sets, a record has about 3 MB."""
 _RECORD_NAME = re.compile(r"([a-z0-9][0-9A-Za-z._+-]*)/archives/[^/]+\.json")
 NAME_CAP = 255
-"""Limit of file systems on the number of bytes between two slashes of a path."""
+"""Limit of file systems on the number of bytes in each part of a path between slashes."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _RESERVED = (WORK_FOLDER, PARTIAL.casefold())
-"""Names of files that `unpack` writes in the folder of a dataset, in lower case."""
+"""Names, in lower case, of files that `unpack` writes in the folder of a dataset."""
 
 
 class PackedSet(Record):
-    """The files with images of a set that an archive contains."""
+    """The image files and shards of one set that are in one archive."""
 
     set: SetId
     first: Count
@@ -100,7 +100,7 @@ class SetFiles:
         Raises
         ------
         VerificationError
-            The records of the set are missing, do not have the digest of the manifest, or list files outside the folder
+            The records of the set are missing, do not have the digest in the manifest, or list files outside the folder
             of the set.
         """
         files = [*self.shards[set_id], *self.images(root, set_id)]
@@ -131,7 +131,7 @@ class SetFiles:
             )
 
     def archive_files(self, root: Path, record: ArchiveRecord) -> Iterator[FileRecord]:
-        """Yield the files of an archive in its order. The records of sets precede their images.
+        """Yield the files of an archive in the order of the archive. The records of sets precede the images.
 
         Raises
         ------
@@ -149,7 +149,7 @@ class SetFiles:
             yield file
 
     def agrees(self, record: ArchiveRecord) -> bool:
-        """Return whether the record of an archive lists only files and sets of the manifest."""
+        """Return whether the record of an archive lists only files and sets that are in the manifest."""
         unknown = {f.path for f in record.files if self._known.get(f.path) != f}
         return unknown <= {MANIFEST, SHA256SUMS} and all(
             packed.set in self.shards and packed.first + packed.count <= packed.total == self.total(packed.set)[0]
@@ -163,7 +163,7 @@ def read_heads(archives: Iterable[Path]) -> tuple[dict[Path, ArchiveRecord], byt
     Returns
     -------
     records : dict
-        Archive -> its record.
+        A mapping from each archive to its record.
     manifest : bytes
         The bytes of manifest.json.
     contents : SetFiles
@@ -198,7 +198,7 @@ def read_heads(archives: Iterable[Path]) -> tuple[dict[Path, ArchiveRecord], byt
 
 
 def _read_head(archive: Path) -> tuple[ArchiveRecord, bytes]:
-    """Return the record of an archive and the bytes of manifest.json, which follows it."""
+    """Return the record of an archive, and the bytes of manifest.json, which is the second member."""
     members = read_members(archive)
     member = next(members, None)
     match = None if member is None else _RECORD_NAME.fullmatch(member.name)

@@ -1,7 +1,7 @@
 """Write deterministic tar archives, and read untrusted ones.
 
 Archives are not compressed, because images already are. They record no time, user or machine, so equal members give
-equal bytes. The reader accepts only regular files, in the order of the archive, and keeps one chunk of a file in
+equal bytes. The reader accepts only regular files, yields them in the order of the archive, and keeps one chunk in
 memory.
 """
 
@@ -34,7 +34,7 @@ class BadArchive(VerificationError):
 
 
 def new_archive(file: Any) -> tarfile.TarFile:
-    """Return an archive that writes to an open file. When it is closed, its end mark is written."""
+    """Return a tar archive that is written to an open file. Closing the archive writes its end mark."""
     options: dict[str, Any] = {"format": tarfile.PAX_FORMAT, "copybufsize": CHUNK}  # typeshed does not know copybufsize
     return tarfile.open(fileobj=file, mode="w|", bufsize=CHUNK, **options)
 
@@ -48,7 +48,7 @@ def member_header(name: str, size: int) -> tarfile.TarInfo:
 
 @dataclass
 class Member:
-    """A member of an archive, which is a regular file."""
+    """A regular file in an archive."""
 
     archive: Path
     name: str
@@ -75,7 +75,7 @@ class Member:
 
 
 def read_members(archive: Path) -> Iterator[Member]:
-    """Yield the members of a tar archive in their order.
+    """Yield the members of a tar archive in order.
 
     Raises
     ------

@@ -31,7 +31,7 @@ PAYLOAD = "data"
 """The folder that contains the archives."""
 TAG_SUMS = "tagmanifest-sha256.txt"
 INDEX_CAP = 64 << 20
-"""Limit on the size of the index in bytes. With 10,000 archives, it has about 3 MB."""
+"""Limit on the size of the index in bytes. With 10,000 archives, the index has about 3 MB."""
 Omitted = Literal["nothing", "images", "rows"]
 """The parts of a dataset that a release omits. ``rows`` stands for images and their records."""
 
@@ -86,13 +86,12 @@ def indexed_files(texts: Mapping[str, bytes]) -> list[IndexedFile]:
 
 
 def parse_index(data: bytes, where: str) -> ReleaseIndex:
-    """Return the index in the bytes of archives.json. `where` is its location for error messages.
+    """Parse the bytes of archives.json. `where` is the location of the file for error messages.
 
     Raises
     ------
     VerificationError
-        The bytes are not an index, or the index lists a file twice, lists itself, or lists the folder of the archives
-        as a file.
+        The bytes are not an index. Or the index lists a file twice, itself, or the folder of the archives as a file.
     """
     index, errors = parse_record(ReleaseIndex, data)
     if index is None:
@@ -140,7 +139,7 @@ class Bag:
 
 
 def tag_files(manifest: Manifest, archives: Sequence[IndexedArchive], texts: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Return the files of a bag except its payload, with SHA256SUMS as the last one.
+    """Return the files of a bag except its payload. SHA256SUMS is the last file.
 
     `texts` are the files that are not defined by BagIt.
     """
@@ -161,7 +160,7 @@ def tag_files(manifest: Manifest, archives: Sequence[IndexedArchive], texts: Map
 
 
 def tag_sums(texts: Mapping[str, bytes]) -> bytes:
-    """Return the content of BagIt's file with the hashes of all files except the payload."""
+    """Return the content of the BagIt file that lists the hashes of all files except the payload."""
     return sums_bytes({path: sha256_bytes(data) for path, data in texts.items()})
 
 

@@ -22,8 +22,8 @@ from .bag import IndexedArchive, title
 
 CROISSANT = "croissant.json"
 TABLE = "croissant-samples.json"
-"""The table of samples in a release. It is stored as JSON by column, because mlcroissant would convert ids of digits in
-a CSV file to numbers.
+"""The table of samples in a release. It is stored as JSON by column, because mlcroissant converts ids that consist of
+digits to numbers when it reads a CSV file.
 """
 
 
@@ -105,8 +105,8 @@ def croissant(
         The ``name``, ``url`` relative to croissant.json, ``sha256`` and, where known, ``bytes`` of each file.
     sets : sequence of StoredSet
     table : str, optional
-        The id of a file with a table of samples, which the sets are joined with. Without it, all fields of an image
-        are extracted from its path.
+        The id of the file with the table of samples, with which each set is joined. Without a table, all fields of an
+        image are extracted from its path.
     columns : sequence of str, optional
         The columns of the table.
     """
@@ -220,10 +220,10 @@ def _set_records(one: StoredSet, *, joined: bool, labelled: bool) -> list[Json]:
 
 
 def packed_croissant(root: Path, contents: SetFiles, archives: Sequence[IndexedArchive]) -> dict[str, bytes]:
-    """Return the names and contents of croissant.json of a release and of the table of samples to which it refers.
+    """Return the names and contents of two files: croissant.json, and the table of samples to which it refers.
 
-    The images of a set are sorted by path in the archives. A record set joins them with the table of samples, which has
-    the labels and the order of the samples.
+    The images of a set are sorted by path in the archives. A record set joins these images with the table of samples,
+    which contains the labels in the order of the samples.
     """
     manifest, top = contents.manifest, f"{top_folder(contents.manifest)}/"
     table = _table(root, contents)

@@ -28,7 +28,7 @@ MEAN_OVERHEAD = 768
 
 
 def common_files(manifest: Manifest) -> list[str]:
-    """Return the small files of every archive in addition to manifest.json: SHA256SUMS, samples, README and licence."""
+    """Return the small files in every archive besides manifest.json: SHA256SUMS, samples, README and licence."""
     excluded = {set_path(s.id) for s in manifest.sets} | {CONTACT, PAGE}
     small = {f.path for f in manifest.files if not f.path.startswith((SHARDS, IMAGES))}
     return sorted(small - excluded | {SHA256SUMS})
@@ -43,7 +43,7 @@ def divide(
     family: Callable[[str], str],
     max_bytes: int,
 ) -> dict[str, list[PackedSet]]:
-    """Return the sets of each archive of images. The keys are the ends of the archives' names.
+    """Divide sets into archives, and return the contents of each. The keys are the last parts of the archives' names.
 
     Parameters
     ----------
@@ -52,9 +52,9 @@ def divide(
     contents : SetFiles
         The files of the sets.
     records : dict
-        Path -> record of all small files.
+        Path -> record, for all small files.
     by : {"family", "corruption", "set"}
-        The groups of sets that share an archive.
+        Which sets share an archive: those of one family or one corruption, or none.
     family : callable
         A function that takes a corruption and returns its family.
     max_bytes : int
@@ -88,7 +88,7 @@ def divide(
 def _group(record: SetRecord, by: Division, family: Callable[[str], str]) -> str:
     """Return the group of a set. A chain belongs to the group of its first stage."""
     if by == "set":
-        return record.id.replace("/", ".")  # unique, because ids of sets have no dots
+        return record.id.replace("/", ".")  # unique, because ids of sets contain no dots
     if not record.stages:
         return "clean"
     if by == "family" and record.role == "validation":
@@ -118,7 +118,7 @@ def _split(
             used = base
         first = 0
         used += rows[set_id]
-        # only a set that is larger than a whole archive is split between its files
+        # only a set that does not fit into one archive is split, between its files
         for number, cost in enumerate(costs):
             if used + cost > max_bytes:
                 if number == first:

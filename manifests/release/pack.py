@@ -1,7 +1,7 @@
 """Pack a dataset into archives for publishing. The bytes are the same on every machine.
 
-An archive is written to a temporary file (``.part``), which is synced and renamed. Then its hash is recorded, so that
-an interrupted pack can keep the finished archives. SHA256SUMS is written last.
+An archive is written to a temporary file (``.part``), which is synced and renamed. Then its hash is recorded, so that a
+call that resumes an interrupted pack can keep the finished archives. SHA256SUMS is written last.
 """
 
 from __future__ import annotations
@@ -211,7 +211,7 @@ def _archive_records(
     divided: dict[str, list[PackedSet]],
     omitted: Omitted,
 ) -> list[ArchiveRecord]:
-    """Return the records of the archives. The archive with the records of all sets is the last one."""
+    """Return the records of the archives. The last archive contains the records of all sets."""
     common = common_files(manifest)
     pages = [page for page in (CONTACT, PAGE) if page in small and omitted == "nothing"]
     parts = {end: (common, sorted({s.set for s in packed}), packed) for end, packed in divided.items()}
@@ -231,7 +231,7 @@ def _archive_records(
 
 
 def _finished_bytes(out: Path, names: Container[str]) -> int:
-    """Return the size of the archives with these names that an interrupted pack finished.
+    """Return the total size of the archives in `names` that an interrupted pack finished.
 
     Raise `BuildError` if the folder contains anything else.
     """

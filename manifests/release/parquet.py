@@ -1,7 +1,7 @@
 """Write the images of a release as Parquet for `datasets`, with one file and one configuration per set.
 
-`datasets` caches loaded files by the name of the release's folder and their path in it, so files with different
-content need a different path.
+`datasets` caches loaded files by the name of the release's folder and their path in this folder. Files with different
+contents therefore need different paths.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from ..records.models import FileRecord, Manifest
 from ..records.report import ProgressCallback
 
 PARQUET = "parquet-"
-"""The beginning of the name of the folder. Hexadecimal digits that identify the pack follow."""
+"""The beginning of the name of the folder of Parquet files. Hexadecimal digits that identify the pack follow."""
 _GROUP_ROWS = 100
 """The number of rows in a row group, which readers load as a whole."""
 
 
 def configurations(manifest: Manifest, files: Iterable[str]) -> list[tuple[str, str, str]]:
-    """Return the name, split and file of each configuration of a release with Parquet."""
+    """Return the name, split and file of each configuration of a release with Parquet files."""
     paths = {PurePosixPath(path).stem: path for path in files}
     return [(_configuration(s.id), s.role, paths[_configuration(s.id)]) for s in manifest.sets]
 
@@ -45,7 +45,7 @@ def check_parquet(manifest: Manifest) -> None:
 
 
 def write_parquet(data: Dataset, out: Path, progress: ProgressCallback) -> None:
-    """Write one file per set, and then the file with their hashes."""
+    """Write one Parquet file per set, and then a file with the hashes of all of them."""
     import pyarrow
     from pyarrow.parquet import ParquetWriter
 

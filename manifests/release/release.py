@@ -30,9 +30,9 @@ class Release:
     data : Dataset
         The manifest and the samples. Images are not required.
     pixels : dict
-        Set id -> (N, 32) ndarray of uint8 with the pixel digests of its images, in the order of the samples, for the
-        requested sets. Sets without records, which are absent according to PARTIAL.json, are not included. For these,
-        the manifest has one digest.
+        Set id -> (N, 32) ndarray of uint8 with the pixel digests of the set's images, in the order of the samples. Only
+        requested sets that have records are included. For other sets, there is only the digest of the set in the
+        manifest.
     """
 
     data: Dataset

@@ -5,8 +5,8 @@ of its sets, and then the images. Small files and records are compared with the 
 their records. Members that are not listed are refused.
 
 In a new dataset, the manifest is written last. Until then, the directory is an incomplete dataset. A dataset that
-already has a manifest stays readable: the manifest is not removed, and PARTIAL.json is replaced after the new files are
-complete.
+already has a manifest stays readable: the manifest is not removed, and PARTIAL.json is replaced only when the new files
+are complete.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Unpacked:
     absent : list of str
         Ids of the sets that are in other archives. Empty if the dataset is complete.
     written, kept : int
-        The numbers of files that were written, and of files that existed before.
+        The number of files that were written, and the number of files that existed before.
     """
 
     path: Path
@@ -159,7 +159,7 @@ def unpack(
 
 
 def _archives_of(path: Path) -> list[Path]:
-    """Return the archives of a path, which is an archive or a folder that `pack` wrote."""
+    """Return the archives at a path, which is an archive or a folder that `pack` wrote."""
     if not path.exists():
         raise BuildError(f"{path} does not exist. Specify a folder that `corruptset pack` wrote, or archives in it.")
     if not path.is_dir():
@@ -211,9 +211,9 @@ def _grown(present: Partial, packed: PackedSet) -> Partial:
 
 
 def _write(root: Path, member: Member, file: FileRecord, folders: set[str]) -> bool:
-    """Write a member if its bytes match the record. Return False if the file already exists.
+    """Write a member if its bytes match the record. Return False if the same file already exists.
 
-    `folders` are folders that are known to be inside the dataset. The folder of the file is added.
+    `folders` are folders that are known to be inside the dataset. The folder of the file is added to this set.
     """
     folder = file.path.rpartition("/")[0]
     if folder not in folders:

@@ -1,11 +1,12 @@
 """Verify a dataset against its manifest, and report all problems together.
 
-The levels are structure (records, missing and unexpected files, digests of records), sizes, hashes, and pixels (images
-can be decoded and have the recorded shapes and, if the encoding is lossless, digests). A caller can also supply a
+There are four levels, and each includes the earlier ones. ``structure`` checks the records and their digests, and finds
+missing and unexpected files. ``sizes`` compares the sizes of files, and ``hashes`` compares their hashes. ``pixels``
+decodes the images and, if the encoding is lossless, compares the digests of the pixels. A caller can also supply a
 function that regenerates samples from the source.
 
-No file outside the directory is read, because only files in a listing that does not follow links are opened, and
-paths of records are only looked up in this listing.
+No file outside the directory is read. Only files in a listing that does not follow links are opened, and paths in
+records are only looked up in this listing.
 """
 
 from __future__ import annotations
@@ -109,7 +110,7 @@ def verify_directory(
 
 
 class _Verification:
-    """A running verification, whose steps add to one report."""
+    """A verification in progress. Its steps add to one report."""
 
     def __init__(
         self, root: Path, manifest: Manifest, sha256: str, level: VerifyLevel, report: VerificationReport

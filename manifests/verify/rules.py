@@ -31,7 +31,7 @@ def manifest_problems(manifest: Manifest) -> Iterator[Problem]:
 
 
 def _recipe(manifest: Manifest) -> Iterator[str]:
-    """Yield the contradictions of the sets with the resolved recipe and with the revisions."""
+    """Yield the contradictions between the sets and the resolved recipe or the revisions."""
     revisions: dict[str, set[int]] = defaultdict(set)
     for stage in (stage for record in manifest.sets for stage in record.stages):
         revisions[stage.corruption].add(stage.revision)
@@ -106,7 +106,7 @@ def sample_problems(manifest: Manifest, samples: Sequence[SampleRecord]) -> Iter
         try:
             if (computed := compute()) != stated:
                 yield Problem(path, "digest", f"{name} in the manifest is {stated}, but the records have {computed}")
-        # canonical JSON does not allow integers beyond 2**53 and unpaired surrogates
+        # canonical JSON does not allow integers beyond 2**53 or unpaired surrogates
         except (ValueError, RecursionError) as e:
             yield Problem(path, "digest", f"{name} cannot be computed: {e}")
 
@@ -143,8 +143,8 @@ def _paths(samples: Sequence[SampleRecord]) -> Iterator[str]:
     """Yield the paths that lead out of the source or belong to two images. Regions of one image share its path."""
     image_of = {(s.path, s.id if s.region is None else s.region.source): s.path for s in samples if s.path is not None}
     for path in dict.fromkeys(image_of.values()):
-        # `is_path` rejects a colon in the first part of a path, but 12:30.png is a valid name on some systems. So the
-        # path is checked as a path below a folder
+        # `is_path` rejects a colon in the first part of a path, but 12:30.png is a valid name on some systems. The path
+        # is therefore checked as a path below a folder.
         if DRIVE_PATTERN.match(path) or not is_path(f"{IMAGES}{path}"):
             yield f"the path {path!r} is not a relative path inside the source"
     for path in _repeated(image_of.values()):
@@ -152,7 +152,7 @@ def _paths(samples: Sequence[SampleRecord]) -> Iterator[str]:
 
 
 def sums_problems(manifest: Manifest, manifest_sha256: str, data: bytes) -> Iterator[Problem]:
-    """Yield the differences between SHA256SUMS and the hash of the manifest and the hashes that it records."""
+    """Yield the differences of SHA256SUMS from the hash of the manifest, and from the hashes in the manifest."""
     sums, errors = parse_sha256sums(data)
     yield from (Problem(SHA256SUMS, "schema", error) for error in errors)
     wanted = {f.path: f.sha256 for f in manifest.files} | {MANIFEST: manifest_sha256}
@@ -170,9 +170,9 @@ def sums_problems(manifest: Manifest, manifest_sha256: str, data: bytes) -> Iter
 
 
 def contradicts_manifest(manifest_sha256: str, sums: bytes | None) -> bool:
-    """Return whether SHA256SUMS lists a different hash of manifest.json, which shows that one of the two was changed.
+    """Return whether SHA256SUMS lists a different hash of manifest.json.
 
-    `sums` is None if there is no SHA256SUMS.
+    If so, one of the two files was changed. `sums` is None if there is no SHA256SUMS.
     """
     lines = (sums or b"").split(b"\n")
     right = f"{digits(manifest_sha256)}  {MANIFEST}".encode()

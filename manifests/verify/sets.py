@@ -1,4 +1,4 @@
-"""Check one set of a dataset: its records, and then every image that they list.
+"""Check one set of a dataset: its records, and then every image that the records list.
 
 A check is self-contained and can be pickled, so that several processes can check sets, or slices of a large set.
 """
@@ -38,11 +38,11 @@ _UNREADABLE = (NotAShard, OSError, KeyError, ValueError, RuntimeError, TypeError
 Findings = tuple[list[Problem], Counter[str]]
 """The problems of a set, and the numbers of checked images and bytes."""
 Stored = list[tuple[ImageRecord, StoredRecord]]
-"""Records of images, each with one of its locations."""
+"""Records of images, each with the record of one stored copy of the image."""
 
 
 def read_rows(root: Path, path: str, model: type[R]) -> tuple[list[R], list[Problem]]:
-    """Return the valid rows of a JSON Lines file, and the problems of the others."""
+    """Return the valid rows of a JSON Lines file, and the problems of the other rows."""
     rows: list[R] = []
     problems: list[Problem] = []
     try:
@@ -69,8 +69,8 @@ class SetCheck:
     labels: NDArray[np.int64] | None = None
     """The label of each sample, (N,), or None if samples.jsonl is invalid. In that case, labels are not checked."""
     image_paths: list[str] | None = None
-    """The path of each sample's image, if images keep their names in the source. None if they do not, or if
-    samples.jsonl is invalid.
+    """The path of each sample's image, if images keep their names from the source. None if images do not keep their
+    names, or if samples.jsonl is invalid.
     """
     prune: frozenset[str] = frozenset()
     """The image folders of all sets. The folders of other sets are not listed."""
@@ -80,7 +80,8 @@ class SetCheck:
     """The shards whose hash is the recorded one. Only these are opened, because HDF5 may crash on damaged files."""
     level: VerifyLevel = "pixels"
     slice_index: int = 0
-    """The index of this slice among `slice_count` slices of the rows. The slice 0 also checks the records."""
+    """The index of this slice among `slice_count` slices of the rows. Slice 0 also reports the problems of the records.
+    """
     slice_count: int = 1
 
     problems: list[Problem] = field(init=False, default_factory=list)

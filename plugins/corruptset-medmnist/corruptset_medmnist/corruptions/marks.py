@@ -211,8 +211,9 @@ def characters(
     Notes
     -----
     The number of words is drawn uniformly from 1 to `words`, and the number of letters from 3 to `letters`. The scale
-    of the font is drawn from 0.14 to ``font_scale / 100``. Positions and colours are drawn uniformly. OpenCV draws the letters.
-    Its fonts changed in version 5, so the pixels depend on its major version, which is recorded in a manifest.
+    of the font is drawn uniformly from 0.14 to ``font_scale / 100``. Positions and colours are drawn uniformly too.
+    OpenCV draws the letters. Its fonts changed in version 5, so the pixels depend on its major version, which is
+    recorded in a manifest.
     """
     import cv2
 
