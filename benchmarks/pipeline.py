@@ -5,8 +5,7 @@ process on the same machine, so the ratios are more meaningful than the seconds.
 shorter run, and ``--json`` to save the results.
 
 Folders with image files are deleted only at the end. For up to six minutes after a file is deleted, ext4 does not reuse
-its inode, but still examines it when it searches for a free one. Creating a file would then take up to ten times as
-long.
+its inode. It still examines that inode when it searches for a free one, so creating a file can take ten times as long.
 """
 
 from __future__ import annotations

@@ -46,8 +46,8 @@ SHARD_ROW_BYTES = 48
 
 # These constants were measured on builds of the shipped recipes.
 TEXT_BYTES, SET_BYTES, FILE_BYTES = 5_000, 1_000, 320
-"""The size of README.md and LICENSE together, the size of a set's record, and the size of the entries for one file in
-manifest.json and SHA256SUMS.
+"""Sizes in bytes: README.md and LICENSE together, the record of a set, and the entries for one file in manifest.json
+and SHA256SUMS.
 """
 SHEET_SIDE, SHEET_BYTES, PAGE_BYTES = 128, 3_000_000, 2_400_000
 """The side of an image on the contact sheet in pixels, and the largest sizes of the contact sheet and of the page."""

@@ -1,8 +1,8 @@
 """Verify an export against its own record (`verify_export`) or against its dataset (`check_export`).
 
-The record, VIEW.json, contains the digest of the dataset, the SHA-256 of every array, archive and text file, and one
-SHA-256 for each folder of image files. `check_export` compares every image with the records of the dataset, and every
-text file with a newly generated one.
+The record, VIEW.json, contains the digest of the dataset. It also contains the SHA-256 of every array, archive and text
+file, and one SHA-256 for each folder of image files. `check_export` compares every image with the records of the
+dataset, and every text file with a newly generated one.
 """
 
 from __future__ import annotations

@@ -252,8 +252,8 @@ def problems(expected: Mapping[str, str], file: str | None) -> list[str]:
 def make(expected: Mapping[str, str], file: str, chunk: int, first: int, stop: int, sets: tuple[str, ...]) -> None:
     """Make and commit a part in this worker. Error messages name the worker.
 
-    The parameters are the versions that the worker must have, the job file, the chunk as (number, first, stop), and the
-    set ids of the part.
+    `expected` has the versions that the worker must have, and `file` is the job file. The other parameters describe the
+    part: its chunk, as number, first and stop, and its set ids.
     """
     from distributed import get_worker
 
