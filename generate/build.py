@@ -76,8 +76,8 @@ def build(
     out : path
         The parent folder. The dataset is written to ``<out>/<name>-<version>``.
     extend : path, optional
-        A finished dataset with the same recipe, source and options, to which sets are to be added. A new dataset is
-        written that also contains its sets. Their files are linked, or copied if links are not possible.
+        A finished dataset with the same recipe, source and options. The new dataset contains the sets of this dataset
+        and the requested sets. Existing files are linked, or copied if links are not possible.
     part : (int, int), optional
         Make only the share of one job in an array of jobs. ``(i, n)`` stands for job i of n jobs, counted from 0. The
         other shares are made by other processes. Shares depend only on the build and on n (docs/array-jobs.md).
@@ -101,7 +101,7 @@ def build(
     per_class : int, optional
         Use only this number of images from each class, from the beginning of the source.
     ids : path or sequence of str, optional
-        Use only images with these ids. A path is that of a text file with one id per line.
+        Use only images with these ids. They can be given as a text file with one id per line.
     per_super_category : path or str, optional
         Use only the first images of each group of classes. A TOML file defines the groups and the numbers of images;
         ``fragile-imagenet`` is included in corruptset.
@@ -166,10 +166,10 @@ def build(
     plugins : sequence of str or path, optional
         Python modules or files (.py) that define further corruptions. Their code is executed.
     disjoint_from : path or sequence of path
-        Finished datasets, such as a test set. The build fails if one of them contains an image of the new dataset.
+        Finished datasets, such as a test set. The build fails if an image is also in one of these datasets.
     scheduler : str or distributed.Client, optional
-        The address of a Dask scheduler (``tcp://host:8786``) or a client of it. Its workers make the parts. They need
-        this version of corruptset, and access to the source and to the output folder.
+        The address of a Dask scheduler (``tcp://host:8786``) or its client. The scheduler's workers make the parts.
+        They need this version of corruptset, and access to the source and to the output folder.
 
     Returns
     -------

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from distributed import Client
 
 AMPLE_SPACE = 4
-"""A factor. If the free space is at least this many times the rough estimate of a build's size, it is not measured."""
+"""The free space, as a multiple of the rough estimate of a build's size, above which the size is not measured."""
 SPACE_ADVICE = "Free some space, choose another --out, fewer --sets or --samples, or --storage hdf5."
 RENAME_WAIT_S = 120.0
 """The time for which a command waits while another command renames the folder of a finished build."""
@@ -64,7 +64,7 @@ class Inspector(Protocol):
 class Builder:
     """A build, made or resumed in the folder ``<name>-<version>.partial``. The folder is renamed at the end.
 
-    If an earlier build was killed after it had written its manifest, its folder is renamed first.
+    If an earlier build was killed after it had written its manifest, the folder is renamed first.
 
     Parameters
     ----------

@@ -57,7 +57,7 @@ def names(
     role: str | None = None,
     plugins: Sequence[str | Path] | None = None,
 ) -> list[str]:
-    """Return the names of all corruptions, recipes, sources or calibrations.
+    """Return the names of all corruptions, or of all recipes, sources or calibrations.
 
     Parameters
     ----------

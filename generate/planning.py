@@ -48,7 +48,8 @@ class Plan:
     bytes: int
     """The sum of the sizes of all files. It is estimated from `looked_at` images, or for regions, from constants."""
     seconds: float
-    """The duration of the build with `jobs` workers, estimated from a few images on the machine as busy as it is now.
+    """The duration of the build with `jobs` workers, estimated from a few images. The estimate assumes that the machine
+    stays as busy as it is now.
     """
     jobs: int
     memory_per_worker: int

@@ -136,9 +136,9 @@ def _corruption(name: str) -> dict[str, Any]:
 
 
 def source_rows(tables: Mapping[str, Mapping[int, Row]]) -> dict[str, dict[str, list[int]]]:
-    """Return a mapping from sources to calibrations to severities, for severities with parameters from that source.
+    """Return a mapping from sources to mappings from calibrations to the severities that cite the source.
 
-    A source is a publication or a code file that a severity table cites.
+    A source is a citation, in a severity table, of the origin of the parameters.
     """
     by_source: dict[str, dict[str, list[int]]] = {}
     for calibration, rows in tables.items():
