@@ -90,7 +90,7 @@ def local_folder(path: str | os.PathLike[str], what: str) -> Path:
     --------
     >>> local_folder("s3://bucket/sets", "builds are written to")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    corruptset.errors.StoreError: s3://bucket/sets: builds are written to a local folder. `corruptset pack` ...
+    corruptset.errors.StoreError: s3://bucket/sets: builds are written to a local folder. To upload ...
     """
     if (url := url_of(path)) is not None:
         raise StoreError(
