@@ -146,7 +146,8 @@ def schedule(
     if wrong:
         raise ScheduleError(" ".join(wrong))
     settings = usual[kind] | given
-    chosen = select(data.samples, samples=samples, per_class=per_class, ids=ids)
+    # The records have all attributes of `Sample` that the selection reads.
+    chosen = select(data.samples, samples=samples, per_class=per_class, ids=ids)  # type: ignore[arg-type]
     key = stage_key(check_seed(seed), [(f"schedule@{REVISION}", {"kind": kind})])
     passes = [_sets(data, split_list(sets), severity, climbs)]
     if kind == "random-orders":
