@@ -137,7 +137,7 @@ class SourceComparison:
 
     @functools.cached_property
     def preferred(self) -> list[int]:
-        """The places in the source of the images on which all sets are compared."""
+        """The indices in the source of the images on which all sets are compared."""
         largest = max(self.found.sets, key=lambda s: s.count)
         small = [s for s in self.found.sets if s.count < largest.count]
         shared: set[int] | None = None

@@ -28,7 +28,7 @@ class AffineFit:
     """Affine transforms that map clean images to the images in a set."""
 
     moves: NDArray[np.float64]
-    """The displacements in pixels of the three points that elastic transforms draw, (N, 6). NaN if a fit failed."""
+    """The displacements in pixels of the three points that elastic transforms move, (N, 6). NaN if a fit failed."""
     rest: NDArray[np.float64]
     """The logarithm of the part of each image that its transform does not explain, (N,)."""
 
@@ -89,7 +89,7 @@ def log_likelihood(fit: AffineFit, own: AffineFit, hypothesis: Hypothesis) -> fl
     fit : AffineFit
         The fit to the images in the set.
     own : AffineFit
-        The fits to corruptset's own draws under the hypothesis. They are for the same images, one or more times.
+        The fits to corruptset's own draws under the hypothesis, with one or more draws for each image in the set.
     hypothesis : Hypothesis
         An elastic transform whose displacements are distributed uniformly up to a limit.
     """

@@ -1,4 +1,4 @@
-"""Make findings that need no source: missing and duplicate sets, classes, labels, and known defects."""
+"""Find problems that need no source: missing and duplicate sets, wrong classes and labels, and known defects."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def duplicates(digests: Mapping[str, str]) -> dict[str, Finding]:
 
 
 def classes_finding(found: FoundSet, benchmark: PublishedBenchmark | None) -> list[Finding]:
-    """Return a finding if a set has the class folders that occur in a known defective archive."""
+    """Return a finding if a set has the class folders of an archive with a known defect."""
     if benchmark is None or not found.named or not found.labels_cheap:
         return []
     classes = {label for i in range(found.count) if isinstance(label := found.label(i), str)}

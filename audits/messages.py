@@ -97,7 +97,7 @@ GREY = Finding(
 
 
 def size_finding(size: tuple[int, int], expected: tuple[int, int]) -> Finding:
-    """Return a finding that images differ in size from the images by which the benchmark was recognised."""
+    """Return a finding that the images of a set do not have the expected size."""
     text = (
         f"The images have {size[1]}x{size[0]} pixels; {expected[1]}x{expected[0]} are expected. They were not "
         "compared. They were resized, or they belong to another benchmark. Get the set again from where it came."

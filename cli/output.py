@@ -64,7 +64,7 @@ def shortened(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    """Escape control characters in some lines, because a terminal would interpret them.
+    """Escape control characters in lines of text, because a terminal would interpret them.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def _writing(stream: TextIO) -> Iterator[None]:
 
 
 def unwritable(error: OSError) -> MachineError:
-    """Discard further standard output, and return the error that it cannot be written."""
+    """Discard further standard output, and return the error for output that cannot be written."""
     silence(sys.stdout)
     return MachineError(
         f"Standard output could not be written: {error.strerror or error}. The result is incomplete. Redirect it to a "

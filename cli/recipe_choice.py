@@ -1,4 +1,4 @@
-"""Select the recipe for `plan` and `build`: a recipe name, a file or ``pairs``, optionally with other severities."""
+"""Select the recipe for `plan` and `build`: a name, a file or ``pairs``, optionally with different severities."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Read a dataset: its sets, labels and images, from image files or shards.
 
-This module does not need the packages in the extra ``build``.
+This module does not need the optional packages that ``corruptset[build]`` installs.
 """
 
 from __future__ import annotations

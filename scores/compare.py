@@ -48,7 +48,7 @@ class Comparison:
         return self.tables[0]._repr_html_()
 
     def table(self, name: str) -> Table:
-        """Return the table with a name, or raise KeyError."""
+        """Return the table with the given name, or raise KeyError."""
         for table in self.tables:
             if table.name == name:
                 return table
@@ -130,7 +130,7 @@ def compare(
 
 
 def _notes(entries: Sequence[Entry]) -> list[str]:
-    """Return the notes on all scores. A note that not all models have begins with the names of its models."""
+    """Return the notes on all scores. A note that applies only to some models begins with their names."""
     of_note: dict[str, list[str]] = {}
     for entry in entries:
         for note in entry.scores.notes:

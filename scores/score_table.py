@@ -73,7 +73,10 @@ class TableScores(Record):
         return self.table()._repr_html_()
 
     def table(self) -> Table:
-        """Return a table with a row per metric and mean. Means are over all corruptions, a family or one corruption."""
+        """Return a table with a row per metric and mean.
+
+        A mean is taken over all corruptions, a family or the severities of one corruption.
+        """
         rows: list[list[str | float | None]] = []
         for name, scores in self.metrics.items():
             rows += [[name, "clean", scores.clean, None], [name, "mPC, rPC", scores.mpc, scores.rpc]]
@@ -102,8 +105,8 @@ def score_table(
         grouped by kind, for example ``{"bbox": {"AP": 0.31}}``.
     corruptions : sequence of str, optional
         The corruptions to average over. The default is the fifteen corruptions of ImageNet-C. If corruptions are
-        given, the RB-index is over their sets in the table. By default, the RB-index is over all sets except ``clean``
-        and the sets of the four extra corruptions, which are for validation.
+        given, the RB-index is computed over their sets in the table. By default, it is computed over all sets except
+        ``clean`` and the sets of the four extra corruptions, which are for validation.
     lower_is_better : sequence of str
         Metrics for which lower values are better, such as error rates. Their RB-index has the opposite sign (Flag =
         -1).
@@ -121,7 +124,7 @@ def score_table(
 
     Notes
     -----
-    The mean of a family is over its corruptions. Values keep their unit, for example fractions or percent.
+    The mean of a family is taken over its corruptions. Values keep their unit, for example fractions or percent.
 
     References
     ----------
@@ -187,7 +190,7 @@ def _refuse_unknown(option: str, names: Sequence[str], known: Collection[str], w
 
 
 def _scores(value_of: Mapping[str, float], over: Sequence[str], tests: Sequence[str], flag: int) -> MetricScores:
-    """Return the scores of one metric. The RB-index is over the sets `tests`."""
+    """Return the scores of one metric. The RB-index is computed over the sets `tests`."""
     clean = value_of.get(CLEAN)
 
     def performance(values: Sequence[float | None]) -> Performance:

@@ -8,7 +8,7 @@ without an error but contain zeros. Therefore HDF5 only builds files in memory, 
 In a shard of pixels, the offsets of values depend only on the number and shape of the images and the length of the
 set's id. HDF5 therefore creates one shard of zeros for each such layout, and the values of each shard replace these
 zeros. The result is identical to the file that HDF5 would create. If HDF5 created every shard, a build of two-factor-69
-would take 15 % more user CPU time (25 % with system time).
+would take 15 % more user CPU time, or 25 % more user and system CPU time.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SET, _END = "set", ""
 Piece = bytes | memoryview
 Columns = dict[str, NDArray[Any]]
 Slot = str | tuple[int, int]
-"""Identifies a value in a shard: ``"set"`` for the set's id, the name of a column, or a range of image rows."""
+"""An identifier of a value in a shard: ``"set"`` for the set's id, the name of a column, or a range of image rows."""
 
 
 def shard_pieces(

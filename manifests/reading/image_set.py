@@ -48,12 +48,12 @@ class SampleTable(RowTable[SampleRecord]):
     @cached_property
     def label_list(self) -> list[int]:
         """The class index of every sample, or None for samples without labels."""
-        same: dict[int | None, int | None] = {}  # equal labels share one object, so that a row takes 8 bytes
+        same: dict[int | None, int | None] = {}  # equal labels share one object, so that an entry takes 8 bytes
         return [same.setdefault(s.label, s.label) for s in self.each()]  # type: ignore[misc]  # not None with labels
 
     @cached_property
     def labels(self) -> Labels:
-        """The class index of every sample, (N,) of int64. Raises an error if samples have no labels."""
+        """The class index of every sample, (N,) of int64. Reading it raises an error if samples have no labels."""
         return np.fromiter((s.class_index for s in self.each()), dtype=np.int64)
 
     @cached_property
@@ -115,7 +115,7 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
 
     @property
     def labels(self) -> Labels:
-        """The class index of every image, (N,) of int64. Raises an error if the source has no labels."""
+        """The class index of every image, (N,) of int64. Reading it raises an error if the source has no labels."""
         return self._samples.labels.copy()
 
     def label(self, index: SupportsIndex) -> int:

@@ -1,4 +1,4 @@
-"""Parse JSON into records strictly: `"5"` is not accepted for 5, and keys must differ. All errors are reported."""
+"""Parse JSON into records strictly: `"5"` is not accepted for 5, nor are duplicate keys. All errors are reported."""
 
 from __future__ import annotations
 

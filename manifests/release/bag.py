@@ -1,6 +1,6 @@
-"""The files of a release besides archives: the index, the README, checksums and the files of BagIt.
+"""The files of a release besides archives: the index, the README, checksums and the BagIt files.
 
-The folder of a release is a BagIt bag (RFC 8493) with the archives as payload in ``data/``. The optional date of BagIt
+The folder of a release is a BagIt bag (RFC 8493) with the archives as payload in ``data/``. The optional date in a bag
 is omitted, because it would differ between two packings of the same dataset.
 """
 
@@ -33,7 +33,7 @@ TAG_SUMS = "tagmanifest-sha256.txt"
 INDEX_CAP = 64 << 20
 """Limit on the size of the index in bytes. With 10,000 archives, the index has about 3 MB."""
 Omitted = Literal["nothing", "images", "rows"]
-"""The parts of a dataset that a release omits. ``rows`` stands for images and their records."""
+"""The parts of a dataset that a release omits. ``rows`` means images and their records."""
 
 
 class IndexedFile(Record):
@@ -91,7 +91,8 @@ def parse_index(data: bytes, where: str) -> ReleaseIndex:
     Raises
     ------
     VerificationError
-        The bytes are not an index. Or the index lists a file twice, itself, or the folder of the archives as a file.
+        The bytes are not an index, or the index lists a file twice, lists itself, or lists the folder of the archives
+        as a file.
     """
     index, errors = parse_record(ReleaseIndex, data)
     if index is None:
