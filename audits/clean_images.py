@@ -41,7 +41,7 @@ class CleanImages:
         self._raw = functools.lru_cache(maxsize=256)(self._load)
 
     def partner(self, found: FoundSet, index: int) -> int | None:
-        """Return the index in the source of the clean image of an image in a set, or None if it is not found."""
+        """Return the source index of the clean image that belongs to an image in a set, or None if it is not found."""
         key = found.keys[index]
         if not found.named:
             return index if index < len(self.samples) else None

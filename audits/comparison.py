@@ -27,7 +27,7 @@ from .set_images import SetImages, choose, read_images
 from .storage import ARRAY, after, likely_steps
 
 CLEAREST = ("brightness", "contrast", "jpeg_compression", "pixelate", "saturate", "defocus_blur", "gaussian_blur")
-"""Corruptions without random draws that keep coarse structure.
+"""Corruptions that draw nothing at random and keep coarse structure.
 
 The corruptions that best reveal how clean images were prepared come first.
 """

@@ -59,7 +59,7 @@ class SetContents:
     steps: Steps = ()
     candidates: tuple[Hypothesis, ...] = ()
     exact: bool = False
-    """Whether the pixels are equal to the predicted ones, so that the set cannot contain anything else."""
+    """Whether the pixels are equal to the predicted ones. If so, the set cannot contain anything else."""
 
 
 @dataclass(frozen=True)
@@ -129,9 +129,10 @@ class ContentSearch:
         return Exact(observed.steps[min(fitting)[1]], min(fitting)[0]) if fitting else None
 
     def _nearer_severity(self, observed: Observed, expected: Hypothesis, exact: Exact) -> Hypothesis:
-        """Return the severity that matches the observed images best, if the expected one matches only up to rounding.
+        """Return the hypothesis with the severity that matches the observed images best.
 
-        At 32 pixels, severities 3 and 4 of motion blur differ by less than one grey level.
+        Other severities are compared only if the expected severity matches only up to rounding. For example, severities
+        3 and 4 of motion blur differ by less than one grey level at 32 pixels.
         """
         if exact.difference < _ROUNDING or expected == CLEAN:
             return expected

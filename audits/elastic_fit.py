@@ -20,7 +20,10 @@ _FAILED = 0.05
 """The assumed fraction of fits that fail. A failed fit can give any displacement of up to `_FAR` pixels."""
 _FAR = 4.0
 _LARGEST_LOG_ODDS = 8.0
-"""The maximum contribution of the quality of the fits, because its distribution is only roughly normal."""
+"""The maximum contribution of the quality of the fits to the log-likelihood.
+
+The contribution is limited, because the distribution of the quality is only roughly normal.
+"""
 
 
 @dataclass(frozen=True)

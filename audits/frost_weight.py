@@ -43,7 +43,7 @@ def image_weight(found: Images, clean: Images) -> Weight | None:
 
 
 def _slope(found: NDArray[np.uint8], clean: NDArray[np.uint8]) -> tuple[float, float] | None:
-    """Return the slope of the regression in one image and the inverse of its variance, or None with too few pixels."""
+    """Return the slope of the regression in one image and the inverse of its variance, or None for too few pixels."""
     low, high = _CLIPPED
     unclipped = np.asarray(((found > low) & (found < high)).all(axis=2), np.uint8)
     usable = cv2.erode(unclipped, np.ones((3, 3)))

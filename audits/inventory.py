@@ -97,7 +97,7 @@ def repeated_labels(sets: Sequence[FoundSet]) -> dict[str, Finding]:
 
 
 def identical_arrays(sets: Sequence[FoundSet], benchmark: PublishedBenchmark | None) -> set[str]:
-    """Return the ids of the sets in arrays that have their published checksum."""
+    """Return the ids of the sets that are stored in arrays with the published checksum."""
     if benchmark is None:
         return set()
     published, known = published_arrays(benchmark.name), dict[str, bool]()

@@ -22,7 +22,7 @@ def storage_findings(
     stored : StoredAs
         The encoding of the files in the set.
     benchmark : PublishedBenchmark
-        The benchmark. Its published encoding is expected.
+        The benchmark whose published encoding is expected.
     steps : tuple of steps, optional
         The storage steps after the corruption, or None if they are unknown.
     loader : bool

@@ -1,4 +1,4 @@
-"""Parse set names: other packages' spellings of corruptions, and severities."""
+"""Parse the corruptions and severities in set names, including the spellings of other packages."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 PLAIN_WIDTH = 160
-"""The width of tables that are written to a file or a pipe, which has no width of its own."""
+"""The width of tables if the output is a file or a pipe instead of a terminal."""
 
 
 def console(*, stderr: bool = False) -> Console:

@@ -46,8 +46,8 @@ CHECK_FOLDER = f"{WORK_FOLDER}/check"
 ARRAYS_FOLDER = f"{WORK_FOLDER}/arrays"
 """A folder with an empty file for each job array. The name of the file is the number of jobs in the array."""
 LEASES = ".lease-*.part"
-"""Files in the work folder from which the workers of a running build read their job. Workers stop when their file is
-gone.
+"""Files from which the workers of a running build read their job. They are in the work folder. A worker stops when its
+file is gone.
 """
 SOURCE = f"{WORK_FOLDER}/source.json"
 """The samples of a build. If the source changes, the error message names the changed samples."""

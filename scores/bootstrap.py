@@ -107,7 +107,7 @@ class Images:
     bootstrap: Bootstrap
 
     def estimates(self, values: Mapping[str, NDArray[Any]]) -> dict[str, Estimate]:
-        """Return the mean of each array (images,) of values, over all images and in each resample.
+        """Return the mean of each array of values, (images,), over all images and in each resample.
 
         NaN marks a missing value.
         """

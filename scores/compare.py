@@ -1,4 +1,4 @@
-"""`compare`: compare several models in the tables and plots of the papers that define the scores."""
+"""`compare`: compare several models in tables and plots like those in the papers that define the scores."""
 
 from __future__ import annotations
 
@@ -92,9 +92,10 @@ def compare(
     plots : bool
         Whether to draw plots.
     reference : str, sequence of str or (float, float), optional
-        The reference point that divides the plot into quadrants: names of models, whose mean is the point, or a CV and
-        a mean accuracy in percent. By default it is the mean of all models. Dai & Berleant 2021 use (2.94, 88.31), the
-        mean of three models that were trained on clean images.
+        The reference point that divides the plot of accuracy against its variation into quadrants. It is given as the
+        names of models, whose mean is the point, or as a CV and a mean accuracy in percent. By default it is the mean
+        of all models. Dai & Berleant 2021 use (2.94, 88.31), the mean of three models that were trained on clean
+        images.
 
     Returns
     -------

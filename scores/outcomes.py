@@ -47,6 +47,6 @@ class Predictions:
 
     model: str
     digest: str | None
-    """The digest of the dataset that was predicted, or None if the predictions do not contain it."""
+    """The digest of the dataset to which the predictions belong, or None if the predictions do not contain it."""
     outcomes: Mapping[str, Outcome] = field(repr=False)
     """The outcomes by set id."""

@@ -51,7 +51,7 @@ class Predicted:
     kept: tuple[str, ...]
     """The sets whose files existed before."""
     images: int
-    """The number of images that this call predicted."""
+    """The number of images for which this call computed predictions."""
     seconds: float
 
     def __repr__(self) -> str:

@@ -101,8 +101,8 @@ def score_table(
     table : path or mapping
         The values, as a mapping of set id to metric to value, or a file. A CSV file has the column ``set`` and one
         column per metric. A JSON file has the form of the mapping, or the form that mmdetection's robustness test
-        writes: corruption to severity to metric to value. In that form, severity 0 is ``clean``, and metrics may be
-        grouped by kind, for example ``{"bbox": {"AP": 0.31}}``.
+        writes, which is a mapping of corruption to severity to metric to value. In that form, severity 0 is ``clean``,
+        and metrics may be grouped by kind, for example ``{"bbox": {"AP": 0.31}}``.
     corruptions : sequence of str, optional
         The corruptions to average over. The default is the fifteen corruptions of ImageNet-C. If corruptions are
         given, the RB-index is computed over their sets in the table. By default, it is computed over all sets except
@@ -120,7 +120,8 @@ def score_table(
     Raises
     ------
     ScoreError
-        If the table cannot be read or contains errors. The message lists all of them. Missing sets are only noted.
+        If the table cannot be read or contains errors. The message lists all of them. Missing sets are not an
+        error, and are listed in notes.
 
     Notes
     -----

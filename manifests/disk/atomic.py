@@ -129,7 +129,7 @@ def link_or_copy(file: Path, target: Path) -> bool:
 class LargeFile:
     """A new file that is hashed while it is written sequentially.
 
-    The end of the ``with`` statement syncs the file to disk.
+    The file is synced to disk at the end of the ``with`` statement.
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -156,7 +156,7 @@ class LargeFile:
                 self._file.flush()
                 os.fsync(self._file.fileno())
         finally:
-            with suppress(OSError):  # closing writes the buffer, for which the disk may be too full
+            with suppress(OSError):  # closing the file writes the buffer, but the disk may be full
                 self._file.close()
 
 

@@ -157,7 +157,7 @@ class RowTable(Generic[R]):
 
     @cached_property
     def records(self) -> list[R]:
-        """The records, by index."""
+        """The records in the order of their index."""
         return list(self._read())
 
     def each(self) -> Iterator[R]:

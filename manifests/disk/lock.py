@@ -52,7 +52,7 @@ def locked(
         The error message if other processes share the lock.
     remove : bool
         Whether to delete the file at the end, unless other processes share the lock. A process that waits for the lock
-        notices that its file is gone, and takes the lock of a new file.
+        notices that the file is gone, and takes the lock of a new file.
     on_wait : callable
         Called repeatedly while waiting for the lock.
 

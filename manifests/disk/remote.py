@@ -111,7 +111,7 @@ def data_folder(directory: str | os.PathLike[str]) -> Path:
 
 
 def redacted(text: str) -> str:
-    """Replace passwords, queries in URLs and secrets from the environment with asterisks in a text.
+    """Return text with asterisks in place of passwords, queries in URLs and secrets from the environment.
 
     Examples
     --------

@@ -17,7 +17,7 @@ def check_space(directory: Path, needed: int, what: str, advice: str) -> None:
     Parameters
     ----------
     directory : Path
-        A directory on the file system. The directory need not exist yet.
+        A directory on the file system to check. The directory need not exist yet.
     needed : int
         The number of bytes that are needed.
     what : str

@@ -275,7 +275,7 @@ def _fetch_dataset(release: _Release, whole: bool, chosen: set[str], level: Veri
 
 
 def _present(root: Path, release: _Release) -> tuple[set[str], bool]:
-    """Return the sets that a folder already contains, and whether other sets are missing."""
+    """Return the sets that a folder already contains, and whether some sets are missing."""
     noted = load_partial(root, UNPACK_STATE) or load_partial(root)
     if noted is None and not (root / MANIFEST).is_file():
         if root.exists() and {*root.iterdir()} - {root / WORK_FOLDER}:

@@ -1,7 +1,7 @@
 """Destinations of a published dataset: a folder, an object store, or the Hugging Face Hub.
 
-Each destination reports which files of a release exist there, and receives files in order. A file becomes visible only
-when it is complete.
+Each destination reports which files of a release exist there, and receives files in the given order. A file becomes
+visible only when it is complete.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ def shard_pieces(
 def chunk_rows(count: int, row_bytes: int) -> int:
     """Return the number of rows per HDF5 chunk.
 
-    Chunks have about 64 photographs or up to 500 small images, and the last chunk is nearly full.
+    A chunk has about 64 photographs, or up to 500 small images. The last chunk is nearly full.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def _frame(shape: tuple[int, ...], name_length: int, build: str) -> tuple[tuple[
         INDEX: np.zeros(count, np.int64),
         PIXEL_DIGEST: np.zeros((count, 32), np.uint8),
     }
-    # zeros, because the system allocates memory only for pages that are written
+    # the images are zeros, because the system allocates memory only for pages that are written
     image, slots = by_hdf5(np.zeros(shape, np.uint8), columns, mark, build, "raw")
     if not name_length or image.count(mark.encode()) != 1:
         return None

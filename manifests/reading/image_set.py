@@ -130,7 +130,7 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
     def __len__(self) -> int:
         return self.record.count
 
-    # an array of one number is also an index; a slice gives arrays, not a list of items
+    # An array of one number is also an index. A slice gives arrays, not a list of items.
     @overload  # type: ignore[override]
     def __getitem__(self, index: Many) -> tuple[Pixels, Labels]: ...  # type: ignore[overload-overlap]
     @overload
@@ -214,7 +214,7 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
         Raises
         ------
         VerificationError
-            The digest differs, or the images are stored as JPEG, so that the pixels before encoding are not available.
+            The digest differs, or the pixels before encoding are not available, because the images are stored as JPEG.
         """
         digest = self._store.pixel_digest()
         if digest != self.record.pixel_digest:

@@ -1,4 +1,4 @@
-"""Mappings to several sets of a dataset, for example from the severities of a corruption."""
+"""Mappings from keys, such as the severities of a corruption, to sets of a dataset."""
 
 from __future__ import annotations
 

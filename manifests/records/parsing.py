@@ -16,7 +16,7 @@ R = TypeVar("R", bound=Record)
 
 
 def field_errors(error: ValidationError) -> list[str]:
-    """Return a validation error as one line per field, with the field, the problem and the value.
+    """Convert a validation error to one line per field, which states the field, the problem and the value.
 
     If the record has a different schema version, only this problem is reported.
     """

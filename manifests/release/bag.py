@@ -1,7 +1,7 @@
 """The files of a release besides archives: the index, the README, checksums and the BagIt files.
 
 The folder of a release is a BagIt bag (RFC 8493) with the archives as payload in ``data/``. The optional date in a bag
-is omitted, because it would differ between two packings of the same dataset.
+is omitted, because it would differ if the same dataset were packed twice.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ class Bag:
 def tag_files(manifest: Manifest, archives: Sequence[IndexedArchive], texts: Mapping[str, bytes]) -> dict[str, bytes]:
     """Return the files of a bag except its payload. SHA256SUMS is the last file.
 
-    `texts` are the files that are not defined by BagIt.
+    `texts` are the other files of the bag, which BagIt does not define.
     """
     sums = sums_bytes({a.path: a.sha256 for a in archives})
     info = (

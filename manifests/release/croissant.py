@@ -73,7 +73,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class StoredSet:
-    """A set of single images in archives."""
+    """A set whose images are single files in archives."""
 
     id: str
     count: int

@@ -1,7 +1,7 @@
 """Pack a dataset into archives for publishing. The bytes are the same on every machine.
 
 An archive is written to a temporary file (``.part``), which is synced and renamed. Then its hash is recorded, so that a
-call that resumes an interrupted pack can keep the finished archives. SHA256SUMS is written last.
+call that resumes an interrupted one can keep the finished archives. SHA256SUMS is written last.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def pack(
 ) -> Bag:
     """Pack a dataset into archives, with checksums, a README, the BagIt files and croissant.json.
 
-    Two packings of the same dataset are byte-identical. Every file is checked while it is read. To resume an
+    Packing the same dataset twice gives byte-identical archives. Every file is checked while it is read. To resume an
     interrupted call, make the same call again.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Consistency checks of manifest.json, alone and together with samples.jsonl, SHA256SUMS and regions.jsonl."""
+"""Check the consistency of manifest.json, alone and with samples.jsonl, SHA256SUMS and regions.jsonl."""
 
 from __future__ import annotations
 

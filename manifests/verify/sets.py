@@ -92,7 +92,7 @@ class SetCheck:
         self.folder = image_folder(self.record.id)
         self.format: str = self.manifest.encoding["format"]
         self.decoded: set[str] = set()
-        """Hashes of JPEGs that were decoded, because a file and a row of a shard may have the same bytes."""
+        """Hashes of JPEGs that were decoded. A file and a row of a shard may have the same bytes."""
 
     def run(self) -> Findings:
         """Run the checks of the level, and return their findings."""
