@@ -52,7 +52,7 @@ class AffineFit:
     """Affine transforms that map clean images to the images in a set."""
 
     moves: NDArray[np.float64]
-    """The displacements in pixels of the three points that elastic transforms draw, (N, 6). NaN if a fit failed."""
+    """The displacements in pixels of the three points that elastic transforms move, (N, 6). NaN if a fit failed."""
     rest: NDArray[np.float64]
     """The logarithm of the part of each image that its transform does not explain, (N,)."""
 

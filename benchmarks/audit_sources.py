@@ -70,7 +70,7 @@ def photographs(images: str = BENCH, *, others: bool = False) -> tuple[NDArray[n
         for i in range(count):
             rows, columns = int(height * 0.75), int(width * (0.62 + 0.05 * min(i, 4)))
             top, left = (height - rows) * (i % 2), (width - columns) * i // max(count - 1, 1)
-            if others:  # rotated by 180 degrees, so that no photograph resembles the original
+            if others:  # After this rotation, no photograph resembles the original.
                 crop = pixels[name][top : top + rows, left : left + columns][::-1, ::-1]
             else:
                 crop = pixels[name][top : top + rows, left : left + columns]
