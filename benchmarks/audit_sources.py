@@ -62,7 +62,7 @@ def _scenes(images: str) -> dict[str, NDArray[np.uint8]]:
 
 @functools.cache
 def photographs(images: str = BENCH, *, others: bool = False) -> tuple[NDArray[np.uint8], ...]:
-    """Return twenty photographs of different sizes and shapes, or with `others`, other views of the same scenes."""
+    """Return twenty photographs of different sizes and shapes. If `others` is true, they are rotated by 180 degrees."""
     pixels = _scenes(images)
     out = []
     for name, count in PARTS[images]:
