@@ -198,7 +198,7 @@ def _options(
         return ExportOptions.model_validate(given)
     except ValidationError as e:
         lines = error_lines(e)
-        raise ParameterError(f"The options of the export cannot be used:\n{listed(lines)}") from None
+        raise ParameterError(f"The export options are invalid:\n{listed(lines)}") from None
 
 
 def _chosen_sets(layout: Layout, data: Dataset, sets: Sequence[str] | None, options: ExportOptions) -> ExportContents:
@@ -214,7 +214,7 @@ def _matching(data: Dataset, patterns: Sequence[str]) -> ExportContents:
     contents = ExportContents.of(data.manifest, data.samples)
     refs, problems = match_sets(contents.sets, patterns or ["*"])
     if problems:
-        raise BuildError(f"--sets of this dataset:\n{listed(problems)}")
+        raise BuildError(f"These values of --sets cannot be used for this dataset:\n{listed(problems)}")
     return contents.only(ref.id for ref in refs)
 
 

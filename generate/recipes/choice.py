@@ -74,7 +74,10 @@ def choose_sets(sets: Sequence[SetSpec], globs: Sequence[str] | None, *, recipe:
         missing = [g for g in globs if not match_sets(known, [g])[0]]
         problems = [_recipes_with_set(g, recipe) or problem for g, problem in zip(missing, problems, strict=True)]
     if problems:
-        raise UnknownCorruption(f"--sets:\n{listed(problems)}\n`corruptset show RECIPE` lists the sets of a recipe.")
+        raise UnknownCorruption(
+            f"These values of --sets cannot be used:\n{listed(problems)}\n`corruptset show RECIPE` lists the sets of a "
+            "recipe."
+        )
     return chosen
 
 

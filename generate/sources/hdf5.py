@@ -143,7 +143,9 @@ def _dataset(file: Any, path: Path, name: str, option: str) -> Any:
     dataset = file[name]
     _require_filters(dataset, path, name)
     if dataset.external or dataset.is_virtual:
-        raise SourceError(f"{path}: {name} is stored in other files. Copy all data into one file, and give that file.")
+        raise SourceError(
+            f"{path}: {name} is stored in other files. Copy all data into one file, and specify that file."
+        )
     if dataset.nbytes > MAX_RATIO * path.stat().st_size:
         raise SourceError(
             f"{path}: {name} claims {dataset.nbytes:,} bytes, more than its file can contain. Copy the file again."

@@ -160,8 +160,8 @@ def _read_arrays(images: Path, labels: Path) -> ReadResult:
         )
     if rows.ndim in (3, 4) and given.ndim > 0 and len(rows) != len(given):
         raise SourceError(
-            f"The source npy: {labels} has {len(given):,} labels for {len(rows):,} images in {images}; expected one "
-            "label for each image. Check that both files are of the same split."
+            f"The npy source is inconsistent: {labels} has {len(given):,} labels, but {images} has {len(rows):,} "
+            "images. Expected one label per image. Check that both files are from the same split."
         )
     return None, [ImageRows(None, rows, given, (str(images), str(labels)))]
 

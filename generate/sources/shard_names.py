@@ -47,9 +47,7 @@ def expand_braces(pattern: str) -> list[str]:
         raise SourceError(f"{pattern} stands for {total:,} files, more than {MAX_SHARDS:,}. Give a smaller range.")
     names = ["".join(chosen) for chosen in product(*choices)]
     if any(set("{}") & set(name) for name in names):
-        raise SourceError(
-            f"{pattern} has a brace without its partner. Expected a pattern such as 'train-{{000..127}}.tar'."
-        )
+        raise SourceError(f"{pattern} has an unmatched brace. Expected a pattern such as 'train-{{000..127}}.tar'.")
     return names
 
 
@@ -78,7 +76,9 @@ def named_shards(pattern: str) -> list[Path]:
     if path.is_dir():
         shards = sorted(file for file in path.iterdir() if file.suffix == ".tar" and not is_ignored(file.name))
         if not shards:
-            raise SourceError(f"The source webdataset: {path} contains no .tar file. Give the folder of the shards.")
+            raise SourceError(
+                f"The source webdataset: {path} contains no .tar file. Specify the folder that contains the shards."
+            )
     else:
         shards = [Path(name).expanduser() for name in expand_braces(pattern)]
     problems = [f"{shard} {problem}" for shard in shards if (problem := file_problem(shard)) is not None]

@@ -65,7 +65,9 @@ def read_expanded(path: Path) -> bytearray:
         while len(data) <= MAX_EXPANDED_BYTES and (piece := file.read(READ_BYTES)):
             data += piece
     if len(data) > MAX_EXPANDED_BYTES:
-        raise SourceError(f"{path} has more than {MAX_EXPANDED_BYTES:,} bytes, so it is not the expected file.")
+        raise SourceError(
+            f"{path} has more than {MAX_EXPANDED_BYTES:,} bytes, so it is not the expected file. Download it again."
+        )
     return data
 
 

@@ -54,7 +54,7 @@ def open(path: Path, *, split: str = "val") -> Source:
     """
     if split not in ("val", "train"):
         raise SourceError(
-            f"--split is {split!r}, and the source tiny-imagenet has labels for val (the default) and train only."
+            f"--split is {split!r}, but the source tiny-imagenet only has labels for val (the default) and train."
         )
     archive = None if path.is_dir() else list_zip(path)
     root = _root(path, archive)

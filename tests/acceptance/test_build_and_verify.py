@@ -93,7 +93,7 @@ def test_a_dataset_is_extended_into_a_new_one_and_a_different_seed_is_refused(ru
     first, whole = (
         run.succeeds(*one, sets, "--out", tmp_path / out).json for sets, out in (("contrast/2", "a"), (both, "b"))
     )
-    done = run.fails("is finished, so it is not changed", *one, both, "--out", tmp_path / "a")
+    done = run.fails("is a finished dataset, which is never changed", *one, both, "--out", tmp_path / "a")
     (command,) = re.findall(r"^  corruptset (.*)$", done.err, re.M)
     more = run.succeeds(*shlex.split(command)).json
     assert more["digest"] == whole["digest"] != first["digest"]

@@ -78,7 +78,7 @@ def test_rotated_labels_are_counted(cifar, source, tmp_path):
     np.save(copy / "labels.npy", (np.load(copy / "labels.npy") + 1) % 4)
     audited = corruptset.audit(copy, source, sets=["fog/1"]).sets["fog/1"]
     assert codes(audited) == ["other_labels"]
-    assert "moved by +1" in audited.findings[0].text
+    assert "shifted by +1" in audited.findings[0].text
     assert "100%" in audited.findings[0].text
 
 

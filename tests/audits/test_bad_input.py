@@ -142,5 +142,5 @@ def test_arguments_that_do_not_fit_are_refused(cifar):
         corruptset.audit(cifar, benchmark="imagenet")
     with pytest.raises(ParameterError, match="No set is called"):
         corruptset.audit(cifar, sets=["snow/*"])
-    with pytest.raises(ParameterError, match="Give both, or none"):
+    with pytest.raises(ParameterError, match="Pass a source too, or leave frost_textures"):
         corruptset.audit(cifar, frost_textures=cifar)

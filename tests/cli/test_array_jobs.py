@@ -72,7 +72,7 @@ def test_the_slurm_scripts_of_the_page_run_as_they_stand_there(tmp_path, crops, 
 
     submit(block("submit"))
     said = (tmp_path / "finish.sh..out").read_text()
-    assert "Job 1 of 3 will make them" in said
+    assert "Job 1 of 3 will build them" in said
     del environment["FAILING"], environment["SBATCH_ARRAY_INX"]
     submit("sbatch --array=1 array.sh; sbatch finish.sh")
     whole = small_builds.build_dataset(recipe, crops, tmp_path / "whole", sets=None, metrics=None, page=True)
@@ -87,9 +87,9 @@ def test_folders_merged_by_copying_are_finished_and_the_commands_of_missing_jobs
         made = run.succeeds(*build, f"machine{job}", "--part", f"{job}/4").json
         assert 0 < made["made"] == made["parts"]
         shutil.copytree(tmp_path / f"machine{job}", tmp_path / "my sets", dirs_exist_ok=True)
-    done = run.fails("Jobs 1,3 of 4 will make them", *build, "my sets", "--finish", code=1)
+    done = run.fails("Jobs 1,3 of 4 will build them", *build, "my sets", "--finish", code=1)
     first, second, finish = re.findall(r"^  corruptset (.*)$", done.err, re.M)
-    assert "--finish in place of --part" in run.succeeds(first.replace(" --json", "")).out
+    assert "--finish instead of --part" in run.succeeds(first.replace(" --json", "")).out
     run.succeeds(second)
     whole = small_builds.build_dataset(recipe, crops, tmp_path / "whole", sets=None, metrics=None, storage="both")
     assert run.succeeds(finish).json["digest"] == corruptset.open(whole).digest
@@ -101,8 +101,8 @@ def test_folders_merged_by_copying_are_finished_and_the_commands_of_missing_jobs
     [
         ("--part 7/7", "expected job i of n, as two whole numbers"),
         ("--part x/y", "'x/y' is not I/N"),
-        ("--part 0/2 --finish", "--part and --finish exclude each other"),
-        ("--finish", "contains no parts. Make them first, with --part i/n"),
+        ("--part 0/2 --finish", "--part and --finish cannot be combined"),
+        ("--finish", "contains no parts. First build the parts with --part i/n"),
     ],
 )
 def test_mistakes_are_named(run, given, text):

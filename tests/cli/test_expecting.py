@@ -172,6 +172,6 @@ def test_a_command_without_a_source_says_which_images_it_took(run, tmp_path):
         for chosen, expected in (("", 1), ("--source sample", 0)):
             done = run.succeeds(line, *chosen.split())
             assert (done.out + done.err).count(said) == expected, line
-            assert "--samples is 9, and there are only 8 images, all of which are used." in done.out + done.err
+            assert "--samples is 9, but there are only 8 images, so all of them are used." in done.out + done.err
     notes = run.succeeds("plan imagenet-c --sets clean --json").json["notes"]
     assert [note for note in notes if note.startswith(said)]

@@ -311,7 +311,7 @@ def test_the_cache_is_the_named_folder_or_the_users_and_another_if_it_cannot_be_
     (said,) = warned
     assert str(said.message) == (
         f"Compiled kernels cannot be saved in {tmp_path}/file/below (Not a directory). They are saved in "
-        f"{tmp_path}/xdg/corruptset instead. Set CORRUPTSET_CACHE to a folder that you can write."
+        f"{tmp_path}/xdg/corruptset instead. Set CORRUPTSET_CACHE to a writable folder."
     )
     warn_if_unusable()  # The warning is issued once. A second warning would be an error here.
 

@@ -83,7 +83,7 @@ def test_given_draws_that_do_not_fit_are_refused():
     for given, says in (
         ({"max_delta": 1.5}, "max_delta"),
         ({"deltas": np.full((2, 7, 7, 2), 1, np.int8)}, "deltas"),
-        ({"swaps": np.ones((2, 7, 7), np.uint8)}, "unless exchange is 'swap'"),
+        ({"swaps": np.ones((2, 7, 7), np.uint8)}, "it is used only if exchange is 'swap'"),
     ):
         with pytest.raises(ParameterError, match=says):
             corruptset.corrupt(synthetic_image(9, 9), "glass_blur", **row | given)

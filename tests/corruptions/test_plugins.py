@@ -211,7 +211,9 @@ def test_a_table_gives_severities_and_a_mistake_in_it_names_its_row(tmp_path):
     np.testing.assert_array_equal(row, corruptset.corrupt(IMAGES[0], "blinds", depth=0.5, key="a"))
     record = corruptset.show("blinds").record
     assert (record["tables"]["cifar"]["3"], record["reference"]) == ({"depth": 0.5}, "Doe 2024, Venetian Blinds")
-    with pytest.raises(ParameterError, match=r"no rows in calibration 'tiny'.*it has some in cifar"):
+    with pytest.raises(
+        ParameterError, match=r"no rows in calibration 'tiny'\..*a calibration that has rows for it: cifar"
+    ):
         corruptset.corrupt(IMAGES[0], "blinds/3", calibration="tiny")
     with without_plugins():
         path = write_blinds(tmp_path)
@@ -252,7 +254,7 @@ def test_a_cell_of_a_notebook_that_is_run_again_declares_its_corruption_anew(tmp
     # Code given with -c has a main module without a file, like a notebook.
     done = subprocess.run([sys.executable, "-c", NOTEBOOK], cwd=tmp_path, capture_output=True, text=True)
     outside = "dimmed: parameter 'depth' is 1.0; expected a finite number at least 0 and at most 0.5."
-    no_table = "dimmed has no published severities; give its parameters instead: depth."
+    no_table = "dimmed has no published severities. Pass its parameters instead: depth."
     assert done.stdout.splitlines() == ["100", "50", outside, "50", outside, "50", no_table, "2"], done.stderr
 
 

@@ -149,7 +149,7 @@ def test_a_folder_of_other_predictions_is_refused(directory, shared_data, tmp_pa
         assert says in str(caught.value)
 
     weights = "model 'stand-in' instead of 'another'; weights 'sha256:stand-in' instead"
-    refused(f"{out} contains other predictions: {weights}", model=Model(name="another"))
+    refused(f"{out} contains different predictions: {weights}", model=Model(name="another"))
     refused(f"digest '{digests[0]}' instead of '{digests[1]}'", other)
     refused("kind 'logits' instead of 'top'", kind="top")
     deeper = Model(arguments={"depth": 3})

@@ -286,7 +286,7 @@ def test_only_images_that_a_model_has_right(data, tmp_path):
         assert {s.n for s in scores.sets.values()} == {int(right.sum())}
         assert scores.sets["fog/3"].accuracy == pytest.approx(made.outcomes["fog/3"].correct[right].mean())
         assert (scores.sets["clean"].accuracy == 1) == (judge is made)
-        assert has_note(scores, f"Only images that fulfil {said} are scored")
+        assert has_note(scores, f"Only images that meet the condition {said} are scored")
         every = [made.outcomes[f"{name}/{s}"].correct[right] for name in FIFTEEN for s in range(1, 6)]
         assert scores["worst_case.all"].value == pytest.approx(np.all(every, axis=0).mean())
     for text in ("", "correct", "correct@fog/3", "correct@clean="):

@@ -68,7 +68,7 @@ def test_arrays_of_several_sizes_and_a_build_of_the_rest(make, whole):
 
 
 def test_what_is_no_job_of_the_same_build_is_refused_by_name(make, tmp_path):
-    with pytest.raises(IncompleteBuild, match=r"contains no parts\. Make them first, with --part i/n"):
+    with pytest.raises(IncompleteBuild, match=r"contains no parts\. First build the parts with --part i/n"):
         make(finish=True)
     assert not (tmp_path / "out").exists()
     with pytest.raises(BuildError, match="part, finish and scheduler cannot be combined"):

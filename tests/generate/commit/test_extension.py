@@ -34,7 +34,7 @@ def test_an_extension_equals_the_union_and_makes_nothing_again(make, whole):
     before = stamps(first.directory)
     again = make(sets=["contrast/3"])
     assert (again.images, again.digest) == (0, first.digest)
-    with pytest.raises(FinishedDataset, match=r"and it lacks 7 of the requested .*\n  extend='.*', out='"):
+    with pytest.raises(FinishedDataset, match=r"It lacks 7 of the requested .*\n  extend='.*', out='"):
         make()
     assert stamps(first.directory) == before
     extended = make(out="more", extend=first.directory)
@@ -123,7 +123,7 @@ def test_an_extension_is_resumed_without_the_first_dataset(make, stopped, whole,
     first = make(sets=["contrast/*"]).directory
     stopped(2, out="more", extend=first)
     other = make(out="other", sets=["contrast/1"]).directory
-    with pytest.raises(BuildError, match="was begun with another dataset to --extend"):
+    with pytest.raises(BuildError, match="was started with --extend and a different dataset"):
         make(out="more", extend=other)
     shutil.rmtree(first)
     assert make(out="more").images < 70

@@ -77,7 +77,9 @@ def test_a_release_without_pixels(whole: Built, tmp_path: Path, digests: str) ->
     release = pack_and_unpack_records(whole.directory, tmp_path, digests)
     some, whole_sets = (rederived(release, count) for count in (2, "all"))
     assert (some.ok, whole_sets.ok, some.partial) == (True, True, True), some.problems + whole_sets.problems
-    said = [note for note in some.notes if "have only one digest each. Use `--rederive all`" in note]
+    said = [
+        note for note in some.notes if "only a digest of all images together is recorded. Use `--rederive all`" in note
+    ]
     assert len(said) == (digests == "sets")
     with changed_pixels("contrast/1"):
         some, whole_sets = (rederived(release, count) for count in (2, "all"))

@@ -200,7 +200,7 @@ def test_sets_that_follow_a_model_are_absent(whole: Built, monkeypatch: pytest.M
     data = corruptset.open(whole.directory, source="sample")
     assert set(data.absent) == {s.id for s in needing}
     assert "brightness/1" in data
-    follows = r"'contrast/1' follows the gradients of a model.*rebuild .*--surrogate"
+    follows = r"'contrast/1' was made with the gradients of a model.*rebuild .*--surrogate"
     with pytest.raises(UnknownCorruption, match=follows):
         data["contrast/1"]
 
