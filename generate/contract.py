@@ -184,7 +184,10 @@ class _Trial:
     stages: Sequence[Stage]
     maker: SetMaker
     failures: dict[str, str] = field(default_factory=dict)
-    """A mapping from failures without numbers to sentences. The same failure at several sizes is thus reported once."""
+    """A mapping from failures, with their numbers removed, to sentences.
+
+    Because of this, the same failure at several sizes is reported only once.
+    """
 
     def require(self, condition: bool, failure: str, circumstances: str = "") -> None:
         """Record a failure if a condition is not met."""

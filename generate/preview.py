@@ -119,8 +119,8 @@ def preview(
     calibration, coupling, scale, frost_textures
         As for `build`.
     regions : bool
-        Whether to draw regions instead of sets: one region of each size, with its eight neighbours and its nine shrunk
-        regions.
+        Whether to draw regions instead of sets: one region of each size, with its eight neighbours and the nine regions
+        inside it that are two pixels smaller.
     plugins : sequence of str or path, optional
         Python modules or files that define further corruptions.
     progress : callable or bool, optional

@@ -1,4 +1,4 @@
-"""Array jobs: several jobs that check the source of a build together. Each job makes its share of the parts.
+"""Array jobs: several jobs that check the source of a build together, and then each make a share of its parts.
 
 All jobs share the lock of the dataset, so no other command can write to it. The first job records the build. The other
 jobs join the build one at a time, and are rejected if they describe a different build.

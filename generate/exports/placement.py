@@ -41,7 +41,8 @@ folders whose names begin with ``__``.
 class SetSlice:
     """Images of a set that are stored together.
 
-    A set has several slices if its samples are divided, or if the severities file lists it twice.
+    A set has several slices if its samples are divided among splits or archives, or if the severities file lists it
+    twice.
     """
 
     set_id: str
@@ -156,7 +157,7 @@ class Placement:
         refuse(layout.name, twice, "With --severities, choose names that differ in more than upper and lower case.")
 
     def _format_notes(self) -> Iterator[str]:
-        """Yield notes on images whose names have the suffix of a different format than the stored one."""
+        """Yield notes on images whose names have the suffix of a format other than the stored one."""
         if not self.layout.source_names:
             return
         paths = [(s.path, self.contents.stored_format(i)) for i, s in enumerate(self.contents.samples) if s.path]
@@ -268,7 +269,7 @@ def _archives_id(manifest: Manifest) -> str:
 
     mlcroissant extracts archives with the same name only once, so different archives need different names. For lossless
     images, the digest of the dataset determines the pixels, whichever library encoded them. For JPEGs it does not, so
-    the hashes of the files of rows are included.
+    the hashes of the record file (.jsonl) of each set are included.
     """
     rows = {set_path(s.id) for s in manifest.sets} if manifest.encoding["format"] == "jpeg" else set()
     stored = [f.sha256 for f in manifest.files if f.path in rows]

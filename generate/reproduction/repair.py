@@ -169,7 +169,7 @@ def _sums(root: Path) -> bytes | None:
 
 
 def _repair_rows(state: RepairState, sets: Sequence[str]) -> None:
-    """Regenerate the rows of some sets (sets/*.jsonl). This requires all images of these sets to be made."""
+    """Regenerate the rows of some sets (sets/*.jsonl), which requires regenerating all images of these sets."""
     needed = product(range(len(state.build.chunks)), sets)
     folder = state.make(["files", "shards"], state.parts_of_chunks(needed), {})
     parts = [part for _, part in sidecars(folder) if part is not None]

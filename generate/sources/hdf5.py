@@ -57,7 +57,7 @@ def open(path: Path, *, labels: str | None = None, images: str | None = None) ->
     Raises
     ------
     SourceError
-        The file is not HDF5 or has no such datasets, the images are not uint8, or the labels do not fit the images.
+        The file is not HDF5 or has no such datasets, the images are not uint8, or the labels do not match the images.
     """
     if (problem := file_problem(path)) is not None:
         raise SourceError(

@@ -244,7 +244,7 @@ GROUPED_SOURCES = ("icons50",)
 
 
 def named_source(source: str | os.PathLike[str] | Source) -> str | Source:
-    """Return a source, or the text that specifies it. Raise `SourceError` for a value of a different type."""
+    """Return a source, or the string that specifies it. Raise `SourceError` for a value of a different type."""
     if isinstance(source, os.PathLike):
         source = os.fspath(source)
     if not isinstance(source, str) and not hasattr(source, "samples"):
@@ -253,7 +253,7 @@ def named_source(source: str | os.PathLike[str] | Source) -> str | Source:
 
 
 def open_source(text: str, **options: Any) -> Source:
-    """Open the source that a text such as ``folder:PATH`` names.
+    """Open the source that a string such as ``folder:PATH`` names.
 
     Parameters
     ----------
@@ -271,7 +271,7 @@ def open_source(text: str, **options: Any) -> Source:
     Raises
     ------
     SourceError
-        The scheme is unknown, the path does not exist or contains no sample, or the labels have mistakes.
+        The scheme is unknown, the path does not exist or contains no sample, or the labels contain errors.
     """
     name, _, rest = text.partition(":")
     scheme = schemes().get(name)

@@ -198,8 +198,8 @@ def find_path(accuracy: list[list[float]], baseline: float) -> list[Cell]:
 def walk(table: StreamTable, accuracies: dict[str, float], seed: int) -> Iterator[str]:
     """Yield the set at each step of an endless stream.
 
-    The sets follow the path of a pair of corruptions. Then the second corruption becomes the first corruption of a new
-    pair. The second corruption of the new pair is drawn with the seed.
+    The sets first follow a path through the severities of a pair of corruptions. At the end of the path, the second
+    corruption becomes the first corruption of a new pair. The second corruption of the new pair is drawn with the seed.
     """
 
     @cache
