@@ -240,12 +240,12 @@ def problems_message(where: str, problems: Sequence[str]) -> str:
     Examples
     --------
     >>> print(problems_message("mine.toml", ["a", "b"]))
-    mine.toml has 2 mistakes:
+    mine.toml contains 2 errors:
       a
       b
     """
     lines = "".join(f"\n  {problem}" for problem in problems)
-    return f"{where} has {len(problems)} mistake{'s' * (len(problems) > 1)}:{lines}"
+    return f"{where} contains {len(problems)} error{'s' * (len(problems) > 1)}:{lines}"
 
 
 def require_utf8_names() -> None:

@@ -61,7 +61,7 @@ def open(path: Path, *, labels: str | None = None, images: str | None = None) ->
     """
     if (problem := file_problem(path)) is not None:
         raise SourceError(
-            f"The source hdf5: {path} {problem}. Expected hdf5:FILE, one HDF5 file with datasets of images and labels."
+            f"The source hdf5:{path} {problem}. Expected hdf5:FILE, one HDF5 file with datasets of images and labels."
         )
     with _opened(path) as file:
         is_shard = SCHEMA in file.attrs and labels is None and images is None

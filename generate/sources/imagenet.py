@@ -74,7 +74,7 @@ def open(path: Path, *, labels: str | None = None, groups: str | None = None) ->
     flat = any("/" not in image for image in listing.images)
     if flat and kit is None and (kit := find_devkit(path, path.parent)) is None:
         raise SourceError(
-            f"The source imagenet: {path} contains images without class folders, so it needs labels. Put the devkit "
+            f"The source imagenet:{path} contains images without class folders, so it needs labels. Put the devkit "
             f"({NAMES[0]}, from the same page on image-net.org) next to the images, or give it or a file of labels "
             "with --labels."
         )
@@ -112,7 +112,7 @@ def _classes_of(listing: ImageListing, truth: Mapping[str, str] | None, kit: Pat
             problems.append(f"{printable_path(image)}: {kit} {f'says {wnid}' if wnid else 'has no line for it'}")
     if problems:
         raise SourceError(
-            f"The source imagenet: {listing.path} contains {len(listing.images)} images, and these cannot be "
+            f"The source imagenet:{listing.path} contains {len(listing.images)} images, and these cannot be "
             "validation images of ILSVRC2012 (ILSVRC2012_val_00000001.JPEG) with their classes:\n"
             f"{listed(problems, 10)}\nThe dataset may be of another year, or truncated. For any other image folder, or "
             f"a tar of one, use folder:{listing.path}."

@@ -108,7 +108,7 @@ def _read_cifar(scheme: str, path: Path, splits: tuple[str, ...], label_column: 
     needed |= {name + end: f"of the split {split}" for split, name in batches}
     if missing := [f"{name} {what}" for name, what in needed.items() if name not in files]:
         raise SourceError(
-            f"The source {scheme}: {path} has no {missing[0]}; {_content_summary(path, members)} "
+            f"The source {scheme}:{path} has no {missing[0]}; {_content_summary(path, members)} "
             "Give the archive as it was downloaded, or its extracted folder, or choose another --split."
         )
     with reading_errors(path / meta):
@@ -190,7 +190,7 @@ def open_mnist(path: Path, *, split: str = "test") -> Source:
     if not sets:
         found = f" In {folder}, {_content_summary(folder)}" if folder.is_dir() else ""
         raise SourceError(
-            f"The source mnist: {path} is not a folder with IDX files, and not the first part of the names of IDX "
+            f"The source mnist:{path} is neither a folder with IDX files, nor the first part of the names of IDX "
             f"files.{found} {IDX_FILES}"
         )
     if len(sets) > 1:

@@ -279,7 +279,7 @@ def _select_ids(source: Sequence[Sample], ids: str | Path | Sequence[str]) -> li
         problems = problems or ["it names no sample"]
     if problems:
         raise SourceError(
-            f"{where} has {len(problems)} mistake{'s' * (len(problems) > 1)}:\n{listed(problems)}\nExpected one id per "
-            "line."
+            f"{where} contains {len(problems)} error{'s' * (len(problems) > 1)}:\n{listed(problems)}\n"
+            "Expected one id per line."
         )
     return [source[i] for i in sorted(line_of)]

@@ -77,18 +77,19 @@ def named_shards(pattern: str) -> list[Path]:
         shards = sorted(file for file in path.iterdir() if file.suffix == ".tar" and not is_ignored(file.name))
         if not shards:
             raise SourceError(
-                f"The source webdataset: {path} contains no .tar file. Specify the folder that contains the shards."
+                f"The source webdataset:{path} contains no .tar file. Specify the folder that contains the shards."
             )
     else:
         shards = [Path(name).expanduser() for name in expand_braces(pattern)]
     problems = [f"{shard} {problem}" for shard in shards if (problem := file_problem(shard)) is not None]
     if problems:
         raise SourceError(
-            f"The source webdataset: {first_few(problems, 5)}. Expected tar shards: a folder of .tar files, or a "
-            "pattern such as webdataset:'train-{000..127}.tar'. Download the missing shards, or change the range."
+            f"The source webdataset:{pattern} cannot be used: {first_few(problems, 5)}. Expected tar shards, as a "
+            "folder of .tar files or a pattern such as webdataset:'train-{000..127}.tar'. Download the missing shards, "
+            "or change the range."
         )
     if twice := [shard for shard, after in zip(sorted(shards), sorted(shards)[1:], strict=False) if shard == after]:
-        raise SourceError(f"The source webdataset: {pattern} names {twice[0]} twice. Name every shard once.")
+        raise SourceError(f"The source webdataset:{pattern} names {twice[0]} twice. Name every shard once.")
     return [shard.resolve() for shard in shards]
 
 
@@ -124,7 +125,7 @@ def parquet_shards(path: Path, split: str | None) -> list[tuple[str | None, list
         chosen = [split]
     else:
         raise SourceError(
-            f"The source parquet: {path} has the splits {', '.join(sorted(map(str, groups)))}. Choose one with --split "
+            f"The source parquet:{path} has the splits {', '.join(sorted(map(str, groups)))}. Choose one with --split "
             "(test, val, train or all), or give one file."
         )
     for name in chosen:
@@ -142,7 +143,7 @@ def _grouped(path: Path) -> dict[str | None, list[Path]]:
     if not files:
         inside = sorted({str(file.parent.relative_to(path)) for file in path.glob("*/*.parquet")})
         where = f" These folders in it do: {first_few(inside)}. Give one of them." if inside else ""
-        raise SourceError(f"The source parquet: {path} contains no .parquet file.{where}")
+        raise SourceError(f"The source parquet:{path} contains no .parquet file.{where}")
     groups: Mapping[str | None, list[Path]] = defaultdict(list)
     for file in files:
         groups[_split_of(file)].append(file)
@@ -165,7 +166,7 @@ def _refuse_missing(files: Sequence[Path], path: Path) -> None:
     """Raise `SourceError` if file names such as ``test-00000-of-00002`` show that files are missing."""
     if missing := list(_missing(files)):
         raise SourceError(
-            f"The source parquet: {path} has only a part of the files: {first_few(missing)} is missing. Download it."
+            f"The source parquet:{path} has only a part of the files: {first_few(missing)} is missing. Download it."
         )
 
 

@@ -289,7 +289,7 @@ def open_source(text: str, **options: Any) -> Source:
     if scheme.one_path:
         path = path.expanduser().resolve()
         if not path.exists():
-            raise SourceError(f"The source {name}: {path} does not exist. Expected {scheme.help}.")
+            raise SourceError(f"The source {name}:{path} does not exist. Expected {scheme.help}.")
     if (opened := installed_function("sources", name)) is None or name in SCHEMES:
         module, _, function = scheme.function.partition(":")
         opened = getattr(importlib.import_module(f".{module}", __package__), function)

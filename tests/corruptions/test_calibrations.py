@@ -186,7 +186,7 @@ def test_all_mistakes_are_reported_at_once():
     with pytest.raises(RecipeError) as e:
         parse_table(text, "mine.toml")
     for part in (
-        "mine.toml has 9 mistakes",
+        "mine.toml contains 9 errors",
         "name is 3",
         "side is 4",
         "[[fog]] row 1: unknown parameter 'wiggle_decay'. Did you mean 'wibble_decay'?",
@@ -221,7 +221,7 @@ def test_values_of_other_types_in_a_table_file_are_mistakes_with_their_place(tmp
         with pytest.raises(RecipeError) as said:
             corruptset.corrupt(synthetic_image(64, 64), "fog", severity=1, calibration=path)
         place = {"fog": "[[fog]]", "sources": "sources"}.get(key, f"{key} is" if inside is table else "[[fog]] row 1: ")
-        assert ("mine.toml has" in str(said.value), place in str(said.value)) == (True, True), (wrong, said.value)
+        assert ("mine.toml contains" in str(said.value), place in str(said.value)) == (True, True), (wrong, said.value)
         assert len(str(said.value)) < 1000
 
 

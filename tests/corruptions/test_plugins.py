@@ -221,7 +221,7 @@ def test_a_table_gives_severities_and_a_mistake_in_it_names_its_row(tmp_path):
             f'{TABLE}[[blinds]]\nseverity = 1\ndepth = 7\nsource = "own"\n'
         )
         load_plugin(path)
-        with pytest.raises(RecipeError, match=r"cifar\.toml has 1 mistake:\n  \[\[blinds\]\] row 1: .*at most 1"):
+        with pytest.raises(RecipeError, match=r"cifar\.toml contains 1 error:\n  \[\[blinds\]\] row 1: .*at most 1"):
             corruptset.corrupt(IMAGES[0], "blinds/1")
 
 

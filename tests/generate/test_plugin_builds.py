@@ -127,7 +127,7 @@ def test_a_plan_measures_what_a_slow_corruption_takes(source, tmp_path):
 def test_a_recipe_names_what_cannot_be_loaded_with_its_other_mistakes(tmp_path):
     recipe = small_builds.write_recipe(tmp_path, more=SETS)
     recipe.write_text('plugins = ["absent.py"]\n' + recipe.read_text().replace('version = "1.0.0"', 'version = "*"'))
-    said = r"4 mistakes:\n  plugins: The plugin .*absent\.py cannot be loaded(.|\n)*there is no corruption 'blinds'"
+    said = r"4 errors:\n  plugins: The plugin .*absent\.py cannot be loaded(.|\n)*there is no corruption 'blinds'"
     with pytest.raises(RecipeError, match=said):
         corruptset.build(recipe, "sample", tmp_path / "out")
 

@@ -123,7 +123,7 @@ def test_mistakes(tmp_path):
         score_table(tmp_path / "gone.csv")
     with pytest.raises(ScoreError, match=r"fogg: the table has no set of this corruption. Did you mean 'fog'"):
         score_table(WHOLE, corruptions=["fogg"])
-    with pytest.raises(ScoreError, match=r"--lower-is-better has 1 mistake:\n +ap: the table has no such metric"):
+    with pytest.raises(ScoreError, match=r"--lower-is-better contains 1 error:\n +ap: the table has no such metric"):
         score_table(WHOLE, lower_is_better=["ap"])
 
 

@@ -63,7 +63,7 @@ def test_every_mistake_at_once_with_its_line(tmp_path):
         read(tmp_path, MISTAKEN)
     for part in (
         str(tmp_path / "model.toml"),
-        "has 12 mistakes",
+        "contains 12 errors",
         "name: Field required",
         "nmae: Extra inputs are not permitted",
         "factory: is 'torchvision.models.resnet50'; expected 'module:callable', such as 'torchvision.models:resnet50'",

@@ -74,7 +74,7 @@ def test_the_classes_of_emnist(tmp_path):
         several = a.write_files(tmp_path / "gzip", files("", f"emnist-{name}-", ("test", "train")))
     a.check_refused(f"mnist:{several}", "contains 2 datasets. Choose one: mnist:.*emnist-digits, mnist:.*emnist-mnist")
     assert len(open_source(f"mnist:{several}/emnist-digits").samples) == 40
-    said = "emnist-letters is not a folder with IDX files, and not the first part"
+    said = "emnist-letters is neither a folder with IDX files, nor the first part"
     a.check_refused(f"mnist:{several}/emnist-letters", said)
 
 

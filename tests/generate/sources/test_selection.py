@@ -71,7 +71,7 @@ def test_what_each_option_chooses(tmp_path):
 def test_ids_that_cannot_be_meant(tmp_path):
     path = tmp_path / "ids.txt"
     mistakes = (
-        r"has 3 mistakes:\n *line 2: there is no sample 'test/0001' in the source. Did you mean 'test/0000.*\n"
+        r"contains 3 errors:\n *line 2: there is no sample 'test/0001' in the source. Did you mean 'test/0000.*\n"
         r" *line 3: 'test/00001' is also on line 1"
     )
     for data, said in (

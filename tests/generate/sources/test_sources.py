@@ -206,7 +206,7 @@ def test_mistakes_of_a_csv(tmp_path):
     for rows, *said in (
         (
             "file,label\n0.png,cat\n0.png,dog\nnone.png,cat\n1.png,\n2.png\n3.png,3\n4.png,Cat\n5.png,../up\n",
-            "have 5 mistakes",
+            "contain 5 errors",
             "line 3: '0.png' is also on line 2",
             "line 4: there is no image 'none.png'",
             "line 5: '1.png' has no label",
@@ -215,7 +215,7 @@ def test_mistakes_of_a_csv(tmp_path):
         ),
         (
             "file,label\n0.png,cat\n1.png,Cat\n2.png,../up\n3.png,.hid\n4.png,a\\b\n",
-            "have 5 mistakes",
+            "contain 5 errors",
             "'Cat' has the same name as cat on disks that ignore case",
             "'../up' cannot be a folder",
             "'.hid' cannot be a folder",
