@@ -82,7 +82,8 @@ def build(
         Build only the share of one job in a job array. ``(i, n)`` stands for job i of n, counting from 0. The other
         shares are built by other processes. The shares depend only on the build and on n (see docs/array-jobs.md).
     finish : bool
-        Whether to only write the manifest. All parts must have been built before, by calls with `part`.
+        Whether to make no parts, and only finish the dataset. All parts must have been built before, by calls with
+        `part`.
     progress : callable or bool, optional
         Called with a `ProgressEvent`. By default, a progress bar is shown in terminals and notebooks. False disables
         it.
@@ -103,8 +104,8 @@ def build(
     ids : path or sequence of str, optional
         Use only images with these ids. They can be given as a text file with one id per line.
     per_super_category : path or str, optional
-        Use only the first images of each group of classes. A TOML file defines the groups and the numbers of images;
-        ``fragile-imagenet`` is included in corruptset.
+        Use only the first images of each group of classes. A TOML file defines the groups and the number of images per
+        group. The file ``fragile-imagenet`` is included in corruptset.
     storage : {"folder", "hdf5", "both"}, optional
         Store images as files in folders, in HDF5 shards, or both. The default is set by the recipe. Lossless images of
         different sizes cannot be stored in HDF5 shards.

@@ -265,8 +265,8 @@ class _Trial:
 def _apply(stage: Stage, maker: SetMaker, images: Images, order: Sequence[int] | None = None) -> Images:
     """Apply one stage to images, and return the output.
 
-    `order` has the positions of the images in the test batch, which determine ids and labels. By default, these are
-    the first positions.
+    `order` contains the positions of the images in the test batch, which determine their ids and labels. By default,
+    these are the first positions.
     """
     order = BATCH[: len(images)] if order is None else order
     (key,) = chain_keys([stage], 0)

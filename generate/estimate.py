@@ -96,7 +96,7 @@ def estimate(
     build : CheckedBuild
         The build with only a few images.
     few : sequence of CheckedSample
-        Samples that can be read. They are used for regions, and if none of the chosen images can be read.
+        Samples that can be read. They are used if the recipe has regions, or if none of the chosen images can be read.
     all_chunks : sequence of Chunk
         The chunks of the whole build.
     groups : sequence of tuples of str
@@ -155,7 +155,7 @@ class _Group:
     records: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
     """For each container and each sample, the size of the file records of these images."""
     rows: list[float] = field(default_factory=list)
-    """For each call, the bytes per sample of the rows of sets, without the file records."""
+    """For each call, the size per sample of the rows of all sets in bytes, without the file records."""
     shards: list[int] = field(default_factory=list)
     """For each call, the part of the shards' total size that does not depend on the number of images."""
 
@@ -344,7 +344,7 @@ def _seconds_of(
     image: NDArray[np.uint8],
     other: NDArray[np.uint8],
 ) -> float:
-    """Return the mean time of three calls. A call that is not measured loads the kernels first."""
+    """Return the mean time of three calls. Before these, one call is not measured, because it loads the kernels."""
     function(image, other)
     began = time.perf_counter()
     for _ in range(3):

@@ -135,7 +135,7 @@ def joined(
 ) -> Iterator[tuple[BuildState, Job]]:
     """Begin a build, or join the jobs that are making it, for the duration of the ``with`` block.
 
-    The caller must hold the lock of the dataset, shared with the other jobs. Parameters are the folder of the
+    The caller must hold the lock of the dataset, shared with the other jobs. The parameters are the folder of the
     unfinished build, the requested build, a finished dataset to extend (or None), and a callback as in `shared_check`.
 
     Raises

@@ -59,7 +59,7 @@ class Layout(RecipeTable):
     corruptions that have a letter.
     """
     letters: dict[str, str] = {}
-    """A mapping from corruptions to the letters that end their image names."""
+    """A mapping from corruptions to the letters at the end of their image names."""
     listed: bool = False
     """Whether only the images on a list are exported."""
     numbers_classes: bool = False

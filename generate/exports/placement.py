@@ -32,8 +32,8 @@ SHARD = 5000
 _SPLIT = re.compile(
     r"(?<![a-z])(train|training|validation|valid|val|dev|test|testing|eval|evaluation)(?![a-z])|(?<![^/])__"
 )
-"""The words that the library `datasets` interprets as splits (``SPLIT_KEYWORDS`` in its data_files.py). It also ignores
-folders whose names begin with ``__``.
+"""The words that the library `datasets` interprets as splits (``SPLIT_KEYWORDS`` in its data_files.py). The library
+also ignores folders whose names begin with ``__``.
 """
 
 

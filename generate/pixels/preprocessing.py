@@ -26,7 +26,7 @@ class _Preprocessing(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     channels: Literal["rgb", "keep"] = "rgb"
-    """With ``rgb`` a grey image becomes R = G = B, as with ``convert("RGB")``. With ``keep`` it keeps one channel."""
+    """With ``rgb``, grey images become R = G = B, as with ``convert("RGB")``. With ``keep``, they keep one channel."""
 
     @property
     def output_size(self) -> tuple[int, int] | None:

@@ -69,7 +69,7 @@ class PlannedPixels:
     no regions.
     """
     sizes: tuple[tuple[int, int], ...]
-    """(width, height) of each clean image that was checked, or the one size that all clean images have."""
+    """The (width, height) of the clean image for each checked image, or the one size that all clean images have."""
 
     @property
     def image_size(self) -> tuple[int, int]:

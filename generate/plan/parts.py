@@ -31,13 +31,13 @@ TARGET_CHUNKS = 8
 TARGET_PARTS = 32
 """Number of parts of a small build that has enough sets. With several parts, several workers can be used."""
 PART_BYTES = 72 << 20
-"""Limit on the bytes of encoded images that a part collects before it writes its shards."""
+"""Limit on the total size, in bytes, of the encoded images that a part collects before it writes its shards."""
 BATCH_BYTES = 2 << 20
 """Size of the clean pixels of one batch, in bytes: thirteen images at 224x224, hundreds at 32x32. Larger batches do not
 fit into processor caches.
 """
 MAX_JOBS = 1_000_000
-"""Limit on the number of jobs of an array."""
+"""Limit on the number of jobs in an array."""
 WHOLE_CHUNK_THRESHOLD = 8
 """If there are at least this many chunks per job, no chunk is divided between jobs."""
 
@@ -100,7 +100,7 @@ def groups(
     Parameters
     ----------
     sets : sequence of str
-        Ids of the sets in the order in which they are made. Neighbours share their first stages.
+        Ids of the sets in the order in which they are made. Neighbouring sets share their first stages.
     chunk_count, chunk_length : int
         The number of chunks, and the number of samples in the longest chunk.
     stored_bytes : int

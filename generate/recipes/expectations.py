@@ -30,9 +30,9 @@ class Expects(RecipeTable):
     sizes: tuple[tuple[Side, Side], ...] = ()
     """The allowed sizes (width, height). If it is empty, all sizes are allowed."""
     least_side: Side | None = None
-    """The number of pixels that the short side of at least half of the images must have, or exceed.
+    """The minimum length of the short side, in pixels, which at least half of the images must reach.
 
-    Not all images are required to, because ImageNet contains a few smaller images.
+    The other images may be smaller, because ImageNet contains a few small images.
     """
     channels: Literal["rgb", "grey"] | None = None
     """The colour of all images, or None if both are allowed."""

@@ -111,7 +111,7 @@ def recorded_build(
     )
     samples = [CheckedSample(s, r.sha256, r.width, r.height) for s, r in zip(selected, data.samples, strict=True)]
     build = CheckedBuild(
-        # The recorded header is used, because class folders may differ if the source has a different form.
+        # The recorded header is used, because class folders may differ if the source is given in a different form.
         header=manifest.header,
         source=source,
         samples=samples,

@@ -228,7 +228,7 @@ def _sample_row(state: RepairState, index: int, sample: Sample, sha256: str) -> 
 
 
 def _repair_images(state: RepairState, problem_paths: Collection[str]) -> None:
-    """Regenerate image files and shards for whose paths problems were reported."""
+    """Regenerate the image files and shards for which problems were reported."""
     paths = {path.partition("#")[0] for path in problem_paths} | set(problem_paths)
     files: dict[tuple[str, int], tuple[str, str]] = {}
     shards: dict[tuple[str, int], tuple[str, str]] = {}

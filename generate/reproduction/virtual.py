@@ -196,10 +196,10 @@ class VirtualImages:
         return current
 
     def _longest_cached(self, chain: Chain, index: int) -> tuple[int, Pixels]:
-        """Return the number of stages of a chain that are applied in a cached image of a sample, and this image.
+        """Find the cached image of a sample to which the most stages of a chain have been applied.
 
-        If several images are cached, the one with the most stages is returned. If there is no cached image on this
-        chain, the clean image is loaded, and the number is 0.
+        Returns the number of these stages, and the image. If the cache has no image of the sample on this chain, the
+        clean image is loaded, and the number is 0.
         """
         for depth in range(len(chain) - 1, -1, -1):
             if (image := self._cache.get((index, id(chain[depth])))) is not None:

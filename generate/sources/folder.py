@@ -1,11 +1,11 @@
 """The sources ``folder:PATH`` and ``tree:PATH``: images in folders.
 
-A ``folder`` is a folder with one sub-folder per class, a tree of images with a CSV of labels, or a tar of either.
-Without a CSV, the first component of an image's path is its class, and `class_list` numbers the folders. Classes are
-numbered before any image is checked, so leaving out bad images does not change labels.
+A ``folder`` source is a folder with one sub-folder per class, a tree of images with a CSV of labels, or a tar of
+either. Without a CSV, the first component of an image's path is its class, and `class_list` numbers the folders.
+Classes are numbered before any image is checked, so leaving out bad images does not change labels.
 
-A ``tree`` has no labels. Every image keeps its path, its name and its format, and every other file is copied to the
-same path in the dataset.
+A ``tree`` source has no labels. Every image keeps its path, its name and its format, and every other file is copied to
+the same path in the dataset.
 """
 
 from __future__ import annotations

@@ -114,7 +114,7 @@ def folder_classes(names: Sequence[str]) -> tuple[ClassRecord, ...]:
 
 
 def numbered_classes(last: int) -> tuple[ClassRecord, ...]:
-    """Return classes that are named by consecutive numbers, from 0 to the last label.
+    """Return classes whose names are consecutive numbers, from 0 to the last label.
 
     Examples
     --------

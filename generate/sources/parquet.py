@@ -68,7 +68,7 @@ def open(path: Path, *, labels: str | None = None, images: str | None = None, sp
     path : Path
         A file, or a folder of files.
     labels, images : str, optional
-        Names of the columns. By default, columns are found by the Hugging Face metadata or by usual names.
+        Names of the columns. By default, columns are found by the Hugging Face metadata or by their usual names.
     split : {"test", "val", "train", "all"}, optional
         The split, if a folder has several.
 

@@ -40,7 +40,7 @@ class Sample(Labelled):
     """The position among all samples, in the order of the source."""
     id: str
     label: int | None
-    """None if the source has no labels and therefore no classes."""
+    """The index of the class, or None if the source has no labels and therefore no classes."""
     path: str | None = None
     """Relative POSIX path inside the source, as on disk, or None if the source has no files."""
     split: str | None = None
@@ -91,7 +91,10 @@ class Source:
     classes: tuple[ClassRecord, ...]
     """Classes in the order of their labels. Empty if the source has no labels."""
     read: Callable[[Sample], bytes | NDArray[np.uint8]]
-    """A function that returns the file of a sample, or its pixels (H, W, C) as a copy, or raises `BadSample`."""
+    """A function that returns the bytes of a sample's file, or a copy of its pixels (H, W, C).
+
+    It raises `BadSample` if the sample cannot be read.
+    """
     notes: tuple[Note, ...] = ()
     """Problems that were found while listing files: files that are not samples because they have no valid id."""
     root: Path | None = None

@@ -1,4 +1,4 @@
-"""Super-categories: groups of classes, so that a selection can take the same number of samples from each group."""
+"""Super-categories, which are groups of classes. A selection can take the same number of samples from each group."""
 
 from __future__ import annotations
 

@@ -140,10 +140,10 @@ def calibrate(
     """Write a severity table for another image size.
 
     The central squares of the same photographs are resized to the size of the reference table and to the new size. The
-    target for a severity is the mean similarity of corrupted and clean images at the size of the reference table. The
-    severity with the target similarity at the new size is then searched on a path through the rows of the reference
-    table. The path starts at the clean image (severity 0). Beyond the last row, it continues along the line through
-    the last two rows.
+    target for a severity is the mean similarity of corrupted and clean images at the size of the reference table. A
+    search along a path through the rows of the reference table then finds the severity that has the target similarity
+    at the new size. The path starts at the clean image (severity 0). Beyond the last row, it continues along the line
+    through the last two rows.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ Accuracy = dict[str, dict[str, float]]
 Place = tuple[int, int]
 """The indices of an anchor and of its partner among the regions in their image."""
 STEPS: dict[Change, tuple[Step, ...]] = {"shift": SHIFTS, "shrink": SHRINKS}
-"""The steps that lead from an anchor to its partners."""
+"""For each kind of change, the steps that lead from an anchor to its partners."""
 
 
 def hash_of(*words: str) -> bytes:

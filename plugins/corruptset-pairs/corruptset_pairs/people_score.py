@@ -227,7 +227,7 @@ def _member(trial: Trial) -> str | None:
 
 
 def _profile(people: People, corruptions: Sequence[str]) -> PeopleProfile:
-    """Return the accuracies of the participants and of the model at each level, over some degradations.
+    """Return the accuracies of the participants and of the model at each level, for the given degradations together.
 
     The clean images are level 0 of every degradation.
     """

@@ -173,7 +173,7 @@ def find_path(accuracy: list[list[float]], baseline: float) -> list[Cell]:
     A path starts at a cell (i, 0) with i > 0, and ends at a cell (0, j) with j > 0. The cell after (i, j) is (i - 1, j)
     or (i, j + 1). For each cell, the search keeps the path to the end whose mean accuracy is nearer to the baseline. If
     both paths are equally near, it keeps the one through (i, j + 1). The path starts at the cell whose best path is
-    nearest to the baseline. Among equally near cells, it starts at the lowest one.
+    nearest to the baseline. Among equally near cells, it starts at the one with the lowest i.
 
     Parameters
     ----------
