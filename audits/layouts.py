@@ -26,7 +26,7 @@ _DEEPEST = 4
 def read_data(path: Path) -> FoundData:
     """Return the sets in a folder or an array file. Raise `SourceError` if no set is found."""
     if not path.exists():
-        raise SourceError(f"{path} does not exist. Give the folder of a corrupted dataset, or one of its archives.")
+        raise SourceError(f"{path} does not exist. Pass the folder of a corrupted dataset, or one of its archives.")
     if path.is_file():
         if path.suffix != ".npy":
             raise SourceError(

@@ -99,7 +99,7 @@ def refuse_small_textures(maker: SetMaker, sets: Iterable[SetSpec], shapes: Iter
     if problems:
         raise BuildError(
             f"These frost textures of {textures.origin[1]} are too small (height x width):\n{listed(list(problems))}\n"
-            "Give larger images of frost, or omit --frost-textures to use the textures of corruptset. Nothing was "
+            "Use larger images of frost, or omit --frost-textures to use the textures of corruptset. Nothing was "
             "written."
         )
 

@@ -25,7 +25,7 @@ _ANNOTATED_RECIPE = "detection-c"
 """This recipe accepts any image, but it is for images with boxes or masks, so it is never suggested."""
 
 SAMPLE_NOTE = (
-    "The images are the sample photographs that come with scikit-image. To use your own images, give a source such as "
+    "The images are the sample photographs that come with scikit-image. To use your own images, pass a source such as "
     "--source folder:PATH."
 )
 

@@ -187,8 +187,8 @@ def _name_as_build(source: Source, path: Path) -> None:
     if not (build / "manifest.json").is_file():
         raise SourceError(
             f"{path} is a shard of a corruptset build, and the ids of its samples are in the build's samples.jsonl, "
-            f"but {build} has no manifest.json. Give the shard in the directory of its build. Or name its datasets "
-            "with --images images --labels labels; its rows then become data/0, data/1, ..."
+            f"but {build} has no manifest.json. Specify the shard in the directory of its build. Alternatively, name "
+            "its datasets with --images images --labels labels. The ids of its rows are then data/0, data/1, ..."
         )
     try:
         data = Dataset(build)

@@ -109,7 +109,7 @@ def _read_cifar(scheme: str, path: Path, splits: tuple[str, ...], label_column: 
     if missing := [f"{name} {what}" for name, what in needed.items() if name not in files]:
         raise SourceError(
             f"The source {scheme}:{path} has no {missing[0]}; {_content_summary(path, members)} "
-            "Give the archive as it was downloaded, or its extracted folder, or choose another --split."
+            "Specify the archive as it was downloaded, or its extracted folder, or choose another --split."
         )
     with reading_errors(path / meta):
         if binary:

@@ -44,7 +44,7 @@ def expand_braces(pattern: str) -> list[str]:
     for options in choices:
         total *= len(options)
     if total > MAX_SHARDS:
-        raise SourceError(f"{pattern} stands for {total:,} files, more than {MAX_SHARDS:,}. Give a smaller range.")
+        raise SourceError(f"{pattern} stands for {total:,} files, more than {MAX_SHARDS:,}. Use a smaller range.")
     names = ["".join(chosen) for chosen in product(*choices)]
     if any(set("{}") & set(name) for name in names):
         raise SourceError(f"{pattern} has an unmatched brace. Expected a pattern such as 'train-{{000..127}}.tar'.")
@@ -58,7 +58,7 @@ def _choices(inside: str, pattern: str) -> list[str]:
     first, last = int(match[1]), int(match[2])
     if not first <= last < first + MAX_SHARDS:
         raise SourceError(
-            f"{pattern} has the range {{{inside}}}, which is empty or too long. Give the first number first."
+            f"{pattern} has the range {{{inside}}}, which is empty or too long. Write the smaller number first."
         )
     width = len(match[1])
     return [f"{number:0{width}d}" for number in range(first, last + 1)]
@@ -126,7 +126,7 @@ def parquet_shards(path: Path, split: str | None) -> list[tuple[str | None, list
     else:
         raise SourceError(
             f"The source parquet:{path} has the splits {', '.join(sorted(map(str, groups)))}. Choose one with --split "
-            "(test, val, train or all), or give one file."
+            "(test, val, train or all), or specify one file."
         )
     for name in chosen:
         if path.is_dir():
@@ -142,7 +142,7 @@ def _grouped(path: Path) -> dict[str | None, list[Path]]:
     files = _parquet_files(path) or _parquet_files(path / "data")
     if not files:
         inside = sorted({str(file.parent.relative_to(path)) for file in path.glob("*/*.parquet")})
-        where = f" These folders in it do: {first_few(inside)}. Give one of them." if inside else ""
+        where = f" These folders in it do: {first_few(inside)}. Specify one of them." if inside else ""
         raise SourceError(f"The source parquet:{path} contains no .parquet file.{where}")
     groups: Mapping[str | None, list[Path]] = defaultdict(list)
     for file in files:

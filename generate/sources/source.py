@@ -284,7 +284,7 @@ def open_source(text: str, **options: Any) -> Source:
     if (not rest) != (name == "sample"):
         raise SourceError(f"The source {name} {'takes no path' if rest else 'needs a path'}. Expected {scheme.help}.")
     if rest.lower().endswith(".zip") and not scheme.reads_zip:
-        raise SourceError(f"{rest} is a zip archive. Unzip it, and give the folder: {name}:{rest[:-4]}.")
+        raise SourceError(f"{rest} is a zip archive. Unzip it, and specify the folder: {name}:{rest[:-4]}.")
     given = {option: local_copies(str(value)) for option, value in options.items() if value is not None}
     if foreign := [f"--{option}" for option in given if option not in scheme.options]:
         raise SourceError(f"The source {name} has no option {' and no '.join(foreign)}. Leave it out.")

@@ -54,7 +54,7 @@ MISTAKES = {
     "build --sed 3": "--seed",
     "corrupt sample:astronaut gaussian-noise -s 3": "Did you mean 'gaussian_noise'?",
     "corrupt sample:astronaut fog 3": "--severity 3",
-    "corrupt fog sample:astronaut -s 3": "fog is the name of a corruption. Give the image first.",
+    "corrupt fog sample:astronaut -s 3": "fog is the name of a corruption. The image must come first.",
     "preview astronaut": "Did you mean sample:astronaut?",
     "show gaussian-noise": "Did you mean 'gaussian_noise'? `corruptset list",
     "build imagenet": "Did you mean 'imagenet-c'? Also near: ",

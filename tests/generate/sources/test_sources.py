@@ -86,7 +86,7 @@ def test_names_of_sources(tmp_path):
     a.check_refused("sample", "no option --labels", labels=tmp_path / "x.csv")
     (tmp_path / "val.zip").write_bytes(b"PK\x05\x06" + bytes(18))
     for scheme in ("folder", "imagenet", "cifar10", "tree", "mnist"):
-        said = rf"val\.zip is a zip archive\. Unzip it, and give the folder: {scheme}:.*/val\.$"
+        said = rf"val\.zip is a zip archive\. Unzip it, and specify the folder: {scheme}:.*/val\.$"
         a.check_refused(f"{scheme}:{tmp_path / 'val.zip'}", said)
 
 
