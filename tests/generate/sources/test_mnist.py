@@ -125,13 +125,13 @@ def test_a_folder_of_images_is_not_called_empty(tmp_path):
         {"cat/1.png": a.jpeg_bytes(a.PHOTOGRAPHS[0]), "dog/deep/2.PNG": b"x", "notes.txt": b"x", ".DS_Store": b"x"},
     )
     for scheme in ("mnist", "cifar10", "cifar100"):
-        said = rf"it contains cat/, dog/, notes\.txt, with 2 image files in all\. .* source folder:{tmp_path}\."
+        said = rf"(It|{tmp_path}) contains cat/, dog/, notes\.txt, with 2 image files in all\. .* folder:{tmp_path}\."
         message = a.check_refused(f"{scheme}:{tmp_path}", said)
         assert "nothing" not in message
         assert "DS_Store" not in message
     a.write_tar(tmp_path / "x.tar", {"cat/1.png": b"x", "dog/2.png": b"x"})
-    a.check_refused(f"cifar10:{tmp_path / 'x.tar'}", r"it contains 1\.png, 2\.png, with 2 image files in all")
+    a.check_refused(f"cifar10:{tmp_path / 'x.tar'}", r"It contains 1\.png, 2\.png, with 2 image files in all")
     (tmp_path / "empty").mkdir()
-    a.check_refused(f"cifar10:{tmp_path / 'empty'}", r"it contains nothing\.")
+    a.check_refused(f"cifar10:{tmp_path / 'empty'}", r"It contains nothing\.")
     a.write_files(tmp_path / "idx", files())
-    a.check_refused(f"mnist:{tmp_path / 'idx/t10k'}", rf"In {tmp_path / 'idx'}, it contains t10k-images-idx3-ubyte, ")
+    a.check_refused(f"mnist:{tmp_path / 'idx/t10k'}", rf" {tmp_path / 'idx'} contains t10k-images-idx3-ubyte, ")
