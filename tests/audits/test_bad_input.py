@@ -102,7 +102,7 @@ def test_sets_of_another_size_are_not_compared(cifar, source, tmp_path):
     np.save(copy / "fog.npy", np.concatenate([corrupted_copies.corrupted(64, "fog", s) for s in range(1, 6)]))
     audited = corruptset.audit(copy, source, sets=["brightness/1", "fog/1"]).sets["fog/1"]
     assert (audited.verdict, codes(audited)) == ("not_checked", ["resized"])
-    assert "64x64 pixels; 32x32 are expected" in audited.findings[0].text
+    assert "64x64 pixels, but 32x32 are expected" in audited.findings[0].text
 
 
 def test_a_folder_without_any_usable_array_gets_a_sentence_for_each_file(tmp_path):
@@ -132,7 +132,7 @@ def test_a_source_with_fewer_images_is_a_finding(cifar, source, tmp_path):
     few = f"npy:{tmp_path / 'images.npy'},{tmp_path / 'labels.npy'}"
     audited = corruptset.audit(cifar, few, sets=["brightness/1"]).sets["brightness/1"]
     assert (audited.verdict, codes(audited)) == ("same_pixels", ["extra_images"])
-    assert "The set has 8 images; the source has 3." in audited.findings[0].text
+    assert "The set has 8 images, but the source has 3." in audited.findings[0].text
 
 
 def test_arguments_that_do_not_fit_are_refused(cifar):

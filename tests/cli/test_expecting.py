@@ -93,7 +93,7 @@ def test_who_insists_gets_it_and_the_manifest_says_so(run, sources, tmp_path):
         ["export cifar-c --out exported", built],
         "The layout cifar-c is made for colour images of 32x32 pixels",
     )
-    assert "Layouts that fit: imagenet-c, imagenet-c-5k;" in run.fails(said, *export).err
+    assert "Layouts that fit: imagenet-c, imagenet-c-5k." in run.fails(said, *export).err
     notes = run.succeeds(*export, "--any-shape", "--json").json["notes"]
     assert f"{said}. Images of other shapes are exported, because --any-shape was given." in notes
     assert np.load(tmp_path / "exported/CIFAR-10-C/contrast.npy", mmap_mode="r").shape == (10, 160, 160, 3)
@@ -104,7 +104,7 @@ def test_a_layout_for_other_sizes_is_refused_with_the_layout_that_fits(run, shar
     small = shared_data.build(sets=["contrast/*"])
     for layout, found in (("imagenet-c", "have a short side below 128 pixels: 32x32"), ("mnist-c", "are in colour")):
         done = run.fails(f"20 of 20 images {found}", f"export {layout} --out other", small)
-        assert "Layouts that fit: cifar-c;" in done.err
+        assert "Layouts that fit: cifar-c. Layouts that accept any images: " in done.err
     run.succeeds("export cifar-c --out fits", small)
 
 

@@ -77,7 +77,7 @@ MISTAKES = {
     "plan pairs --first-stages fog:weight=1 --second-stages snow": "so it needs a short name",
     "plan pairs --first-stages a=fog:weight --second-stages snow": "'weight' in 'a=fog:weight' is not an assignment",
     "plan pairs --first-stages fog --second-stages snow --severities one": "is not a list of whole numbers",
-    "plan --second-stages snow --orders both": "--second-stages and --orders: only with the recipe 'pairs'",
+    "plan --second-stages snow --orders both": "--second-stages and --orders can only be used with the recipe 'pairs'",
     "plan imagenet-c --severities 3": "imagenet-c has no pairs, so --severities cannot be used",
     "plan imagenet-c --first 0": "--first",
     "plan pairs --first fog --second-stages snow": "--first",

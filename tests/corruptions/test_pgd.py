@@ -218,7 +218,7 @@ def test_what_is_missing_or_too_much_is_said():
             corruptset.corrupt(synthetic_image(20, 20), name, **options)
     with pytest.raises(ModelError, match="The model is a object; expected a model file"):
         corruptset.corrupt(batch(), "pgd", severity=1, **given(batch(), surrogate=object()))
-    with pytest.raises(ParameterError, match=r"labels is \[1, 2\].*or labels, 3 whole numbers, one per image"):
+    with pytest.raises(ParameterError, match=r"labels is \[1, 2\].*pass labels, 3 whole numbers, one per image"):
         corruptset.corrupt(batch(), "pgd", severity=1, **given(batch(), labels=[1, 2]))
 
 

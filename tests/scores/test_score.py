@@ -162,7 +162,7 @@ def test_a_baseline_that_loses_nothing_is_divided_by_nowhere(data):
     row = best["relative_mce"]
     assert (row.value, row.reason) == (None, "the baseline loses no accuracy on 15 corruptions")
     assert best["relative_ce.fog"].reason == "the baseline loses no accuracy"
-    assert has_note(best, f"no relative CE of {', '.join((*FIFTEEN, *EXTRA))}, because the baseline loses no accuracy")
+    assert has_note(best, f"no relative CE for {', '.join((*FIFTEEN, *EXTRA))}, because the baseline loses no accuracy")
     flawless = corruptset.score(data, constant, baseline=perfect)
     assert flawless["mce"].reason == "the baseline makes no errors on 15 corruptions"
 

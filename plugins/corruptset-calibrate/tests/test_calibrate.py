@@ -104,7 +104,7 @@ def test_what_cannot_be_calibrated_is_refused(tmp_path: Path) -> None:
         (["contrast", "contrast"], {}, "each only once"),
         ([], {}, "Name at least one corruption"),
         (["rotate"], {}, "no row for severity 0"),
-        (["pgd"], {}, "gradient of a model"),
+        (["pgd"], {}, "gradients of a model"),
         (["black_lines"], {}, "has levels"),
     ]
     for names, options, says in cases:

@@ -112,7 +112,7 @@ def test_jobs_of_other_sets_wait_for_those_at_work_and_are_refused(make, whole, 
     monkeypatch.setattr(array_jobs, "RETRY_S", 0.1)
     with (tmp_path / "out/small-c-1.0.0.partial/.corruptset/workers").open("r+") as file:
         fcntl.flock(file, fcntl.LOCK_SH)
-        with pytest.raises(BuildError, match="making different sets"):
+        with pytest.raises(BuildError, match="building different sets"):
             make(part=(0, 2))
         make(part=(1, 2), sets=["contrast/*"])
     make(part=(0, 2))

@@ -80,7 +80,7 @@ def test_another_build_is_refused_with_the_difference(make, stopped, shared_data
 
 def test_what_cannot_be_extended_is_refused(make, stopped, tmp_path):
     first = make(sets=["contrast/1"]).directory
-    with pytest.raises(BuildError, match=r"needs a folder of a different name\. Choose another --out, such as"):
+    with pytest.raises(BuildError, match=r"needs a folder with a different name\. Choose another --out, such as"):
         make(extend=first)
     with pytest.raises(BuildError, match="already has all requested sets"):
         make(out="more", sets=["contrast/1"], extend=first)

@@ -43,7 +43,7 @@ def test_layouts_of_five_severities_refuse_the_others_by_name(
     assert said.splitlines()[1:-1] == MISFITS
     assert "--severities FILE" in said
     for some in (LEVELS[:5], DIAGONAL, ["sp010"]):
-        assert "it has no corruption with severities 1 to 5" in refused(chains, some)
+        assert "the dataset has no corruption with severities 1 to 5" in refused(chains, some)
     # nothing is padded
     said = refused(png, ["brightness/[124]", "contrast/*"])
     assert "brightness: has severities 1, 2, 4, not 3, 5" in said
@@ -105,7 +105,7 @@ def test_mistakes_in_severities_are_listed_together(png: Path, chains: Path, tmp
         ("openood", {"a": ["clean"] * 5}, "openood does not use --severities, --allow-missing-classes"),
         ("imagenet-c", {"Contrast": DIAGONAL}, capitals),
         ("imagenet-c", {"dim": DIAGONAL, "DIM": DIAGONAL}, capitals),
-        ("cifar-c", {"Labels": DIAGONAL}, r"cifar-10-c/labels.npy: would contain two sets\nChoose other names"),
+        ("cifar-c", {"Labels": DIAGONAL}, r"cifar-10-c/labels.npy: would contain two sets\nWith --severities, choose names"),
     ):
         with pytest.raises(BuildError, match=match):
             export(layout, chains, tmp_path / "data", severities=names, allow_missing_classes=layout == "openood")

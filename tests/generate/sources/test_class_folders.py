@@ -264,7 +264,7 @@ def test_splits_are_no_classes(tmp_path):
     ):
         root = write_images(tmp_path / str(i), *paths)
         said = a.check_refused(f"folder:{root}", "has no class folders")
-        assert f"give its folder: folder:{root}/{folder}. " in said
+        assert f"specify its folder: folder:{root}/{folder}. " in said
         if folder == "dev":
             continue  # in a tar, a single folder that contains all class folders is ignored
         tar = write_tar_of(tmp_path / f"{i}.tar", *paths)

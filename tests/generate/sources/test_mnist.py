@@ -94,7 +94,7 @@ def test_files_that_are_not_as_published(tmp_path):
             ({"labels": None}, "has no file of test labels"),
             ({"images": gzip.compress(images)[:-9]}, "is truncated in the middle"),
             ({"images": gzip.compress(images[:-5])}, "It is truncated or damaged"),
-            ({"images": None, "labels": None}, "is not a folder with IDX files"),
+            ({"images": None, "labels": None}, "is neither a folder with IDX files"),
         )
     ):
         made = {"images": images, "labels": labels} | change
@@ -103,7 +103,7 @@ def test_files_that_are_not_as_published(tmp_path):
         root = a.write_files(tmp_path / str(i), present | {"x.txt": b""})
         a.check_refused(f"mnist:{root}", said)
     a.check_refused("mnist", "needs a path")
-    a.check_refused(f"mnist:{root}/nothing/x", "is not a folder with IDX files")
+    a.check_refused(f"mnist:{root}/nothing/x", "is neither a folder with IDX files")
     a.check_refused(f"mnist:{root}", "has no option --labels", labels="x")
 
 

@@ -155,7 +155,7 @@ def test_numbers_beyond_what_there_is_are_noted():
         ),
         ({"first": 3, "samples": 4}, [f"--samples is 4, but there are only 3 {all_used}"]),
         ({"per_class": 1, "samples": 4}, [f"--samples is 4, but there are only 3 {all_used}"]),
-        ({"ids": ["1", "2"], "first": 3}, [f"--first is 3, and there are only 2 {all_used}"]),
+        ({"ids": ["1", "2"], "first": 3}, [f"--first is 3, but there are only 2 {all_used}"]),
         ({"first": 5, "per_class": 1, "samples": 3}, []),
     ):
         notes: list[str] = []
