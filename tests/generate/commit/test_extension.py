@@ -87,7 +87,7 @@ def test_what_cannot_be_extended_is_refused(make, stopped, tmp_path):
     with pytest.raises(IncompleteBuild, match="does not exist"):
         make(out="more", extend=tmp_path / "nowhere")
     stopped(1, out="begun")
-    with pytest.raises(BuildError, match="was begun without --extend"):
+    with pytest.raises(BuildError, match="was started without --extend"):
         make(out="begun", extend=first)
     (first / "PARTIAL.json").write_text("{}")
     with pytest.raises(BuildError, match="is a part of a dataset"):
