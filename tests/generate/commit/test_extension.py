@@ -90,7 +90,7 @@ def test_what_cannot_be_extended_is_refused(make, stopped, tmp_path):
     with pytest.raises(BuildError, match="was started without --extend"):
         make(out="begun", extend=first)
     (first / "PARTIAL.json").write_text("{}")
-    with pytest.raises(BuildError, match="is a part of a dataset"):
+    with pytest.raises(BuildError, match="is only a part of a dataset"):
         make(out="more", extend=first)
 
 
