@@ -30,4 +30,4 @@ def test_the_example_finds_what_was_stored_once_more(tmp_path):
     for row in ("contrast", "gaussian_noise"):
         (documented,) = re.findall(rf"^    ({row} .*)$", PAGE, re.MULTILINE)
         assert documented.split() in shown
-    assert "stored once more as JPEG quality 75" in done.stdout
+    assert "stored as JPEG quality 75" in done.stdout
