@@ -72,7 +72,7 @@ def test_imports_never_point_upwards(package):
         assert imported <= ALLOWED[package], f"{path.relative_to(ROOT)} imports {sorted(imported - ALLOWED[package])}"
 
 
-def test_every_folder_with_code_is_a_package_of_the_distribution():
+def test_every_folder_with_code_is_package_of_distribution():
     packages = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"])
     found = set()
     for inside in (path.parent.relative_to(ROOT).parts for package in ALLOWED for path in files(package)):
@@ -97,7 +97,7 @@ def test_importing_corruptset_imports_no_other_package():
     assert run(f"import sys, corruptset; {LOADED}") == "['corruptset']\n"
 
 
-def test_a_consumer_needs_neither_opencv_nor_numba():
+def test_reading_needs_neither_opencv_nor_numba():
     out = run(
         "import sys, corruptset; corruptset.open; import corruptset.manifests.verify.directory;"
         "import corruptset.scores.prediction_files; corruptset.predict; corruptset.load_surrogate; corruptset.score;"
@@ -106,7 +106,7 @@ def test_a_consumer_needs_neither_opencv_nor_numba():
     assert {name for name in ast.literal_eval(out) if "." not in name} == {"corruptset", "numpy"}
 
 
-def test_public_names_are_those_promised():
+def test_public_names_are_documented_ones():
     assert [name for name in corruptset.__all__ if callable(getattr(corruptset, name))] == NAMES.split()
 
 
@@ -134,7 +134,7 @@ def imported_layers(path, package):
 
 
 @pytest.mark.parametrize("package", LAYERS)
-def test_a_layer_imports_only_lower_layers(package):
+def test_layer_imports_only_lower_layers(package):
     order = LAYERS[package]
     inside = [path for path in files(package) if path.parent != ROOT / package or path.stem != "__init__"]
     layer_of = {path: path.relative_to(ROOT / package).parts[0].removesuffix(".py") for path in inside}
@@ -144,19 +144,19 @@ def test_a_layer_imports_only_lower_layers(package):
         assert not above, f"{path.relative_to(ROOT)} imports {sorted(above)} of higher layers"
 
 
-def test_no_two_classes_share_a_name():
+def test_no_two_classes_share_name():
     bodies = [node for package in ALLOWED for path in files(package) for node in parsed(path).body]
     names = [node.name for node in bodies if isinstance(node, ast.ClassDef) and node.name[0] != "_"]
     assert {name for name in names if names.count(name) > 1} == set()
 
 
-def test_no_two_files_of_a_package_share_a_name():
+def test_no_two_files_of_package_share_name():
     for package in ALLOWED:
         names = [path.stem for path in files(package) if not path.stem.startswith("__")]
         assert sorted(names) == sorted(set(names))
 
 
-def test_what_benchmarks_import_exists():
+def test_names_imported_by_benchmarks_exist():
     nodes = [node for path in (ROOT / "benchmarks").glob("*.py") for node in ast.walk(parsed(path))]
     named = [
         node for node in nodes if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("corruptset")

@@ -33,7 +33,7 @@ def built(build):
     return Path(build.out.splitlines()[-4].partition(":")[2].strip())
 
 
-def test_a_build_is_what_its_plan_said_and_names_its_parts(run, build, built):
+def test_build_matches_plan_and_names_parts(run, build, built):
     made = manifest(built)
     planned = run.fails("", "plan", *CHOICE, "--json", code=0).json
     assert planned["images"] == sum(s["count"] for s in made["sets"]) == 9
@@ -55,7 +55,7 @@ def test_a_build_is_what_its_plan_said_and_names_its_parts(run, build, built):
     assert (done["key"], done["pixels"], done["width"]) == (sample["id"], stored["pixels"], 224)
 
 
-def test_what_is_wrong_is_named_and_repaired(run, built, tmp_path):
+def test_verify_names_problems_and_repair_fixes_them(run, built, tmp_path):
     assert "2 samples rederived from the source" in run.succeeds("verify", built, "--rederive", "2", *ONE).out
     run.fails(
         "This is not the source from which",
@@ -87,7 +87,7 @@ def test_what_is_wrong_is_named_and_repaired(run, built, tmp_path):
 
 
 @pytest.mark.ci
-def test_a_dataset_is_extended_into_a_new_one_and_a_different_seed_is_refused(run, tmp_path):
+def test_extension_creates_new_dataset_and_rejects_different_seed(run, tmp_path):
     both = "contrast/2,pixelate/5"
     one = ["build", "imagenet-c", "--samples", "2", *ONE, "--metrics", "1", "--no-page", "--json", "--sets"]
     first, whole = (
@@ -105,7 +105,7 @@ def test_a_dataset_is_extended_into_a_new_one_and_a_different_seed_is_refused(ru
 
 
 @pytest.mark.ci
-def test_a_release_without_pixels_is_rebuilt(run, built, tmp_path):
+def test_release_without_pixels_can_be_rebuilt(run, built, tmp_path):
     release, out = tmp_path / "release", tmp_path / "out"
     shutil.copytree(built, release, ignore=shutil.ignore_patterns("images", "hdf5", "*.png", "*.md", "LICENSE"))
     done = run.succeeds("rebuild", release / "manifest.json", "--out", out, *ONE)

@@ -14,7 +14,7 @@ from checkout import ROOT
 DOCKERFILE = ROOT / "Dockerfile"
 
 
-def test_the_image_is_of_this_version_and_pinned() -> None:
+def test_image_has_this_version_and_pinned_dependencies() -> None:
     text = DOCKERFILE.read_text("utf-8")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     said = dict(dockerfiles.instructions(text))
@@ -48,7 +48,7 @@ def data(tmp_path: Path) -> Path:
 
 @pytest.mark.long
 @pytest.mark.parametrize(("user", "read_only"), [("1000:1000", False), ("54321:54321", True), ("0:0", False)])
-def test_it_builds_and_verifies(image: dockerfiles.Image, data: Path, user: str, read_only: bool) -> None:
+def test_image_builds_and_verifies(image: dockerfiles.Image, data: Path, user: str, read_only: bool) -> None:
     before = kernels(image.root)
     assert len(before) > 50
     arguments = ["build", "imagenet-c-all", "--samples", "2", "--out", "sets", "--json"]
@@ -64,7 +64,7 @@ def test_it_builds_and_verifies(image: dockerfiles.Image, data: Path, user: str,
 
 
 @pytest.mark.long
-def test_it_says_its_version(image: dockerfiles.Image, data: Path) -> None:
+def test_image_prints_its_version(image: dockerfiles.Image, data: Path) -> None:
     done = image.run("--version", data=data)
     assert done.stdout.startswith("corruptset ")
     assert image.labels["org.opencontainers.image.title"] == "corruptset"

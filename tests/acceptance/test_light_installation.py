@@ -45,7 +45,7 @@ print([find_spec(name) is None for name in {HEAVY}], "|", [(image.sum(), label) 
 
 
 @pytest.mark.ci
-def test_what_evaluates_works(light, built, tmp_path):
+def test_evaluation_commands_work(light, built, tmp_path):
     data, raw = built / "imagenet-c-1.1.0", next(built.glob("image-degrade-30-*"))
     there, here = (
         subprocess.run([one, "-c", READ, data], capture_output=True, text=True).stdout.partition("|")
@@ -74,7 +74,7 @@ def test_what_evaluates_works(light, built, tmp_path):
 
 
 @pytest.mark.ci
-def test_what_there_is_is_listed(light):
+def test_list_and_show_print_available_names(light):
     for words in (["list", "sources"], ["show", "fog"], ["show", "imagenet-c"]):
         assert run_python(light, *words) == run_python(sys.executable, *words), words
     assert {"gaussian_noise", "black_lines", "pgd"} <= set(run_python(light, "list").split())
@@ -83,7 +83,7 @@ def test_what_there_is_is_listed(light):
 
 
 @pytest.mark.ci
-def test_what_makes_images_says_what_to_install(light, built, tmp_path):
+def test_build_commands_say_what_to_install(light, built, tmp_path):
     data, out, said = built / "imagenet-c-1.1.0", tmp_path / "out", "pip install '.[build]'"
     for words in (
         ["build", "imagenet-c", "--out", out],
@@ -99,7 +99,7 @@ def test_what_makes_images_says_what_to_install(light, built, tmp_path):
     assert said in done.stderr
 
 
-def test_a_broken_installation_is_not_called_missing(tmp_path):
+def test_broken_installation_is_not_reported_as_missing(tmp_path):
     (tmp_path / "numba").mkdir()
     (tmp_path / "numba/__init__.py").write_text("import llvmlite_that_is_not_there")
     code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import corruptset; corruptset.build"

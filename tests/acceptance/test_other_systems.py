@@ -87,7 +87,7 @@ export imagenet-c {given}/data --out views --any-shape --sets */*
 BUILD = "build imagenet-c --sets contrast/2 --samples 2 --jobs 1"
 
 
-def test_what_reads_does_the_same(run, there, given, tmp_path):
+def test_reading_commands_give_same_results(run, there, given, tmp_path):
     for number, line in enumerate(READING.strip().splitlines()):
         written = []
         for place, call in ((tmp_path / f"here {number}", run), (tmp_path / f"there {number}", there)):
@@ -99,13 +99,13 @@ def test_what_reads_does_the_same(run, there, given, tmp_path):
     assert len(there.succeeds("plan", *BUILD.split()[1:], "--json").json["sets"]) == 1
 
 
-def test_what_writes_data_sets_says_what_it_needs(there, given):
+def test_build_commands_state_requirements(there, given):
     for line in (BUILD, f"pack {given}/data --out packed"):
         done = there.fails("need the file locks of Linux or macOS", *line.split())
         assert (done.out, "WSL" in done.err) == ("", True)
 
 
-def test_python_reads_the_same(lacking, given):
+def test_python_reads_same_data(lacking, given):
     here, there = (
         subprocess.run(
             [sys.executable, "-c", READ, given / "data"], env=env, capture_output=True, text=True, check=True
@@ -116,7 +116,7 @@ def test_python_reads_the_same(lacking, given):
     assert here.stdout.count("\n") == 2 * 6 + 1
 
 
-def test_the_names_are_hidden(lacking):
+def test_environment_hides_names(lacking):
     """The environment really lacks these modules."""
     names = json.loads(lacking["CORRUPTSET_LACKS"])
     os_names = "fork getuid pread O_DIRECT O_NOFOLLOW register_at_fork sched_getaffinity"
@@ -124,7 +124,7 @@ def test_the_names_are_hidden(lacking):
     assert {"SIGALRM", "SIGHUP", "pthread_sigmask", "setitimer"} <= set(names["signal"])
 
 
-def test_no_set_has_a_name_that_windows_keeps_for_itself():
+def test_no_set_has_reserved_windows_name():
     kept = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))}
     for recipe in recipe_names():
         for one in load_recipe(recipe).resolve().sets:

@@ -66,7 +66,7 @@ def sources(tmp_path_factory):
     "some",
     [pytest.param({"imagenet-c", "cifar10-c"}, marks=pytest.mark.ci), pytest.param(None, marks=pytest.mark.long)],
 )
-def test_archives_of_every_benchmark_reach_a_stranger_who_scores_them(sources, some, light, tmp_path):
+def test_archives_of_every_benchmark_can_be_fetched_and_scored(sources, some, light, tmp_path):
     sources = {recipe: source for recipe, source in sources.items() if some is None or recipe in some}
     file, published, out = tmp_path / "SOURCES.toml", tmp_path / "published", tmp_path / "out"
     tables = [f'publish = "{published}"']
@@ -113,7 +113,7 @@ def test_archives_of_every_benchmark_reach_a_stranger_who_scores_them(sources, s
         ("[", ["cannot be read"]),
     ],
 )
-def test_mistakes_in_the_file_of_sources_are_all_told(tmp_path, text, said):
+def test_errors_in_sources_file_are_all_reported(tmp_path, text, said):
     (tmp_path / "SOURCES.toml").write_text(text)
     done = release("archives", tmp_path / "SOURCES.toml", "--out", tmp_path / "out")
     assert done.returncode == 1

@@ -23,7 +23,7 @@ class Folder:
         return self._path
 
 
-def test_a_build_takes_numpy_s_numbers_and_texts_and_paths_of_any_class(shared_data, tmp_path):
+def test_build_accepts_numpy_numbers_and_path_classes(shared_data, tmp_path):
     recipe, source = tmp_path / "r.toml", f"folder:{shared_data.crops(classes=2)}"
     recipe.write_text(
         """name = "mine"
@@ -49,7 +49,7 @@ severities = [1, 2]
     assert corruptset.unpack([Folder(bag.path)], Folder(tmp_path / "out")).digest == one.digest
 
 
-def test_one_image_takes_numpy_s_numbers():
+def test_corrupt_accepts_numpy_numbers():
     image = synthetic_image(64, 64)
     plain = corruptset.corrupt(image, "gaussian_noise", severity=3, seed=5)
     for severity in (np.int64(3), np.float32(3), Fraction(3)):
@@ -89,13 +89,13 @@ def test_one_image_takes_numpy_s_numbers():
         ("show", {"name": "nothing"}, "is not a corruption"),
     ],
 )
-def test_the_sentence_names_the_argument_and_what_is_expected(tmp_path, monkeypatch, call, given, said):
+def test_message_names_argument_and_expected_value(tmp_path, monkeypatch, call, given, said):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(CorruptsetError, match=said):
         getattr(corruptset, call)(**given)
 
 
-def test_predictions_of_a_report_that_are_none_are_refused(shared_data, tmp_path):
+def test_report_rejects_invalid_predictions(shared_data, tmp_path):
     built = shared_data.build(crops={"classes": 2}, sets=["contrast/*"], storage="folder")
     with pytest.raises(CorruptsetError, match="predictions is 3; expected"):
         corruptset.report(built, [], tmp_path / "o.html", predictions=3)

@@ -9,7 +9,7 @@ import corruptset
 from corruptset.errors import CorruptsetError, suggest
 
 
-def test_every_mistake_at_once():
+def test_all_errors_are_reported_together():
     lines = recipe_errors(
         """
 name = "My Set"
@@ -82,7 +82,7 @@ NUL = "a\0b"
         (corruptset.compare, [[NUL], "out"], {}),
     ],
 )
-def test_a_nul_character_in_a_path_is_a_mistake(tmp_path, monkeypatch, function, given, options):
+def test_nul_character_in_path_is_error(tmp_path, monkeypatch, function, given, options):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(CorruptsetError):
         function(*given, **options)
@@ -101,5 +101,5 @@ def test_a_nul_character_in_a_path_is_a_mistake(tmp_path, monkeypatch, function,
         ("", "fog", ""),
     ],
 )
-def test_at_most_three_near_names_are_suggested(given, known, said):
+def test_at_most_three_similar_names_are_suggested(given, known, said):
     assert suggest(given, known.split()) == said

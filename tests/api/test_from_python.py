@@ -31,7 +31,7 @@ def built(shared_data):
     return shared_data.build(crops={"classes": 2}, sets=["contrast/*"], storage="folder")
 
 
-def test_names_and_what_is_known_of_them(built):
+def test_names_and_show_describe_everything(built):
     for what, key in (("corruptions", "name"), ("sources", "source"), ("calibrations", "name")):
         assert corruptset.names(what) == [row[key] for row in catalogue(what)]
     blurs = ["defocus_blur", "glass_blur", "motion_blur", "zoom_blur"]
@@ -50,12 +50,12 @@ def test_names_and_what_is_known_of_them(built):
         (corruptset.show, {"name": "fog", "ladder": "text"}, ParameterError, "'fog' has no levels"),
     ],
 )
-def test_names_that_there_are_not(call, given, error, said):
+def test_unknown_names_are_rejected(call, given, error, said):
     with pytest.raises(error, match=said):
         call(**given)
 
 
-def test_a_view_is_checked_by_itself_and_against_its_build(built, tmp_path):
+def test_export_is_verified_alone_and_against_its_build(built, tmp_path):
     exported = corruptset.export("imagefolder", built, tmp_path / "export")
     numbers = f"{exported.images} images, {exported.linked} of them hard links"
     assert repr(exported) == f"<Exported imagefolder in {exported.top}: {numbers}>"
@@ -83,7 +83,7 @@ def asks_for_sets(built, shared_data, out):
     }
 
 
-def test_no_sets_are_refused_and_a_pattern_may_stand_alone(built, shared_data, tmp_path):
+def test_empty_sets_are_rejected_and_single_pattern_is_accepted(built, shared_data, tmp_path):
     for name, call in asks_for_sets(built, shared_data, tmp_path).items():
         for sets in ([], ()):
             with pytest.raises(
@@ -99,7 +99,7 @@ def test_no_sets_are_refused_and_a_pattern_may_stand_alone(built, shared_data, t
     assert not [*tmp_path.iterdir()]
 
 
-def test_what_a_list_is_expected_of_may_be_one_item(built, shared_data, tmp_path):
+def test_list_arguments_accept_single_item(built, shared_data, tmp_path):
     recipe, source = shared_data.recipe(), f"folder:{shared_data.crops(classes=2)}"
     options = {"any_shape": True, "jobs": 1}
     assert corruptset.export("imagefolder", built, tmp_path / "e", sets="contrast/1").images == 4
@@ -114,7 +114,7 @@ def test_what_a_list_is_expected_of_may_be_one_item(built, shared_data, tmp_path
         corruptset.report(built, "nowhere", tmp_path / "r.html")
 
 
-def test_a_source_may_be_a_path_and_nothing_else_than_a_line(built, shared_data):
+def test_source_may_be_path_or_text_only(built, shared_data):
     recipe, source = shared_data.recipe(), Path(f"folder:{shared_data.crops(classes=2)}")
     assert corruptset.plan(recipe, source, any_shape=True, jobs=1).samples == 4
     assert corruptset.open(built, source=source, progress=False)["contrast/1"].ids
@@ -135,12 +135,12 @@ def test_a_source_may_be_a_path_and_nothing_else_than_a_line(built, shared_data)
         ("pack", {"out": "o", "max_bytes": "x"}, "max_bytes is 'x'; expected a whole number"),
     ],
 )
-def test_words_and_numbers_that_cannot_be_taken(built, call, given, said):
+def test_invalid_words_and_numbers_are_rejected(built, call, given, said):
     with pytest.raises(ParameterError, match=said):
         getattr(corruptset, call)(built, **given)
 
 
-def test_preview_has_images_and_a_sheet(tmp_path):
+def test_preview_has_images_and_sheet(tmp_path):
     sheet = tmp_path / "a.png"
     shown = corruptset.preview(sets=["contrast/*"], out=sheet)
     assert (shown.path, shown.png, shown.key) == (sheet, sheet.read_bytes(), "astronaut")
@@ -153,7 +153,7 @@ def test_preview_has_images_and_a_sheet(tmp_path):
         corruptset.preview(sets=["contrast/1"], out=sheet)
 
 
-def test_preview_takes_pixels():
+def test_preview_accepts_pixels():
     pixels = np.random.default_rng(3).integers(0, 256, (40, 32), np.uint8)
     shown = corruptset.preview(pixels, sets=["brightness/2"])
     assert (shown.recipe, shown.path) == ("cifar10-c", None)
@@ -168,7 +168,7 @@ def test_preview_takes_pixels():
         corruptset.preview(pixels.astype(float))
 
 
-def test_a_script_that_nobody_watches_prints_nothing(built, tmp_path, capfd):
+def test_script_without_terminal_prints_nothing(built, tmp_path, capfd):
     corruptset.verify(built)
     corruptset.pack(built, tmp_path / "packed")
     corruptset.preview(sets=["contrast/1"])
@@ -178,7 +178,7 @@ def test_a_script_that_nobody_watches_prints_nothing(built, tmp_path, capfd):
     assert told[-1][0] == "sets"
 
 
-def test_compiling_is_said_once_and_only_of_our_kernels(capsys):
+def test_compile_notice_is_printed_once_and_only_for_own_kernels(capsys):
     notice = compile_notice.CompileNotice()
 
     def compiling(module):

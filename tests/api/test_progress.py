@@ -16,7 +16,7 @@ from corruptset.corruptions import compile_notice
 from corruptset.progress import ProgressDisplay, ProgressEvent, counts
 
 
-def test_what_was_there_before_took_no_time():
+def test_existing_work_takes_no_time():
     assert counts(212, 400, "images", first=200, seconds=2.0) == "212/400 images, 31 s left"
 
 
@@ -28,7 +28,7 @@ def clock(monkeypatch):
     return clock
 
 
-def test_without_a_terminal_there_is_a_line_now_and_then(capsys, clock):
+def test_progress_without_terminal_prints_occasional_lines(capsys, clock):
     with ProgressDisplay("build") as shown:
         shown(ProgressEvent("compiling", parts_done=3, parts_total=19))
         for clock.now in map(float, range(25)):
@@ -47,7 +47,7 @@ def test_without_a_terminal_there_is_a_line_now_and_then(capsys, clock):
 
 
 @pytest.mark.parametrize("columns", [60, 110])
-def test_on_a_terminal_a_bar_is_drawn_and_taken_away(columns, monkeypatch, capsys, clock):
+def test_progress_on_terminal_draws_and_removes_bar(columns, monkeypatch, capsys, clock):
     monkeypatch.setattr(progress.sys.stderr, "isatty", lambda: True, raising=False)
     monkeypatch.setenv("COLUMNS", str(columns))
     monkeypatch.setenv("TERM", "xterm")
@@ -80,7 +80,7 @@ def count(most, *, progress=None):
 """
 
 
-def test_a_callable_is_told_and_nothing_is_shown_where_nobody_watches(capsys):
+def test_progress_callback_is_called_and_nothing_is_printed_without_terminal(capsys):
     names = {}
     exec(COUNT.format(pause=0), names)
     count, seen = names["count"], []
@@ -94,7 +94,7 @@ def test_a_callable_is_told_and_nothing_is_shown_where_nobody_watches(capsys):
 
 
 @pytest.mark.parametrize(("asked", "shown"), [(None, True), pytest.param(False, False, marks=pytest.mark.ci)])
-def test_a_script_on_a_terminal_shows_a_bar_unless_it_says_no(asked, shown):
+def test_script_on_terminal_shows_bar_unless_disabled(asked, shown):
     script = COUNT.format(pause=0.3) + f"count(3, progress={asked})"
     main, terminal = pty.openpty()
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
@@ -109,7 +109,7 @@ def test_a_script_on_a_terminal_shows_a_bar_unless_it_says_no(asked, shown):
 
 
 @pytest.mark.ci
-def test_in_a_notebook_one_line_is_shown_and_nothing_goes_to_standard_error():
+def test_notebook_shows_one_line_and_nothing_on_stderr():
     """Test the messages that a real notebook kernel sends, and their order."""
     import nbformat
     from nbclient import NotebookClient

@@ -59,7 +59,7 @@ WRONG = [
 
 
 @pytest.mark.ci
-def test_a_type_checker_knows_every_name_and_keyword(tmp_path):
+def test_type_checker_knows_every_name_and_keyword(tmp_path):
     """Run mypy on a normal installation, because it does not find an editable one."""
     for room in ("corruptions", "manifests", "pages", "generate", "scores", "audits", "cli"):
         (tmp_path / "corruptset" / room).parent.mkdir(exist_ok=True)
@@ -80,7 +80,7 @@ def test_a_type_checker_knows_every_name_and_keyword(tmp_path):
     assert told == set(range(3 + len(right), 1 + len(lines))), out
 
 
-def test_the_errors_are_there_from_the_start():
+def test_error_classes_are_available_after_import():
     assert corruptset.__getattr__("errors") is sys.modules["corruptset.errors"]
 
 
@@ -105,7 +105,7 @@ def short(value, text=""):
     assert repr(value).startswith(text)
 
 
-def test_what_a_build_returns_prints_in_a_few_lines(shared_data, tmp_path):
+def test_build_results_have_short_repr(shared_data, tmp_path):
     file, source = shared_data.recipe(), f"folder:{shared_data.crops()}"
     options = {"sets": ["clean", "contrast/[13]"], "any_shape": True, "jobs": 1}
     planned = corruptset.plan(file, source, **options)
@@ -131,7 +131,7 @@ def test_what_a_build_returns_prints_in_a_few_lines(shared_data, tmp_path):
     assert text.count("\n") <= 4
 
 
-def test_what_scores_return_prints_in_a_few_lines(tmp_path):
+def test_score_results_have_short_repr(tmp_path):
     data = record_datasets.records_dataset(tmp_path)
     predictions = [record_datasets.random_predictions(data, seed, f"net-{seed}") for seed in range(2)]
     scores = [corruptset.score(data, one) for one in predictions]

@@ -46,7 +46,7 @@ def process_and_threads(_):
     return os.getpid(), os.environ["NUMBA_NUM_THREADS"], os.environ["OMP_NUM_THREADS"]
 
 
-def test_the_same_processes_with_one_thread_each_serve_until_the_end():
+def test_pool_keeps_same_single_threaded_processes():
     served = []
     with Workers(2) as workers:
         for tasks in (range(3), range(20)):
@@ -58,7 +58,7 @@ def test_the_same_processes_with_one_thread_each_serve_until_the_end():
     wait_until_gone(processes)
 
 
-def test_a_killed_worker_is_replaced():
+def test_killed_worker_is_replaced():
     with Workers(1) as workers:
         first = workers.submit(os.getpid).result()
         with pytest.raises(BrokenProcessPool):
@@ -92,7 +92,7 @@ def deadly_at_three(number):
 
 
 @pytest.mark.ci
-def test_a_task_that_kills_its_worker_three_times_is_named_after_most_others_are_done():
+def test_task_that_kills_three_workers_is_named_after_most_others_finished():
     done = []
     said = r"killed 3 times while it worked on number 3\. .*memory.*--jobs.*resume"
     with Workers(2) as workers, pytest.raises(MachineError, match=said):
@@ -101,7 +101,7 @@ def test_a_task_that_kills_its_worker_three_times_is_named_after_most_others_are
     assert len(done) >= 5
 
 
-def test_an_error_stops_the_workers_at_once():
+def test_error_stops_workers_immediately():
     processes = []
 
     def work():
@@ -116,7 +116,7 @@ def test_an_error_stops_the_workers_at_once():
 
 
 @pytest.mark.ci
-def test_a_script_on_standard_input_needs_no_main_guard(built):
+def test_script_on_stdin_needs_no_main_guard(built):
     script = f"import corruptset\nprint(corruptset.verify({str(built)!r}, jobs=2, progress=False).ok)"
     done = subprocess.run([sys.executable, "-"], input=script, capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("True\n", "")
@@ -132,7 +132,7 @@ os.kill(os.getpid(), 9)
 """
 
 
-def test_workers_end_when_their_parent_is_killed():
+def test_workers_end_when_parent_is_killed():
     done = subprocess.run([sys.executable, "-c", ORPHANS], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     assert (done.returncode, bool(done.stdout)) == (-9, True)
     wait_until_gone(done.stdout.split())
@@ -146,7 +146,7 @@ def build_in_a_pool(arguments):
 
 
 @pytest.mark.ci
-def test_a_build_in_a_daemonic_process_uses_one_process(shared_data, tmp_path):
+def test_build_in_daemonic_process_uses_one_process(shared_data, tmp_path):
     source = f"folder:{shared_data.crops(classes=2)}"
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         digest, messages = pool.apply(build_in_a_pool, [(str(shared_data.recipe()), source, str(tmp_path / "a"))])
@@ -157,14 +157,14 @@ def test_a_build_in_a_daemonic_process_uses_one_process(shared_data, tmp_path):
     )
 
 
-def test_the_default_number_of_processes_is_joblib_s_which_knows_containers(monkeypatch):
+def test_default_number_of_processes_comes_from_joblib(monkeypatch):
     monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
     assert BuildOptions().workers == 1
 
 
 @pytest.mark.ci
 @pytest.mark.parametrize("options", ["size=4k,ro", "size=4k"])
-def test_a_dev_shm_that_cannot_be_used_is_named(built, options):
+def test_unusable_dev_shm_is_named(built, options):
     mount = f"mount -t tmpfs -o {options} tmpfs /dev/shm"
     unshare = ["unshare", "-m", "sh", "-c"]
     if shutil.which("unshare") is None or subprocess.run([*unshare, mount], capture_output=True).returncode:
@@ -196,7 +196,7 @@ with Workers(2) as workers:
 
 
 @pytest.mark.ci
-def test_workers_that_grow_are_replaced_without_a_warning(tmp_path):
+def test_growing_workers_are_replaced_without_warning(tmp_path):
     """If psutil is installed, loky replaces the workers with a warning.
 
     A warning that is an error would end its thread.

@@ -22,7 +22,7 @@ COMMANDS = typer.main.get_command(app).commands
 HEAVY = ["numpy", "numba", "cv2", "h5py", "joblib", "scipy", "skimage", "PIL"]
 
 
-def test_help_imports_nothing_heavy():
+def test_help_imports_no_heavy_modules():
     calls = [["--help"], [], *([name, "--help"] for name in COMMANDS)]
     program = f"""
 import sys
@@ -40,7 +40,7 @@ print("HEAVY", [m for m in {HEAVY!r} if m in sys.modules])
     assert done.stdout.endswith("HEAVY []\n")
 
 
-def test_one_broken_command_of_an_add_on_ends_no_other(tmp_path):
+def test_broken_add_on_command_does_not_affect_others(tmp_path):
     (tmp_path / "slats.py").write_text("def hello() -> None:\n    'Greet.'\n    print('well')\n")
     commands = "hello = slats:hello\nbroken = slats:missing\nbuild = slats:hello\n"
     write_installed(tmp_path, "slats", f"[corruptset.commands]\n{commands}")
@@ -74,7 +74,7 @@ def narrow(monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
 
 
-def test_every_command_and_all_that_it_takes_are_explained(capsys):
+def test_every_command_and_parameter_has_help(capsys):
     for name, command in COMMANDS.items():
         text = helped(name, capsys)
         section = re.search(rf"^## `corruptset {name}\b.*?(?=^## |\Z)", DOCS, re.MULTILINE | re.DOTALL)
@@ -91,18 +91,18 @@ def test_every_command_and_all_that_it_takes_are_explained(capsys):
                 assert re.search(rf"{written}\b", section[0] + SHARED), f"the docs do not explain {name} {written}"
 
 
-def test_the_options_of_a_build_stand_under_headings(capsys):
+def test_build_options_are_grouped_under_headings(capsys):
     headings = re.findall(r"^╭─ (.*?) ─+╮$", helped("build", capsys), re.MULTILINE)
     assert headings == ["Arguments", "Options", SOURCE, SELECTION, SETS, OUTPUT, MODEL, MACHINE]
 
 
-def test_a_question_mark_belongs_to_the_value():
+def test_question_mark_is_part_of_value():
     given = COMMANDS["build"].make_context("build", ["x", "--source", "folder:w?labels=2", "--out", "w?split=test"])
     assert (given.params["source"], str(given.params["out"])) == ("folder:w?labels=2", "w?split=test")
     assert (given.params["labels"], given.params["split"]) == (None, None)
 
 
-def test_python_runs_it_as_a_module(tmp_path):
+def test_package_runs_as_module(tmp_path):
     words = [sys.executable, "-m", "corruptset", "--version"]
     done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path)
     assert (done.returncode, done.stdout[:11]) == (0, "corruptset ")

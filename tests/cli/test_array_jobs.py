@@ -53,7 +53,7 @@ def block(title):
 
 
 @pytest.mark.ci
-def test_the_slurm_scripts_of_the_page_run_as_they_stand_there(tmp_path, crops, recipe):
+def test_slurm_scripts_on_page_run_unchanged(tmp_path, crops, recipe):
     sbatch = tmp_path / "bin" / "sbatch"
     sbatch.parent.mkdir()
     sbatch.write_text(SBATCH.format(python=sys.executable))
@@ -79,9 +79,7 @@ def test_the_slurm_scripts_of_the_page_run_as_they_stand_there(tmp_path, crops, 
     assert small_builds.read_files(tmp_path / "out" / whole.name) == small_builds.read_files(whole)
 
 
-def test_folders_merged_by_copying_are_finished_and_the_commands_of_missing_jobs_are_named(
-    run, crops, recipe, tmp_path
-):
+def test_merged_folders_are_finished_and_commands_of_missing_jobs_are_named(run, crops, recipe, tmp_path):
     build = ["build", recipe, "--source", f"folder:{crops}", *"--storage both --jobs 1 --no-page --json --out".split()]
     for job in (0, 2):
         made = run.succeeds(*build, f"machine{job}", "--part", f"{job}/4").json
@@ -105,5 +103,5 @@ def test_folders_merged_by_copying_are_finished_and_the_commands_of_missing_jobs
         ("--finish", "contains no parts. Make them first, with --part i/n"),
     ],
 )
-def test_mistakes_are_named(run, given, text):
+def test_array_job_errors_are_named(run, given, text):
     run.fails(text, f"build imagenet-c --samples 1 {given}", code=1 if given == "--finish" else 2)

@@ -14,7 +14,7 @@ def forgotten():
         yield
 
 
-def test_a_failure_is_a_sentence_and_exit_code_1(run, tmp_path):
+def test_failure_is_one_line_with_exit_code_1(run, tmp_path):
     (tmp_path / "wrong.py").write_text(
         HEAD + function_source("halved", "return images[:, ::2]", ", deterministic=True")
     )
@@ -28,7 +28,7 @@ def test_a_failure_is_a_sentence_and_exit_code_1(run, tmp_path):
 
 
 @pytest.mark.ci
-def test_what_keeps_the_contract_is_said_to(run, tmp_path):
+def test_valid_corruption_is_confirmed(run, tmp_path):
     write_blinds(tmp_path)
     done = run.succeeds("check-corruption blinds --plugin mine.py --no-large")
     assert "the output is the same in another process" in done.out
@@ -37,7 +37,7 @@ def test_what_keeps_the_contract_is_said_to(run, tmp_path):
     assert (ours["ok"], ours["plugin"], len(ours["checks"])) == (True, None, 6)
 
 
-def test_mistakes_are_exit_code_2(run, tmp_path):
+def test_usage_errors_have_exit_code_2(run, tmp_path):
     write_blinds(tmp_path)
     for line, sentence in (
         ("check-corruption fgo", "There is no corruption 'fgo'. Did you mean 'fog'?"),
@@ -49,7 +49,7 @@ def test_mistakes_are_exit_code_2(run, tmp_path):
         assert run.fails(sentence, line).out == ""
 
 
-def test_every_command_takes_a_plugin(run, tmp_path):
+def test_every_command_accepts_plugin(run, tmp_path):
     write_blinds(tmp_path)
     Image.new("RGB", (48, 40), "orange").save(tmp_path / "photo.png")
     write_recipe(tmp_path, name="own", more='[[sets]]\ncorruptions = ["blinds"]\nseverities = [1, 5]\n')

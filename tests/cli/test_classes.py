@@ -11,7 +11,7 @@ from example_images import encode_image
 PNG = encode_image(np.full((72, 72, 3), 90, np.uint8))
 
 
-def test_the_classes_are_named(run, recipe, tmp_path):
+def test_classes_are_listed(run, recipe, tmp_path):
     names = ("ant", "bee", "cat", "dog", "elk", "fox", "gnu")
     a.write_files(tmp_path / "x", {f"{name}/1.png": PNG for name in names})
     words = [recipe, "--source", f"folder:{tmp_path / 'x'}", "--sets", "contrast/1", "--jobs", "1"]
@@ -22,7 +22,7 @@ def test_the_classes_are_named(run, recipe, tmp_path):
     assert said in run.succeeds("build", *words).out
 
 
-def test_what_was_left_out_is_counted(run, recipe, tmp_path):
+def test_excluded_images_are_counted(run, recipe, tmp_path):
     a.write_files(tmp_path / "x", {"ant/1.png": PNG, "ant/2.png": b"", "bee/1.png": b"x", "cat/1.png": PNG})
     (tmp_path / "x/dog").mkdir()
     words = [recipe, "--source", f"folder:{tmp_path / 'x'}", "--sets", "contrast/1", "--jobs", "1"]
@@ -34,7 +34,7 @@ def test_what_was_left_out_is_counted(run, recipe, tmp_path):
     assert "Note: 2 images are left out (listed" in run.succeeds("build --skip-bad --out other", *words).out
 
 
-def test_labels_that_pandas_wrote_are_read_as_numbers(run, recipe, tmp_path):
+def test_labels_written_by_pandas_are_read_as_numbers(run, recipe, tmp_path):
     a.write_files(tmp_path / "x", {f"{i}.png": PNG for i in range(12)})
     (tmp_path / "labels.csv").write_text("file,label\n" + "".join(f"{i}.png,{i}.0\n" for i in range(12)))
     words = [recipe, "--source", f"folder:{tmp_path / 'x'}", "--labels", tmp_path / "labels.csv", "--jobs", "1"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import example_scores
 
 
-def test_models_side_by_side(run, tmp_path):
+def test_compare_prints_models_side_by_side(run, tmp_path):
     files = example_scores.write_scores(tmp_path, *(example_scores.full_scores(i) for i in range(2)))
     done = run.succeeds("compare --no-plots --out out", *files)
     assert done.err == ""
@@ -29,7 +29,7 @@ def test_models_side_by_side(run, tmp_path):
     )
 
 
-def test_mistakes_have_one_message(run, tmp_path):
+def test_compare_errors_have_one_message(run, tmp_path):
     a, b = example_scores.write_scores(
         tmp_path,
         example_scores.minimal_scores("a"),

@@ -41,7 +41,7 @@ def test_bash_completes_commands_options_and_names(built, tmp_path):
     assert [line.split() for line in done.stdout.splitlines()] == list(lines.values())
 
 
-def test_names_are_offered():
+def test_completion_offers_names():
     assert completion.corruptions("") == sorted(corruption_names())
     assert completion.corruptions("fog,snow/") == [f"fog,snow/{n}" for n in range(1, 6)]
     assert {"pairs", "imagenet-d", *recipe_names()} <= set(completion.recipes(""))
@@ -51,7 +51,7 @@ def test_names_are_offered():
     assert completion.calibrations("i") == ["imagenet", "inception"]
 
 
-def test_sets_are_those_of_a_build_of_a_recipe_or_none(built):
+def test_completion_offers_sets_of_build_or_recipe(built):
     contrast = [f"contrast/{n}" for n in range(1, 6)]
     for given, typed, offered in (
         ({"manifest": built, "recipe": "cifar10-c"}, "", contrast),

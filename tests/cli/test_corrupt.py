@@ -22,7 +22,7 @@ def picture(tmp_path):
     return synthetic_image(40, 50)
 
 
-def test_it_writes_what_the_library_makes(run, picture, tmp_path):
+def test_corrupt_writes_same_pixels_as_library(run, picture, tmp_path):
     points = np.zeros((3, 2))
     np.save(tmp_path / "points.npy", points)
     for words, name, keywords in (
@@ -40,7 +40,7 @@ def test_it_writes_what_the_library_makes(run, picture, tmp_path):
     assert "my cat é\n" in run.succeeds("corrupt 'my cat é.png' fog/1 --out x.png --force").out
 
 
-def test_the_chosen_calibration_is_named_with_its_reason(run, picture, tmp_path):
+def test_selected_calibration_is_printed_with_reason(run, picture, tmp_path):
     Image.fromarray(picture[:28, :28, 0]).save(tmp_path / "grey.png")
     for image, chosen in (
         ("a.png", "The calibration cifar was chosen, because the shorter side is 40 pixels."),
@@ -53,7 +53,7 @@ def test_the_chosen_calibration_is_named_with_its_reason(run, picture, tmp_path)
         assert run.succeeds(f"corrupt a.png {words} --out x.png --force --json").json["notes"] == []
 
 
-def test_0_is_the_picture_itself(run, picture, tmp_path):
+def test_severity_0_returns_image_unchanged(run, picture, tmp_path):
     """Test the number 0 as a severity and as a level, on the command line, in ``--sets``, in recipes and in Python."""
     for call in ("fog --severity 0", "fog/0", "black_lines --level 0", "fog-0+black_lines-00"):
         run.succeeds(f"corrupt a.png --out x.png --force {call}")
@@ -62,7 +62,7 @@ def test_0_is_the_picture_itself(run, picture, tmp_path):
     assert [s["id"] for s in planned["sets"]] == ["clean", "fog/2"]
 
 
-def test_output_by_suffix_default_name_and_no_overwriting(run, picture, tmp_path):
+def test_output_has_suffix_and_default_name_and_is_not_overwritten(run, picture, tmp_path):
     kept = (tmp_path / "a.png").read_bytes()
     call = "corrupt a.png contrast -s 1"
     run.succeeds(call)
@@ -79,7 +79,7 @@ def test_output_by_suffix_default_name_and_no_overwriting(run, picture, tmp_path
         run.fails(out, call, "--out", out)
 
 
-def test_pictures_are_decoded_by_the_rules_for_sources(run, picture, tmp_path):
+def test_images_are_decoded_like_sources(run, picture, tmp_path):
     Image.fromarray(picture).convert("CMYK").save(tmp_path / "cmyk.jpg")
     run.succeeds("corrupt cmyk.jpg contrast/1 --out x.png")
     assert read(tmp_path / "x.png").shape == picture.shape
@@ -89,7 +89,7 @@ def test_pictures_are_decoded_by_the_rules_for_sources(run, picture, tmp_path):
         run.fails(name, "corrupt", name, "contrast/1", "--out", "y.png")
 
 
-def test_a_photo_is_turned_upright(run, picture, tmp_path):
+def test_photo_is_rotated_upright(run, picture, tmp_path):
     """Test a photograph that is stored sideways with an EXIF orientation. The output has no orientation."""
     exif = Image.Exif()
     exif[0x0112] = 6
@@ -103,14 +103,14 @@ def test_a_photo_is_turned_upright(run, picture, tmp_path):
         assert (tmp_path / f"phone-{written}").read_bytes() == (tmp_path / f"upright-{written}").read_bytes()
 
 
-def test_a_heic_photo_has_to_be_converted(run, tmp_path):
+def test_heic_photo_must_be_converted(run, tmp_path):
     (tmp_path / "a.heic").write_bytes(b"\0\0\0\x18ftypheic\0\0\0\0mif1heic" + bytes(100))
     said = "a.heic is a HEIC file, which is not read: convert it to PNG or JPEG first, for example with ImageMagick"
     run.fails(said, "corrupt a.heic fog/1")
     run.fails(said, "preview a.heic")
 
 
-def test_frost_takes_a_users_own_textures(run, picture, tmp_path):
+def test_frost_accepts_custom_textures(run, picture, tmp_path):
     (tmp_path / "textures").mkdir()
     Image.fromarray(synthetic_image(400, 500)).save(tmp_path / "textures" / "mine.png")
     run.succeeds("corrupt a.png frost -s 2 --out default.png")
@@ -119,7 +119,7 @@ def test_frost_takes_a_users_own_textures(run, picture, tmp_path):
     run.fails("frost", "corrupt a.png fog -s 2 --frost-textures textures --out x.png")
 
 
-def test_corrupt_as_a_recipe_does(run, tmp_path):
+def test_corrupt_applies_recipe_preprocessing(run, tmp_path):
     """At 299 pixels the calibration does not follow from the size. The recipe determines it, unless the user does."""
     Image.fromarray(synthetic_image(320, 400)).save(tmp_path / "a.png")
     done = run.succeeds("corrupt a.png pixelate/4 --recipe imagenet-c-299 --out x.png --json").json
@@ -132,7 +132,7 @@ def test_corrupt_as_a_recipe_does(run, tmp_path):
 
 
 @pytest.mark.ci
-def test_corrupt_follows_a_model(run, tmp_path):
+def test_corrupt_uses_model(run, tmp_path):
     picture = synthetic_image(24, 20)
     Image.fromarray(picture).save(tmp_path / "a.png")
     surrogate = ["--surrogate", smooth_network_file(24, 20)]
@@ -149,6 +149,6 @@ def test_corrupt_follows_a_model(run, tmp_path):
     run.fails(said, "corrupt a.png pgd-3 --label 10 --out y.png", *surrogate)
 
 
-def test_a_model_that_is_missing_is_told(run, picture):
+def test_missing_model_is_reported(run, picture):
     run.fails("pgd follows the gradient of a model, and surrogate is missing", "corrupt a.png pgd-3 --label 4")
     run.fails("'label' is not a parameter. It has a separate option", "corrupt a.png pgd-3 -p label=4")

@@ -49,7 +49,7 @@ def sources(shared_data, tmp_path_factory):
     }
 
 
-def test_a_source_of_the_wrong_size_is_refused_with_the_recipe_that_fits(run, sources):
+def test_source_of_wrong_size_is_rejected_and_suitable_recipe_named(run, sources):
     for command, recipe, source, said in (
         ("build", "cifar10-c", "photographs", ["4 of 4 images are 500x375", "Recipe that fits: imagenet-c."]),
         ("plan", "mnist-c", "digits in colour", ["grey images of 28x28 pixels", "6 of 6 images are in colour"]),
@@ -70,7 +70,7 @@ def test_a_source_of_the_wrong_size_is_refused_with_the_recipe_that_fits(run, so
         run.succeeds(f"plan {recipe} --source", sources[source])
 
 
-def test_the_few_small_and_grey_images_of_imagenet_are_no_hindrance(run, tmp_path):
+def test_few_small_and_grey_imagenet_images_are_accepted(run, tmp_path):
     root = photographs(tmp_path / "val", [SIDE, (56, 54), SIDE, (60, 60), (375, 500)])
     grey = root / WNIDS[1] / "ILSVRC2012_val_00000001.JPEG"
     Image.open(grey).convert("L").save(grey)
@@ -82,7 +82,7 @@ def test_the_few_small_and_grey_images_of_imagenet_are_no_hindrance(run, tmp_pat
     run.fails(said, f"build imagenet-c {asked} --out other")
 
 
-def test_who_insists_gets_it_and_the_manifest_says_so(run, sources, tmp_path):
+def test_any_shape_option_is_obeyed_and_recorded(run, sources, tmp_path):
     build = [f"build cifar10-c --sets contrast/* {QUICK} --source", sources["thumbnails"]]
     built = Path(run.succeeds(*build, "--any-shape", "--json").json["directory"])
     recipe = json.loads((built / "manifest.json").read_text("utf-8"))["recipe"]
@@ -100,7 +100,7 @@ def test_who_insists_gets_it_and_the_manifest_says_so(run, sources, tmp_path):
     run.succeeds("verify --export exported", built)
 
 
-def test_a_layout_for_other_sizes_is_refused_with_the_layout_that_fits(run, shared_data):
+def test_layout_for_other_sizes_is_rejected_and_suitable_layout_named(run, shared_data):
     small = shared_data.build(sets=["contrast/*"])
     for layout, found in (("imagenet-c", "have a short side below 128 pixels: 32x32"), ("mnist-c", "are in colour")):
         done = run.fails(f"20 of 20 images {found}", f"export {layout} --out other", small)
@@ -108,7 +108,7 @@ def test_a_layout_for_other_sizes_is_refused_with_the_layout_that_fits(run, shar
     run.succeeds("export cifar-c --out fits", small)
 
 
-def test_a_build_in_its_own_source_is_refused(run, tmp_path, monkeypatch):
+def test_build_inside_its_source_is_rejected(run, tmp_path, monkeypatch):
     val = photographs(tmp_path / "data" / "val", [SIDE] * 2)
     (tmp_path / "link").symlink_to(val)
     monkeypatch.chdir(val)
@@ -142,7 +142,7 @@ def write(folder, **given):
     (folder / "own.toml").write_text(text, encoding="utf-8")
 
 
-def test_names_that_no_file_can_have_are_refused_at_once(run, tmp_path):
+def test_invalid_file_names_are_rejected_before_build(run, tmp_path):
     long = ", ".join(['"brightness-1"'] * 16)
     for given, said in (
         ({"name": "x" * 195}, "which consists of name and version, has 201 characters"),
@@ -156,7 +156,7 @@ def test_names_that_no_file_can_have_are_refused_at_once(run, tmp_path):
         run.fails(said, "build own.toml")
 
 
-def test_the_longest_names_build_verify_and_pack(run, tmp_path):
+def test_longest_valid_names_can_be_built_verified_and_packed(run, tmp_path):
     write(tmp_path, name="x" * 194, id=f'id = "{"y" * 200}"')
     built = run.succeeds(f"build own.toml --samples 1 --storage both {QUICK} --json").json["directory"]
     assert built.endswith(f"{'x' * 194}-1.0.0")
@@ -165,7 +165,7 @@ def test_the_longest_names_build_verify_and_pack(run, tmp_path):
     run.succeeds("export webdataset --out tars", built)
 
 
-def test_a_command_without_a_source_says_which_images_it_took(run, tmp_path):
+def test_command_without_source_states_which_images_it_used(run, tmp_path):
     said = "No --source was given, so the images are the sample photographs that come with scikit-image."
     words = "imagenet-c --sets clean --samples 9"
     for line in (f"plan {words}", f"build {words} --out out --no-page --jobs 1"):

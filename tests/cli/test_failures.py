@@ -49,7 +49,7 @@ SYSTEM = [
 ]
 
 
-def test_every_kind_of_error_has_its_exit_code_and_its_message(fails, monkeypatch):
+def test_every_error_class_has_exit_code_and_message(fails, monkeypatch):
     own = [(getattr(errors, name)("given"), code) for code, names in CODES.items() for name in names]
     for error, code in own + SYSTEM:
         left, out, err = fails(error)
@@ -59,7 +59,7 @@ def test_every_kind_of_error_has_its_exit_code_and_its_message(fails, monkeypatc
     assert "Traceback" in fails(errors.RecipeError("given"))[2]
 
 
-def test_a_full_disk_a_quota_and_missing_inodes_are_told_apart(fails, monkeypatch, tmp_path):
+def test_full_disk_quota_and_missing_inodes_are_distinguished(fails, monkeypatch, tmp_path):
     free = os.statvfs(tmp_path)
     none = types.SimpleNamespace(f_files=1000, f_ffree=0, f_favail=0, f_bavail=1000, f_blocks=2000, f_frsize=4096)
     for number, status, said in (
@@ -75,28 +75,28 @@ def test_a_full_disk_a_quota_and_missing_inodes_are_told_apart(fails, monkeypatc
             assert (code, said in err, "run the same command again" in err) == (3, True, True), err
 
 
-def test_json_carries_the_error_too(fails):
+def test_json_output_contains_error(fails):
     _, out, err = fails(errors.RecipeError("two [mistakes]"), as_json=True)
     error = {"kind": "RecipeError", "message": "two [mistakes]"}
     assert json.loads(out) == {"ok": False, "exit_code": 2, "error": error}
     assert "two [mistakes]" in err
 
 
-def test_an_error_of_our_own_says_what_to_report(fails):
+def test_internal_error_says_what_to_report(fails):
     code, out, err = fails(ZeroDivisionError("given"), "list a")
     assert (code, out, len(err.splitlines())) == (3, "", 1)
     for said in ("please report it", "ZeroDivisionError: given", "corruptset list a"):
         assert said in err
 
 
-def test_an_interrupted_build_says_how_to_resume(fails):
+def test_interrupted_build_says_how_to_resume(fails):
     for error in (KeyboardInterrupt(), errors.Interrupted("Interrupted.")):
         for line, resumes in (("build imagenet-c --out a", True), ("unpack a --out b", True), ("list", False)):
             code, _, err = fails(error, line)
             assert (code, "Interrupted" in err, f"corruptset {line}" in err) == (130, True, resumes)
 
 
-def test_an_error_that_an_interruption_causes_is_an_interruption(fails):
+def test_error_caused_by_interruption_counts_as_interruption(fails):
     """A signal while a file is opened can make closing it fail, and the file then seems to be damaged."""
     damaged = errors.VerificationError("1.jsonl: cannot be read (Bad file descriptor).")
     damaged.__context__ = OSError(errno.EBADF, os.strerror(errno.EBADF))
@@ -106,7 +106,7 @@ def test_an_error_that_an_interruption_causes_is_an_interruption(fails):
 
 
 @pytest.mark.parametrize("error", [typer.Exit(1), typer.BadParameter("given")])
-def test_typers_own_exceptions_pass(fails, error):
+def test_typer_exceptions_are_passed_on(fails, error):
     with pytest.raises(type(error)):
         fails(error)
 
@@ -123,7 +123,7 @@ corruptset.cli.main()
 """
 
 
-def test_names_of_files_that_are_not_read_as_utf_8_are_refused():
+def test_file_names_not_in_utf_8_are_rejected():
     """Test that another encoding is refused, because sample ids and random draws would depend on it."""
     locale = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}
     done = subprocess.run([sys.executable, "-c", NAMES], env=os.environ | locale, capture_output=True, text=True)

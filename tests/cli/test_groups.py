@@ -24,7 +24,7 @@ def records(root):
 HELD = {"duck", "rabbit_face", "shark", "victory_hand_type_3"}
 
 
-def test_icons50_is_cut_in_two(run, tmp_path):
+def test_icons50_is_split_by_group(run, tmp_path):
     icons50 = f"icons50:{icons.write_file(tmp_path / 'Icons-50.npy')}"
     source, seen = ("--source", icons50), []
     test = tmp_path / "test/icons50-subtype-1.0.0"
@@ -75,7 +75,7 @@ GROUPS = "--groups groups.csv"
 REMAKE = "--jobs 1 --source folder:birds"
 
 
-def test_a_csv_adds_groups_and_changes_no_digest(build):
+def test_csv_adds_groups_without_changing_digests(build):
     (_, plain, before), (root, whole, after) = build("plain"), build("whole", GROUPS)
     assert plain["digest"] == whole["digest"]
     assert not {"grouping", "hold_out"} & plain["selection"].keys()
@@ -85,7 +85,7 @@ def test_a_csv_adds_groups_and_changes_no_digest(build):
     assert "groups.csv" not in (root / "manifest.json").read_text("utf-8")
 
 
-def test_a_folder_is_cut_by_a_csv(run, build, tmp_path):
+def test_folder_is_split_by_csv(run, build, tmp_path):
     root, _, rows = build("held", f"{GROUPS} --hold-out 'group=d*'")
     assert [row["id"] for row in rows] == ["crow/0", "crow/2", "crow/3", "wren/0", "wren/2", "wren/3"]
     for options in ("", GROUPS):
@@ -113,5 +113,5 @@ def test_a_folder_is_cut_by_a_csv(run, build, tmp_path):
         ("--groups none.csv", "The groups none.csv cannot be read"),
     ],
 )
-def test_mistakes_are_said_before_anything_is_written(run, build, options, said):
+def test_group_errors_are_reported_before_anything_is_written(run, build, options, said):
     run.fails(said, f"build small-c-png.toml --source folder:birds --out out {options}")

@@ -87,7 +87,7 @@ def words_of(parameter, value):
 @pytest.mark.parametrize(
     "name", "plan build verify rebuild export page pack unpack publish fetch predict preview compare".split()
 )
-def test_every_option_reaches_its_function_and_has_its_default(handed, name):
+def test_every_option_reaches_its_function_with_its_default(handed, name):
     values = VALUES | OTHER.get(name, {})
     own = OWN | ({"calibration"} if name == "verify" else set()) | (PAIR_OPTIONS - values.keys())
     parameters = [one for one in COMMANDS[name].params if one.name not in own]
@@ -102,7 +102,7 @@ def test_every_option_reaches_its_function_and_has_its_default(handed, name):
             assert given[option] == default.default or not (given[option] or default.default), option
 
 
-def test_options_of_which_a_command_makes_something_else(handed):
+def test_converted_options_reach_their_functions(handed):
     assert handed("build x --part 2/5 --metrics 0")[1].items() >= {"part": (2, 5), "metrics": 0}.items()
     assert handed("build x --finish")[1]["finish"] is True
     assert handed("verify d --calibration tiny --rederive all")[1].items() >= {
@@ -114,7 +114,7 @@ def report_of(*problems, mended=None):
     return VerificationReport("d", "pixels", "sha256:0", list(problems), mended=mended)
 
 
-def test_a_report_is_printed_and_decides_the_exit_code(handed):
+def test_report_is_printed_and_determines_exit_code(handed):
     bad = report_of(*(Problem(f"images/{i}.JPEG", "missing", "is not there [b]") for i in range(60)))
     done, _ = handed("verify d", bad)
     assert (done.code, "60 problems" in done.err) == (1, True)
@@ -168,7 +168,7 @@ FILES = tuple(f"sets/{i}.jsonl" for i in range(7))
     ],
     ids=["rebuild", "export", "predict"],
 )
-def test_it_is_said_what_was_written(handed, line, answer, said, record):
+def test_written_files_are_listed(handed, line, answer, said, record):
     text = " ".join(handed(line, SimpleNamespace(**answer))[0].out.split())
     assert [words for words in said if words not in text] == []
     assert record.items() <= handed(f"{line} --json", SimpleNamespace(**answer))[0].json.items()

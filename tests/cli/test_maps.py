@@ -29,7 +29,7 @@ def scored(run, tmp_path):
     return make
 
 
-def test_maps_of_the_first_images(scored, run, tmp_path):
+def test_maps_of_first_images_are_written(scored, run, tmp_path):
     assert "maps of 1 image" in run.succeeds(scored(EXHAUSTIVE), "--out", "s").out
     (file,) = (tmp_path / "s/maps").rglob("*.png")
     with Image.open(file) as picture:
@@ -40,7 +40,7 @@ def test_maps_of_the_first_images(scored, run, tmp_path):
     assert 0 < fragile["fragile.s26.loose_shift"] <= 1
 
 
-def test_maps_that_cannot_be_drawn(scored, run):
+def test_maps_that_cannot_be_drawn_are_rejected(scored, run):
     line = scored(SAMPLED)
     run.fails("--maps needs --out FOLDER", line)
     run.fails("Maps need an anchor at every position", line, "--out", "s")

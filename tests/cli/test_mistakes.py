@@ -90,7 +90,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("line", MISTAKES)
-def test_a_mistake_leaves_with_two_and_says_what_was_expected(run, line):
+def test_usage_error_exits_with_2_and_states_expected_value(run, line):
     done = run.fails(MISTAKES[line], line)
     assert done.out == ""
     assert "Value error" not in done.err
@@ -98,13 +98,13 @@ def test_a_mistake_leaves_with_two_and_says_what_was_expected(run, line):
     assert len(said) <= 3 or "mistakes" in done.err, "a list of what is known is indented"
 
 
-def test_a_link_to_itself_is_no_place(run, built, tmp_path):
+def test_link_to_itself_is_not_valid_place(run, built, tmp_path):
     (tmp_path / "loop").symlink_to("loop")
     for line in ("build imagenet-c --sets contrast/1", f"pack {built}", f"export imagefolder {built}"):
         run.fails("loop is ", line, "--out", "loop")
 
 
-def test_list_names_everything(run):
+def test_list_prints_all_names(run):
     text = run.succeeds("list").out
     corruptions = run.succeeds("list --json").json["corruptions"]
     assert [row["name"] for row in corruptions] == list(corruption_names())
@@ -138,7 +138,7 @@ def test_show_prints_documentation_tables_and_reference(run):
 
 
 @pytest.mark.ci
-def test_a_scheduler_that_cannot_be_reached_is_named(run):
+def test_unreachable_scheduler_is_named(run):
     """Test these mistakes with Dask installed, which raises other errors for them."""
     address = "tls://127.0.0.1:1"
     run.fails(f"No Dask scheduler answers at {address}", "build imagenet-c --scheduler", address)

@@ -16,7 +16,7 @@ from corruptset.generate.recipes.recipe_files import recipe_names
 
 
 @pytest.mark.parametrize("columns", [60, 160])
-def test_names_are_whole_at_any_width(columns, run, monkeypatch):
+def test_names_are_complete_at_any_width(columns, run, monkeypatch):
     monkeypatch.setenv("COLUMNS", str(columns))
     texts = {what: run.succeeds("list", what).out for what in ("corruptions", "recipes", "sources", "calibrations")}
     texts["sets"] = run.succeeds("show two-factor-69").out
@@ -30,7 +30,7 @@ def test_names_are_whole_at_any_width(columns, run, monkeypatch):
     assert {spec.id for spec in load_recipe("two-factor-69").resolve().sets} <= set(texts["sets"].split())
 
 
-def test_a_cell_takes_several_lines_before_columns_are_left_out(monkeypatch, capsys):
+def test_cells_wrap_before_columns_are_dropped(monkeypatch, capsys):
     for columns, lines in (
         (80, ["name         n  words", "a_long_name  7  words words words words words words words words"]),
         (36, ["name         n  words", "a_long_name  7  words words words"]),
@@ -41,7 +41,7 @@ def test_a_cell_takes_several_lines_before_columns_are_left_out(monkeypatch, cap
         assert [line.rstrip() for line in capsys.readouterr().out.splitlines()[:2]] == lines
 
 
-def test_a_plan_ends_with_its_summary(run, recipe, crops):
+def test_plan_ends_with_summary(run, recipe, crops):
     plan = ["plan", recipe, "--source", f"folder:{crops}"]
     out = run.succeeds(*plan).out
     lines = [" ".join(line.split()) for line in out.splitlines()]
@@ -54,7 +54,7 @@ def test_a_plan_ends_with_its_summary(run, recipe, crops):
     assert "Sets:" in listed.partition("\n\n")[2]
 
 
-def test_a_terminal_gets_colours():
+def test_terminal_output_is_coloured():
     main, terminal = pty.openpty()
     kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "COLUMNS")}
     environment = {**kept, "TERM": "xterm-256color"}

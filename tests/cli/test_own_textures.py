@@ -14,7 +14,7 @@ def ice(folder, side):
     return folder
 
 
-def test_plan_and_build_say_that_they_are_not_the_published_ones(run, tmp_path):
+def test_plan_and_build_state_that_textures_are_custom(run, tmp_path):
     ice(tmp_path / "ice", 260)
     for command in ("plan", "build --metrics 0 --no-page --out x"):
         line = f"{command} imagenet-c --samples 1 --jobs 1 --frost-textures ice --sets"
@@ -31,13 +31,13 @@ def test_plan_and_build_say_that_they_are_not_the_published_ones(run, tmp_path):
     )
 
 
-def test_too_small_ones_are_refused_before_anything_is_written(run, tmp_path):
+def test_too_small_textures_are_rejected_before_anything_is_written(run, tmp_path):
     ice(tmp_path / "ice", 223)
     said = "ice.png: 223x224, at the texture scale 1, does not cover an image of 224x224"
     run.fails(said, "build imagenet-c --samples 1 --frost-textures ice --out out")
 
 
-def test_images_of_several_sizes_are_all_looked_at(run, tmp_path):
+def test_images_of_several_sizes_are_all_checked(run, tmp_path):
     """A plan looks at eight images, but the check of the source also sees the larger one."""
     ice(tmp_path / "ice", 120)
     (tmp_path / "photos/one").mkdir(parents=True)

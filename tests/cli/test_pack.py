@@ -7,7 +7,7 @@ from pathlib import Path
 import small_builds
 
 
-def test_build_pack_unpack_verify(run, shared_data):
+def test_pack_and_unpack_round_trip(run, shared_data):
     root = shared_data.build(crops={"classes": 3}, storage="both")
     packed = run.succeeds("pack --out p --json --by set", root).json
     first, *others = (set(a["sets"]) for a in packed["archives"])
@@ -22,7 +22,7 @@ def test_build_pack_unpack_verify(run, shared_data):
     run.succeeds("verify", whole["path"])
 
 
-def test_families_come_from_the_corruptions(run, shared_data):
+def test_families_come_from_corruptions(run, shared_data):
     ones = "speckle_noise gaussian_blur gaussian_noise contrast brightness".split()
     more = f"[[sets]]\ncorruptions = {ones}\nseverities = [1]\n[[sets]]\nclean = true\n"
     more += '[[sets]]\ncorruptions = ["contrast"]\nseverities = [2, 4]\n'
@@ -44,7 +44,7 @@ def test_families_come_from_the_corruptions(run, shared_data):
     assert "| `contrast/1..2`, `contrast/4` |" in Path("p/README.md").read_text("utf-8")
 
 
-def test_mistakes(run, shared_data, tmp_path):
+def test_pack_errors_are_named(run, shared_data, tmp_path):
     root = shared_data.build(crops={"classes": 2}, sets=["clean"])
     run.fails("", "pack --out p", tmp_path, code=1)
     run.fails("nothing.tar", "unpack nothing.tar --out u")

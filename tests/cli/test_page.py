@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 
 
-def test_it_is_next_to_the_dataset(built, shared_data, run, tmp_path, monkeypatch):
+def test_page_is_written_next_to_dataset(built, shared_data, run, tmp_path, monkeypatch):
     copied = shutil.copytree(built, tmp_path / built.name)
     for place in (copied, "."):
         monkeypatch.chdir(copied)
@@ -17,7 +17,7 @@ def test_it_is_next_to_the_dataset(built, shared_data, run, tmp_path, monkeypatc
     run.succeeds("verify", copied)
 
 
-def test_elsewhere_and_as_json(built, run, tmp_path):
+def test_page_can_be_written_elsewhere_and_described_as_json(built, run, tmp_path):
     answer = run.succeeds("page --out page.html --json", built).json
     assert (answer["ok"], answer["clean"], answer["bytes"]) == (True, False, (tmp_path / "page.html").stat().st_size)
     assert not (built / "index.html").exists()

@@ -38,7 +38,7 @@ MANY = re.compile(r"--recipe image-degrade-30|corruptset preview(?!.*--sets)")
 """Previews of many sets take most of the time, so they are marked ci."""
 
 
-def test_the_command_line_takes_what_pages_show(run):
+def test_command_line_accepts_documented_commands(run):
     for line in LINES:
         _, name, *arguments = shlex.split(line, comments=True)
         try:
@@ -60,7 +60,7 @@ def test_the_command_line_takes_what_pages_show(run):
 
 
 @pytest.mark.parametrize("line", [pytest.param(line, marks=[pytest.mark.ci] * bool(MANY.search(line))) for line in RUN])
-def test_it_runs(line, run, tmp_path):
+def test_documented_commands_run(line, run, tmp_path):
     pixels = np.random.default_rng(1).integers(0, 256, (60, 80, 3), np.uint8)
     Image.fromarray(pixels).resize((240, 180)).save(tmp_path / "photo.jpg")
     done = run.succeeds(*shlex.split(line, comments=True)[1:])

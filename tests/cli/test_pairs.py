@@ -27,18 +27,18 @@ PLANNED = {
 
 
 @pytest.mark.parametrize("line", PLANNED)
-def test_orders_and_combinations(run, line):
+def test_pairs_lists_orders_and_combinations(run, line):
     assert [s["id"] for s in run.succeeds(f"plan {line} --samples 1 --json").json["sets"]] == PLANNED[line].split()
 
 
-def test_the_calibration_follows_the_source(run):
+def test_calibration_follows_source(run):
     pair = "plan pairs --first-stages contrast-1 --second-stages brightness-1 --samples 1 --json"
     assert run.succeeds(pair).json["calibration"] == "imagenet"
     other = run.succeeds(pair, "--calibration", "cifar", "--any-shape").json
     assert (other["calibration"], other["encoding"]["format"]) == ("cifar", "png")
 
 
-def test_the_chosen_calibration_is_named_with_its_reason(run, tmp_path):
+def test_selected_calibration_is_printed_with_reason(run, tmp_path):
     digits = np.stack([digit_image(i)[:, :, 0] for i in range(4)])
     files = {
         "t10k-images-idx3-ubyte": source_archives.idx_bytes(digits),
@@ -69,7 +69,7 @@ def test_the_chosen_calibration_is_named_with_its_reason(run, tmp_path):
     assert any("2 of 2 chains have the role validation" in note for note in built["notes"])
 
 
-def test_chains_that_are_excluded_from_means_are_named(run, tmp_path):
+def test_chains_excluded_from_means_are_named(run, tmp_path):
     pairs = "--first-stages gaussian_blur,saturate,fog --second-stages contrast --severities 3 --calibration imagenet"
     said = (
         "4 of 6 chains have the role validation and are excluded from means over test sets, because they contain "

@@ -9,7 +9,7 @@ import corruptset
 from example_images import synthetic_image
 
 
-def test_a_sheet_is_drawn_and_never_overwritten(run, tmp_path):
+def test_sheet_is_written_and_never_overwritten(run, tmp_path):
     line = "preview --sets 'contrast/*,gaussian_noise/2'"
     run.succeeds(line)
     sheet = (tmp_path / "preview.png").read_bytes()
@@ -20,7 +20,7 @@ def test_a_sheet_is_drawn_and_never_overwritten(run, tmp_path):
     assert (tmp_path / "preview.png").read_bytes() == sheet
 
 
-def test_the_recipe_fits_the_picture(run, tmp_path):
+def test_recipe_fits_image(run, tmp_path):
     """Test that an image of MNIST or CIFAR size is not enlarged to 224 pixels."""
     asked = "preview 00042.png --sets fade_black/30 --force --json"
     for size, recipe in (
@@ -35,7 +35,7 @@ def test_the_recipe_fits_the_picture(run, tmp_path):
     assert run.succeeds(asked, "--recipe", "cifar10-c").json["recipe"] == "cifar10-c"
 
 
-def test_gradual_degradations_are_shown_whatever_the_recipe(run, tmp_path):
+def test_gradual_corruptions_are_shown_for_any_recipe(run, tmp_path):
     Image.fromarray(synthetic_image(32, 32)).save(tmp_path / "a.png")
     both = run.succeeds("preview a.png --sets 'fade_black/*,contrast/3,posterize/0[1-3]' --json").json
     fading = [f"fade_black/{level:02d}" for level in range(1, 31)]
@@ -43,7 +43,7 @@ def test_gradual_degradations_are_shown_whatever_the_recipe(run, tmp_path):
     run.fails("black_lines/01", "preview a.png --sets black_line/01 --force")
 
 
-def test_some_levels_of_a_recipe_that_has_many_are_shown(run, tmp_path):
+def test_some_of_many_levels_are_shown(run, tmp_path):
     (tmp_path / "r.toml").write_text(
         'name = "r"\nversion = "1"\ncalibration = "tiny"\npreprocessing = {kind = "resize", side = 64}\nencoding = '
         '{format = "png"}\n'
@@ -55,7 +55,7 @@ def test_some_levels_of_a_recipe_that_has_many_are_shown(run, tmp_path):
     assert len(run.succeeds("preview --recipe r.toml --sets '*' --out all.png --json").json["sets"]) == 14
 
 
-def test_it_shows_what_corrupt_makes(run, tmp_path):
+def test_preview_equals_corrupt(run, tmp_path):
     """Compare levels of a preview, which are computed in one pass, with single calls."""
     names = ("random_boxes/01", "random_boxes/03", "fade_black/05")
     Image.fromarray(synthetic_image(32, 32)).save(tmp_path / "a.png")

@@ -15,7 +15,7 @@ def serve():
         yield serve
 
 
-def test_packed_published_fetched(run, built, serve, tmp_path):
+def test_packed_dataset_can_be_published_and_fetched(run, built, serve, tmp_path):
     packed = run.succeeds("pack --out release --by set --json", built).json
     run.fails("To send the files, add --go.", "publish release --to place", code=0)
     assert run.succeeds("publish release --to place --json").json["sent"] == []

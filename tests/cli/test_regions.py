@@ -6,7 +6,7 @@ from PIL import Image
 from reference_regions import EXHAUSTIVE, small_images, write_recipe, write_rows
 
 
-def test_plan_compares_both_ways(run, tmp_path):
+def test_plan_compares_both_storage_formats(run, tmp_path):
     asked = ["plan", write_recipe(tmp_path, EXHAUSTIVE), "--source", write_rows(tmp_path / "rows", small_images(4))]
     images = [*asked, "--store", "images"]
     said = run.succeeds(*images).out
@@ -30,7 +30,7 @@ def test_plan_compares_both_ways(run, tmp_path):
     assert run.succeeds("plan cifar10-c --sets contrast/1 --json", *asked[2:]).json["store"] is None
 
 
-def test_a_sheet_of_regions(run, tmp_path):
+def test_sheet_of_regions_is_written(run, tmp_path):
     Image.fromarray(small_images(1)[0]).save(tmp_path / "small.png")
     run.succeeds("preview small.png --regions --out sheet.png")
     line = "preview small.png --recipe location-cifar10 --out embedded.png --json"

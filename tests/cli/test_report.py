@@ -34,7 +34,7 @@ def failures(page):
     return section(read_html(page), "failures").text
 
 
-def test_a_page_is_written_and_described(run, given, tmp_path):
+def test_report_page_is_written_and_described(run, given, tmp_path):
     directory, scores, predictions = given
     said = " ".join(run.succeeds("report", directory, *scores).out.split())
     assert "Models: a=b, net" in said
@@ -49,7 +49,7 @@ def test_a_page_is_written_and_described(run, given, tmp_path):
     assert "A failure is an image that a model classifies correctly" in failures(tmp_path / "r/page.html")
 
 
-def test_mistakes_have_one_message_and_write_nothing(run, given):
+def test_report_errors_have_one_message_and_write_nothing(run, given):
     directory, scores, predictions = given
     stranger = "predictions of 'nobody', but the models are a=b, net"
     run.fails("occurs 2 times", "report", directory, *scores, scores[0])

@@ -33,7 +33,7 @@ def predictions(predicted):
     return predicted("tiny net", "contrast/2")
 
 
-def test_tables_notes_and_files(run, directory, predictions, tmp_path):
+def test_score_prints_tables_and_notes_and_writes_files(run, directory, predictions, tmp_path):
     done = run.succeeds("score --out scores --seed 3", directory, predictions)
     scores = load_scores(tmp_path / "scores")
     lines = done.out.splitlines()
@@ -60,7 +60,7 @@ def test_tables_notes_and_files(run, directory, predictions, tmp_path):
     assert run.succeeds("score --json --seed 3", directory, predictions).json == written | {"resamples": None}
 
 
-def test_sets_a_baseline_and_a_condition(run, directory, predicted, predictions):
+def test_score_accepts_sets_baseline_and_condition(run, directory, predicted, predictions):
     some = run.succeeds("score --sets 'contrast/*,brightness/2' --json", directory, predictions).json
     assert set(some["sets"]) == {"clean", "brightness/2", *(f"contrast/{s}" for s in range(1, 6))}
     assert [one["name"] for one in some["scores"] if one["name"].startswith("aude.")] == ["aude.contrast"]
@@ -75,7 +75,7 @@ def test_sets_a_baseline_and_a_condition(run, directory, predicted, predictions)
     assert f"12 sets of 20 images, {right} of which are scored (correct@clean=other)" in counted
 
 
-def test_a_whole_benchmark_leaves_no_score_empty(tmp_path):
+def test_complete_benchmark_has_all_scores(tmp_path):
     data = record_datasets.records_dataset(tmp_path, "imagenet-c")
     scores = corruptset.score(data, record_datasets.random_predictions(data))
     assert len(scores.values("aude")) == 15
@@ -94,7 +94,7 @@ def test_a_whole_benchmark_leaves_no_score_empty(tmp_path):
         (["DIR", "PREDICTIONS", "--out", "file"], "file"),
     ],
 )
-def test_mistakes(run, directory, predictions, tmp_path, arguments, says):
+def test_score_errors_are_named(run, directory, predictions, tmp_path, arguments, says):
     (tmp_path / "file").write_text("")
     places = {"DIR": directory, "PREDICTIONS": predictions}
     assert run.fails(says, "score", *(places.get(one, one) for one in arguments)).out == ""
@@ -121,7 +121,7 @@ def test_every_table_fits_80_columns(tmp_path, monkeypatch, capsys):
             assert {line.partition(" ")[0] for line in tables} >= scores.sets.keys() - {"clean"}
 
 
-def test_whatever_a_model_is_called_headings_are_the_same(tmp_path, capsys):
+def test_headings_are_same_for_any_model_name(tmp_path, capsys):
     data = record_datasets.records_dataset(tmp_path, "cifar10-c")
     shown = []
     for name in ("A", "something else"):
@@ -132,7 +132,7 @@ def test_whatever_a_model_is_called_headings_are_the_same(tmp_path, capsys):
     assert len(set(shown)) == 1
 
 
-def test_of_one_image_no_score_has_an_interval(tmp_path):
+def test_scores_of_one_image_have_no_interval(tmp_path):
     data = record_datasets.records_dataset(tmp_path, count=1, digest="sha256:" + 64 * "1")
     scores = corruptset.score(
         data, record_datasets.random_predictions(data), baseline=record_datasets.random_predictions(data, 1)
@@ -143,5 +143,5 @@ def test_of_one_image_no_score_has_an_interval(tmp_path):
     assert {d.exceeds for d in corruptset.compare([scores, other]).differences} == {None}
 
 
-def test_a_model_that_is_not_there_is_named(run, built):
+def test_missing_model_is_named(run, built):
     run.fails("none.toml cannot be read: No such file", "predict --model none.toml --out p", built)

@@ -50,7 +50,7 @@ def lines(text):
     return {line.split()[0]: line for line in text.splitlines() if line.strip()}
 
 
-def test_a_gradual_degradation_has_ladders_and_a_table_of_changes(run):
+def test_gradual_corruption_has_parameter_sets_and_table_of_changes(run):
     out = run.succeeds("show random_boxes").out
     assert re.search(r"^evaluated +0\.1 +3 +6 *$", out, re.MULTILINE)
     assert re.search(r"^text +0\.1 +2 +5 *$", out, re.MULTILINE)
@@ -71,7 +71,7 @@ def test_a_gradual_degradation_has_ladders_and_a_table_of_changes(run):
     assert other["changes"][2]["changed"] < shown["changes"][2]["changed"]
 
 
-def test_rows_of_the_paper_and_rows_of_ours_are_told_apart(run):
+def test_paper_rows_and_own_rows_are_distinguished(run):
     paper, ours = (
         line for line in run.succeeds("show uniform_noise").out.splitlines() if line.startswith("  severities ")
     )
@@ -95,7 +95,7 @@ def test_stages_are_printed_with_parameters_and_level(run, recipe):
     assert "black_lines(level 12)" in run.succeeds("show image-degrade-30").out
 
 
-def test_a_recipe_says_what_it_holds_out(run):
+def test_recipe_states_held_out_samples(run):
     assert re.search("^Hold out: +the style microsoft$", run.succeeds("show icons50-microsoft").out, re.MULTILINE)
     assert "the subtype *small_airplane*, *top_with_upwards_arrow_above*" in run.succeeds("show icons50-subtype").out
     assert "Hold out" not in run.succeeds("show mnist-c").out
@@ -108,7 +108,7 @@ def shown_build(run, line):
     return metrics, run.succeeds("show", directory).out
 
 
-def test_a_finished_build_shows_metrics_of_every_set(run, recipe):
+def test_finished_build_shows_metrics_of_every_set(run, recipe):
     metrics, out = shown_build(run, recipe)
     assert set(metrics) == SETS
     assert {m["images"] for m in metrics.values()} == {2}
@@ -120,7 +120,7 @@ def test_a_finished_build_shows_metrics_of_every_set(run, recipe):
     assert rows["clean"].split()[-3:] == ["-", "1", "0"]
 
 
-def test_a_build_says_where_severities_lie_against_the_ms_ssim_that_they_were_chosen_by(run):
+def test_build_compares_severities_with_target_ms_ssim(run):
     metrics, out = shown_build(run, "imagenet-c --sets fog/[135]")
     rows = lines(out)
     for name, aim in (("fog/1", 0.9), ("fog/5", 0.5)):
@@ -131,7 +131,7 @@ def test_a_build_says_where_severities_lie_against_the_ms_ssim_that_they_were_ch
     assert "0.9 at severity 1 and from 0.5 at severity 5" in out
 
 
-def test_the_file_of_a_recipe_can_be_saved_and_changed(run, tmp_path):
+def test_recipe_file_can_be_saved_and_edited(run, tmp_path):
     text = run.succeeds("show imagenet-d --toml").out
     assert 'name = "imagenet-c"' in text
     (tmp_path / "mine.toml").write_text(text.replace('name = "imagenet-c"', 'name = "mine"'))

@@ -30,7 +30,7 @@ def cifar(tmp_path_factory):
         pytest.param("CIFAR --first 40 --storage hdf5", SETS, marks=pytest.mark.ci),
     ],
 )
-def test_all_say_what_is_on_the_disk(run, cifar, tmp_path, asked, sets):
+def test_all_commands_report_size_on_disk(run, cifar, tmp_path, asked, sets):
     asked = f"{asked.replace('CIFAR', cifar)} --sets {sets} --jobs 1"
     planned, said = run.succeeds(f"plan --json {asked}").json, run.succeeds(f"plan {asked}").out
     built = run.succeeds(f"build --out sets {asked}").out
@@ -51,7 +51,7 @@ def test_all_say_what_is_on_the_disk(run, cifar, tmp_path, asked, sets):
         assert f"--storage {form} alone takes about " in said
 
 
-def test_an_estimate_of_a_part_says_what_it_is_worth(run, cifar):
+def test_partial_estimate_states_its_precision(run, cifar):
     asked = f"plan {cifar} --sets contrast/3 --storage folder"
     planned = run.succeeds(f"{asked} --json").json
     assert (planned["samples"], planned["looked_at"]) == (90, 16)

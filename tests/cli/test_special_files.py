@@ -32,7 +32,7 @@ def _not_for_ever():
     signal.signal(signal.SIGALRM, before)
 
 
-def test_a_pipe_is_refused_by_name(run, built, tmp_path):
+def test_pipe_is_rejected_by_name(run, built, tmp_path):
     (tmp_path / "flat").mkdir()
     Image.new("RGB", (32, 32), (90, 120, 30)).save(tmp_path / "flat" / "a.png")
     (tmp_path / "tree" / "n01440764").mkdir(parents=True)
@@ -58,7 +58,7 @@ def test_a_pipe_is_refused_by_name(run, built, tmp_path):
         assert "a device, not a regular file" in run.fails("/dev/zero", line, "/dev/zero").err
 
 
-def test_a_pipe_among_the_records_of_a_release(run, built, tmp_path):
+def test_pipe_among_release_records_is_rejected(run, built, tmp_path):
     for name in ("manifest.json", "samples.jsonl"):
         release = tmp_path / name.partition(".")[0]
         release.mkdir()
@@ -79,7 +79,7 @@ def _read_all(root):
             assert len(images.array()) == len(images.labels)
 
 
-def test_a_pipe_or_an_endless_device_in_place_of_a_file_of_a_data_set(shared_data, tmp_path):
+def test_pipe_or_endless_device_in_dataset_is_rejected(shared_data, tmp_path):
     """`test_ladder` tests these files for `verify`."""
     built = shared_data.build(crops={"classes": 2}, sets=["contrast/*"], storage="both")
     shard, image = (next((built / folder).rglob(f"*.{kind}")) for folder, kind in (("hdf5", "h5"), ("images", "png")))
@@ -100,7 +100,7 @@ def test_a_pipe_or_an_endless_device_in_place_of_a_file_of_a_data_set(shared_dat
             shutil.rmtree(tmp_path / "export", ignore_errors=True)
 
 
-def test_text_is_read_up_to_a_limit(tmp_path, monkeypatch):
+def test_text_is_read_up_to_limit(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = Path("some.toml")
     path.write_bytes("\ufeffä\r\nb\r".encode())

@@ -40,7 +40,7 @@ main()
 """
 
 
-def test_a_build_by_one_process_imports_only_what_its_first_part_needs(crops, recipe, tmp_path):
+def test_single_process_build_imports_only_modules_of_first_part(crops, recipe, tmp_path):
     arguments = ["build", str(recipe), "--source", f"folder:{crops}", "--out", str(tmp_path / "out")]
     arguments += "--first 2 --sets contrast/1 --jobs 1 --storage folder".split()
     seen = tmp_path / "seen.json"
@@ -51,7 +51,7 @@ def test_a_build_by_one_process_imports_only_what_its_first_part_needs(crops, re
     assert state["collects"]
 
 
-def test_a_program_that_imports_corruptset_keeps_its_ways():
+def test_importing_corruptset_keeps_process_settings():
     program = (
         "import gc\n"
         "state = lambda: (gc.get_threshold(), gc.isenabled(), gc.get_freeze_count())\n"

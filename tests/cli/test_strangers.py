@@ -23,7 +23,7 @@ def source(shared_data):
     return f"--jobs 1 --source folder:{shared_data.crops(classes=2, each=1)}".split()
 
 
-def test_a_build_of_another_schema(run, recipe, build, source):
+def test_build_with_other_schema_is_rejected(run, recipe, build, source):
     edit_manifest(build, lambda m: m.update(schema_version=4, something="new"), reseal=True)
     for words in (
         ["verify", build],
@@ -41,7 +41,7 @@ def test_a_build_of_another_schema(run, recipe, build, source):
         assert "Extra inputs" not in done.out + done.err
 
 
-def test_a_preprocessing_that_no_build_has(run, build, source):
+def test_unknown_preprocessing_is_rejected(run, build, source):
     hostile = {"kind": "resize-crop", "resize": 256, "crop": 60000, "interpolation": "bilinear", "channels": "rgb"}
 
     def change(m):
@@ -59,7 +59,7 @@ def test_a_preprocessing_that_no_build_has(run, build, source):
         assert "pydantic" not in err
 
 
-def test_names_of_a_stranger_do_not_reach_the_terminal(run, build, monkeypatch):
+def test_foreign_names_are_escaped_on_terminal(run, build, monkeypatch):
     def change(m):
         m["source"].update(name=f"folder{ESC}", license=f"{ESC}\nDigest: sha256:0000")
         m["sets"][0]["aliases"] = [f"alias{ESC}"]

@@ -15,7 +15,7 @@ FULL = Path("/dev/full")
 
 @pytest.mark.skipif(not FULL.exists(), reason="no such device on this system")
 @pytest.mark.parametrize("line", ["--help", "verify --json"])
-def test_standard_output_that_is_full(built, line):
+def test_full_standard_output_is_reported(built, line):
     """Exit code 1 would mean that the dataset is damaged."""
     words = [COMMAND, *line.split(), *[built] * line.startswith("verify")]
     with FULL.open("w") as full:
@@ -27,7 +27,7 @@ def test_standard_output_that_is_full(built, line):
 @pytest.mark.parametrize(
     ("line", "resumes"), [("corrupt sample:astronaut contrast/1 --out new.png", False), ("pack DIR --out new", True)]
 )
-def test_a_full_disk_is_named_with_what_was_to_be_written(run, built, tmp_path, monkeypatch, line, resumes):
+def test_full_disk_is_reported_with_file_to_be_written(run, built, tmp_path, monkeypatch, line, resumes):
     def full(descriptor):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -49,13 +49,13 @@ def shell(line):
     return done.stdout, done.stderr
 
 
-def test_a_reader_that_leaves_is_no_failure(built):
+def test_closed_pipe_is_not_error(built):
     for line in ("build --help", f"verify {built}"):
         out, err = shell(f"CMD {line} | true; echo ${{PIPESTATUS[0]}}")
         assert (out, "Traceback" in err) == ("0\n", False)
 
 
-def test_closed_and_narrow_streams_are_no_failure():
+def test_closed_and_narrow_streams_are_not_errors():
     assert shell("CMD list >&-; echo $?") == ("0\n", "")
     out, err = shell("PYTHONIOENCODING=ascii CMD show Ünbekannt; echo $?")
     assert (out, "\\xdcnbekannt" in err) == ("2\n", True)

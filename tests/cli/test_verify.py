@@ -5,18 +5,18 @@ from __future__ import annotations
 import shutil
 
 
-def test_a_view_is_neither_repaired_nor_made_again(run):
+def test_export_is_neither_repaired_nor_regenerated(run):
     run.fails("Export the dataset again", "verify good --export there --repair")
     run.fails("Rederive those of its dataset", "verify good --export there --rederive 2")
 
 
-def test_options_of_a_source_are_refused_without_rederive_and_repair(run):
+def test_source_options_require_rederive_or_repair(run):
     given = "--source folder:nowhere --labels no.csv --frost-textures none --surrogate no.toml --calibration cifar"
     said = "(rederive or repair in Python): source, labels, frost_textures, surrogate, calibration_side. Add one"
     run.fails(said, f"verify good {given}")
 
 
-def test_both_containers_are_counted_and_that_is_said(run, shared_data):
+def test_both_storage_formats_are_counted_and_reported(run, shared_data):
     seen = []
     for form in ("folder", "both"):
         directory = shared_data.build(crops={"classes": 2}, sets=["contrast/*"], storage=form)
@@ -28,7 +28,7 @@ def test_both_containers_are_counted_and_that_is_said(run, shared_data):
     assert seen == [(False, ["folder"], images), (True, ["folder", "hdf5"], 2 * images)]
 
 
-def test_a_folder_of_builds_names_them(run, built, tmp_path):
+def test_folder_of_builds_lists_them(run, built, tmp_path):
     shutil.copytree(built, tmp_path / "out" / "first-1.0.0")
     run.fails("Did you mean out/first-1.0.0?", "verify out", code=1)
     shutil.copytree(built, tmp_path / "out" / "second-1.0.0")

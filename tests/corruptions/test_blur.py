@@ -62,7 +62,7 @@ def taps_of(image, kernel):
     return np.minimum(total + 1e-9, 255).astype(np.uint8)
 
 
-def test_defocus_blur_has_the_published_kernel_and_applies_it():
+def test_defocus_blur_applies_published_kernel():
     for radius, alias_sigma in [*rows("defocus_blur"), (7.3, 0.5), (5.5, 0.3), (20.0, 0.5)]:
         want, kernel = opencv_kernel(radius, alias_sigma), disk_kernel(float(radius), alias_sigma)
         assert kernel.shape == want.shape
@@ -76,12 +76,12 @@ def test_defocus_blur_has_the_published_kernel_and_applies_it():
                 np.testing.assert_array_equal(out, taps_of(image, kernel), f"{radius} {image.shape}")
 
 
-def test_defocus_blur_takes_numpys_strictest_errors():
+def test_defocus_blur_works_with_strict_numpy_errors():
     with np.errstate(all="raise"):
         assert make_disk.__wrapped__(3.0, 0.1).taps.size == 2
 
 
-def test_defocus_blur_brightens_where_the_disk_touches_its_window_and_takes_any_radius_that_fits():
+def test_defocus_blur_brightens_at_window_edge_and_accepts_any_fitting_radius():
     flat = np.full((40, 40, 3), 200, np.uint8)
     assert corruptset.corrupt(flat, "defocus_blur", severity=5, calibration="imagenet").max() == 202
     large = {"radius": 400.0, "alias_sigma": 0.5, "calibration": "cifar", "scale": "side"}

@@ -90,7 +90,7 @@ def read_only(folder):
 
 
 @pytest.mark.ci
-def test_kernels_work_from_a_read_only_cache_and_installation_and_are_compiled_again_after_an_edit(tmp_path):
+def test_kernels_load_from_read_only_cache_and_are_recompiled_after_edit(tmp_path):
     site, cache = installed(tmp_path), tmp_path / "cache"
     first, root, compiled = call(site, "impulse_noise-1", CORRUPTSET_CACHE=str(cache))
     assert (root, compiled > 0) == (cache, True)
@@ -116,7 +116,7 @@ def test_kernels_work_from_a_read_only_cache_and_installation_and_are_compiled_a
 
 
 @pytest.mark.ci
-def test_processes_that_compile_at_once_save_whole_files(tmp_path):
+def test_concurrent_processes_save_complete_files(tmp_path):
     site, cache = installed(tmp_path), tmp_path / "cache"
     line, env = [sys.executable, "-c", CALL, QUICK], environment(site, CORRUPTSET_CACHE=str(cache))
     started = [subprocess.Popen(line, cwd=tmp_path, env=env, stdout=subprocess.PIPE) for _ in range(2)]
@@ -126,7 +126,7 @@ def test_processes_that_compile_at_once_save_whole_files(tmp_path):
 
 
 @pytest.mark.long
-def test_two_virtual_environments_of_a_user_compile_once(tmp_path):
+def test_two_virtual_environments_share_compiled_kernels(tmp_path):
     """Test two installations of a release with different file times, which share the default cache."""
     home = tmp_path / "home"
     home.mkdir()
@@ -149,7 +149,7 @@ def test_two_virtual_environments_of_a_user_compile_once(tmp_path):
     assert not [path for path in tmp_path.rglob("*.nb[ic]") if home not in path.parents]
 
 
-def test_every_file_with_kernels_is_part_of_the_digest():
+def test_digest_covers_every_kernel_file():
     """Test that an edited plugin is recompiled."""
     rooms = ("api/", *(f"{room}/" for room in PACKAGES))
     files = [name for name in checkout.checkout_files() if name.startswith(rooms) and name.endswith(".py")]
@@ -227,7 +227,7 @@ def loaded(kernel):
     return hits == 1
 
 
-def test_a_plugins_kernel_is_loaded_until_a_source_of_its_package_changes(tmp_path, total, cache):
+def test_plugin_kernel_is_loaded_until_its_package_changes(tmp_path, total, cache):
     kernel = total()
     assert (kernel(VALUES), loaded(kernel)) == (10, False)
     kernel = total()
@@ -248,7 +248,7 @@ def damages(data: bytes) -> list[bytes]:
 
 
 @pytest.mark.parametrize("ending", ["nbi", "nbc"])
-def test_a_damaged_file_is_replaced_and_never_run(ending, total, cache):
+def test_damaged_file_is_replaced_and_never_executed(ending, total, cache):
     total()(VALUES)
     (path,) = cache.rglob(f"*.{ending}")
     whole = path.read_bytes()
@@ -259,7 +259,7 @@ def test_a_damaged_file_is_replaced_and_never_run(ending, total, cache):
         assert (kernel(VALUES), loaded(kernel)) == (10, True), "the file was not replaced"
 
 
-def test_the_code_of_another_signature_or_processor_is_not_run(total, cache, monkeypatch):
+def test_code_for_other_signature_or_processor_is_not_executed(total, cache, monkeypatch):
     """Test that two processes can give the code of two signatures the same file name."""
     kernel = total()
     kernel(VALUES)
@@ -273,14 +273,14 @@ def test_the_code_of_another_signature_or_processor_is_not_run(total, cache, mon
     assert (kernel(VALUES.astype(np.float32)), loaded(kernel)) == (10, True)
 
 
-def test_a_kernel_of_a_script_or_notebook_is_compiled_and_not_saved(cache):
+def test_kernel_of_script_or_notebook_is_compiled_but_not_saved(cache):
     names = {"__name__": "__main__"}
     exec(OUTER.replace("from .inner import grown", "").replace("grown(value)", "value"), names)
     assert names["total"](VALUES) == 6
     assert not [*cache.rglob("*.nb?")]
 
 
-def test_functions_that_a_user_compiles_with_numba_keep_their_own_cache(tmp_path, monkeypatch, cache):
+def test_user_functions_compiled_with_numba_keep_their_own_cache(tmp_path, monkeypatch, cache):
     (tmp_path / "of_a_user.py").write_text("import numba\n@numba.njit(cache=True)\ndef twice(x):\n    return 2 * x\n")
     monkeypatch.syspath_prepend(tmp_path)
     twice = importlib.import_module("of_a_user").twice
@@ -292,7 +292,7 @@ def test_functions_that_a_user_compiles_with_numba_keep_their_own_cache(tmp_path
 # --- the folder -----------------------------------------------------------------------------------------------------
 
 
-def test_the_cache_is_the_named_folder_or_the_users_and_another_if_it_cannot_be_written(tmp_path, monkeypatch, cache):
+def test_cache_folder_is_configured_or_per_user_with_fallback_if_not_writable(tmp_path, monkeypatch, cache):
     """Test that a relative path refers to one folder even if the working directory changes.
 
     Workers get the absolute path.
@@ -316,7 +316,7 @@ def test_the_cache_is_the_named_folder_or_the_users_and_another_if_it_cannot_be_
     warn_if_unusable()  # The warning is issued once. A second warning would be an error here.
 
 
-def test_a_private_folder_is_used_where_there_is_no_other_and_deleted_with_its_process(tmp_path, monkeypatch, cache):
+def test_private_folder_is_last_fallback_and_deleted_with_process(tmp_path, monkeypatch, cache):
     (tmp_path / "file").write_text("not a folder")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     monkeypatch.setenv("CORRUPTSET_CACHE", str(tmp_path / "file/below"))
@@ -335,7 +335,7 @@ def test_a_private_folder_is_used_where_there_is_no_other_and_deleted_with_its_p
         warn_if_unusable()
 
 
-def test_a_full_disk_costs_only_the_time_to_compile(total, cache, monkeypatch):
+def test_full_disk_costs_only_compile_time(total, cache, monkeypatch):
     def full(*given, **options):
         raise OSError(28, "No space left on device")
 
@@ -349,9 +349,7 @@ def test_a_full_disk_costs_only_the_time_to_compile(total, cache, monkeypatch):
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o1777, 0o755])
-def test_kernels_of_another_user_are_not_loaded_from_a_folder_that_anybody_can_write_to(
-    mode, tmp_path, monkeypatch, cache
-):
+def test_kernels_of_other_users_are_not_loaded_from_world_writable_folder(mode, tmp_path, monkeypatch, cache):
     """Test that kernels, which are executable code, are only read from folders that other users cannot write."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     (cache / "kernels/growing-0").mkdir(parents=True)
@@ -370,7 +368,7 @@ def test_kernels_of_another_user_are_not_loaded_from_a_folder_that_anybody_can_w
                 warn_if_unusable()
 
 
-def test_a_new_folder_replaces_those_that_nobody_has_used_for_a_month(cache):
+def test_new_folder_replaces_folders_unused_for_a_month(cache):
     for name, days in (("unused", 31), ("used", 29)):
         (cache / "kernels" / name).mkdir(parents=True)
         long_ago = time.time() - days * 86400
@@ -389,7 +387,7 @@ SWITCHED_OFF = (
 )
 
 
-def test_a_process_without_numbas_compiler_reads_but_refuses_to_corrupt():
+def test_process_without_compiler_can_read_but_not_corrupt():
     env = os.environ | {"NUMBA_DISABLE_JIT": "1"}
     code = (
         "import numpy, corruptset; print(len(corruptset.names()));"

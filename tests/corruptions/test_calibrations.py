@@ -46,7 +46,7 @@ MNIST = "quantize shear scale translate line dotted_line zigzag stripe canny_edg
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_no_published_value_or_option_has_moved(name):
+def test_published_values_and_options_are_unchanged(name):
     """Validate the shipped tables as strictly as tables of users. This is done nowhere else."""
     text = (Path(corruptions.__file__).parent / "tables" / f"{name}.toml").read_text(encoding="utf-8")
     table = parse_table(text, name)
@@ -62,7 +62,7 @@ def test_no_published_value_or_option_has_moved(name):
 
 
 @pytest.mark.parametrize("which", LADDERS)
-def test_a_ladder_has_a_row_of_valid_parameters_for_every_gradual_degradation(which):
+def test_every_gradual_corruption_has_parameter_set_with_valid_rows(which):
     rows = ladder(which)
     assert rows.keys() == {name for name in corruption_names() if get_corruption(name).gradual is not None}
     for name, row in rows.items():
@@ -92,7 +92,7 @@ RELEASED_ZERO = {
 """The rows for severity 0 of the released generator, in the order of our columns."""
 
 
-def test_rows_are_those_of_linear_interpolation():
+def test_rows_follow_linear_interpolation():
     """Compare with scipy's interp1d, which the released generator uses, over the six rows.
 
     For photons, the inverse is interpolated.
@@ -121,7 +121,7 @@ def test_rows_are_those_of_linear_interpolation():
 
 
 @pytest.mark.parametrize("calibration", SHIPPED)
-def test_every_row_but_the_first_of_every_calibration_has_neighbours(calibration):
+def test_every_calibration_row_except_first_has_neighbours(calibration):
     table = shipped(calibration)
     for name in table.rows:
         for severity in (1.5, 2.25, 3.75, 4.99) if len(table.rows[name]) == 5 else ():
@@ -152,7 +152,7 @@ source = "me"
 """
 
 
-def test_a_users_own_table_file_is_accepted(tmp_path):
+def test_custom_table_file_is_accepted(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text(OWN)
     table = get_calibration(path)
@@ -174,7 +174,7 @@ def test_a_users_own_table_file_is_accepted(tmp_path):
             get_calibration(path)
 
 
-def test_all_mistakes_are_reported_at_once():
+def test_all_errors_are_reported_together():
     text = (
         OWN.replace('name = "mine"', "name = 3")
         .replace("side = 100", "side = 4")
@@ -204,7 +204,7 @@ WRONG = ["[]", "{}", "[[]]", "[{}]", "{a = 1}", "true", "1.5", "nan", "2020-01-0
 
 
 @pytest.mark.parametrize("key", ["name", "side", "sources", "fog", "severity", "weight", "source"])
-def test_values_of_other_types_in_a_table_file_are_mistakes_with_their_place(tmp_path, key):
+def test_wrong_value_types_in_table_file_are_reported_with_position(tmp_path, key):
     path = tmp_path / "mine.toml"
     path.write_text(OWN)
     plain = tomllib.loads(OWN)

@@ -19,7 +19,7 @@ IMAGE = synthetic_image(48, 40)
 TABLE = get_calibration("imagenet")
 
 
-def test_without_a_key_other_images_draw_otherwise():
+def test_different_images_get_different_draws_without_key():
     flat = [np.full((32, 48, 3), level, np.uint8) for level in (128, 129, 128)]
     first, second, again = (
         corruptset.corrupt(image, "gaussian_noise", severity=3).astype(int) - image for image in flat
@@ -31,7 +31,7 @@ def test_without_a_key_other_images_draw_otherwise():
     assert not np.array_equal(first.ravel(), turned.ravel())
 
 
-def test_chains_equal_corrupting_the_corrupted_in_every_form():
+def test_chains_equal_repeated_corruption_in_every_form():
     """Compare a chain with two calls. The second stage has its own key, so it must be deterministic."""
     options = {"calibration": "cifar"}
     first = corruptset.corrupt(IMAGE, "gaussian_noise", severity=3, **options)
@@ -55,7 +55,7 @@ def test_chains_equal_corrupting_the_corrupted_in_every_form():
     np.testing.assert_array_equal(corruptset.corrupt(IMAGE, "clean"), IMAGE)
 
 
-def test_fractional_severities_are_one_stage_in_all_spellings_and_0_is_absent():
+def test_fractional_severities_are_same_stage_in_all_spellings_and_0_is_skipped():
     for written, stored in (
         *((f"fog{mark}", "fog/2p25") for mark in ("/2.25", "/2p25", "-2.25", "-2p25")),
         ("fog-2.50+gaussian_noise-5", "fog-2p5+gaussian_noise-5"),
@@ -79,7 +79,7 @@ def test_fractional_severities_are_one_stage_in_all_spellings_and_0_is_absent():
             parse_chain(text, TABLE)
 
 
-def test_a_stage_of_another_revision_is_refused_in_every_form():
+def test_stage_of_other_revision_is_rejected_in_every_form():
     (now,) = parse_chain("frost/2", get_calibration("cifar"))
     options = {"calibration": "cifar", "key": "a"}
     want = corruptset.corrupt(IMAGE, "frost", severity=2, **options)
@@ -103,7 +103,7 @@ def remembered():
     return call._cached.cache_info
 
 
-def test_a_combination_is_resolved_once_and_another_argument_means_something_else(remembered):
+def test_combination_is_resolved_once_and_arguments_are_distinguished(remembered):
     usual = {"severity": 3, "key": "a"}
     outs = [
         corruptset.corrupt(image, "gaussian_noise", **usual) for image in (IMAGE[::-1], synthetic_image(48, 33), IMAGE)
@@ -132,7 +132,7 @@ def test_a_combination_is_resolved_once_and_another_argument_means_something_els
             corruptset.corrupt(IMAGE, name, **{"severity": 1} | wrong)
 
 
-def test_files_and_given_draws_are_not_remembered(tmp_path, remembered):
+def test_files_and_fixed_draws_are_not_cached(tmp_path, remembered):
     table, rows = tmp_path / "mine.toml", (Path(call.__file__).parent / "tables/cifar.toml").read_text("utf-8")
     table.write_text(rows)
     first = corruptset.corrupt(IMAGE, "contrast", severity=1, calibration=str(table))
@@ -147,7 +147,7 @@ def test_files_and_given_draws_are_not_remembered(tmp_path, remembered):
     assert not np.array_equal(corruptset.corrupt(IMAGE, "spatter", severity=4, normals=normals), first)
 
 
-def test_pixels_are_hashed_only_where_something_is_drawn(monkeypatch):
+def test_pixels_are_hashed_only_for_random_corruptions(monkeypatch):
     """Test the cache. test_properties checks that deterministic corruptions do not depend on the key."""
     hashed, whole = [], call.pixel_keys
     monkeypatch.setattr(call, "pixel_keys", lambda images: hashed.append(images) or whole(images))
@@ -194,6 +194,6 @@ def test_pixels_are_hashed_only_where_something_is_drawn(monkeypatch):
         ("fog", {"severity": 1, "calibration": "imagnet"}, "Did you mean 'imagenet'"),
     ],
 )
-def test_mistakes_are_explained(name, options, says):
+def test_errors_are_explained(name, options, says):
     with pytest.raises(CorruptsetError, match=says):
         corruptset.corrupt(IMAGE, name, **options)

@@ -23,14 +23,14 @@ BRIGHT = 255 - synthetic_image(8, 300) // 64
 """Its rows' sums do not fit 16 bits."""
 
 
-def test_contrast_is_the_specification_at_any_size():
+def test_contrast_matches_specification_at_any_size():
     for image in (synthetic_image(8, 8), synthetic_image(9, 31, 1), synthetic_image(24, 30), BRIGHT):
         for factor in (0.0, 0.35, 1.0, 3.0):
             want = plain.contrast(image.tolist(), 0, "", factor=factor)
             np.testing.assert_array_equal(corruptset.corrupt(image, "contrast", factor=factor), want)
 
 
-def test_brightness_and_saturate_are_hsv_and_back():
+def test_brightness_and_saturate_convert_through_hsv():
     """Test brightness for every pair of largest and smallest channel, because rounding decides some values."""
     most, least = np.maximum(*np.mgrid[:256, :256]), np.minimum(*np.mgrid[:256, :256])
     pairs = np.stack([least, most, least], -1).astype(np.uint8)
@@ -53,7 +53,7 @@ def test_brightness_and_saturate_are_hsv_and_back():
     np.testing.assert_array_equal(corruptset.corrupt(greys[..., :1], "saturate", gain=20.0, shift=0.2), greys[..., :1])
 
 
-def test_pixelate_is_pillows_box_filter():
+def test_pixelate_matches_pillow_box_filter():
     rng = np.random.default_rng(11)
     cases = [(synthetic_image(700, 431), 0.37), (photograph("coffee"), 0.25), (BRIGHT, 0.003)]
     for fraction in (0.0, 1.0, 0.5, 1 / 3, *rng.uniform(0, 1, 36)):
@@ -69,7 +69,7 @@ def test_pixelate_is_pillows_box_filter():
         np.testing.assert_array_equal(got, want, f"{image.shape} {fraction}")
 
 
-def test_jpeg_compression_is_pillows():
+def test_jpeg_compression_matches_pillow():
     rng = np.random.default_rng(23)
     cases = [(synthetic_image(*shape), q) for shape in ((8, 8, 3), (9, 31, 1), (224, 300, 3)) for q in (1, 30, 75, 100)]
     for number in range(90):
@@ -125,7 +125,7 @@ def draws(height, width):
     return {"points": rng.uniform(-1, 1, (3, 2))} | {f"field_{a}": rng.uniform(-1, 1, (height, width)) for a in "xy"}
 
 
-def test_elastic_transform_is_its_definition():
+def test_elastic_transform_matches_definition():
     """Test that only a few samples differ by 1/32 pixel, because SciPy's filter has other rounding errors."""
     cases = []
     for calibration, side in SIZES.items():
@@ -148,7 +148,7 @@ def test_elastic_transform_is_its_definition():
         assert out.shape == (9, 14, 3)
 
 
-def test_elastic_transform_is_that_of_doubles_to_the_last_level():
+def test_elastic_transform_equals_double_precision_to_last_grey_level():
     """Test flat areas, steps, edges and large displacements, in which a rounding error would change a grey value."""
     height, width, rng = 40, 53, np.random.default_rng(8)
     flat = rng.integers(0, 256, (8, 11, 3)).astype(np.uint8).repeat(5, 0).repeat(5, 1)[:, :width]
@@ -173,7 +173,7 @@ def test_elastic_transform_is_that_of_doubles_to_the_last_level():
             np.testing.assert_array_equal(got, elastic(picture, **row, **given), f"{picture.shape} {row}")
 
 
-def test_the_fields_of_elastic_transform_are_smoothed_as_scipy_does():
+def test_elastic_transform_smooths_fields_like_scipy():
     for shape, sigma in (
         ((224, 224), 170.8),
         ((40, 50), 2.44),

@@ -47,7 +47,7 @@ def drawn_crops(textures, height, width, scale, picks, resized):
     return crops(textures, 6, height, width, scale), drawn
 
 
-def test_a_call_takes_a_folder_and_reads_it_anew(tmp_path):
+def test_folder_of_textures_is_read_at_each_call(tmp_path):
     image, options = photograph("coffee", 32), {"severity": 2, "calibration": "imagenet", "key": "a"}
     made = []
     for size in ((40, 60), (44, 70)):
@@ -61,7 +61,7 @@ def test_a_call_takes_a_folder_and_reads_it_anew(tmp_path):
     assert len({*made}) == 2
 
 
-def test_the_mix_is_the_published_one():
+def test_mix_matches_published_frost():
     image = photograph("coffee", 32)
     crop = np.random.default_rng(1).integers(0, 256, image.shape, np.uint8)
     for calibration in ("imagenet", "cifar"):
@@ -71,7 +71,7 @@ def test_the_mix_is_the_published_one():
             np.testing.assert_array_equal(got, np.uint8(np.clip(a * image + b * crop, 0, 255)))
 
 
-def test_crops_come_from_everywhere_but_the_last_row_and_column(tmp_path):
+def test_crops_cover_everything_except_last_row_and_column(tmp_path):
     """Test that words 0, 1 and 2 of the stream select the texture, the first row and the first column."""
     textures = directory_of(tmp_path, ["a.png", "b.png", "c.png"])
     drawn = Keys(np.uint64(9), sample_keys(map(str, range(300)))).integers(3, 40 - 24, 60 - 20).tolist()
@@ -84,7 +84,7 @@ def test_crops_come_from_everywhere_but_the_last_row_and_column(tmp_path):
 
 
 @pytest.mark.parametrize(("scale", "size"), [(0.2, (600, 900)), (0.77, (133, 177)), (3.0, (40, 30))])
-def test_a_crop_is_one_of_opencvs_resize_bit_for_bit(tmp_path, scale, size):
+def test_crop_equals_opencv_resize_exactly(tmp_path, scale, size):
     """Compare resizing with the call in make_cifar_c.py and make_tinyimagenet_c.py, with and without SIMD and IPP."""
     textures = directory_of(tmp_path, ["a.png"], size)
     resized = cv2.resize(textures.arrays[0], (0, 0), fx=scale, fy=scale)
@@ -92,7 +92,7 @@ def test_a_crop_is_one_of_opencvs_resize_bit_for_bit(tmp_path, scale, size):
         np.testing.assert_array_equal(crop, resized[y : y + 18, x : x + 21])
 
 
-def test_textures_cover_the_image(tmp_path):
+def test_textures_cover_image(tmp_path):
     """Test that default textures are enlarged for larger images, so that there are 64 positions for crops."""
     for height, width, scale in ((448, 704, 1.0), (704, 448, 1.0), (449, 640, 513 / 512)):
         textures = default_textures(height, width)
@@ -116,7 +116,7 @@ PINNED = {
 }
 
 
-def test_textures_and_how_often_each_is_drawn_are_pinned(tmp_path):
+def test_textures_and_their_frequencies_are_pinned(tmp_path):
     for shape, size in (("landscape", (448, 704)), ("landscape", (4000, 6000)), ("upright", (225, 224))):
         textures = default_textures(*size)
         assert textures.names == ("sheet", "needles", "pane", "feathers")
@@ -127,7 +127,7 @@ def test_textures_and_how_often_each_is_drawn_are_pinned(tmp_path):
     assert directory_of(tmp_path, ["frost7.png"]).picks == (0, 1, 2, 3, 4, 5, 6)
 
 
-def test_own_textures_are_sorted_converted_hashed_and_travel_without_their_pixels(tmp_path):
+def test_custom_textures_are_sorted_converted_hashed_and_pickled_without_pixels(tmp_path):
     colour = np.random.default_rng(0).integers(0, 256, (20, 30, 3), np.uint8)
     Image.fromarray(colour).save(tmp_path / "b.PNG")
     Image.fromarray(np.dstack([colour, colour[..., 0]])).save(tmp_path / "a.png")
@@ -150,7 +150,7 @@ def test_own_textures_are_sorted_converted_hashed_and_travel_without_their_pixel
         pickle.loads(sent)
 
 
-def test_mistakes_are_told_all_at_once(tmp_path, monkeypatch):
+def test_all_errors_are_reported_together(tmp_path, monkeypatch):
     for folder, says in ((tmp_path / "nowhere", "does not exist"), (tmp_path, "contains no images")):
         with pytest.raises(SourceError, match=says):
             load_textures(folder)
@@ -166,7 +166,7 @@ def test_mistakes_are_told_all_at_once(tmp_path, monkeypatch):
         load_textures(tmp_path)
 
 
-def test_the_published_textures_are_known_by_their_hashes_and_how_often_each_is_drawn():
+def test_published_textures_are_recognised_by_hash_with_their_frequencies():
     def published(hashes, picks):
         names, arrays = tuple(f"{i}.png" for i in range(len(hashes))), (np.zeros((8, 8, 3), np.uint8),) * len(hashes)
         return TextureSet(names, tuple(hashes), tuple(picks), ("directory", "d"), arrays).published

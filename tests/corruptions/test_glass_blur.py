@@ -50,7 +50,7 @@ def drawn(shape, reach, iterations):
 
 
 @pytest.mark.parametrize(("sigma", "reach", "iterations"), [(0.7, 1, 2), (1.0, 2, 3), (1.5, 4, 2)])
-def test_it_is_the_definition_with_the_words_of_the_specification(sigma, reach, iterations):
+def test_glass_blur_matches_definition_with_specified_random_words(sigma, reach, iterations):
     """Test drawn and given displacements, in scan order from the lower right corner."""
     parameters = {"sigma": sigma, "max_delta": reach, "iterations": iterations}
     options = {"axes": "rows", "exchange": "swap", "rounding": "round"}
@@ -66,7 +66,7 @@ def test_it_is_the_definition_with_the_words_of_the_specification(sigma, reach, 
             np.testing.assert_array_equal(corruptset.corrupt(image, "glass_blur", **parameters, **more, **given), want)
 
 
-def test_a_reach_over_half_the_image_leaves_the_two_blurs_and_scaling_ends_at_127():
+def test_large_reach_leaves_only_two_blurs_and_scaling_stops_at_127():
     image = synthetic_image(8, 40)
     for reach in (4, 100):
         got = corruptset.corrupt(image, "glass_blur", sigma=1.0, max_delta=reach, iterations=2)
@@ -78,7 +78,7 @@ def test_a_reach_over_half_the_image_leaves_the_two_blurs_and_scaling_ends_at_12
     np.testing.assert_array_equal(out, blur(blur(large, 0.09375), 0.09375))
 
 
-def test_given_draws_that_do_not_fit_are_refused():
+def test_unsuitable_draws_are_rejected():
     row = {"sigma": 0.7, "max_delta": 1, "iterations": 2}
     for given, says in (
         ({"max_delta": 1.5}, "max_delta"),

@@ -44,7 +44,7 @@ def below(drawn, count):
 # --- lines, rectangles, blurs ---------------------------------------------------------------------------------------
 
 
-def test_ends_of_lines_are_their_words():
+def test_line_ends_follow_random_words():
     """Draw the ends of a line.
 
     The first end is on the left or top edge, and the last one on the right or bottom edge.
@@ -96,7 +96,7 @@ def rectangles(level, height, width, density, least, most):
         ("local_blur", "text", 2, 10, "mean"),
     ],
 )
-def test_rectangles_are_their_words(name, which, least, most, what):
+def test_rectangles_follow_random_words(name, which, least, most, what):
     density = ladder(which)[name].parameters["density"]
     for shape, level in itertools.product(((30, 41, 1), (8, 9, 3)), (1, 4)):
         image, boxes = synthetic_image(*shape), rectangles(level, *shape[:2], density, least, most)
@@ -107,7 +107,7 @@ def test_rectangles_are_their_words(name, which, least, most, what):
 
 
 @pytest.mark.parametrize("reach", [1, 2, 3, 7])
-def test_blurs_are_means_of_any_reach_and_see_nothing_beyond_their_rectangles(reach):
+def test_blurs_are_means_of_any_radius_within_their_rectangles(reach):
     rng = np.random.default_rng(5)
     sides = rng.integers(1, 13, (60, 2))  # The rectangles have all sizes and overlap.
     boxes = np.concatenate([rng.integers(0, [41, 30] - sides + 1), sides], axis=1)
@@ -119,7 +119,7 @@ def test_blurs_are_means_of_any_reach_and_see_nothing_beyond_their_rectangles(re
         np.testing.assert_array_equal(got, mean_filter(synthetic_image(*shape), reach))
 
 
-def test_global_blur_blurs_what_was_blurred_and_rounds_every_sum_that_25_values_can_have():
+def test_global_blur_is_iterated_and_rounds_all_sums_of_25_values():
     want = image = synthetic_image(30, 41)
     for _ in range(3):
         want = mean_filter(want, 2)
@@ -151,7 +151,7 @@ def swapped(image, pairs, exchange):
 
 
 @pytest.mark.parametrize("channels", [1, 3])
-def test_single_pixels_are_their_words(channels):
+def test_single_pixels_follow_random_words(channels):
     image = synthetic_image(40, 60, channels)
     for level in (1, 7):
         want = image.copy().reshape(-1, channels)
@@ -166,7 +166,7 @@ def test_single_pixels_are_their_words(channels):
 
 
 @pytest.mark.parametrize("which", LADDERS)
-def test_swaps_are_their_words_one_pair_after_the_other(which):
+def test_swaps_follow_random_words_in_sequence(which):
     image, size, exchange = synthetic_image(24, 31), 24 * 31, which == "text"
     for level, share in ((1, None), (3, None), (2, 9.0)):
         given = {} if share is None else {"share": share}
@@ -186,7 +186,7 @@ def test_swaps_are_their_words_one_pair_after_the_other(which):
 # --- levels alone ---------------------------------------------------------------------------------------------------
 
 
-def test_fades_round_half_to_even_and_stop_where_rounding_stops_them():
+def test_fades_round_half_to_even_and_stop_at_rounding_limit():
     """Test the ties 4.5 (0.9 x 5) and 60.5 (1.1 x 55), which are rounded to even."""
     for name, factor, end in (("fade_black", Fraction(9, 10), 4), ("fade_white", Fraction(11, 10), 255)):
         assert step(name, RAMP).ravel().tolist() == [min(round(v * factor), 255) for v in range(256)]
@@ -195,7 +195,7 @@ def test_fades_round_half_to_even_and_stop_where_rounding_stops_them():
         assert (last[5:] <= 4 if end == 4 else last[5:] == 255).all()
 
 
-def test_fade_grey_floors_what_hsv_says_as_opencv_does():
+def test_fade_grey_floors_hsv_values_like_opencv():
     """Compare with OpenCV, except for the last bits of its float32 results, which depend on the processor."""
     want = photograph("coffee").copy()
     for level in range(1, 6):
@@ -208,7 +208,7 @@ def test_fade_grey_floors_what_hsv_says_as_opencv_does():
     assert corruptset.corrupt(red, "fade_grey", level=99)[0, 0].tolist() == [200, 192, 192], "10 of 255 stay saturated"
 
 
-def test_posterize_has_so_many_values_at_each_level_of_the_clean_image():
+def test_posterize_has_expected_number_of_values_at_each_level():
     for level in range(1, 31):
         bins = 32 - level
         even = [min(v * bins // 255, bins - 1) * 255 // (bins - 1) for v in range(256)]
@@ -218,7 +218,7 @@ def test_posterize_has_so_many_values_at_each_level_of_the_clean_image():
         assert step("posterize", RAMP, level, "text").ravel().tolist() == upper
 
 
-def test_jpeg_is_pillows_at_that_quality_and_takes_bgr():
+def test_jpeg_matches_pillow_at_same_quality_and_bgr_order():
     image, grey = synthetic_image(50, 70), synthetic_image(50, 70, 1)
     for level in (1, 7, 31):
         turned = jpeg_round_trip(np.ascontiguousarray(image[:, :, ::-1]), 32 - level)[:, :, ::-1]
@@ -238,7 +238,7 @@ def test_jpeg_is_pillows_at_that_quality_and_takes_bgr():
         ("random_boxes", "boxes", [[(k, 2, 4, 3), (0, k, 2, 5)] for k in range(5)]),
     ],
 )
-def test_given_draws_are_used_level_by_level_and_checked(name, draw, value):
+def test_fixed_draws_are_used_level_by_level_and_validated(name, draw, value):
     image, value = synthetic_image(32, 40), np.array(value)
 
     def made(level, given, pictures=image, **options):
@@ -277,11 +277,11 @@ def test_given_draws_are_used_level_by_level_and_checked(name, draw, value):
         ("evaluated", "jpeg", 30, "quality 2"),
     ],
 )
-def test_what_was_done_is_told(which, name, level, says):
+def test_info_describes_changes(which, name, level, says):
     assert describe_level(name, level, (224, 224, 3), ladder(which)[name].parameters) == says
 
 
-def test_levels_end():
+def test_levels_have_maximum():
     for name, level in (("posterize", 31), ("jpeg", 32), ("black_lines", 100), ("fade_grey", -1)):
         with pytest.raises(ParameterError, match=f"level is {level}; expected a whole number from 1 to"):
             corruptset.corrupt(synthetic_image(16, 16), name, level=level)

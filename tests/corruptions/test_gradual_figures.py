@@ -51,7 +51,7 @@ def changed(outs):
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_figures_of_the_released_notebook(name):
+def test_figures_match_released_notebook(name):
     images = photographs()
     psnrs, shares, within, share_within = FIGURES[name]
     assert get_corruption(name).deterministic == (within is None)
@@ -63,7 +63,7 @@ def test_figures_of_the_released_notebook(name):
         assert np.mean([changed(out) for out in outs]) == pytest.approx(share, abs=share_within or 2e-3), level
 
 
-def test_adjacent_swaps_change_what_the_paper_has_and_its_text_less():
+def test_adjacent_swaps_match_paper_figures_and_text_parameters_change_less():
     """Test both parameter sets, because the tables and the text of the paper disagree.
 
     Exchanges of neighbours change 17 % of the pixels in the text, and 56 % in the table.

@@ -18,7 +18,7 @@ PHOTO = synthetic_image(40, 56)
 CHANGED = corruptset.corrupt(PHOTO, "gaussian_noise", severity=3)
 
 
-def test_arrays_and_pil_images_come_back_as_what_they_were():
+def test_arrays_and_pil_images_are_returned_as_same_type():
     grey, picture = PHOTO[:, :, 0], Image.fromarray(PHOTO)
     for image in (grey, grey[:, :, None], PHOTO, PHOTO[None]):
         assert corruptset.corrupt(image, "gaussian_noise", severity=3).shape == image.shape
@@ -39,7 +39,7 @@ def test_arrays_and_pil_images_come_back_as_what_they_were():
 
 
 @pytest.mark.ci
-def test_tensors_have_their_channels_first():
+def test_tensors_have_channels_first():
     import torch
 
     chw = torch.from_numpy(PHOTO.transpose(2, 0, 1).copy())
@@ -83,7 +83,7 @@ MENDED = [
 
 
 @pytest.mark.parametrize(("image", "want"), MENDED, ids=[f"{image.dtype} {image.shape}" for image, _ in MENDED])
-def test_the_line_that_is_shown_mends_it(image, want):
+def test_suggested_line_fixes_error(image, want):
     with pytest.raises(ImageError) as raised:
         corruptset.Corrupt("fog", severity=1)(image)
     message = str(raised.value)
@@ -93,7 +93,7 @@ def test_the_line_that_is_shown_mends_it(image, want):
     np.testing.assert_array_equal(eval(found[0], {"np": np, "image": image}), want)
 
 
-def test_what_was_given_is_named():
+def test_message_names_argument_type():
     for image, says in (
         (PHOTO / 127.5 - 1, r"values go from -?[\d.]+ to [\d.]+\. Undo their normalisation"),
         (np.full((40, 56), np.nan), "not finite"),
@@ -116,7 +116,7 @@ def test_what_was_given_is_named():
                 call(image)
 
 
-def test_an_image_whose_values_do_not_fit_32_bits_is_refused_before_it_is_copied():
+def test_image_with_values_beyond_32_bits_is_rejected_before_copy():
     for shape in ((2**16, 2**16), (40_000, 40_000, 3), (2, 40_000, 40_000, 3)):
         image = np.broadcast_to(np.uint8(7), shape)
         for name in ("elastic_transform", "rotate"):

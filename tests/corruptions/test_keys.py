@@ -32,7 +32,7 @@ def stage(severity=None, name="gaussian_noise", table=TABLE, **more):
     return resolve_stage(name, table, severity=severity, **more)
 
 
-def test_keys_are_pinned_and_those_of_the_specification():
+def test_keys_are_pinned_and_match_specification():
     samples = {"ILSVRC2012_val_00000001": "0xa983e0526bdc3dd8", "Käse/ü 1": "0x6f1ede995bf9a168"}
     for name, pinned in samples.items():
         assert hex(sample_key(name)) == pinned == hex(plain.key64(name))
@@ -47,7 +47,7 @@ def test_keys_are_pinned_and_those_of_the_specification():
     assert hash64(1) == hash64(1.0), "whole numbers are one whatever their type"
 
 
-def test_what_makes_keys_equal_and_what_makes_them_differ():
+def test_keys_depend_only_on_specified_inputs():
     def key(*chain, seed=0, coupling="independent"):
         return int(chain_keys([*chain], seed, coupling)[-1])
 
@@ -64,7 +64,7 @@ def test_what_makes_keys_equal_and_what_makes_them_differ():
     assert len(streams) == 100 * STREAMS_PER_LEVEL
 
 
-def test_seeds_are_whole_numbers_up_to_two_to_the_53():
+def test_seeds_are_integers_up_to_two_to_the_53():
     assert [check_seed(seed) for seed in (0, MAX_SEED, np.int64(5))] == [0, MAX_SEED, 5]
     for seed in (-1, MAX_SEED + 1, 1.0, "1", True, None):
         with pytest.raises(ParameterError, match="expected a whole number from 0 to"):

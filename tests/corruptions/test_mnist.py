@@ -34,7 +34,7 @@ def through_colour(grey, change):
     return np.round(np.float32(np.clip(color.rgb2gray(color.hsv2rgb(np.clip(hsv, 0, 1))), 0, 1) * 255))
 
 
-def test_blur_contrast_brightness_and_saturate_are_the_published_arithmetic():
+def test_blur_contrast_brightness_and_saturate_match_published_arithmetic():
     """Test blurs along rows only, brightness and saturate through colour, and rounding."""
     names = ("gaussian_blur", "contrast", "brightness", "saturate")
     for severity, image in itertools.product(range(1, 6), PICTURES):
@@ -55,11 +55,11 @@ def test_blur_contrast_brightness_and_saturate_are_the_published_arithmetic():
         check_close(corruptset.corrupt(photo, "saturate", **row), want, 0.98)
 
 
-def test_fog_lays_a_corner_of_a_map_of_256():
+def test_fog_uses_corner_of_map_of_256():
     assert corrupt(np.full((28, 28, 1), 255, np.uint8), "fog", 3).std() < 15, "it is nearly flat"
 
 
-def test_options_of_a_row_reach_the_stage_and_its_record():
+def test_options_of_row_reach_stage_and_record():
     table, image = shipped("mnist"), digit_image(2)
     row = {"sigma": 0.7, "max_delta": 1, "iterations": 2, "axes": "rows", "exchange": "swap", "rounding": "round"}
     stage = resolve_stage("glass_blur", table, severity=1)
@@ -69,7 +69,7 @@ def test_options_of_a_row_reach_the_stage_and_its_record():
     np.testing.assert_array_equal(whole, corruptset.corrupt(image, "glass_blur", **row))
 
 
-def test_the_calibration_follows_from_size_and_channels_and_falls_back_to_cifar(monkeypatch):
+def test_calibration_follows_size_and_channels_with_cifar_as_fallback(monkeypatch):
     for shape, name in (((28, 28), "mnist"), ((8, 40, 1), "mnist"), ((29, 29, 1), "cifar"), ((28, 28, 3), "cifar")):
         image = np.random.default_rng(0).integers(0, 256, shape, np.uint8)
         want = corruptset.corrupt(image, "contrast", severity=2, calibration=name)

@@ -54,7 +54,7 @@ def shot_weights(photons, half):
 
 
 @pytest.mark.parametrize("half", [0.0, 0.5])
-def test_tables_have_the_weights_of_the_definitions(half):
+def test_tables_have_weights_of_definitions(half):
     for cumulative, weights, parameters, bits in (
         (tables.gaussian_cumulative, gaussian_weights, [(0.04,), (0.38, 0.2), (1e-9, 0.0), (10.0, -1.0)], 9),
         (tables.speckle_cumulative, speckle_weights, [(0.06,), (0.6,), (10.0,)], 8),
@@ -71,7 +71,7 @@ def test_tables_have_the_weights_of_the_definitions(half):
             np.testing.assert_array_equal(np.cumsum(drawn, axis=1), got)
 
 
-def test_shot_at_a_million_photons():
+def test_shot_noise_works_at_a_million_photons():
     """Test that the longest recurrence still gives the Poisson distribution, except for rounding."""
     edges = np.append(np.ceil(np.arange(1, 256) / 255 * 1e6), np.inf)
     got = tables.shot_cumulative(1e6)[200] / 2**32
@@ -108,7 +108,7 @@ def test_shipped_tables_are_pinned(name):
         ("shot_noise", {"photons": 12.0}),
     ],
 )
-def test_a_level_becomes_what_its_own_word_chooses_from_the_table(name, given, rounding):
+def test_noisy_value_is_chosen_from_table_by_its_own_random_word(name, given, rounding):
     """Test two images that are larger than a chunk of a kernel, so that nothing is shared or repeated."""
     images = np.stack([synthetic_image(31, 57, 3, which) for which in range(2)])
     value, *mean = given.values()
@@ -124,7 +124,7 @@ def test_a_level_becomes_what_its_own_word_chooses_from_the_table(name, given, r
         np.testing.assert_array_equal(out, np.clip(image + chosen - 256, 0, 255) if mean else chosen)
 
 
-def test_black_with_a_mean_is_what_the_two_factor_sets_need():
+def test_mean_and_deviation_of_clipped_noise_on_black_match_theory():
     """Test the mean and standard deviation of black with sigma 0.1 after clipping against theory."""
     black = np.zeros((600, 800, 3), np.uint8)
     for mean, want in {0.1: (0.1083, 0.0867), 0.15: (0.1529, 0.0942), 0.2: (0.2008, 0.0980)}.items():
@@ -132,7 +132,7 @@ def test_black_with_a_mean_is_what_the_two_factor_sets_need():
         assert (out.mean(), out.std()) == pytest.approx(want, abs=0.001)
 
 
-def test_without_spread_the_mean_still_shifts_and_another_mean_draws_anew():
+def test_mean_shifts_without_spread_and_other_mean_changes_draws():
     for rounding, mean in itertools.product(HALF, (-1.0, -0.5, -0.1, -1e-9, 0.0, 1e-9, 0.1, 1.0)):
         got = apply("gaussian_noise", LEVELS, sigma=0.0, mean=mean, rounding=rounding)
         np.testing.assert_array_equal(got, np.clip(np.floor(LEVELS + 255 * mean + HALF[rounding]), 0, 255))
@@ -147,7 +147,7 @@ def test_without_spread_the_mean_still_shifts_and_another_mean_draws_anew():
 
 
 @pytest.mark.parametrize("density", [0.0, 1e-9, 0.1, 0.5, 1.0])
-def test_struck_elements_are_those_of_the_specification(density):
+def test_changed_elements_match_specification(density):
     image = synthetic_image(31, 57)
     want = plain.impulse_noise(image.tolist(), int(STAGE), "a", amount=density)
     for name, column in (("salt_pepper", "density"), ("impulse_noise", "amount")):
@@ -155,7 +155,7 @@ def test_struck_elements_are_those_of_the_specification(density):
 
 
 @pytest.mark.parametrize("amplitude", [1e-9, 0.01, 0.4, 3.0])
-def test_uniform_noise_is_its_words(amplitude):
+def test_uniform_noise_follows_random_words(amplitude):
     image = synthetic_image(80, 64)
     drawn = [np.reshape(plain.words(image.size, int(STAGE), sample), image.shape) / 2.0**31 - 1.0 for sample in "ab"]
     for rounding in HALF:
@@ -164,7 +164,7 @@ def test_uniform_noise_is_its_words(amplitude):
         np.testing.assert_array_equal(made, want)
 
 
-def test_without_strength_nothing_changes_and_the_least_and_greatest_are_taken():
+def test_zero_strength_changes_nothing_and_extreme_strengths_are_accepted():
     for name, column in (("speckle_noise", "sigma"), ("uniform_noise", "amplitude")):
         np.testing.assert_array_equal(apply(name, LEVELS, **{column: 0.0}), LEVELS)
     for name, row in (("gaussian_noise", {"sigma": 1e-300}), ("shot_noise", {"photons": 0.001})):

@@ -51,7 +51,7 @@ def plain(image, label, model, *, eps, step, steps, norm="linf", targeted=False,
 
 @pytest.mark.parametrize("norm", ["linf", "l2"])
 @pytest.mark.parametrize(("eps", "step", "steps"), [(4.0, 1.0, 10), (16.0, 4.0, 3), (2.5, 0.7, 6)])
-def test_pgd_is_its_definition(norm, eps, step, steps):
+def test_pgd_matches_definition(norm, eps, step, steps):
     images, factor = batch(), 1 if norm == "linf" else 12  # This radius is for the whole image.
     start = np.random.default_rng(1).uniform(-4, 4, images.shape[1:]) * factor
     options = {"eps": eps * factor, "step": step * factor, "steps": steps, "norm": norm}
@@ -66,14 +66,14 @@ def test_pgd_is_its_definition(norm, eps, step, steps):
         np.testing.assert_array_equal(out[sure], np.clip(np.rint(wanted), images - reach, images + reach)[sure])
 
 
-def test_a_severity_is_a_radius_in_grey_levels_with_ten_steps_of_a_quarter():
+def test_severity_is_radius_in_grey_levels_with_ten_steps_of_a_quarter():
     for severity, eps in {1: 1, 2: 2, 3: 4, 4: 8, 5: 16}.items():
         row = {"eps": eps, "step": eps / 4, "steps": 10}
         assert all(dict(shipped(name).row("pgd", severity).parameters) == row for name in SHIPPED)
 
 
 @pytest.mark.parametrize("norm", ["linf", "l2"])
-def test_no_stored_value_is_further_than_eps_and_what_has_no_gradient_stays(norm):
+def test_stored_values_stay_within_eps_and_zero_gradient_changes_nothing(norm):
     """Test that the change is limited by eps. Rounding alone would allow 3 for 2.5."""
     images, ends = batch(), np.repeat(np.uint8([0, 255]), 12 * 9 * 3).reshape(2, 12, 9, 3)
     for eps in (0.4, 1.0, 2.5, 7.9, 8.0, 300.0):
@@ -93,7 +93,7 @@ def test_no_stored_value_is_further_than_eps_and_what_has_no_gradient_stays(norm
 
 
 @pytest.mark.parametrize("norm", ["linf", "l2"])
-def test_a_random_start_is_drawn_from_the_images_own_key(norm):
+def test_random_start_is_drawn_from_image_key(norm):
     """Test that the start is uniform in the cube, or for L2 has a uniform direction and distance."""
     images, ids = np.stack([synthetic_image(40, 40)] * 3), number_keys(3)
     row = {"eps": 64.0, "step": 0.0, "steps": 1, "norm": norm}
@@ -111,7 +111,7 @@ def test_a_random_start_is_drawn_from_the_images_own_key(norm):
     assert len({one.tobytes() for one in out}) == 3
 
 
-def test_any_object_with_logits_and_a_gradient_is_a_model():
+def test_any_object_with_logits_and_gradient_is_model():
     """Test models that return read-only arrays, other float types, or gradients of a wrong shape."""
 
     class Other(Linear):
@@ -135,7 +135,7 @@ def test_any_object_with_logits_and_a_gradient_is_a_model():
             corruptset.corrupt(images, name, **given(images, surrogate=Flat(12, 9, 3)))
 
 
-def test_the_model_on_the_page_follows_the_protocol():
+def test_model_on_page_follows_protocol():
     """Test the model in docs/models.md, whose logits and gradient equal those of the model with the same weights."""
     image, known = synthetic_image(12, 9), linear_model(12, 9, 3)
     (code,) = (text for kind, text in blocks(ROOT / "docs/models.md") if text.startswith("import numpy"))
@@ -149,7 +149,7 @@ def test_the_model_on_the_page_follows_the_protocol():
     assert isinstance(own, Model)
 
 
-def test_pgd_says_that_it_can_draw_its_start():
+def test_pgd_documents_random_start():
     """Test that keys and seeds have no effect without a random start."""
     shown, known = corruptset.show("pgd"), corruption_notes("pgd")
     assert (shown["deterministic"], [*shown["draws"]]) == (False, ["start"])
@@ -162,7 +162,7 @@ def test_pgd_says_that_it_can_draw_its_start():
     assert len({one.tobytes() for one in (*keyed, corruptset.corrupt(images, "pgd-3", **given(images)))}) == 1
 
 
-def test_model_gradient_moves_every_value_a_grey_level_at_a_time():
+def test_model_gradient_moves_every_value_one_grey_level_per_step():
     """Test x - step * sign(gradient of log p), with p itself, for thirty levels."""
     images, model = batch(), linear_model(12, 9, 3)
     images[0, :4], images[1, :4] = 0, 255  # Values are clipped at the ends of the range.
@@ -185,7 +185,7 @@ def test_model_gradient_moves_every_value_a_grey_level_at_a_time():
     assert (np.abs(out.astype(int) - inner)[:, 5:] % 2 == 0).all(), "all others move at each of 30 levels"
 
 
-def test_chains_hand_the_model_on_and_draw_as_they_do_alone():
+def test_chains_pass_model_on_and_keep_draws():
     image, needed = synthetic_image(20, 20), {"label": 3, "surrogate": linear_model(20, 20, 3)}
     foggy = corruptset.corrupt(image, "fog-3", key="k")
     attacked = corruptset.corrupt(image, "pgd-2", **needed)
@@ -196,7 +196,7 @@ def test_chains_hand_the_model_on_and_draw_as_they_do_alone():
         np.testing.assert_array_equal(corruptset.corrupt(image, chain, key="k", **needed), want)
 
 
-def test_what_is_missing_or_too_much_is_said():
+def test_missing_and_unexpected_arguments_are_reported():
     model = {"surrogate": linear_model(20, 20, 3)}
     for name, options, says in (
         ("pgd-3", {}, "pgd follows the gradient of a model, and surrogate and labels are missing. Pass"),
@@ -222,7 +222,7 @@ def test_what_is_missing_or_too_much_is_said():
 
 
 @pytest.mark.ci
-def test_the_accuracy_of_a_trained_network_falls():
+def test_accuracy_of_trained_network_falls():
     trained = digits_model()
     images, labels = trained.images[:150], trained.labels[:150]
     model = corruptset.load_surrogate(trained.model, batch=50)
@@ -243,7 +243,7 @@ def test_the_accuracy_of_a_trained_network_falls():
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("kind", "arguments"), [("Plain", {"channels": 3, "side": 32}), ("Smooth", {"channels": 3})])
 @pytest.mark.parametrize(("norm", "eps", "step"), [("linf", 4.0, 1.0), ("linf", 8.0, 2.0), ("l2", 128.0, 32.0)])
-def test_the_iterates_are_those_of_torchattacks(kind, arguments, norm, eps, step, tmp_path):
+def test_iterates_match_torchattacks(kind, arguments, norm, eps, step, tmp_path):
     """Compare images in 0..1, (N, C, H, W), before rounding, with one call of PyTorch on both sides."""
     import small_nets
     import torch

@@ -53,7 +53,7 @@ def load(folder: Path, *functions: str, head: str = HEAD) -> None:
 # --- loading --------------------------------------------------------------------------------------------------------
 
 
-def test_a_file_a_module_and_an_installed_package_are_one_corruption(tmp_path):
+def test_file_module_and_installed_package_define_same_corruption(tmp_path):
     write_blinds(tmp_path)
     package(tmp_path)
     made = set()
@@ -75,7 +75,7 @@ def test_a_file_a_module_and_an_installed_package_are_one_corruption(tmp_path):
     assert (plugin.module, plugin.place) == ("mine", "mine"), "an imported module is a plugin"
 
 
-def test_an_installed_plugin_needs_no_name_and_a_broken_one_is_a_warning(tmp_path):
+def test_installed_plugin_needs_no_option_and_broken_plugin_gives_warning(tmp_path):
     with pytest.raises(UnknownCorruption, match="blinds"):
         get_corruption("blinds")
     with without_plugins():
@@ -92,7 +92,7 @@ def test_an_installed_plugin_needs_no_name_and_a_broken_one_is_a_warning(tmp_pat
         assert "fog" in corruptset.names()
 
 
-def test_an_installed_file_with_mistakes_is_a_warning_and_ends_nothing_else(tmp_path):
+def test_installed_file_with_errors_gives_warning_and_stops_nothing_else(tmp_path):
     for kind, text in (("recipes", 'name = "own"\n'), ("tables", "side = \n")):
         (tmp_path / "slats" / kind).mkdir(parents=True)
         (tmp_path / "slats" / kind / "own.toml").write_text(text)
@@ -143,7 +143,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_what_cannot_be_loaded_is_one_sentence_and_leaves_nothing(name, tmp_path):
+def test_unloadable_plugin_gives_one_line_message_and_no_side_effects(name, tmp_path):
     text, sentence = MISTAKES[name]
     if text is not None:
         (tmp_path / name).with_suffix(".py").write_text(text)
@@ -154,7 +154,7 @@ def test_what_cannot_be_loaded_is_one_sentence_and_leaves_nothing(name, tmp_path
     assert corruption_names() == before
 
 
-def test_a_packages_folder_is_named_by_the_package(tmp_path, monkeypatch):
+def test_folder_of_package_is_named_after_package(tmp_path, monkeypatch):
     (tmp_path / "elsewhere").mkdir()
     package(tmp_path / "elsewhere", "shutters", installed=False)
     monkeypatch.chdir(tmp_path / "elsewhere")
@@ -163,7 +163,7 @@ def test_a_packages_folder_is_named_by_the_package(tmp_path, monkeypatch):
             load_plugin(given)
 
 
-def test_two_cannot_share_a_name(tmp_path):
+def test_two_corruptions_cannot_share_name(tmp_path):
     write_blinds(tmp_path)
     (tmp_path / "other.py").write_text(documented_module())
     load_plugin("mine")
@@ -174,7 +174,7 @@ def test_two_cannot_share_a_name(tmp_path):
     assert get_corruption("blinds").module == "mine"
 
 
-def test_the_hash_is_of_all_python_files_and_a_changed_one_is_not_used_beside_old_code(tmp_path):
+def test_hash_covers_all_python_files_and_changed_file_is_not_mixed_with_old_code(tmp_path):
     package(tmp_path, installed=False)
     hashes = []
     for file, text in (
@@ -204,7 +204,7 @@ def test_the_hash_is_of_all_python_files_and_a_changed_one_is_not_used_beside_ol
         pickle.loads(job)
 
 
-def test_a_table_gives_severities_and_a_mistake_in_it_names_its_row(tmp_path):
+def test_table_defines_severities_and_error_names_row(tmp_path):
     load_plugin(write_blinds(tmp_path))
     assert calibrations_of("blinds") == ["cifar"]
     row = corruptset.corrupt(IMAGES[0], "blinds/3", key="a")
@@ -248,7 +248,7 @@ print(corruptset.show("dimmed").record["revision"])
 """
 
 
-def test_a_cell_of_a_notebook_that_is_run_again_declares_its_corruption_anew(tmp_path):
+def test_rerun_notebook_cell_redeclares_corruption(tmp_path):
     # Code given with -c has a main module without a file, like a notebook.
     done = subprocess.run([sys.executable, "-c", NOTEBOOK], cwd=tmp_path, capture_output=True, text=True)
     outside = "dimmed: parameter 'depth' is 1.0; expected a finite number at least 0 and at most 0.5."
@@ -256,7 +256,7 @@ def test_a_cell_of_a_notebook_that_is_run_again_declares_its_corruption_anew(tmp
     assert done.stdout.splitlines() == ["100", "50", outside, "50", outside, "50", no_table, "2"], done.stderr
 
 
-def test_a_declaration_is_frozen_and_registers_a_function_without_changing_it():
+def test_declaration_is_frozen_and_leaves_function_unchanged():
     declaration = corruption(reference="x", parameters=())
     with pytest.raises(FrozenInstanceError):
         declaration.revision = 2
@@ -273,7 +273,7 @@ def test_a_declaration_is_frozen_and_registers_a_function_without_changing_it():
 # --- calls ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_batch_is_cut_and_put_together_and_levels_are_steps(tmp_path, capsys):
+def test_batch_is_split_and_joined_and_levels_are_steps(tmp_path, capsys):
     model = ", resources={'surrogate': None, 'labels': None}"
     steps = ", gradual=Gradual(lambda level, shape, parameters: f'{level} steps', most=9)"
     load(
@@ -329,7 +329,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_fault_is_one_sentence_with_the_place_of_the_image(name, tmp_path):
+def test_error_is_one_line_with_position_of_image(name, tmp_path):
     body, sentence = FAULTS[name]
     load(tmp_path, function_source(name, body, FIXED + ", keeps_shape=False" * (name == "tiny")))
     images = np.concatenate([np.repeat(IMAGES[:1] | 1, 2999, 0), IMAGES[:1]]) if name == "raising" else IMAGES

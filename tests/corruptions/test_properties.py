@@ -30,7 +30,7 @@ def holds(function: Callable[[str], None]) -> Callable[[str], None]:
 
 
 @pytest.mark.parametrize("name", corruption_names())
-def test_every_corruption(name):
+def test_every_corruption_keeps_contract(name):
     for property_ in PROPERTIES:
         property_(name)
 

@@ -32,7 +32,7 @@ tolerance, for each severity: four to five standard deviations over seeds; frost
 
 
 @pytest.mark.parametrize("line", PUBLISHED.split("\n")[1:-1], ids=lambda line: "-".join(line.split()[:2]))
-def test_distortion_is_the_published_one(line):
+def test_distortion_matches_published_figures(line):
     name, *numerals = line.split()
     side, photographs, draws = map(int, numerals[:3])
     images = [photograph(which, side) for which in PHOTOGRAPHS[:photographs]]

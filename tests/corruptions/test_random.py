@@ -50,13 +50,13 @@ KNOWN = [
 ]
 
 
-def test_published_vectors():
+def test_philox_matches_published_vectors():
     for row in KNOWN:
         counter, key, expected = (np.array([int(w, 16) for w in text.split()], np.uint32) for text in row)
         assert list(block_of(counter, key)) == plain.philox(counter.tolist(), key.tolist()) == expected.tolist()
 
 
-def test_words_follow_the_layout_of_counters_and_streams():
+def test_words_follow_layout_of_counters_and_streams():
     for count in (0, 1, 2, 3, 4, 5, 63, 64, 65, 66, 67, 4099):
         for stream in (0, MASK):
             assert words(count, stream=stream).tolist() == plain_words(count, STAGE, SAMPLE, stream), (count, stream)
@@ -67,7 +67,7 @@ def test_words_follow_the_layout_of_counters_and_streams():
     assert bytes(words(6, stream=3).astype(">u4")).hex(" ", 4) == pinned, "a changed layout changes every byte"
 
 
-def test_uniforms_whole_numbers_and_normals_are_made_of_words():
+def test_uniforms_integers_and_normals_are_computed_from_words():
     drawn = words(300_000, stream=2)
     for dtype in (np.float64, np.float32):
         out = np.empty(9001, dtype)
@@ -85,7 +85,7 @@ def test_uniforms_whole_numbers_and_normals_are_made_of_words():
     np.testing.assert_array_equal(alone.normals(4, 5, stream=1)[0], keys.normals(4, 5, stream=1)[1])
 
 
-def test_the_normal_table_and_its_tail():
+def test_normal_table_and_tail_are_accurate():
     table = normal_table()
     assert abs(float(table[0, 0]) - stats.norm.isf(2.0**-33)) < 1e-6
     assert (np.diff(table[:, 0]) < 0).all(), "strictly falling: no segment is lost"
@@ -149,7 +149,7 @@ def hypotenuses(x, y):  # type: ignore[no-untyped-def]
     return out
 
 
-def test_sine_cosine_exp_and_hypotenuse_are_rounded_once():
+def test_sine_cosine_exp_and_hypotenuse_are_correctly_rounded():
     """Compare with decimals of 80 digits, because the last bit of libm depends on the machine."""
     rng = np.random.default_rng(20)
     degrees = np.append(np.arange(-720.0, 721.0, 7.5), [45, 30, 60, 53.13010235415598, 1e-9, 1e-160, -0.0])

@@ -89,7 +89,7 @@ SHAPES = [(28, 28, 1), (40, 23, 3), (8, 57, 1)]
 OPTIONS = [{}, {"fill": 201}, {"resize": "bilinear", "fill": 7}, {"resize": "nearest"}, {"canvas": "crop"}]
 
 
-def test_it_is_the_slow_version_in_every_way_of_reading_and_back():
+def test_rotate_matches_reference_for_every_interpolation_and_inverse():
     for shape, angle, options in itertools.product(SHAPES, (-60.0, 0.0, 30.0, 90.0), OPTIONS):
         image = synthetic_image(*shape)
         got = rotate(image, angle, **PAPER | options)
@@ -110,7 +110,7 @@ def test_it_is_the_slow_version_in_every_way_of_reading_and_back():
         np.testing.assert_array_equal(rotate(image, 90.0, **options), np.rot90(image, -1), "whole pixels, clockwise")
 
 
-def test_the_defaults_are_mnist_c_s_at_every_size():
+def test_defaults_match_mnist_c_at_every_size():
     """Test that all tables have the same angles and the options of MNIST-C, with a drawn sign."""
     image = synthetic_image(45, 37)
     for calibration, severity in itertools.product(SHIPPED, range(1, 6)):
@@ -121,7 +121,7 @@ def test_the_defaults_are_mnist_c_s_at_every_size():
             check_close(got, slowly(image, sign * angle, "crop", reading=blended), 0.97)
 
 
-def test_a_direction_draws_nothing_and_is_part_of_the_key():
+def test_fixed_direction_draws_nothing_and_is_part_of_key():
     """Test that the direction affects the draws of the next stage, and that the interpolation does not."""
     images = np.repeat(synthetic_image(32, 32)[None], 40, axis=0)
     for direction, kinds in (("clockwise", 1), ("random", 2)):
@@ -140,7 +140,7 @@ def test_a_direction_draws_nothing_and_is_part_of_the_key():
     assert key() == key(direction="random", fill=0), "defaults that are spelled out change nothing"
 
 
-def test_the_canvas_is_imrotate_s():
+def test_canvas_matches_imrotate():
     """Test ceil(h |cos| + w |sin|) in exact decimals. The sums are whole numbers only at multiples of 90 degrees."""
     for (height, width), angle, size in (
         ((224, 224), 30.0, (306, 306)),

@@ -34,7 +34,7 @@ def mapped(image, matrix, shift=(0.0, 0.0)):
     return np.round(np.clip(np.stack(planes, axis=-1), 0, 1) * 255)
 
 
-def test_shear_rotate_scale_and_translate_are_the_published_maps():
+def test_shear_rotate_scale_and_translate_match_published_maps():
     """Compare values, where halves may be rounded to either side."""
     for image, severity, sign in itertools.product(PICTURES, (1, 2, 5), (-1, 1)):
         sine, cosine = math.sin(sign * 0.2 * severity), math.cos(0.2 * severity)
@@ -46,7 +46,7 @@ def test_shear_rotate_scale_and_translate_are_the_published_maps():
             np.testing.assert_array_equal(got, mapped(image, np.eye(2), np.array(signs) * severity))
 
 
-def test_draws_are_whole_numbers_of_the_keys_and_can_be_given():
+def test_draws_are_integers_of_keys_and_can_be_fixed():
     """Test the ranges of draws: rows 0 .. H - 2, columns 0 .. 4 and 22 .. 26 of 28, and -5 .. 4 for the zigzag."""
     keys, images = Keys(np.uint64(9), sample_keys(number_keys(20))), np.repeat(digit_image(1)[None], 20, axis=0)
     sign, rows = {"sign": 2 * keys.integers(2)[:, 0] - 1}, keys.integers(27, 27)
@@ -91,7 +91,7 @@ def turns(rows, left, right, a=2.0, b=2.0):
     return [(x * c - y * s + left, x * s + y * c + rows[0]) for x, y in corners]
 
 
-def test_strokes_are_the_published_ones():
+def test_strokes_match_published_ones():
     for image in PICTURES:
         width = image.shape[1]
         for rows in ([0, 19], [26, 3], [14, 14]):
@@ -110,7 +110,7 @@ def test_strokes_are_the_published_ones():
 # --- canny edges, stripe, quantize, inverse, fisheye ----------------------------------------------------------------
 
 
-def test_canny_edges_are_scikit_images():
+def test_canny_edges_match_scikit_image():
     """Test ramps, on which all gradients are equal except for rounding, so the order of additions matters."""
     y, x = np.mgrid[:28, :28] - 13.5
     slopes = (x, y, x + y, 2 * x - y, 0.3 * x + 0.7 * y, np.round(np.hypot(x, y)))
@@ -131,7 +131,7 @@ def test_canny_edges_are_scikit_images():
     assert not corrupt(halves, "canny_edges").any(), "76 beside 76 of luma is no edge"
 
 
-def test_stripe_quantize_and_inverse():
+def test_stripe_quantize_and_inverse_match_definitions():
     image = synthetic_image(28, 28, 3)
     striped = 255 - image
     np.testing.assert_array_equal(corrupt(image, "inverse"), striped)

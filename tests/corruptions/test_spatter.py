@@ -54,7 +54,7 @@ def slow(image, normals, *, mean, std, sigma, threshold, intensity, mud, brown=(
 @pytest.mark.parametrize(
     "columns", [WATER, WATER | {"sigma": 4.0, "threshold": 0.69}, MUD, MUD | {"mean": 0.67, "std": 0.4}], ids=str
 )
-def test_equals_the_definition(columns):
+def test_spatter_matches_definition(columns):
     for shape in ((64, 64), (30, 75), (75, 30)):
         image = photograph("coffee", 96)[: shape[0], : shape[1]]
         normals = np.random.default_rng(3).standard_normal(shape)
@@ -64,7 +64,7 @@ def test_equals_the_definition(columns):
         check_close(got, np.floor(slow(image, normals, **columns)), what=shape)
 
 
-def test_a_large_drop_stops_deepening_twenty_pixels_from_its_edge():
+def test_large_drop_has_constant_depth_beyond_twenty_pixels():
     """Test that the relief is flat where the distance is capped. Drops of random layers are too small to test this."""
     image = synthetic_image(120, 130) // 2
     y, x = np.ogrid[:120, :130]
@@ -75,7 +75,7 @@ def test_a_large_drop_stops_deepening_twenty_pixels_from_its_edge():
     assert np.ptp(got[away < 20].astype(int) - image[away < 20], axis=0).max() <= 1
 
 
-def test_without_a_drop_the_image_stays_and_grey_gets_the_luma():
+def test_image_without_drops_is_unchanged_and_grey_uses_luma():
     """Test a layer without liquid, for which the published code divides by zero and stores black.
 
     Mud of MNIST-C has another grey value, and is rounded.
@@ -94,7 +94,7 @@ def test_without_a_drop_the_image_stays_and_grey_gets_the_luma():
         check_close(got, np.floor(slow(grey, normals, **columns, brown=(63,)) + 0.5))
 
 
-def test_scale_by_side_scales_every_distance_of_the_liquid():
+def test_scale_by_side_scales_all_distances_of_liquid():
     """Test that the same fraction of the image is covered at a larger scale."""
     image, normals = synthetic_image(448, 450), np.random.default_rng(3).standard_normal((448, 450))
     for severity, row in ((2, WATER | {"sigma": 3.0, "intensity": 0.6}), (4, MUD)):

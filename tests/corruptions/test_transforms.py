@@ -27,7 +27,7 @@ BATCH = np.stack([PHOTO, PHOTO[::-1]])
         ("clean", {}),
     ],
 )
-def test_it_is_corrupt_with_the_rest_resolved(name: Any, options: dict[str, Any]) -> None:
+def test_transform_equals_corrupt_with_resolved_options(name: Any, options: dict[str, Any]) -> None:
     transform = Corrupt(name, **options)
     again = pickle.loads(pickle.dumps(transform))
     written = eval(repr(transform), {"Corrupt": Corrupt})
@@ -42,7 +42,7 @@ def test_it_is_corrupt_with_the_rest_resolved(name: Any, options: dict[str, Any]
     np.testing.assert_array_equal(transform(BATCH, key=["a", "b"]), want)
 
 
-def test_reprs_are_short_an_index_is_a_key_and_what_comes_with_an_image_stays() -> None:
+def test_transform_has_short_repr_accepts_index_as_key_and_keeps_other_values() -> None:
     assert repr(Corrupt("fog", severity=3, seed=0, scale="none")) == "Corrupt('fog', severity=3)"
     transform = Corrupt("gaussian_noise", severity=3)
     for index in (7, np.int64(7)):
@@ -54,7 +54,7 @@ def test_reprs_are_short_an_index_is_a_key_and_what_comes_with_an_image_stays() 
     np.testing.assert_array_equal(image, transform(PHOTO))
 
 
-def test_what_its_maker_changes_later_is_not_its_own() -> None:
+def test_transform_is_independent_of_later_changes_to_arguments() -> None:
     stages, normals = ["contrast-3"], np.zeros((40, 56))
     made = Corrupt(stages), Corrupt("spatter", severity=4, normals=normals)
     want, digits = [transform(PHOTO) for transform in made], synthetic_image(28, 28, 1)
@@ -78,6 +78,6 @@ def test_what_its_maker_changes_later_is_not_its_own() -> None:
         (lambda: Corrupt("fog", severity="3"), "severity is '3'"),
     ],
 )
-def test_mistakes_are_named_when_it_is_made(make: Any, says: str) -> None:
+def test_transform_rejects_errors_when_created(make: Any, says: str) -> None:
     with pytest.raises(CorruptsetError, match=says):
         make()

@@ -54,7 +54,7 @@ def plasma_of(side, decay, stage, sample):
     ("height", "width", "side", "more"),
     [(32, 32, 32, {}), (20, 37, 64, {}), (8, 8, 8, {}), (28, 28, 64, {"map_side": 64})],
 )
-def test_what_fog_draws_is_diamond_square_with_the_words_of_the_specification(height, width, side, more):
+def test_fog_draws_diamond_square_with_specified_words(height, width, side, more):
     image = synthetic_image(height, width)
     for decay in (1.4, 3.0):
         columns = {"weight": 1.5, "wibble_decay": decay} | more
@@ -64,7 +64,7 @@ def test_what_fog_draws_is_diamond_square_with_the_words_of_the_specification(he
 
 
 @pytest.mark.parametrize("rounding", ["floor", "round"])
-def test_a_given_map_is_laid_as_published(rounding):
+def test_fixed_fog_map_is_blended_as_published(rounding):
     plasma = np.random.default_rng(1).random((128, 128))
     plasma[:2, :2] = [[0, 1], [1, 0]]
     coffee = photograph("coffee", 96)
@@ -114,7 +114,7 @@ def snowed(image, normals, angle, *, mean, std, zoom, threshold, radius, sigma, 
 @pytest.mark.parametrize(
     "row", [ROW, ROW | {"zoom": 4.5}, ROW | {"mean": 0.1, "threshold": 0.5, "zoom": 1.0, "radius": 8.0}], ids=str
 )
-def test_snow_is_its_definition(row):
+def test_snow_matches_definition(row):
     """Compare values, where single and double precision may differ if a result is a whole number."""
     for shape in ((64, 64, 3), (31, 75, 3), (75, 31, 1), (8, 8, 3)):
         image = photograph("coffee", 96)[: shape[0], : shape[1], : shape[2]]
@@ -125,7 +125,7 @@ def test_snow_is_its_definition(row):
             assert np.mean(got != image) > 0.9
 
 
-def test_what_snow_draws_can_be_given_back():
+def test_snow_draws_can_be_passed_back():
     """Test that only the middle of a layer is drawn, and the angle is uniform between -135 and -45 degrees.
 
     A given layer does not change the angle of each image.

@@ -19,7 +19,7 @@ PAGE = (Path(__file__).parents[2] / "docs/adding-a-score.md").read_text("utf-8")
 
 
 @pytest.mark.ci
-def test_the_page_is_followed_literally(tmp_path):
+def test_instructions_work_literally(tmp_path):
     site = tmp_path / "site"
     site.mkdir()
     copy_package(site)

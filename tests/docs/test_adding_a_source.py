@@ -21,7 +21,7 @@ def blocks(language):
 
 
 @pytest.mark.ci
-def test_the_page_is_followed_literally(tmp_path):
+def test_instructions_work_literally(tmp_path):
     site = tmp_path / "site"
     site.mkdir()
     copy_package(site)

@@ -14,7 +14,7 @@ PAGE = (Path(__file__).parents[2] / "docs/audit.md").read_text("utf-8")
 
 
 @pytest.mark.ci
-def test_the_example_finds_what_was_stored_once_more(tmp_path):
+def test_example_detects_duplicate_storage(tmp_path):
     (commands,) = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
     environment = {
         **os.environ,

@@ -52,7 +52,7 @@ def mistake(group, arguments):
     return None
 
 
-def test_commands_are_accepted():
+def test_documented_commands_are_accepted():
     found = [(page, arguments) for page in PAGES for arguments in commands(page)]
     own = [(page, arguments) for page, arguments in found if arguments[0] not in ADD_ONS]
     assert len(own) > 150
@@ -61,7 +61,7 @@ def test_commands_are_accepted():
     assert wrong == []
 
 
-def test_recipes_and_sources_exist():
+def test_documented_recipes_and_sources_exist():
     """A recipe is a shipped one, an alias or a file; a source has a known scheme."""
     recipes = {name for recipe in corruptset.recipes() for name in (recipe.name, *recipe.aliases)} | {"pairs"}
     unknown = []

@@ -19,7 +19,7 @@ def rows(heading):
     return [[cell.strip() for cell in line] for line in lines[1:]]
 
 
-def test_revisions_are_those_of_the_registry():
+def test_documented_revisions_match_registry():
     listed = {
         name: (family, int(revision))
         for family, revision, names in rows("Revisions of corruptions")
@@ -29,7 +29,7 @@ def test_revisions_are_those_of_the_registry():
     assert listed == {declared.name: (declared.family, declared.revision) for declared in registered}
 
 
-def test_versions_are_those_of_the_recipes():
+def test_documented_versions_match_recipes():
     listed = {
         name: version for version, names in rows("Versions of recipes") for name in re.findall("`([a-z0-9-]+)`", names)
     }

@@ -17,7 +17,7 @@ PIP = "-m pip install -q --no-deps --no-build-isolation --no-index --target site
 
 
 @pytest.mark.ci
-def test_the_example_is_found_checked_and_built_with(tmp_path):
+def test_example_is_found_verified_and_used_in_build(tmp_path):
     shutil.copytree(EXAMPLE, tmp_path / "source")
     subprocess.run([sys.executable, *PIP.split()], cwd=tmp_path, check=True)
 

@@ -23,12 +23,12 @@ def installed():
             yield from ((name, word.strip("'")) for word in line.split() if not word.startswith("-"))
 
 
-def test_nobody_is_told_to_install_corruptset_from_the_index():
+def test_docs_do_not_install_corruptset_from_index():
     found = [(name, requirement) for name, requirement in installed() if requirement.startswith("corruptset")]
     assert found == []
 
 
-def test_extras_and_add_ons_that_are_installed_exist():
+def test_documented_extras_and_add_ons_exist():
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
     seen = set()
     for name, requirement in installed():

@@ -50,5 +50,5 @@ def dead(page):
     return wrong
 
 
-def test_links_lead_to_files_of_the_repository():
+def test_links_point_to_files_of_repository():
     assert {name: wrong for name in PAGES if (wrong := dead(ROOT / name))} == {}

@@ -29,7 +29,7 @@ def blocks(page):
 
 
 @pytest.mark.ci
-def test_examples_pass_a_type_checker(tmp_path):
+def test_examples_pass_type_checker(tmp_path):
     for folder in PACKAGES:
         (tmp_path / "corruptset" / folder).parent.mkdir(exist_ok=True)
         (tmp_path / "corruptset" / folder).symlink_to(checkout.ROOT / folder)

@@ -31,7 +31,7 @@ def site(tmp_path_factory):
     return folder
 
 
-def test_every_corruption_has_its_section_pictures_and_source(site):
+def test_every_corruption_has_section_images_and_source(site):
     for name in corruption_names():
         known = get_corruption(name)
         folder = site / "corruptions" / known.family
@@ -43,12 +43,12 @@ def test_every_corruption_has_its_section_pictures_and_source(site):
         assert all(f"<code>{p.name}</code>" in section for p in known.parameters)
 
 
-def test_every_public_name_is_on_the_page_of_python(site):
+def test_every_public_name_is_on_python_page(site):
     page = (site / "api/index.html").read_text("utf-8")
     assert [name for name in corruptset._MODULES if f"corruptset.{name}" not in page] == []
 
 
-def test_nothing_is_fetched_from_elsewhere(site):
+def test_site_loads_nothing_from_other_hosts(site):
     for file in [*site.rglob("*.html"), *site.rglob("*.css")]:
         text = file.read_text("utf-8")
         fetched = re.findall(r'<(?:script|img|iframe|source)[^>]*\ssrc="(https?:[^"]+)"', text)
@@ -57,7 +57,7 @@ def test_nothing_is_fetched_from_elsewhere(site):
         assert not fetched, f"{file.relative_to(site)} fetches {fetched}"
 
 
-def test_every_command_has_its_page_with_all_options_and_settings(site):
+def test_every_command_has_page_with_all_options_and_settings(site):
     shared_data = (site / "command-line/index.html").read_text("utf-8")
     for name, command in typer.main.get_command(app).commands.items():
         page = (site / "commands" / name / "index.html").read_text("utf-8")

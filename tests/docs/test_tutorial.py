@@ -15,7 +15,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 
 @pytest.mark.ci
-def test_the_page_runs_from_its_first_line_to_its_last(tmp_path):
+def test_page_runs_from_start_to_end(tmp_path):
     printed = []
     for kind, text in blocks(DOCS / "tutorial.md"):
         if kind == "python":
@@ -38,7 +38,7 @@ def test_the_page_runs_from_its_first_line_to_its_last(tmp_path):
 
 
 @pytest.mark.ci
-def test_the_notebook_runs_and_prints_what_it_was_stored_with(tmp_path):
+def test_notebook_runs_and_prints_stored_output(tmp_path):
     spec = importlib.util.spec_from_file_location("run_notebook", DOCS / "hooks/run_notebook.py")
     run_notebook = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(run_notebook)

@@ -31,7 +31,7 @@ def change(source: Path, how: str) -> None:
         ("replaced", True, [ID]),
     ],
 )
-def test_a_source_that_has_changed_is_refused_with_the_list(tmp_path, recipe, how, finished, lines):
+def test_changed_source_is_rejected_with_list_of_changes(tmp_path, recipe, how, finished, lines):
     source, out = small_builds.write_crops(tmp_path / "source"), tmp_path / "out"
 
     def stop(event):
@@ -60,7 +60,7 @@ def test_a_source_that_has_changed_is_refused_with_the_list(tmp_path, recipe, ho
 
 
 @pytest.mark.parametrize("how", ["replaced", "removed"])
-def test_a_file_that_changes_after_the_check_stops_the_build(tmp_path, recipe, how):
+def test_file_changed_after_check_stops_build(tmp_path, recipe, how):
     source, done = small_builds.write_crops(tmp_path / "source"), list[str]()
 
     def progress(event):

@@ -95,7 +95,7 @@ def damage(way: str, root: Path, files: list[str], rng: random.Random) -> tuple[
 
 @pytest.mark.parametrize("count", [14, pytest.param(2000, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", BUILDS)
-def test_each_flipped_byte_is_found_and_its_file_named(copy, name, count):
+def test_every_flipped_byte_is_found_with_its_file(copy, name, count):
     root, rng = copy(name), random.Random(f"{name} {count}")
     good, tried = small_builds.read_files(root), Counter[str]()
     kinds = sorted({kind_of(path) for path in good})
@@ -121,7 +121,7 @@ def test_each_flipped_byte_is_found_and_its_file_named(copy, name, count):
         *(pytest.param(way, "jpeg", 12, marks=pytest.mark.long) for way in WAYS[1:]),
     ],
 )
-def test_damage_is_named_and_mended(copy, shared_data, way, name, times):
+def test_damage_is_named_and_repaired(copy, shared_data, way, name, times):
     root = copy(name)
     good = small_builds.read_files(root)
     # without its manifest, a directory is an incomplete build, and nothing else in it is checked
@@ -145,7 +145,7 @@ def test_damage_is_named_and_mended(copy, shared_data, way, name, times):
         assert small_builds.read_files(root) == good
 
 
-def test_a_manifest_cannot_be_mended_and_that_is_said(copy, shared_data):
+def test_damaged_manifest_is_reported_as_not_repairable(copy, shared_data):
     root = copy("jpeg")
     for seed in range(3):
         good = (root / "manifest.json").read_bytes()
@@ -177,7 +177,7 @@ def other(value: Any) -> Any:
 
 @pytest.mark.parametrize("most", [25, pytest.param(10**6, marks=pytest.mark.long)])
 @pytest.mark.parametrize("sealed", [False, True])
-def test_every_edited_field_of_a_manifest_is_found(copy, sealed, most):
+def test_every_edited_manifest_field_is_found(copy, sealed, most):
     """Edited values are found without an updated hash, and in most cases also with one."""
     root = copy("jpeg")
     text, sums = (root / "manifest.json").read_bytes(), (root / "SHA256SUMS").read_bytes()

@@ -82,7 +82,7 @@ def after(parts: int, act: Callable[[], object]) -> Callable[[ProgressEvent], No
 
 
 @pytest.mark.parametrize(("sink", "jobs"), [("folder", 1), pytest.param("hdf5", 2, marks=pytest.mark.ci)])
-def test_a_disk_that_becomes_full(make, whole, disk, sink, jobs):
+def test_build_reports_full_disk(make, whole, disk, sink, jobs):
     out = disk / "out"
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     with pytest.raises(MachineError) as caught:
@@ -107,7 +107,7 @@ def test_a_disk_that_becomes_full(make, whole, disk, sink, jobs):
 
 
 @pytest.mark.parametrize(("sink", "call"), [("folder", 3), ("hdf5", 11)])
-def test_an_error_injected_where_files_are_written(
+def test_build_reports_injected_write_error(
     make,
     whole,
     tmp_path,
@@ -144,7 +144,7 @@ def test_an_error_injected_where_files_are_written(
     assert read_files(tmp_path / "out") == whole(sink)
 
 
-def test_a_directory_that_must_not_be_written_to(make, tmp_path, monkeypatch):
+def test_build_reports_read_only_directory(make, tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, how: Path(path) != tmp_path)  # permissions do not apply to root
     with pytest.raises(BuildError, match=f"{tmp_path} cannot be written to") as caught:
         make("folder", tmp_path / "out")
@@ -152,7 +152,7 @@ def test_a_directory_that_must_not_be_written_to(make, tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_directory_that_is_removed_under_a_build(make, whole, tmp_path):
+def test_build_reports_removed_directory(make, whole, tmp_path):
     out = tmp_path / "out"
     with pytest.raises(MachineError, match=r"No such file or directory.*run the same command again") as caught:
         make("folder", out, progress=after(2, lambda: shutil.rmtree(out)))
@@ -168,7 +168,7 @@ def test_a_directory_that_is_removed_under_a_build(make, whole, tmp_path):
         pytest.param("die", "killed 3 times while it worked on 0", marks=pytest.mark.ci),
     ],
 )
-def test_a_worker_without_memory(
+def test_build_reports_worker_without_memory(
     make,
     crops,
     recipe,

@@ -20,7 +20,7 @@ import targets
         *(pytest.param(target, 100, marks=pytest.mark.ci) for target in targets.TARGETS if target != "broken"),
     ],
 )
-def test_mutations(target, count):
+def test_mutated_files_cause_only_expected_errors(target, count):
     counts = fuzzing.run(target, count, seed=count)
     print(counts)
     assert counts.outcomes.total() == count
@@ -33,7 +33,7 @@ def test_mutations(target, count):
     assert counts.memory < fuzzing.MEMORY
 
 
-def test_a_mutation_is_the_same_each_time_and_differs_from_what_it_was_made_of():
+def test_mutation_is_reproducible_and_differs_from_original():
     data = bytes(range(256)) * 4
     made, again = (
         [mutating.mutate(data, random.Random(f"x/0/{i}"), others=[data[::-1]], text=True) for i in range(200)]
@@ -45,7 +45,7 @@ def test_a_mutation_is_the_same_each_time_and_differs_from_what_it_was_made_of()
 
 
 @pytest.mark.ci
-def test_the_harness_finds_exceptions_memory_crashes_and_hangs():
+def test_harness_detects_exceptions_memory_crashes_and_hangs():
     counts = fuzzing.run("broken", 5, hang=0.5)
     said = dict(counts.failed)
     assert counts.outcomes == {"right": 1, "failed": 4}

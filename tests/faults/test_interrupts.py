@@ -46,7 +46,7 @@ def resumed(out):
         pytest.param(signal.SIGHUP, 6, True, marks=pytest.mark.long),
     ],
 )
-def test_a_build_that_is_interrupted_while_workers_start_resumes(tmp_path, digest, number, times, group):
+def test_build_interrupted_during_worker_start_resumes(tmp_path, digest, number, times, group):
     running = interrupting.Running([*BUILD.split(), str(tmp_path / "out")], tmp_path)
     running.wait_until(lambda: bool(workers_of(running.process.pid)))
     time.sleep(0.2)
@@ -58,7 +58,7 @@ def test_a_build_that_is_interrupted_while_workers_start_resumes(tmp_path, diges
 
 
 @pytest.mark.ci
-def test_a_build_whose_worker_is_killed_finishes(tmp_path, digest):
+def test_build_with_killed_worker_finishes(tmp_path, digest):
     running = interrupting.Running([*BUILD.split(), str(tmp_path / "out")], tmp_path)
     running.wait_until(lambda: bool(workers_of(running.process.pid)))
     time.sleep(0.5)
@@ -69,7 +69,7 @@ def test_a_build_whose_worker_is_killed_finishes(tmp_path, digest):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_while_a_command_imports_interrupts_it(tmp_path, number):
+def test_signal_during_import_interrupts_command(tmp_path, number):
     image = next(small_builds.write_crops(tmp_path / "source", classes=1, each=1).rglob("*.png"))
     running = interrupting.Running(["corrupt", str(image), "fog", "--out", str(tmp_path / "fog.png")], tmp_path)
     running.wait_until(running.listens)
@@ -77,12 +77,12 @@ def test_a_signal_while_a_command_imports_interrupts_it(tmp_path, number):
     assert (done.code, done.err) == (130, "Interrupted.\n")
 
 
-def test_a_signal_while_options_are_read_interrupts_the_command(monkeypatch, capsys):
+def test_signal_during_option_parsing_interrupts_command(monkeypatch, capsys):
     monkeypatch.setattr(TyperGroup, "make_context", lambda *_, **__: signal.raise_signal(signal.SIGTERM))
     assert (exit_code("verify", "x"), capsys.readouterr().err) == (130, "Interrupted.\n")
 
 
-def test_the_harness_notices_more_than_a_sentence_and_other_codes(tmp_path):
+def test_harness_detects_long_messages_and_wrong_exit_codes(tmp_path):
     good = "build: checking\nInterrupted. Run the same command again to resume:\n  corruptset build x\n"
     for code, err, alone, right in (
         (130, good, True, True),
@@ -105,6 +105,6 @@ def test_the_harness_notices_more_than_a_sentence_and_other_codes(tmp_path):
         pytest.param(8, "", marks=pytest.mark.long),
     ],
 )
-def test_moments_of_commands(moments, names):
+def test_commands_can_be_interrupted_at_any_moment(moments, names):
     said = run_script(interrupting, "--moments", str(moments), "--commands", names)
     assert said.endswith(f"\n{moments * (names.count(',') + 1 if names else 11)} moments, 0 wrong\n")

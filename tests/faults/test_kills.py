@@ -39,11 +39,11 @@ CI, LONG = pytest.mark.ci, pytest.mark.long
         pytest.param(killing_commands, "--moments 12 --seed 1", "\n48 moments, 0 wrong", marks=LONG),
     ],
 )
-def test_moments(script, options, said):
+def test_builds_can_be_killed_at_any_moment(script, options, said):
     assert said in run_script(script, *options.split())
 
 
-def test_moments_are_spread_over_the_build_and_over_everything():
+def test_moments_are_spread_over_build_and_all_events():
     stops = killing.planned(270, 0)
     assert killing.planned(270, 0) == stops
     assert {(s.sink, s.way) for s in stops} == {(sink, way) for sink in killing.SINKS for way in killing.WAYS}
@@ -54,7 +54,7 @@ def test_moments_are_spread_over_the_build_and_over_everything():
 
 
 @CI
-def test_the_harness_notices_other_bytes(tmp_path):
+def test_harness_detects_changed_bytes(tmp_path):
     harness = killing.Harness(tmp_path, each=1)
     harness.prepare("folder", [1])
     some = next(iter(harness.whole["folder"]))

@@ -17,7 +17,7 @@ from corruptset.manifests.records.digests import sha256_bytes
 from corruptset.pixels import pixel_digest
 
 
-def test_it_verifies_and_is_complete(whole, small_sets):
+def test_build_verifies_and_is_complete(whole, small_sets):
     report = corruptset.verify(whole.directory, jobs=1)
     assert report.ok, report.problems
     assert str(whole.directory) not in (whole.directory / "manifest.json").read_text(encoding="utf-8")
@@ -30,7 +30,7 @@ def test_it_verifies_and_is_complete(whole, small_sets):
     }  # fmt: skip
 
 
-def test_stored_records_are_of_the_stored_bytes(whole, lossless):
+def test_stored_records_describe_stored_bytes(whole, lossless):
     """A folder and a shard contain the same JPEG, and a shard of pixels contains the pixels of the PNG."""
     data, by_shard = corruptset.open(whole.directory), corruptset.open(whole.directory, prefer="hdf5")
     for one in whole.manifest.sets:
@@ -47,7 +47,7 @@ def test_stored_records_are_of_the_stored_bytes(whole, lossless):
     assert (row["bytes"], row["sha256"]) == (image.nbytes, sha256_bytes(image.tobytes()))
 
 
-def test_metrics_are_means_over_the_first_images(lossless):
+def test_metrics_are_means_over_first_images(lossless):
     data = corruptset.open(lossless.directory)
     for name in ("gaussian_noise/3", "contrast-3+gaussian_noise-1"):
         expected = np.mean([measure(data["clean"].image(i), data[name].image(i)) for i in range(8)], axis=0)
@@ -58,7 +58,7 @@ def test_metrics_are_means_over_the_first_images(lossless):
     assert (clean.psnr, clean.ssim, clean.changed) == (None, 1.0, 0.0)
 
 
-def test_sets_are_found_by_alias_and_clean_must_be_named(small_recipe):
+def test_sets_are_found_by_alias_and_clean_only_by_name(small_recipe):
     for sets, expected in ((["*"], 9), (["*", "clean"], 10), (["clean"], 1)):
         assert len(plan(small_recipe, sets=sets, jobs=1).sets) == expected
     assert [s.id for s in plan(small_recipe, sets=["Noise*"], jobs=1).sets] == ["gn300+contrast-1"]
@@ -66,7 +66,7 @@ def test_sets_are_found_by_alias_and_clean_must_be_named(small_recipe):
         plan(small_recipe, sets=["contrasd/1"])
 
 
-def test_the_plan_is_what_is_built(whole, small_recipe, monkeypatch):
+def test_plan_matches_build(whole, small_recipe, monkeypatch):
     planned = plan(small_recipe, jobs=1)
     real = sum(p.stat().st_size for p in whole.directory.rglob("*") if p.is_file())
     assert (planned.images, planned.storage) == (whole.images, "both")
@@ -84,7 +84,7 @@ def test_the_plan_is_what_is_built(whole, small_recipe, monkeypatch):
     assert json.loads(json.dumps(planned.as_json()))["images"] == planned.images
 
 
-def test_a_plan_names_what_cannot_be_used(small_recipe, tmp_path):
+def test_plan_names_unusable_images(small_recipe, tmp_path):
     source = write_crops(tmp_path / "source", classes=2, each=5, side=96)
     bad = [f"{c:02d}_class/im.{i}.png" for c in range(2) for i in range(1, 4)]
     for path in bad:
@@ -97,7 +97,7 @@ def test_a_plan_names_what_cannot_be_used(small_recipe, tmp_path):
     assert note.endswith(" A build stops if there are such files. Use --skip-bad to leave them out.")
 
 
-def test_progress_counts_up_to_everything(make):
+def test_progress_counts_to_total(make):
     events = []
     make(sets=["contrast/*"], progress=events.append)
     phases = list(dict.fromkeys(e.phase for e in events if e.phase != "building"))
@@ -111,7 +111,7 @@ def test_progress_counts_up_to_everything(make):
     assert (checking[0], checking[-1]) == ((0, 8), (8, 8))
 
 
-def test_too_little_space_is_refused_before_an_image_is_written(small_recipe, tmp_path, monkeypatch):
+def test_insufficient_space_is_rejected_before_writing(small_recipe, tmp_path, monkeypatch):
     usage = shutil.disk_usage(tmp_path)
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=1000))
     for options in ({}, {"part": (0, 2)}):
@@ -120,7 +120,7 @@ def test_too_little_space_is_refused_before_an_image_is_written(small_recipe, tm
     assert not (tmp_path / "new").exists()
 
 
-def test_what_cannot_be_built_is_refused_and_nothing_is_touched(make, lossless_recipe, tmp_path, files):
+def test_invalid_build_is_rejected_without_changes(make, lossless_recipe, tmp_path, files):
     wrong = {"jobs": 0, "storage": "tar", "metrics": -1, "coupling": "loose", "scale": "big", "surrogate_batch": 0}
     with pytest.raises(BuildError, match="6 options cannot be used") as caught:
         make(**wrong)
@@ -140,7 +140,7 @@ def test_what_cannot_be_built_is_refused_and_nothing_is_touched(make, lossless_r
     assert files(tmp_path) == {"small-1.0.0/thesis.tex": b"years of work"}
 
 
-def test_optimized_jpegs_have_the_same_pixels(make, whole):
+def test_optimized_jpegs_have_same_pixels(make, whole):
     by_id = {s.id: s for s in whole.manifest.sets}
     for one in make(sets=["contrast/*"], optimize=True, page=False).manifest.sets:
         assert (one.pixel_digest, one.bytes < by_id[one.id].bytes) == (by_id[one.id].pixel_digest, True)
@@ -154,7 +154,7 @@ def test_optimized_jpegs_have_the_same_pixels(make, whole):
         ("jpeg:30", {"format": "jpeg", "quality": 30}, b"\xff\xd8"),
     ],
 )
-def test_an_encoding_in_place_of_the_recipe_s(small_recipe, tmp_path, encoding, manifest, first):
+def test_encoding_option_overrides_recipe(small_recipe, tmp_path, encoding, manifest, first):
     """The encoding differs, but the pixels before encoding are the same."""
     options = {"sets": ["contrast/1"], "samples": 2, "jobs": 1, "metrics": 0, "page": False}
     built = build(small_recipe, out=tmp_path, encoding=encoding, storage="folder", **options)
@@ -165,7 +165,7 @@ def test_an_encoding_in_place_of_the_recipe_s(small_recipe, tmp_path, encoding, 
     assert built.digest == build(small_recipe, out=tmp_path / "own", **options).digest
 
 
-def test_images_of_several_shapes(photos, tmp_path, monkeypatch):
+def test_images_may_have_several_shapes(photos, tmp_path, monkeypatch):
     recipe, source = tmp_path / "any.toml", f"folder:{photos}"
     text = (
         'name = "any"\nversion = "1"\ncalibration = "cifar"\npreprocessing = {{kind = "{}", channels = "keep"}}\n'

@@ -30,7 +30,7 @@ def forms_of_imagenet(root):
     ("forms", "recipe", "options"),
     [(forms_of_cifar10, "cifar10-c", {"split": "train", "per_class": 1}), (forms_of_imagenet, "imagenet-c", {})],
 )
-def test_one_digest_whatever_the_form(tmp_path, forms, recipe, options):
+def test_digest_is_same_for_every_archive_format(tmp_path, forms, recipe, options):
     made, sources = [], forms(tmp_path)
     options |= {"sets": ["clean", "contrast/3"], "metrics": 0, "jobs": 1, "page": False}
     for i, source in enumerate(sources):

@@ -68,7 +68,7 @@ def forgotten():
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.ci] if name == "processes" else []) for name in WRONG]
 )
-def test_what_is_wrong_is_said_once(name, tmp_path):
+def test_contract_violations_are_reported_once(name, tmp_path):
     source, expected = WRONG[name]
     (tmp_path / "trying.py").write_text(HEAD + source)
     rows = [f'[[alike]]\nseverity = {s}\nby = {s}\nsource = "own"\n' for s in (1, 2)]
@@ -80,7 +80,7 @@ def test_what_is_wrong_is_said_once(name, tmp_path):
         assert (failure.split()[0], failure[-1]) == (name, ".")
 
 
-def test_the_documented_one_keeps_it(tmp_path):
+def test_documented_corruption_keeps_contract(tmp_path):
     np.random.seed(3)  # noqa: NPY002
     random.seed(3)
     before = np.random.get_state()[1].tolist(), random.getstate()  # noqa: NPY002
@@ -91,7 +91,7 @@ def test_the_documented_one_keeps_it(tmp_path):
 
 
 @pytest.mark.ci
-def test_parameters_are_in_the_middle_unless_they_are_given_and_a_large_image_is_tried_last(tmp_path):
+def test_parameters_are_mid_range_by_default_and_large_image_is_tried_last(tmp_path):
     body = "assert by == 5, by\n    return images ^ np.uint8(by)"
     for name, bounds in (("middle", "1, 9"), ("open", "1")):
         (tmp_path / f"{name}.py").write_text(HEAD + SHIFTED.format(bounds, "shifted", body).replace(", tables='.'", ""))
@@ -111,11 +111,11 @@ def test_parameters_are_in_the_middle_unless_they_are_given_and_a_large_image_is
 
 @pytest.mark.ci
 @pytest.mark.parametrize("name", ["pgd", "gaussian_noise"])
-def test_some_of_ours_keep_it(name):
+def test_some_shipped_corruptions_keep_contract(name):
     assert corruptset.check_corruption(name, large=False).failures == ()
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", corruption_names())
-def test_all_of_ours_keep_it(name):
+def test_all_shipped_corruptions_keep_contract(name):
     assert corruptset.check_corruption(name, large=False).failures == ()

@@ -46,7 +46,7 @@ def built(recipe, coco, tmp_path_factory):
     return made(recipe, coco, tmp_path_factory.mktemp("built"), images=IMAGES, page=True, metrics=2).directory
 
 
-def test_paths_sizes_and_other_files_are_the_sources(built, coco):
+def test_paths_sizes_and_other_files_match_source(built, coco):
     data = corruptset.open(built)
     assert set(data) == SETS
     for set_id in SETS:
@@ -70,7 +70,7 @@ def test_paths_sizes_and_other_files_are_the_sources(built, coco):
     assert data["clean"]._repr_html_()
 
 
-def test_what_moves_content_is_said(built, recipe, coco):
+def test_corruptions_that_move_content_are_reported(built, recipe, coco):
     assert corruptset.open(built).manifest.recipe["moves_content"] == ["elastic_transform"]
     card = (built / "README.md").read_text()
     for said in (
@@ -94,7 +94,7 @@ def test_what_moves_content_is_said(built, recipe, coco):
     assert any("in pixels of the original images" in note for note in resized.notes)
 
 
-def test_it_is_verified_made_again_and_repaired(built, coco, tmp_path):
+def test_detection_build_is_verified_rederived_and_repaired(built, coco, tmp_path):
     report = verify(built, rederive=3, source=f"tree:{coco}")
     assert report.ok, report.problems
     data = shutil.copytree(built, tmp_path / "data")
@@ -118,7 +118,7 @@ def test_it_is_verified_made_again_and_repaired(built, coco, tmp_path):
     assert any("images/contrast/3/val2017/000000000001.jpg is expected" in detail for detail in said)
 
 
-def test_pack_unpack_export_rebuild_and_virtual(built, coco, tmp_path):
+def test_detection_build_supports_pack_export_rebuild_and_virtual(built, coco, tmp_path):
     corruptset.pack(built, tmp_path / "packed", by="family")
     card = (tmp_path / "packed/README.md").read_text("utf-8")
     assert "| `contrast/1`, `contrast/3`, `elastic_transform/1`, `elastic_transform/3` |" in card
@@ -140,7 +140,7 @@ def test_pack_unpack_export_rebuild_and_virtual(built, coco, tmp_path):
             np.testing.assert_array_equal(image, other)
 
 
-def test_it_is_extended(recipe, coco, built, tmp_path):
+def test_detection_build_can_be_extended(recipe, coco, built, tmp_path):
     root = shutil.copytree(coco, tmp_path / "coco")
     (root / "notes.txt").write_text("is gone when the build is extended")
     options = {"images": IMAGES, "page": True, "metrics": 2}
@@ -182,7 +182,7 @@ def test_any_tree_keeps_names_and_formats(recipe, tmp_path):
         verify(out, rederive=20, source=f"tree:{root}")
 
 
-def test_images_in_formats_that_are_not_read_are_named(recipe, tmp_path):
+def test_images_in_unsupported_formats_are_named(recipe, tmp_path):
     root = write_tree(tmp_path / "tree", ["a/x.jpg", "b/x.jpg"])
     (root / "a/IMG_1.HEIC").write_bytes(b"photo")
     notes = corruptset.plan(recipe, f"tree:{root}", sets=["clean"]).notes
@@ -191,7 +191,7 @@ def test_images_in_formats_that_are_not_read_are_named(recipe, tmp_path):
         corruptset.build(recipe, f"folder:{root}", tmp_path / "out", jobs=1)
 
 
-def test_images_with_an_orientation_are_counted(recipe, tmp_path):
+def test_images_with_orientation_are_counted(recipe, tmp_path):
     """This applies to all sources of image files, in a plan, a build and an array job."""
     exif = Image.Exif()
     exif[0x0112] = 8
@@ -220,7 +220,7 @@ def test_images_with_an_orientation_are_counted(recipe, tmp_path):
             assert [note for note in notes if note.startswith(expected.format(count, name))], (source, notes)
 
 
-def test_pngs_alone_are_a_lossless_data_set(recipe, tmp_path):
+def test_png_files_alone_give_lossless_dataset(recipe, tmp_path):
     root = write_cityscapes(tmp_path / "cityscapes")
     out = made(recipe, root, tmp_path, images="leftImg8bit/val/*", sets=["contrast/3"]).directory
     data = corruptset.open(out)
@@ -232,7 +232,7 @@ def test_pngs_alone_are_a_lossless_data_set(recipe, tmp_path):
     assert verify(out, rederive=2, source=f"tree:{root}").ok
 
 
-def test_names_that_a_data_set_has_itself_stay_its_own(recipe, tmp_path):
+def test_source_files_with_reserved_names_are_not_copied(recipe, tmp_path):
     """The layout of YOLO has the folders images/ and labels/, a README.md, and a cache next to the images."""
     root = write_tree(tmp_path / "yolo", ["images/val/x.jpg", "images/train/y.jpg"])
     (root / "labels/val").mkdir(parents=True)
@@ -246,7 +246,7 @@ def test_names_that_a_data_set_has_itself_stay_its_own(recipe, tmp_path):
     assert verify(done.directory).ok
 
 
-def test_what_does_not_fit_is_refused_before_anything_is_written(recipe, coco, tmp_path):
+def test_unsuitable_requests_are_rejected_before_writing(recipe, coco, tmp_path):
     hdf5 = "--storage hdf5 uses HDF5 shards, which do not keep names(.|\n)*--per-class"
     with pytest.raises(BuildError, match=hdf5):
         made(recipe, coco, tmp_path / "out", images=IMAGES, storage="hdf5", per_class=1)
@@ -263,7 +263,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_written(recipe, coco, t
 
 
 @pytest.mark.ci
-def test_pycocotools_opens_it_as_the_docs_say(built, tmp_path, monkeypatch):
+def test_pycocotools_opens_build_as_documented(built, tmp_path, monkeypatch):
     (snippet,) = [s for s in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL) if "COCOeval" in s]
     truth, seen = json.loads((built / "annotations/instances_val2017.json").read_text())["annotations"], []
 

@@ -29,7 +29,7 @@ orders = "given"
 """
 
 
-def test_ids_manifest_images_and_scores(tmp_path):
+def test_fractional_severities_have_ids_manifest_images_and_scores(tmp_path):
     options = {"samples": 2, "jobs": 1, "sets": ["clean", "*"], "metrics": 0, "page": False}
     head = HEAD.replace('"none"', '"resize-crop"\nresize = 72\ncrop = 64')
     built = build(parse_sets(SETS, head), "sample", tmp_path / "out", **options)
@@ -55,13 +55,13 @@ def test_ids_manifest_images_and_scores(tmp_path):
     assert set(scores.values("aude")) == {"fog", "brightness"}, "the five whole severities alone"
 
 
-def test_sets_are_chosen_with_a_dot_or_a_p():
+def test_sets_are_selected_with_dot_or_p():
     sets = ["fog/2.25", "fog-0.5+jpeg_compression-3", "contrast/0p25", "brightness/1"]
     shown = preview("sample:astronaut", "imagenet-c", sets=sets)
     assert set(shown.images) == {"fog/2p25", "fog-0p5+jpeg_compression-3", "contrast/0p25", "brightness/1"}
 
 
-def test_a_recipe_refuses_other_severities():
+def test_recipe_rejects_other_severities():
     said = "expected a severity from 1 to 5, or a fraction with at most two decimals"
     for wrong in ("-1", "5.25", "2.125", "true", '"2"'):
         with pytest.raises(RecipeError, match=said):

@@ -26,7 +26,7 @@ def ladders(tmp_path_factory):
     return build("image-degrade-30", "sample", out, sets=sets, metrics=1, **OPTIONS)
 
 
-def test_the_recipes_hold_every_gradual_operator_at_thirty_levels_and_clean():
+def test_recipes_contain_all_gradual_operators_at_thirty_levels_and_clean():
     declared = map(get_corruption, corruption_names())
     gradual = [c.name for c in declared if c.gradual is not None and not c.needs_model]
     every = sorted(["clean", *(f"{o}/{level:02d}" for o in gradual for level in range(1, 31))])
@@ -37,14 +37,14 @@ def test_the_recipes_hold_every_gradual_operator_at_thirty_levels_and_clean():
         assert (ids[0], sorted(ids)) == ("clean", every)
 
 
-def test_a_ladder_is_planned_as_one_pass(crops):
+def test_parameter_set_is_planned_as_single_pass(crops):
     sets = ["black_lines/*", "posterize/*"]
     planned = plan("image-degrade-30", f"folder:{crops}", first=1, jobs=1, sets=sets, any_shape=True)
     assert (planned.images, planned.stages_applied) == (2 * 30, 2 * 30)
     assert planned.stages_naive == sum(range(1, 31)) + 30
 
 
-def test_a_level_alone_is_the_level_of_the_thirty(ladders, tmp_path):
+def test_single_level_equals_same_level_of_thirty(ladders, tmp_path):
     sets = [f"{operator}/17" for operator in OPERATORS]
     alone = build("image-degrade-30", "sample", tmp_path, sets=sets, metrics=0, **OPTIONS)
     known = {s.id: s.pixel_digest for s in ladders.manifest.sets}
@@ -55,7 +55,7 @@ def test_a_level_alone_is_the_level_of_the_thirty(ladders, tmp_path):
         assert np.array_equal(again, data[f"{operator}/17"].image(1)), operator
 
 
-def test_the_fraction_changed_at_each_level_is_in_the_manifest(ladders):
+def test_manifest_contains_changed_fraction_of_each_level(ladders):
     changed = {s.id: s.metrics.changed for s in ladders.manifest.sets}
     assert changed["clean"] == 0
     for operator in ("black_lines", "pixel_swap"):
@@ -65,6 +65,6 @@ def test_the_fraction_changed_at_each_level_is_in_the_manifest(ladders):
     assert (stage.level, stage.severity) == (7, None)
 
 
-def test_it_verifies_and_is_made_again(ladders):
+def test_gradual_build_is_verified_and_rederived(ladders):
     report = verify(ladders.directory, rederive=1, jobs=1)
     assert (report.problems, report.checked["rederived"]) == ([], 1)

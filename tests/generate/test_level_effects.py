@@ -17,7 +17,7 @@ PAPER = {"black_lines": {6: 6.4, 10: 10.6}, "random_boxes": {2: 3.4, 5: 8.5}, "a
 
 
 @pytest.mark.ci
-def test_the_photographs_change_as_much_as_the_papers(tmp_path):
+def test_photographs_change_as_much_as_paper_images(tmp_path):
     tables = {name: change_table(name) for name in PAPER}
     for name, levels in PAPER.items():
         table = tables[name]
@@ -32,7 +32,7 @@ def test_the_photographs_change_as_much_as_the_papers(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["local_blur", "posterize", pytest.param("jpeg", marks=pytest.mark.ci)])
-def test_a_table_is_what_corrupt_makes(name, monkeypatch):
+def test_table_matches_output_of_corrupt(name, monkeypatch):
     keys, images = (some[:1] for some in level_effects._photographs())
     monkeypatch.setattr(level_effects, "_photographs", lambda: (keys, images))
     table = change_table(name)

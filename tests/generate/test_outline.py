@@ -7,7 +7,7 @@ from corruptset.generate.recipes.recipe import load_recipe
 from corruptset.generate.recipes.recipe_files import recipe_names
 
 
-def test_it_is_said_of_every_shipped_recipe_what_it_is_made_from_and_how_large_it_is():
+def test_outline_describes_source_and_size_of_every_shipped_recipe():
     found = {name: outline(load_recipe(name)) for name in recipe_names()}
     for one in found.values():
         assert one.source

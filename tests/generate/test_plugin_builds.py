@@ -49,7 +49,7 @@ def built(mine, source, tmp_path_factory):
         return corruptset.build(mine, source, tmp_path_factory.mktemp("out"), **OPTIONS)
 
 
-def test_a_build_says_whose_code_made_it_and_is_read_without(built, mine):
+def test_build_records_plugin_and_can_be_read_without_it(built, mine):
     text = (built.directory / "manifest.json").read_text()
     manifest = json.loads(text)
     assert corruptset.verify(built.directory).ok
@@ -61,7 +61,7 @@ def test_a_build_says_whose_code_made_it_and_is_read_without(built, mine):
     assert ("plugins" in manifest["recipe"], str(mine.parent) in text, built.notes) == (False, False, ())
 
 
-def test_a_call_makes_what_the_build_stores(built, mine, source):
+def test_corrupt_equals_stored_images(built, mine, source):
     corruptset.load_plugin(mine.with_name("mine.py"))
     opened = open_source(source)
     for set_id, images in corruptset.open(built.directory).items():
@@ -70,7 +70,7 @@ def test_a_call_makes_what_the_build_stores(built, mine, source):
             assert (made == images.image(index)).all()
 
 
-def test_the_source_is_asked_for_by_name(built, mine, source, tmp_path):
+def test_plugin_is_requested_by_name(built, mine, source, tmp_path):
     for call, options in ((corruptset.verify, {"rederive": 2}), (corruptset.rebuild, {"out": tmp_path})):
         with pytest.raises(VerificationError, match=r"mine \(blinds\): is not loaded\. Pass --plugin mine"):
             call(built.directory, source=source, jobs=1, **options)
@@ -84,7 +84,7 @@ def test_the_source_is_asked_for_by_name(built, mine, source, tmp_path):
         corruptset.verify(built.directory, rederive=1, source=source, jobs=1, plugins=[changed])
 
 
-def test_a_stopped_build_is_not_resumed_with_changed_code(mine, source, tmp_path):
+def test_interrupted_build_does_not_resume_with_changed_code(mine, source, tmp_path):
     recipe, out = shutil.copytree(mine.parent, tmp_path / "here") / mine.name, tmp_path / "out"
     first = corruptset.build(recipe, source, tmp_path / "first", sets=["blinds/2"], **OPTIONS)
     second = corruptset.build(recipe, source, out, sets=["contrast/2"], extend=first.directory, **OPTIONS)
@@ -96,7 +96,7 @@ def test_a_stopped_build_is_not_resumed_with_changed_code(mine, source, tmp_path
     assert [path.name for path in out.iterdir()] == [second.directory.name]
 
 
-def test_a_fault_in_the_middle_of_a_build_names_the_sample(source, tmp_path):
+def test_error_during_build_names_sample(source, tmp_path):
     opened = open_source(source)
     corners = [int(opened.load(sample).image[0, 0, 0]) for sample in opened.samples]
     victim = next(i for i in range(len(corners) - 1, -1, -1) if corners.count(corners[i]) == 1)
@@ -113,7 +113,7 @@ def test_a_fault_in_the_middle_of_a_build_names_the_sample(source, tmp_path):
             corruptset.build(recipe, source, tmp_path / name, plugins=plugins, **OPTIONS)
 
 
-def test_a_plan_measures_what_a_slow_corruption_takes(source, tmp_path):
+def test_plan_measures_slow_corruption(source, tmp_path):
     seconds = []
     for name, pause in (("short", 0.0), ("long", 0.1)):
         body = f"__import__('time').sleep({pause} * len(images)); return 255 - images"
@@ -124,7 +124,7 @@ def test_a_plan_measures_what_a_slow_corruption_takes(source, tmp_path):
     assert seconds[1] - seconds[0] == pytest.approx(0.1 * planned.samples, rel=0.5)
 
 
-def test_a_recipe_names_what_cannot_be_loaded_with_its_other_mistakes(tmp_path):
+def test_recipe_reports_unloadable_plugins_with_other_errors(tmp_path):
     recipe = small_builds.write_recipe(tmp_path, more=SETS)
     recipe.write_text('plugins = ["absent.py"]\n' + recipe.read_text().replace('version = "1.0.0"', 'version = "*"'))
     said = r"4 mistakes:\n  plugins: The plugin .*absent\.py cannot be loaded(.|\n)*there is no corruption 'blinds'"
@@ -134,7 +134,7 @@ def test_a_recipe_names_what_cannot_be_loaded_with_its_other_mistakes(tmp_path):
 
 @pytest.mark.ci
 @pytest.mark.parametrize("way", ["jobs", "parts", "dask"])
-def test_workers_load_it_by_themselves(built, mine, source, tmp_path, way):
+def test_workers_load_plugin_themselves(built, mine, source, tmp_path, way):
     if way == "jobs":
         again = corruptset.build(mine, source, tmp_path, **OPTIONS | {"jobs": 2})
     elif way == "parts":

@@ -27,7 +27,7 @@ def originals(photos):
     return {p.relative_to(photos).with_suffix("").as_posix(): p for p in photos.rglob("*.*g")}
 
 
-def test_a_region_is_a_sample(made, photos):
+def test_each_region_is_sample(made, photos):
     data, files = corruptset.open(made.directory), originals(photos)
     rows = [json.loads(line) for line in (made.directory / "samples.jsonl").read_text().splitlines()]
     places = [(r["source"], r["side"], r["y"], r["x"]) for r in (row["region"] for row in rows)]
@@ -55,7 +55,7 @@ def test_a_region_is_a_sample(made, photos):
         assert np.array_equal(data[chain].image(number), again)
 
 
-def test_whole_images_and_a_table_give_the_same_crops(made, table):
+def test_complete_images_and_region_table_give_same_crops(made, table):
     images, whole = corruptset.open(made.directory), corruptset.open(table.directory)
     assert whole.manifest.storage.container == "folder"
     assert [(s.region, (s.width, s.height)) for s in whole.samples] == [(None, size) for size in SIZES.values()]
@@ -66,7 +66,7 @@ def test_whole_images_and_a_table_give_the_same_crops(made, table):
         assert np.array_equal(first.array(), second.array())
 
 
-def test_an_image_is_decoded_once_for_all_its_regions(photos, recipes, tmp_path, monkeypatch):
+def test_image_is_decoded_once_for_all_regions(photos, recipes, tmp_path, monkeypatch):
     decoded, real = [], Source.load
     monkeypatch.setattr(Source, "load", lambda source, sample: decoded.append(sample) or real(source, sample))
     build(recipes["photos"], f"folder:{photos}", tmp_path, jobs=1, page=False)
@@ -74,7 +74,7 @@ def test_an_image_is_decoded_once_for_all_its_regions(photos, recipes, tmp_path,
     assert len(decoded) <= 3 + 3 + 3 + 1
 
 
-def test_what_else_is_built_and_who_builds_it_changes_no_region(photos, recipes, made, table, tmp_path, files):
+def test_regions_are_independent_of_other_sets_and_jobs(photos, recipes, made, table, tmp_path, files):
     source = f"folder:{photos}"
     first = build(recipes["photos"], source, tmp_path / "first", jobs=1, sets=["clean"], storage="both").directory
     extended = build(recipes["photos"], source, tmp_path, jobs=1, storage="both", extend=first)
@@ -89,13 +89,13 @@ def test_what_else_is_built_and_who_builds_it_changes_no_region(photos, recipes,
 
 
 @pytest.mark.ci
-def test_two_workers_make_what_one_makes(photos, recipes, table, tmp_path, files):
+def test_two_workers_equal_single_process(photos, recipes, table, tmp_path, files):
     built = build(recipes["plain"], f"folder:{photos}", tmp_path, jobs=2, store="table")
     assert files(built.directory) == files(table.directory)
 
 
 @pytest.mark.parametrize(("which", "path"), [("made", "samples.jsonl"), ("table", "regions.jsonl")])
-def test_it_verifies_and_comes_out_of_its_source_again(which, path, request, photos, tmp_path, files):
+def test_region_build_is_verified_and_rederived(which, path, request, photos, tmp_path, files):
     good, source = request.getfixturevalue(which).directory, f"folder:{photos}"
     report = corruptset.verify(good, rederive="all" if which == "table" else 9, source=source, jobs=1)
     assert report.ok, report.problems
@@ -107,7 +107,7 @@ def test_it_verifies_and_comes_out_of_its_source_again(which, path, request, pho
     assert files(root) == files(good)
 
 
-def test_a_release_without_pixels_gives_it_back(table, photos, tmp_path, files):
+def test_release_without_pixels_can_be_rebuilt(table, photos, tmp_path, files):
     bag = packs.pack_dataset(table.directory, tmp_path / "release", manifest_only=True)
     release = unpack(packs.archive_paths(bag), tmp_path / "unpacked").path
     made_again = rebuild(release, f"folder:{photos}", tmp_path / "out", jobs=1)
@@ -115,7 +115,7 @@ def test_a_release_without_pixels_gives_it_back(table, photos, tmp_path, files):
     assert files(made_again.built.directory) == files(table.directory)
 
 
-def test_layouts_for_regions_and_layouts_for_whole_images(made, table, tmp_path):
+def test_layouts_accept_regions_or_complete_images(made, table, tmp_path):
     whole = "The layout {} is for whole images.*Layouts for regions: imagenet-c, tiny-imagenet-c, webd"
     for layout in ("cifar-c", "imagenet-c-5k"):
         with pytest.raises(BuildError, match=whole.format(layout)):
@@ -128,7 +128,7 @@ def test_layouts_for_regions_and_layouts_for_whole_images(made, table, tmp_path)
 
 
 @pytest.mark.parametrize("kind", ["sampled", "exhaustive", "embed"])
-def test_row_sources(kind, recipes, tmp_path):
+def test_builds_accept_row_sources(kind, recipes, tmp_path):
     source = write_rows(tmp_path, small_images(3))
     built = build(recipes[kind], source, tmp_path, jobs=1, page=False)
     report = corruptset.verify(built.directory, rederive=20, source=source, jobs=1)
@@ -137,7 +137,7 @@ def test_row_sources(kind, recipes, tmp_path):
     assert planned.samples == pytest.approx(len(samples), rel=0.2 if kind == "sampled" else 0)
 
 
-def test_a_build_is_a_table_where_that_is_ten_times_smaller(tmp_path, photos, recipes):
+def test_build_is_stored_as_table_if_ten_times_smaller(tmp_path, photos, recipes):
     source = f"folder:{photos}"
     few = write_recipe(tmp_path / "few", "fractions = [0.5]\nblocks = 1\nout = 8")
     small = corruptset.plan(few, source)
@@ -155,7 +155,7 @@ def test_a_build_is_a_table_where_that_is_ten_times_smaller(tmp_path, photos, re
     assert corruptset.plan(fogged, source, sets=["clean"]).store == "images", "its other sets would not fit"
 
 
-def test_the_example_of_the_page_finds_the_regions_of_every_anchor(made, tmp_path, monkeypatch):
+def test_example_on_page_finds_regions_of_every_anchor(made, tmp_path, monkeypatch):
     page = (Path(__file__).parents[2] / "docs/regions.md").read_text("utf-8")
     (example,) = (block.partition("```")[0] for block in page.split("```python\n") if "index.get" in block)
     (tmp_path / "fragile-imagenet-1.0.0").symlink_to(made.directory)
@@ -170,7 +170,7 @@ def test_the_example_of_the_page_finds_the_regions_of_every_anchor(made, tmp_pat
         assert {samples[i].width - sample.width for i in shrunk} == {-2}
 
 
-def test_regions_have_the_group_of_their_image(photos, recipes, tmp_path):
+def test_regions_have_group_of_their_image(photos, recipes, tmp_path):
     """Therefore regions can be held out, checked and regenerated by group."""
     paths, csv = sorted(p.relative_to(photos).as_posix() for p in originals(photos).values()), tmp_path / "groups.csv"
     groups = zip(paths, ("others", "held", "others"), strict=True)

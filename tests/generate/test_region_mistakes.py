@@ -15,7 +15,7 @@ from corruptset.errors import BuildError, SourceError, VerificationError
 from corruptset.generate.build import build
 
 
-def test_what_is_too_small_is_listed_with_all_that_is_wrong(photos, recipes, tmp_path):
+def test_too_small_images_are_listed_with_other_problems(photos, recipes, tmp_path):
     root = shutil.copytree(photos, tmp_path / "bad")
     Image.new("RGB", (9, 9)).save(root / "a/small.png")
     (root / "b/empty.png").write_bytes(b"")
@@ -31,7 +31,7 @@ def test_what_is_too_small_is_listed_with_all_that_is_wrong(photos, recipes, tmp
     assert report.ok, report.problems
 
 
-def test_options_that_do_not_go_together(photos, recipes):
+def test_incompatible_options_are_rejected(photos, recipes):
     for recipe, options, said in (
         ("cifar10-c", {"store": "table"}, r"--store is for recipes with \[regions\]; cifar10-c has none"),
         (
@@ -45,18 +45,18 @@ def test_options_that_do_not_go_together(photos, recipes):
             corruptset.plan(recipe, f"folder:{photos}", **options)
 
 
-def test_images_are_disjoint_whatever_their_regions(photos, recipes, made, tmp_path):
+def test_images_are_disjoint_for_any_regions(photos, recipes, made, tmp_path):
     options = {"jobs": 1, "ids": ["a/1"], "seed": 5, "disjoint_from": [made.directory]}
     with pytest.raises(BuildError, match=r"1 of the 1 samples are also samples of regions in .*:\n  a/1\n"):
         build(recipes["plain"], f"folder:{photos}", tmp_path, **options)
 
 
-def test_the_data_card_says_what_the_samples_are(made, table):
+def test_data_card_describes_samples(made, table):
     assert "Each sample is a region" in (made.directory / "README.md").read_text("utf-8")
     assert "`regions.jsonl` lists the regions" in (table.directory / "README.md").read_text("utf-8")
 
 
-def test_other_regions_are_another_build(photos, recipes, made, tmp_path):
+def test_different_regions_are_different_build(photos, recipes, made, tmp_path):
     more = write_recipe(tmp_path, PHOTOS.replace("blocks = 2", "blocks = 3"))
     for recipe, store, said in (
         (recipes["plain"], "table", r"recipe.regions.store: existing 'images', requested 'table'"),
@@ -66,7 +66,7 @@ def test_other_regions_are_another_build(photos, recipes, made, tmp_path):
             build(recipe, f"folder:{photos}", made.directory.parent, jobs=1, store=store)
 
 
-def test_records_that_do_not_fit_are_found(made, table, tmp_path):
+def test_inconsistent_records_are_found(made, table, tmp_path):
     for number, (name, at, change, detail) in enumerate(
         (
             (
@@ -95,7 +95,7 @@ def test_records_that_do_not_fit_are_found(made, table, tmp_path):
         assert any(detail in p.detail for p in verify_problems(root)), (detail, verify_problems(root))
 
 
-def test_regions_of_a_manifest_that_no_build_has(made, photos, tmp_path):
+def test_invalid_regions_in_manifest_are_rejected(made, photos, tmp_path):
     root = shutil.copytree(made.directory, tmp_path / "made")
     edit_manifest(root, lambda m: m["recipe"]["regions"].update(fit="crop"), reseal=True)
     with pytest.raises(VerificationError, match="The manifest's recipe has invalid regions"):

@@ -12,11 +12,11 @@ def digests(built):
     return {s.id: s.pixel_digest for s in built.manifest.sets}
 
 
-def test_every_byte_is_equal_for_one_and_two_jobs(whole, make, files):
+def test_one_and_two_jobs_give_equal_bytes(whole, make, files):
     assert files(make(jobs=2).directory) == files(whole.directory)
 
 
-def test_a_subset_has_the_same_sets(whole, make, files):
+def test_subset_build_has_same_sets(whole, make, files):
     """This includes a chain whose first stages are not a set."""
     one = make(sets=["contrast-3+gaussian_noise-1", "brightness/3"], page=False)
     every, some = files(whole.directory), files(one.directory)
@@ -26,7 +26,7 @@ def test_a_subset_has_the_same_sets(whole, make, files):
     assert digests(one).items() <= digests(whole).items()
 
 
-def test_batches_groups_and_runs_change_no_image(whole, make, files, monkeypatch):
+def test_batches_groups_and_chunks_do_not_change_images(whole, make, files, monkeypatch):
     monkeypatch.setattr(parts, "BATCH_BYTES", 2 * 64 * 64 * 3)  # two images
     monkeypatch.setattr(parts, "TARGET_PARTS", 1)
     monkeypatch.setattr(parts, "MIN_CHUNK_SAMPLES", 3)
@@ -37,7 +37,7 @@ def test_batches_groups_and_runs_change_no_image(whole, make, files, monkeypatch
     assert corruptset.verify(built.directory, jobs=1).ok
 
 
-def test_stored_images_are_what_corrupt_makes(lossless, small_sets):
+def test_stored_images_equal_output_of_corrupt(lossless, small_sets):
     for prefer in ("folder", "hdf5"):
         data = corruptset.open(lossless.directory, prefer=prefer)
         for one in small_sets:
@@ -49,13 +49,13 @@ def test_stored_images_are_what_corrupt_makes(lossless, small_sets):
         assert np.array_equal(data["Noise 0.3"].image(5), data["gn300+contrast-1"].image(5))
 
 
-def test_container_and_encoding_are_outside_the_digest(whole, lossless):
+def test_digest_ignores_storage_format_and_encoding(whole, lossless):
     shared_data = digests(lossless)
     assert shared_data.pop("clean")
     assert shared_data == digests(whole)
 
 
-def test_seed_and_coupling_change_the_noise_alone(small_recipe, whole, tmp_path):
+def test_seed_and_coupling_change_only_noise(small_recipe, whole, tmp_path):
     before, options = digests(whole), {"sets": ["gaussian_noise/1", "contrast/1"], "page": False, "metrics": 0}
     for number, option in enumerate(({"seed": 1}, {"coupling": "severity"})):
         after = digests(build(small_recipe, "sample", tmp_path / str(number), jobs=1, **option, **options))
@@ -64,7 +64,7 @@ def test_seed_and_coupling_change_the_noise_alone(small_recipe, whole, tmp_path)
 
 
 @pytest.mark.long  # .ci/run compares the digests of the same recipe for one and for all processors
-def test_every_byte_of_imagenet_c_all_is_equal_for_one_and_two_jobs(tmp_path, files):
+def test_one_and_two_jobs_give_equal_bytes_of_imagenet_c_all(tmp_path, files):
     one, two = (build("imagenet-c-all", "sample", tmp_path / str(j), jobs=j, metrics=1, samples=2) for j in (1, 2))
     assert files(one.directory) == files(two.directory)
     assert len(one.manifest.sets) == 96

@@ -64,7 +64,7 @@ def chains(model, source, tmp_path_factory):
     return corruptset.build(parse_recipe(CHAINS, "The recipe"), source, out, surrogate=model, **OPTIONS)
 
 
-def test_accuracy_falls_with_every_severity_and_what_is_stored_comes_out_again(chains, model, source, tmp_path):
+def test_accuracy_falls_with_severity_and_stored_images_are_reproducible(chains, model, source, tmp_path):
     data = corruptset.open(chains.directory)
     clean, labels = data["clean"].array().astype(np.int16), data["clean"].labels
     corruptset.predict(data.path, model, tmp_path)
@@ -85,7 +85,7 @@ def test_accuracy_falls_with_every_severity_and_what_is_stored_comes_out_again(c
     assert [s.id for s in data.manifest.sets if not s.reproducible] == followers
 
 
-def test_chains_start_from_what_came_before(chains, model):
+def test_chains_start_from_previous_stage(chains, model):
     """pgd after contrast stays within eps of the image with reduced contrast, and JPEG compresses attacked images."""
     data = corruptset.open(chains.directory)
     low = data["contrast/3"].array().astype(np.int16)
@@ -97,7 +97,7 @@ def test_chains_start_from_what_came_before(chains, model):
     assert np.array_equal(data["pgd-4+jpeg_compression-3"].image(3), again)
 
 
-def test_bytes_do_not_depend_on_workers_or_sets_and_a_recipe_may_name_its_model(chains, model, source, tmp_path):
+def test_bytes_are_independent_of_workers_and_sets_and_recipe_may_name_model(chains, model, source, tmp_path):
     """``[surrogate]`` is found in the folder of the recipe, and its path is not recorded."""
     recipe = model.with_name("mine.toml")
     recipe.write_text(CHAINS.replace("[preprocessing]", f'[surrogate]\nfile = "{model.name}"\n[preprocessing]'))
@@ -108,7 +108,7 @@ def test_bytes_do_not_depend_on_workers_or_sets_and_a_recipe_may_name_its_model(
     assert str(model.parent) not in (again.directory / "manifest.json").read_text()
 
 
-def test_a_model_that_does_not_fit_is_refused(model, source, tmp_path):
+def test_unsuitable_model_is_rejected(model, source, tmp_path):
     wrong = model.with_name("wrong.toml")
     wrong.write_text(model.read_text().replace("std = 0.25", "std = 250.0"))
     few = write_digits(tmp_path / "few", 3)

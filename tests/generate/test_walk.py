@@ -9,7 +9,7 @@ from pathlib import Path
 PAGE = Path(__file__).parents[2] / "docs/architecture.md"
 
 
-def test_the_functions_of_the_walk_exist():
+def test_walk_functions_exist():
     walk = PAGE.read_text("utf-8").partition("## The walk of a command")[2].partition("\n## ")[0]
     named = re.findall(r"`([a-z/_]+)\.py: (\w+)`", walk)
     assert len(named) > 10

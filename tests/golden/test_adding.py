@@ -32,7 +32,7 @@ def blocks(language: str) -> list[str]:
 
 
 @pytest.mark.ci
-def test_the_page_is_followed_literally(tmp_path, tmp_path_factory):
+def test_instructions_work_literally(tmp_path, tmp_path_factory):
     site, corruptions = tmp_path, "corruptset/corruptions"
     copy_package(site, ("corruptions",))
     shutil.copytree(TESTS / "golden", site / "tests/golden", ignore=shutil.ignore_patterns("__pycache__"))

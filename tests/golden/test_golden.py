@@ -18,12 +18,12 @@ RECORDED = json.loads(golden.FILE.read_text())
 
 
 @pytest.mark.parametrize("name", golden.RECORDABLE)
-def test_output_bytes_are_the_recorded_ones(name):
+def test_output_bytes_match_golden_digests(name):
     recorded = {name: RECORDED[name]} if name in RECORDED else {}
     assert golden.differences(recorded, golden.measure([name])) == []
 
 
-def test_everything_but_what_follows_a_model_is_recorded_by_its_tables_or_by_name():
+def test_every_corruption_without_model_has_digest():
     assert set(RECORDED) <= set(golden.RECORDABLE)
     assert set(golden.corruption_names()) - set(golden.RECORDABLE) == {"pgd", "model_gradient"}
     assert all(golden.listed(entry) for entry in RECORDED.values())
@@ -31,7 +31,7 @@ def test_everything_but_what_follows_a_model_is_recorded_by_its_tables_or_by_nam
     assert named == {name: list(sets) for name, sets in golden.NAMED.items()}
 
 
-def test_changed_bytes_need_a_revision():
+def test_changed_bytes_require_revision():
     def entry(revision=1, named=None, **digests):
         return {"own": {"revision": revision, "digests": digests} | ({"named": named} if named else {})}
 
@@ -54,7 +54,7 @@ def test_changed_bytes_need_a_revision():
         assert golden.differences(recorded, measured) == [line]
 
 
-def test_the_command_records_what_is_new_and_refuses_changed_bytes(tmp_path, monkeypatch, capsys):
+def test_command_records_new_digests_and_rejects_changed_bytes(tmp_path, monkeypatch, capsys):
     file = tmp_path / "digests.json"
     monkeypatch.setattr(golden, "FILE", file)
     without = {name: entry for name, entry in RECORDED.items() if name not in ("stripe", "inverse")}
@@ -92,7 +92,7 @@ OF_OPENCV = ("black_lines", "frost", "global_blur", "jpeg", "jpeg_compression", 
         pytest.param(WITHOUT_IPP, OF_OPENCV, marks=pytest.mark.ci, id="no-ipp"),
     ],
 )
-def test_output_bytes_do_not_depend_on_the_processor(variables, names, tmp_path):
+def test_output_bytes_are_independent_of_processor(variables, names, tmp_path):
     environment = os.environ | variables
     if variables is GENERIC:  # its own kernels, and tables made anew by them
         # numpy refuses names that this processor or this release does not know

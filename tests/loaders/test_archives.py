@@ -25,7 +25,7 @@ def built(shared_data):
 
 
 @pytest.mark.parametrize("layout", ["huggingface", "zenodo"])
-def test_mlcroissant_reads_a_published_data_set_over_http(built, tmp_path, monkeypatch, layout):
+def test_mlcroissant_reads_published_dataset_over_http(built, tmp_path, monkeypatch, layout):
     """croissant.json can be used as it was published, without further edits or downloads."""
     import mlcroissant
 
@@ -52,7 +52,7 @@ def test_mlcroissant_reads_a_published_data_set_over_http(built, tmp_path, monke
 
 
 @pytest.mark.parametrize(("encoding", "format"), [("jpeg", "folder"), ("png", "hdf5")])
-def test_load_dataset_gives_the_images_of_a_published_data_set(shared_data, tmp_path, encoding, format):
+def test_load_dataset_reads_images_of_published_dataset(shared_data, tmp_path, encoding, format):
     """The published folder is loaded with `datasets`, with one configuration per set and labels by name."""
     from datasets import ClassLabel, get_dataset_config_names, load_dataset
 
@@ -71,7 +71,7 @@ def test_load_dataset_gives_the_images_of_a_published_data_set(shared_data, tmp_
             np.testing.assert_array_equal(np.array(row["image"]), image.squeeze())
 
 
-def test_damaged_parquet_is_not_published_and_without_it_that_there_are_no_images_is_said(built, tmp_path):
+def test_damaged_parquet_is_not_published_and_missing_parquet_is_explained(built, tmp_path):
     there = tmp_path / "there"
     done = pack(built, tmp_path / "p", parquet=True)
     assert done.bytes == sum(p.stat().st_size for end in ("tar", "parquet") for p in done.path.rglob(f"*.{end}"))
@@ -86,7 +86,7 @@ def test_damaged_parquet_is_not_published_and_without_it_that_there_are_no_image
         pack(built, tmp_path / "r", parquet=True, manifest_only=True)
 
 
-def test_bagit_validates_the_folder(built, tmp_path):
+def test_bagit_validates_folder(built, tmp_path):
     import bagit
 
     done = pack(built, tmp_path / "p")

@@ -27,7 +27,7 @@ def torchvision_beside_a_cpu_torch() -> object:
 
 
 @pytest.mark.parametrize("name", ["torchvision", "timm"])
-def test_class_folders(inside: Path, name: str) -> None:
+def test_class_folder_loaders_read_every_image(inside: Path, name: str) -> None:
     data = corruptset.open("imagenet-c-1.1.0")
     (text,) = (text for text in snippets(f"from {name}") if "data-in" in text)
     dataset = run_snippet(text)["dataset"]
@@ -41,7 +41,7 @@ def test_class_folders(inside: Path, name: str) -> None:
         assert label == sample.label
 
 
-def test_timm_streams_the_shards_of_a_set(inside: Path) -> None:
+def test_timm_streams_shards_of_set(inside: Path) -> None:
     data = corruptset.open("imagenet-c-1.1.0")
     (text,) = (text for text in snippets("from timm") if "wds/" in text)
     dataset = run_snippet(text)["dataset"]
@@ -51,7 +51,7 @@ def test_timm_streams_the_shards_of_a_set(inside: Path) -> None:
     np.testing.assert_array_equal(np.stack([np.array(image) for image, _ in found]), data["contrast/3"].array())
 
 
-def test_timm_reads_a_set_as_parquet(inside: Path) -> None:
+def test_timm_reads_set_as_parquet(inside: Path) -> None:
     images = corruptset.open("imagenet-c-1.1.0")["contrast/3"]
     (text,) = snippets("hfds/")
     dataset = run_snippet(text)["dataset"]
@@ -81,7 +81,9 @@ SEVERAL = ["contrast", "brightness", "impulse_noise"]
 
 
 @pytest.mark.parametrize("classes", [10, 100])
-def test_robustbench_on_cifar(robustbench: Path, classes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_robustbench_loads_cifar(
+    robustbench: Path, classes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The commands of the page with an archive like CIFAR-10, whose rows are not sorted by label."""
     images, labels = source_archives.random_crops(10_000)
     rng = np.random.default_rng(1)
@@ -123,7 +125,7 @@ def test_robustbench_on_cifar(robustbench: Path, classes: int, tmp_path: Path, m
         np.testing.assert_array_equal(names["y"], labels)
 
 
-def test_robustbench_on_imagenet(robustbench: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_robustbench_loads_imagenet(robustbench: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The commands of the page, with the images of RobustBench's list and one of each class that it omits."""
     helpers = robustbench / "helper_files"
     listed = (helpers / "imagenet_test_image_ids.txt").read_text("utf-8").split()

@@ -14,7 +14,7 @@ import corruptset
 pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore")]
 
 
-def test_the_lines_of_the_page_decode_exactly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_documented_lines_decode_exactly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names = [
         f"{source_archives.WNIDS[k - 1]}/ILSVRC2012_val_{i:08d}.JPEG"
         for i, k in enumerate(source_archives.ground_truth(4), 1)

@@ -18,7 +18,7 @@ pytestmark = [
 ]
 
 
-def test_webdataset(inside):
+def test_webdataset_reads_export(inside):
     data = corruptset.open("imagenet-c-1.1.0")
     (text,) = snippets("import webdataset")
     found = list(run_snippet(text)["dataset"])
@@ -29,7 +29,7 @@ def test_webdataset(inside):
         assert (label, about["id"]) == (data.samples[index].label, data.samples[index].id)
 
 
-def test_hugging_face_datasets(inside):
+def test_hugging_face_datasets_reads_export(inside):
     data = corruptset.open("imagenet-c-1.1.0")
     folder, tars = snippets("load_dataset")
     names = run_snippet(folder)
@@ -44,7 +44,7 @@ def test_hugging_face_datasets(inside):
             assert (row["label"] if "label" in row else row["cls"]) == sample.label
 
 
-def test_mlcroissant(inside):
+def test_mlcroissant_reads_export(inside):
     data = corruptset.open("imagenet-c-1.1.0")
     (text,) = snippets("import mlcroissant")
     dataset = run_snippet(text)["dataset"]
@@ -60,7 +60,7 @@ def test_mlcroissant(inside):
         assert record["contrast/3/class"].decode() == sample.class_
 
 
-def test_chains_by_their_ids(shared_data, tmp_path, monkeypatch):
+def test_chains_are_read_by_id(shared_data, tmp_path, monkeypatch):
     """The snippets of the page with the id of a chain, whose signs (+ -) have no meaning in patterns and URLs."""
     named = {"name": "imagenet-c", "version": "1.1.0", "encoding": "jpeg"}
     data = corruptset.open(shared_data.build(recipe=named))

@@ -14,7 +14,7 @@ from example_images import synthetic_image
 pytestmark = [pytest.mark.ci, pytest.mark.filterwarnings("ignore")]
 
 
-def test_the_blocks_run(monkeypatch):
+def test_documented_blocks_run(monkeypatch):
     kept = let_torchvision_be_imported()
     import datasets
 

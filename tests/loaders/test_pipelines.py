@@ -38,7 +38,7 @@ class Photographs:
 
 
 @pytest.mark.parametrize(("method", "indexed"), [("fork", False), ("spawn", True)])
-def test_workers_make_the_same(method, indexed):
+def test_workers_give_same_images(method, indexed):
     import torch
     from torch.utils.data import DataLoader
 
@@ -60,7 +60,7 @@ def test_workers_make_the_same(method, indexed):
     assert seen == len(MANY)
 
 
-def test_a_step_of_torchvision():
+def test_torchvision_pipeline_applies_transform():
     kept = let_torchvision_be_imported()
     import torch
     from torchvision import tv_tensors
@@ -85,7 +85,7 @@ def test_a_step_of_torchvision():
     del kept
 
 
-def test_a_function_of_datasets(tmp_path, monkeypatch):
+def test_datasets_function_applies_transform(tmp_path, monkeypatch):
     import datasets
     from datasets.fingerprint import Hasher
 

@@ -20,11 +20,11 @@ TESTED = (
 ).split()
 
 
-def test_every_snippet_of_the_page_belongs_to_a_test():
+def test_every_snippet_on_page_belongs_to_test():
     assert all(any(word in text for word in TESTED) for kind, text in BLOCKS if kind == "python")
 
 
-def test_what_the_page_installs_is_what_the_tests_install():
+def test_page_and_tests_install_same_packages():
     """The ``pip install`` lines of the page and the extras of pyproject.toml name the same packages and limits."""
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
     trainers = dict.fromkeys(["lightning", "fastai", "mmpretrain"], "trainers")
@@ -43,7 +43,7 @@ def test_what_the_page_installs_is_what_the_tests_install():
             assert not held or known[name] == package
 
 
-def test_a_layout_of_ones_own(inside):
+def test_custom_layout_is_read(inside):
     run_snippet(snippets("by-class")[0])
     data = corruptset.open("imagenet-c-1.1.0")
     links = sorted(Path("by-class").glob("*/*.JPEG"))
@@ -54,7 +54,7 @@ def test_a_layout_of_ones_own(inside):
     assert {link.stat().st_ino for link in links} == stored
 
 
-def test_the_sets_of_a_dataset_without_an_export(inside):
+def test_sets_of_dataset_are_read_without_export(inside):
     data = corruptset.open("imagenet-c-1.1.0")
     names = run_snippet(snippets("corruptset.open")[0])
     images = data["contrast/3"].array()
@@ -64,7 +64,7 @@ def test_the_sets_of_a_dataset_without_an_export(inside):
     assert names["label"] == data["contrast/3"].labels[-1]
 
 
-def test_shards_are_read_all_and_in_order(inside):
+def test_shards_are_read_completely_and_in_order(inside):
     data = corruptset.open("sharded/cifar10-c-1.1.0")["contrast/3"]
     pixels, files = snippets("import h5py")
     assert len(list(Path("sharded/cifar10-c-1.1.0/hdf5/contrast").glob("3-*.h5"))) > 1
@@ -77,7 +77,7 @@ def test_shards_are_read_all_and_in_order(inside):
     assert names["label"] == photographs.labels[-1]
 
 
-def test_records_in_pandas(inside):
+def test_records_are_read_by_pandas(inside):
     data = corruptset.open("imagenet-c-1.1.0")
     table = run_snippet(snippets("import pandas")[0])["table"]
     assert table["id"].tolist() == [s.id for s in data.samples]
@@ -85,7 +85,7 @@ def test_records_in_pandas(inside):
     assert table["pixels"].tolist() == [row.pixels for row in data["contrast/3"].rows]
 
 
-def test_arrays_and_lists(inside):
+def test_arrays_and_lists_are_read(inside):
     data = corruptset.open("cifar10-c-1.1.0")
     cifar, mnist = (text for text in snippets("np.load"))
     names = run_snippet(cifar)

@@ -13,7 +13,7 @@ import corruptset
 pytestmark = [pytest.mark.ci, pytest.mark.filterwarnings("ignore")]
 
 
-def test_the_lines_of_the_page(tmp_path, monkeypatch):
+def test_documented_lines_run(tmp_path, monkeypatch):
     kept = let_torchvision_be_imported()
     more = '[[sets]]\ncorruptions = ["contrast", "gaussian_blur"]\n[[sets]]\nclean = true\n'
     recipe = small_builds.write_recipe(tmp_path, name="imagenet-c", version="1.1.0", more=more)

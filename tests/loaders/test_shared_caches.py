@@ -137,7 +137,7 @@ def built(sources, tmp_path_factory):
     return {name: next((root / name).iterdir()) for name in BUILDS}
 
 
-def test_imagefolder_gives_every_row_of_every_data_set(built, tmp_path):
+def test_imagefolder_reads_every_row_of_every_dataset(built, tmp_path):
     pairs = []
     for name, directory in built.items():
         # the names of parent folders are the same too
@@ -152,7 +152,7 @@ def test_imagefolder_gives_every_row_of_every_data_set(built, tmp_path):
     read(READ_IMAGEFOLDER, [(built["another-seed"], folder)], tmp_path / "home")
 
 
-def test_croissant_gives_the_images_of_the_data_set_that_is_read(built, shared_data, tmp_path):
+def test_croissant_reads_images_of_requested_dataset(built, shared_data, tmp_path):
     # the pixels of "png" stored as JPEG: the digest is the same, but loaders see different images
     more = '[[sets]]\ncorruptions = ["contrast"]\nseverities = [3]\n'
     same = {
@@ -173,7 +173,7 @@ def test_croissant_gives_the_images_of_the_data_set_that_is_read(built, shared_d
     read(READ_CROISSANT, pairs, tmp_path / "home")
 
 
-def test_every_word_that_names_a_split_is_marked():
+def test_every_split_word_is_marked():
     from datasets.data_files import SPLIT_KEYWORDS
 
     from corruptset.generate.exports.placement import marked

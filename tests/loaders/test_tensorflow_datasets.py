@@ -63,7 +63,7 @@ def stored(images: np.ndarray, labels: np.ndarray) -> list[tuple[bytes, int]]:
     return sorted((image.tobytes(), int(label)) for image, label in zip(images, labels, strict=True))
 
 
-def test_the_lines_of_the_page(exported: Path, published_checksums: None) -> None:
+def test_documented_lines_run(exported: Path, published_checksums: None) -> None:
     import tensorflow_datasets as tfds
 
     (text,) = snippets("tensorflow_datasets")
@@ -81,7 +81,7 @@ def test_the_lines_of_the_page(exported: Path, published_checksums: None) -> Non
     assert rows(elastic) == stored(data["elastic_transform/5"].array(), data["contrast/3"].labels)
 
 
-def test_imagenet_is_corrupted_by_its_own_code() -> None:
+def test_imagenet2012_corrupted_uses_its_own_module() -> None:
     """The page explains that ``imagenet2012_corrupted`` reads ImageNet, and has its corruptions in another module."""
     import tensorflow_datasets as tfds
 

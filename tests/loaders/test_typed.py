@@ -83,7 +83,7 @@ def told(folder, program):
     return subprocess.run(command, cwd=folder, env=clean, capture_output=True, text=True).stdout.splitlines()
 
 
-def test_a_set_is_a_sequence_and_with_pytorch_a_data_set(tmp_path):
+def test_image_set_is_typed_as_sequence_and_torch_dataset(tmp_path):
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", "env"], cwd=tmp_path, check=True)
     site = Path(sysconfig.get_path("purelib", "venv", vars={"base": str(tmp_path / "env")}))
     for name in ("numpy", "pydantic", "pydantic_core", "annotated_types", "typing_inspection", "typing_extensions"):

@@ -38,7 +38,7 @@ def test_equal_manifests_have_equal_bytes(templates):
     assert "käfer".encode() in data
 
 
-def test_all_wrong_fields_are_listed_at_once(dataset, tmp_path):
+def test_all_invalid_fields_are_listed_together(dataset, tmp_path):
     root = dataset(containers=("folder",))
     value = json.loads((root / "manifest.json").read_bytes())
     value["seed"] = -1
@@ -57,7 +57,7 @@ def test_all_wrong_fields_are_listed_at_once(dataset, tmp_path):
         load_manifest(tmp_path)
 
 
-def test_what_is_no_data_set_says_how_to_go_on(tmp_path, templates):
+def test_invalid_dataset_folder_gives_advice(tmp_path, templates):
     for name in ("build/.corruptset/build.json", "archives/data/tiny-c-0123-metadata.tar", "stream/stream.json"):
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).touch()
@@ -74,7 +74,7 @@ def test_what_is_no_data_set_says_how_to_go_on(tmp_path, templates):
             corruptset.open(tmp_path / directory)
 
 
-def test_sha256sum_reads_what_is_written_and_bad_lines_are_named(templates):
+def test_sha256sum_reads_written_checksums_and_bad_lines_are_named(templates):
     root = templates()
     command = ["sha256sum", "--check", "--strict", "SHA256SUMS"]
     ended = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
@@ -93,7 +93,7 @@ DOCUMENTED = (
 )
 
 
-def test_the_format_page_names_every_field_and_its_examples_run(dataset, monkeypatch):
+def test_format_page_documents_every_field_and_examples_run(dataset, monkeypatch):
     for name in DOCUMENTED.split():
         fields = [f.alias or key for key, f in getattr(models, name).model_fields.items()]
         assert [f for f in fields if not re.search(rf"`(files\[\]\.)?{f}`", PAGE)] == []

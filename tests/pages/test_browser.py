@@ -54,7 +54,7 @@ def visit(browser, builds):
         ("levels", "light", 400, 800),
     ],
 )
-def test_axe_finds_nothing_and_the_first_screen_has_an_image(visit, tmp_path, name, scheme, width, height):
+def test_first_screen_has_image_and_passes_axe(visit, tmp_path, name, scheme, width, height):
     page = visit(name, color_scheme=scheme, viewport={"width": width, "height": height}, bypass_csp=True)
     box = page.locator("figure .large").first.bounding_box()
     assert box["y"] + box["height"] < height
@@ -71,7 +71,7 @@ def test_axe_finds_nothing_and_the_first_screen_has_an_image(visit, tmp_path, na
         assert page.evaluate("document.documentElement.scrollWidth") <= narrower
 
 
-def test_from_a_server_it_asks_for_nothing_more_and_what_is_copied_is_the_digest(visit, builds):
+def test_served_page_requests_nothing_more_and_copies_digest(visit, builds):
     asked = []
 
     class Handler(http.server.SimpleHTTPRequestHandler):
@@ -96,7 +96,7 @@ def are_shown(page, selector):
     return set(page.evaluate(f"[...document.querySelectorAll({selector!r})].map(n => n.checkVisibility())"))
 
 
-def test_without_a_script_all_of_it_is_there(visit):
+def test_page_without_script_is_complete(visit):
     page = visit("plain", java_script_enabled=False)
     row = page.locator("#sets-contrast")
     assert not row.locator("table").is_visible()
@@ -113,7 +113,7 @@ def test_without_a_script_all_of_it_is_there(visit):
     assert link.bounding_box()["width"] > 2 * before
 
 
-def test_an_image_opens_large_by_keyboard(visit):
+def test_image_is_enlarged_by_keyboard(visit):
     page = visit("plain")
     link = page.locator("#image-contrast\\/3 a")
     link.focus()
@@ -141,7 +141,7 @@ def test_an_image_opens_large_by_keyboard(visit):
         page.get_by_role("button", name="Close").click()
 
 
-def test_filters(visit):
+def test_filters_hide_sets(visit):
     page = visit("plain")
 
     def images():
@@ -164,7 +164,7 @@ def test_filters(visit):
 
 
 @pytest.mark.parametrize("script", [True, False])
-def test_another_sample_is_shown_under_every_set(visit, script):
+def test_selected_sample_is_shown_for_every_set(visit, script):
     page = visit("plain", java_script_enabled=script)
 
     def seen():
@@ -181,7 +181,7 @@ def test_another_sample_is_shown_under_every_set(visit, script):
     assert seen() == before
 
 
-def test_every_control_is_reached_and_seen(visit):
+def test_every_control_is_reachable_and_visible(visit):
     page = visit("plain")
     expected = page.evaluate(
         "[...document.querySelectorAll('a[href], button, select, input:checked, [tabindex=\"0\"], summary')]"
@@ -198,7 +198,7 @@ def test_every_control_is_reached_and_seen(visit):
     assert reached == expected
 
 
-def test_print_shows_everything_and_no_buttons(visit):
+def test_print_shows_everything_without_buttons(visit):
     page = visit("levels")
     page.emulate_media(media="print")
     assert (are_shown(page, ".block"), are_shown(page, "button")) == ({True}, {False})
@@ -206,7 +206,7 @@ def test_print_shows_everything_and_no_buttons(visit):
     assert page.evaluate("getComputedStyle(document.querySelector('.block')).breakInside") == "auto"
 
 
-def test_nothing_of_a_grid_is_cut_off_on_narrow_paper_and_values_keep_one_line(visit):
+def test_grid_is_complete_on_narrow_paper_with_values_on_one_line(visit):
     page = visit("grid", viewport={"width": 200, "height": 800})
     fits = "[...document.querySelectorAll('{}')].every(n => n.scrollWidth <= n.parentNode.clientWidth)"
     assert not page.evaluate(fits.format(".matrix"))
@@ -217,7 +217,7 @@ def test_nothing_of_a_grid_is_cut_off_on_narrow_paper_and_values_keep_one_line(v
     assert max(page.evaluate("[...document.querySelectorAll('#sets-contrast td')].map(n => n.clientHeight)")) < 40
 
 
-def test_images_of_a_severity_have_one_head_and_names_break_only_between_words(visit):
+def test_severity_images_share_heading_and_names_break_between_words(visit):
     page = visit("plain")
     heads = page.locator(".heads .strip > span")
     assert heads.all_text_contents() == ["clean", *(f"severity {severity}" for severity in range(1, 6))]

@@ -61,7 +61,7 @@ def count(data, value):
     return (pixels(data) == value).all(axis=2).sum()
 
 
-def test_pictures_are_whole_enlarged_by_whole_factors_and_edged():
+def test_images_are_complete_framed_and_enlarged_by_integers():
     shapes = {(8, 8, 3): 12, (28, 28, 1): 4, (32, 32, 3): 3, (40, 8, 3): 3, (95, 30, 1): 2, (224, 224, 3): 1}
     for shape, factor in shapes.items():
         pictures = [synthetic_image(*shape, which=i) for i in range(3)]
@@ -86,7 +86,7 @@ def test_pictures_are_whole_enlarged_by_whole_factors_and_edged():
 
 
 @pytest.mark.parametrize("side", [28, 224])
-def test_names_are_whole_and_beside_nothing_else(side):
+def test_names_are_complete_and_overlap_nothing(side):
     """Draw white images, so that all pixels other than frames and background belong to text."""
     names = ["1", "gaussian_noise-5", LONG, "日本", "a name of several words that needs lines"]
     cells = [(name, np.full((side, side, 3), 255, np.uint8)) for name in names]
@@ -114,7 +114,7 @@ def test_names_are_whole_and_beside_nothing_else(side):
         assert abs(drawn.max() + 1 - text_width(shortened(name, pitch - GAP).replace("…", "..."))) <= 8, name
 
 
-def test_a_long_text_loses_only_its_middle():
+def test_long_text_loses_only_its_middle():
     for text, width, size in product([LONG, "fog-3", "Ünal-7 ∞", "tab\there", ""], (40, 160, 700), (TEXT, HEADING)):
         shown, whole = shortened(text, width, size), printable(text)
         if text_width(text, size) <= width:
@@ -127,7 +127,7 @@ def test_a_long_text_loses_only_its_middle():
         assert width - 2 * size < text_width(head + "..." + tail, size) <= width + size
 
 
-def test_every_ascii_letter_can_be_drawn_and_others_are_escaped():
+def test_every_ascii_letter_is_drawn_and_others_are_escaped():
     letters = "".join(map(chr, range(33, 127)))
     sheets = {letter: pixels(draw_sheet([SheetRow("", [(letter, BLANK)])])).tobytes() for letter in letters}
     assert len(set(sheets.values())) == len(letters)
@@ -136,7 +136,7 @@ def test_every_ascii_letter_can_be_drawn_and_others_are_escaped():
     assert tuple(map(printable, given)) == written
 
 
-def test_a_legend_says_what_colours_mean():
+def test_legend_explains_colours():
     entries = [(f"colour number {i}", (10 * i, 0, 200)) for i in range(9)]
     canvas = pixels(draw_sheet([SheetRow("", [("", synthetic_image(96, 96))])], legend=entries))
     for _, colour in entries:

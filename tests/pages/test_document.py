@@ -7,7 +7,7 @@ import re
 from corruptset.pages.document import text_file, visible
 
 
-def test_the_script_makes_no_markup_of_text():
+def test_script_creates_no_markup_from_text():
     script = text_file("page.js")
     assert not re.search(
         r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval|Function\(|fetch\(|XMLHttp|import\(", script
@@ -15,7 +15,7 @@ def test_the_script_makes_no_markup_of_text():
     assert "</script" not in script.lower()
 
 
-def test_what_cannot_be_seen_becomes_an_escape():
+def test_invisible_characters_are_escaped():
     for text, shown in (
         ("plain – größer", "plain – größer"),
         ("a\u202eb", "a\\u202eb"),

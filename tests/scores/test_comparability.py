@@ -32,7 +32,7 @@ def make(tmp_path_factory):
     return changed
 
 
-def test_each_difference_has_one_note_and_the_published_benchmark_has_none(make):
+def test_each_difference_has_one_note_and_published_benchmark_has_none(make):
     recipe = make().manifest.recipe
     jpeg = {"format": "jpeg", "quality": 85, "optimize": False, "subsampling": "4:2:0"}
     calibration = "those of the calibration imagenet, but the published sets use cifar"
@@ -65,7 +65,7 @@ def test_each_difference_has_one_note_and_the_published_benchmark_has_none(make)
     assert notes(make()) == notes(make(textures=FROST)) == notes(make(), baseline="alexnet") == []
 
 
-def test_images_and_sets_that_are_missing(tmp_path, make):
+def test_missing_images_and_sets_are_noted(tmp_path, make):
     (note,) = notes(record_datasets.records_dataset(tmp_path / "few", "cifar10-c", 500))
     assert note == "The dataset has 500 images, but the published scores are of 10,000."
     rows = [{"region": region_record(f"photo {n // 2}", 3, 0, n % 2).as_json()} for n in range(6)]
@@ -86,7 +86,7 @@ def test_images_and_sets_that_are_missing(tmp_path, make):
         assert benchmark(name).remark in notes(record_datasets.records_dataset(tmp_path / name, name, 20))
 
 
-def test_imagenet_at_another_size(tmp_path):
+def test_different_imagenet_size_is_noted(tmp_path):
     assert any("299x299" in note for note in notes(record_datasets.records_dataset(tmp_path / "299", "imagenet-c-299")))
     smaller = {"kind": "resize-crop", "resize": 110, "crop": 96}
     found = notes(record_datasets.records_dataset(tmp_path / "96", "imagenet-c", preprocessing=smaller))
@@ -95,7 +95,7 @@ def test_imagenet_at_another_size(tmp_path):
     )
 
 
-def test_alexnet_is_the_baseline_of_imagenet_c_alone(tmp_path, monkeypatch):
+def test_alexnet_is_baseline_of_imagenet_c_only(tmp_path, monkeypatch):
     rows = [{"id": f"ILSVRC2012_val_{i + 1:08d}"} for i in range(40)]
     genuine = record_datasets.records_dataset(tmp_path, "imagenet-c", samples=rows)
     monkeypatch.setattr("corruptset.scores.comparability.IMAGENET_IMAGES", 40)
@@ -112,7 +112,7 @@ def test_alexnet_is_the_baseline_of_imagenet_c_alone(tmp_path, monkeypatch):
     assert (conditioned.get("mce"), conditioned.group("ce"), conditioned.baseline) == (None, {}, None)
 
 
-def test_alexnet_is_no_baseline_of_other_images_or_recipes(tmp_path):
+def test_alexnet_is_not_baseline_of_other_images_or_recipes(tmp_path):
     data = record_datasets.records_dataset(tmp_path / "few", "imagenet-c")
     few = "its 40 images are not the 50,000 validation images of ImageNet"
     assert why_not_alexnet(data, None) == [few]

@@ -54,7 +54,7 @@ def check(data, right, predicted, *, shrunk=True, seed=0):
 
 @settings(max_examples=25, deadline=None)
 @given(st.data())
-def test_rates_of_random_outcomes(data):
+def test_rates_of_random_outcomes_match_reference(data):
     # The shrunk regions of side 5 are anchors of side 3.
     sides = data.draw(st.sampled_from([[3], [5], [3, 5], [4, 6], [7]]))
     sizes = data.draw(st.lists(st.integers(7, 9), min_size=1, max_size=3))
@@ -65,7 +65,7 @@ def test_rates_of_random_outcomes(data):
     check(dataset_of(order), right, rng.integers(0, 3, len(records)), seed=data.draw(st.integers(0, 3)))
 
 
-def test_regions_that_lack_others():
+def test_regions_without_neighbours_match_reference():
     # Embedded images have no shrunk regions, even if their sides differ by two pixels.
     records = [r for side in (10, 12) for r in exhaustive_regions("a", 14, [side], shrunk=False)]
     right = [r.side == 12 for r in records]
@@ -83,7 +83,7 @@ def test_regions_that_lack_others():
     assert ("s3", "loose_shift") not in rates_of(records, [True, False], kind="embed")
 
 
-def test_the_published_definition_by_hand():
+def test_rates_match_published_definition():
     # An image of 5x5 pixels has 3x3 positions of side 3. Only the middle is correct, and all shrunk regions are wrong.
     records = exhaustive_regions("a", 5, [3])
     scores = rates_of(records, [r.anchor and (r.y, r.x) == (1, 1) for r in records])
@@ -106,7 +106,7 @@ def test_the_published_definition_by_hand():
     assert (whole["s5", "strict_shrink"]["rate"], whole["s5", "strict_shrink"]["anchors"]) == (1, 1)
 
 
-def test_images_count_alike_and_have_their_minimal_images():
+def test_images_have_equal_weight_and_minimal_images():
     records = exhaustive_regions("a", 5, [3]) + exhaustive_regions("b", 9, [3])
     right = [r.source == "a" and (r.y, r.x, r.side) in ((0, 0, 3), (2, 2, 3)) for r in records]
     found = measure_fragile(dataset_of(records), clean(right))
@@ -124,7 +124,7 @@ def test_images_count_alike_and_have_their_minimal_images():
     assert list(in_order) == ["p5", "p20", "p80"]
 
 
-def test_five_most_likely_classes_count_from_a_thousand_classes_on():
+def test_top_five_is_used_from_a_thousand_classes():
     records = exhaustive_regions("a", 6, [3])
     wrong = np.zeros(len(records), bool)
     every_other = np.arange(len(records)) % 2 == 0
@@ -134,7 +134,7 @@ def test_five_most_likely_classes_count_from_a_thousand_classes_on():
         assert ("five most likely" if fragile else "most likely class is the true one") in found.notes[0]
 
 
-def test_notes_and_estimates():
+def test_fragile_scores_have_notes_and_estimates():
     records = exhaustive_regions("a", 6, [3]) + exhaustive_regions("b", 6, [3])
     right = np.random.default_rng(0).random(len(records)) < 0.5
     for mode in ("sampled", "exhaustive"):
@@ -146,7 +146,7 @@ def test_notes_and_estimates():
     assert (one.interval, one.reason) == (None, "one image has no interval")
 
 
-def test_predictions_and_regions_that_do_not_fit(tmp_path):
+def test_unsuitable_predictions_and_regions_are_rejected(tmp_path):
     records = exhaustive_regions("a", 6, [3])
     left = [r for r in records if (r.side, r.y, r.x) != (1, 0, 1)]
     for regions, count, error, says in (
@@ -164,7 +164,7 @@ def test_predictions_and_regions_that_do_not_fit(tmp_path):
     assert (found.scores, found.notes) == ({}, [])
 
 
-def test_a_table_of_regions_is_scored_by_its_crops(tmp_path):
+def test_region_table_is_scored_by_its_crops(tmp_path):
     source, recipe = write_rows(tmp_path, small_images(3)), write_recipe(tmp_path, SAMPLED)
     table, stored = (
         corruptset.open(corruptset.build(recipe, source, tmp_path / store, jobs=1, metrics=0, store=store).directory)

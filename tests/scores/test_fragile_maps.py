@@ -29,7 +29,7 @@ def colours(file):
         return {colour: count for count, colour in made.convert("RGB").getcolors(1 << 16)}
 
 
-def test_maps_are_the_slow_versions():
+def test_maps_match_reference():
     records = exhaustive_regions("a", 9, [4, 6]) + exhaustive_regions("b/c", 8, [4, 6])
     records = [records[i] for i in np.random.default_rng(1).permutation(len(records))]
     outcome = outcome_of(len(records))
@@ -57,7 +57,7 @@ def test_maps_are_the_slow_versions():
         crop_maps(data, outcome_of(3), "a", 4)
 
 
-def test_what_has_no_maps():
+def test_unsuitable_dataset_has_no_maps():
     records = exhaustive_regions("a", 9, [4])
     block = [region_record("a", 4, y, x, anchor=y == x == 3) for y in (2, 3, 4) for x in (2, 3, 4)]
     whole = {"clean": outcome_of(len(records))}
@@ -75,7 +75,7 @@ def test_what_has_no_maps():
         write_maps(dataset_of([None]), {}, "maps", 1)
 
 
-def test_maps_are_written_by_image_and_a_picture_has_the_colours_of_its_positions(tmp_path):
+def test_maps_are_written_per_image_with_colours_of_positions(tmp_path):
     records = exhaustive_regions("a", 32, [28])
     right = np.array([r.x < 3 for r in records])
     maps = fragile_maps(dataset_of(records), {"clean": Outcome(right, probability=right.astype(np.float32))}, "a", 28)
@@ -93,7 +93,7 @@ def test_maps_are_written_by_image_and_a_picture_has_the_colours_of_its_position
     assert len(write_maps(dataset_of(records), outcomes, tmp_path / "all", 9)) == 3
 
 
-def test_two_models_have_an_overlap_of_fragile_positions(tmp_path):
+def test_two_models_have_overlap_of_fragile_positions(tmp_path):
     """Test two models with 1x4 positions, of which two on the left and one are correct."""
     data = dataset_of([region_record(name, 3, 0, x) for name in "ab" for x in range(4)], kind="embed")
     one, other = ({"clean": Outcome(np.arange(8) < most)} for most in (2, 1))

@@ -41,7 +41,7 @@ def write_logits(data, folder, seed):
     return logits
 
 
-def test_robustbench(data, tmp_path, monkeypatch):
+def test_scores_match_robustbench(data, tmp_path, monkeypatch):
     torch = pytest.importorskip("torch")
     # The installed package imports autoattack, which its requirements install under another name (docs/use-it-with.md).
     monkeypatch.setitem(sys.modules, "autoattack", pytest.importorskip("pyautoattack"))
@@ -77,7 +77,7 @@ def test_robustbench(data, tmp_path, monkeypatch):
     assert scores.get("mce") == pytest.approx(mce, abs=1e-9)
 
 
-def test_timm(data, tmp_path):
+def test_scores_match_timm(data, tmp_path):
     torch = pytest.importorskip("torch")
     accuracy = pytest.importorskip("timm.utils").accuracy
     logits = write_logits(data, tmp_path / "mine", 0)

@@ -77,7 +77,7 @@ def read(file):
         return {name: stored[name] for name in stored.files}
 
 
-def test_each_set_has_a_file_named_by_its_id(directory, shared_data, tmp_path):
+def test_each_set_has_file_named_by_id(directory, shared_data, tmp_path):
     model, told, out = Model(), [], tmp_path / "p"
     done = corruptset.predict(directory, model, out, progress=lambda *event: told.append(event))
     data, everything = corruptset.open(directory), small_builds.read_files(out)
@@ -100,7 +100,7 @@ def test_each_set_has_a_file_named_by_its_id(directory, shared_data, tmp_path):
     assert small_builds.read_files(tmp_path / "made") == everything
 
 
-def test_each_kind_follows_from_the_logits(directory, tmp_path):
+def test_every_kind_is_computed_from_logits(directory, tmp_path):
     labels = corruptset.open(directory)["clean"].labels
     stored = {}
     for kind in ("logits", "probs", "top", "rank"):
@@ -117,7 +117,7 @@ def test_each_kind_follows_from_the_logits(directory, tmp_path):
         np.testing.assert_allclose(stored[name], wanted, rtol=1e-5)
 
 
-def test_the_same_call_goes_on_and_keeps_what_fits(directory, tmp_path):
+def test_repeated_call_resumes_and_keeps_matching_files(directory, tmp_path):
     out, model = tmp_path / "p", Model()
     corruptset.predict(directory, Model(), out, sets=["clean"])
     first = (out / "clean.npz").read_bytes()
@@ -137,7 +137,7 @@ def test_the_same_call_goes_on_and_keeps_what_fits(directory, tmp_path):
         assert small_builds.read_files(out) == everything
 
 
-def test_a_folder_of_other_predictions_is_refused(directory, shared_data, tmp_path):
+def test_folder_of_other_predictions_is_rejected(directory, shared_data, tmp_path):
     out, other = tmp_path / "p", shared_data.build(sets=["clean"])
     corruptset.predict(directory, Model(), out, sets=["clean"])
     before = small_builds.read_files(out)
@@ -161,7 +161,7 @@ def test_a_folder_of_other_predictions_is_refused(directory, shared_data, tmp_pa
     refused("contains .npz files but no predictions.json")
 
 
-def test_sets_are_chosen_by_id_alias_and_pattern(directory, tmp_path):
+def test_sets_are_selected_by_id_alias_and_pattern(directory, tmp_path):
     chosen = corruptset.predict(directory, Model(), tmp_path, sets=["b*", "contrast-3+brightness-2"])
     assert list(chosen.accuracy) == [SETS[0], SETS[2]]
     none = tmp_path / "q"
@@ -179,7 +179,7 @@ def test_sets_are_chosen_by_id_alias_and_pattern(directory, tmp_path):
         assert model.shown == shown
 
 
-def test_images_of_another_kind_are_refused_with_their_place(directory, tmp_path):
+def test_images_of_other_kind_are_rejected_with_position(directory, tmp_path):
     place = r"expects RGB images of 224x224 \(height x width\), but image 0 of the set 'brightness/1' is RGB, 32x32"
     for model, says in (
         (Model(size=(224, 224)), place),
@@ -192,7 +192,7 @@ def test_images_of_another_kind_are_refused_with_their_place(directory, tmp_path
 
 
 @pytest.mark.ci
-def test_a_network_from_its_file(directory, tmp_path):
+def test_network_is_loaded_from_file(directory, tmp_path):
     from small_nets import Plain
 
     arguments = {"channels": 3, "classes": 10, "side": 32}

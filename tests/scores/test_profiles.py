@@ -35,7 +35,7 @@ def falling(data, steps):
     return replace(record_datasets.random_predictions(data), outcomes=outcomes)
 
 
-def test_levels_where_they_fall_and_the_mean_of_all(data):
+def test_profile_has_levels_below_thresholds_and_overall_mean(data):
     ranked = falling(data, {"black_lines": 2, "posterize": 1})
     scores = corruptset.score(data, ranked)
     assert len(scores.profiles) == 14
@@ -70,7 +70,7 @@ def test_levels_where_they_fall_and_the_mean_of_all(data):
     assert (never.level, never.change, never.changed) == (0, "unchanged", 0)
 
 
-def test_levels_that_only_some_have(tmp_path):
+def test_levels_of_only_some_corruptions_are_handled(tmp_path):
     def profiles(*sets, **options):
         data = record_datasets.records_dataset(
             tmp_path / sets[0], "image-degrade-30", COUNT, only=sets.__contains__, **options
@@ -84,7 +84,7 @@ def test_levels_that_only_some_have(tmp_path):
     assert profiles(*jpeg, clean=False).profiles["jpeg"].levels == list(range(1, 31))
 
 
-def test_the_means_of_the_papers_fourteen_and_of_what_is_there(tmp_path):
+def test_means_cover_fourteen_paper_corruptions_or_available_ones(tmp_path):
     fourteen, fifteen = (
         record_datasets.records_dataset(
             tmp_path / name, name, COUNT, only=lambda set_id: set_id.endswith("/10") or set_id == "clean"

@@ -19,7 +19,7 @@ from corruptset.scores.published import (
 )
 
 
-def test_the_fifteen_and_the_four():
+def test_benchmark_has_fifteen_test_and_four_extra_corruptions():
     assert len(FIFTEEN) == 15
     assert set(published()["alexnet"]) == {*FIFTEEN, "clean"}
     for name, family in FAMILY_OF.items():
@@ -29,7 +29,7 @@ def test_the_fifteen_and_the_four():
         assert corruption.family == family
 
 
-def test_the_definition_is_of_parameters_scale_preprocessing_and_encoding(tmp_path):
+def test_definition_covers_parameters_scale_preprocessing_and_encoding(tmp_path):
     for name in ("imagenet-c-299", "tiny-imagenet-c", "cifar10-c", "imagenet-c-all", "imagenet-c"):
         manifest = record_datasets.records_dataset(tmp_path / name, name).manifest
         assert (definition(manifest) == IMAGENET_C) == (name in ("imagenet-c", "imagenet-c-all")), name
@@ -43,7 +43,7 @@ def test_the_definition_is_of_parameters_scale_preprocessing_and_encoding(tmp_pa
         assert definition(manifest.model_copy(update=change)) == IMAGENET_C
 
 
-def test_benchmarks_are_as_their_recipes(tmp_path):
+def test_benchmarks_match_recipes(tmp_path):
     assert published()["benchmarks"].keys() <= set(recipe_names())
     for name in published()["benchmarks"]:
         recipe, found = load_recipe(name), benchmark(name)

@@ -60,7 +60,7 @@ def mean_of(values):
     return float(mean_of_fifteen(scores).estimate[0])
 
 
-def test_means_of_the_printed_tables():
+def test_means_match_printed_tables():
     for name, printed, values in rows(AUDES):
         # AlexNet's printed mean of 76.1 does not follow from its columns, whose mean is 76.47.
         wanted = pytest.approx(0.367, abs=0.001) if name == "AlexNet" else pytest.approx(0, abs=0.134)
@@ -69,7 +69,7 @@ def test_means_of_the_printed_tables():
         assert mean_of(values) == pytest.approx(printed, abs=ROUNDING / 2), name
 
 
-def test_alexnets_errors_as_the_appendix_prints_them():
+def test_alexnet_errors_match_published_appendix():
     """Check the table in the same draft, which is in percent with one digit."""
     per_cent = "88.6 89.4 92.3 82.0 82.6 78.6 79.8 86.7 82.7 81.9 56.5 85.3 64.6 71.8 60.7"
     printed = dict(zip(FIFTEEN, map(float, per_cent.split()), strict=True))
@@ -98,7 +98,7 @@ CORRELATIONS = [
 ]
 
 
-def test_the_correlations_follow_from_each_table():
+def test_correlations_follow_from_each_table():
     for one, other, _, paper, preprint in CORRELATIONS:
         for table, expected in ((PAPER, paper), (PREPRINT, preprint)):
             got = (spearman(table[one], table[other]), pearson(table[one], table[other]))
@@ -108,7 +108,7 @@ def test_the_correlations_follow_from_each_table():
     assert sorted(round(abs(follows - printed), 3) <= 0.007 for follows, printed in pairs) == [False, *[True] * 5]
 
 
-def test_the_printed_spearman_of_cv_and_clean_accuracy_ranks_ties_highest():
+def test_printed_spearman_of_cv_and_clean_accuracy_ranks_ties_highest():
     """Equation 1 of the paper gives 0.345 if equal values receive the highest rank."""
     columns = (PAPER["cv"], PAPER["clean"])
     places = [np.array([sum(other <= one for other in column) for one in column]) for column in columns]

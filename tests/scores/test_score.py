@@ -52,7 +52,7 @@ def has_note(scores, text):
     return any(text in note for note in scores.notes)
 
 
-def test_every_set(data, predictions, scores):
+def test_every_set_is_scored(data, predictions, scores):
     in_order = [f"{name}/{s}" for name in (*FIFTEEN, *EXTRA) for s in range(1, 6)]
     assert list(scores.sets) == ["clean", *in_order]
     for name, scored in scores.sets.items():
@@ -73,7 +73,7 @@ def test_every_set(data, predictions, scores):
     assert has_note(less, "do not contain the top5, rank, probability")
 
 
-def test_error_curves_and_means_over_test_sets_and_their_resamples(data, predictions, scores):
+def test_error_curves_and_means_cover_test_sets_with_resamples(data, predictions, scores):
     right, other = right_of(predictions), right_of(record_datasets.random_predictions(data, 1))
     assert list(scores.group("aude")) == [*FIFTEEN, *EXTRA]
     for name in scores.group("aude"):
@@ -115,7 +115,7 @@ def test_error_curves_and_means_over_test_sets_and_their_resamples(data, predict
     assert again.interval("maude") != scores.interval("maude")
 
 
-def test_the_worst_case_is_of_images_that_are_right_under_every_set(data, predictions, scores):
+def test_worst_case_counts_images_correct_under_every_set(data, predictions, scores):
     right = right_of(predictions)
     for name, corruptions in {"all": FIFTEEN, "noise": FIFTEEN[:3], "fog": ["fog"]}.items():
         ids = [f"{corruption}/{s}" for corruption in corruptions for s in range(1, 6)]
@@ -129,7 +129,7 @@ def test_the_worst_case_is_of_images_that_are_right_under_every_set(data, predic
     assert {name: one.count for name, one in few.items()} == {"all": 3, "weather": 3, "fog": 2}
 
 
-def test_an_attack_within_a_radius_counts_what_goes_no_further_and_the_clean_images(tmp_path):
+def test_attack_within_radius_includes_smaller_radii_and_clean_images(tmp_path):
     attacked = record_datasets.records_dataset(tmp_path, "pgd-5")
     made = record_datasets.random_predictions(attacked)
     found = corruptset.score(attacked, made)
@@ -152,7 +152,7 @@ def test_an_attack_within_a_radius_counts_what_goes_no_further_and_the_clean_ima
     assert set(corruptset.score(attacked, made).group("worst_case")) == {"all", "pgd"}
 
 
-def test_a_baseline_that_loses_nothing_is_divided_by_nowhere(data):
+def test_baseline_without_loss_is_never_divisor(data):
     labels = data["clean"].labels
     guesses = [Outcome(guess == labels) for guess in (labels, np.zeros(len(labels), np.int64))]
     perfect, constant = (Predictions("m", data.digest, dict.fromkeys(data.set_ids, guess)) for guess in guesses)
@@ -167,7 +167,7 @@ def test_a_baseline_that_loses_nothing_is_divided_by_nowhere(data):
     assert flawless["mce"].reason == "the baseline makes no errors on 15 corruptions"
 
 
-def test_a_ratio_whose_resamples_divide_by_almost_0_has_no_interval(data, predictions, capsys):
+def test_ratio_with_near_zero_divisors_has_no_interval(data, predictions, capsys):
     rng = np.random.default_rng(0)
     clean = rng.random(40) < 0.5
     outcomes = dict.fromkeys(data.set_ids, Outcome(clean))
@@ -196,7 +196,7 @@ def test_top5_accuracy_needs_at_least_six_classes(tmp_path):
         assert not has_note(scores, "top5")
 
 
-def test_a_recipe_in_a_manifest_without_stages_is_named(tmp_path):
+def test_manifest_recipe_without_stages_is_named(tmp_path):
     folder = record_datasets.write_records(tmp_path, "cifar10-c")
     manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
     del manifest["recipe"]["sets"][3]["stages"]
@@ -206,7 +206,7 @@ def test_a_recipe_in_a_manifest_without_stages_is_named(tmp_path):
         corruptset.score(data, record_datasets.random_predictions(data))
 
 
-def test_scores_that_the_recipe_was_made_for_are_named_if_they_are_absent(tmp_path):
+def test_missing_scores_of_recipe_are_named(tmp_path):
     data = record_datasets.records_dataset(tmp_path, "image-degrade-30")
     made = record_datasets.random_predictions(data)
     assert not has_note(corruptset.score(data, made), "Not applicable")
@@ -215,7 +215,7 @@ def test_scores_that_the_recipe_was_made_for_are_named_if_they_are_absent(tmp_pa
     assert "two-factor" not in note
 
 
-def test_scores_of_some_sets_are_those_of_a_build_of_them(tmp_path, data, predictions):
+def test_scores_of_selected_sets_equal_build_of_those_sets(tmp_path, data, predictions):
     part = record_datasets.records_dataset(
         tmp_path, only=lambda name: name.startswith("fog/") or name in ("clean", "saturate/2")
     )
@@ -244,7 +244,7 @@ def test_scores_of_some_sets_are_those_of_a_build_of_them(tmp_path, data, predic
     assert has_note(trained, "role train")
 
 
-def test_predictions_and_baselines_of_something_else(data, predictions, tmp_path, monkeypatch):
+def test_unsuitable_predictions_and_baselines_are_rejected(data, predictions, tmp_path, monkeypatch):
     some = {name: outcome for name, outcome in predictions.outcomes.items() if name != "fog/2"}
     short = {name: outcome.rows(np.arange(40) < 39) for name, outcome in predictions.outcomes.items()}
     for changes, says in (
@@ -270,7 +270,7 @@ def test_predictions_and_baselines_of_something_else(data, predictions, tmp_path
         scores.to_pandas()
 
 
-def test_only_images_that_a_model_has_right(data, tmp_path):
+def test_condition_selects_correctly_classified_images(data, tmp_path):
     made, other = (record_datasets.random_predictions(data, seed, best=0.7) for seed in (0, 1))
     (tmp_path / "judge").mkdir()
     labels = data["clean"].labels
@@ -302,7 +302,7 @@ def test_only_images_that_a_model_has_right(data, tmp_path):
             corruptset.score(of, given, condition="correct@clean")
 
 
-def test_groups_of_samples_and_their_gap(tmp_path):
+def test_groups_have_scores_and_gap(tmp_path):
     icons = record_datasets.records_dataset(
         tmp_path / "icons", "icons50-microsoft", samples=[{"group": group} for group in GROUPS]
     )
@@ -331,7 +331,7 @@ def test_groups_of_samples_and_their_gap(tmp_path):
     assert alone["style_gap"].reason == "only one group"
 
 
-def test_two_factors_over_names_and_sets_and_in_both_orders(tmp_path):
+def test_two_factor_scores_cover_names_sets_and_both_orders(tmp_path):
     data = record_datasets.records_dataset(tmp_path / "all", "two-factor-69")
     made = record_datasets.random_predictions(data, 3)
     scored = corruptset.score(data, made)
@@ -368,7 +368,7 @@ def test_two_factors_over_names_and_sets_and_in_both_orders(tmp_path):
     assert (counts, few.order_effects) == ([1 + 4 + 2, 4], [])
 
 
-def test_chains_have_a_curve_where_a_stage_has_all_five_severities(tmp_path):
+def test_chains_have_curve_if_stage_has_all_five_severities(tmp_path):
     pairs = [f"fog-{a}+snow-{b}" for a in range(1, 6) for b in range(1, 6)]
     four = [f"contrast-1+frost-{s}" for s in range(1, 5)]
     more = "[[sets]]\nclean = true\n" + "".join(f"[[sets]]\nchain = {n.split('+')}\n" for n in [*pairs, *four])

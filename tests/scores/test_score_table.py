@@ -28,7 +28,7 @@ WHOLE = {"clean": CLEAN} | {
 }
 
 
-def test_means_are_over_the_fifteen():
+def test_means_cover_fifteen_corruptions():
     scores = score_table(WHOLE)
     expected = fmean(fmean(value(name, s) for s in SEVERITIES) for name in FIFTEEN)
     one = scores.metrics["AP"]
@@ -47,7 +47,7 @@ def test_means_are_over_the_fifteen():
     ]
 
 
-def test_missing_sets_are_named_and_no_mean_is_made_of_the_rest():
+def test_missing_sets_are_named_and_have_no_mean():
     some = {k: v for k, v in WHOLE.items() if k not in ("fog/3", *(f"snow/{s}" for s in SEVERITIES))}
     some["frost/2"] = {"AP": 0.2}
     scores = score_table(some)
@@ -68,7 +68,7 @@ def test_missing_sets_are_named_and_no_mean_is_made_of_the_rest():
     assert any("clean value is 0" in note for note in zero.notes)
 
 
-def test_other_corruptions():
+def test_custom_corruptions_can_be_scored():
     scores = score_table(
         {"mine/" + str(s): {"AP": s} for s in SEVERITIES} | WHOLE, corruptions=["mine", "speckle_noise"]
     )
@@ -78,7 +78,7 @@ def test_other_corruptions():
     assert score_table(WHOLE)._repr_html_().startswith("<table>")
 
 
-def test_every_form_of_a_table_scores_the_same(tmp_path):
+def test_every_table_format_gives_same_scores(tmp_path):
     expected = score_table(WHOLE)
     (tmp_path / "t.json").write_text(json.dumps(WHOLE))
     nested = {}
@@ -102,7 +102,7 @@ def test_every_form_of_a_table_scores_the_same(tmp_path):
     assert found == {f"bbox {name}": one for name, one in expected.metrics.items()}
 
 
-def test_mistakes(tmp_path):
+def test_table_errors_are_named(tmp_path):
     twice = "set,AP\nclean,1\nclean,2\n,3\nfog/1,2,3\n"
     for name, text, said in (
         ("t.csv", "name,AP\nclean,1\n", "has the columns name, AP; expected set"),
@@ -127,7 +127,7 @@ def test_mistakes(tmp_path):
         score_table(WHOLE, lower_is_better=["ap"])
 
 
-def test_the_rb_index_is_the_mean_loss_over_all_sets_of_the_table():
+def test_rb_index_is_mean_loss_over_all_sets():
     table = {
         "clean": {"acc": 0.8, "error": 0.2},
         "fog/3": {"acc": 0.6, "error": 0.4},

@@ -33,7 +33,7 @@ def folder(tmp_path_factory):
     return out
 
 
-def test_what_is_read_is_what_was_written(folder, tmp_path):
+def test_scores_file_round_trips(folder, tmp_path):
     scores = load_scores(folder)
     assert scores == load_scores(folder / "scores.json")
     data = record_datasets.records_dataset(tmp_path / "again", "two-factor-69")
@@ -49,7 +49,7 @@ def test_what_is_read_is_what_was_written(folder, tmp_path):
     assert resampled == len(scores.resamples.values)
 
 
-def test_results_never_go_into_a_data_set(folder, tmp_path):
+def test_results_are_never_written_into_dataset(folder, tmp_path):
     data = record_datasets.records_dataset(tmp_path, "two-factor-69")
     before = small_builds.read_files(tmp_path)
     for call, says in (
@@ -68,7 +68,7 @@ def test_results_never_go_into_a_data_set(folder, tmp_path):
     assert small_builds.read_files(tmp_path) == before
 
 
-def test_the_schema_is_that_of_the_models_and_holds(folder):
+def test_schema_matches_models_and_validates_scores(folder):
     shipped = (ROOT / "scores/schema/scores.json").read_bytes()
     assert shipped == schema_bytes(make_scores_schema()), "run python -m corruptset.scores.schema scores/schema"
     schema = json.loads(shipped)
@@ -81,7 +81,7 @@ def test_the_schema_is_that_of_the_models_and_holds(folder):
     assert schema["$defs"]["SetScore"]["properties"]["rank"]["description"].startswith("The mean number of classes")
 
 
-def test_every_field_and_score_is_in_the_documentation():
+def test_every_field_and_score_is_documented():
     page = (ROOT / "docs/scores.md").read_text("utf-8")
     schema = make_scores_schema()
     records = [schema, *schema["$defs"].values()]
@@ -90,13 +90,13 @@ def test_every_field_and_score_is_in_the_documentation():
     assert {name for name in TITLES if not re.search(rf"`{re.escape(name)}[`.]", page)} == set()
 
 
-def test_a_version_in_a_record_that_has_none_is_a_key_too_many():
+def test_unexpected_version_key_is_rejected():
     record, mistakes = parse_record(OrderEffect, b'{"schema_version": 1}')
     assert record is None
     assert any("schema_version: Extra inputs" in mistake for mistake in mistakes)
 
 
-def test_every_mistake_is_named(folder, tmp_path):
+def test_every_error_is_named(folder, tmp_path):
     whole = example_scores.validated(example_scores.full_scores(0))[0].as_json()
     file = tmp_path / "changed.json"
     newer = "schema_version is 3, but this release of corruptset reads version 2; use the release that wrote the file"

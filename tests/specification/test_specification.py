@@ -47,20 +47,20 @@ def check(name, calibration, severity, *, apart=1):
 
 
 @pytest.mark.parametrize("name", [*NAMES, *(pytest.param(name, marks=pytest.mark.ci) for name in SLOW)])
-def test_one_stage(name):
+def test_single_stages_match_specification(name):
     for calibration, severity in ROWS[name.endswith("noise") :]:
         check(name, calibration, severity, apart=32 if name in SLOW else 1)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", [*NAMES, *SLOW])
-def test_every_row(name):
+def test_every_row_matches_specification(name):
     for calibration in SHIPPED:
         for severity in range(1, 6) if calibration != "mnist" else ():
             check(name, calibration, severity)
 
 
-def test_chains_are_keyed_by_all_that_came_before():
+def test_chains_are_keyed_by_all_previous_stages():
     chain = {"contrast": 2, "gaussian_noise": 5, "impulse_noise": 4}
     plainly, image = (
         [(name, columns(name, "cifar", severity)) for name, severity in chain.items()],
@@ -71,6 +71,6 @@ def test_chains_are_keyed_by_all_that_came_before():
     assert not np.array_equal(got, made_plainly(image, plainly[1:], "a/b", 3))
 
 
-def test_the_specification_stands_on_nothing_of_ours():
+def test_specification_imports_nothing_from_corruptset():
     imports = re.findall(r"^(?:from|import) (\w+)", Path(plain.__file__).read_text(encoding="utf-8"), re.MULTILINE)
     assert imports == ["__future__", "hashlib", "json", "math", "decimal", "typing"]

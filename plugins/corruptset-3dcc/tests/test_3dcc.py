@@ -20,7 +20,7 @@ def formula(light, photons, sigma, chances, normals):
 
 @pytest.mark.parametrize("name", ["iso_noise", "low_light"])
 @pytest.mark.parametrize("severity", [1, 3, 5])
-def test_given_draws_give_the_values_of_the_formula(name, severity):
+def test_corruptions_match_formula_for_fixed_draws(name, severity):
     image = photograph("astronaut", 64)
     random = np.random.default_rng(severity)
     draws = {"chances": random.random(image.shape), "normals": random.normal(size=image.shape)}
@@ -37,13 +37,13 @@ def test_given_draws_give_the_values_of_the_formula(name, severity):
 
 
 @pytest.mark.parametrize("severity", range(1, 6))
-def test_color_quant_is_that_of_pillow(severity):
+def test_color_quant_matches_pillow(severity):
     image = photograph("astronaut", 64)
     want = np.asarray(ImageOps.posterize(Image.fromarray(image), 6 - severity))
     assert np.array_equal(corruptset.corrupt(image, "color_quant", severity=severity, calibration="imagenet"), want)
 
 
-def test_draws_depend_on_the_key_and_have_the_expected_mean_and_variance():
+def test_draws_depend_on_key_and_have_expected_moments():
     flat = np.full((128, 128, 3), 102, np.uint8)
     one, again, other = (corruptset.corrupt(flat, "iso_noise", sigma=0.056, key=key) / 255 for key in "aab")
     assert np.array_equal(one, again)

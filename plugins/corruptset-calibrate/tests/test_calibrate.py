@@ -34,7 +34,7 @@ def bending(place: Fraction) -> float:
     return 1 - abs(float(place) - 2) / 4 if place > 1 else 1 - float(place) / 4
 
 
-def test_the_search_finds_the_nearest_grain_of_a_path_and_measures_each_place_once() -> None:
+def test_search_finds_nearest_grain_and_measures_each_position_once() -> None:
     grains = [Fraction(k, GRAIN) for k in range(1, FARTHEST * GRAIN + 1)]
     for target in (0.99, 0.8, 0.55, 0.31, 0.25):
         asked: list[Fraction] = []
@@ -69,7 +69,7 @@ def quality(side: int, name: str, calibration: str | Path, severity: int) -> flo
     return float(np.mean(values))
 
 
-def test_rows_have_the_quality_that_they_say_nearer_than_the_reference_s_own(made: Calibrated) -> None:
+def test_table_rows_reach_target_quality_more_closely_than_reference(made: Calibrated) -> None:
     table = get_calibration(made.table)
     assert (table.name, table.side) == ("cifar-64", 64)
     for name in NAMES:
@@ -89,14 +89,14 @@ def test_rows_have_the_quality_that_they_say_nearer_than_the_reference_s_own(mad
 
 
 @pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.ci)])
-def test_the_same_again_in_another_order_and_by_two_jobs(made: Calibrated, jobs: int, tmp_path: Path) -> None:
+def test_table_is_independent_of_order_and_number_of_jobs(made: Calibrated, jobs: int, tmp_path: Path) -> None:
     again = calibrate(NAMES[::-1], out=tmp_path / "own.toml", jobs=jobs, **OPTIONS)
     assert {name: again.levels[name] for name in NAMES} == dict(made.levels)
     with pytest.raises(BuildError, match=r"own\.toml"):
         calibrate(NAMES, out=tmp_path / "own.toml", **OPTIONS)
 
 
-def test_what_cannot_be_calibrated_is_refused(tmp_path: Path) -> None:
+def test_calibrate_rejects_invalid_requests(tmp_path: Path) -> None:
     cases: list[tuple[list[str], dict[str, Any], str]] = [
         (["contrast"], {"to": 96}, "from 224 to 96 pixels, because ms-ssim needs sides of 176 to 8192 pixels. Use the"),
         (["contrast"], {"to": 4, "metric": "ssim"}, "ssim needs sides of 8"),
@@ -113,7 +113,7 @@ def test_what_cannot_be_calibrated_is_refused(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_other_commands_take_a_table(run: Any) -> None:
+def test_other_commands_accept_calibrated_table(run: Any) -> None:
     asked = "calibrate contrast --from cifar --to 48 --metric ssim --samples 1".split()
     done = run(*asked, "--json")
     assert (done.code, done.json["table"]) == (0, "cifar-48.toml")
@@ -124,7 +124,7 @@ def test_other_commands_take_a_table(run: Any) -> None:
     assert "cifar-48.toml: 1 corruptions" in run(*asked, "--force").out
 
 
-def test_two_tables_come_with_the_package(run: Any) -> None:
+def test_package_includes_two_tables(run: Any) -> None:
     listed = run("list", "calibrations").out
     for side in (512, 96):
         table = get_calibration(f"imagenet-{side}")

@@ -88,7 +88,7 @@ def given(name, side, severity, drawn):
 
 
 @pytest.mark.parametrize("pair", PAIRS)
-def test_the_published_draws_make_the_published_output(pair):
+def test_published_draws_reproduce_published_output(pair):
     side, name = int(pair.split("/")[0]), pair.split("/")[1]
     image = photograph("astronaut", side)
     equal = []
@@ -107,7 +107,7 @@ def test_the_published_draws_make_the_published_output(pair):
 
 
 @pytest.mark.parametrize("name", sorted(PUBLISHED["statistics"]))
-def test_what_is_drawn_is_distributed_as_published(name):
+def test_draws_have_published_distribution(name):
     """Compare the change of an image over 1,000 keys: its size, mean, and variation along a row and between halves."""
     published, image = PUBLISHED["statistics"][name], photograph("astronaut", 32)
     calibration = "cifar" if f"32/{name}/3" in PUBLISHED["parity"] else "imagenet"
@@ -125,7 +125,7 @@ def test_what_is_drawn_is_distributed_as_published(name):
     assert (np.abs(ours.std(axis=0) / sd - 1) < 0.35).all(), (ours.std(axis=0), sd)
 
 
-def test_grey_images_get_one_plane_and_long_ones_a_square_of_noise():
+def test_noise_shape_fits_grey_and_long_images():
     grey = np.full((24, 61, 1), 100, np.uint8)
     for name in ("plasma_noise", "brownish_noise", "blue_noise_sample", "transverse_chromatic_abberation"):
         calibration = "imagenet" if name == "plasma_noise" else "cifar"
@@ -139,7 +139,7 @@ def test_grey_images_get_one_plane_and_long_ones_a_square_of_noise():
     np.testing.assert_array_equal(corruptset.corrupt(small, "lines", density=0.1), small)
 
 
-def test_the_recipes_have_the_published_lists_and_a_build_names_the_package(run):
+def test_recipes_have_published_sets_and_build_names_package(run):
     """cifar10_c_bar.csv of the released code has five corruptions of ImageNet-C-bar and five others."""
     large, small = load_recipe("imagenet-c-bar"), load_recipe("cifar10-c-bar")
     ten, other = ({s.stages[0].corruption for s in recipe.resolve().sets} for recipe in (large, small))

@@ -30,7 +30,7 @@ def built(folder, name, labels, sets, **options):
     return images, done.directory
 
 
-def test_an_export_has_the_published_form(tmp_path):
+def test_export_has_published_format(tmp_path):
     labels = np.array([[1], [0], [1]], np.uint8)
     images, directory = built(tmp_path, "pneumoniamnist", labels, ["rgb_gaussian_noise/*", "windowed_gaussian_blur/*"])
     done = corruptset.export("medmnist-c", directory, tmp_path / "exported", progress=False)
@@ -51,7 +51,7 @@ def test_an_export_has_the_published_form(tmp_path):
         corruptset.export("medmnist-c", directory, tmp_path / "some", sets=["rgb_*/2"], progress=False)
 
 
-def test_images_with_several_labels_keep_them_and_have_an_auc(tmp_path, run):
+def test_multi_label_images_keep_labels_and_have_auc(tmp_path, run):
     labels = np.array([[0, 1, 0], [1, 0, 0], [0, 1, 1], [0, 0, 0]], np.uint8)
     _, directory = built(tmp_path, "chestmnist", labels, ["gamma_corr_up/*"])
     data = corruptset.open(directory)
@@ -75,7 +75,7 @@ def test_images_with_several_labels_keep_them_and_have_an_auc(tmp_path, run):
     assert "3.npz does not exist" in run("medmnist-score", directory, folder.parent).err
 
 
-def test_balanced_accuracy_of_two_classes_uses_the_threshold(tmp_path):
+def test_balanced_accuracy_of_two_classes_uses_threshold(tmp_path):
     from corruptset_medmnist.scores import score
 
     labels = np.array([[0], [0], [0], [1]], np.uint8)
@@ -96,13 +96,13 @@ def test_balanced_accuracy_of_two_classes_uses_the_threshold(tmp_path):
         ({"test_images": np.zeros((2, 28, 28), np.uint8), "test_labels": np.full((2, 3), 2)}, "other than 0 and 1"),
     ],
 )
-def test_other_files_are_refused(tmp_path, arrays, message):
+def test_source_rejects_unknown_files(tmp_path, arrays, message):
     np.savez(tmp_path / "other.npz", **arrays)
     with pytest.raises(SourceError, match=message):
         open_source(f"medmnist:{tmp_path / 'other.npz'}")
 
 
-def test_splits_and_mistakes(tmp_path):
+def test_source_has_splits_and_rejects_invalid_options(tmp_path):
     path = tmp_path / "pathmnist.npz"
     published_file(path, np.array([[3], [1]], np.uint8), grey=False)
     assert [(one.id, one.label) for one in open_source(f"medmnist:{path}").samples] == [

@@ -31,7 +31,7 @@ def refusals(key: StudyKey, *paths: Path, unfinished: bool = False) -> tuple[lis
     return [sheet.person for sheet in files.sheets], reasons
 
 
-def test_a_folder_of_answers_may_contain_the_key(key: StudyKey, pairs_of_model: Sheet, tmp_path: Path) -> None:
+def test_answers_folder_may_contain_key(key: StudyKey, pairs_of_model: Sheet, tmp_path: Path) -> None:
     for person, group in (("b", "A"), ("a", "B")):
         answers = save(tmp_path, sheet_of(key, person, group))
     with pytest.raises(StudyError, match=r"has 0 files that match \*-key.json. Name the key file"):
@@ -61,7 +61,7 @@ def test_repeated_and_unfinished_sheets_are_excluded(key: StudyKey, tmp_path: Pa
     assert refusals(key, tmp_path, unfinished=True)[0] == ["anna", "s"]
 
 
-def test_damaged_files_and_files_of_another_study_are_excluded(
+def test_damaged_files_and_files_of_other_studies_are_excluded(
     key: StudyKey, levels_sheet: Sheet, tmp_path: Path
 ) -> None:
     good = sheet_of(key, "good", "A")
@@ -94,7 +94,7 @@ def test_damaged_files_and_files_of_another_study_are_excluded(
     assert why["none.json"] == "cannot be read: No such file or directory"
 
 
-def test_from_a_data_set_to_the_gap(run: Any, regions: Dataset, tmp_path: Path) -> None:
+def test_commands_lead_from_dataset_to_gap(run: Any, regions: Dataset, tmp_path: Path) -> None:
     chosen = run(
         "pairs-sheet", regions.path, *"--n 4 --seed 5 --change shrink --sizes s12,s16 --enlarge 9 --smooth".split()
     )
@@ -134,7 +134,7 @@ def test_from_a_data_set_to_the_gap(run: Any, regions: Dataset, tmp_path: Path) 
     assert [one["file"] for one in scored["refused"]] == ["answers/broken.json"]
 
 
-def test_errors_are_reported_without_a_traceback(run: Any, regions: Dataset, built: Path, tmp_path: Path) -> None:
+def test_errors_are_reported_without_traceback(run: Any, regions: Dataset, built: Path, tmp_path: Path) -> None:
     for arguments, said in (
         (
             ["pairs-sheet", regions.path, "--n", 21],
@@ -149,7 +149,7 @@ def test_errors_are_reported_without_a_traceback(run: Any, regions: Dataset, bui
     assert not list(tmp_path.iterdir())
 
 
-def test_the_categories_of_the_selection_are_the_answers_where_they_come_with_the_package() -> None:
+def test_selection_categories_are_answer_choices_if_packaged() -> None:
     shipped = read_super_categories("fragile-imagenet")
 
     def of(selected: Any) -> Any:

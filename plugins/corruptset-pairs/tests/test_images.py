@@ -35,7 +35,7 @@ def place(sample: str) -> tuple[int, int, int]:
     return int(rest[:4]), int(rest[6:10]), int(rest[11:15])
 
 
-def test_pairs_are_neighbours_of_which_the_model_has_one_right(
+def test_pairs_are_neighbours_with_one_correct_prediction(
     pairs_of_model: Sheet, regions: Dataset, predictions: Path
 ) -> None:
     key = pairs_of_model.key
@@ -91,7 +91,7 @@ def test_all_neighbours_are_candidates(regions: Dataset, predictions: Path) -> N
         assert len(expected) == 2 * 17 if model is None else 0 < len(expected) < 2 * 17
 
 
-def test_pairs_without_a_model_and_of_chosen_changes_and_sizes(regions: Dataset, tmp_path: Path) -> None:
+def test_pairs_without_model_follow_chosen_changes_and_sizes(regions: Dataset, tmp_path: Path) -> None:
     key = pairs_sheet(regions, tmp_path / "any.html", n=7).key
     assert ({trial.right for trial in key.trials}, key.model) == ({None}, None)
     assert Counter((trial.group, trial.member) for trial in key.trials)["A", "anchor"] == 4
@@ -118,7 +118,7 @@ def test_unavailable_pairs_are_rejected(regions: Dataset, predictions: Path, tmp
     assert not list(tmp_path.iterdir())
 
 
-def test_a_table_of_regions_gives_the_same_pairs(tmp_path: Path) -> None:
+def test_region_table_gives_same_pairs(tmp_path: Path) -> None:
     recipe = write_recipe(tmp_path / "recipe", "sides = [12, 16]\nblocks = 1\nout = 16")
     source = write_rows(tmp_path / "rows", small_images(3))
     keys = []
@@ -135,7 +135,7 @@ def test_a_table_of_regions_gives_the_same_pairs(tmp_path: Path) -> None:
         pairs_sheet(data, tmp_path / "more.html", n=3, predictions=tmp_path / "net")
 
 
-def test_a_group_sees_each_image_at_one_level_and_all_levels_equally_often(levels_sheet: Sheet) -> None:
+def test_group_sees_each_image_once_and_all_levels_equally_often(levels_sheet: Sheet) -> None:
     trials = levels_sheet.key.trials
     seen = {(trial.group, trial.source): trial.level for trial in trials}
     sources = {trial.source for trial in trials}
@@ -151,7 +151,7 @@ def test_a_group_sees_each_image_at_one_level_and_all_levels_equally_often(level
     assert all(t.set == ("clean" if t.level == 0 else f"{t.corruption}/{t.level:02d}") for t in trials)
 
 
-def test_levels_and_sets_are_chosen(levels: Dataset, predictions: Path, tmp_path: Path) -> None:
+def test_levels_and_sets_can_be_chosen(levels: Dataset, predictions: Path, tmp_path: Path) -> None:
     key = pairs_sheet(levels, tmp_path / "p.html", n=10, sets=["posterize/*", "clean"], levels=[0, 4]).key
     assert {trial.set for trial in key.trials} == {"clean", "posterize/04"}
     cases = {

@@ -58,7 +58,9 @@ def shown_trial(page: Any, data: dict[str, Any], number: int) -> str:
     return str(trial)
 
 
-def test_whole_sheets_answered_by_keyboard_are_scored(open_page: Open, pairs_of_model: Sheet, tmp_path: Path) -> None:
+def test_complete_sheets_answered_by_keyboard_are_scored(
+    open_page: Open, pairs_of_model: Sheet, tmp_path: Path
+) -> None:
     key, data = pairs_of_model.key, data_of(pairs_of_model.page.read_text("utf-8"))
     trials = {trial.id: trial for trial in key.trials}
     orders: dict[str, list[str]] = {}
@@ -88,7 +90,7 @@ def test_whole_sheets_answered_by_keyboard_are_scored(open_page: Open, pairs_of_
     assert 0 < (scored.members["right"].median_ms or 0) < 60_000
 
 
-def test_a_mouse_a_stop_and_no_keys(open_page: Open, levels_sheet: Sheet, tmp_path: Path) -> None:
+def test_study_works_with_mouse_pause_and_missing_keys(open_page: Open, levels_sheet: Sheet, tmp_path: Path) -> None:
     data = data_of(levels_sheet.page.read_text("utf-8"))
     page = open_page(levels_sheet.page)
     page.click("button[type=submit]")
@@ -121,7 +123,7 @@ def test_a_mouse_a_stop_and_no_keys(open_page: Open, levels_sheet: Sheet, tmp_pa
     assert (scored.answers, scored.unfinished) == (2, 1)
 
 
-def test_text_of_strangers_runs_nothing(open_page: Open, regions: Dataset, tmp_path: Path) -> None:
+def test_foreign_text_is_never_executed(open_page: Open, regions: Dataset, tmp_path: Path) -> None:
     text = tmp_path / "text.txt"
     text.write_text("\n\n".join(HOSTILE) + "\n---\n" + "\n\n".join(HOSTILE), encoding="utf-8")
     names = {c.folder: name for c, name in zip(regions.classes, HOSTILE, strict=True)}
@@ -143,9 +145,7 @@ def test_text_of_strangers_runs_nothing(open_page: Open, regions: Dataset, tmp_p
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_screen_fits_every_width_and_axe_finds_nothing(
-    scheme: str, open_page: Open, pairs_of_model: Sheet
-) -> None:
+def test_screens_fit_all_widths_and_pass_axe(scheme: str, open_page: Open, pairs_of_model: Sheet) -> None:
     for width in (320, 1400):
         page = open_page(pairs_of_model.page, width=width, scheme=scheme, bypass_csp=True)
         page.click("button[type=submit]")
@@ -162,7 +162,7 @@ def test_every_screen_fits_every_width_and_axe_finds_nothing(
                     page.click("#stop")
 
 
-def test_without_a_script_the_page_says_what_it_needs(chromium: Any, pairs_of_model: Sheet) -> None:
+def test_page_without_script_states_requirement(chromium: Any, pairs_of_model: Sheet) -> None:
     context = chromium.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(pairs_of_model.page.as_uri())

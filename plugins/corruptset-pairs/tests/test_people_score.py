@@ -66,7 +66,7 @@ def middle(values: Sequence[float | None]) -> list[float]:
 
 
 @pytest.mark.parametrize(("groups", "seed"), [("AABBB", 0), ("AAAAB", 1)])
-def test_rates_and_gaps_are_those_of_the_slow_version(groups: str, seed: int, pairs_of_model: Sheet) -> None:
+def test_rates_and_gaps_match_reference(groups: str, seed: int, pairs_of_model: Sheet) -> None:
     people = people_of(pairs_of_model.key, groups, seed)
     answers: Answers = {(p, trial.unit, trial.right): a.answer == trial.category for p, trial, a in people.rows}
     assert len(answers) == 10 * len(groups)
@@ -89,7 +89,7 @@ def test_rates_and_gaps_are_those_of_the_slow_version(groups: str, seed: int, pa
     assert gap.interval == pytest.approx(slow, abs=1e-9)
 
 
-def test_first_levels_are_those_of_the_slow_version(levels_sheet: Sheet) -> None:
+def test_first_levels_match_reference(levels_sheet: Sheet) -> None:
     people = people_of(levels_sheet.key, "AABB", 7)
     answers: Answers = {(p, trial.unit, trial.level): a.answer == trial.category for p, trial, a in people.rows}
     levels = [0, 1, 2, 4]
@@ -110,7 +110,7 @@ def test_first_levels_are_those_of_the_slow_version(levels_sheet: Sheet) -> None
     assert found["0.1"].level is None
 
 
-def test_people_gaps_and_refusals_of_a_whole_study(pairs_of_model: Sheet, tmp_path: Path) -> None:
+def test_people_score_reports_gaps_and_refusals_of_study(pairs_of_model: Sheet, tmp_path: Path) -> None:
     key = pairs_of_model.key
     for n, group in enumerate("AAABB"):
         save(tmp_path, sheet_of(key, f"p{n}", group, lambda t: t.category if t.right or t.change == "shift" else None))
@@ -135,7 +135,7 @@ def test_people_gaps_and_refusals_of_a_whole_study(pairs_of_model: Sheet, tmp_pa
         corruptset_pairs.pairs_score(key, [])
 
 
-def test_without_a_model_the_gap_is_of_anchors_and_their_partners(regions: Dataset, tmp_path: Path) -> None:
+def test_gap_without_model_compares_anchors_with_partners(regions: Dataset, tmp_path: Path) -> None:
     key = pairs_sheet(regions, tmp_path / "p.html", n=6).key
     says = lambda t: t.category if t.member == "anchor" else None  # noqa: E731
     files = [save(tmp_path, sheet_of(key, group, group, says)) for group in "AB"]
@@ -169,7 +169,7 @@ def scores_of(levels: Dataset, accuracy: dict[str, float], **changed: Any) -> Sc
     return Scores.model_validate(empty | given | changed)
 
 
-def test_the_profile_of_participants_includes_that_of_the_model(levels: Dataset, tmp_path: Path) -> None:
+def test_participant_profile_includes_model_profile(levels: Dataset, tmp_path: Path) -> None:
     accuracy = {"clean": 0.95, "black_lines/01": 0.8, "posterize/01": 0.9, "black_lines/02": 0.3, "posterize/02": 0.6}
     accuracy |= {"black_lines/04": 0.05, "posterize/04": 0.1}
     key = pairs_sheet(levels, tmp_path / "p.html", n=20, scores=scores_of(levels, accuracy)).key
@@ -196,7 +196,7 @@ def test_the_profile_of_participants_includes_that_of_the_model(levels: Dataset,
         pairs_sheet(levels, tmp_path / "q.html", n=20, scores=scores_of(levels, accuracy, digest="sha256:" + "0" * 64))
 
 
-def test_the_model_s_confidence_gap_is_of_the_pairs_that_people_answered(regions: Dataset, tmp_path: Path) -> None:
+def test_model_confidence_gap_uses_answered_pairs(regions: Dataset, tmp_path: Path) -> None:
     draw, count = np.random.default_rng(8), len(regions.samples)
     probability = np.where(draw.random(count) < 0.6, draw.uniform(0.5, 1, count), draw.uniform(0, 0.3, count))
     (tmp_path / "net").mkdir()

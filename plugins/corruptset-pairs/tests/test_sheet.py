@@ -26,9 +26,7 @@ from corruptset.pages.document import text_file
 
 
 @pytest.mark.parametrize(("sheet", "data"), [("pairs_of_model", "regions"), ("levels_sheet", "levels")])
-def test_the_page_has_the_images_to_the_last_bit_and_no_right_answer(
-    sheet: str, data: str, request: pytest.FixtureRequest
-) -> None:
+def test_page_has_exact_images_and_no_correct_answer(sheet: str, data: str, request: pytest.FixtureRequest) -> None:
     made: Sheet = request.getfixturevalue(sheet)
     images: Dataset = request.getfixturevalue(data)
     page = made.page.read_text("utf-8")
@@ -60,7 +58,7 @@ def test_the_page_has_the_images_to_the_last_bit_and_no_right_answer(
         assert [trial for trial, _ in shown] == sorted(t.id for t in made.key.trials if t.group == group)
 
 
-def test_only_the_page_s_own_script_and_style_may_run(pairs_of_model: Sheet) -> None:
+def test_page_allows_only_its_own_script_and_style(pairs_of_model: Sheet) -> None:
     page = pairs_of_model.page.read_text("utf-8")
     (escaped,) = re.findall(r'http-equiv="Content-Security-Policy" content="(.*?)"', page)
     policy = html.unescape(escaped)
@@ -97,7 +95,7 @@ def test_custom_instructions_are_escaped(regions: Dataset, tmp_path: Path) -> No
             pairs_sheet(regions, tmp_path / "r.html", n=3, text=file)
 
 
-def test_the_page_states_the_size_of_images(regions: Dataset, tmp_path: Path) -> None:
+def test_page_states_image_size(regions: Dataset, tmp_path: Path) -> None:
     cases: list[tuple[dict[str, Any], str, str]] = [
         ({}, "are shown 16 times as large, with each pixel as a square.", "pixels"),
         ({"enlargement": 1}, "are shown at that size.", "pixels"),
@@ -110,7 +108,7 @@ def test_the_page_states_the_size_of_images(regions: Dataset, tmp_path: Path) ->
         assert data_of(page)["enlargement"] == options.get("enlargement", 16)
 
 
-def test_a_seed_gives_the_same_bytes_and_the_study_id_covers_what_people_see(
+def test_seed_determines_bytes_and_study_id_covers_visible_content(
     regions: Dataset, levels: Dataset, tmp_path: Path
 ) -> None:
     for data in (regions, levels):
@@ -135,7 +133,7 @@ def test_a_seed_gives_the_same_bytes_and_the_study_id_covers_what_people_see(
     assert key.categories == [c.name for c in regions.classes]
 
 
-def test_a_sheet_that_people_may_have_answered_is_not_overwritten(regions: Dataset, tmp_path: Path) -> None:
+def test_sheet_with_possible_answers_is_not_overwritten(regions: Dataset, tmp_path: Path) -> None:
     out = tmp_path / "deep" / "pairs.html"
     pairs_sheet(regions, out, n=3)
     pairs_sheet(regions, out, n=3)

@@ -35,7 +35,7 @@ def equal(one: StreamItem, other: StreamItem) -> bool:
     return bool((one.image == other.image).all()) and one[1:] == other[1:]
 
 
-def test_items_are_those_of_the_sets_with_marks_and_shifts(stored: Dataset, mixed: Schedule, tmp_path: Path) -> None:
+def test_items_match_sets_with_marks_and_shifts(stored: Dataset, mixed: Schedule, tmp_path: Path) -> None:
     stream = stored.stream(mixed)
     assert len(stream) == mixed.head["length"] == 24
     (shift,) = mixed.shifts
@@ -68,9 +68,7 @@ def test_slices_batches_copies_and_single_items_agree(stored: Dataset, mixed: Sc
     assert stored.stream(mixed, transform=lambda picture: picture.size)[0].image == (32, 32)
 
 
-def test_files_of_another_form_or_of_another_data_set_are_refused(
-    stored: Dataset, mixed: Schedule, tmp_path: Path
-) -> None:
+def test_stream_rejects_files_of_other_formats_or_datasets(stored: Dataset, mixed: Schedule, tmp_path: Path) -> None:
     """The files have valid digests, because they were written with wrong contents on purpose."""
     made = schedule(stored.path, sets=["contrast/1"], samples=2)
     for wrong in ([0, -1], [0, 99], [0, 0.5]):
@@ -91,7 +89,7 @@ def test_files_of_another_form_or_of_another_data_set_are_refused(
         other.stream(mixed)
 
 
-def test_a_virtual_data_set_streams_too(
+def test_virtual_dataset_can_be_streamed(
     stored: Dataset,
     mixed: Schedule,
     shared_data: small_builds.SharedData,
@@ -106,7 +104,7 @@ def test_a_virtual_data_set_streams_too(
 
 @pytest.mark.ci
 @pytest.mark.parametrize("workers", [0, 2])
-def test_a_loader_keeps_the_order(workers: int, stored: Dataset, mixed: Schedule) -> None:
+def test_loader_keeps_order(workers: int, stored: Dataset, mixed: Schedule) -> None:
     from torch.utils.data import DataLoader
 
     stream = stored.stream(mixed)

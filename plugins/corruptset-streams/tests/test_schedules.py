@@ -38,7 +38,7 @@ def visits(made: Schedule) -> list[str]:
     return [made.head["sets"][shift["set"]] for shift in made.shifts]
 
 
-def test_every_shift_has_every_sample_once_and_the_digests_are_the_same_for_ever(data: Path, tmp_path: Path) -> None:
+def test_each_shift_has_every_sample_once_and_digests_are_stable(data: Path, tmp_path: Path) -> None:
     found = {}
     for kind in GOLDEN:
         made = schedule(data, kind, seed=3, out=tmp_path / kind)
@@ -52,7 +52,7 @@ def test_every_shift_has_every_sample_once_and_the_digests_are_the_same_for_ever
     assert found == GOLDEN
 
 
-def test_the_orders_are_those_of_the_kinds(data: Path) -> None:
+def test_each_kind_has_its_order(data: Path) -> None:
     assert visits(schedule(data)) == visits(schedule(data, "correlated")) == AT_FIVE
     assert visits(schedule(data, severity=2)) == [f"{name}/2" for name in FIFTEEN]
     assert visits(schedule(data, "gradual")) == [f"{name}/{s}" for name in FIFTEEN for s in (1, 2, 3, 4, 5, 4, 3, 2, 1)]
@@ -78,7 +78,7 @@ def test_resets_are_marked(data: Path) -> None:
             assert [n for n, shift in enumerate(shifts) if shift["reset"]] == [*wanted], (kind, reset)
 
 
-def test_samples_are_chosen_and_shuffled_anew_at_each_visit(data: Path, tmp_path: Path) -> None:
+def test_samples_are_selected_and_shuffled_at_each_visit(data: Path, tmp_path: Path) -> None:
     for kind in ("continual", "gradual", "random-orders"):
         orders = [tuple(shift["samples"]) for shift in schedule(data, kind).shifts]
         assert len({*orders, tuple(range(40))}) == len(orders) + 1
@@ -95,7 +95,7 @@ def test_samples_are_chosen_and_shuffled_anew_at_each_visit(data: Path, tmp_path
 
 
 @pytest.mark.parametrize(("delta", "slots"), [(0.1, 10), (0.5, 4), (20.0, 10)])
-def test_slots_are_filled_as_a_dirichlet_fills_them(delta: float, slots: int) -> None:
+def test_slots_follow_dirichlet_distribution(delta: float, slots: int) -> None:
     """Compare the largest slot and the number of used slots over 400 classes with a simple implementation."""
     count, classes = 30, 400
     labels = np.repeat(np.arange(classes), count)
@@ -162,7 +162,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-def test_what_cannot_be_scheduled_is_refused(data: Path, tmp_path: Path) -> None:
+def test_schedule_rejects_invalid_arguments(data: Path, tmp_path: Path) -> None:
     for options, sentence in MISTAKES:
         with pytest.raises(ScheduleError, match=sentence):
             schedule(data, out=tmp_path / "s", **options)
@@ -174,7 +174,7 @@ def test_what_cannot_be_scheduled_is_refused(data: Path, tmp_path: Path) -> None
     assert again.digest == read_schedule(tmp_path / "s.jsonl").digest
 
 
-def test_the_command_writes_and_names_a_schedule(run: Any, tmp_path: Path) -> None:
+def test_command_writes_and_describes_schedule(run: Any, tmp_path: Path) -> None:
     data = record_datasets.write_records(tmp_path / "data", count=12)
     done = run("schedule", "data")
     first = "schedule.jsonl: continual, 180 images in 15 shifts of 15 sets, 1 resets"
@@ -216,7 +216,7 @@ HEAD = {
 }
 
 
-def test_a_file_comes_back_and_a_damaged_one_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_round_trips_and_damaged_file_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = b"".join(canonical(line) + b"\n" for line in (HEAD, *SHIFTS))
     path = tmp_path / "continual.jsonl"
     path.write_bytes(whole)

@@ -37,7 +37,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Streamed:
     return make(tmp_path_factory.mktemp("stream"), seed=43)
 
 
-def test_a_stream_has_its_names_order_and_record(made: Streamed) -> None:
+def test_stream_has_documented_names_order_and_record(made: Streamed) -> None:
     tars = [f"serial_{n:05d}.tar" for n in range(6)]
     assert made.directory.parts[-2:] == ("small-0.1", "baseline_35_transition+speed_5_seed_43")
     assert sorted(read_files(made.directory)) == ["SHA256SUMS", "samples.jsonl", *tars, "stream.json"]
@@ -56,7 +56,7 @@ def test_a_stream_has_its_names_order_and_record(made: Streamed) -> None:
         assert len(set(ids)) == len(ids), "no image twice in a step while there are others"
 
 
-def test_an_image_is_what_corrupt_makes_of_its_crop(made: Streamed) -> None:
+def test_stream_image_equals_corrupted_crop(made: Streamed) -> None:
     source = open_source("sample")
     by_id = {s.id: s for s in source.samples}
     for _, info, jpeg, label in members(made.directory)[::9]:
@@ -68,7 +68,7 @@ def test_an_image_is_what_corrupt_makes_of_its_crop(made: Streamed) -> None:
         assert (jpeg, label) == (buffer.getvalue(), sample.label)
 
 
-def test_crops_are_pillows_distributed_as_torchvisions_and_follow_from_their_key() -> None:
+def test_crops_match_pillow_and_torchvision_distribution_and_depend_on_key() -> None:
     boxes, flips = zip(*(draw_crop(400, 400, ["a", n]) for n in range(1000)), strict=True)
     left, top, right, bottom = np.array(boxes).T
     assert min(left.min(), top.min()) >= 0
@@ -87,7 +87,7 @@ def test_crops_are_pillows_distributed_as_torchvisions_and_follow_from_their_key
         np.testing.assert_array_equal(out, np.asarray(picture).reshape(24, 32, channels)[:, ::-1])
 
 
-def test_interruptions_change_no_byte_and_another_stream_is_refused(
+def test_interruptions_change_no_bytes_and_other_stream_is_rejected(
     made: Streamed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real, done = streams.make_tar, []
@@ -123,7 +123,7 @@ def test_interruptions_change_no_byte_and_another_stream_is_refused(
         corruptset.open(made.directory)
 
 
-def test_a_finished_stream_is_checked_and_a_folder_with_other_files_is_refused(made: Streamed, tmp_path: Path) -> None:
+def test_finished_stream_is_verified_and_folder_with_other_files_is_rejected(made: Streamed, tmp_path: Path) -> None:
     folder = tmp_path / made.directory.parts[-2] / made.directory.parts[-1]
     folder.mkdir(parents=True)
     for name in ("serial_00000.tar", "stream.json", "SHA256SUMS", "photo.jpg"):
@@ -141,7 +141,7 @@ def test_a_finished_stream_is_checked_and_a_folder_with_other_files_is_refused(m
         (folder / name).write_bytes(whole)
 
 
-def test_what_is_outside_the_digest_and_what_replaces_the_recipes_settings(made: Streamed, tmp_path: Path) -> None:
+def test_digest_ignores_some_settings_and_options_override_recipe(made: Streamed, tmp_path: Path) -> None:
     other = make(tmp_path, seed=43, tar=40)
     assert other.digest == made.digest
     assert [m[1:] for m in members(other.directory)] == [m[1:] for m in members(made.directory)]
@@ -154,7 +154,7 @@ def test_what_is_outside_the_digest_and_what_replaces_the_recipes_settings(made:
     assert len({info["key"] for info in infos}) == 30
 
 
-def test_images_without_labels(tmp_path: Path) -> None:
+def test_images_may_have_no_labels(tmp_path: Path) -> None:
     (tmp_path / "tree").mkdir()
     Image.fromarray(synthetic_image(60, 80)).save(tmp_path / "tree/a.png")
     folder = make(tmp_path, source=f"tree:{tmp_path / 'tree'}", length=3).directory
@@ -163,7 +163,7 @@ def test_images_without_labels(tmp_path: Path) -> None:
         assert archive.getnames() == names
 
 
-def test_from_a_grid_to_a_stream_by_the_command(run: Any, tmp_path: Path) -> None:
+def test_commands_lead_from_grid_to_stream(run: Any, tmp_path: Path) -> None:
     small_recipe(tmp_path)
     accuracies_file(tmp_path)
     done = run("stream", "small.toml", "--grid", "grid.toml", "--json")
@@ -197,7 +197,7 @@ def test_from_a_grid_to_a_stream_by_the_command(run: Any, tmp_path: Path) -> Non
 
 
 @pytest.mark.ci
-def test_webdataset_reads_it(made: Streamed) -> None:
+def test_webdataset_reads_stream(made: Streamed) -> None:
     code = (
         "import json, sys, webdataset\n"
         "read = webdataset.WebDataset(sys.argv[1:], shardshuffle=False).decode('rgb8')\n"

@@ -44,7 +44,7 @@ def plain_path(grid, baseline):
     return min((best(i, 0) for i in range(1, size)), key=distance)
 
 
-def test_the_path_is_that_of_the_definition():
+def test_path_matches_definition():
     for size in (2, 3, 6, 11):
         rng = np.random.default_rng(size)
         for kind in range(12):
@@ -54,7 +54,7 @@ def test_the_path_is_that_of_the_definition():
                 assert find_path(grid, baseline) == plain_path(grid, baseline), (size, kind, baseline)
 
 
-def test_the_walk_goes_from_pair_to_pair_and_is_the_same_for_ever():
+def test_walk_visits_pairs_in_turn_and_is_stable():
     cells = list(islice(walk(TABLE, ACCURACIES, 43), 1000))
     steps = [{stage.corruption: stage.severity for stage in parse_chain(cell, TABLES)} for cell in cells]
     for before, after in pairwise(steps):
@@ -68,14 +68,14 @@ def test_the_walk_goes_from_pair_to_pair_and_is_the_same_for_ever():
     assert canonical_sha256(walked) == "sha256:98fc852608e440675ee2fabce836cb8549a1351eab66a26c4d4de33006e79237"
 
 
-def test_the_shipped_streams_are_those_of_ccc():
+def test_shipped_streams_match_ccc():
     tables = [load_stream(f"ccc-{name}")[1] for name in ("easy", "medium", "hard")]
     assert [(len(table.corruptions), table.baseline) for table in tables] == [(14, 40), (13, 20), (4, 0)]
     assert tables[2].severities == [k / 4 for k in range(21)]
     assert len(tables[2].cells) == 12 * 400 + 4 * 20
 
 
-def test_the_grids_recipe_has_the_sets_that_are_needed(tmp_path):
+def test_grid_recipe_has_required_sets(tmp_path):
     sets = parse_recipe(grid_recipe(*load_stream(small_recipe(tmp_path))), "the grid").resolve().sets
     assert sorted(s.id for s in sets) == TABLE.cells
     for one in sets[::97]:
@@ -98,7 +98,7 @@ MISTAKES = [
 ]
 
 
-def test_mistakes_of_a_recipe_are_explained(tmp_path):
+def test_recipe_errors_are_explained(tmp_path):
     for old, new, says in MISTAKES:
         assert old in RECIPE
         (tmp_path / "a.toml").write_text(RECIPE.replace(old, new))
@@ -112,7 +112,7 @@ def test_mistakes_of_a_recipe_are_explained(tmp_path):
         parse_recipe(RECIPE, "The recipe")
 
 
-def test_scores_and_csv_say_the_same(tmp_path):
+def test_scores_and_csv_give_same_accuracies(tmp_path):
     scores = {name: {"n": 10, "accuracy": value / 100} for name, value in ACCURACIES.items()} | {
         "clean": {"accuracy": 1}
     }

@@ -23,7 +23,7 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_ALBUMENTATIONS_UPDATE", "1")
 
 
-def test_a_step_of_a_pipeline() -> None:
+def test_transform_works_in_pipeline() -> None:
     import albumentations as A
 
     from corruptset.compat.albumentations import ImageTransform
@@ -39,7 +39,7 @@ def test_a_step_of_a_pipeline() -> None:
     np.testing.assert_allclose(out["bboxes"], plain["bboxes"], atol=1e-6)
 
 
-def test_what_is_drawn_follows_from_the_image_or_the_key() -> None:
+def test_draws_follow_image_or_key() -> None:
     import albumentations as A
 
     from corruptset.compat.albumentations import ImageTransform
@@ -57,7 +57,7 @@ def test_what_is_drawn_follows_from_the_image_or_the_key() -> None:
     assert "Corrupt('gaussian_noise', severity=2)" in repr(step)
 
 
-def test_p_leaves_images_alone() -> None:
+def test_p_skips_images() -> None:
     from corruptset.compat.albumentations import ImageTransform
 
     np.testing.assert_array_equal(
@@ -67,7 +67,7 @@ def test_p_leaves_images_alone() -> None:
         ImageTransform(corruptset.Corrupt("fog", severity=3), p=2.0)
 
 
-def test_albumentations_is_imported_by_those_who_ask() -> None:
+def test_albumentations_is_imported_on_demand() -> None:
     code = (
         "import sys, corruptset.compat.albumentations as c; print('albumentations' in sys.modules); "
         "c.ImageTransform; c.Other"

@@ -44,7 +44,7 @@ def tiny_imagenet(tmp_path, monkeypatch):
     return lines
 
 
-def test_tiny_imagenet_gets_the_labels_of_its_training_folders(tiny_imagenet):
+def test_tiny_imagenet_uses_labels_of_training_folders(tiny_imagenet):
     (line,) = re.findall(r"`(corruptset build tiny-imagenet-c [^`]*)`", TEXT)
     run_corruptset(f"{line.replace('.zip', '')} --sets clean --storage folder --jobs 1 --no-page --out sets")
     data = corruptset.open("sets/tiny-imagenet-c-1.1.0")
@@ -53,7 +53,7 @@ def test_tiny_imagenet_gets_the_labels_of_its_training_folders(tiny_imagenet):
     assert found == {row.split(".")[0]: row.split("\t")[1] for row in tiny_imagenet}
 
 
-def test_the_blocks_run_in_their_order(tiny_imagenet):
+def test_code_blocks_run_in_order(tiny_imagenet):
     names = {"image": PHOTO, "picture": Image.fromarray(PHOTO), "small": SMALL, "images": [PHOTO] * 2}
     names |= {"np": np, "corruptset": corruptset, "results": {"img": PHOTO.astype(np.float32)}}
     for kind, text in blocks(PAGE):
@@ -67,7 +67,7 @@ def test_the_blocks_run_in_their_order(tiny_imagenet):
     assert names["foggy"].shape == (64, 96, 3)
 
 
-def test_the_right_hand_columns_run_and_the_command_line_takes_its_lines():
+def test_documented_replacements_run_and_commands_are_accepted():
     assert len(ROWS) >= 10
     assert sum("open(DIR)" in row for row in ROWS) == 3
     for code in [row for row in ROWS if "open(" not in row and not row.startswith("image, label")]:

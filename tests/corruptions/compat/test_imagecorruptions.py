@@ -24,7 +24,7 @@ NINETEEN = (
 """As imagecorruptions 1.1.2 numbers them."""
 
 
-def test_names_and_signature_are_its():
+def test_names_and_signature_match_imagecorruptions():
     subsets = {
         "common": NINETEEN[:15],
         "validation": NINETEEN[15:],
@@ -43,7 +43,7 @@ def test_names_and_signature_are_its():
         get_corruption_names("wether")
 
 
-def test_each_has_the_parameters_of_imagenet_c_at_any_size_and_always_makes_the_same():
+def test_parameters_match_imagenet_c_at_any_size_and_output_is_deterministic():
     """Test a step of mmdetection, whose benchmark converts images to floats and passes the severity by name."""
     state, grey = np.random.get_state()[1].tolist(), PHOTO[:, :, 0]  # noqa: NPY002
     for number, name in enumerate(NINETEEN):
@@ -62,7 +62,7 @@ def test_each_has_the_parameters_of_imagenet_c_at_any_size_and_always_makes_the_
     assert np.random.get_state()[1].tolist() == state  # noqa: NPY002
 
 
-def test_elastic_transform_is_its_own(monkeypatch):
+def test_elastic_transform_matches_imagecorruptions(monkeypatch):
     """Test uniform noise of up to 0.005 sides that is smoothed over 0.01 sides, without an affine map."""
     side, image = 64, synthetic_image(64, 64)
     fields = np.random.default_rng(5).uniform(-1, 1, (2, side, side))
@@ -76,7 +76,7 @@ def test_elastic_transform_is_its_own(monkeypatch):
         assert np.abs(out - np.floor(np.dstack(planes) + 1e-9)).max() <= 1
 
 
-def test_mistakes_raise_our_own_errors():
+def test_errors_are_corruptset_errors():
     fog = {"corruption_name": "fog"}
     for image, options, kind, says in (
         ([1], fog, ImageError, "list; expected a numpy array"),

@@ -49,7 +49,7 @@ def read(folder, text):
     return read_model_file(file)
 
 
-def test_what_a_file_says(tmp_path):
+def test_model_file_is_parsed(tmp_path):
     file = read(tmp_path, GOOD)
     assert (file.input.size, file.channels, file.outputs, file.classes) == ((224, 224), 3, "logits", "index")
     assert (file.least_accuracy, file.weights_name) == (0, "resnet50.safetensors")
@@ -58,7 +58,7 @@ def test_what_a_file_says(tmp_path):
     assert file.weights_name == "net.pt2"
 
 
-def test_every_mistake_at_once_with_its_line(tmp_path):
+def test_all_errors_are_reported_with_line_numbers(tmp_path):
     with pytest.raises(ModelError) as caught:
         read(tmp_path, MISTAKEN)
     for part in (
@@ -103,12 +103,12 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("text", "right", "wrong", "says"), MISTAKES)
-def test_a_mistake_is_told(tmp_path, text, right, wrong, says):
+def test_error_is_reported(tmp_path, text, right, wrong, says):
     with pytest.raises(ModelError, match=re.escape(says)):
         read(tmp_path, text.replace(right, wrong, 1))
 
 
-def test_a_file_that_cannot_be_read_is_told_and_class_folders_are_a_line_each(tmp_path):
+def test_unreadable_file_is_reported_and_class_folders_have_one_per_line(tmp_path):
     with pytest.raises(ModelError, match="it is not UTF-8 text"):
         read(tmp_path, b"\xff\xfe")
     file = tmp_path / "folders.txt"

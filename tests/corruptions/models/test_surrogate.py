@@ -33,7 +33,7 @@ def unloaded(**changes) -> Surrogate:
     return Surrogate(Path("model.toml"), ModelFile.model_validate(values | changes), "sha256:0", "cpu", 1, 10, order)
 
 
-def test_outputs_are_the_data_sets_classes_in_its_order_or_by_name():
+def test_outputs_follow_dataset_classes_by_order_or_name():
     assert unloaded().for_classes(FOLDERS).columns == tuple(range(10))
     for folders in (FOLDERS[:9], (*FOLDERS, "k")):
         with pytest.raises(
@@ -45,7 +45,7 @@ def test_outputs_are_the_data_sets_classes_in_its_order_or_by_name():
         unloaded(classes="folders.txt").for_classes(("a", "x", "b", "y"))
 
 
-def test_labels_and_images_of_another_kind_are_refused():
+def test_labels_and_images_of_other_kinds_are_rejected():
     model, few = unloaded(), unloaded(classes="folders.txt").for_classes(("a", "b", "j"))
     rgb, images = unloaded(input={"size": 8} | NORMAL["rgb"]), np.zeros((2, 8, 8, 1), np.float32)
     for who, labels, says in (
@@ -65,7 +65,7 @@ def test_labels_and_images_of_another_kind_are_refused():
 
 @pytest.mark.ci
 @pytest.mark.parametrize("channels", ["rgb", "bgr"])
-def test_the_gradient_is_that_of_the_pixels(channels, tmp_path):
+def test_gradient_is_with_respect_to_pixels(channels, tmp_path):
     """Compare the gradient with finite differences of the loss."""
     from small_nets import Smooth
 
@@ -87,7 +87,7 @@ def test_the_gradient_is_that_of_the_pixels(channels, tmp_path):
 
 
 @pytest.mark.ci
-def test_one_at_a_time_is_what_a_batch_is_and_what_a_manifest_records():
+def test_single_images_batches_and_manifest_agree():
     images, labels = np.random.default_rng(1).integers(0, 256, (7, 12, 9, 3)).astype(np.uint8), np.arange(7)
     one, three = (corruptset.load_surrogate(smooth_network_file(12, 9), batch=batch) for batch in (1, 3))
     logits = one.logits(images)
@@ -114,7 +114,7 @@ def test_one_at_a_time_is_what_a_batch_is_and_what_a_manifest_records():
 
 
 @pytest.mark.ci
-def test_columns_are_the_data_sets_classes_and_a_least_accuracy_is_asked_for(tmp_path):
+def test_columns_follow_dataset_classes_and_minimum_accuracy_is_required(tmp_path):
     trained = digits_model()
     folders = [f"digit {i}" for i in range(10)]
 
@@ -141,7 +141,7 @@ def test_columns_are_the_data_sets_classes_and_a_least_accuracy_is_asked_for(tmp
 
 
 @pytest.mark.ci
-def test_it_goes_to_other_processes_is_the_same_there_and_changed_weights_are_refused(tmp_path):
+def test_model_can_be_pickled_and_changed_weights_are_rejected(tmp_path):
     from small_nets import Smooth
 
     def write(seed):
@@ -201,7 +201,7 @@ def load(folder, change, **keys):
 
 
 @pytest.mark.ci
-def test_a_model_without_finite_logits_is_refused(tmp_path):
+def test_model_without_finite_logits_is_rejected(tmp_path):
     rgb = {"input": {"size": 8, "channels": "rgb"} | NORMAL["rgb"]}
     for change, keys, says in (
         *((change, {}, says) for change, says in FAULTS.items()),
@@ -213,7 +213,7 @@ def test_a_model_without_finite_logits_is_refused(tmp_path):
 
 
 @pytest.mark.ci
-def test_a_model_without_a_gradient_is_refused_when_it_is_followed(tmp_path):
+def test_model_without_gradient_is_rejected_when_used(tmp_path):
     image = synthetic_image(8, 8, 1)
     for change, says in (
         ("logits.detach()", "RuntimeError: element 0 of tensors does not require grad"),
@@ -227,7 +227,7 @@ def test_a_model_without_a_gradient_is_refused_when_it_is_followed(tmp_path):
 
 
 @pytest.mark.ci
-def test_probabilities_have_the_gradient_of_their_logits(tmp_path):
+def test_probabilities_have_gradient_of_logits(tmp_path):
     dropout = "torch.dropout(logits, 0.5, self.training)"
     plain, certain = load(tmp_path, dropout), load(tmp_path, "logits.softmax(1)", outputs="probabilities")
     images, labels = np.random.default_rng(0).integers(0, 256, (4, 8, 8, 1)).astype(np.uint8), np.array([0, 3, 9, 3])
@@ -246,7 +246,7 @@ def test_probabilities_have_the_gradient_of_their_logits(tmp_path):
         ("timm:create_model", {"model_name": "vit_tiny_patch16_224", "num_classes": 10}, 224),
     ],
 )
-def test_a_real_factory_makes_a_model_with_a_gradient(factory, arguments, size, tmp_path):
+def test_real_factory_creates_model_with_gradient(factory, arguments, size, tmp_path):
     """Test weights that the factory creates, which are saved and loaded by code that needs a gradient."""
     import importlib
 

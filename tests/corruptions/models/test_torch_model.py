@@ -37,7 +37,7 @@ def refused(file, *says):
 
 
 @pytest.mark.ci
-def test_weights_of_each_kind_and_checkpoints_are_those_that_were_saved(network, tmp_path):
+def test_weights_and_checkpoints_load_as_saved(network, tmp_path):
     import torch
 
     pixels = (torch.from_numpy(IMAGES).permute(0, 3, 1, 2) / 255.0 - 0.5) / 0.25
@@ -57,7 +57,7 @@ def test_weights_of_each_kind_and_checkpoints_are_those_that_were_saved(network,
 
 
 @pytest.mark.ci
-def test_weights_that_are_code_or_none_or_of_another_architecture_are_refused_and_no_code_is_run(network, tmp_path):
+def test_invalid_weights_are_rejected_without_running_code(network, tmp_path):
     import torch
 
     marker = tmp_path / "ran"
@@ -97,7 +97,7 @@ def test_weights_that_are_code_or_none_or_of_another_architecture_are_refused_an
 
 
 @pytest.mark.ci
-def test_a_factory_that_makes_nothing_is_told(network, tmp_path):
+def test_factory_without_result_is_reported(network, tmp_path):
     (tmp_path / "broken.py").write_text("1 / 0\n")
     for factory, arguments, says in (
         ("no_such_module:net", {}, "fails: ModuleNotFoundError: No module named 'no_such_module'"),
@@ -111,7 +111,7 @@ def test_a_factory_that_makes_nothing_is_told(network, tmp_path):
 
 
 @pytest.mark.ci
-def test_a_program_gives_what_its_network_gives(network, tmp_path):
+def test_exported_program_matches_network(network, tmp_path):
     import torch
 
     plain = corruptset.load_surrogate(write(tmp_path, network))
@@ -133,14 +133,14 @@ def test_a_program_gives_what_its_network_gives(network, tmp_path):
 # --- PyTorch --------------------------------------------------------------------------------------------------------
 
 
-def test_without_pytorch_it_is_said_how_to_install_it_and_mistakes_of_the_file_come_first(monkeypatch, tmp_path):
+def test_missing_pytorch_is_reported_after_file_errors(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "torch", None)
     file = write_file(tmp_path, factory="a:b", weights="w.pt", input=GREY)
     refused(file, "A model needs PyTorch, which cannot be imported: ", "pip install '.[torch]'")
     refused(write_file(tmp_path, input=GREY), "has neither factory nor program")
 
 
-def test_a_pytorch_that_cannot_be_imported_says_why_and_only_who_needs_it_imports_it(tmp_path):
+def test_broken_pytorch_is_explained_and_imported_on_demand(tmp_path):
     (tmp_path / "torch").mkdir()
     (tmp_path / "torch/__init__.py").write_text("raise OSError('libtorch_cpu.so: cannot open')")
     code = (
@@ -153,7 +153,7 @@ def test_a_pytorch_that_cannot_be_imported_says_why_and_only_who_needs_it_import
 
 
 @pytest.mark.ci
-def test_a_device_that_is_not_there_is_told(network, tmp_path):
+def test_missing_device_is_reported(network, tmp_path):
     import torch
 
     file = write(tmp_path, network)
@@ -163,7 +163,7 @@ def test_a_device_that_is_not_there_is_told(network, tmp_path):
 
 
 @pytest.mark.ci
-def test_results_do_not_depend_on_settings_of_the_caller(network, tmp_path):
+def test_results_are_independent_of_caller_settings(network, tmp_path):
     """Test threads, inference mode and autocast, and a user's module that is next to its model file."""
     import torch
 

@@ -20,7 +20,7 @@ SETS = ["contrast/*", "brightness/*"]
 
 
 @pytest.mark.parametrize("sink", [{"storage": "folder"}, {"storage": "hdf5"}])
-def test_seven_jobs_in_any_order_make_what_one_process_makes(make, shared_data, sink):
+def test_seven_jobs_in_any_order_equal_single_process(make, shared_data, sink):
     options = {"sets": SETS, "metrics": 8, "recipe": shared_data.recipe(), **sink}
     whole = make("whole", **options)
     order = list(range(7))
@@ -45,7 +45,7 @@ def test_seven_jobs_in_any_order_make_what_one_process_makes(make, shared_data, 
     assert make(finish=True, **options).digest == whole.digest
 
 
-def test_an_extension_and_a_resume_are_shared_too(make, stopped, whole, monkeypatch):
+def test_extension_and_resume_are_shared_between_jobs(make, stopped, whole, monkeypatch):
     """Parts that an interrupted build committed are used, even if the groups of sets differ."""
     monkeypatch.setattr("corruptset.generate.plan.parts.TARGET_PARTS", 1)  # a group a run
     root, more = make(sets=["contrast/*"]).directory, {"out": "more"}
@@ -56,7 +56,7 @@ def test_an_extension_and_a_resume_are_shared_too(make, stopped, whole, monkeypa
     assert sum(one.images for one in made) == 7 * 10 - 5 * 8  # a run of five sets stood
 
 
-def test_arrays_of_several_sizes_and_a_build_of_the_rest(make, whole):
+def test_arrays_of_several_sizes_and_final_build_complete_dataset(make, whole):
     make(part=(0, 3))
     make(part=(4, 5))
     with pytest.raises(MissingParts) as caught:
@@ -67,7 +67,7 @@ def test_arrays_of_several_sizes_and_a_build_of_the_rest(make, whole):
     assert read_files(make().directory) == whole()
 
 
-def test_what_is_no_job_of_the_same_build_is_refused_by_name(make, tmp_path):
+def test_job_of_other_build_is_rejected_by_name(make, tmp_path):
     with pytest.raises(IncompleteBuild, match=r"contains no parts\. Make them first, with --part i/n"):
         make(finish=True)
     assert not (tmp_path / "out").exists()
@@ -84,7 +84,7 @@ def test_what_is_no_job_of_the_same_build_is_refused_by_name(make, tmp_path):
             make(part=(1, 2), **other)
 
 
-def test_only_jobs_of_an_array_work_beside_each_other(make):
+def test_only_array_jobs_run_concurrently(make):
     seen = []
 
     def others(event):
@@ -106,7 +106,7 @@ def test_only_jobs_of_an_array_work_beside_each_other(make):
     assert seen == ["jobs", "build"]
 
 
-def test_jobs_of_other_sets_wait_for_those_at_work_and_are_refused(make, whole, tmp_path, monkeypatch):
+def test_jobs_for_other_sets_wait_for_running_jobs_and_are_rejected(make, whole, tmp_path, monkeypatch):
     make(part=(0, 2), sets=["contrast/*"])
     monkeypatch.setattr(array_jobs, "WORKERS_WAIT_S", 0.1)
     monkeypatch.setattr(array_jobs, "RETRY_S", 0.1)
@@ -120,7 +120,7 @@ def test_jobs_of_other_sets_wait_for_those_at_work_and_are_refused(make, whole, 
     assert read_files(make(finish=True).directory) == whole()
 
 
-def test_a_part_that_another_job_has_made_meanwhile_is_not_touched(make, tmp_path, monkeypatch):
+def test_part_finished_by_other_job_is_not_rewritten(make, tmp_path, monkeypatch):
     """If both jobs made the part, an image of a committed part would be incomplete for a moment."""
     make(part=(0, 2))
     real, twice = worker.process, []
@@ -140,7 +140,7 @@ def test_a_part_that_another_job_has_made_meanwhile_is_not_touched(make, tmp_pat
     assert built.made == built.parts - 1
 
 
-def test_an_array_checks_the_source_once_and_notices_what_changes_afterwards(recipe, tmp_path, monkeypatch):
+def test_array_checks_source_once_and_detects_later_changes(recipe, tmp_path, monkeypatch):
     source, looked_at, real = (
         small_builds.write_crops(tmp_path / "source", classes=3, each=4),
         list[str](),
@@ -179,7 +179,7 @@ def test_an_array_checks_the_source_once_and_notices_what_changes_afterwards(rec
     assert not looked_at
 
 
-def test_a_job_says_which_process_it_waits_for(make, monkeypatch):
+def test_job_names_process_it_waits_for(make, monkeypatch):
     """Otherwise a job that hangs during the check of a block would block the other jobs without an explanation."""
     real, waited = array_jobs.check, list[str]()
 

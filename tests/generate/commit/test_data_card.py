@@ -15,7 +15,7 @@ PLAIN = '[[sets]]\ncorruptions = ["contrast"]\n'
 
 
 @pytest.mark.parametrize("encoding", ["png", "jpeg"])
-def test_the_lines_of_the_card_read_whole_sets(shared_data, monkeypatch, encoding):
+def test_code_on_card_reads_complete_sets(shared_data, monkeypatch, encoding):
     built = shared_data.build(recipe={"encoding": encoding, "more": PLAIN}, storage="both")
     data, card = corruptset.open(built)["contrast/1"], (built / "README.md").read_text("utf-8")
     shards = sorted((built / "hdf5/contrast").glob("1-*.h5"))
@@ -34,7 +34,7 @@ def test_the_lines_of_the_card_read_whole_sets(shared_data, monkeypatch, encodin
     assert h5["labels"] == data.labels.tolist()
 
 
-def test_the_card_warns_of_another_order_of_classes_and_has_no_markdown_of_strangers(tmp_path):
+def test_card_warns_about_class_order_and_escapes_foreign_markdown(tmp_path):
     crops = small_builds.write_crops(tmp_path / "crops", classes=2, each=1)
     for old, new in (("00_class", "10_eel"), ("01_class", "2_dog")):
         (crops / old).rename(crops / new)
@@ -49,7 +49,7 @@ def test_the_card_warns_of_another_order_of_classes_and_has_no_markdown_of_stran
     assert r"\*b\* \<script\>" in card
 
 
-def test_the_card_warns_of_classes_before_others_that_have_no_image(shared_data):
+def test_card_warns_about_empty_classes_before_others(shared_data):
     lacking = "Classes have no image and therefore no folder"
     for chosen, warned in (({"samples": 2}, True), ({"first": 2}, False)):  # of four classes: 0 and 2, 0 and 1
         built = shared_data.build(crops={"classes": 4, "each": 1}, recipe={"more": PLAIN}, storage="folder", **chosen)

@@ -28,7 +28,7 @@ def stamps(root: Path) -> dict[Path, int]:
     return {p: p.stat().st_mtime_ns for p in root.rglob("*")}
 
 
-def test_an_extension_equals_the_union_and_makes_nothing_again(make, whole):
+def test_extension_equals_union_and_regenerates_nothing(make, whole):
     first = make(sets=["contrast/*"])
     assert first.images == 50
     before = stamps(first.directory)
@@ -62,7 +62,7 @@ DIFFERENCES: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize("state", ["finished", "interrupted", "extended"])
-def test_another_build_is_refused_with_the_difference(make, stopped, shared_data, tmp_path, state):
+def test_different_build_is_rejected_with_differences(make, stopped, shared_data, tmp_path, state):
     stopped(1, sets=["contrast/1"]) if state == "interrupted" else make(sets=["contrast/1"])
     given = {"extend": tmp_path / "out/small-c-1.0.0", "out": "more"} if state == "extended" else {}
     before = read_files(tmp_path)
@@ -78,7 +78,7 @@ def test_another_build_is_refused_with_the_difference(make, stopped, shared_data
     assert read_files(tmp_path) == before
 
 
-def test_what_cannot_be_extended_is_refused(make, stopped, tmp_path):
+def test_unsuitable_dataset_cannot_be_extended(make, stopped, tmp_path):
     first = make(sets=["contrast/1"]).directory
     with pytest.raises(BuildError, match=r"needs a folder of a different name\. Choose another --out, such as"):
         make(extend=first)
@@ -95,7 +95,7 @@ def test_what_cannot_be_extended_is_refused(make, stopped, tmp_path):
 
 
 @pytest.mark.parametrize("links", [True, False])
-def test_an_extension_that_is_killed_while_it_links_is_resumed(make, whole, monkeypatch, links, tmp_path):
+def test_extension_killed_during_linking_is_resumed(make, whole, monkeypatch, links, tmp_path):
     first = make(sets=["contrast/*"]).directory
     before, real, copied = read_files(first), os.link, []
 
@@ -118,7 +118,7 @@ def test_an_extension_that_is_killed_while_it_links_is_resumed(make, whole, monk
     assert read_files(first) == before
 
 
-def test_an_extension_is_resumed_without_the_first_dataset(make, stopped, whole, tmp_path):
+def test_extension_is_resumed_without_original_dataset(make, stopped, whole, tmp_path):
     """Linked files count as committed, so a resumed build does not write to files that two datasets share."""
     first = make(sets=["contrast/*"]).directory
     stopped(2, out="more", extend=first)
@@ -131,7 +131,7 @@ def test_an_extension_is_resumed_without_the_first_dataset(make, stopped, whole,
 
 
 @pytest.mark.parametrize("moment", ["manifest", "bookkeeping", "half of the bookkeeping"])
-def test_a_build_that_was_killed_at_its_end_is_only_renamed(make, whole, monkeypatch, tmp_path, moment):
+def test_build_killed_at_end_is_only_renamed(make, whole, monkeypatch, tmp_path, moment):
     """Any later command for the same folder renames it."""
     real_rmtree = shutil.rmtree
 
@@ -162,7 +162,7 @@ def test_a_build_that_was_killed_at_its_end_is_only_renamed(make, whole, monkeyp
     assert make().images == 0
 
 
-def test_an_unfinished_build_is_named_where_the_dataset_is_asked_for(make, stopped, tmp_path):
+def test_unfinished_build_is_named_when_dataset_is_expected(make, stopped, tmp_path):
     stopped(1)
     directory = tmp_path / "out/small-c-1.0.0"
     partial = directory.with_name("small-c-1.0.0.partial")
@@ -182,7 +182,7 @@ def test_an_unfinished_build_is_named_where_the_dataset_is_asked_for(make, stopp
     assert [p.name for p in (tmp_path / "out").iterdir()] == [directory.name]
 
 
-def test_another_revision_of_a_corruption_is_another_build(make):
+def test_other_revision_of_corruption_is_different_build(make):
     first = make(sets=["contrast/1"]).directory
 
     def change(manifest):
@@ -195,7 +195,7 @@ def test_another_revision_of_a_corruption_is_another_build(make):
         make(sets=["contrast/3"], extend=first, out="more")
 
 
-def test_parts_of_other_clean_pixels_are_refused(make, stopped, monkeypatch, tmp_path):
+def test_parts_with_different_clean_pixels_are_rejected(make, stopped, monkeypatch, tmp_path):
     """A different version of Pillow gives such pixels, within a build or between a dataset and its extension."""
     real = jobs.preprocess
 
@@ -217,7 +217,7 @@ def test_parts_of_other_clean_pixels_are_refused(make, stopped, monkeypatch, tmp
         make(out="third", sets=["brightness/*"])
 
 
-def test_textures_count_only_where_sets_have_them(tmp_path):
+def test_textures_matter_only_for_sets_that_use_them(tmp_path):
     def made(out, *sets, **more):
         return build("imagenet-c", "sample", tmp_path / out, sets=sets, jobs=1, samples=1, metrics=0, **more)
 

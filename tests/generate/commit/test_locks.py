@@ -13,7 +13,7 @@ from corruptset.errors import BuildError
 from corruptset.generate.commit.locks import locked
 
 
-def test_a_second_build_is_refused_while_one_runs(make):
+def test_second_build_is_rejected_while_first_runs(make):
     refused = []
 
     def second(event):
@@ -26,7 +26,7 @@ def test_a_second_build_is_refused_while_one_runs(make):
     assert refused[0].exit_code == 2
 
 
-def test_no_other_build_begins_while_one_removes_its_bookkeeping(make, monkeypatch):
+def test_no_other_build_starts_during_removal_of_work_folder(make, monkeypatch):
     """Otherwise the removal, which can take seconds, would delete committed parts of the new build."""
     real, refused = shutil.rmtree, []
 
@@ -43,7 +43,7 @@ def test_no_other_build_begins_while_one_removes_its_bookkeeping(make, monkeypat
     assert len(refused) == 1
 
 
-def test_workers_of_a_dead_build_are_waited_for(make, tmp_path, monkeypatch):
+def test_build_waits_for_workers_of_killed_build(make, tmp_path, monkeypatch):
     monkeypatch.setattr("corruptset.generate.commit.locks.WORKERS_WAIT_S", 0.2)
     folder = tmp_path / "out/small-c-1.0.0.partial/.corruptset"
     folder.mkdir(parents=True)
@@ -54,7 +54,7 @@ def test_workers_of_a_dead_build_are_waited_for(make, tmp_path, monkeypatch):
     assert make(sets=["contrast/1"]).images == 10
 
 
-def test_a_lock_on_a_removed_file_does_not_count(tmp_path, monkeypatch):
+def test_lock_on_removed_file_is_ignored(tmp_path, monkeypatch):
     """A finishing command may delete its lock file while another command opens it."""
     real, removed = fcntl.flock, []
 
@@ -72,7 +72,7 @@ def test_a_lock_on_a_removed_file_does_not_count(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP])
-def test_a_file_system_without_locks_is_named(make, tmp_path, monkeypatch, number):
+def test_file_system_without_locks_is_named(make, tmp_path, monkeypatch, number):
     """Lustre is often mounted without locks. Every command that needs a lock reports this and leaves no files."""
     built = make(sets=["contrast/1"]).directory
     corruptset.pack(built, tmp_path / "packed")
@@ -95,7 +95,7 @@ def test_a_file_system_without_locks_is_named(make, tmp_path, monkeypatch, numbe
         assert set(tmp_path.rglob("*")) - set(before) == set()
 
 
-def test_a_build_that_meets_missing_inodes_says_so(make, tmp_path, monkeypatch):
+def test_build_reports_missing_inodes(make, tmp_path, monkeypatch):
     real, calls = os.statvfs, []
 
     def fsync(fd):

@@ -18,7 +18,7 @@ from corruptset.errors import BuildError, Interrupted, MachineError
 from corruptset.generate.work import worker
 
 
-def test_committed_parts_are_never_made_again_and_others_are_made_whole(make, tmp_path, whole, monkeypatch):
+def test_committed_parts_are_kept_and_others_regenerated(make, tmp_path, whole, monkeypatch):
     class Killed(BaseException):
         pass
 
@@ -49,7 +49,7 @@ def test_committed_parts_are_never_made_again_and_others_are_made_whole(make, tm
     assert read_files(finished) == whole()
 
 
-def test_a_resume_with_other_sets_ends_with_both(make, stopped, whole):
+def test_resume_with_other_sets_builds_both(make, stopped, whole):
     stopped(3, sets=["contrast*", "clean"])
     assert read_files(make(sets=["brightness/*"]).directory) == whole()
 
@@ -75,7 +75,7 @@ class Released(ThreadPoolExecutor):
         ("background", signal.SIGINT, False),
     ],
 )
-def test_signals_of_a_build(make, whole, monkeypatch, where, number, stops):
+def test_build_handles_signals(make, whole, monkeypatch, where, number, stops):
     """A background job ignores Ctrl-C, and so does a build in it."""
     handler = signal.SIG_IGN if where == "background" else signal.default_int_handler
     before = signal.signal(signal.SIGINT, handler)
@@ -95,7 +95,7 @@ def test_signals_of_a_build(make, whole, monkeypatch, where, number, stops):
     assert read_files(make().directory) == whole()
 
 
-def test_a_signal_that_comes_while_an_error_is_handled_does_not_hide_the_error(make):
+def test_signal_during_error_handling_does_not_hide_error(make):
     def progress(event):
         try:
             raise MachineError("The disk fails.")
@@ -110,7 +110,7 @@ def test_a_signal_that_comes_while_an_error_is_handled_does_not_hide_the_error(m
         signal.signal(signal.SIGINT, before)
 
 
-def test_an_error_without_a_signal_stays_what_it_is(make, monkeypatch):
+def test_error_without_signal_is_unchanged(make, monkeypatch):
     monkeypatch.setattr(Released, "signal", False)
     monkeypatch.setattr(worker, "ThreadPoolExecutor", Released)
     with pytest.raises(RuntimeError, match="release unlocked lock"):
@@ -118,7 +118,7 @@ def test_an_error_without_a_signal_stays_what_it_is(make, monkeypatch):
 
 
 @pytest.mark.parametrize("folder", ["images", "hdf5", ".corruptset", ".corruptset/parts", "sets", "images/contrast"])
-def test_nothing_is_written_through_a_link_that_leads_out_of_the_directory(make, stopped, tmp_path, folder):
+def test_nothing_is_written_through_link_out_of_directory(make, stopped, tmp_path, folder):
     stopped(1)
     linked, outside = tmp_path / "out/small-c-1.0.0.partial" / folder, tmp_path / "outside"
     if linked.exists():
@@ -132,7 +132,7 @@ def test_nothing_is_written_through_a_link_that_leads_out_of_the_directory(make,
     assert read_files(outside) == before
 
 
-def test_links_in_the_place_of_files_are_replaced(make, stopped, tmp_path, whole):
+def test_links_in_place_of_files_are_replaced(make, stopped, tmp_path, whole):
     stopped(1)
     directory, outside = tmp_path / "out/small-c-1.0.0.partial", tmp_path / "outside"
     outside.write_bytes(b"mine")
@@ -152,7 +152,7 @@ def test_links_in_the_place_of_files_are_replaced(make, stopped, tmp_path, whole
 
 
 @pytest.mark.parametrize("phase", ["building", "finishing"])
-def test_an_interruption_does_not_hide_that_the_disk_is_full(make, monkeypatch, phase):
+def test_interruption_does_not_hide_full_disk(make, monkeypatch, phase):
     """Ctrl-C arrives while the error is handled, for example while workers are stopped."""
     real = os.replace
 

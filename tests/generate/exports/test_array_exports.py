@@ -44,7 +44,7 @@ IMAGES = np.pad(
 PART = {"test": slice(0, 6), "train": slice(20, 30)}
 
 
-def test_cifar_c_stacks_five_severities_in_the_samples_order_beside_tiled_labels(png: Path, tmp_path: Path) -> None:
+def test_cifar_c_stacks_five_severities_in_sample_order_with_tiled_labels(png: Path, tmp_path: Path) -> None:
     done = export("cifar-c", png, tmp_path / "data", sets=PLAIN_PATTERNS)
     data, top = corruptset.open(png), tmp_path / "data/CIFAR-10-C"
     assert done.top == top
@@ -65,7 +65,7 @@ def test_cifar_c_stacks_five_severities_in_the_samples_order_beside_tiled_labels
     assert "there are 20 here" in record["notes"][0]
 
 
-def test_a_hundred_classes_are_cifar_100_c_and_ten_thousand_rows_are_robustbenchs(
+def test_hundred_classes_give_cifar_100_c_and_ten_thousand_rows_fit_robustbench(
     shared_data: small_builds.SharedData, tmp_path: Path
 ) -> None:
     hundred = {"classes": 100, "each": 1, "side": 8}
@@ -112,7 +112,7 @@ def published_mnist_c(top: Path, built: Path) -> None:
         np.testing.assert_array_equal(np.load(top / f"identity/{split}_images.npy")[..., 0], IMAGES[part])
 
 
-def test_both_splits_of_mnist_c_are_as_published(mnist: str, tmp_path: Path) -> None:
+def test_both_splits_of_mnist_c_match_publication(mnist: str, tmp_path: Path) -> None:
     assert [s.aliases[0] for s in load_recipe("mnist-c").resolve().sets] == PUBLISHED
     options = {"metrics": 0, "jobs": 1, "page": False}
     half = build("mnist-c", mnist, tmp_path / "half", split="train", **options).directory  # type: ignore[arg-type]

@@ -17,7 +17,7 @@ from corruptset.generate.exports.export_check import check_export, verify_export
 from corruptset.generate.exports.layouts import LAYOUTS
 
 
-def test_a_build_of_shards_alone_and_one_whose_files_cannot_be_linked_give_the_same_views(
+def test_shards_and_unlinkable_files_give_same_exports(
     shared_data: small_builds.SharedData, png: Path, jpeg: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: Any, **__: Any) -> None:
@@ -38,7 +38,7 @@ def test_a_build_of_shards_alone_and_one_whose_files_cannot_be_linked_give_the_s
         assert all(p.stat().st_nlink == 1 for p in copied.rglob("*") if p.is_file())
 
 
-def test_nothing_is_left_of_an_export_that_stops_or_is_refused(png: Path, tmp_path: Path) -> None:
+def test_interrupted_or_rejected_export_leaves_no_files(png: Path, tmp_path: Path) -> None:
     def stop(step: str, done: int, total: int) -> None:
         if done > total // 3:
             raise KeyboardInterrupt
@@ -77,7 +77,7 @@ WANTED = {
 """Of CHOSEN: contrast/2 is another name of the set dull."""
 
 
-def test_every_view_holds_every_image_in_its_place_and_progress_ends_at_their_number(
+def test_every_layout_contains_every_image_and_progress_is_complete(
     shared_data: small_builds.SharedData, png: Path, chains: Path, tmp_path: Path
 ) -> None:
     """Layouts for any set name chains and levels by their ids, and the pages that list layouts contain all of them."""

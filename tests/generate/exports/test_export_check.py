@@ -107,7 +107,7 @@ LABEL = ("label=9/", "label=1/")
     ],
     ids=["a label", "a class", "no label", "one more", "another order", "a digit of a label"],
 )
-def test_what_lies_in_a_tar_is_held_to_the_build(
+def test_tar_contents_are_compared_with_build(
     built: Path, copied: Copy, layout: str, change: Callable[[Files], Files], where: str
 ) -> None:
     copy = copied(layout)
@@ -127,7 +127,7 @@ def changed_pixel(images: Any) -> Any:
     return images
 
 
-def test_rows_labels_and_metadata_are_held_to_the_build(built: Path, copied: Copy) -> None:
+def test_rows_labels_and_metadata_are_compared_with_build(built: Path, copied: Copy) -> None:
     def npy(change: Callable[[Any], Any]) -> Callable[[Path], None]:
         return lambda path: np.save(path, change(np.load(path)))
 
@@ -147,7 +147,7 @@ def test_rows_labels_and_metadata_are_held_to_the_build(built: Path, copied: Cop
         assert number or [(p.path, p.kind) for p in problems] == [(f"{arrays}#47", "pixels")]
 
 
-def test_a_view_of_another_build_a_broken_record_or_none_is_said(
+def test_export_of_other_build_and_broken_or_missing_record_are_reported(
     built: Path, shared_data: small_builds.SharedData, copied: Copy, tmp_path: Path
 ) -> None:
     exported = copied("cifar-c")
@@ -169,7 +169,7 @@ def test_a_view_of_another_build_a_broken_record_or_none_is_said(
     assert not verify_export(exported).ok
 
 
-def test_files_of_operating_systems_are_noted(built: Path, good: Copy, copied: Copy) -> None:
+def test_operating_system_files_are_noted(built: Path, good: Copy, copied: Copy) -> None:
     for name in ("imagenet-c", "cifar-c", "webdataset", "imagefolder"):
         exported = copied(name)
         folder = next(path for path in sorted(exported.rglob("*")) if path.is_file()).parent
@@ -181,9 +181,7 @@ def test_files_of_operating_systems_are_noted(built: Path, good: Copy, copied: C
             assert [note[:54] for note in report.notes] == ["Files that macOS or Windows left in the folders: 4 (.D"]
 
 
-def test_an_export_with_names_in_another_unicode_form_says_so(
-    tmp_path: Path, shared_data: small_builds.SharedData
-) -> None:
+def test_names_in_other_unicode_form_are_reported(tmp_path: Path, shared_data: small_builds.SharedData) -> None:
     source = shared_data.crops(classes=2)
     shutil.copytree(source / "00_class", tmp_path / "source/caf\u00e9")
     shutil.copytree(source / "01_class", tmp_path / "source/dog")

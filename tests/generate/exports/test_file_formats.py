@@ -62,7 +62,7 @@ def build(encoding: str, source: str, out: Path, **options: Any) -> Any:
 
 
 @pytest.mark.parametrize("form", ["folder", "hdf5", "both"])
-def test_a_name_in_png_gets_a_png_of_the_stored_jpeg(source: Path, tmp_path: Path, form: str) -> None:
+def test_png_name_gets_png_of_stored_jpeg(source: Path, tmp_path: Path, form: str) -> None:
     built = build("jpeg", f"folder:{source}", tmp_path, storage=form).directory
     done = export("source-tree", built, tmp_path / "export")
     assert any("stores JPEG, and the names of 2 images of each set end in .png" in note for note in done.notes)
@@ -81,7 +81,7 @@ def test_a_name_in_png_gets_a_png_of_the_stored_jpeg(source: Path, tmp_path: Pat
     ]
 
 
-def test_a_dataset_of_pngs_has_no_names_of_jpegs(source: Path, tmp_path: Path) -> None:
+def test_png_dataset_has_no_jpeg_names(source: Path, tmp_path: Path) -> None:
     """This applies to exports, and to datasets of a tree, whose images keep their names."""
     renamed = ["a/x.png", "a/y.png", "b/x.PNG", "b/z.png"]
     built = build("png", f"folder:{source}", tmp_path / "folder").directory
@@ -100,7 +100,7 @@ def test_a_dataset_of_pngs_has_no_names_of_jpegs(source: Path, tmp_path: Path) -
     assert corruptset.verify(tree.directory, rederive=2, source=f"tree:{source}").ok
 
 
-def test_names_that_differ_only_in_their_suffix_cannot_all_be_pngs(tmp_path: Path) -> None:
+def test_names_that_differ_only_in_suffix_cannot_all_be_png(tmp_path: Path) -> None:
     for name in ("x.jpg", "x.png"):
         save_image(example_image(32, 32), tmp_path / "tree" / name)
     with pytest.raises(BuildError, match=r"x\.jpg and x\.png: both would have the suffix \.png"):
@@ -108,7 +108,7 @@ def test_names_that_differ_only_in_their_suffix_cannot_all_be_pngs(tmp_path: Pat
     assert build("jpeg", f"tree:{tmp_path / 'tree'}", tmp_path / "out").images == 4
 
 
-def test_a_dataset_with_own_names_is_exported_under_fitting_suffixes(source: Path, tmp_path: Path) -> None:
+def test_dataset_with_own_names_is_exported_with_matching_suffixes(source: Path, tmp_path: Path) -> None:
     built = build("jpeg", f"tree:{source}", tmp_path).directory
     for layout in ("source-tree",):
         export(layout, built, tmp_path / layout)
@@ -118,7 +118,7 @@ def test_a_dataset_with_own_names_is_exported_under_fitting_suffixes(source: Pat
         assert {Path(name).suffix.lower() for name in files} >= {".png", ".jpeg"}
 
 
-def test_bytes_of_another_format_fail_the_check_of_an_export(jpeg: Path, tmp_path: Path) -> None:
+def test_bytes_of_other_format_fail_export_check(jpeg: Path, tmp_path: Path) -> None:
     """An export of an earlier version can contain such files, which agree with its records."""
     export("source-tree", jpeg, tmp_path / "files", sets=["clean"])
     wrong = tmp_path / "files/images/clean/00_class/im.0.png"
@@ -136,7 +136,7 @@ def test_bytes_of_another_format_fail_the_check_of_an_export(jpeg: Path, tmp_pat
         ]
 
 
-def test_members_of_a_tar_are_looked_at_too(jpeg: Path, tmp_path: Path) -> None:
+def test_tar_members_are_checked_too(jpeg: Path, tmp_path: Path) -> None:
     export("webdataset", jpeg, tmp_path / "tars", sets=["clean"])
     (tar,) = (tmp_path / "tars").rglob("*.tar")
     renamed = {name.replace(".jpg", ".png"): data for name, data in tar_members(tar).items()}

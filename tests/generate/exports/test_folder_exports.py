@@ -48,7 +48,7 @@ def rows_of(path: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(("layout", "top"), [("imagenet-c", "ImageNet-C"), ("tiny-imagenet-c", "Tiny-ImageNet-C")])
-def test_severity_folders_hold_class_folders_alone_and_link_the_builds_files(
+def test_severity_folders_contain_only_class_folders_and_link_built_files(
     jpeg: Path, tmp_path: Path, layout: str, top: str
 ) -> None:
     done = export(layout, jpeg, tmp_path / "data", sets=PLAIN_PATTERNS)
@@ -62,7 +62,7 @@ def test_severity_folders_hold_class_folders_alone_and_link_the_builds_files(
     assert done.linked == done.images == 10 * len(data.samples)
 
 
-def test_a_class_without_images_is_refused_or_said(crops: Path, tmp_path: Path) -> None:
+def test_class_without_images_is_rejected_or_reported(crops: Path, tmp_path: Path) -> None:
     built = small_builds.build_dataset(small_builds.write_recipe(tmp_path), crops, tmp_path / "out", samples=7)
     refused = r"3 of 10 classes have none:\n  \d\d_class\n.*\n  \d\d_class\n.*--allow-missing-classes"
     with pytest.raises(BuildError, match=refused):
@@ -78,7 +78,7 @@ def test_a_class_without_images_is_refused_or_said(crops: Path, tmp_path: Path) 
     assert np.load(tmp_path / "arrays/CIFAR-10-C/labels.npy")[:7].tolist() == labels
 
 
-def test_loaders_that_number_classes_otherwise_are_named(tmp_path: Path) -> None:
+def test_loaders_with_other_class_numbers_are_named(tmp_path: Path) -> None:
     for folders, start in (
         (["n01440764", "n01532829", "n02123045"], None),
         (["01_cat", "02_dog", "10_eel"], None),
@@ -102,7 +102,7 @@ def test_loaders_that_number_classes_otherwise_are_named(tmp_path: Path) -> None
     assert sum(note.startswith("timm numbers these classes differently") for note in notes) == 1
 
 
-def test_the_5k_view_takes_the_list_and_fills_the_classes_that_it_leaves_empty(jpeg: Path, tmp_path: Path) -> None:
+def test_5k_layout_uses_list_and_fills_empty_classes(jpeg: Path, tmp_path: Path) -> None:
     stems = {c: f"{c:02d}_class/im.{c % 2}" for c in range(10) if c not in (2, 5, 9)}
     names = [f"{stem}.{('JPEG', 'jpg', 'PNG')[c % 3]} {c}" for c, stem in stems.items()]
     (tmp_path / "list.txt").write_text("\n".join(names) + "\n")
@@ -122,7 +122,7 @@ def test_the_5k_view_takes_the_list_and_fills_the_classes_that_it_leaves_empty(j
     assert not (tmp_path / "other").exists()
 
 
-def test_flageval_takes_what_its_page_names_and_clean_where_it_is_named(
+def test_flageval_has_documented_names_and_includes_clean_on_request(
     shared_data: small_builds.SharedData, tmp_path: Path
 ) -> None:
     noisy = shared_data.build(crops={"classes": 3}, recipe={"name": "noisy", "more": NOISES + OTHERS}, storage="folder")
@@ -149,7 +149,7 @@ def test_flageval_takes_what_its_page_names_and_clean_where_it_is_named(
     assert names == {"clean": (), **noises, "pgd/3": ("ImageNet-1K_pgd",)}
 
 
-def test_numbered_classes_and_words_of_a_split_lead_no_loader_astray(
+def test_numbered_classes_and_split_words_do_not_mislead_loaders(
     named: Path, named_exports: Callable[[str], Path]
 ) -> None:
     data, top = corruptset.open(named), named_exports("imagefolder") / "small-c-1.0.0"
@@ -174,7 +174,7 @@ def test_numbered_classes_and_words_of_a_split_lead_no_loader_astray(
         assert line == f"clean/{sample.label:02d}/{sample.id}.JPEG {sample.label}"
 
 
-def test_metadata_tells_severities_levels_and_the_rest_apart(chains: Path, tmp_path: Path) -> None:
+def test_metadata_distinguishes_severities_levels_and_other_sets(chains: Path, tmp_path: Path) -> None:
     rows = rows_of(export("imagefolder", chains, tmp_path / "h", sets=CHAIN_PATTERNS).top / "metadata.jsonl")
     found = {row["set"]: (row["corruption"], row["severity"], row["level"]) for row in rows}
     alone = {"contrast/3": ("contrast", 3, 0), "dull": ("contrast", 2, 0), "black_lines/07": ("black_lines", 0, 7)}

@@ -30,7 +30,7 @@ MISFITS = [
 
 
 @pytest.mark.parametrize("layout", ["cifar-c", "imagenet-c"])
-def test_layouts_of_five_severities_refuse_the_others_by_name(
+def test_layouts_with_five_severities_reject_other_sets_by_name(
     chains: Path, png: Path, tmp_path: Path, layout: str
 ) -> None:
     def refused(directory: Path, sets: list[str]) -> str:
@@ -51,9 +51,7 @@ def test_layouts_of_five_severities_refuse_the_others_by_name(
 
 
 @pytest.mark.parametrize("layout", ["cifar-c", "imagenet-c-5k"])
-def test_a_file_of_severities_places_other_sets_and_names_what_is_left_out(
-    chains: Path, tmp_path: Path, layout: str
-) -> None:
+def test_severities_file_assigns_sets_and_names_excluded_ones(chains: Path, tmp_path: Path, layout: str) -> None:
     names = {
         "contrast+brightness": DIAGONAL,
         "black_lines": [LEVELS[n] for n in (0, 1, 3, 5, 6)],
@@ -82,7 +80,7 @@ def test_a_file_of_severities_places_other_sets_and_names_what_is_left_out(
         np.testing.assert_array_equal(np.load(done.top / "rotations.npy"), rotations)
 
 
-def test_mistakes_in_severities_are_listed_together(png: Path, chains: Path, tmp_path: Path) -> None:
+def test_severities_errors_are_listed_together(png: Path, chains: Path, tmp_path: Path) -> None:
     file = tmp_path / "map.toml"
     five = '["clean", "clean", "clean", "clean", "clean"]'
     file.write_text(f'[severities]\n"../x" = {five}\nshort = ["clean"]\nodd = ["clean","fog/2","b","c","d"]\n')
@@ -112,9 +110,7 @@ def test_mistakes_in_severities_are_listed_together(png: Path, chains: Path, tmp
     assert not (tmp_path / "data").exists()
 
 
-def test_mnist_c_takes_one_corruption_at_a_severity_by_itself_and_the_rest_as_told(
-    grey_chains: Path, tmp_path: Path
-) -> None:
+def test_mnist_c_uses_single_severity_by_default_and_others_on_request(grey_chains: Path, tmp_path: Path) -> None:
     levels, _, _, chain, _, _, *others = MISFITS
     for sets, lines in (
         (["clean", "contrast/3", "sp010*", "black_lines/0*", "contrast-3+brightness-5"], [levels, chain, *others]),
@@ -137,7 +133,7 @@ def test_mnist_c_takes_one_corruption_at_a_severity_by_itself_and_the_rest_as_to
     assert report.ok, report.problems
 
 
-def test_what_has_no_severity_is_left_out_where_nobody_names_it(shared_data: SharedData, tmp_path: Path) -> None:
+def test_sets_without_severity_are_excluded_unless_named(shared_data: SharedData, tmp_path: Path) -> None:
     """A recipe with a clean set has the same exports as without it."""
     recipe = {"more": CONTRAST_SETS}
     directory = shared_data.build(recipe=recipe)

@@ -24,7 +24,7 @@ def record_of(folder: Path) -> Any:
     return json.loads((folder / "croissant.json").read_bytes())
 
 
-def test_webdatasets_tars_are_deterministic_and_their_keys_have_no_dots(
+def test_webdataset_tars_are_deterministic_with_keys_without_dots(
     png: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(placement, "SHARD", 8)
@@ -54,7 +54,7 @@ def test_webdatasets_tars_are_deterministic_and_their_keys_have_no_dots(
         assert index == 20
 
 
-def test_croissant_names_every_tar_with_its_hash_and_reads_a_members_path_in_the_order_of_the_samples(
+def test_croissant_names_every_tar_with_hash_and_reads_members_in_sample_order(
     named: Path, named_exports: Callable[[str], Path]
 ) -> None:
     data, top = corruptset.open(named), named_exports("croissant") / "small-c-1.0.0"
@@ -81,7 +81,7 @@ def test_croissant_names_every_tar_with_its_hash_and_reads_a_members_path_in_the
             assert content == (named / row.files[0].path).read_bytes()
 
 
-def test_no_archive_is_called_as_one_of_other_content(tmp_path: Path) -> None:
+def test_archives_with_different_content_have_different_names(tmp_path: Path) -> None:
     """mlcroissant finds extracted archives by `contentUrl` alone."""
     noise = '[[sets]]\ncorruptions = ["gaussian_noise"]\nseverities = [3]\n'
     crops, others = (small_builds.write_crops(tmp_path / f"{side}", classes=4, each=1, side=side) for side in (32, 40))
@@ -106,7 +106,7 @@ def test_no_archive_is_called_as_one_of_other_content(tmp_path: Path) -> None:
     assert len(listed) == len(set(listed)), urls
 
 
-def test_packed_samples_keep_ids_and_class_names_of_digits(tmp_path: Path) -> None:
+def test_packed_samples_keep_ids_and_numeric_class_names(tmp_path: Path) -> None:
     """A table that infers types would turn the name "03" into 3."""
     crops = small_builds.write_crops(tmp_path / "crops", classes=2, each=2)
     for c in range(2):

@@ -51,7 +51,7 @@ def assert_inert(tree: Node) -> None:
 
 
 @pytest.mark.parametrize("name", ["plain", "two_orders", "levels"])
-def test_every_set_and_what_one_needs_to_know_is_there(name: str, request: pytest.FixtureRequest) -> None:
+def test_page_contains_every_set_and_essential_facts(name: str, request: pytest.FixtureRequest) -> None:
     directory: Path = request.getfixturevalue(name)
     tree, data = page_of(directory), Dataset(directory)
     manifest = data.manifest
@@ -77,7 +77,7 @@ def test_every_set_and_what_one_needs_to_know_is_there(name: str, request: pytes
     assert_inert(tree)
 
 
-def test_pictures_are_of_samples_of_all_classes_and_curves_of_psnr_share_their_axis(plain: Path, levels: Path) -> None:
+def test_images_cover_all_classes_and_psnr_curves_share_axis(plain: Path, levels: Path) -> None:
     data = Dataset(plain)
     picture = np.array(pixels(figures(page_of(plain))["contrast/3"])).astype(int)
     assert picture.shape == (4 * 32, 32, 3)
@@ -92,9 +92,7 @@ def test_pictures_are_of_samples_of_all_classes_and_curves_of_psnr_share_their_a
         assert len({tuple((t.text, t.attributes["y"]) for t in axis) for axis in ruled}) == 1
 
 
-def test_a_grid_has_both_orders_and_levels_are_a_row_of_five_with_the_curve_of_all(
-    two_orders: Path, levels: Path
-) -> None:
+def test_grid_shows_both_orders_and_levels_show_five_images_with_curve(two_orders: Path, levels: Path) -> None:
     matrices = [table for table in page_of(two_orders).all("table") if table.attributes.get("class") == "matrix"]
     assert [[[cell.text for cell in row.all("th", "td")] for row in matrix.all("tr")] for matrix in matrices] == [
         [["first", "alone", b], ["clean", "clean", ""], [a, a.replace("-", "/"), f"{a}+{b}"]]
@@ -109,7 +107,7 @@ def test_a_grid_has_both_orders_and_levels_are_a_row_of_five_with_the_curve_of_a
     assert pixels(figures(page_of(levels))["fade_black/07"]).mode == "L"
 
 
-def test_regions_stand_with_their_neighbours(made: Built, table: Built) -> None:
+def test_regions_are_shown_with_neighbours(made: Built, table: Built) -> None:
     for built, says in (made, "Each sample is a region of an image."), (table, "The samples are whole images, "):
         page = page_of(built.directory)
         regions, load = page.one("section", id="regions"), page.one("section", id="load")
@@ -123,7 +121,7 @@ def test_regions_stand_with_their_neighbours(made: Built, table: Built) -> None:
     assert "Corruptions" not in page.one("section", id="made").text
 
 
-def test_what_is_odd_is_said(opened: Dataset, shared_data: small_builds.SharedData) -> None:
+def test_page_reports_quirks(opened: Dataset, shared_data: small_builds.SharedData) -> None:
     """The page lists excluded images, textures, sets that follow a model, and missing clean images."""
     record = opened.manifest.as_json()
     record["excluded"] = [{"path": "broken.png", "reason": "is cut off"}]
@@ -197,7 +195,7 @@ def outline(tree: Node) -> list[tuple[str, list[str], str]]:
     return [(n.tag, sorted(n.attributes), n.attributes.get("id", "")) for n in nodes]
 
 
-def test_what_a_stranger_writes_comes_out_as_text(plain: Path, tmp_path: Path) -> None:
+def test_foreign_text_is_escaped(plain: Path, tmp_path: Path) -> None:
     harmless = outline(read_html(hostile(plain, tmp_path / "harmless", "payload")))
     printable = " ".join(filter(str.isprintable, PAYLOADS))
     for number, payload in enumerate([printable, "".join(PAYLOADS)]):
@@ -210,7 +208,7 @@ def test_what_a_stranger_writes_comes_out_as_text(plain: Path, tmp_path: Path) -
             assert tree.one("h1").text == " ".join(payload.split())
 
 
-def test_a_page_of_many_sets_has_fewer_and_smaller_images(opened: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page_of_many_sets_has_fewer_and_smaller_images(opened: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = figures(read_html(build_page(opened)))
     monkeypatch.setattr(thumbnails, "thumbnail_side", lambda images, *, small: 16)
     smaller = figures(read_html(build_page(opened)))

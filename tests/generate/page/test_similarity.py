@@ -38,7 +38,7 @@ def manifest_with(directory: Path, **metrics: Any) -> Manifest:
     return manifest.model_copy(update={"sets": sets})
 
 
-def test_cells_curves_and_aims(plain: Path) -> None:
+def test_similarity_has_cells_curves_and_targets(plain: Path) -> None:
     records, bare = (
         {s.id: s for s in manifest_with(plain, **metrics).sets} for metrics in (MULTISCALE, {"psnr": None})
     )
@@ -59,7 +59,7 @@ def test_cells_curves_and_aims(plain: Path) -> None:
     assert aimed_rows(blocks, bare) == []
 
 
-def test_a_curve_that_rises_and_why_metrics_are_missing_is_told(plain: Path, two_orders: Path) -> None:
+def test_rising_curve_and_missing_metrics_are_explained(plain: Path, two_orders: Path) -> None:
     for y, words in (
         ([0.9, 0.7, 0.701, None, 0.5], ""),
         ([0.9, 0.7, 0.8, 0.6, 0.65], "MS-SSIM rises from severity 2 to 3, 4 to 5."),
@@ -72,7 +72,7 @@ def test_a_curve_that_rises_and_why_metrics_are_missing_is_told(plain: Path, two
     assert measurement_notes(Dataset(two_orders).manifest) == ["No metrics were measured (--metrics 0)."]
 
 
-def test_what_is_known_of_every_corruption() -> None:
+def test_corruption_notes_describe_every_corruption() -> None:
     for name in corruption_names():
         known = corruption_notes(name)
         assert known.family == get_corruption(name).family
@@ -83,7 +83,7 @@ def test_what_is_known_of_every_corruption() -> None:
     assert corruption_notes("unheard_of").family == "other"
 
 
-def test_the_page_says_which_severities_of_elastic_transform_are_strong(plain: Path) -> None:
+def test_page_names_strong_severities_of_elastic_transform(plain: Path) -> None:
     """In the published tables, the severities are not in the order of their strength."""
     record = Dataset(plain).manifest.sets[1]
     notes = {}

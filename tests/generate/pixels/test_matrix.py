@@ -32,7 +32,7 @@ def sheet_layout(ids: Sequence[str], clean: int | None = None) -> list[tuple[str
     return found
 
 
-def test_ladders_stand_in_the_order_of_families_and_numbers():
+def test_parameter_sets_are_ordered_by_family_and_number():
     blocks = blocks_of(["clean", *LADDERS, "unheard_of/3", "unheard_of/1", "odd"])
     assert [(b.kind, b.name, b.sets) for b in blocks] == [
         ("severities", "gaussian_noise", ["gaussian_noise/1"]),
@@ -45,7 +45,7 @@ def test_ladders_stand_in_the_order_of_families_and_numbers():
     assert blocks_of(["odd", "clean"])[0].name == "Sets"
 
 
-def test_of_many_levels_five_are_pictured():
+def test_five_of_many_levels_are_shown():
     (block,) = blocks_of(reversed(LEVELS))
     assert block.sets == LEVELS
     assert block.shown == [f"black_lines/{level:02d}" for level in (1, 7, 15, 22, 30)]
@@ -53,7 +53,7 @@ def test_of_many_levels_five_are_pictured():
     assert few.shown == few.sets
 
 
-def test_grids_have_every_chain_once_and_orders_across_the_diagonal():
+def test_grids_contain_every_chain_once_and_orders_across_diagonal():
     names = ["p-1", "q-2", "q-10"]
     pairs = [f"{a}+{b}" for a in names for b in names if a != b and (a, b) != ("q-10", "q-2")]
     late = ["s-1+t-1", "u-1+v-1", "w-1+t-1", "w-1+v-1"]
@@ -72,7 +72,7 @@ def test_grids_have_every_chain_once_and_orders_across_the_diagonal():
     assert sorted(every) == sorted(ids)
 
 
-def test_lines_of_a_sheet():
+def test_sheet_rows_have_labels_and_sets():
     assert sheet_layout(["fog/2", "fog/1", "snow/1", "snow/2", "odd"], clean=9) == [
         ("fog", [("clean", "clean"), ("1", "fog/1"), ("2", "fog/2")]),
         ("snow", [("clean", "clean"), ("1", "snow/1"), ("2", "snow/2")]),
@@ -94,7 +94,7 @@ def test_lines_of_a_sheet():
     assert [bool(line.heads) for line in sheet_rows(pictures)] == [True, False]
 
 
-def test_the_sheet_of_a_large_recipe_is_bounded_and_whole():
+def test_sheet_of_large_recipe_is_bounded_and_complete():
     pictures = {one.id: constant_image(7, 224, 224) for one in load_recipe("image-degrade-30").resolve().sets}
     cells = [cell for line in sheet_rows(pictures) for _, cell in line.cells if cell is not None]
     assert len(cells) == len(pictures.keys() - {"clean"})
@@ -109,7 +109,7 @@ def test_the_sheet_of_a_large_recipe_is_bounded_and_whole():
     assert drawn == again != another
 
 
-def test_thinning_keeps_a_grid_whole():
+def test_thinning_keeps_grid_complete():
     severities = [f"{c}-{s}" for c in ("fog", "snow", "frost", "contrast", "pixelate") for s in range(1, 6)]
     ids = [f"{a}+{b}" for a in severities for b in severities]
     left = thin_out(ids, 100)

@@ -16,7 +16,7 @@ def image_pair(shape: tuple[int, int, int], noise: float) -> tuple[np.ndarray, n
     return clean.astype(np.uint8), image.astype(np.uint8)
 
 
-def test_equal_to_scikit_image():
+def test_metrics_equal_scikit_image():
     for shape, noise in product([(32, 48, 3), (61, 37, 1), (8, 9, 3)], [2.0, 60.0]):
         clean, image = image_pair(shape, noise)
         psnr, similarity, changed = measure(clean, image)
@@ -29,7 +29,7 @@ def test_equal_to_scikit_image():
     assert measure(clean, clean[:, :12]) == (None, None, None)
 
 
-def test_means_are_over_the_rows_that_have_a_value_but_psnr_needs_all():
+def test_means_cover_rows_with_values_but_psnr_needs_all():
     assert mean_metrics([]) is None
     spread = {"psnr": 5.0, "ssim": 0.125, "changed": 0.125}
     plain = {"images": 2, "psnr": 25.0, "ssim": 0.375, "changed": 0.375, "spread": spread}
@@ -48,7 +48,7 @@ def test_means_are_over_the_rows_that_have_a_value_but_psnr_needs_all():
         assert ("ms_ssim" in got.as_json()) == ("ms_ssim" in wanted)
 
 
-def test_the_first_by_id_are_measured():
+def test_first_samples_by_id_are_measured():
     assert measured_indices(["b", "a", "c", "B"], 2) == {1, 3}
     assert measured_indices(["b", "a"], "all") == {0, 1}
     assert measured_indices(["b", "a"], 0) == frozenset()

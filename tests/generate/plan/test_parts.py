@@ -26,7 +26,7 @@ from corruptset.generate.sinks.sink import Chunk
 PHOTO, SMALL = 224 * 224 * 3, 32 * 32 * 3
 
 
-def test_runs_cover_all_samples_once_and_fit_into_memory() -> None:
+def test_chunks_cover_all_samples_once_and_fit_into_memory() -> None:
     for count, image_bytes in product((1, 7, 8, 9, 100, 50000), (784, SMALL, PHOTO, 3 * 6000 * 4000)):
         found = chunks(count, image_bytes)
         assert [i for r in found for i in range(r.first, r.stop)] == list(range(count))
@@ -38,7 +38,7 @@ def test_runs_cover_all_samples_once_and_fit_into_memory() -> None:
     assert [r.count for r in chunks(20_000, 784)] == [2048] * 9 + [1568]
 
 
-def test_groups_keep_order_fit_into_memory_and_begin_where_a_branch_does() -> None:
+def test_groups_keep_order_fit_into_memory_and_start_at_branches() -> None:
     names = [f"s{i:03d}" for i in range(100)]
 
     def cut(chunk_numbers: int, length: int, stored: int, branches: Sequence[int] = ()) -> list[int]:
@@ -55,7 +55,7 @@ def test_groups_keep_order_fit_into_memory_and_begin_where_a_branch_does() -> No
     assert cut(1, 10, 1000, [0, 2]) == [2, 98]
 
 
-def test_committed_sets_are_left_out_and_names_tell_parts_apart() -> None:
+def test_committed_sets_are_excluded_and_part_names_are_unique() -> None:
     todo = parts([Chunk(0, 0, 8), Chunk(1, 8, 16)], [("a", "b"), ("c",)], committed={("a", 0), ("c", 1)})
     assert [(p.chunk.number, p.sets, p.images) for p in todo] == [(0, ("b",), 8), (0, ("c",), 8), (1, ("a", "b"), 16)]
     assert len({p.name for p in todo}) == 3
@@ -71,7 +71,7 @@ def reference_assignment(all_parts: list[Part], jobs: int) -> list[list[Part]]:
     return [[p for owner, unit in zip(owners, units, strict=True) if owner == job for p in unit] for job in range(jobs)]
 
 
-def test_every_part_is_in_one_share_and_shares_are_equal() -> None:
+def test_every_part_is_in_one_share_and_shares_are_balanced() -> None:
     rng = random.Random(0)
     for _ in range(40):
         sets = [("a", "b", "c"), ("d",), ("e", "f")][: rng.randrange(1, 4)]

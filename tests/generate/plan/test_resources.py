@@ -109,7 +109,7 @@ def build(source: str, out: Path, recipe: Any = RECIPE, **options: Any) -> Any:
     return corruptset.build(recipe, source, out, **options)
 
 
-def test_each_image_is_led_away_from_its_own_label(source: str, tmp_path: Path) -> None:
+def test_each_image_moves_away_from_its_own_label(source: str, tmp_path: Path) -> None:
     built = build(source, tmp_path / "out")
     data = corruptset.open(built.directory)
     for index, sample in enumerate(data.samples):
@@ -124,7 +124,7 @@ def test_each_image_is_led_away_from_its_own_label(source: str, tmp_path: Path) 
     assert {s.id for s in built.manifest.sets if not s.reproducible} == expected.keys()
 
 
-def test_sets_that_follow_no_model_need_none(source: str, tmp_path: Path) -> None:
+def test_sets_without_model_need_no_model(source: str, tmp_path: Path) -> None:
     """Sets that do not need a model are built without one. The message about a missing model names the option."""
     alone = build(source, tmp_path / "out", surrogate=None, sets=["contrast/2"])
     assert (alone.manifest.surrogates, alone.manifest.textures) == ([], [])
@@ -140,7 +140,7 @@ def test_sets_that_follow_no_model_need_none(source: str, tmp_path: Path) -> Non
     assert extended.digest == build(source, tmp_path / "at-once").digest
 
 
-def test_another_model_is_another_build(source: str, tmp_path: Path) -> None:
+def test_different_model_is_different_build(source: str, tmp_path: Path) -> None:
     first = build(source, tmp_path / "out", sets=["pgd/2"]).directory
     weights = r"surrogates\[0\]\.weights: existing 'sha256:0', requested 'sha256:1'"
     for options, match in (
@@ -155,14 +155,14 @@ def test_another_model_is_another_build(source: str, tmp_path: Path) -> None:
     assert {s.id for s in added.manifest.sets} == {"pgd/2", "contrast/2"}
 
 
-def test_a_model_is_shown_clean_images_first(models: dict[str, Tilt], source: str, tmp_path: Path) -> None:
+def test_model_is_checked_on_clean_images_first(models: dict[str, Tilt], source: str, tmp_path: Path) -> None:
     models["tilt.toml"] = Tilt(knows=False)
     with pytest.raises(ModelError, match=r"^12 images, labels \[0, 1, 2\]$"):
         build(source, tmp_path / "out", SIZED)
     assert not (tmp_path / "out").exists()
 
 
-def test_images_get_the_size_of_the_model(tmp_path: Path) -> None:
+def test_images_are_resized_for_model(tmp_path: Path) -> None:
     """Images of the model's size are not changed. Of other images, the short side is resized to 256/224 of that of the
     model, and the centre is cropped.
     """
@@ -183,7 +183,7 @@ def test_images_get_the_size_of_the_model(tmp_path: Path) -> None:
         assert np.array_equal(data["clean"].image(index), np.asarray(picture)), sample.path
 
 
-def test_made_again_sets_may_differ_a_little(source: str, tmp_path: Path) -> None:
+def test_rederived_sets_may_differ_slightly(source: str, tmp_path: Path) -> None:
     """A few values of a set may differ between machines and are counted, but a tenth of the values is too many."""
     built = build(source, tmp_path / "out", SIZED)
     followers = {s.id for s in built.manifest.sets if not s.reproducible}

@@ -39,7 +39,7 @@ def batch() -> np.ndarray:
         (LADDER, "independent", (5 + 2, 2 + 5 + 3 + 6 + 1)),
     ],
 )
-def test_a_walk_gives_the_pixels_of_each_chain_alone_and_applies_each_stage_once(
+def test_walk_gives_pixels_of_each_chain_and_applies_each_stage_once(
     names: list[str], coupling: Any, applied: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sets, images, keys = specs(*names), batch(), ["a", "b", "c"]
@@ -70,7 +70,7 @@ def test_a_walk_gives_the_pixels_of_each_chain_alone_and_applies_each_stage_once
         assert not np.array_equal(seen["contrast-3+gaussian_noise-1"], seen["gaussian_noise-1+contrast-3"])
 
 
-def test_names_of_one_chain_become_aliases() -> None:
+def test_names_of_same_chain_become_aliases() -> None:
     row = dict(TABLE.row("gaussian_noise", 2).parameters)
     given = SetSpec("given", (resolve_stage("gaussian_noise", TABLE, parameters=row),), aliases=("G",))
     noise, contrast = specs("gaussian_noise/2", "contrast/3")

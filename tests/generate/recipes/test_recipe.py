@@ -34,7 +34,7 @@ def has_table_parameters(found):
     return all(dict(s.parameters) == dict(table.row(s.corruption, s.severity).parameters) for s in stages)
 
 
-def test_shipped():
+def test_shipped_recipes_have_documented_sets():
     crop = {"kind": "resize-crop", "channels": "rgb", "resize": 256, "crop": 224, "interpolation": "bilinear"}
     jpeg = JpegEncoding(quality=85, optimize=False, subsampling="4:2:0")
     noise, every = ["gaussian_noise", "impulse_noise", "shot_noise"], ["clean", *ids(FIFTEEN + EXTRA)]
@@ -64,7 +64,7 @@ def test_shipped():
         assert found.description
 
 
-def test_mnist_c():
+def test_mnist_c_has_published_sets():
     """Mu and Gilmer 2019: fifteen corruptions at one severity each, and the clean images as "identity", in the
     published order.
     """
@@ -82,7 +82,7 @@ def test_mnist_c():
     assert has_table_parameters(found)
 
 
-def test_what_stands_in_a_manifest():
+def test_manifest_contains_resolved_recipe():
     text = 'ladder = "text"\n' + HEAD + '[[sets]]\ncorruptions = ["fade_black"]\nlevels = 1\n'
     found = parse_recipe(text, "The recipe")
     assert found.table().ladder == found.resolve().record["ladder"] == "text"
@@ -95,7 +95,7 @@ def test_what_stands_in_a_manifest():
     assert record["preprocessing"] == load_recipe("imagenet-c").preprocessing.as_json()
 
 
-def test_names():
+def test_recipe_names_are_resolved():
     assert " ".join(recipe_names()) == (
         "cifar10-c cifar100-c detection-c flageval flageval-noise fragile-cifar10 fragile-cifar10-exhaustive "
         "fragile-imagenet icons50-apple icons50-microsoft icons50-subtype image-degrade-30 image-degrade-30-299 "
@@ -118,7 +118,7 @@ def test_names():
             load_recipe(name)
 
 
-def test_a_users_own_recipe_and_table(tmp_path):
+def test_custom_recipe_and_table_are_accepted(tmp_path):
     (tmp_path / "mine.toml").write_text(
         'name = "gentle"\nside = 224\n[sources]\nus = "chosen by eye"\n'
         '[[fog]]\nseverity = 1\nweight = 0.4\nwibble_decay = 3\nsource = "us"\n'
@@ -138,7 +138,7 @@ def test_a_users_own_recipe_and_table(tmp_path):
     assert load_recipe(own) is own
 
 
-def test_mistakes_of_files(tmp_path):
+def test_file_errors_are_reported(tmp_path):
     for path, text, said in (
         ("none.toml", None, "cannot be read"),
         ("bad.toml", "name = ", "is not valid TOML"),
@@ -152,7 +152,7 @@ def test_mistakes_of_files(tmp_path):
         assert str(tmp_path / path) in str(error.value)
 
 
-def test_a_recipe_that_extends_another(tmp_path):
+def test_recipe_can_extend_another(tmp_path):
     """Keys and tables replace those of the base completely, and paths are relative to the file that contains them."""
     base = load_recipe("imagenet-c")
     head = 'extends = "{}"\nname = "mine"\nversion = "2.0"\n'
@@ -186,14 +186,14 @@ def test_a_recipe_that_extends_another(tmp_path):
         ("7", "extends is 7; expected the name or the path of a recipe"),
     ],
 )
-def test_a_recipe_that_cannot_be_extended(tmp_path, base, message):
+def test_unsuitable_recipe_cannot_be_extended(tmp_path, base, message):
     (tmp_path / "own.toml").write_text(f'extends = {base}\nname = "mine"\nversion = "1"\n')
     (tmp_path / "other.toml").write_text('extends = "own.toml"\nname = "mine"\nversion = "1"\n')
     with pytest.raises(RecipeError, match=message):
         load_recipe(tmp_path / "own.toml")
 
 
-def test_the_documented_recipes_work(tmp_path):
+def test_documented_recipes_work(tmp_path):
     """Every TOML block of docs/recipes.md is a valid recipe."""
     text = (DOCS / "recipes.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```toml\n(.*?)```", text, flags=re.DOTALL)

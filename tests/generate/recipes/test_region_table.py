@@ -16,7 +16,7 @@ REGION_HEAD = HEAD.replace('[preprocessing]\nkind = "none"\n', "")
 CLEAN = "\n[[sets]]\nclean = true\n"
 
 
-def test_mistakes_are_named():
+def test_region_errors_are_named():
     for regions, line in (
         ("sides = [2, 12]\nout = 32", "regions, sides, item 1: Input should be greater than or equal to 3 (given: 2)"),
         ("sides = [12]\nout = 0", "regions, out: Input should be greater than or equal to 8 (given: 0)"),
@@ -80,7 +80,7 @@ def test_preprocessing_follows_from_regions():
     assert embedded == {"kind": "pad", "channels": "rgb", "side": 40}
 
 
-def test_images_that_have_no_such_regions():
+def test_images_without_such_regions_are_rejected():
     two, padded = RegionTable(sides=(12, 32), out=224), RegionTable(fractions=(0.8,), out=224, fit="pad")
     near = RegionTable(fractions=(0.2, 0.21, 0.8), out=224)
     for table, (width, height), problem in (
@@ -105,7 +105,7 @@ def test_images_that_have_no_such_regions():
     ]
 
 
-def test_sides_are_exact():
+def test_region_sides_are_exact():
     """A fraction is used as it is written: half of 0.7 of 180 pixels is 63, but floats give 62.99."""
     assert [g.side for g in RegionTable(fractions=(0.7,), out=224).groups(200, 180)] == [127]
     table = RegionTable(fractions=(0.2, 0.4, 0.6, 0.8), out=224)
@@ -125,7 +125,7 @@ def test_sides_are_exact():
         ("fragile-imagenet", 0.9 * 4 * 20 * 18, 4 * 20 * 18),
     ],
 )
-def test_shipped_recipes(name, least, most):
+def test_shipped_region_recipes_have_documented_regions(name, least, most):
     loaded = load_recipe(name)
     assert loaded.regions is not None
     assert [spec.id for spec in loaded.resolve().sets] == ["clean"]

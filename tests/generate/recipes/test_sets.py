@@ -21,7 +21,7 @@ def ids(*entries, own=""):
     return [s.id for s in resolved_sets(*entries, own=own)]
 
 
-def test_levels_and_stages_of_ones_own():
+def test_custom_levels_and_stages_are_accepted():
     specs = resolved_sets('corruptions = ["fade_black"]\nlevels = 3', 'chain = ["fade_black-30", "fog-2"]')
     assert [s.id for s in specs] == ["fade_black/01", "fade_black/02", "fade_black/03", "fade_black-30+fog-2"]
     assert [(t.level, t.severity) for t in specs[3].stages] == [(30, None), (None, 2)]
@@ -36,7 +36,7 @@ def test_levels_and_stages_of_ones_own():
     assert len(spec.stages) == 16
 
 
-def test_pairs_in_both_orders_and_in_the_given_one():
+def test_pairs_can_have_both_orders_or_given_order():
     both = 'first = ["fog"]\nsecond = ["snow", "contrast-5"]\nseverities = [1, 2]\nsecond_severities = [3]'
     there = ["fog-1+snow-3", "fog-1+contrast-5", "fog-2+snow-3", "fog-2+contrast-5"]
     assert ids(both) == [*there, "snow-3+fog-1", "snow-3+fog-2", "contrast-5+fog-1", "contrast-5+fog-2"]
@@ -49,7 +49,7 @@ def test_pairs_in_both_orders_and_in_the_given_one():
     assert ids('first = ["fog", "snow"]\nsecond = ["fog", "snow"]\nseverities = [1]\nsame = false')[0] == "fog-1+snow-1"
 
 
-def test_severity_0_and_level_0_are_the_clean_images():
+def test_severity_0_and_level_0_are_clean_images():
     """Severity 0 means the clean image, as in ``corrupt(image, "fog", severity=0)``."""
     clean = ('corruptions = ["fog", "snow"]\nseverities = [0, 2]', 'corruptions = ["fade_black"]\nlevels = [0, 1]')
     assert ids(*clean) == ["clean", "fog/2", "snow/2", "fade_black/01"]
@@ -67,7 +67,7 @@ def test_severity_0_and_level_0_are_the_clean_images():
     assert [(s.id, s.aliases) for s in named] == [("gn010", ("gn010+fog-0",)), ("gn010+fog-1", ())]
 
 
-def test_a_corruption_paired_with_itself_draws_twice():
+def test_corruption_paired_with_itself_draws_twice():
     (spec,) = resolved_sets('first = ["gaussian_noise"]\nsecond = ["gaussian_noise"]\nseverities = [2]')
     assert spec.id == "gaussian_noise-2+gaussian_noise-2"
     one, two = chain_keys(spec.stages, 0)
@@ -79,7 +79,7 @@ def test_a_corruption_paired_with_itself_draws_twice():
     assert abs(twice.std() / once.std() - 1) < 0.05
 
 
-def test_chains_aliases_and_roles():
+def test_chains_have_aliases_and_roles():
     parameters = '{corruption = "gaussian_noise", parameters = {sigma = 0.1}}'
     specs = resolved_sets(
         'clean = true\naliases = ["original"]',
@@ -105,7 +105,7 @@ def test_chains_aliases_and_roles():
     assert [(s.id, s.aliases) for s in twice] == [("fog/3", ("foggy", "mist")), ("fog/4", ())]
 
 
-def test_mistakes_in_sets():
+def test_set_errors_are_reported():
     sets, pairs, clean = "[[sets]]\n", "[[pairs]]\n", "[[sets]]\nclean = true\n"
     for text, *said in (
         (
@@ -183,7 +183,7 @@ def named_stages(**counts):
     return "\n".join(lines) + "\n", names
 
 
-def test_more_than_20000_sets_are_refused_with_their_number_before_they_are_made():
+def test_more_than_20000_sets_are_rejected_before_creation():
     own, names = named_stages(brightness=500)
     of_two, both = named_stages(brightness=101, contrast=100)
     severities = [1 + i / 100 for i in range(401)]

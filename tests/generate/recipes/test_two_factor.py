@@ -62,7 +62,7 @@ def test_table_4_is_numbered_as_published():
     assert all(s.stages == test[s.id] for s in training)
 
 
-def test_69_names_53_conditions(built):
+def test_69_names_cover_53_conditions(built):
     sets = {s.id: s for s in built.manifest.sets}
     known = {name: s.id for s in sets.values() for name in (s.id, *s.aliases)}
     types = [n for n in known if re.fullmatch(r"type \d+", n)]
@@ -75,7 +75,7 @@ def test_69_names_53_conditions(built):
     assert sets["ga010"].aliases == aliases
 
 
-def test_sets_with_one_first_stage_share_its_work_and_its_pixels(built, crops):
+def test_sets_with_same_first_stage_share_its_computation_and_pixels(built, crops):
     """The second factor, applied to the stored images of the first, gives the stored images of both factors, because
     the first factor draws the same random numbers in both sets.
     """
@@ -96,7 +96,7 @@ def test_sets_with_one_first_stage_share_its_work_and_its_pixels(built, crops):
             assert np.array_equal(both[kept], stored[kept])
 
 
-def test_a_part_of_the_69_is_the_same_alone(built, crops, tmp_path):
+def test_subset_of_69_sets_has_same_results(built, crops, tmp_path):
     known, data = {s.id: s for s in built.manifest.sets}, corruptset.open(built.directory)
     alone = build("two-factor-69", crops, tmp_path, samples=COUNT, sets=["SP0.15GA0.2", "RL60SP0.1"], **OPTIONS)
     assert [s.id for s in alone.manifest.sets] == ["ro-60+sp010", "sp015+ga020"]
@@ -127,7 +127,7 @@ def test_training_samples_must_not_be_test_samples(built, tmp_path):
     assert {(s.role, s.count) for s in made.manifest.sets} == {("train", 16)}
 
 
-def test_imagenet_c_in_pairs():
+def test_two_factor_imagenet_c_contains_all_pairs():
     recipe = load_recipe("two-factor-imagenet-c")
     sets = recipe.resolve().sets
     fifteen = {t.corruption for s in load_recipe("imagenet-c").resolve().sets for t in s.stages}
@@ -141,7 +141,7 @@ def test_imagenet_c_in_pairs():
     assert [s.id for s in with_severities(sides, [3]).resolve().sets] == ["fog-3+snow-3", "snow-3+fog-3"]
 
 
-def test_images_of_several_sizes_need_folders(tmp_path):
+def test_images_of_several_sizes_require_folders(tmp_path):
     """The recipe keeps the sizes of the source, but an HDF5 array needs images of one size."""
     for side in (32, 40):
         small_builds.write_crops(tmp_path / str(side), classes=1, each=1, side=side)

@@ -17,7 +17,7 @@ def plain_philox(counter, key):
     return [a, b, c, d]
 
 
-def test_a_plain_shuffle_draws_the_same():
+def test_blocks_match_plain_shuffle():
     stage = int(stage_key(5, [("regions@1", {"kind": "crop", "side": 20, "block": 3})]))
     sample = int(sample_key("test/00012"))
     words = []
@@ -39,12 +39,12 @@ def test_a_plain_shuffle_draws_the_same():
     assert _below(2**31 + 1, iter([2**31 + 1, 2**31])) == 2**31
 
 
-def test_more_blocks_keep_the_first_ones_and_too_many_take_all():
+def test_more_blocks_extend_selection_and_excessive_number_selects_all():
     few, more, everything = (set(drawn_places(0, "a", "crop", 12, (21, 21), 3, n)) for n in (10, 40, 362))
     assert few < more < everything == {(y, x) for y in range(19) for x in range(19)}
 
 
-def test_no_other_side_moves_a_block():
+def test_blocks_are_independent_of_other_sides():
     both = grids_of(RegionTable(sides=(12, 20), out=32), 0, "a", 32, 32)
     one = grids_of(RegionTable(sides=(20,), out=64), 0, "a", 32, 32)
     assert [g for g in both if g.group == "s20"] == one

@@ -28,7 +28,7 @@ def lines(monkeypatch):
     return make
 
 
-def test_of_each_size_an_anchor_its_neighbours_and_its_shrinks(lines):
+def test_sheet_shows_anchor_neighbours_and_shrinks_of_each_size(lines):
     image, recipe = photograph(160, 130), load_recipe("fragile-imagenet")
     found, groups = lines(image, recipe, 3, "pic"), recipe.regions.groups(160, 130)
     assert len(found) == 4 * len(groups)
@@ -46,7 +46,7 @@ def test_of_each_size_an_anchor_its_neighbours_and_its_shrinks(lines):
                 assert np.array_equal(images[5 + across], reference_crop(image, shrunk, 224))
 
 
-def test_small_ones_are_enlarged_and_embedded_ones_have_no_shrinks(lines):
+def test_small_regions_are_enlarged_and_embedded_ones_have_no_shrinks(lines):
     image = small_images(1)[0]
     found = lines(image, load_recipe("location-cifar10"), 0, "a")
     assert [len(line.cells) for line in found] == [0, 3, 3, 3] * 2
@@ -54,7 +54,7 @@ def test_small_ones_are_enlarged_and_embedded_ones_have_no_shrinks(lines):
     assert np.array_equal(found[2].cells[1][1], reference_embedding(image, (12, 10, 10), 32))
 
 
-def test_what_cannot_be_shown():
+def test_sheet_rejects_unsuitable_requests():
     for size, recipe, error, said in (
         (60, "imagenet-c", RecipeError, r"imagenet-c has no \[regions\]"),
         (12, "fragile-cifar10", SourceError, "The image a is 12x12, too small for the recipe's regions"),

@@ -47,7 +47,7 @@ def textures(folder: Path, levels: dict[str, int]) -> Path:
     return folder
 
 
-def test_another_source_other_code_and_other_textures(tmp_path: Path) -> None:
+def test_differences_in_source_code_and_textures_are_reported(tmp_path: Path) -> None:
     (tmp_path / "frosty.toml").write_text(RECIPE)
     source, own = write_photos(tmp_path / "photos", each=1), textures(tmp_path / "own", {"a": 200, "b": 220})
     options: dict[str, Any] = {"jobs": 1, "metrics": 0, "storage": "folder", "frost_textures": own, "page": False}
@@ -98,7 +98,7 @@ def cifar(root: Path) -> str:
 
 
 @pytest.mark.parametrize(("scheme", "field"), [("folder", "name"), ("folder", "folder"), ("cifar10", "name")])
-def test_class_names_that_changed_places(
+def test_exchanged_class_names_are_reported(
     shared_data: small_builds.SharedData, tmp_path: Path, scheme: str, field: str
 ) -> None:
     """Class names are part of a benchmark, because the digest covers them, so the source is compared with them."""
@@ -126,7 +126,7 @@ def test_class_names_that_changed_places(
     assert not (tmp_path / "again").exists()
 
 
-def test_a_source_that_only_numbers_its_classes_says_nothing_of_names(tmp_path: Path) -> None:
+def test_source_with_numbered_classes_does_not_check_names(tmp_path: Path) -> None:
     """Shards that were copied out of a build contain only pixels and labels."""
     built = made("cifar10-c", cifar(tmp_path), tmp_path / "out")
     (shard,) = built.directory.glob("hdf5/*.h5")

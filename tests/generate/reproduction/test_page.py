@@ -38,7 +38,7 @@ def source(shared_data: small_builds.SharedData) -> str:
     return f"folder:{shared_data.crops(classes=2)}"
 
 
-def test_it_is_written_next_to_the_dataset_which_stays_as_it_is(
+def test_page_is_written_next_to_unchanged_dataset(
     copied: Path, shared_data: small_builds.SharedData, source: str, tmp_path: Path
 ) -> None:
     data, before = corruptset.open(copied), small_builds.read_files(copied)
@@ -62,7 +62,7 @@ def test_it_is_written_next_to_the_dataset_which_stays_as_it_is(
     assert small_builds.read_files(copied) == before
 
 
-def test_a_build_without_a_page_has_none_also_after_an_interrupted_end(
+def test_build_without_page_has_none_even_after_interrupted_end(
     shared_data: small_builds.SharedData, source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options: dict[str, Any] = {"jobs": 1, "metrics": 0, "any_shape": True, "storage": "folder", "sets": ["contrast/1"]}
@@ -85,7 +85,7 @@ def test_a_build_without_a_page_has_none_also_after_an_interrupted_end(
     assert not (directory / PAGE).exists()
 
 
-def test_clean_images_are_neither_lost_nor_taken_from_another_source(copied: Path, source: str, tmp_path: Path) -> None:
+def test_clean_images_are_neither_lost_nor_taken_from_other_source(copied: Path, source: str, tmp_path: Path) -> None:
     before = small_builds.read_files(copied)
     other = small_builds.write_crops(tmp_path / "other", classes=2, side=40)
     fewer = small_builds.write_crops(tmp_path / "fewer", classes=1)
@@ -104,7 +104,7 @@ def test_clean_images_are_neither_lost_nor_taken_from_another_source(copied: Pat
         page(copied, source=source, out=tmp_path / "page.html")
 
 
-def test_parts_and_unfinished_builds_are_refused(copied: Path, tmp_path: Path) -> None:
+def test_partial_and_unfinished_builds_are_rejected(copied: Path, tmp_path: Path) -> None:
     archives = archive_paths(pack_dataset(copied, tmp_path / "bag", by="set"))
     part = unpack([a for a in archives if "metadata" not in a.name][:1], tmp_path / "part")
     assert not (part.path / PAGE).exists()

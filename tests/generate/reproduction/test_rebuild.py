@@ -45,7 +45,7 @@ def parts_of(out: Path) -> list[Path]:
     return list((out / "out").glob("*/.corruptset/parts/*.json"))
 
 
-def test_the_same_bytes_come_back_at_once_or_set_by_set(
+def test_rebuild_restores_bytes_together_or_set_by_set(
     release: Path, whole: Built, lossless: Built, tmp_path: Path, files: Files
 ) -> None:
     made, again = (rebuild(place, out=tmp_path / "out", jobs=1) for place in (release / "manifest.json", release))
@@ -62,7 +62,7 @@ def test_the_same_bytes_come_back_at_once_or_set_by_set(
     assert files(rest.built.directory) == files(lossless.directory)
 
 
-def test_a_selection_and_bad_images_are_those_of_the_manifest(small_recipe: Path, tmp_path: Path, files: Files) -> None:
+def test_selection_and_excluded_images_come_from_manifest(small_recipe: Path, tmp_path: Path, files: Files) -> None:
     source = write_photos(tmp_path / "photos")
     (tmp_path / "photos" / "a" / "1.png").write_bytes(b"no image")
     (tmp_path / "ids.txt").write_text("a/0\na/1\nb/2\n")
@@ -75,7 +75,9 @@ def test_a_selection_and_bad_images_are_those_of_the_manifest(small_recipe: Path
     assert files(made.built.directory) == files(built.directory)
 
 
-def test_sets_of_several_runs_come_back(shared_data: small_builds.SharedData, tmp_path: Path, files: Files) -> None:
+def test_sets_of_several_chunks_are_restored(
+    shared_data: small_builds.SharedData, tmp_path: Path, files: Files
+) -> None:
     """If a build has several chunks, the first image of a part is not the first image of the set."""
     crops = {"classes": 3, "each": 4}
     for number, options in enumerate(({"storage": "folder", "sets": ["contrast/*"]}, {"sets": ["contrast/1"]})):
@@ -87,7 +89,7 @@ def test_sets_of_several_runs_come_back(shared_data: small_builds.SharedData, tm
     assert verify_directory(built).ok
 
 
-def test_it_resumes_and_compares_what_an_earlier_call_made(
+def test_rebuild_resumes_and_compares_earlier_results(
     again: Callable[[], Rebuilt], whole: Built, tmp_path: Path, files: Files, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Existing parts may come from a call that was killed before it compared them, or from another machine."""
@@ -114,7 +116,7 @@ def test_it_resumes_and_compares_what_an_earlier_call_made(
     assert sorted(calls) == sorted([*set(calls), calls[0]])
 
 
-def test_other_decoding_the_release_itself_and_a_build_of_other_pixels_are_refused(
+def test_rebuild_rejects_different_decoding_own_release_and_different_pixels(
     again: Callable[[], Rebuilt], whole: Built, small_recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = builds.load_clean
@@ -134,7 +136,7 @@ def test_other_decoding_the_release_itself_and_a_build_of_other_pixels_are_refus
     assert (made.directory / "manifest.json").exists()
 
 
-def test_where_a_difference_begins(
+def test_first_difference_is_located(
     release: Path,
     again: Callable[[], Rebuilt],
     whole: Built,
@@ -178,7 +180,7 @@ def test_where_a_difference_begins(
     assert files(again().built.directory) == files(whole.directory)
 
 
-def test_other_encoded_bytes_are_said_and_are_no_failure(
+def test_different_encoding_is_reported_but_not_failure(
     again: Callable[[], Rebuilt], whole: Built, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = ImageEncoding.encode
@@ -207,7 +209,7 @@ def _other_rows(release: Path) -> None:
     rows.write_bytes(data)
 
 
-def test_a_release_that_contradicts_itself_is_refused(whole: Built, tmp_path: Path) -> None:
+def test_inconsistent_release_is_rejected(whole: Built, tmp_path: Path) -> None:
     rows, said = "sets/contrast/1.jsonl", "is damaged, so no images can be computed from it"
     damages: list[tuple[Callable[[Path], Any], bool, str]] = [
         (lambda r: _edit(r / rows, "0", "1"), True, said),
@@ -232,7 +234,7 @@ def test_a_release_that_contradicts_itself_is_refused(whole: Built, tmp_path: Pa
     assert not (tmp_path / "out").exists()
 
 
-def test_a_set_with_another_digest_is_named(whole: Built, tmp_path: Path, files: Files) -> None:
+def test_set_with_different_digest_is_named(whole: Built, tmp_path: Path, files: Files) -> None:
     release = pack_and_unpack_records(whole.directory, tmp_path)
     named = r"corruption, contrast/1: 1 \(its digest is blake3:\w+, but blake3:"
     with changed_pixels("contrast/1"), pytest.raises(VerificationError, match=named):

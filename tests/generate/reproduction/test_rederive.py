@@ -29,7 +29,7 @@ def rederived(root: Path, count: Any, **options: Any) -> VerificationReport:
     return report
 
 
-def test_a_good_build(whole: Built, lossless: Built, make: Callable[..., Built]) -> None:
+def test_valid_build_passes(whole: Built, lossless: Built, make: Callable[..., Built]) -> None:
     scaled = make(scale="side", sets=["gaussian_noise/1"])
     for built in (whole, lossless, scaled):
         seen: list[tuple[str, int, int]] = []
@@ -39,9 +39,7 @@ def test_a_good_build(whole: Built, lossless: Built, make: Callable[..., Built])
     assert json.loads((scaled.directory / "manifest.json").read_text())["recipe"]["calibration_side"] == 64
 
 
-def test_other_draws_are_found_in_samples_that_are_spread_over_the_whole(
-    whole: Built, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_different_draws_are_found_in_spread_samples(whole: Built, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tree, "sample_keys", lambda ids: sample_keys([f"{i}x" for i in ids]))
     report = rederived(whole.directory, 2)
     assert report.checked["rederived"] == 2
@@ -53,7 +51,9 @@ def test_other_draws_are_found_in_samples_that_are_spread_over_the_whole(
     assert (spread(range(8), 3), spread(range(5), 9)) == ([0, 2, 5], [0, 1, 2, 3, 4])
 
 
-def test_other_lossy_bytes_and_other_clean_pixels_are_told_apart(whole: Built, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_different_encoding_and_different_clean_pixels_are_distinguished(
+    whole: Built, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The pixel digests and all hashes are correct, and only the encoding differs."""
     with monkeypatch.context() as patch:
         patch.setattr(recorded_build, "parse_encoding", lambda record: JpegEncoding(quality=84))
@@ -73,7 +73,7 @@ def test_other_lossy_bytes_and_other_clean_pixels_are_told_apart(whole: Built, m
 
 
 @pytest.mark.parametrize("digests", ["images", "sets"])
-def test_a_release_without_pixels(whole: Built, tmp_path: Path, digests: str) -> None:
+def test_release_without_pixels_can_be_rederived(whole: Built, tmp_path: Path, digests: str) -> None:
     release = pack_and_unpack_records(whole.directory, tmp_path, digests)
     some, whole_sets = (rederived(release, count) for count in (2, "all"))
     assert (some.ok, whole_sets.ok, some.partial) == (True, True, True), some.problems + whole_sets.problems
@@ -87,9 +87,7 @@ def test_a_release_without_pixels(whole: Built, tmp_path: Path, digests: str) ->
         assert "the set contrast/1 has the digest blake3:" in whole_sets.problems[0].detail
 
 
-def test_a_source_that_is_missing_is_told_before_anything_is_read(
-    shared_data: small_builds.SharedData, tmp_path: Path
-) -> None:
+def test_missing_source_is_reported_before_reading(shared_data: small_builds.SharedData, tmp_path: Path) -> None:
     built, seen = shared_data.build(crops={"classes": 2}, sets=["contrast/1"]), []
     for source, said in (
         (None, "small-c was built from the source 'folder'.*Pass it with --source"),

@@ -64,7 +64,7 @@ def repaired(root: Path, good: Path, files: Files, damaged: set[str], **options:
 
 
 @pytest.mark.parametrize("kind", ["whole", "lossless"])
-def test_what_is_changed_or_lost_is_made_again_and_nothing_else(
+def test_only_changed_and_lost_files_are_repaired(
     request: pytest.FixtureRequest, tmp_path: Path, files: Files, kind: str
 ) -> None:
     good: Path = request.getfixturevalue(kind).directory
@@ -89,7 +89,7 @@ def test_what_is_changed_or_lost_is_made_again_and_nothing_else(
 
 
 @pytest.mark.ci
-def test_with_workers(whole: Built, root: Path, files: Files) -> None:
+def test_repair_works_with_workers(whole: Built, root: Path, files: Files) -> None:
     for path in some_of(root, ".JPEG")[::3]:
         flip(root / path)
     for path in some_of(root, ".h5"):
@@ -98,7 +98,7 @@ def test_with_workers(whole: Built, root: Path, files: Files) -> None:
     assert files(root) == files(whole.directory)
 
 
-def test_a_manifest_that_was_edited_is_said(root: Path) -> None:
+def test_edited_manifest_is_reported(root: Path) -> None:
     """If only SHA256SUMS contradicts an edited manifest, the images are repaired, but neither of these two files."""
     manifest = parse_manifest((root / "manifest.json").read_bytes())
     edited = manifest.model_copy(update={"environment": {**manifest.environment, "numpy": "9"}})
@@ -110,7 +110,7 @@ def test_a_manifest_that_was_edited_is_said(root: Path) -> None:
     assert kinds(report) == {("manifest.json", "hash"), ("manifest.json", "unmended"), ("SHA256SUMS", "records")}
 
 
-def test_nothing_is_made_from_a_manifest_that_contradicts_itself(root: Path) -> None:
+def test_inconsistent_manifest_is_not_used_for_repair(root: Path) -> None:
     path = root / "manifest.json"
     (root / some_of(root, ".JPEG")[4]).unlink()
     text = path.read_text("utf-8")
@@ -129,9 +129,7 @@ def test_nothing_is_made_from_a_manifest_that_contradicts_itself(root: Path) -> 
         assert (("manifest.json", "unmended") in kinds(report)) == path.exists()
 
 
-def test_lossy_files_of_another_encoder_and_files_that_no_record_names_are_left_and_said(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_encodings_and_unlisted_files_are_kept_and_reported(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first, image = some_of(root, ".JPEG")[0], some_of(root, ".JPEG")[4]
     (root / first).rename(root / "images/renamed.JPEG")
     report = mended(root)
@@ -148,7 +146,7 @@ def test_lossy_files_of_another_encoder_and_files_that_no_record_names_are_left_
     assert "opencv-python-headless" in said
 
 
-def test_no_link_is_followed_and_no_folder_replaced(root: Path, tmp_path: Path) -> None:
+def test_repair_follows_no_links_and_replaces_no_folders(root: Path, tmp_path: Path) -> None:
     images = some_of(root, ".JPEG")
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -177,7 +175,7 @@ def test_no_link_is_followed_and_no_folder_replaced(root: Path, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("options", [{"per_class": 1}, {"samples": 4}, {"first": 10}], ids=str)
-def test_samples_are_chosen_again_as_they_were(
+def test_samples_are_reselected_identically(
     shared_data: small_builds.SharedData, tmp_path: Path, files: Files, options: dict[str, int]
 ) -> None:
     """This includes builds with an excluded image, and with a single image in the last shard."""
@@ -192,7 +190,7 @@ def test_samples_are_chosen_again_as_they_were(
     repaired(root, good, files, lost, source=f"folder:{crops}")
 
 
-def test_what_was_mended_before_a_stop_stays(
+def test_repaired_files_remain_after_interruption(
     whole: Built, root: Path, files: Files, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # what a killed repair left is taken away
@@ -220,7 +218,7 @@ def test_what_was_mended_before_a_stop_stays(
     assert os.name == "nt" or (root / images[0]).stat().st_mode == mode
 
 
-def test_the_source_is_only_asked_for_where_it_is_needed(small_recipe: Path, tmp_path: Path) -> None:
+def test_source_is_required_only_when_needed(small_recipe: Path, tmp_path: Path) -> None:
     source = write_photos(tmp_path / "photos", each=1)
     (tmp_path / "ids").write_text("a/0\nb/0\n")
     options: dict[str, Any] = {"jobs": 1, "sets": ["gaussian_noise/1"], "ids": tmp_path / "ids"}
@@ -244,7 +242,7 @@ def test_the_source_is_only_asked_for_where_it_is_needed(small_recipe: Path, tmp
     assert ("samples.jsonl", "unmended") in kinds(mended(root, source=source))
 
 
-def test_of_a_part_of_a_data_set_only_what_is_there_is_mended(whole: Built, tmp_path: Path, files: Files) -> None:
+def test_partial_dataset_is_repaired_without_adding_sets(whole: Built, tmp_path: Path, files: Files) -> None:
     release = pack(whole.directory, tmp_path / "release", by="set")
     archives = {release.path / a.path: a.sets for a in release.archives}
     some = [path for path, sets in archives.items() if any(s.startswith("contrast/") for s in sets)]

@@ -103,7 +103,9 @@ def same(virtual_data: Dataset, stored_data: Dataset) -> None:
 
 
 @pytest.mark.parametrize("kind", ["jpeg", "shards", *SHIPPED, "regions", "table"])
-def test_it_is_the_stored_one(stored: Callable[[str], Stored], release: Callable[..., Path], kind: str) -> None:
+def test_virtual_dataset_equals_stored_one(
+    stored: Callable[[str], Stored], release: Callable[..., Path], kind: str
+) -> None:
     directory, source = stored(kind)
     kept = corruptset.open(directory)
     for digests in ("images", "sets") if kind == "jpeg" else ("images",):
@@ -116,7 +118,7 @@ def test_it_is_the_stored_one(stored: Callable[[str], Stored], release: Callable
             assert crops.region(number) == expected.region(number)
 
 
-def test_of_a_whole_build_images_are_made_too(whole: Built, tmp_path: Path) -> None:
+def test_complete_build_can_be_virtual_too(whole: Built, tmp_path: Path) -> None:
     """Only the records of the build are read."""
     release = tmp_path / "release"
     shutil.copytree(whole.directory, release, ignore=shutil.ignore_patterns("images", "*.png", "*.html"))
@@ -130,7 +132,7 @@ def test_of_a_whole_build_images_are_made_too(whole: Built, tmp_path: Path) -> N
         made.stored(0)
 
 
-def test_beginnings_are_kept(
+def test_leading_stages_are_cached(
     stored: Callable[[str], Stored], monkeypatch: pytest.MonkeyPatch, release: Callable[..., Path]
 ) -> None:
     pairs, levels = (
@@ -162,7 +164,7 @@ def test_beginnings_are_kept(
     assert applied[7:] == [f"black_lines {level}" for level in range(1, 6)]
 
 
-def test_what_is_kept_is_bounded_travels_small_and_is_not_what_was_given_away(
+def test_cache_is_bounded_pickled_without_images_and_isolated_from_results(
     stored: Callable[[str], Stored], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     directory, source = stored("shards")
@@ -182,7 +184,9 @@ def test_what_is_kept_is_bounded_travels_small_and_is_not_what_was_given_away(
 @pytest.mark.ci
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("method", ["spawn", pytest.param("fork", marks=pytest.mark.long)])
-def test_workers_of_a_data_loader(stored: Callable[[str], Stored], release: Callable[..., Path], method: str) -> None:
+def test_data_loader_workers_give_same_images(
+    stored: Callable[[str], Stored], release: Callable[..., Path], method: str
+) -> None:
     from torch.utils.data import DataLoader
 
     directory, source = stored("jpeg")
@@ -194,7 +198,7 @@ def test_workers_of_a_data_loader(stored: Callable[[str], Stored], release: Call
     np.testing.assert_array_equal(pixels, corruptset.open(directory)["contrast/3"].array())
 
 
-def test_sets_that_follow_a_model_are_absent(whole: Built, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sets_that_need_model_are_absent(whole: Built, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(_registered, "contrast", replace(_registered["contrast"], resources=("surrogate",)))
     needing = [s for s in virtual.specs_of(whole.manifest) if s.needs_surrogate]
     data = corruptset.open(whole.directory, source="sample")
@@ -205,7 +209,7 @@ def test_sets_that_follow_a_model_are_absent(whole: Built, monkeypatch: pytest.M
         data["contrast/1"]
 
 
-def test_what_pack_wrote_is_unpacked_once(
+def test_packed_release_is_unpacked_once(
     whole: Built, release: Callable[..., Path], cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bag = release(whole.directory)
@@ -219,7 +223,7 @@ def test_what_pack_wrote_is_unpacked_once(
 
 
 @pytest.mark.parametrize("kept", [lambda path: False, lambda path: path.name == "manifest.json"])
-def test_a_release_whose_cached_files_were_deleted_is_unpacked_again(
+def test_release_with_deleted_cache_is_unpacked_again(
     whole: Built, release: Callable[..., Path], cache: Path, kept: Callable[[Path], bool]
 ) -> None:
     bag = release(whole.directory)
@@ -231,9 +235,7 @@ def test_a_release_whose_cached_files_were_deleted_is_unpacked_again(
     assert data["brightness/1"][0][0].ndim == 3
 
 
-def test_labels_are_compared_whatever_is_checked_and_images_when_they_are_read(
-    small_recipe: Path, tmp_path: Path
-) -> None:
+def test_labels_are_always_checked_and_images_when_read(small_recipe: Path, tmp_path: Path) -> None:
     source, labels = write_photos(tmp_path / "photos", each=1), tmp_path / "labels.csv"
     labels.write_text("file,label\na/0.png,a\nb/0.png,b\n")
     built = build(small_recipe, source, tmp_path / "one", jobs=1, sets=["contrast/1"], labels=labels).directory
@@ -248,7 +250,9 @@ def test_labels_are_compared_whatever_is_checked_and_images_when_they_are_read(
         corruptset.open(built, source=source, labels=labels, check="never")
 
 
-def test_other_records_and_options_are_refused(whole: Built, release: Callable[..., Path], tmp_path: Path) -> None:
+def test_unsuitable_records_and_options_are_rejected(
+    whole: Built, release: Callable[..., Path], tmp_path: Path
+) -> None:
     records = inputs.release_folder(release(whole.directory))
     for name in ("manifest.json", "samples.jsonl", "PARTIAL.json"):
         (tmp_path / name).write_bytes((records / name).read_bytes().replace(b'"label": 0', b'"label": 1', 1))
@@ -278,7 +282,7 @@ def test_other_records_and_options_are_refused(whole: Built, release: Callable[.
         corruptset.open(records)["contrast/1"]
 
 
-def test_which_images_are_checked(whole: Built, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_check_argument_selects_checked_images(whole: Built, monkeypatch: pytest.MonkeyPatch) -> None:
     first, each, never = (
         corruptset.open(whole.directory, source="sample", check=c)["contrast/3"] for c in ("first", "each", "never")
     )
@@ -299,7 +303,7 @@ def test_which_images_are_checked(whole: Built, monkeypatch: pytest.MonkeyPatch)
         refused(images, index)
 
 
-def test_what_differs_is_named(whole: Built, release: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_differences_are_named(whole: Built, release: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """The clean pixels, the encoding or the digest of a set differ."""
     recorded = {s.id: s.pixel_digest for s in whole.manifest.sets}
     whole_set = rf"'contrast/1' of small has the digest blake3:\w+, but {recorded['contrast/1']} is recorded"

@@ -36,7 +36,7 @@ def check_folder(root):
     return source, [sample.id for sample, *_ in found.good], dict([*source.notes, *found.bad])
 
 
-def test_everything_at_once_is_listed_at_once(tmp_path):
+def test_all_problems_are_listed_together(tmp_path):
     files = {
         "good/plain.jpg": (JPEG, None),
         "good/png named.jpg": (PNG, None),
@@ -84,7 +84,7 @@ def test_everything_at_once_is_listed_at_once(tmp_path):
     assert {s.label for s in source.samples if s.id.startswith("good/")} == {2}
 
 
-def test_what_is_ignored_and_what_belongs_to_a_class(tmp_path):
+def test_ignored_files_and_class_membership_follow_rules(tmp_path):
     write_images(tmp_path, "a/1.jpg", "a/deep/er/1.jpg", "b/a/1.jpg")
     write_images(tmp_path, ".DS_Store", "a/Thumbs.db", "a/desktop.ini", "a/._1.jpg", ".git/x.jpg", "__MACOSX/a/1.jpg")
     write_images(tmp_path, "README", "LICENSE.txt", "labels.csv", "a/boxes.txt", "a/notes.md", data=b"words")
@@ -96,7 +96,7 @@ def test_what_is_ignored_and_what_belongs_to_a_class(tmp_path):
     assert copy.load(Sample(0, "a/1", 0, "a/1.jpg")).sha256 == source.fingerprint(source.samples[0])
 
 
-def test_links_are_followed_as_torchvision_follows_them(tmp_path):
+def test_links_are_followed_like_in_torchvision(tmp_path):
     """Subsets, and the cache of Hugging Face, consist of links, and a class may be on another disk."""
     root, outside = tmp_path / "root", tmp_path / "outside"
     write_images(root, "a/1.jpg", "b/1.jpg")
@@ -132,7 +132,7 @@ def test_links_are_followed_as_torchvision_follows_them(tmp_path):
         assert [s.label for s in source.samples] == [0, 0, 0, 0, 0, 1, 2, 3]
 
 
-def test_folders_that_link_to_each_other_are_listed_in_finite_time(tmp_path):
+def test_folders_with_cyclic_links_are_listed_in_finite_time(tmp_path):
     names = [f"c{i}" for i in range(12)]
     write_images(tmp_path, *(f"{name}/1.jpg" for name in names))
     for name in names:
@@ -143,7 +143,7 @@ def test_folders_that_link_to_each_other_are_listed_in_finite_time(tmp_path):
     assert any("more than 100 paths to one folder" in reason for _, reason in source.notes)
 
 
-def test_files_and_folders_that_cannot_be_read():
+def test_unreadable_files_and_folders_are_listed():
     base, user = Path(tempfile.mkdtemp()), os.geteuid()
     try:
         base.chmod(0o755)
@@ -171,7 +171,7 @@ def test_files_and_folders_that_cannot_be_read():
         shutil.rmtree(base)
 
 
-def test_names_that_become_one(tmp_path):
+def test_colliding_names_are_listed(tmp_path):
     composed, decomposed = unicodedata.normalize("NFC", "café"), unicodedata.normalize("NFD", "café")
     source, good, problems = check_folder(
         write_images(tmp_path / "one", f"{decomposed}/{unicodedata.normalize('NFD', 'é')}.jpg")
@@ -184,7 +184,7 @@ def test_names_that_become_one(tmp_path):
     assert (good, set(problems)) == (["Kept/K"], {f"{composed}/", f"{decomposed}/", "two/", "TWO/"})
 
 
-def test_wholly_wrong_folders(tmp_path):
+def test_folders_without_valid_classes_are_rejected(tmp_path):
     (tmp_path / "void").mkdir()
     (tmp_path / "hollow/a").mkdir(parents=True)
     write_images(tmp_path, "flat/1.jpg", "rotten/a/bad\tname.jpg")
@@ -200,7 +200,7 @@ def test_wholly_wrong_folders(tmp_path):
         a.check_refused(f"folder:{tmp_path / path}", said)
 
 
-def test_a_size_that_the_preprocessing_cannot_take_is_listed(tmp_path):
+def test_size_that_preprocessing_rejects_is_listed(tmp_path):
     write_images(tmp_path, "a/1.jpg")
     write_images(tmp_path, "a/sliver.png", data=encode_image(np.zeros((8, 40_000), np.uint8)))
     source = open_source(f"folder:{tmp_path}")
@@ -210,7 +210,7 @@ def test_a_size_that_the_preprocessing_cannot_take_is_listed(tmp_path):
 
 
 @pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.ci)])
-def test_a_check_is_in_the_order_of_the_source(tmp_path, jobs):
+def test_check_keeps_order_of_source(tmp_path, jobs):
     count = 3 * BATCH + 8
     a.write_files(tmp_path, {f"c{i % 3}/{i:03d}.jpg": b"" if i % 17 == 0 else JPEG for i in range(count)})
     source, seen = open_source(f"folder:{tmp_path}"), []

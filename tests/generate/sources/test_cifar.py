@@ -20,7 +20,7 @@ HUNDRED = {
 }
 
 
-def test_every_form_of_cifar10_is_the_same_source(tmp_path):
+def test_every_format_of_cifar10_is_same_source(tmp_path):
     python, binary = a.cifar10_python(TEST, TRAIN), a.cifar10_binary(TEST, TRAIN)
     a.write_files(tmp_path, python | binary)
     paths = [tmp_path / "cifar-10-batches-py", tmp_path / "cifar-10-batches-bin", tmp_path / "around"]
@@ -63,7 +63,7 @@ def test_every_form_of_cifar10_is_the_same_source(tmp_path):
     a.check_refused(f"folder:{tmp_path}", "The source folder has no option --split", split="test")
 
 
-def test_cifar100_fine_and_coarse(tmp_path):
+def test_cifar100_has_fine_and_coarse_labels(tmp_path):
     a.write_files(tmp_path, a.cifar100_python(HUNDRED) | a.cifar100_binary(HUNDRED))
     paths = [tmp_path / "cifar-100-python", tmp_path / "cifar-100-binary"]
     paths.append(a.write_files(tmp_path / "again", a.cifar100_python(HUNDRED, dump=a.modern_batch(2))))
@@ -83,7 +83,7 @@ def test_cifar100_fine_and_coarse(tmp_path):
     )
 
 
-def test_batches_that_are_not_as_published(tmp_path):
+def test_unpublished_batches_are_rejected(tmp_path):
     images, labels = TEST
     rows = a.channel_planes(images)
 
@@ -115,7 +115,7 @@ def test_batches_that_are_not_as_published(tmp_path):
         a.check_refused(f"cifar10:{tmp_path / str(i)}", said, split="all" if "train" in said else None)
 
 
-def test_archives_that_are_not_as_downloaded(tmp_path):
+def test_incomplete_archives_are_rejected(tmp_path):
     whole = a.write_tar(tmp_path / "whole.tar.gz", a.cifar10_python(TEST, TRAIN), "w:gz").read_bytes()
     flipped = bytearray(whole)
     flipped[len(whole) // 2] ^= 0xFF
@@ -132,7 +132,7 @@ def test_archives_that_are_not_as_downloaded(tmp_path):
     a.check_refused("cifar10", "needs a path")
 
 
-def test_hidden_files_next_to_the_batches_are_ignored(tmp_path):
+def test_hidden_files_next_to_batches_are_ignored(tmp_path):
     whole = a.cifar10_python(TEST)
     hidden = {f"{name.rpartition('/')[0]}/._{name.rpartition('/')[2]}": b"Mac OS X" for name in whole}
     expected = a.source_contents(open_source(f"cifar10:{a.write_files(tmp_path / 'plain', whole)}"))

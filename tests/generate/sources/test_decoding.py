@@ -41,7 +41,7 @@ def check_pixels(data, expected, what=None):
     np.testing.assert_array_equal(image, expected, err_msg=str(what))
 
 
-def test_what_is_taken_by_which_rule():
+def test_every_image_mode_is_decoded_by_documented_rule():
     for kind in ("PNG", "BMP", "TIFF", "PPM"):
         check_pixels(encode_image(RGB, kind), RGB, kind)
         check_pixels(encode_image(GREY, kind), GREY[:, :, None], kind)
@@ -76,7 +76,7 @@ def test_what_is_taken_by_which_rule():
     check_pixels(png(40, 30, 16, 2, rows), RGB)
 
 
-def test_what_is_listed(monkeypatch):
+def test_undecodable_images_are_listed(monkeypatch):
     tiff = encode_image(GREY.astype(np.uint16) * 16, "TIFF")
 
     def tagged(tag, value, other):
@@ -107,7 +107,7 @@ def test_what_is_listed(monkeypatch):
         decode(BOMB)
 
 
-def test_a_jpeg_without_its_end_marker_is_refused():
+def test_jpeg_without_end_marker_is_rejected():
     """Pillow's decoder accepts some of these files, depending on the last bits."""
     preview = Image.Exif()
     preview[0x0201] = 0
@@ -126,7 +126,7 @@ def test_a_jpeg_without_its_end_marker_is_refused():
                 check_pixels(data + more, expected, i)
 
 
-def test_an_embedded_preview_does_not_end_its_image():
+def test_embedded_preview_does_not_end_image():
     preview = encode_image(Image.fromarray(GREY), "JPEG")
     whole = encode_image(Image.fromarray(RGB), "JPEG", exif=b"Exif\0\0" + preview)
     check_pixels(whole, decode(encode_image(Image.fromarray(RGB), "JPEG")))
@@ -134,7 +134,7 @@ def test_an_embedded_preview_does_not_end_its_image():
         decode(whole[:-2])
 
 
-def test_a_truncated_image_is_never_half_an_image(monkeypatch):
+def test_truncated_image_is_never_partly_decoded(monkeypatch):
     """A file that is truncated anywhere is listed, unless it still has all of its pixels."""
     monkeypatch.setattr(ImageFile, "LOAD_TRUNCATED_IMAGES", True)  # another library may have changed this setting
     kinds = [(kind, {}) for kind in ("JPEG", "PNG", "BMP", "GIF", "TIFF", "WEBP", "PPM")]
@@ -166,7 +166,7 @@ TURNS = {
 """EXIF orientation -> the function that a viewer applies to the pixels."""
 
 
-def test_an_orientation_is_ignored_unless_the_image_is_to_be_upright():
+def test_orientation_is_ignored_unless_upright_image_is_requested():
     for orientation, turn in TURNS.items():
         exif = Image.Exif()
         exif[0x0112] = orientation
@@ -186,7 +186,7 @@ def test_an_orientation_is_ignored_unless_the_image_is_to_be_upright():
         np.testing.assert_array_equal(decode(tiff, upright=True), turn(RGB))
 
 
-def test_an_orientation_that_is_upright_or_damaged_changes_nothing():
+def test_upright_or_damaged_orientation_changes_nothing():
     for value in (0, 1, 9, 65535):
         exif = Image.Exif()
         exif[0x0112] = value
@@ -202,7 +202,7 @@ def iso_header(brand, *compatible):
     return struct.pack(">I", len(body) + 8) + b"ftyp" + body + bytes(100)
 
 
-def test_formats_that_can_be_converted_are_named():
+def test_convertible_formats_are_named():
     for data, name in (
         *((iso_header(brand, b"mif1"), "HEIC") for brand in (b"heic", b"heix", b"mif1", b"msf1", b"hevc")),
         (iso_header(b"mif1", b"miaf", b"heic"), "HEIC"),

@@ -14,7 +14,7 @@ GROUPS = ["day", "night", "day", "dusk", "night", "day", "a[b]", "ab"]
 SAMPLES = [Sample(i, f"s{i}", i % 2, group=group) for i, group in enumerate(GROUPS)]
 
 
-def test_which_samples_are_held_out():
+def test_hold_out_selects_expected_samples():
     for groups, options, expected in (
         (["night"], {}, [1, 4]),
         (["d*", "ab"], {}, [0, 2, 3, 5, 7]),
@@ -37,7 +37,7 @@ def test_which_samples_are_held_out():
     assert HoldOut(("night",), lenient=True).notes(SAMPLES) == []
 
 
-def test_what_cannot_be_held_out():
+def test_invalid_hold_out_is_rejected():
     lists = (
         r"Groups of the source, with their numbers of images: "
         r"a\[b\] \(1\), ab \(1\), day \(3\), dusk \(1\), night \(2\)\.$"
@@ -54,7 +54,7 @@ def test_what_cannot_be_held_out():
             select(samples, hold_out=hold_out)
 
 
-def test_the_record_names_groups_and_leaves_out_what_there_is_not():
+def test_record_names_groups_and_omits_absent_fields():
     plain = selection_record(SAMPLES, SAMPLES[:2])
     assert not {"grouping", "hold_out"} & plain.keys()
     held = {"groups": ["day", "dusk"], "part": "train"}
@@ -74,7 +74,7 @@ def bird_folder(tmp_path):
     return a.write_files(tmp_path / "birds", dict.fromkeys(names, encode_image(synthetic_image(16, 16))))
 
 
-def test_a_csv_gives_a_folder_groups(bird_folder):
+def test_csv_assigns_groups_to_folder(bird_folder):
     plain, source = (
         open_source(f"folder:{bird_folder}"),
         open_source(f"folder:{bird_folder}", groups=bird_folder.with_suffix(".csv")),
@@ -93,7 +93,7 @@ def test_a_csv_gives_a_folder_groups(bird_folder):
     assert ("crow/1.png", "has no row in groups.csv: add one, or leave the image out") in both.notes
 
 
-def test_mistakes_of_a_csv_are_listed(bird_folder):
+def test_csv_errors_are_listed(bird_folder):
     csv = bird_folder / "g.csv"
     mistakes = {
         "crow/9.png,day": "line 3: there is no image 'crow/9",

@@ -40,7 +40,7 @@ def write(path, form="plain"):
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_rows_are_those_of_the_file_in_whatever_order(tmp_path, monkeypatch, form):
+def test_rows_match_file_in_any_order(tmp_path, monkeypatch, form):
     monkeypatch.setattr(shards, "MAX_ROWS_AHEAD", 8)
     stored = [a.jpeg_bytes(image) if form == "encoded" else image.tobytes() for image in IMAGES]
     images = [decode(data) for data in stored] if form == "encoded" else IMAGES
@@ -59,7 +59,7 @@ def test_rows_are_those_of_the_file_in_whatever_order(tmp_path, monkeypatch, for
         assert len(opened) <= N / 6, "the file is not opened for each row"
 
 
-def test_a_damaged_row_stops_only_who_asks_for_it(tmp_path):
+def test_damaged_row_fails_only_when_read(tmp_path):
     path = tmp_path / "x.h5"
     with h5py.File(path, "w") as file:
         file["labels"] = LABELS
@@ -74,7 +74,7 @@ def test_a_damaged_row_stops_only_who_asks_for_it(tmp_path):
         source.load(source.samples[20])
 
 
-def test_a_file_that_changes_is_read_again(tmp_path):
+def test_changed_file_is_read_again(tmp_path):
     """If a file is replaced, rows that were read ahead are read again."""
     path = tmp_path / "x.h5"
     source = open_source(write(path))
@@ -95,7 +95,7 @@ def test_a_file_that_changes_is_read_again(tmp_path):
         source.load(source.samples[9])
 
 
-def test_files_that_are_refused(tmp_path):
+def test_unsuitable_files_are_rejected(tmp_path):
     write(tmp_path / "other.h5")
     with h5py.File(tmp_path / "x.h5", "w") as f:
         f["floats"], f["short"], f["labels"], f["good"] = IMAGES / 255, LABELS[:3], LABELS, IMAGES
@@ -143,7 +143,7 @@ for name in sys.argv[2:]:
 FILTERS = {"Zstd": "zstd (32015)", "LZ4": "lz4 (32004)", "Bitshuffle": "bitshuffle (32008)", "Blosc": "blosc (32001)"}
 
 
-def test_filters_of_hdf5plugin_are_named_and_used_where_it_is_installed(tmp_path, monkeypatch):
+def test_hdf5plugin_filters_are_named_and_used_if_installed(tmp_path, monkeypatch):
     np.save(tmp_path / "x.npy", IMAGES)
     np.save(tmp_path / "y.npy", LABELS)
     # another process writes them, because hdf5plugin cannot unregister its filters
@@ -172,7 +172,7 @@ def test_filters_of_hdf5plugin_are_named_and_used_where_it_is_installed(tmp_path
     a.check_refused(f"hdf5:{tmp_path / 'own.h5'}", r"filter lzo \(305\), which is not installed.*h5repack -f GZIP=4")
 
 
-def test_a_shard_of_ones_own_keeps_its_ids(tmp_path, whole):
+def test_shard_from_build_keeps_ids(tmp_path, whole):
     """Row 0 of the second shard of a build is not the first sample of the build."""
     rows = a.write_files(tmp_path / "ten", a.cifar10_python((IMAGES[:12], LABELS[:12])))
     options = {"storage": "hdf5", "metrics": 0, "jobs": 1, "page": False}
@@ -204,7 +204,7 @@ def test_a_shard_of_ones_own_keeps_its_ids(tmp_path, whole):
     a.check_refused(f"hdf5:{second}", "does not belong to the build in ")
 
 
-def test_labels_may_be_floats_of_whole_numbers(tmp_path):
+def test_labels_may_be_integral_floats(tmp_path):
     with h5py.File(tmp_path / "x.h5", "w") as file:
         file["images"], file["labels"] = IMAGES, LABELS.astype(np.float64)
     source = open_source(f"hdf5:{tmp_path / 'x.h5'}")

@@ -11,7 +11,7 @@ import source_archives as a
 from corruptset.generate.sources.source import open_source
 
 
-def test_the_file(tmp_path):
+def test_icons50_array_file_is_read(tmp_path):
     fields = icons.icon_fields()
     images = fields["image"].transpose(0, 2, 3, 1)
     last = fields | {"image": np.ascontiguousarray(images), "class": np.array(fields["class"])}
@@ -28,7 +28,7 @@ def test_the_file(tmp_path):
     assert ([s.group for s in subtypes.samples], subtypes.grouping) == (fields["subtype"], "subtype")
 
 
-def test_the_folders(tmp_path):
+def test_icons50_folders_are_read(tmp_path):
     nested = icons.write_folders(tmp_path / "nested" / "Icons-50" / "Icons-50")
     files = {f"Icons-50/{p.relative_to(nested)}": p.read_bytes() for p in nested.rglob("*.*") if p.is_file()}
     archive = a.write_tar(tmp_path / "icons.tar", files)
@@ -58,7 +58,7 @@ class Hostile:
         return os.system, ("touch hacked",)
 
 
-def test_files_that_are_not_as_published(tmp_path, monkeypatch):
+def test_unpublished_files_are_rejected(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "Icons-50.npy"
     for changes, said in (

@@ -42,7 +42,7 @@ def root(tmp_path):
     return tmp_path
 
 
-def test_every_form_is_the_same_source(root):
+def test_every_format_is_same_source(root):
     for path, labels in (
         ("ILSVRC2012_img_val.tar", None),
         ("", None),
@@ -66,7 +66,7 @@ def test_every_form_is_the_same_source(root):
         assert np.array_equal(again.load(again.samples[0]).image, source.load(source.samples[0]).image)
 
 
-def test_the_tar_is_read_in_place_with_the_odd_ones_in_it(root):
+def test_tar_is_read_in_place_including_unusual_images(root):
     before = sorted(root.rglob("*"))
     source = open_source(f"imagenet:{root / 'ILSVRC2012_img_val.tar'}")
     checked = check(source, source.samples)
@@ -80,7 +80,7 @@ def test_the_tar_is_read_in_place_with_the_odd_ones_in_it(root):
     assert (len(found.bad), "cannot be read any more" in found.bad[3][1]) == (7, True)
 
 
-def test_devkits_that_are_not_the_right_one(tmp_path):
+def test_unsuitable_devkits_are_rejected(tmp_path):
     right, other = a.devkit_files(), a.devkit_files(year="2011")
     _, meta, truth = right
     truths = a.ground_truth()
@@ -108,7 +108,7 @@ def test_devkits_that_are_not_the_right_one(tmp_path):
     a.check_refused(f"imagenet:{a.write_files(tmp_path / 'flat', a.val_images())}", "is truncated", labels=cut)
 
 
-def test_labels_that_do_not_fit(root):
+def test_unsuitable_labels_are_rejected(root):
     good, first, second = (root / "labels.csv").read_text(), *a.WNIDS[:2]
     swapped = good.replace(first, "x").replace(second, first).replace("x", second)
     for text, path, said in (
@@ -127,7 +127,7 @@ def test_labels_that_do_not_fit(root):
     assert (len(some.samples), len(some.classes)) == (3, 3)
 
 
-def test_paths_that_are_something_else(root):
+def test_unsuitable_paths_are_rejected(root):
     images = a.val_images()
     for place, files in (
         ("bare/flat", images),
@@ -152,7 +152,7 @@ def test_paths_that_are_something_else(root):
     a.check_refused(f"imagenet:{root / 'flat'}", r"does not exist\. Expected the devkit", labels=root / "no.tar.gz")
 
 
-def test_an_image_that_lies_in_two_folders_is_said(root):
+def test_image_in_two_folders_is_reported(root):
     a.write_files(root / "folders", {"n99999999/ILSVRC2012_val_00000001.JPEG": b"x"})
     source = open_source(f"imagenet:{root / 'folders'}")
     first, folder, second = source.notes
@@ -161,7 +161,7 @@ def test_an_image_that_lies_in_two_folders_is_said(root):
     assert [s.label for s in source.samples] == [label for _, label, _, _ in EXPECTED[1:]]
 
 
-def test_hidden_files_next_to_the_images_and_the_devkit_are_ignored(tmp_path):
+def test_hidden_files_next_to_images_and_devkit_are_ignored(tmp_path):
     files = a.val_images() | {f"._{name}": b"Mac OS X" for name in a.val_images()}
     a.write_tar(a.write_files(tmp_path / "flat", files) / "a_devkit.tar.gz", a.devkit_files(), "w:gz")
     (tmp_path / "flat/._a_devkit.tar.gz").write_bytes(b"Mac OS X")

@@ -28,7 +28,7 @@ def files(suffix="", prefix="", names=("t10k", "train"), labels=LABELS):
     }
 
 
-def test_gzipped_or_not_it_is_the_same_source(tmp_path):
+def test_gzipped_and_plain_files_are_same_source(tmp_path):
     expected = [
         (f"{split}/{row:05d}", int(label), split, "sha256:" + hashlib.sha256(image.tobytes()).hexdigest())
         for split, part in (("test", TEST), ("train", TRAIN))
@@ -53,7 +53,7 @@ def test_gzipped_or_not_it_is_the_same_source(tmp_path):
     a.check_refused(f"mnist:{tmp_path / 'few'}", r"has no file of train labels \(it has test", split="train")
 
 
-def test_the_classes_of_emnist(tmp_path):
+def test_emnist_has_expected_classes(tmp_path):
     uneven = LABELS * np.where(np.arange(len(LABELS)) < TEST.stop, 1, 5)
     for i, (name, labels, count) in enumerate(
         (
@@ -78,7 +78,7 @@ def test_the_classes_of_emnist(tmp_path):
     a.check_refused(f"mnist:{several}/emnist-letters", said)
 
 
-def test_files_that_are_not_as_published(tmp_path):
+def test_unpublished_files_are_rejected(tmp_path):
     labels, images = a.idx_bytes(LABELS[TEST]), a.idx_bytes(IMAGES[TEST])
     for i, (change, said) in enumerate(
         (
@@ -119,7 +119,7 @@ def test_hidden_files_are_ignored(tmp_path):
     assert len(open_source(f"mnist:{a.write_files(tmp_path / 'several', several)}").samples) == 40
 
 
-def test_a_folder_of_images_is_not_called_empty(tmp_path):
+def test_folder_of_images_is_not_reported_as_empty(tmp_path):
     a.write_files(
         tmp_path,
         {"cat/1.png": a.jpeg_bytes(a.PHOTOGRAPHS[0]), "dog/deep/2.PNG": b"x", "notes.txt": b"x", ".DS_Store": b"x"},

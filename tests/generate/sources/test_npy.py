@@ -23,7 +23,7 @@ def write(root, images=IMAGES, labels=LABELS):
     return f"npy:{root / 'x.npy'},{root / 'y.npy'}"
 
 
-def test_rows_are_samples(tmp_path):
+def test_array_rows_are_samples(tmp_path):
     grey = IMAGES[..., 0]
     for images in (IMAGES, np.asfortranarray(IMAGES), grey, grey[..., None]):
         source = open_source(write(tmp_path, images, LABELS.astype(np.int64 if images is IMAGES else np.uint8)))
@@ -33,14 +33,14 @@ def test_rows_are_samples(tmp_path):
         assert len(pickle.dumps(source)) < 5000
 
 
-def test_whole_numbers_may_be_floats_as_in_a_csv(tmp_path):
+def test_labels_may_be_integral_floats(tmp_path):
     source = open_source(write(tmp_path, IMAGES, LABELS.astype(np.float32)))
     assert a.source_contents(source) == EXPECTED
     assert source.remarks == (f"{tmp_path / 'y.npy'} holds float32, which is read as whole numbers.",)
     assert open_source(write(tmp_path)).remarks == ()
 
 
-def test_what_is_refused(tmp_path):
+def test_unsuitable_arrays_are_rejected(tmp_path):
     for images, labels, said in (
         (IMAGES / 255, LABELS, "holds float64; expected uint8"),
         (IMAGES.astype(object), LABELS, "holds Python objects, which are not read"),

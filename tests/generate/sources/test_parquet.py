@@ -40,7 +40,7 @@ def write(path, images=PNGS, labels=LABELS, *, names=None, paths=None, columns=(
     return path
 
 
-def test_cifar10_is_the_same_from_parquet_and_from_the_published_archive(tmp_path):
+def test_cifar10_from_parquet_equals_published_archive(tmp_path):
     a.write_files(tmp_path, a.cifar10_binary((IMAGES, LABELS), [(IMAGES[::-1], LABELS[::-1])]))
     write(tmp_path / "hub/data/test-00000-of-00001.parquet", names=a.CIFAR10_CLASSES, group=7)
     for number, part in enumerate((slice(0, 25), slice(25, 60))):
@@ -56,7 +56,7 @@ def test_cifar10_is_the_same_from_parquet_and_from_the_published_archive(tmp_pat
     a.check_refused(f"parquet:{tmp_path / 'hub'}", "has the splits test, train. Choose one with --split")
 
 
-def test_images_with_names_are_the_same_as_in_a_folder(tmp_path):
+def test_named_images_equal_folder_source(tmp_path):
     order = np.random.default_rng(1).permutation(60)
     classes = [name.partition("-")[0] for name in NAMES]
     shuffled = [[rows[i] for i in order] for rows in (PNGS, [int(c == "dog") for c in classes], NAMES)]
@@ -74,7 +74,7 @@ def test_images_with_names_are_the_same_as_in_a_folder(tmp_path):
         assert [s.id for s in open_source(f"parquet:{file}").samples][:2] == ["data/00000", "data/00001"]
 
 
-def test_rows_in_any_order_and_batches_across_row_groups(tmp_path, monkeypatch):
+def test_rows_are_read_in_any_order_across_row_groups(tmp_path, monkeypatch):
     from corruptset.generate.sources import parquet_rows
 
     monkeypatch.setattr(parquet_rows, "MAX_BATCH", 5)
@@ -83,7 +83,7 @@ def test_rows_in_any_order_and_batches_across_row_groups(tmp_path, monkeypatch):
         assert all(np.array_equal(source.load(source.samples[i]).image, IMAGES[i]) for i in order)
 
 
-def test_a_file_that_was_replaced_is_read_again(tmp_path):
+def test_replaced_file_is_read_again(tmp_path):
     file = write(tmp_path / "x.parquet", names=a.CIFAR10_CLASSES)
     source = open_source(f"parquet:{file}")
     assert np.array_equal(source.load(source.samples[0]).image, IMAGES[0])
@@ -92,7 +92,7 @@ def test_a_file_that_was_replaced_is_read_again(tmp_path):
     assert np.array_equal(source.load(source.samples[0]).image, IMAGES[-1])
 
 
-def test_bad_rows_are_listed_with_their_file_and_left_out_if_asked(tmp_path):
+def test_bad_rows_are_listed_by_file_and_excluded_on_request(tmp_path):
     images = [b"", PNGS[1][:-40], None, b"GIF89a?", *PNGS[4:]]
     labels = [*LABELS[:6].tolist(), None, -1, 10, *LABELS[9:].tolist()]
     file = write(tmp_path / "hub/test-00000-of-00002.parquet", images, labels, names=a.CIFAR10_CLASSES)
@@ -124,7 +124,7 @@ def test_bad_rows_are_listed_with_their_file_and_left_out_if_asked(tmp_path):
     assert len(done.manifest.excluded) == 8
 
 
-def test_a_damaged_row_group_stops_only_its_own_rows(tmp_path):
+def test_damaged_row_group_affects_only_its_own_rows(tmp_path):
     file = write(tmp_path / "x.parquet", names=a.CIFAR10_CLASSES, group=20)
     at = pq.ParquetFile(file).metadata.row_group(1).column(0).data_page_offset
     data = bytearray(file.read_bytes())
@@ -136,7 +136,7 @@ def test_a_damaged_row_group_stops_only_its_own_rows(tmp_path):
     assert all("x.parquet is damaged" in reason for _, reason in checked.bad)
 
 
-def test_labels_can_be_texts_or_numbers(tmp_path):
+def test_labels_may_be_text_or_numbers(tmp_path):
     texts = [["dog", "cat"][label % 2] for label in LABELS]
     for kind in (pa.string(), pa.dictionary(pa.int8(), pa.string())):
         file = write(tmp_path / "x.parquet", labels=texts, label=kind)
@@ -149,7 +149,7 @@ def test_labels_can_be_texts_or_numbers(tmp_path):
     assert (source.classes[0].name, source.classes[0].folder) == ("T - shirt / top", "0_T_shirt_top")
 
 
-def test_columns_are_named_by_options(tmp_path):
+def test_options_select_columns(tmp_path):
     file = write(tmp_path / "x.parquet", columns=("left", "coarse"))
     a.check_refused(f"parquet:{file}", "has no column that fits. It has left, coarse: name one with --labels")
     source = open_source(f"parquet:{file}", images="left", labels="coarse")
@@ -157,7 +157,7 @@ def test_columns_are_named_by_options(tmp_path):
     a.check_refused(f"parquet:{file}", "has no column 'right'", images="right", labels="coarse")
 
 
-def test_files_that_are_refused(tmp_path, monkeypatch):
+def test_unsuitable_files_are_rejected(tmp_path, monkeypatch):
     plain = {"img": pa.array(PNGS, pa.binary()), "label": pa.array(LABELS), "floats": pa.array(LABELS / 2)}
     rows = pa.array([{"bytes": png, "path": None} for png in PNGS], IMAGE)
     pq.write_table(pa.table(plain), tmp_path / "plain.parquet")
@@ -197,7 +197,7 @@ def test_files_that_are_refused(tmp_path, monkeypatch):
 
 
 @pytest.mark.ci
-def test_files_that_datasets_writes(tmp_path):
+def test_files_written_by_datasets_are_read(tmp_path):
     import datasets
     from datasets.table import embed_table_storage
     from PIL import Image

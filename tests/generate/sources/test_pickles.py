@@ -96,7 +96,7 @@ HOSTILE = [
 ]
 
 
-def test_a_hostile_pickle_runs_nothing_and_takes_no_memory(tmp_path, monkeypatch):
+def test_hostile_pickle_executes_nothing_and_uses_little_memory(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     WITNESS.clear()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -117,7 +117,7 @@ def test_a_hostile_pickle_runs_nothing_and_takes_no_memory(tmp_path, monkeypatch
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS[1:])  # no program writes arrays as text
-def test_values_and_arrays_as_python_and_numpy_write_them(protocol):
+def test_values_and_arrays_are_read_as_written_by_python_and_numpy(protocol):
     columns = {
         "list": TEXTS,
         "unicode": np.array(TEXTS * 30),
@@ -143,7 +143,7 @@ def test_values_and_arrays_as_python_and_numpy_write_them(protocol):
     assert np.array_equal([fields["image"], fields["same"]], [image, image])
 
 
-def test_batches_are_read_as_python_reads_them():
+def test_batches_are_read_like_python_does():
     rows = a.channel_planes(a.random_crops(5)[0])
     for dump in (a.python2_batch, *(a.modern_batch(p) for p in (2, 3, 4, 5))):
         assert np.array_equal(load_fields(dump(rows, {"labels": range(5)}))["data"], rows)
@@ -153,7 +153,7 @@ def test_batches_are_read_as_python_reads_them():
     assert pickle.loads(a.protocol0_meta(a.CIFAR10_CLASSES, 5), encoding="bytes")[b"label_names"][9] == b"truck"
 
 
-def test_what_is_no_saved_dictionary():
+def test_pickles_without_dictionary_are_rejected():
     array = io.BytesIO()
     np.save(array, np.zeros((5, 4)))
     for data, said in (
@@ -167,7 +167,7 @@ def test_what_is_no_saved_dictionary():
             load_saved_fields(data)
 
 
-def test_columns_and_arrays_of_other_things_are_refused():
+def test_columns_and_arrays_of_other_types_are_rejected():
     def fields(value, *change):
         return load_fields(pickle.dumps({"x": value}, 4).replace(*change or (b"", b"")))["x"]
 
@@ -197,12 +197,12 @@ def test_columns_and_arrays_of_other_things_are_refused():
     [b"]", *(pytest.param(other, marks=pytest.mark.ci) for other in (b"]\x94", b"(", b"U\xff" + b"x" * 255))],
     ids=["lists", "lists in a memo", "marks", "strings"],
 )
-def test_a_pickle_of_millions_of_values_is_refused_early(values):
+def test_pickle_of_millions_of_values_is_rejected_early(values):
     with pytest.raises(PickleRefused, match="has more than 2,000,000 values"):
         load_fields(b"\x80\x04" + values * 2_000_001 + b".")
 
 
-def test_a_pickle_does_not_change_the_functions_that_it_may_call():
+def test_pickle_cannot_modify_allowed_functions():
     batch = a.python2_batch(a.channel_planes(a.random_crops(5)[0]), {"labels": range(5)})
     for name in (b"numpy\ndtype", b"_codecs\nencode", b"numpy.core.multiarray\n_reconstruct", b"numpy\nndarray"):
         for attributes in (b"__defaults__", b"function", b"__setstate__", b"__call__"):

@@ -25,7 +25,7 @@ SHA256 = ["sha256:" + hashlib.sha256(image.tobytes()).hexdigest() for image in E
 OPTIONS = {"sets": ["contrast/1"], "storage": "hdf5", "metrics": 0, "page": False, "jobs": 1}
 
 
-def test_how_often_an_archive_is_unpacked(tmp_path, monkeypatch):
+def test_archive_is_unpacked_expected_number_of_times(tmp_path, monkeypatch):
     path = a.write_tar(tmp_path / "x.tar.gz", a.cifar10_python(TEST, TRAIN), "w:gz")
     size = len(gzip.decompress(path.read_bytes()))
     taken, read = [], gzip._GzipReader.read
@@ -46,7 +46,7 @@ def test_how_often_an_archive_is_unpacked(tmp_path, monkeypatch):
     assert sum(taken) <= 2 * size
 
 
-def test_a_source_that_changed_since_it_was_listed(tmp_path):
+def test_source_changed_since_listing_is_rejected(tmp_path):
     """A file that is replaced by another file of the same size is read again."""
     images, labels = TEST
 
@@ -102,7 +102,7 @@ print(json.dumps([good, peak() - before]))
 
 
 @pytest.mark.skipif(not os.path.isfile("/proc/self/status"), reason="the peak of a process is read from /proc")
-def test_a_batch_is_held_twice_while_it_is_read(tmp_path):
+def test_batch_is_held_twice_during_read(tmp_path):
     """Reading a batch of 18 MB needs little more memory than its file and its pixels."""
     paths = []
     for count in (200, 6_000):
@@ -115,7 +115,7 @@ def test_a_batch_is_held_twice_while_it_is_read(tmp_path):
     assert grown < 2 * images.nbytes + (8 << 20)
 
 
-def test_the_plan_counts_the_rows_that_each_worker_holds(tmp_path):
+def test_plan_counts_rows_held_by_each_worker(tmp_path):
     images, labels = a.random_crops(40)
     a.write_tar(tmp_path / "x.tar.gz", a.cifar10_python((images, labels)), "w:gz")
     source = open_source(f"cifar10:{tmp_path}/x.tar.gz")

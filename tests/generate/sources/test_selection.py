@@ -28,14 +28,14 @@ def select_rows(source=SOURCE, /, **options):
 
 @given(st.integers(1, 300), st.integers(1, 400))
 @settings(max_examples=50, deadline=None, derandomize=True)
-def test_a_selection_is_spread_evenly(total, wanted):
+def test_selection_is_spread_evenly(total, wanted):
     chosen = select_rows([Sample(i, f"{i:03d}", 0) for i in range(total)], samples=wanted)
     count = min(total, wanted)
     assert chosen == sorted({(i * total) // count for i in range(count)})
     assert len(chosen) == count
 
 
-def test_what_each_option_chooses(tmp_path):
+def test_each_option_selects_expected_samples(tmp_path):
     (tmp_path / "ids.txt").write_text("\ufefftest/00009\r\n\r\n  test/00000 \n")
     for options, expected in (
         ({}, range(10)),
@@ -68,7 +68,7 @@ def test_what_each_option_chooses(tmp_path):
         select(named, ids=["other/1.jpg"])
 
 
-def test_ids_that_cannot_be_meant(tmp_path):
+def test_ambiguous_or_unknown_ids_are_rejected(tmp_path):
     path = tmp_path / "ids.txt"
     mistakes = (
         r"has 3 mistakes:\n *line 2: there is no sample 'test/0001' in the source. Did you mean 'test/0000.*\n"
@@ -87,7 +87,7 @@ def test_ids_that_cannot_be_meant(tmp_path):
             select_rows(ids=broken)
 
 
-def test_the_record():
+def test_selection_record_describes_options():
     ids = ["test/00007", "test/00002"]
     nothing = {"split": None, "samples": None, "first": None, "per_class": None, "ids": None}
     sha256 = hashlib.sha256(b'["test/00002","test/00007"]').hexdigest()
@@ -101,7 +101,7 @@ def test_the_record():
     assert record == nothing | {"samples": 3, "total": 60, "chosen": 3}
 
 
-def test_the_first_of_every_super_category(tmp_path):
+def test_first_of_every_super_category_is_selected(tmp_path):
     path = tmp_path / "groups.toml"
     path.write_text('images = 4\n[categories]\nbird = ["n00", "n03"]\n"land vehicle" = ["name 5"]\n')
     options = {"per_super_category": path, "classes": CLASSES}
@@ -118,7 +118,7 @@ def test_the_first_of_every_super_category(tmp_path):
     assert shipped.category_of["n02099601"] == "dog"
 
 
-def test_mistakes_of_super_categories(tmp_path):
+def test_super_category_errors_are_reported(tmp_path):
     path = tmp_path / "groups.toml"
     for text, *said in (
         (
@@ -138,7 +138,7 @@ def test_mistakes_of_super_categories(tmp_path):
         read_super_categories("fragile-imagenett")
 
 
-def test_numbers_beyond_what_there_is_are_noted():
+def test_numbers_beyond_available_samples_are_noted():
     """Return samples of three classes, which have two, two and one images."""
     samples = [Sample(i, f"{i}", i // 2) for i in range(5)]
     all_used = "images, all of which are used."

@@ -36,7 +36,7 @@ def open_with_labels(root, rows, encoding="utf-8"):
     return open_source(f"folder:{root}", labels=path)
 
 
-def test_the_eight_photographs():
+def test_sample_source_has_eight_photographs():
     source = open_source("sample")
     assert [s.id for s in source.samples] == sorted(PHOTOGRAPHS) == [c.name for c in source.classes]
     assert [s.label for s in source.samples] == list(range(8)) == [s.index for s in source.samples]
@@ -54,7 +54,7 @@ def test_the_eight_photographs():
     assert pickle.loads(pickle.dumps(source)).samples == source.samples
 
 
-def test_a_photograph_that_is_gone_or_another_is_said(tmp_path, monkeypatch):
+def test_missing_or_changed_photograph_is_reported(tmp_path, monkeypatch):
     folder = Path(skimage.__file__).parent / "data"
     for photograph in PHOTOGRAPHS.values():
         if photograph.file != "ihc.png":
@@ -74,7 +74,7 @@ def test_a_photograph_that_is_gone_or_another_is_said(tmp_path, monkeypatch):
     a.check_refused("sample", "pip install scikit-image")
 
 
-def test_names_of_sources(tmp_path):
+def test_source_names_are_parsed(tmp_path):
     for text, said in {
         "sampel": "Did you mean 'sample'",
         "cifar:x": "is not a source. Did you mean 'cifar10'",
@@ -90,7 +90,7 @@ def test_names_of_sources(tmp_path):
         a.check_refused(f"{scheme}:{tmp_path / 'val.zip'}", said)
 
 
-def test_the_page_has_every_scheme_option_suffix_and_limit():
+def test_page_documents_every_scheme_option_suffix_and_limit():
     for name, scheme in SCHEMES.items():
         assert f"`{name}:" in PAGE or f"`{name}`" in PAGE
         assert all(f"--{option}" in PAGE for option in scheme.options)
@@ -104,7 +104,7 @@ def test_the_page_has_every_scheme_option_suffix_and_limit():
 
 
 @pytest.mark.parametrize("form", ["folder", "tar", "csv"])
-def test_ids_and_classes_are_in_the_order_of_their_own_letters(tmp_path, form):
+def test_ids_and_classes_are_sorted_by_code_point(tmp_path, form):
     """Samples are sorted by their ids: without suffixes, over all folders, and in Unicode normal form C."""
     decomposed = unicodedata.normalize("NFD", "é")
     names = ("a/b", "a/b-1", "a/b!", "a/b.c", "a/z", f"a/{decomposed}", "a-b/x", "z/y")
@@ -132,7 +132,7 @@ def test_ids_and_classes_are_in_the_order_of_their_own_letters(tmp_path, form):
     assert source.probe(last) == (loaded.sha256, 10, 12, 3, False)
 
 
-def test_labels_in_a_csv(tmp_path):
+def test_labels_can_come_from_csv(tmp_path):
     root = write_images(tmp_path / "numbers", "x.png", "sub/y.png", "ż.png")
     source = open_with_labels(root, "file,label\nsub/y.png,7\r\n./x.png, 12 \n\nż.png,7\n", "utf-8-sig")
     assert [(s.id, s.label) for s in source.samples] == [("sub/y", 7), ("x", 12), ("ż", 7)]
@@ -156,7 +156,7 @@ def test_labels_in_a_csv(tmp_path):
     assert [path for path, _ in source.notes] == ["2.png", "3.png", "unlabelled.png"]
 
 
-def test_numbers_with_a_decimal_point_are_whole_numbers(tmp_path):
+def test_numbers_with_decimal_point_may_be_integers(tmp_path):
     root = write_images(tmp_path / "x", *(f"{i}.png" for i in range(12)))
     for form in ("{}.0", "{}.", "{}.000", "00{}.0"):
         source = open_with_labels(root, "file,label\n" + "".join(f"{i}.png,{form.format(i)}\n" for i in range(12)))
@@ -169,7 +169,7 @@ def test_numbers_with_a_decimal_point_are_whole_numbers(tmp_path):
     assert open_with_labels(root, "file,label\n0.png,10\n1.png,2\n").remarks == ()
 
 
-def test_other_numbers_are_no_labels(tmp_path):
+def test_other_numbers_are_not_labels(tmp_path):
     root, csv = write_images(tmp_path / "x", "0.png", "1.png", "2.png"), tmp_path / "labels.csv"
     for label, said in {
         "1.5": "is a fraction, or has a comma",
@@ -201,7 +201,7 @@ def test_other_numbers_are_no_labels(tmp_path):
         assert [c.name for c in open_source(f"folder:{root}", labels=csv).classes] == sorted(names)
 
 
-def test_mistakes_of_a_csv(tmp_path):
+def test_csv_errors_are_reported(tmp_path):
     root, csv = write_images(tmp_path / "flat", *(f"{i}.png" for i in range(6))), tmp_path / "labels.csv"
     for rows, *said in (
         (

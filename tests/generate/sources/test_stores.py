@@ -18,7 +18,7 @@ from corruptset.manifests.disk import remote
 pytestmark = pytest.mark.ci
 
 
-def test_a_source_in_a_store_is_the_one_on_the_disk(tmp_path, crops, monkeypatch):
+def test_source_in_object_store_equals_local_source(tmp_path, crops, monkeypatch):
     with stores.s3() as proxy:
         system = stores.create_bucket("data")
         files = {path.relative_to(crops).as_posix(): path.read_bytes() for path in crops.rglob("*.png")}

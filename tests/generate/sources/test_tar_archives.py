@@ -17,7 +17,7 @@ from corruptset.generate.sources.tar_archives import list_tar, read_named_files
 PICTURES = {f"{c}/{i}.jpg": a.jpeg_bytes(a.random_crops(3, i)[0][i]) for c in ("cat", "dog", "ant") for i in range(3)}
 
 
-def test_a_tar_of_class_folders_is_the_folder(tmp_path):
+def test_tar_of_class_folders_equals_folder(tmp_path):
     expected = open_source(f"folder:{a.write_files(tmp_path / 'photos', PICTURES)}")
     extra = {".hidden/x.jpg": b"", "README.md": b"", "cat/.DS_Store": b""}
     for i, (files, form) in enumerate(
@@ -43,7 +43,7 @@ def test_a_tar_of_class_folders_is_the_folder(tmp_path):
     assert [c.name for c in labelled.classes] == ["a", "n", "o"]
 
 
-def test_what_is_unsafe_is_said_and_stops_a_build(tmp_path):
+def test_unsafe_members_are_reported_and_stop_build(tmp_path):
     path, data = tmp_path / "x.tar", PICTURES["cat/0.jpg"]
     bad = {
         "../evil.jpg": (tarfile.REGTYPE, "leads out of the archive"),
@@ -69,7 +69,7 @@ def test_what_is_unsafe_is_said_and_stops_a_build(tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["x.tar"]
 
 
-def test_a_tar_that_is_cut_or_damaged(tmp_path):
+def test_truncated_or_damaged_tar_is_rejected(tmp_path):
     whole = a.write_tar(tmp_path / "x.tar", PICTURES, format=tarfile.USTAR_FORMAT).read_bytes()
     offsets = [p.offset for p in list_tar(tmp_path / "x.tar").files.values()]
     end = offsets[-1] + -(-len(PICTURES["ant/2.jpg"]) // 512) * 512
@@ -93,7 +93,7 @@ def concatenated_tars(tmp_path, *files, between=b""):
     return between.join(tars)
 
 
-def test_tars_that_were_put_together_are_read_to_the_end(tmp_path):
+def test_concatenated_tars_are_read_to_end(tmp_path):
     parts = [{n: d for n, d in PICTURES.items() if n.startswith(name)} for name in ("cat", "dog", "ant")]
     expected = a.source_contents(open_source(f"folder:{a.write_files(tmp_path / 'photos', PICTURES)}"))
     path = tmp_path / "both.tar"
@@ -123,7 +123,7 @@ def test_tars_that_were_put_together_are_read_to_the_end(tmp_path):
         assert [s.label for s in source.samples] == rows[1].tolist()
 
 
-def test_what_follows_a_tar(tmp_path):
+def test_data_after_tar_is_handled(tmp_path):
     whole = a.write_tar(tmp_path / "x.tar", PICTURES, format=tarfile.GNU_FORMAT).read_bytes()
     (tmp_path / "filled.tar").write_bytes(whole + bytes(1 << 20) + bytes(100))
     assert len(open_source(f"folder:{tmp_path / 'filled.tar'}").samples) == 9
@@ -147,7 +147,7 @@ def test_what_follows_a_tar(tmp_path):
         read_named_files(tmp_path / "x.tar.gz", ())
 
 
-def test_a_second_tar_whose_header_leads_back_ends_the_listing(tmp_path):
+def test_second_tar_with_backward_header_ends_listing(tmp_path):
     first = a.write_tar(tmp_path / "x.tar", PICTURES, format=tarfile.USTAR_FORMAT).read_bytes()
     for size in (-1024, -len(first), -len(first) - 512):
         second = bytearray(a.write_tar(tmp_path / "x.tar", {"b": b"y"}, format=tarfile.USTAR_FORMAT).read_bytes())
@@ -157,7 +157,7 @@ def test_a_second_tar_whose_header_leads_back_ends_the_listing(tmp_path):
         a.check_refused(f"folder:{tmp_path / 'x.tar'}", "a header refers back to byte")
 
 
-def test_headers_that_lie_about_sizes(tmp_path):
+def test_headers_with_wrong_sizes_are_rejected(tmp_path):
     """At most a few megabytes are read for a header, independently of the size that it states."""
     good = a.write_tar(tmp_path / "good.tar", {"a": b"x" * 600, "b": b"y"}, format=tarfile.USTAR_FORMAT).read_bytes()
 

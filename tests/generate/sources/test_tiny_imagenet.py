@@ -39,7 +39,7 @@ def pack(path, held, method=zipfile.ZIP_DEFLATED):
 
 
 @pytest.mark.parametrize("form", ["folder", "around", "deflated", "stored"])
-def test_samples_are_those_of_the_folder_source(tmp_path, form):
+def test_samples_equal_folder_source(tmp_path, form):
     a.write_files(tmp_path, files())
     lines = (tmp_path / TOP / "val/val_annotations.txt").read_text().splitlines()
     rows = "".join(f"{line.split()[0]},{line.split()[1]}\n" for line in lines)
@@ -61,7 +61,7 @@ def test_samples_are_those_of_the_folder_source(tmp_path, form):
 
 
 @pytest.mark.parametrize("form", ["folder", "zip"])
-def test_bad_images_are_listed_and_left_out_if_asked(tmp_path, form):
+def test_bad_images_are_listed_and_excluded_on_request(tmp_path, form):
     changes = {
         "val__images__val_2.JPEG": JPEGS[2][:-300],
         "val__images__val_3.JPEG": None,
@@ -87,7 +87,7 @@ def test_bad_images_are_listed_and_left_out_if_asked(tmp_path, form):
     assert len(done.manifest.excluded) == 3
 
 
-def test_archives_and_folders_that_are_refused(tmp_path):
+def test_unsuitable_archives_and_folders_are_rejected(tmp_path):
     line = b"val_0.JPEG\tn01443537\t0\t0\t9\t9\n"
     for changes, said in (
         ({"wnids.txt": None}, "has no wnids.txt. Expected tiny-imagenet-200.zip"),
@@ -109,7 +109,7 @@ def test_archives_and_folders_that_are_refused(tmp_path):
     a.check_refused(f"tiny-imagenet:{whole}", "has no wnids.txt")
 
 
-def test_hostile_members_of_a_zip_are_never_read(tmp_path):
+def test_hostile_zip_members_are_never_read(tmp_path):
     held = files()
     path = pack(tmp_path / "x.zip", held)
     with zipfile.ZipFile(path, "a") as archive:

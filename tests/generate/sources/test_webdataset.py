@@ -34,7 +34,7 @@ def described(i):
     return {"json": json.dumps({"class": IDS[i].partition("/")[0], "label": 3})}
 
 
-def test_samples_are_the_same_as_in_a_folder(tmp_path):
+def test_samples_equal_folder_source(tmp_path):
     a.write_files(tmp_path / "folder", {f"{name}.png": png for name, png in zip(IDS, PNGS, strict=True)})
     for number in range(3):
         rows = range(number, 12, 3)
@@ -56,7 +56,7 @@ def test_samples_are_the_same_as_in_a_folder(tmp_path):
     assert {s.label for s in open_source(f"webdataset:{tmp_path / 'json'}").samples} == {3}
 
 
-def test_keys_with_dots_and_keys_with_several_images(tmp_path):
+def test_keys_may_have_dots_and_several_images(tmp_path):
     files = {"1.5.png": PNGS[0], "1.5.cls": "0", "1.6.png": PNGS[1], "1.6.cls": "1"}
     source = open_source(f"webdataset:{shard(tmp_path / 'dots.tar', files)}")
     assert [(s.id, s.label) for s in source.samples] == [("1.5", 0), ("1.6", 1)]
@@ -73,7 +73,7 @@ def test_keys_with_dots_and_keys_with_several_images(tmp_path):
     assert dict(source.notes)["two.tar/b.cls"].startswith("has no image with the same key")
 
 
-def test_bad_rows_are_listed_with_their_shard_and_left_out_if_asked(tmp_path):
+def test_bad_rows_are_listed_by_shard_and_excluded_on_request(tmp_path):
     files = members(range(3, 12)) | {
         "no-label.png": PNGS[0],
         "no-image.cls": "3",
@@ -126,7 +126,7 @@ def test_bad_rows_are_listed_with_their_shard_and_left_out_if_asked(tmp_path):
     assert len(done.manifest.excluded) == 12
 
 
-def test_shards_that_are_refused(tmp_path):
+def test_unsuitable_shards_are_rejected(tmp_path):
     whole = shard(tmp_path / "x-000.tar", members(range(6))).read_bytes()
     (tmp_path / "cut.tar").write_bytes(whole[: len(whole) // 2])
     (tmp_path / "empty.tar").write_bytes(b"")
@@ -152,7 +152,7 @@ def test_shards_that_are_refused(tmp_path):
 
 
 @pytest.mark.ci
-def test_shards_that_webdataset_writes(tmp_path):
+def test_shards_written_by_webdataset_are_read(tmp_path):
     import webdataset
 
     with webdataset.ShardWriter(str(tmp_path / "x-%06d.tar"), maxcount=5, verbose=0) as sink:

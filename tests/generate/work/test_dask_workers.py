@@ -93,7 +93,7 @@ def committed(out: Path) -> int:
     return len(list(out.glob("*/.corruptset/parts/*.json")))
 
 
-def test_the_command_builds_the_same_in_a_folder_that_it_names_from_where_it_stands(folder, cluster, two, whole):
+def test_command_builds_same_bytes_in_relative_folder(folder, cluster, two, whole):
     """Neither the scheduler, which has no corruptset, nor the workers run in that folder."""
     arguments = ["recipe.toml", "--source", "folder:source", "--out", "by-dask", "--scheduler", cluster.address]
     done = subprocess.run([COMMAND, "build", *arguments], cwd=folder, capture_output=True, text=True)
@@ -101,7 +101,7 @@ def test_the_command_builds_the_same_in_a_folder_that_it_names_from_where_it_sta
     assert small_builds.read_files(folder / "by-dask/small-c-1.0.0") == whole
 
 
-def test_a_client_is_taken_and_left_open(make, cluster, two, whole):
+def test_client_is_used_and_left_open(make, cluster, two, whole):
     from distributed import Client
 
     with Client(cluster.address, set_as_default=False) as client:
@@ -120,7 +120,7 @@ tasks.sources_digest = lambda: "0000"
 """
 
 
-def test_unfit_workers_are_refused_by_name(make, cluster, two, script, tmp_path, monkeypatch):
+def test_unsuitable_workers_are_rejected_by_name(make, cluster, two, script, tmp_path, monkeypatch):
     def refusal(out="out"):
         with pytest.raises(BuildError, match="of the scheduler's workers cannot make parts of this build:") as refused:
             make(out)
@@ -149,7 +149,7 @@ def test_unfit_workers_are_refused_by_name(make, cluster, two, script, tmp_path,
     assert not committed(tmp_path / "out")
 
 
-def test_one_killed_one_that_hangs_one_retired_one_that_joined_later(make, cluster, two, whole):
+def test_build_survives_killed_hanging_retired_and_added_workers(make, cluster, two, whole):
     """Only the worker that joined later can finish the build.
 
     Dask's worker-ttl removes the hanging worker after 6 s here, and after 5 minutes by default.
@@ -173,7 +173,7 @@ def test_one_killed_one_that_hangs_one_retired_one_that_joined_later(make, clust
     assert small_builds.read_files(built.directory) == whole
 
 
-def test_workers_that_cannot_go_on_end_the_build_by_name(make, folder, cluster, two, script, whole, tmp_path):
+def test_failing_workers_end_build_by_name(make, folder, cluster, two, script, whole, tmp_path):
     victim, other = (folder / f"source/09_class/im.{i}.png" for i in (2, 1))
     image = victim.read_bytes()
     with pytest.raises(SourceError, match="has changed since the source was checked"):
@@ -203,7 +203,7 @@ def test_workers_that_cannot_go_on_end_the_build_by_name(make, folder, cluster, 
     assert small_builds.read_files(make().directory) == whole
 
 
-def test_a_scheduler_that_is_none_or_has_no_workers(make, cluster, two, monkeypatch):
+def test_missing_scheduler_and_scheduler_without_workers_are_reported(make, cluster, two, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(dask_workers, "CONNECT_S", 0.5)
         for given, said in (

@@ -48,7 +48,7 @@ def flip(path: Path) -> None:
     path.write_bytes(data[:-40] + bytes([data[-40] ^ 1]) + data[-39:])
 
 
-def test_damaged_records_are_as_if_they_were_not_there(begun, shared_data, tmp_path, whole):
+def test_damaged_records_are_treated_as_missing(begun, shared_data, tmp_path, whole):
     """The part of a damaged sidecar is repeated.
 
     If the records of the build are damaged, its parts still identify the build. A set in two sidecars of a chunk counts
@@ -83,7 +83,7 @@ def test_parts_of_two_builds_are_never_mixed(begun, shared_data, tmp_path, optio
         make(shared_data, tmp_path / "out", **options)
 
 
-def test_a_sidecar_that_is_damaged_before_the_end_stops_the_build(begun, shared_data, tmp_path):
+def test_sidecar_damaged_before_end_stops_build(begun, shared_data, tmp_path):
     root = shutil.copytree(begun, tmp_path / "out") / NAME
 
     def damage(event):
@@ -95,7 +95,7 @@ def test_a_sidecar_that_is_damaged_before_the_end_stops_the_build(begun, shared_
     assert not (root / "manifest.json").exists()
 
 
-def test_a_sidecar_is_read_as_it_was_written_and_is_of_builds_of_its_textures(tmp_path):
+def test_sidecar_round_trips_and_belongs_to_its_textures(tmp_path):
     (tmp_path / ".corruptset/parts").mkdir(parents=True)
     metrics = [[0, 1.5, None, 0.25]]
     entry = PartSet(pixels="ab" * 32, lines="ü\nx\n".encode(), files=1, bytes=7, shard=None, metrics=metrics)

@@ -57,7 +57,7 @@ def warmed(folder: Path, jobs: int) -> Any:
 
 
 @pytest.mark.ci
-def test_processes_fill_the_same_cache_as_one_and_prepare_nothing_again(tmp_path):
+def test_processes_share_cache_and_prepare_nothing_twice(tmp_path):
     (alone, again, more), kernels = warmed(tmp_path, 1)
     (shared_data, again_shared, more_shared), same = warmed(tmp_path, 2)
     assert kernels == same != []

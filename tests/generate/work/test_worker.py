@@ -41,7 +41,7 @@ def job(tmp_path, monkeypatch):
     return replace(jobs[0], file=file)
 
 
-def test_a_dask_worker_says_what_differs_and_what_it_does_not_see(job):
+def test_dask_worker_reports_version_differences_and_missing_lock(job):
     def problems(**other):
         worker.job_of.cache_clear()
         return dask_workers.problems({**dask_workers.versions(), **other}, str(job.file))
@@ -63,7 +63,7 @@ def test_a_dask_worker_says_what_differs_and_what_it_does_not_see(job):
     assert f"does not see {job.directory} as this machine does (No such file or directory)" in away
 
 
-def test_a_worker_makes_its_part_only_while_its_file_is_there(job, monkeypatch):
+def test_worker_writes_part_only_while_its_file_exists(job, monkeypatch):
     """The next command deletes the file before it waits for the worker, which holds the lock during its part."""
     waiting = threading.Thread(target=wait_for_workers, args=[job.directory])
 
@@ -102,7 +102,7 @@ def test_a_worker_makes_its_part_only_while_its_file_is_there(job, monkeypatch):
     assert told == [2]
 
 
-def test_an_image_that_is_written_again_is_never_half_there(tmp_path):
+def test_rewritten_image_is_never_partly_visible(tmp_path):
     path, seen = tmp_path / "image", []
     path.write_bytes(b"twelve bytes")
 
@@ -117,7 +117,7 @@ def test_an_image_that_is_written_again_is_never_half_there(tmp_path):
     assert 0 not in seen
 
 
-def test_a_scheduler_that_cannot_be_used_is_named(monkeypatch, tmp_path):
+def test_unusable_scheduler_is_named(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "distributed", None)
     for given, said in (
         ("tcp://127.0.0.1:8786", r"A scheduler needs Dask.*pip install '\.\[dask\]'"),
@@ -128,7 +128,7 @@ def test_a_scheduler_that_cannot_be_used_is_named(monkeypatch, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_whole_runs_come_first_and_as_many_runs_as_workers_come_part_by_part():
+def test_complete_chunks_come_first_and_last_chunks_are_split_into_parts():
     for chunks, jobs, whole in [(10, 2, 8), (3, 2, 1), (2, 2, 0), (1, 4, 0), (30, 3, 27)]:
         every = parts(chunks_of(8 * chunks, 8), [(f"set/{g}",) for g in range(4)])
         tasks = pool.tasks_of(every, jobs)
@@ -137,7 +137,7 @@ def test_whole_runs_come_first_and_as_many_runs_as_workers_come_part_by_part():
         assert all(len({p.chunk.number for p in task}) == 1 for task in tasks)
 
 
-def test_images_of_parts_that_workers_have_not_finished_are_counted(job, monkeypatch):
+def test_images_of_unfinished_parts_are_counted(job, monkeypatch):
     seen, counts = threading.Event(), list[int]()
 
     def process(job, part, made):

@@ -30,7 +30,7 @@ def cut(data, step):
     return [data[i : i + step] for i in range(0, len(data), step)]
 
 
-def test_bytes_and_hash_replace_what_was_there_and_leave_nothing_behind(tmp_path):
+def test_bytes_and_hash_replace_existing_file_without_leftovers(tmp_path):
     path = tmp_path / "ü b.json"
     for size in (0, 1, BUFFER, 3 * BUFFER + 12_345):
         data = data_of(size)
@@ -55,7 +55,7 @@ def test_bytes_and_hash_replace_what_was_there_and_leave_nothing_behind(tmp_path
         LargeFile(tmp_path / "a")
 
 
-def test_a_failing_or_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
+def test_failing_or_full_disk_keeps_old_file(tmp_path, monkeypatch):
     path = tmp_path / "a"
     write_atomic(path, b"old")
 
@@ -79,7 +79,7 @@ def test_a_failing_or_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
     assert (path.read_bytes(), os.listdir(tmp_path)) == (b"old", ["a"])
 
 
-def test_a_file_is_on_disk_before_it_takes_its_name(tmp_path, monkeypatch):
+def test_file_is_on_disk_before_rename(tmp_path, monkeypatch):
     steps = []
 
     def fsync(descriptor):
@@ -112,7 +112,7 @@ def refused(path, **options):
         pass
 
 
-def test_one_holds_a_lock_at_a_time_and_a_killed_process_holds_none(path):
+def test_lock_is_exclusive_and_released_when_process_is_killed(path):
     with subprocess.Popen([sys.executable, "-c", HOLD, str(path)], stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
@@ -122,7 +122,7 @@ def test_one_holds_a_lock_at_a_time_and_a_killed_process_holds_none(path):
         refused(path)
 
 
-def test_those_who_share_are_waited_for(path):
+def test_exclusive_lock_waits_for_shared_locks(path):
     path.parent.mkdir()
     begun, waited = time.monotonic(), 0.1
     with shared_lock(path), shared_lock(path):
@@ -143,7 +143,7 @@ def test_those_who_share_are_waited_for(path):
     thread.join()
 
 
-def test_a_link_is_no_lock_and_a_system_may_have_none(path, monkeypatch):
+def test_link_is_not_lock_and_missing_lock_support_is_reported(path, monkeypatch):
     """A lock does not protect anything if its file was deleted. See also tests/generate/commit."""
     monkeypatch.setitem(sys.modules, "fcntl", None)
     with pytest.raises(BuildError, match=r"file locks of Linux or macOS.*WSL"), locked(path, "busy"):
@@ -162,7 +162,7 @@ def test_a_link_is_no_lock_and_a_system_may_have_none(path, monkeypatch):
             pass
 
 
-def test_folders_are_made_below_links_that_stay_inside_only(tmp_path):
+def test_folders_are_created_only_below_links_within_root(tmp_path):
     root, outside = tmp_path / "root", tmp_path / "outside"
     (root / "a").mkdir(parents=True)
     outside.mkdir()

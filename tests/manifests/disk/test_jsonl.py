@@ -14,7 +14,7 @@ def sample(index, id):
     return SampleRecord.model_validate({**row, "width": 8, "height": 8, "pixels": ZERO3})
 
 
-def test_what_is_written_is_read_and_a_bad_line_is_named(tmp_path):
+def test_rows_round_trip_and_bad_line_is_named(tmp_path):
     path = tmp_path / "samples.jsonl"
     rows = [sample(0, "a b"), sample(1, 'ü\n"\\\u2028')]
     whole = b"".join(map(json_line, rows))
@@ -40,7 +40,7 @@ def test_what_is_written_is_read_and_a_bad_line_is_named(tmp_path):
         list(read_jsonl(tmp_path / "nowhere.jsonl", SampleRecord))
 
 
-def test_a_row_is_found_by_its_number_without_the_others(tmp_path):
+def test_row_is_read_by_number_without_others(tmp_path):
     path = tmp_path / "rows.jsonl"
     refusals = [
         (text, 2, "there is no row 2") for text in (b"", b"\n\n\n", b"not json\n" * 5, b'{"index": "2"}\n', b"[1]\n")

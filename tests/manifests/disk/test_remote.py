@@ -11,7 +11,7 @@ from corruptset.manifests.disk import remote
 from corruptset.manifests.disk.remote import redacted, url_of
 
 
-def test_urls_and_paths_are_told_apart():
+def test_urls_and_paths_are_distinguished():
     for given, url in {
         "s3://bucket": "s3://bucket",
         "s3://bucket/a/b/": "s3://bucket/a/b",
@@ -26,7 +26,7 @@ def test_urls_and_paths_are_told_apart():
         assert url_of(given) == url
 
 
-def test_secrets_are_refused_in_urls_and_redacted_elsewhere(monkeypatch):
+def test_secrets_are_rejected_in_urls_and_redacted_elsewhere(monkeypatch):
     for url in ("s3://me:word-of-mine@bucket/a", "s3://word-of-mine@bucket", "s3://bucket/a?sig=word-of-mine"):
         with pytest.raises(StoreError, match="a user name, a password or a signature") as raised:
             url_of(Path(url))
@@ -40,7 +40,7 @@ def test_secrets_are_refused_in_urls_and_redacted_elsewhere(monkeypatch):
 
 
 @pytest.mark.ci  # fsspec is part of the extra `cloud`
-def test_a_place_whose_url_names_a_host_is_asked_there(monkeypatch):
+def test_url_with_host_is_opened_at_that_host(monkeypatch):
     monkeypatch.setattr(remote, "FIRST_WAIT_S", 0)
     with pytest.raises(MachineError, match="ConnectionRefusedError"):
         remote.Store("ftp://127.0.0.1:1/x").version("a")
@@ -48,7 +48,7 @@ def test_a_place_whose_url_names_a_host_is_asked_there(monkeypatch):
 
 @pytest.mark.ci
 @pytest.mark.parametrize("error", [RuntimeError("broken"), OSError(errno.ENOSPC, "No space left on device")])
-def test_an_error_that_does_not_pass_is_raised_at_once(monkeypatch, error):
+def test_permanent_error_is_raised_immediately(monkeypatch, error):
     from fsspec.implementations.memory import MemoryFileSystem
 
     def info(self, path, **options):

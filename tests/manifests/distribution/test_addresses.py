@@ -24,7 +24,7 @@ def redirected(before, after):
     return _Redirects().redirect_request(request, BytesIO(), 302, "Found", HTTPMessage(), after)
 
 
-def test_redirects():
+def test_redirects_are_followed_safely():
     for after in ("http://a/x", "http://b/x"):
         with pytest.raises(ReleaseError, match=r"https://a redirects to http://., which is not followed"):
             redirected("https://a/x", after)
@@ -39,7 +39,7 @@ def test_redirects():
         assert (request.full_url, request.has_header("Authorization")) == (after, credentials)
 
 
-def test_what_errors_of_the_library_mean():
+def test_library_errors_are_classified():
     """An invalid waiting time counts as none. An untrusted certificate is not retried."""
     for seconds, wait in (("7", 7.0), ("²", 0.0), ("soon", 0.0)):
         headers = HTTPMessage()
@@ -53,7 +53,7 @@ def test_what_errors_of_the_library_mean():
         raise error
 
 
-def test_addresses(bag, serve, monkeypatch):
+def test_addresses_are_parsed(bag, serve, monkeypatch):
     monkeypatch.setenv("HF_ENDPOINT", "https://hub.example/")
     monkeypatch.setenv("HF_TOKEN", "hf_x")
     remote = remote_of("hf://datasets/a/b@refs/pr/1")
@@ -98,7 +98,7 @@ def endless(begin, again, wait_s):
 
 
 @pytest.mark.ci
-def test_replies_without_end(bag, serve, monkeypatch):
+def test_endless_replies_are_limited(bag, serve, monkeypatch):
     """A server that sends data, but never a byte of the file, times out in the end."""
     monkeypatch.setattr(download, "STALL_TIMEOUT_S", 0.3)
     chunked = OK + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n"
@@ -131,7 +131,7 @@ def test_replies_without_end(bag, serve, monkeypatch):
         ("//example.org/x", "https://example.org/x"),
     ],
 )
-def test_an_address_without_its_scheme_is_told(address, meant, tmp_path, monkeypatch):
+def test_address_without_scheme_is_reported(address, meant, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ReleaseError) as caught:
         remote_of(address)
@@ -139,7 +139,7 @@ def test_an_address_without_its_scheme_is_told(address, meant, tmp_path, monkeyp
     assert str(caught.value).startswith(said)
 
 
-def test_a_folder_on_this_machine_is_not_taken_for_an_address(tmp_path, monkeypatch):
+def test_local_folder_is_not_parsed_as_address(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "packed.example").mkdir()
     for address in ("packed.example", "imagenet-c-1.1.0", "./example.org/x", "/data/example.org", "packed", "../x.org"):

@@ -32,7 +32,7 @@ def fetched(bag, serve, tmp_path):
     return bring
 
 
-def test_what_is_here_already_and_is_right_is_not_fetched_again(bag, fetched):
+def test_correct_local_files_are_not_fetched_again(bag, fetched):
     data = (bag.path / bag.archives[0].path).read_bytes()
     size = len(data)
     for left, asked in ((0, [0]), (7000, [7000]), (size, [])):
@@ -44,7 +44,7 @@ def test_what_is_here_already_and_is_right_is_not_fetched_again(bag, fetched):
     assert fetched(content=(data[::-1], data), cut=(5000,)) == ([0, 5000, 0], [5000, rest, -size, size])
 
 
-def test_two_mirrors_with_other_bytes_are_no_progress(bag, fetched, serve, monkeypatch):
+def test_mirrors_with_different_bytes_count_as_no_progress(bag, fetched, serve, monkeypatch):
     """Several servers behind a load balancer, whose connections are closed after more bytes than count as progress."""
     monkeypatch.setattr(download, "CHUNK", 100)
     data = (bag.path / bag.archives[0].path).read_bytes()

@@ -43,7 +43,7 @@ def is_whole(out, root):
     return file_hashes(out / TOP) == file_hashes(root)
 
 
-def test_the_data_set_comes_back(root, bag, serve, tmp_path):
+def test_fetched_dataset_equals_original(root, bag, serve, tmp_path):
     server, steps = serve(bag.path), []
     with pytest.raises(VerificationError, match=f"has the digest {bag.digest}, but sha256:00"):
         fetch(server.url, tmp_path / "o", digest="sha256:" + "0" * 64)
@@ -58,7 +58,7 @@ def test_the_data_set_comes_back(root, bag, serve, tmp_path):
     assert (again.archives, sum(server.times().values())) == ([], 3 + len(bag.archives))
 
 
-def test_no_other_fetch_begins_while_one_removes_its_hidden_folder(bag, serve, tmp_path, monkeypatch):
+def test_no_other_fetch_starts_during_removal_of_hidden_folder(bag, serve, tmp_path, monkeypatch):
     server, real, refused = serve(bag.path), shutil.rmtree, []
 
     def rmtree(folder, *given, **options):
@@ -74,7 +74,7 @@ def test_no_other_fetch_begins_while_one_removes_its_hidden_folder(bag, serve, t
     assert [p.name for p in tmp_path.iterdir()] == [TOP]
 
 
-def test_some_sets_then_all(root, bag, serve, tmp_path):
+def test_fetch_some_sets_then_all(root, bag, serve, tmp_path):
     server = serve(bag.path)
     done = fetch(server.url, tmp_path, sets=["Fog, sev*"])
     assert done.notes == ()
@@ -94,7 +94,7 @@ def test_some_sets_then_all(root, bag, serve, tmp_path):
             fetch(server.url, tmp_path, sets=[name])
 
 
-def test_the_archives_as_they_are(bag, serve, tmp_path):
+def test_archives_can_be_fetched_unpacked(bag, serve, tmp_path):
     server = serve(bag.path)
     server.faults.cut = {archive_of(bag, FOG).name: [700]}
     fetch(server.url, tmp_path / "o", packed=True, sets=[FOG])
@@ -120,7 +120,7 @@ MENDED = [
 """Faults, and the offsets from which the archive is requested where they matter."""
 
 
-def test_faults_that_are_overcome(root, bag, serve, tmp_path):
+def test_recoverable_faults_are_overcome(root, bag, serve, tmp_path):
     archive = archive_of(bag, FOG)
     name, data = archive.name, (bag.path / archive.path).read_bytes()
     for number, (make, asked) in enumerate(MENDED):
@@ -160,7 +160,7 @@ REFUSED = [
 ]
 
 
-def test_faults_that_are_refused(bag, serve, tmp_path):
+def test_unrecoverable_faults_stop_fetch(bag, serve, tmp_path):
     archive = archive_of(bag, FOG)
     name, data = archive.name, (bag.path / archive.path).read_bytes()
     for number, (kind, match, make) in enumerate(REFUSED):
@@ -177,7 +177,7 @@ def test_faults_that_are_refused(bag, serve, tmp_path):
         assert fetch(server.url, out, sets=[FOG]).sets == [FOG]
 
 
-def test_a_redirect_to_half_an_address_is_refused(bag, serve, tmp_path):
+def test_redirect_to_partial_address_is_rejected(bag, serve, tmp_path):
     server = serve(bag.path)
     server.faults = Faults(redirect={"archives.json": "http://[::1"})
     with warnings.catch_warnings():
@@ -200,7 +200,7 @@ def forged(bag, folder, change, archive=None):
     return folder
 
 
-def test_an_index_that_lies(bag, serve, tmp_path):
+def test_false_index_is_rejected(bag, serve, tmp_path):
     """Nothing is kept if the digest in the index is not that of the archives. The index cannot choose folders."""
     false = "sha256:" + "1" * 64
 
@@ -234,7 +234,7 @@ def test_an_index_that_lies(bag, serve, tmp_path):
         assert not (tmp_path / "o" / TOP).exists()
 
 
-def test_hostile_archives(bag, serve, tmp_path):
+def test_hostile_archives_are_rejected(bag, serve, tmp_path):
     """Hostile archives with correct hashes in the index are refused, and nothing of them is kept.
 
     In the last case, two images were exchanged, which the pixels of a lossless set show.
@@ -257,7 +257,7 @@ def test_hostile_archives(bag, serve, tmp_path):
         assert not Path(OUTSIDE[2]).exists()
 
 
-def test_what_stands_where_it_goes(bag, serve, tmp_path, monkeypatch):
+def test_existing_files_at_destination_are_handled(bag, serve, tmp_path, monkeypatch):
     server = serve(bag.path)
     (tmp_path / TOP).mkdir()
     (tmp_path / TOP / "mine").write_text("x")
@@ -283,7 +283,7 @@ def test_what_stands_where_it_goes(bag, serve, tmp_path, monkeypatch):
         assert "word-of-mine" not in str(failed.value)
 
 
-def test_passwords_go_to_one_host_and_into_no_message(bag, serve, tmp_path):
+def test_passwords_are_sent_to_one_host_and_absent_from_messages(bag, serve, tmp_path):
     server, other = serve(bag.path), serve(bag.path)
     name = archive_of(bag, FOG).name
     address = server.url.replace("http://", "http://me:word%21@")
@@ -297,7 +297,7 @@ def test_passwords_go_to_one_host_and_into_no_message(bag, serve, tmp_path):
     assert not any(secret in str(failed.value) for secret in ("word", "me:"))
 
 
-def test_what_was_unpacked_is_not_fetched_again(root, bag, serve, tmp_path):
+def test_unpacked_archives_are_not_fetched_again(root, bag, serve, tmp_path):
     server, last = serve(bag.path), bag.archives[-1].name
     server.faults.status = {last: [404]}
     with pytest.raises(ReleaseError, match="answers 404"):
@@ -308,7 +308,7 @@ def test_what_was_unpacked_is_not_fetched_again(root, bag, serve, tmp_path):
 
 
 @pytest.mark.parametrize("count", [1, pytest.param(6, marks=pytest.mark.ci)])
-def test_a_killed_fetch_goes_on(root, bag, serve, tmp_path, count):
+def test_killed_fetch_resumes(root, bag, serve, tmp_path, count):
     (tmp_path / f"0/.fetch-{TOP}/data/{TOP}/.corruptset").mkdir(parents=True)  # killed before its first record
     for seed in range(count):
         drawn, server, out = random.Random(seed), serve(bag.path), tmp_path / str(seed)
@@ -325,7 +325,7 @@ LINKS = ["part", "dangling part", "hard part", "parts", "work", "data"]
 
 @pytest.mark.parametrize("kind", LINKS)
 @pytest.mark.parametrize("packed", [False, True])
-def test_nothing_is_written_through_a_link_in_the_hidden_folder(bag, serve, tmp_path, kind, packed):
+def test_nothing_is_written_through_link_in_hidden_folder(bag, serve, tmp_path, kind, packed):
     server, outside, out = serve(bag.path), tmp_path / "outside", tmp_path / "o"
     outside.mkdir()
     (outside / "file").write_bytes(b"mine")
@@ -351,7 +351,7 @@ def test_nothing_is_written_through_a_link_in_the_hidden_folder(bag, serve, tmp_
 
 
 @pytest.mark.parametrize("digits", [19, 400, 5000])
-def test_numbers_of_many_digits_in_headers_are_no_numbers(bag, serve, root, tmp_path, digits):
+def test_overlong_numbers_in_headers_are_rejected(bag, serve, root, tmp_path, digits):
     server, name, many = serve(bag.path), archive_of(bag, FOG).name, "9" * digits
     server.faults.status, server.faults.wait = {name: [503, 503]}, many
     fetch(server.url, tmp_path / "a")  # as if the server had requested no waiting time

@@ -28,7 +28,7 @@ def server(monkeypatch):
 
 
 @pytest.mark.ci
-def test_a_release_is_one_commit_and_an_interrupted_one_goes_on(root, bag, server, tmp_path):
+def test_release_is_single_commit_and_interrupted_publish_resumes(root, bag, server, tmp_path):
     publish(bag.path, PLACE)
     assert (server.repositories, [m for m, _ in server.asked if m != "GET"]) == ({}, [])
     server.fails_after = 2
@@ -62,7 +62,7 @@ def test_a_release_is_one_commit_and_an_interrupted_one_goes_on(root, bag, serve
 
 
 @pytest.mark.ci
-def test_who_may_not_is_told_so(bag, server, tmp_path, monkeypatch):
+def test_missing_permission_is_reported(bag, server, tmp_path, monkeypatch):
     monkeypatch.setenv("HF_TOKEN", "hf_another")
     with pytest.raises(ReleaseError, match="HF_TOKEN") as refused:
         publish(bag.path, PLACE, go=True)
@@ -72,7 +72,7 @@ def test_who_may_not_is_told_so(bag, server, tmp_path, monkeypatch):
         fetch(PLACE, tmp_path)
 
 
-def test_addresses():
+def test_hub_addresses_are_parsed():
     assert hub_address("hf://datasets/a/b.c@refs/pr/1") == ("a/b.c", "refs/pr/1")
     for wrong in ("hf://a/b", "hf://datasets/a", "hf://datasets/a/b/c", "hf://datasets/a/b@", "hf://datasets/a/../b"):
         with pytest.raises(ReleaseError, match="is not hf://datasets/USER/NAME"):

@@ -23,7 +23,7 @@ def store():
         yield proxy, create_bucket("bucket")
 
 
-def test_there_and_back(root, bag, store, tmp_path):
+def test_files_round_trip(root, bag, store, tmp_path):
     with pytest.raises(StoreError, match="the bucket does not exist") as missing:
         publish(bag.path, "s3://nobody/has-it", go=True)
     assert SECRET not in str(missing.value)
@@ -42,7 +42,7 @@ def test_there_and_back(root, bag, store, tmp_path):
     assert file_hashes(tmp_path / TOP) == file_hashes(root)
 
 
-def test_a_store_that_fails(root, bag, store, tmp_path):
+def test_failing_store_is_reported(root, bag, store, tmp_path):
     """If every second request or reply is cut, all are repeated and progress is counted once. If every one is cut,
     there is an error.
     """
@@ -61,7 +61,7 @@ def test_a_store_that_fails(root, bag, store, tmp_path):
     assert file_hashes(tmp_path / TOP) == file_hashes(root)
 
 
-def test_what_is_kept_beside_an_object_is_compared_with_its_bytes(bag, store):
+def test_stored_digest_is_compared_with_bytes(bag, store):
     """Objects with changed bytes and a correct digest, with a wrong digest, and objects that were sent in parts."""
     place, files = "s3://bucket/beside", store[1]
     sent = {f.path: f for f in publish(bag.path, place, go=True).files}
@@ -82,7 +82,7 @@ def test_what_is_kept_beside_an_object_is_compared_with_its_bytes(bag, store):
     assert files.cat_file(f"{place}/{changed}") == (bag.path / changed).read_bytes()
 
 
-def test_any_file_system_of_fsspec(root, bag, tmp_path, monkeypatch):
+def test_any_fsspec_file_system_is_accepted(root, bag, tmp_path, monkeypatch):
     """A store without digests: objects are read to compare them, and can be read from any byte on."""
     monkeypatch.setattr(remote, "READ_AHEAD", 3000)
     place = "memory://a/release"

@@ -23,7 +23,7 @@ def changed(path, at=-1):
     path.write_bytes(data)
 
 
-def test_a_dry_run_then_the_real_one(bag, tmp_path):
+def test_dry_run_lists_files_and_publish_sends_them(bag, tmp_path):
     dry = publish(bag.path, tmp_path / "p")
     assert (dry.sent, dry.existing, not (tmp_path / "p").exists()) == (False, {}, True)
     assert [f.path for f in dry.files][-1] == "archives.json"
@@ -39,7 +39,7 @@ def test_a_dry_run_then_the_real_one(bag, tmp_path):
     assert file_hashes(tmp_path / "p") == file_hashes(tmp_path / "some/where") == file_hashes(bag.path)
 
 
-def test_an_interrupted_one_goes_on(bag, serve, tmp_path, monkeypatch):
+def test_interrupted_publish_resumes(bag, serve, tmp_path, monkeypatch):
     """After an interruption at any file, the release cannot be fetched, and complete files are not sent again."""
     written = places.write_large
     for count in (1, len(bag.archives), 9):
@@ -63,7 +63,7 @@ def test_an_interrupted_one_goes_on(bag, serve, tmp_path, monkeypatch):
         assert file_hashes(out) == file_hashes(bag.path)
 
 
-def test_temporary_files_of_other_programs_stay(bag, tmp_path):
+def test_temporary_files_of_other_programs_are_kept(bag, tmp_path):
     out = tmp_path / "out"
     out.mkdir()
     (out / ".download.zip.part").write_bytes(b"theirs")
@@ -71,7 +71,7 @@ def test_temporary_files_of_other_programs_stay(bag, tmp_path):
     assert (out / ".download.zip.part").read_bytes() == b"theirs"
 
 
-def test_what_is_there_and_differs(bag, tmp_path):
+def test_different_existing_files_are_rejected(bag, tmp_path):
     place = shutil.copytree(bag.path, tmp_path / "p")
     differing = ["README.md", bag.archives[0].path]
     for path in differing:
@@ -87,7 +87,7 @@ def test_what_is_there_and_differs(bag, tmp_path):
     assert file_hashes(place) == file_hashes(bag.path)
 
 
-def test_what_is_no_sound_release(root, bag, tmp_path, monkeypatch):
+def test_invalid_release_is_rejected(root, bag, tmp_path, monkeypatch):
     archive = bag.archives[0].path
     forged = json.dumps({**json.loads((bag.path / "archives.json").read_bytes()), "digest": "sha256:" + "1" * 64})
     cases = [
@@ -133,7 +133,7 @@ def checked(folder, *names):
         subprocess.run(["sha256sum", "--check", "--quiet", name], cwd=folder, check=True)
 
 
-def test_a_zenodo_record(root, bag, serve, tmp_path):
+def test_zenodo_layout_has_flat_files_and_metadata(root, bag, serve, tmp_path):
     """A Zenodo record has flat files with valid checksums, which can be fetched, and metadata for the API."""
     publish(bag.path, tmp_path / "z", layout="zenodo", go=True, **ZENODO)
     assert sorted(p.name for p in (tmp_path / "z").iterdir()) == ["files", "zenodo.json"]
@@ -158,7 +158,7 @@ def test_a_zenodo_record(root, bag, serve, tmp_path):
     assert limit_notes(large[:50], "zenodo") == limit_notes(large, "plain") == []
 
 
-def test_the_hubs_layout_in_a_folder(root, bag, templates, tmp_path):
+def test_hub_layout_is_written_to_folder(root, bag, templates, tmp_path):
     """On the Hub, README.md begins with metadata, all checksums are valid, and the rest of the card is unchanged."""
     publish(bag.path, tmp_path / "h", layout="huggingface", license="CC-BY-4.0", go=True)
     card = (tmp_path / "h/README.md").read_text("utf-8")
@@ -182,7 +182,7 @@ def test_the_hubs_layout_in_a_folder(root, bag, templates, tmp_path):
     assert '\nsize_categories: ["n<1K"]\n' in (tmp_path / "120/README.md").read_text("utf-8")
 
 
-def test_from_one_place_to_another(bag, serve, tmp_path):
+def test_release_can_be_copied_between_places(bag, serve, tmp_path):
     """A release in any layout can be published in any other layout, with one header in README.md and new URLs."""
     h, z, url = tmp_path / "h", tmp_path / "z", "https://example.org/"
     license = {"license": ZENODO["license"]}
@@ -201,7 +201,7 @@ def test_from_one_place_to_another(bag, serve, tmp_path):
     assert file_hashes(tmp_path / "h2") == file_hashes(h)
 
 
-def test_a_release_without_images(root, serve, tmp_path):
+def test_release_without_images_can_be_published(root, serve, tmp_path):
     for digests in ("images", "sets"):
         bag = pack_dataset(root, tmp_path / digests, manifest_only=True, digests=digests)
         server, out = serve(bag.path), tmp_path / f"o {digests}"
@@ -212,7 +212,7 @@ def test_a_release_without_images(root, serve, tmp_path):
             fetch(server.url, out, sets=["fog/3"])
 
 
-def test_nothing_is_published_through_a_link_that_leads_out_of_the_folder(bag, tmp_path):
+def test_nothing_is_published_through_link_out_of_folder(bag, tmp_path):
     outside, to = tmp_path / "outside", tmp_path / "site"
     outside.mkdir()
     to.mkdir()

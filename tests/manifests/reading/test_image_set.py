@@ -19,7 +19,7 @@ MANY = [
 ]  # fmt: skip
 
 
-def test_slices_lists_and_booleans_give_what_single_numbers_give(templates):
+def test_slices_lists_and_booleans_equal_single_indices(templates):
     for form, container in product(("png", "jpeg"), ("folder", "hdf5")):
         images = corruptset.open(templates(encoding_format=form, containers=(container,)))["fog/3"]
         for index in MANY:
@@ -41,7 +41,7 @@ def test_slices_lists_and_booleans_give_what_single_numbers_give(templates):
     assert images[:][1].tolist() == images.labels.tolist() == [0, 0, 1, 1, 1]
 
 
-def test_other_indices_are_refused(templates):
+def test_other_indices_are_rejected(templates):
     images = corruptset.open(templates())["fog/3"]
     wrong = [1.0, "0", None, (1, 2), [0.5], [[1]], [True], np.ones(6, bool), ["0"], {}]
     for index in wrong:
@@ -58,7 +58,7 @@ def test_other_indices_are_refused(templates):
             read(1.0)
 
 
-def test_sizes_that_differ_are_refused_with_the_way_out(templates):
+def test_different_sizes_are_rejected_with_suggestion(templates):
     images = corruptset.open(templates(uniform=False))["fog/3"]
     assert (images[:2][0].shape, images[3:][0].shape) == ((2, 16, 20, 3), (2, 12, 8, 1))
     for stack in (lambda: images[:], lambda: images[[0, 2]], images.array):
@@ -68,7 +68,7 @@ def test_sizes_that_differ_are_refused_with_the_way_out(templates):
 
 
 @pytest.mark.parametrize("uniform", [True, False])
-def test_transforms_get_pictures_and_labels(templates, uniform):
+def test_transforms_receive_images_and_labels(templates, uniform):
     data = corruptset.open(templates(uniform=uniform))
     images, seen = data["fog/3"], []
 
@@ -100,7 +100,7 @@ FORKS = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:Dep
 
 @FORKS
 @pytest.mark.ci
-def test_pytorch_s_loader_takes_parts_and_joins_in_two_workers(templates):
+def test_torch_loader_splits_and_joins_batches_in_two_workers(templates):
     """Sets can be used in forked and spawned workers. See also tests/loaders."""
     from torch.utils.data import ConcatDataset, DataLoader, Subset
 
@@ -116,7 +116,7 @@ def test_pytorch_s_loader_takes_parts_and_joins_in_two_workers(templates):
 @FORKS
 @pytest.mark.ci
 @pytest.mark.filterwarnings("ignore")  # a warning of torchvision when it is imported
-def test_torchvision_s_transforms_make_one_size(templates):
+def test_torchvision_transforms_unify_sizes(templates):
     kept = let_torchvision_be_imported()  # noqa: F841 - its operators live as long as it
     import torch
     from torch.utils.data import DataLoader
@@ -154,7 +154,7 @@ def large(root):
 
 
 @pytest.mark.parametrize("containers", [("folder",), ("hdf5",), ("folder", "hdf5")])
-def test_an_open_set_takes_few_bytes_of_memory_per_image(dataset, containers):
+def test_open_set_uses_few_bytes_per_image(dataset, containers):
     root = dataset(containers=containers)
     large(root)
     data = corruptset.open(root)

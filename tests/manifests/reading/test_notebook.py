@@ -19,7 +19,7 @@ def pictures(html):
     return [Image.open(io.BytesIO(base64.b64decode(data))) for data in found]
 
 
-def test_a_set_shows_its_first_images(templates):
+def test_set_shows_first_images(templates):
     # images of 20 x 16 pixels are enlarged six times, of 31 x 9 four times, and of 12 x 8 ten times
     for uniform, size in ((True, (6 * 124 - 4, 96)), (False, (124 + 124 + 128 + 84 + 84 + 120, 120))):
         data = corruptset.open(templates(uniform=uniform, repeat=2, containers=("folder",)))
@@ -39,7 +39,7 @@ def test_a_set_shows_its_first_images(templates):
     assert [set(np.unique(part)) for part in np.split(large, [64, 68], axis=1)] == [{200}, {255}, {10}]
 
 
-def test_a_data_set_shows_its_contact_sheet_small_and_names_of_strangers_as_text(dataset):
+def test_dataset_shows_small_contact_sheet_and_escaped_names(dataset):
     root = dataset(containers=("folder",))
     html = corruptset.open(root)._repr_html_()
     with Image.open(root / "contact.png") as sheet:
@@ -55,7 +55,7 @@ def test_a_data_set_shows_its_contact_sheet_small_and_names_of_strangers_as_text
 
 
 @pytest.mark.parametrize("damage", ["missing", "text", "link"])
-def test_damage_leaves_the_picture_out(dataset, tmp_path, damage):
+def test_damaged_image_is_omitted(dataset, tmp_path, damage):
     root = dataset(containers=("folder",))
     data = corruptset.open(root)
     sheet, outside = root / "contact.png", tmp_path / "outside.png"

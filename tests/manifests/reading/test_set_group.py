@@ -33,7 +33,7 @@ def chains(templates):
     return corruptset.open(templates())
 
 
-def test_it_is_a_mapping_of_sets(singles, levels, chains):
+def test_set_group_is_mapping_of_sets(singles, levels, chains):
     assert isinstance(singles, Mapping)
     found = dict(singles)
     assert list(found) == list(singles) == singles.set_ids
@@ -48,7 +48,7 @@ def test_it_is_a_mapping_of_sets(singles, levels, chains):
     assert all(key in singles for key in keys)
 
 
-def test_a_corruption_is_its_severities_or_levels(singles, levels, chains):
+def test_corruption_is_mapping_of_severities_or_levels(singles, levels, chains):
     fog = singles["fog"]
     assert [(key, images.id) for key, images in fog.items()] == [(s, f"fog/{s}") for s in range(1, 6)]
     assert list(singles.severities("speckle_noise")) == fog._ipython_key_completions_()
@@ -73,7 +73,7 @@ def test_a_corruption_is_its_severities_or_levels(singles, levels, chains):
             ask()
 
 
-def test_a_selection_is_what_fits_all_of_it(singles, levels, chains):
+def test_selection_contains_sets_that_match_all_conditions(singles, levels, chains):
     """All conditions on stages must be met by the same stage of a chain."""
     asked = [
         {"corruption": [None, ["fog"], ["fog", "gaussian_noise"]], "severity": [None, [3], [3, 5]]},
@@ -104,7 +104,7 @@ def test_a_selection_is_what_fits_all_of_it(singles, levels, chains):
         assert said in str(caught.value)
 
 
-def test_families_are_those_of_the_registry_and_travel(singles):
+def test_families_match_registry_and_survive_pickling(singles):
     assert all(family_of(name) == get_corruption(name).family for name in corruption_names())
     assert family_of("nobody_s") == "other"
     copy = pickle.loads(pickle.dumps(singles))
@@ -113,6 +113,6 @@ def test_families_are_those_of_the_registry_and_travel(singles):
     assert list(Dataset(singles.path).select(family="blur", severity=1)) == list(copy.select(family="blur", severity=1))
 
 
-def test_the_type_of_names_lists_the_corruptions_of_this_release():
+def test_name_type_lists_corruptions_of_this_release():
     shipped = {name for name in corruption_names() if family_of(name) != PLUGIN}
     assert set(get_args(CorruptionName)) == shipped

@@ -28,7 +28,7 @@ def refused(model, value):
         model.model_validate(value)
 
 
-def test_paths_hashes_and_ids():
+def test_paths_hashes_and_ids_are_validated():
     file = {"path": "a", "bytes": 0, "sha256": ZERO}
     for path in ("a", "a/b c/ü.png", "images/fog/3/x.JPEG", ".hidden", "a..b/c", "...", "a/b:c", "~", "a\nb"):
         assert safe_path(path) == path
@@ -65,7 +65,7 @@ def bare(schema):
     return [bare(v) for v in schema] if isinstance(schema, list) else schema
 
 
-def test_the_command_writes_the_shipped_schemas_which_take_real_records(templates, tmp_path):
+def test_command_writes_shipped_schemas_that_accept_real_records(templates, tmp_path):
     command = [sys.executable, "-m", "corruptset.manifests.schema", str(tmp_path)]
     subprocess.run(command, check=True)
     for name in NAMES:
@@ -106,7 +106,7 @@ def mutants(value):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_schema_and_models_accept_and_refuse_the_same(templates, name):
+def test_schema_and_models_accept_and_reject_same_records(templates, name):
     check, model = jsonschema.Draft202012Validator(load_schema(name)), getattr(models, NAMES[name])
     refused = accepted = 0
     # the last set of the manifest has stages and metrics

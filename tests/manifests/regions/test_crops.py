@@ -51,7 +51,7 @@ def compare(image, table, expected=None):
 
 
 @pytest.mark.parametrize("fit", ["resize", "pad"])
-def test_crops_of_photographs_are_the_slow_ones(fit):
+def test_crops_of_photographs_match_reference(fit):
     for width, height, out in ((240, 180, 145), (47, 61, 40)):
         table = RegionTable(fractions=FRACTIONS, blocks=1, out=out if fit == "pad" else 48, fit=fit)
         compare(photograph(width, height), table)
@@ -62,7 +62,7 @@ def test_crops_of_photographs_are_the_slow_ones(fit):
 
 
 @pytest.mark.long
-def test_every_crop_of_a_photograph_and_of_ten_small_images():
+def test_all_crops_of_photograph_and_small_images_match_reference():
     table = RegionTable(fractions=FRACTIONS, mode="exhaustive", out=32)
     for width, height in ((500, 375), (375, 500)):
         places = all_regions((side_of(p, width, height) for p in FRACTIONS), width, height)
@@ -77,7 +77,7 @@ def test_every_crop_of_a_photograph_and_of_ten_small_images():
 
 
 @pytest.mark.parametrize("name", STORED)
-def test_both_ways_to_store_regions_give_the_slow_pixels(name, tmp_path):
+def test_both_storage_formats_give_reference_pixels(name, tmp_path):
     regions, channels = STORED[name]
     images = small_images(2, channels)
     source, recipe = write_rows(tmp_path, images), write_recipe(tmp_path, regions)
@@ -116,7 +116,7 @@ def test_both_ways_to_store_regions_give_the_slow_pixels(name, tmp_path):
             data.crops("data/0")[99999]
 
 
-def test_one_crop_is_in_memory_at_a_time():
+def test_only_one_crop_is_in_memory():
     """A photograph has 531,328 crops of 224 pixels, which would be 80 GB, so only their positions may be in memory."""
     image = np.array(Image.new("RGB", (500, 375), (1, 2, 3)))
     tracemalloc.start()
@@ -127,7 +127,7 @@ def test_one_crop_is_in_memory_at_a_time():
     tracemalloc.stop()
 
 
-def test_a_row_that_reaches_beyond_its_image_is_refused():
+def test_row_beyond_image_is_rejected():
     rows = list(region_rows(RegionTable(sides=(12,), mode="exhaustive", out=32), 0, "a", 32, 32))
     with pytest.raises(VerificationError, match=r"extends beyond its image \(a, side 12, from y 0 x 0\)"):
         CutCrops(small_images(1)[0][:31], rows, None)

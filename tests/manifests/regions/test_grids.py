@@ -13,7 +13,7 @@ def described(*grids):
     return [found.record(i) for i in range(len(found))]
 
 
-def test_exhaustive_is_every_position_once_in_order():
+def test_exhaustive_grid_has_every_position_once_in_order():
     """The positions of regions, which test_crops also checks."""
     found = described(*grids_of(RegionTable(sides=(12, 14, 32), mode="exhaustive", out=32), 0, "a", 32, 32))
     assert [place_of(r) for r in found] == all_regions((12, 14, 32), 32, 32)
@@ -23,7 +23,7 @@ def test_exhaustive_is_every_position_once_in_order():
     assert [r.anchor for r in found] == [r.role == "base" for r in found]
 
 
-def test_sampled_is_the_blocks_and_the_shrinks_of_their_anchors():
+def test_sampled_grid_has_blocks_and_shrinks_of_their_anchors():
     for block, (width, height) in ((3, (500, 375)), (5, (47, 61))):
         table = RegionTable(fractions=(0.2, 0.4, 0.6, 0.8), blocks=10, block=block, out=224)
         expected = set()
@@ -41,7 +41,7 @@ def test_sampled_is_the_blocks_and_the_shrinks_of_their_anchors():
             assert {(r.side - 2, r.y + dy, r.x + dx) for dy in range(3) for dx in range(3)} <= places
 
 
-def test_a_shrunk_region_names_the_first_anchor_that_it_lies_in():
+def test_shrunk_region_names_first_anchor_that_contains_it():
     records = described(Grid("s9", None, 9, "base", 4, 6, 5, 5, 1), Grid("s9", None, 7, "shrink", 5, 7, 5, 5, 1))
     anchors = {(r.row, r.col): r for r in records if r.anchor}
     assert set(anchors) == {(row, col) for row in (1, 2, 3) for col in (1, 2, 3)}
@@ -52,7 +52,7 @@ def test_a_shrunk_region_names_the_first_anchor_that_it_lies_in():
         assert (r.row, r.col) == min(holding)
 
 
-def test_what_says_most_of_a_region_describes_it():
+def test_description_uses_most_specific_role():
     """An anchor is preferred to a base region, and a base region to a shrink region. The first of equals is used."""
     shrink = Grid("s9", None, 7, "shrink", 5, 5, 3, 3, 1)
     outer = Grid("s7", None, 7, "base", 5, 5, 3, 3, 1)

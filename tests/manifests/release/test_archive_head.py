@@ -12,13 +12,13 @@ UNNAMED = "(does not match the records|is not listed in the record)"
 ROWS, SAMPLES, MANIFEST = (f"{TOP}/{name}" for name in ("sets/clean.jsonl", "samples.jsonl", "manifest.json"))
 
 
-def test_the_archive_that_the_others_are_made_from_is_good(good, tmp_path):
+def test_valid_archive_is_accepted(good, tmp_path):
     assert list(good)[:2] == [RECORD, MANIFEST]
     assert unpack([write_archive(tmp_path / "a", list(good.items()))], tmp_path / "out").sets == ["clean"]
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_members_that_nothing_names_and_that_are_missing(good, tmp_path):
+def test_unlisted_and_missing_members_are_rejected(good, tmp_path):
     items = list(good.items())
     extra = (f"{TOP}/setup.py", b"import os")
     changed = {
@@ -67,7 +67,7 @@ def edited(good, change, name):
     return sealed(good, name, json.dumps(value).encode())
 
 
-def test_rows_that_lead_elsewhere(good, tmp_path):
+def test_rows_with_outside_paths_are_rejected(good, tmp_path):
     """Rows that refer to files in other folders, with members at these paths."""
     paths = {
         **dict.fromkeys(("../../escaped", "/tmp/escaped", "images/clean/../x"), "line 2"),
@@ -85,7 +85,7 @@ def test_rows_that_lead_elsewhere(good, tmp_path):
     check_unpack_fails(write_archive(tmp_path / "capitals", sealed(good, ROWS, rows)), tmp_path, "ignoring case")
 
 
-def test_manifests_of_strangers(good, tmp_path):
+def test_foreign_manifests_are_rejected(good, tmp_path):
     changes = [
         (lambda m: m.update(name="../x"), "schema 3"),
         (lambda m: m.update(version="../../x"), "schema 3"),
@@ -98,7 +98,7 @@ def test_manifests_of_strangers(good, tmp_path):
         check_unpack_fails(write_archive(tmp_path / f"a{number}", edited(good, change, MANIFEST)), tmp_path, said)
 
 
-def test_records_of_strangers(good, tmp_path):
+def test_foreign_records_are_rejected(good, tmp_path):
     def with_file(path):
         return lambda r: r["files"].append({**r["files"][1], "path": path})
 

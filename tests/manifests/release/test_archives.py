@@ -13,7 +13,7 @@ from corruptset.manifests.release.archives import BadArchive, read_members
 from corruptset.manifests.release.unpack import unpack
 
 
-def test_names_that_lead_out_or_are_odd(good, tmp_path):
+def test_unsafe_and_unusual_names_are_rejected(good, tmp_path):
     items = list(good.items())
     for number, name in enumerate(OUTSIDE + INVALID_NAMES):
         for at in (2,) if number else (0, 2, len(items)):
@@ -29,7 +29,7 @@ def test_names_that_lead_out_or_are_odd(good, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_members_that_are_no_files(good, tmp_path):
+def test_members_that_are_not_files_are_rejected(good, tmp_path):
     """Links, devices, pipes, folders and sparse files as an image, a small file and a record."""
     flags = (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE, tarfile.DIRTYPE)
     for flag in (*flags, tarfile.GNUTYPE_SPARSE):
@@ -40,7 +40,7 @@ def test_members_that_are_no_files(good, tmp_path):
             check_unpack_fails(archive, tmp_path, "not a regular file")
 
 
-def test_sizes_that_lie(good, tmp_path):
+def test_wrong_sizes_are_rejected(good, tmp_path):
     """A header that states more bytes than the archive has is refused before anything is read."""
     (tmp_path / "big").write_bytes(tar_header(RECORD, size=1 << 40).tobuf(tarfile.GNU_FORMAT) + bytes(2048))
     check_unpack_fails(tmp_path / "big", tmp_path, "exceeds the end of the archive")
@@ -57,7 +57,7 @@ def test_sizes_that_lie(good, tmp_path):
         check_unpack_fails(tmp_path / "none", tmp_path, "not a tar|cut off|is empty")
 
 
-def test_tarfiles_own_padding_is_taken_and_nothing_behind_it(good, tmp_path):
+def test_tarfile_padding_is_accepted_but_no_data_after_it(good, tmp_path):
     """After the first block of the end mark, there may be between one block and a record of zeros."""
     path = write_archive(tmp_path / "sound", list(good.items()))
     sound = path.read_bytes()
@@ -126,7 +126,7 @@ def claiming(good, name):
     return {**good, RECORD: json.dumps(record).encode()}
 
 
-def test_bombs_are_refused_in_little_memory_and_on_little_disk(good, tmp_path):
+def test_bombs_are_rejected_with_little_memory_and_disk(good, tmp_path):
     """Sparse tars: a member has 120 MB although the records list a small one, or the records list it."""
     rows, samples = f"{TOP}/sets/clean.jsonl", f"{TOP}/samples.jsonl"
     bombs = [

@@ -10,7 +10,7 @@ from corruptset.manifests.release.unpack import unpack
 from corruptset.manifests.verify.directory import verify_directory
 
 
-def test_the_folder_is_a_bag(packs):
+def test_release_folder_is_bag(packs):
     """Check the bag against RFC 8493. In tests/loaders, the package bagit checks it."""
     out = packs()[1].path
     assert (out / "bagit.txt").read_bytes() == b"BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
@@ -33,7 +33,7 @@ def test_the_folder_is_a_bag(packs):
     assert table["folder"] == ["0_käfer"] * 2 + ["1 a dog"] * 3
 
 
-def test_every_archive_describes_itself_and_any_program_unpacks_it(packs, tmp_path):
+def test_every_archive_is_self_describing_and_unpacked_by_any_program(packs, tmp_path):
     root, bag = packs()
     for archive, made in zip(archive_paths(bag), bag.archives, strict=True):
         members = dict(read_tar(archive))
@@ -48,7 +48,7 @@ def test_every_archive_describes_itself_and_any_program_unpacks_it(packs, tmp_pa
     assert all(part in card for part in (bag.digest, *said, "## Citation", *(a.name for a in bag.archives)))
 
 
-def test_a_release_without_pixels_has_none(packs, tmp_path):
+def test_archive_of_release_without_pixels_has_no_pixels(packs, tmp_path):
     root, bag = packs(manifest_only=True)
     (archive,) = archive_paths(bag)
     assert {n.rpartition(".")[2] for n, _ in read_tar(archive)} == {"json", "jsonl", "md", "0/SHA256SUMS"}

@@ -17,7 +17,7 @@ from corruptset.manifests.release.unpack import unpack
 from corruptset.manifests.verify.directory import verify_directory
 
 
-def test_twice_packed_is_the_same(packs, tmp_path, monkeypatch):
+def test_packing_twice_gives_same_bytes(packs, tmp_path, monkeypatch):
     """The bytes do not depend on the umask, permissions, times, or the way in which paths are given."""
     root, one = packs()
     copy = tmp_path / "copied" / "renamed"
@@ -41,7 +41,7 @@ def plain(bag):
     return {start.sub("", a.name): a.sets for a in bag.archives}
 
 
-def test_the_division_by_family_is_imagenet_cs(dataset, packs, tmp_path):
+def test_division_by_family_matches_imagenet_c(dataset, packs, tmp_path):
     root = dataset()
     # a chain belongs to the group of its first stage
     weather = ("fog-3+gaussian_noise-5", "fog/3")
@@ -54,7 +54,7 @@ def test_the_division_by_family_is_imagenet_cs(dataset, packs, tmp_path):
     assert by_set == [f"{n}.tar" for n in ("clean", "fog-3+gaussian_noise-5", "fog.3", "metadata")]
 
 
-def test_archives_are_split_between_sets_and_then_between_files(packs, tmp_path):
+def test_archives_are_split_between_sets_first_then_between_files(packs, tmp_path):
     root, whole = packs({"repeat": 8, "containers": ("folder",)})
     weather = next(a.bytes for a in whole.archives if "weather" in a.name)
     between_sets = pack_dataset(root, tmp_path / "sets", max_bytes=weather - 20_000)
@@ -76,7 +76,7 @@ def test_archives_are_split_between_sets_and_then_between_files(packs, tmp_path)
         pack_dataset(root, tmp_path / "none", max_bytes=most // 8)
 
 
-def test_what_a_pack_needs_is_known_before(templates, tmp_path, monkeypatch):
+def test_pack_predicts_required_space(templates, tmp_path, monkeypatch):
     kinds = {"set": {"containers": ("folder",)}, "family": {"encoding_format": "jpeg"}}
     for by, options in kinds.items():
         asked = []
@@ -105,7 +105,7 @@ DAMAGE = [
 ]
 
 
-def test_a_damaged_build_is_refused_by_name(dataset, tmp_path):
+def test_damaged_build_is_rejected_by_name(dataset, tmp_path):
     for number, (path, change) in enumerate(DAMAGE):
         root, out = dataset(), tmp_path / f"p{number}"
         change(root / path)
@@ -122,7 +122,7 @@ def test_a_damaged_build_is_refused_by_name(dataset, tmp_path):
         pack_dataset(root, tmp_path / "p")
 
 
-def test_where_something_else_is_or_another_works_nothing_is_packed(packs, tmp_path):
+def test_pack_rejects_existing_files_and_running_process(packs, tmp_path):
     root, bag = packs()
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "thesis.tex").write_text("x")
@@ -142,7 +142,7 @@ def test_where_something_else_is_or_another_works_nothing_is_packed(packs, tmp_p
         assert not (tmp_path / lock).exists()
 
 
-def test_no_other_unpack_begins_while_one_removes_its_work_folder(packs, tmp_path, monkeypatch):
+def test_no_other_unpack_starts_during_removal_of_work_folder(packs, tmp_path, monkeypatch):
     bag, real, refused = packs()[1], shutil.rmtree, []
 
     def rmtree(folder, *given, **options):
@@ -157,7 +157,7 @@ def test_no_other_unpack_begins_while_one_removes_its_work_folder(packs, tmp_pat
     assert [folder.name for folder in refused] == [".corruptset"]
 
 
-def test_a_killed_pack_goes_on_and_needs_room_for_the_rest_alone(packs, tmp_path, monkeypatch):
+def test_killed_pack_resumes_and_needs_space_for_remainder_only(packs, tmp_path, monkeypatch):
     root, whole = packs(by="set")
     assert run_and_kill(37, pack_dataset, root, tmp_path / "p", by="set") == -signal.SIGKILL
     stood = {p.name: p.stat() for p in (tmp_path / "p/data").glob("*.tar")}
@@ -179,7 +179,7 @@ def test_a_killed_pack_goes_on_and_needs_room_for_the_rest_alone(packs, tmp_path
     assert not list(bag.path.rglob("*.part"))
 
 
-def test_without_room_nothing_is_packed(packs, tmp_path, monkeypatch):
+def test_pack_without_space_writes_nothing(packs, tmp_path, monkeypatch):
     root, _ = packs()
     monkeypatch.setattr(shutil, "disk_usage", disk_usage_with(1000))
     needs = r"p has 1\.0 kB free, but the pack needs about \d+\.\d kB\. Free some space"
@@ -190,7 +190,7 @@ def test_without_room_nothing_is_packed(packs, tmp_path, monkeypatch):
     assert not (tmp_path / "p").exists()
 
 
-def test_nothing_is_packed_through_a_link_that_leads_out_of_the_folder(packs, tmp_path):
+def test_nothing_is_packed_through_link_out_of_folder(packs, tmp_path):
     root, _ = packs()
     outside, out = tmp_path / "outside", tmp_path / "out"
     outside.mkdir()
@@ -235,7 +235,7 @@ FORGERIES = {
 
 @pytest.mark.parametrize("said", FORGERIES)
 @pytest.mark.parametrize("manifest_only", [False, True])
-def test_forged_records_are_an_error_of_the_data_set(dataset, tmp_path, said, manifest_only):
+def test_forged_records_are_dataset_error(dataset, tmp_path, said, manifest_only):
     root = dataset(containers=("folder",))
     FORGERIES[said](root)
     with pytest.raises(VerificationError, match=re.escape(said)) as error:
@@ -244,7 +244,7 @@ def test_forged_records_are_an_error_of_the_data_set(dataset, tmp_path, said, ma
     assert not [*tmp_path.glob("out/data/*")]
 
 
-def test_checksums_of_a_terabyte_are_not_read(dataset, tmp_path):
+def test_oversized_checksum_file_is_not_read(dataset, tmp_path):
     root = dataset(containers=("folder",))
     os.truncate(root / "SHA256SUMS", 1 << 40)
     with pytest.raises(VerificationError, match=r"SHA256SUMS has 1,099,511,627,776 bytes, which is too large"):

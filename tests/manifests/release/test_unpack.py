@@ -24,7 +24,7 @@ from corruptset.manifests.verify.directory import verify_directory
     ],
     ids=str,
 )
-def test_there_and_back_is_the_identity(packs, tmp_path, options, by):
+def test_pack_and_unpack_round_trip(packs, tmp_path, options, by):
     root, bag = packs(options, by=by)
     done = unpack(archive_paths(bag)[::-1], tmp_path / "u")
     assert done.path == tmp_path / "u" / root.name
@@ -47,7 +47,7 @@ def test_hidden_files_next_to_archives_are_ignored(packs, tmp_path):
 
 
 @pytest.mark.parametrize("container", ["folder", "hdf5"])
-def test_any_archive_alone_is_a_smaller_data_set_and_all_are_the_whole(packs, tmp_path, container):
+def test_single_archive_is_smaller_dataset_and_all_are_complete(packs, tmp_path, container):
     root, bag = packs({"containers": (container,)}, by="set")
     for archive, missing in zip(archive_paths(bag), (2, 1, 0, 0), strict=True):  # the last archive contains the page
         done = unpack([archive], tmp_path / "u")
@@ -68,7 +68,7 @@ def test_any_archive_alone_is_a_smaller_data_set_and_all_are_the_whole(packs, tm
             pack_dataset(done.path, tmp_path / "again")
 
 
-def test_a_part_that_is_damaged_is_found(packs, tmp_path):
+def test_damaged_part_is_found(packs, tmp_path):
     done = unpack(archive_paths(packs(by="set")[1])[:1], tmp_path / "u")
 
     def named():
@@ -90,7 +90,7 @@ def test_a_part_that_is_damaged_is_found(packs, tmp_path):
         assert problem in named()
 
 
-def test_a_killed_unpack_goes_on(packs, tmp_path):
+def test_killed_unpack_resumes(packs, tmp_path):
     root, bag = packs(by="set")
     assert run_and_kill(30, unpack, archive_paths(bag), tmp_path / "u") == -signal.SIGKILL
     left = tmp_path / "u" / root.name
@@ -103,7 +103,7 @@ def test_a_killed_unpack_goes_on(packs, tmp_path):
     assert {p: p.stat().st_mtime_ns for p in there} == there
 
 
-def test_a_killed_unpack_keeps_what_was_there_before(packs, tmp_path):
+def test_killed_unpack_keeps_existing_files(packs, tmp_path):
     _, bag = packs(by="set")
     unpack([p for p in archive_paths(bag) if "fog.3" in p.name], tmp_path / "u")
     assert run_and_kill(9, unpack, archive_paths(bag), tmp_path / "u") == -signal.SIGKILL
@@ -112,7 +112,7 @@ def test_a_killed_unpack_keeps_what_was_there_before(packs, tmp_path):
     assert [p for p in verify_directory(done.path).problems if p.kind != "unexpected"] == []
 
 
-def test_a_dataset_stays_readable_while_archives_are_unpacked_into_it(packs, tmp_path):
+def test_dataset_stays_readable_during_unpack(packs, tmp_path):
     root, bag = packs(by="set")
     archives, seen = archive_paths(bag), []
     done = unpack(archives[:1], tmp_path / "u")
@@ -133,7 +133,7 @@ def flip(path):
     path.write_bytes(data[:-9] + bytes([data[-9] ^ 1]) + data[-8:])
 
 
-def test_unpacked_onto_files_of_the_right_size(packs, tmp_path):
+def test_unpack_replaces_files_of_same_size(packs, tmp_path):
     """Existing files are compared by hash: here names and sizes are right, but one byte differs."""
     root, bag = packs(by="set")
     left = unpack(str(bag.path), tmp_path / "u").path
@@ -146,7 +146,7 @@ def test_unpacked_onto_files_of_the_right_size(packs, tmp_path):
     assert file_hashes(left) == file_hashes(root)
 
 
-def test_parts_of_a_set_over_earlier_parts(packs, tmp_path):
+def test_parts_of_set_are_added_to_earlier_parts(packs, tmp_path):
     """Archives are unpacked in three calls, in another order and one of them twice. Sets exist when complete."""
     of = {"containers": ("folder",), "repeat": 8}
     most = next(a.bytes for a in packs(of)[1].archives if "clean" in a.name) * 7 // 10
@@ -159,7 +159,7 @@ def test_parts_of_a_set_over_earlier_parts(packs, tmp_path):
     assert unpack([pieces[1]], tmp_path / "u").sets == ["clean"]
 
 
-def test_without_room_nothing_is_unpacked(packs, tmp_path, monkeypatch):
+def test_unpack_without_space_writes_nothing(packs, tmp_path, monkeypatch):
     root, bag = packs(by="set")
     with monkeypatch.context() as patched:
         patched.setattr(shutil, "disk_usage", disk_usage_with(1000))
@@ -175,7 +175,7 @@ def test_without_room_nothing_is_unpacked(packs, tmp_path, monkeypatch):
     assert file_hashes(tmp_path / "u" / root.name) == file_hashes(root)
 
 
-def test_where_something_else_is_nothing_is_unpacked(packs, tmp_path):
+def test_unpack_rejects_other_existing_files(packs, tmp_path):
     root, bag = packs()
     _, foreign = packs({"encoding_format": "jpeg"})
     (tmp_path / "u" / root.name).mkdir(parents=True)
@@ -205,7 +205,7 @@ def test_where_something_else_is_nothing_is_unpacked(packs, tmp_path):
     assert not unpack([release], tmp_path / "replaced").absent
 
 
-def test_links_in_the_way_are_not_followed(good, tmp_path):
+def test_links_at_destination_are_not_followed(good, tmp_path):
     """A prepared folder, in which folders or files of the dataset are links."""
     archive = write_archive(tmp_path / "a", list(good.items()))
     elsewhere = tmp_path / "elsewhere"
@@ -229,7 +229,7 @@ def test_links_in_the_way_are_not_followed(good, tmp_path):
     assert list(elsewhere.iterdir()) == [elsewhere / "clean"]
 
 
-def test_pieces_of_any_size_in_the_notes_of_unpacking_take_no_memory(packs, tmp_path):
+def test_large_records_of_unpacking_use_little_memory(packs, tmp_path):
     """A forged PARTIAL.json may contain any ranges of files."""
     _, bag = packs()
     paths = archive_paths(bag)

@@ -88,7 +88,7 @@ MANIFEST_EDITS = {
 }
 
 
-def test_an_edited_manifest_is_found_with_and_without_matching_hashes(dataset):
+def test_edited_manifest_is_found_with_and_without_matching_hashes(dataset):
     for name, change in MANIFEST_EDITS.items():
         root = dataset(containers=("folder",))
         edit_manifest(root, change)
@@ -137,7 +137,7 @@ SAMPLE_EDITS = {
 }
 
 
-def test_edited_rows_with_matching_hashes(dataset):
+def test_edited_rows_with_matching_hashes_are_found(dataset):
     for name, change in ROW_EDITS.items():
         root = dataset(shard_rows=5)
         edit_lines(root / ROWS, change)
@@ -152,7 +152,7 @@ def test_edited_rows_with_matching_hashes(dataset):
         assert "samples.jsonl" in problem_paths(verify_problems(root, level="structure")), name
 
 
-def test_sets_and_classes_exchanged(dataset):
+def test_exchanged_sets_and_classes_are_found(dataset):
     root = dataset(containers=("folder",))
     one, other = root / ROWS, root / "sets/clean.jsonl"
     one.rename(root / "aside")
@@ -174,7 +174,7 @@ def test_sets_and_classes_exchanged(dataset):
     assert "images/fog/3/1 a dog/" in problem.detail
 
 
-def test_samples_of_one_id_or_path_or_of_paths_that_lead_out(dataset):
+def test_duplicate_ids_and_duplicate_or_unsafe_paths_are_found(dataset):
     def path(value):
         return lambda rows: rows[1].update(path=value)
 
@@ -196,7 +196,7 @@ def test_samples_of_one_id_or_path_or_of_paths_that_lead_out(dataset):
             assert str(said) in problem.detail
 
 
-def test_a_key_that_stands_twice(dataset):
+def test_duplicate_key_is_found(dataset):
     cases = [("manifest.json", key, "") for key in ("seed", "pixel_digest", "amount")]
     cases += [("samples.jsonl", "label", "line 1: "), (ROWS, "row", "line 1: ")]
     for path, key, where in cases:
@@ -217,7 +217,7 @@ def test_a_key_that_stands_twice(dataset):
         assert {p.kind for p in verify_problems(root)} == kinds
 
 
-def test_other_bytes_and_pixels_behind_matching_hashes(dataset):
+def test_different_bytes_and_pixels_with_matching_hashes_are_found(dataset):
     root, jpeg = dataset(containers=("folder",)), dataset(encoding_format="jpeg")
     other = (root / OTHER_PNG).read_bytes()
     wrong = [
@@ -277,7 +277,7 @@ SHARD_EDITS = [
 ]
 
 
-def test_edited_shards_with_matching_hashes(dataset):
+def test_edited_shards_with_matching_hashes_are_found(dataset):
     for number, (change, kind, said) in enumerate(SHARD_EDITS):
         root = dataset(containers=("hdf5",), shard_rows=5)
         edit_shard(root, change, ONE_SHARD)
@@ -287,7 +287,7 @@ def test_edited_shards_with_matching_hashes(dataset):
         assert kind not in ("decode", "records") or not said or len(problems) == 1, (number, problems)
 
 
-def test_rows_in_strange_places_of_shards(dataset):
+def test_misplaced_shard_rows_are_found(dataset):
     cases = [
         (lambda rows: rows[3]["files"][0].update(row=0), f"row 3 is stored in row 0 of {SHARD}, like another row"),
         (lambda rows: rows[3]["files"][0].update(row=5), f"the recorded rows of {SHARD} are not 0 to 1"),
@@ -317,7 +317,7 @@ def test_rows_in_strange_places_of_shards(dataset):
 
 
 @pytest.mark.ci
-def test_several_processes_find_what_one_finds(dataset, monkeypatch):
+def test_several_processes_find_same_problems(dataset, monkeypatch):
     """Twice, named from another directory each time, as a notebook does: workers of the first call are there still. Of
     fifteen rows, which two slices share, none is left out.
     """

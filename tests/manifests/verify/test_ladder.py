@@ -33,7 +33,7 @@ def named(root, **options):
     return {(p.path, p.kind) for p in verify_problems(root, **options)}
 
 
-def test_whole_data_sets_have_no_problems(templates):
+def test_intact_datasets_have_no_problems(templates):
     both = [("folder",), ("hdf5",), ("folder", "hdf5")]
     for form, containers, uniform in [*product(("png", "jpeg"), both, (True,)), ("png", both[2], False)]:
         steps = []
@@ -54,7 +54,7 @@ SYSTEM_FILES += ["images/clean/desktop.ini", "hdf5/THUMBS.DB", "._manifest.json"
 
 
 @pytest.mark.parametrize("containers", [("folder",), ("hdf5",), ("folder", "hdf5")])
-def test_files_of_operating_systems_are_noted(dataset, containers):
+def test_operating_system_files_are_noted(dataset, containers):
     root = dataset(containers=containers)
     left = [path for path in SYSTEM_FILES if (root / path).parent.is_dir()]
     for path in left:
@@ -68,7 +68,7 @@ def test_files_of_operating_systems_are_noted(dataset, containers):
         assert report.as_json()["system_files"] == sorted(left)
 
 
-def test_other_hidden_files_and_folders_are_still_problems(dataset):
+def test_other_hidden_files_and_folders_are_problems(dataset):
     root = dataset(containers=("folder",))
     for path in (".hidden", "images/fog/3/.DS_Store.png", "images/fog/3/x/.DS_Store", ".DS_Store/x"):
         added(root, path)
@@ -90,7 +90,7 @@ def renamed_to(root, form):
     return changed
 
 
-def test_names_in_another_unicode_form_are_one_problem(dataset):
+def test_names_in_other_unicode_form_are_one_problem(dataset):
     root = dataset(containers=("folder",))
     count = renamed_to(root, "NFD")
     (problem,) = verify_problems(root)
@@ -162,7 +162,7 @@ DAMAGES = [
 ]
 
 
-def test_damage_is_named_without_reading_the_bytes(dataset):
+def test_damage_is_named_without_reading_bytes(dataset):
     for damage, given, expected in DAMAGES:
         root = dataset(shard_rows=5)
         damage(root, *given)
@@ -181,7 +181,7 @@ def test_damage_is_named_without_reading_the_bytes(dataset):
     assert [p.detail for p in verify_problems(root)] == ["left by unpacking with tar; remove the folder archives/"]
 
 
-def test_truncated_and_exchanged_files(dataset):
+def test_truncated_and_exchanged_files_are_found(dataset):
     root = dataset(shard_rows=5)
     for path in FILES:
         data = (root / path).read_bytes()
@@ -203,7 +203,7 @@ def test_truncated_and_exchanged_files(dataset):
 VALUES = [2**60, 10**400, -1, 1.5, "1", None, True, [], {}, float("nan"), "\ud800"]
 
 
-def test_values_of_any_kind_are_reported_not_raised(dataset):
+def test_values_of_any_type_are_reported_without_exception(dataset):
     root = dataset(containers=("folder",))
     whole = (root / "manifest.json").read_text("utf-8")
     places = [
@@ -219,7 +219,7 @@ def test_values_of_any_kind_are_reported_not_raised(dataset):
         assert "manifest.json" in problem_paths(verify_problems(root)), value
 
 
-def test_what_is_no_finished_build_says_how_to_go_on(dataset, tmp_path):
+def test_unfinished_build_gives_advice(dataset, tmp_path):
     (tmp_path / "file").write_bytes(b"")
     root = dataset(containers=("folder",))
     (root / "manifest.json").unlink()
@@ -231,7 +231,7 @@ def test_what_is_no_finished_build_says_how_to_go_on(dataset, tmp_path):
             verify_directory(place).raise_for_problems()
 
 
-def test_everything_is_collected_and_raised_once_level_by_level(dataset):
+def test_all_problems_are_collected_and_raised_once_per_level(dataset):
     root = dataset()
     flip(root / PNG_IMAGE)
     assert verify_problems(root, level="structure") == verify_problems(root, level="sizes") == []
@@ -252,7 +252,7 @@ def test_everything_is_collected_and_raised_once_level_by_level(dataset):
         verify_directory(root, level="deep")
 
 
-def test_rederive_is_called_on_sound_records_only(dataset):
+def test_rederive_is_called_only_on_valid_records(dataset):
     root = dataset(containers=("folder",))
     calls = []
 
@@ -266,7 +266,7 @@ def test_rederive_is_called_on_sound_records_only(dataset):
     assert calls == [(16, 20, 3)]
 
 
-def test_nothing_outside_is_opened(dataset, monkeypatch):
+def test_nothing_outside_dataset_is_opened(dataset, monkeypatch):
     """No file outside of the dataset is opened, whatever the records contain."""
     root = dataset()
     write_outside_file(root)

@@ -37,7 +37,7 @@ def of_maude(*compared, **options):
     return {(d.first, d.second): d for d in done.differences if d.score == "maude"}, done.notes
 
 
-def test_what_is_written(tmp_path):
+def test_compare_writes_documented_files(tmp_path):
     lacking = {"profiles": {}, "mean_profile": None}
     small = [example_scores.without_group(example_scores.small_scores(i) | lacking, "fragile") for i in range(2)]
     files = example_scores.write_scores(tmp_path, *small)
@@ -68,7 +68,7 @@ def test_what_is_written(tmp_path):
         done.table("sumary")
 
 
-def test_files_folders_and_scores_are_taken_in_the_order_given(tmp_path):
+def test_files_folders_and_scores_keep_given_order(tmp_path):
     folder, file = tmp_path / "folder", example_scores.write_scores(tmp_path, example_scores.minimal_scores("c"))[0]
     example_scores.write_scores(folder, example_scores.minimal_scores("b"))[0].rename(folder / "scores.json")
     assert compare([scores("z"), folder, str(file)]).models == ("z", "b", "c")
@@ -79,7 +79,7 @@ def test_files_folders_and_scores_are_taken_in_the_order_given(tmp_path):
     assert compare([own]).models == ("a",)
 
 
-def test_all_problems_are_said_at_once(tmp_path):
+def test_all_problems_are_reported_together(tmp_path):
     other = example_scores.minimal_scores("b", digest=example_scores.OTHER_DIGEST)
     given = example_scores.write_scores(
         tmp_path, example_scores.minimal_scores("a"), other, example_scores.minimal_scores("a")
@@ -98,7 +98,7 @@ def test_all_problems_are_said_at_once(tmp_path):
         compare([])
 
 
-def test_differences_are_taken_resample_by_resample():
+def test_differences_are_computed_per_resample():
     rng = np.random.default_rng(1)
     near = scores("b", 0.47, DRAWS + rng.normal(0, 0.005, 1000))
     found, notes = of_maude(scores("a", 0.50, DRAWS), near, scores("c", 0.6, DRAWS))
@@ -146,7 +146,7 @@ def test_unpaired_models_have_differences_without_intervals():
     assert of_maude(*(scores(name, 0.5, DRAWS, condition="correct@clean=net") for name in "ab"))[1] == ()
 
 
-def test_scores_over_other_sets_and_relative_to_other_baselines_have_no_difference():
+def test_scores_of_other_sets_or_baselines_have_no_difference():
     made = [example_scores.full_scores(i) for i in range(4)]
     for own in made:
         own["scores"] += example_scores.score_values({"mean_accuracy": 0.5})
@@ -167,7 +167,7 @@ def test_scores_over_other_sets_and_relative_to_other_baselines_have_no_differen
 
 
 @given(VALUES)
-def test_correlations_are_scipys(points):
+def test_correlations_match_scipy(points):
     x, y = ([p[i] / 10 for p in points] for i in (0, 1))
     if len(set(x)) == 1 or len(set(y)) == 1:
         assert pearson(x, y) is spearman(x, y) is None
@@ -178,12 +178,12 @@ def test_correlations_are_scipys(points):
     assert pearson(x[:2], y[:2]) is spearman(x[:2], y[:2]) is None
 
 
-def test_a_model_on_a_line_counts_as_low_in_cv_and_high_in_accuracy():
+def test_model_on_line_counts_as_low_cv_and_high_accuracy():
     points = [(3.0, 0.8), (3.0, 0.7), (3.5, 0.8), (3.5, 0.7), (np.nextafter(3.0, 4), 0.8)]
     assert [quadrant(*point, (3.0, 0.8)) for point in points] == ["I", "III", "II", "IV", "II"]
 
 
-def test_the_paper_s_models_are_compared_around_the_paper_s_point(tmp_path):
+def test_paper_models_are_compared_around_paper_threshold(tmp_path):
     """Compare the networks of table 3 of Dai & Berleant 2021, which were trained on clean images, with another one."""
     printed = Path(__file__).parents[1] / "two_factor_paper_table3.csv"
     values = {"two_factor__cv_percent": 1.0, "two_factor__mean_accuracy": 0.95}
@@ -209,7 +209,7 @@ def test_the_paper_s_models_are_compared_around_the_paper_s_point(tmp_path):
         compare([printed], reference="AlexNet (clean),net-7")
 
 
-def test_printed_tables_with_mistakes_are_refused(tmp_path):
+def test_printed_tables_with_errors_are_rejected(tmp_path):
     path = tmp_path / "table.csv"
     for text, said in (
         ("model,cv,mean\na,1,90\n", "has no column clean; expected a line model,cv,mean,clean"),
@@ -233,7 +233,7 @@ def test_printed_tables_with_mistakes_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["tables", "plots"])
-def test_nothing_is_written_through_a_link_that_leads_out_of_the_folder(tmp_path, name):
+def test_nothing_is_written_through_link_out_of_folder(tmp_path, name):
     outside, out = tmp_path / "outside", tmp_path / "out"
     outside.mkdir()
     out.mkdir()

@@ -50,7 +50,7 @@ def drawn(tmp_path_factory):
     return folder / "plots"
 
 
-def test_every_plot_is_an_svg_in_which_names_are_text(drawn):
+def test_every_plot_is_svg_with_names_as_text(drawn):
     names = sorted(name for plots in PLOTS.values() for name in plots)
     assert sorted(p.name for p in drawn.iterdir()) == sorted(f"{n}.svg" for n in names)
     for name in names:
@@ -67,13 +67,13 @@ def test_every_plot_is_an_svg_in_which_names_are_text(drawn):
 
 
 @pytest.mark.ci
-def test_two_processes_write_the_same_bytes(drawn, tmp_path):
+def test_two_processes_write_same_bytes(drawn, tmp_path):
     code = DRAW.format(tests=str(Path(example_scores.__file__).parent), folder=str(tmp_path), name=NAME)
     subprocess.run([sys.executable, "-c", code], check=True)
     assert read_files(tmp_path / "plots") == read_files(drawn)
 
 
-def test_values_lie_where_scores_say():
+def test_plotted_values_match_scores():
     made = [example_scores.full_scores(i) for i in (1, 0, 2)]
     names = ("two_factor.cv_percent", "two_factor.mean_accuracy", "maude")
     values = [[example_scores.value_of(one, name) for name in names] for one in made]

@@ -57,7 +57,7 @@ c & 100.00 & 0.00 & 0.000 & - \\
 """  # noqa: E501
 
 
-def test_a_table_is_exact_as_csv_and_rounded_for_people(monkeypatch):
+def test_table_is_exact_as_csv_and_rounded_in_markdown(monkeypatch):
     assert TABLE.csv() == CSV
     # A value that is rounded to 0 has no sign.
     assert {Column("gain", "points").shown(value) for value in (0.0, -0.0, 0.00001)} == {"0.00"}
@@ -71,7 +71,7 @@ def test_a_table_is_exact_as_csv_and_rounded_for_people(monkeypatch):
         TABLE.to_pandas()
 
 
-def test_on_a_page_intervals_stand_below_and_columns_of_dashes_are_left_out():
+def test_page_shows_intervals_below_values_and_omits_empty_columns():
     columns = [Column("model", "text"), Column("mCE"), Column("CV"), Column("l", end="low"), Column("h", end="high")]
     table = Table("summary", "<Summary>", columns, [["<a>", None, 0.5, 0.4, 0.6], ["b", None, None, None, None]])
     shown = table.on_page()
@@ -90,7 +90,7 @@ def test_on_a_page_intervals_stand_below_and_columns_of_dashes_are_left_out():
 @given(st.text(alphabet=[*string.punctuation.replace("'", ""), *"aZ0 éß…☃"]))
 @example("[1ex] is no space between rows")
 @example("* neither")
-def test_escaped_text_says_what_the_text_says(text):
+def test_escaped_text_has_same_meaning(text):
     written = latex_text(text)
     plain = re.sub(r"\{([\[\]*])\}", r"\1", written).replace(r"\textbackslash{}", "\x00").replace("''", '"')
     for command, letter in [("asciitilde", "~"), ("asciicircum", "^"), ("less", "<"), ("greater", ">"), ("bar", "|")]:
@@ -102,7 +102,7 @@ def test_escaped_text_says_what_the_text_says(text):
     assert not re.search(r"(?<!\\)(?:\\\\)*[|*`<>#]", re.sub(r"\\.", "", markdown_text(text)))
 
 
-def test_control_characters_are_written_as_escapes():
+def test_control_characters_are_escaped():
     name = "a\nb\x1b[2J"
     table = Table("t", "t", [Column("m", "text")], [[name]])
     for text in (latex_text(name), markdown_text(name), table.csv().splitlines()[1]):
@@ -124,7 +124,7 @@ def three():
     return made(*map(example_scores.full_scores, range(3)))
 
 
-def test_a_comparison_has_the_tables_that_its_scores_have(three):
+def test_comparison_has_tables_for_available_scores(three):
     bare = made(example_scores.minimal_scores("a"))
     assert {name: table.rows for name, table in bare.items()} == {
         "summary": [["a", 0.9, pytest.approx(0.88), pytest.approx(0.92)]],
@@ -141,7 +141,7 @@ def test_a_comparison_has_the_tables_that_its_scores_have(three):
     assert curves["aude_others"].rows == [["fog+snow", 0.3, None], ["mine", 0.1, None]]
 
 
-def test_error_tables_are_laid_out_as_printed(three):
+def test_error_tables_have_published_layout(three):
     table, wanted = three["aude"], example_scores.full_scores(1)
     row = rows_of(table)[1]
     assert list(row) == ["model", "clean error", "mAUDE", "relative mAUDE", *FIFTEEN, *EXTRA]
@@ -157,7 +157,7 @@ def test_error_tables_are_laid_out_as_printed(three):
     )
 
 
-def test_degradations_orders_fragile_rates_and_differences(three):
+def test_gradual_order_fragile_and_difference_tables_are_correct(three):
     rows = {(r["degradation"], r["accuracy below %"]): r for r in rows_of(three["degradation"])}
     assert {name for name, _ in rows} == {*example_scores.DEGRADATIONS, "mean"}
     for (name, threshold), row in rows.items():
@@ -189,7 +189,7 @@ def test_degradations_orders_fragile_rates_and_differences(three):
     assert {r["exceeds"] for r in differences if r["score"] == "clean_accuracy"} == {"no interval"}
 
 
-def test_two_factor_by_hand():
+def test_two_factor_table_matches_manual_calculation():
     compared = []
     points = [("a", 1.0, 0.95, 0.99), ("b", 5.0, 0.93, 0.98), ("c", 1.5, 0.80, 0.97), ("d", 4.26, 0.8524, 0.96)]
     for model, cv, accuracy, clean in points:

@@ -52,13 +52,13 @@ def plain(images):
     return (images.reshape(len(images), -1) / 255.0) @ WEIGHTS
 
 
-def test_lines_that_all_share(shared_names):
+def test_shared_lines_run(shared_names):
     for name in shared_names["data"]:
         shared_names["write"](name, np.concatenate([plain(x) for x in shared_names["batches"](name, 7)]))
     check(plain)
 
 
-def test_the_table_of_the_page_is_a_csv_that_is_read(tmp_path):
+def test_documented_csv_is_read(tmp_path):
     rows = [{"id": f"ILSVRC2012_val_{number:08d}"} for number in (1, 2)]
     options = {"classes": 1000, "only": "fog/3".__eq__, "clean": False}
     data = record_datasets.records_dataset(tmp_path, "imagenet-c", 2, samples=rows, **options)
@@ -83,7 +83,7 @@ def check_torch(model):
 
 
 @pytest.mark.ci
-def test_pytorch(shared_names):
+def test_pytorch_example_runs(shared_names):
     import torch
     from small_nets import Plain
 
@@ -97,14 +97,14 @@ def test_pytorch(shared_names):
 @pytest.mark.parametrize(
     ("word", "pretrained"), [("from torchvision", 'weights="DEFAULT"'), ("import timm", "pretrained=True")]
 )
-def test_torchvision_and_timm(shared_names, word, pretrained):
+def test_torchvision_and_timm_examples_run(shared_names, word, pretrained):
     kept = let_torchvision_be_imported()
     check_torch(run_snippet(lines(word).replace(pretrained, "num_classes=10"), **shared_names)["model"])
     del kept
 
 
 @pytest.mark.long
-def test_keras(shared_names):
+def test_keras_example_runs(shared_names):
     """Test Keras, which needs the extra ``frameworks``."""
     text = lines("import keras").replace("ResNet50(", "ResNet50(weights=None, classes=10, input_shape=(32, 32, 3), ")
     names = run_snippet(text, **shared_names)
@@ -113,7 +113,7 @@ def test_keras(shared_names):
 
 
 @pytest.mark.long
-def test_jax(shared_names):
+def test_jax_example_runs(shared_names):
     """Test JAX, which needs the extra ``frameworks``."""
     more = {
         "params": WEIGHTS.astype(np.float32),
@@ -124,7 +124,7 @@ def test_jax(shared_names):
 
 
 @pytest.mark.long
-def test_transformers(shared_names, tmp_path):
+def test_transformers_example_runs(shared_names, tmp_path):
     """Test transformers, which needs the extra ``frameworks``. The name of the checkpoint is that of a local folder."""
     kept = let_torchvision_be_imported()
     import torch

@@ -49,7 +49,7 @@ def shuffled(sets, **keys):
 
 
 @pytest.mark.parametrize("kind", ["logits", "probs", "top", "rank"])
-def test_every_kind_type_order_and_container(data, kind, tmp_path):
+def test_every_kind_type_order_and_file_format_is_read(data, kind, tmp_path):
     ids = np.array([sample.id for sample in data.samples])
     for dtype in ("float16", "float32", "float64"):
         folder = tmp_path / dtype
@@ -82,7 +82,7 @@ def test_every_kind_type_order_and_container(data, kind, tmp_path):
             check_all(read_predictions(path, data).outcomes, kind, sets)
 
 
-def test_whole_numbers_of_any_type_and_top_of_fewer_or_more_classes(data, tmp_path):
+def test_integers_of_any_type_and_top_k_of_any_length_are_read(data, tmp_path):
     sets = of_kind("top")
     mixed = shuffled(sets, index=np.arange(20))
     for dtype in ("uint8", "uint32", "uint64", "int16"):
@@ -101,7 +101,7 @@ def test_whole_numbers_of_any_type_and_top_of_fewer_or_more_classes(data, tmp_pa
                 check_outcome(outcome, "top", order[name], LABELS)
 
 
-def test_sets_by_their_aliases_and_files_of_several_kinds(tmp_path):
+def test_sets_are_read_by_alias_from_files_of_several_kinds(tmp_path):
     more = (
         '[[sets]]\nclean = true\naliases = ["type 0"]\n[[sets]]\nchain = ["brightness-1"]\naliases = ["SP0.1GA0.2"]\n'
     )
@@ -121,7 +121,7 @@ def test_sets_by_their_aliases_and_files_of_several_kinds(tmp_path):
     check_all(found, "logits", dict.fromkeys(("brightness/1", "clean"), of_each["logits"]))
 
 
-def test_whose_predictions_they_are(data, tmp_path):
+def test_model_name_of_predictions_is_determined(data, tmp_path):
     sets = of_kind("top")
     folder, one = write_folder(tmp_path / "my-net", sets), tmp_path / "one.npz"
     write_csv(tmp_path / "two.csv", concatenate_sets(sets))
@@ -140,7 +140,7 @@ def test_whose_predictions_they_are(data, tmp_path):
     assert whose(one) == ("VGG", data.digest)
 
 
-def test_chosen_sets_and_clean_of_the_whole_and_of_a_part(data, tmp_path):
+def test_selected_sets_and_clean_set_are_read(data, tmp_path):
     sets = of_kind("top")
     folder = write_folder(tmp_path / "some", {name: sets[name] for name in SETS[:2]})
     np.savez(tmp_path / "one.npz", **concatenate_sets(sets))
@@ -163,7 +163,7 @@ def test_chosen_sets_and_clean_of_the_whole_and_of_a_part(data, tmp_path):
     assert found() == SETS[:1]
 
 
-def test_clean_predictions_of_a_build_without_a_clean_set(tmp_path):
+def test_clean_predictions_are_read_without_clean_set(tmp_path):
     data = record_datasets.small_dataset(tmp_path / "data", "brightness/1")
     sets = of_kind("logits", "float16", SETS[:2])
     folder = write_folder(tmp_path / "p", sets)
@@ -174,7 +174,7 @@ def test_clean_predictions_of_a_build_without_a_clean_set(tmp_path):
         assert list(read_predictions(folder, data, sets=chosen).outcomes) == ["clean"]
 
 
-def test_hidden_files_links_and_progress(data, tmp_path):
+def test_hidden_files_and_links_are_handled_and_progress_reported(data, tmp_path):
     folder = write_folder(tmp_path / "p", of_kind("top"))
     (folder / "._clean.npz").write_bytes(b"of macOS")
     (folder / "notes.txt").write_text("more")

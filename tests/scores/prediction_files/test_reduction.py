@@ -15,7 +15,7 @@ RANGES = {
 
 
 @np.errstate(all="ignore")
-def test_rows_of_any_range():
+def test_rows_of_any_range_are_reduced():
     for dtype, largest in ((dtype, largest) for dtype, magnitudes in RANGES.items() for largest in magnitudes):
         rng = np.random.default_rng(int(np.log10(largest) + 1000))
         values = (rng.uniform(-0.5, 0.5, (60, 30)) * largest).astype(dtype)

@@ -46,7 +46,7 @@ def problems(path, data, **options):
     return refusal(path, data, **options)[1:-1]
 
 
-def test_names_of_sets(data, sets, tmp_path):
+def test_invalid_set_names_are_rejected(data, sets, tmp_path):
     write_folder(tmp_path / "p", {"claen": sets["clean"], "fog/9": sets["clean"], "brightness/1": sets["clean"]})
     first, unknown, missing, last = refusal(tmp_path / "p", data)
     assert first == "PATH cannot be scored on DIR, for 2 reasons:"
@@ -73,7 +73,7 @@ def test_names_of_sets(data, sets, tmp_path):
     assert problems(tmp_path / "one.npz", named)[0].startswith("repeats 20 images of clean: 0 (00_class/im.0), 1 (")
 
 
-def test_rows(data, sets, tmp_path):
+def test_invalid_rows_are_rejected(data, sets, tmp_path):
     sets["brightness/1"]["index"] = np.where(ROW >= 17, 3, ROW)
     sets["clean"]["index"] = np.where(ROW < 2, [-1, 25] * 10, ROW)
     sets["contrast-3+brightness-2"]["id"] = np.array([sample.id for sample in data.samples])
@@ -96,7 +96,7 @@ def test_rows(data, sets, tmp_path):
         assert line.startswith(f"has {count} rows of clean, but the dataset has 20 images.")
 
 
-def test_predictions_of_another_dataset(data, sets, tmp_path):
+def test_predictions_of_other_dataset_are_rejected(data, sets, tmp_path):
     other = "sha256:" + 64 * "1"
     (write_folder(tmp_path, sets) / "predictions.json").write_text(json.dumps({"model": "m", "digest": other}))
     (line,) = problems(tmp_path, data)
@@ -110,7 +110,7 @@ def test_predictions_of_another_dataset(data, sets, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["logits", "probs", "rank"])
-def test_values_that_are_not_finite(data, kind, tmp_path):
+def test_values_that_are_not_finite_are_rejected(data, kind, tmp_path):
     name = "p_true" if kind == "rank" else kind
     for dtype in ("float16", "float32", "float64"):
         for value in (np.nan, np.inf, -np.inf):
@@ -149,13 +149,13 @@ CASES = [
 ]
 
 
-def test_arrays_that_are_not_predictions(data, tmp_path):
+def test_arrays_without_predictions_are_rejected(data, tmp_path):
     for arrays, says in CASES:
         (line,) = problems(write_folder(tmp_path, {"clean": arrays}), data, sets=["clean"])
         assert line.startswith(f"clean.npz: {says}"), line
 
 
-def test_paths_without_predictions(data, sets, tmp_path):
+def test_paths_without_predictions_are_rejected(data, sets, tmp_path):
     os.mkfifo(tmp_path / "pipe.csv")
     (tmp_path / "model.pt").write_bytes(b"PK")
     for path, says in (
@@ -190,7 +190,7 @@ def npy(array):
     return file.getvalue()
 
 
-def test_damaged_archives(data, sets, tmp_path):
+def test_damaged_archives_are_rejected(data, sets, tmp_path):
     path = write_folder(tmp_path, sets) / "clean.npz"
     sound = path.read_bytes()
     flipped = sound[:500] + bytes([sound[500] ^ 1]) + sound[501:]
@@ -213,7 +213,7 @@ class Writes:
         return (Path.write_text, (self.path, "run"))
 
 
-def test_a_pickled_array_is_never_run(data, sets, tmp_path):
+def test_pickled_array_is_never_executed(data, sets, tmp_path):
     told = tmp_path / "told"
     payload = pickle.dumps(np.array([Writes(told)], object))
     pickle.loads(payload)
@@ -227,7 +227,7 @@ def test_a_pickled_array_is_never_run(data, sets, tmp_path):
         assert not told.exists(), name
 
 
-def test_csv_files(data, tmp_path):
+def test_invalid_csv_files_are_rejected(data, tmp_path):
     for text, says in {
         "set_id;top1\nclean;1\n": "PATH contains set_id;top1 instead of predictions; expected logits",
         "": "PATH contains nothing instead of predictions; expected logits",

@@ -26,7 +26,7 @@ def captions(part):
     return {node.one("figcaption").text: node for node in part.all("figure")}
 
 
-def test_flips_are_counted_and_those_of_most_models_shown(flips, data):
+def test_flips_are_counted_and_shown_by_number_of_models(flips, data):
     page, predicted = flips
     failures = section(page, "failures")
     rows = {row[0]: row[1:] for row in tables(failures)["Failures by set"][1]}
@@ -54,7 +54,7 @@ def test_flips_are_counted_and_those_of_most_models_shown(flips, data):
         assert counts[-1] > 0
 
 
-def test_without_predictions_or_clean_images_it_says_so(everything, data, shared_data, tmp_path):
+def test_missing_predictions_and_clean_images_are_reported(everything, data, shared_data, tmp_path):
     missing = "The failures of net-a, net-b, net-c are not shown, because scores files do not contain predictions."
     assert missing in section(everything[0], "failures").text
 
@@ -74,7 +74,7 @@ def test_without_predictions_or_clean_images_it_says_so(everything, data, shared
     assert not [id for id in ids if id.endswith("-clean")]
 
 
-def test_panels_show_the_image_at_the_level_of_the_profile(everything, data):
+def test_panels_show_image_at_level_of_profile(everything, data):
     page, scores = everything
     panels, thresholds = section(page, "panels"), ("0.9", "0.5", "0.1")
     expected, never = [], 0
@@ -98,7 +98,7 @@ def test_panels_show_the_image_at_the_level_of_the_profile(everything, data):
         assert f"level {level}" in figure.one("svg").attributes["aria-label"]
 
 
-def test_the_sample_of_the_panels(data, tmp_path):
+def test_panels_show_selected_sample(data, tmp_path):
     scores, out = full_scores(data, "net-a"), tmp_path / "r.html"
     page = report_page(data, scores, out, sample=data.samples[7].id)
     panels = section(page, "panels")
@@ -126,7 +126,7 @@ def test_the_sample_of_the_panels(data, tmp_path):
     assert "The dataset does not contain this image." in panels.text
 
 
-def test_all_that_does_not_belong_together_is_told_at_once(data, tmp_path):
+def test_all_mismatches_are_reported_together(data, tmp_path):
     scores, predicted = random_scores(data, "net-a", "net-b")
     files = example_scores.write_scores(tmp_path, *scores, example_scores.minimal_scores("other"), scores[0])
     (tmp_path / "bad.json").write_text("{}")
@@ -149,7 +149,7 @@ def test_all_that_does_not_belong_together_is_told_at_once(data, tmp_path):
             corruptset.report(data, own, tmp_path / "r.html", predictions=twice)
 
 
-def test_predictions_beside_the_scores_are_found(data, tmp_path, monkeypatch):
+def test_predictions_next_to_scores_are_found(data, tmp_path, monkeypatch):
     labels = np.array([sample.label for sample in data.samples])
     is_true = labels[:, None] == np.arange(len(data.classes))
     logits = np.random.default_rng(1).normal(size=is_true.shape)

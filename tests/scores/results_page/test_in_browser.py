@@ -58,7 +58,7 @@ def unfolded(page):
         pytest.param("flips", "light", 320, marks=pytest.mark.long),
     ],
 )
-def test_axe_finds_nothing_and_nothing_is_wider_than_the_window(visit, name, scheme, width):
+def test_page_fits_window_and_passes_axe(visit, name, scheme, width):
     page = visit(name, color_scheme=scheme, viewport={"width": width, "height": 900}, bypass_csp=True)
     assert axe_violations(page) == []
     assert axe_violations(unfolded(page)) == []
@@ -72,7 +72,7 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_window(visit, name, sch
         assert page.evaluate(dashes) != "none"
 
 
-def test_numbers_stand_beside_a_long_name_on_a_phone_and_on_paper(visit):
+def test_numbers_stay_next_to_long_name_on_phone_and_paper(visit):
     page = visit("everything", viewport={"width": 360, "height": 800})
     assert page.evaluate("document.querySelector('#summary tbody tr:last-child td').offsetLeft") < 200
     assert page.evaluate("(n => n.clientWidth / n.viewBox.baseVal.width)(document.querySelector('.bars'))") > 0.95
@@ -86,7 +86,7 @@ def column(page, table, place):
     return [cell.split()[0] for cell in cells]
 
 
-def test_tables_sort_by_keyboard_and_what_is_missing_stays_last(visit):
+def test_tables_are_sorted_by_keyboard_with_missing_values_last(visit):
     page = unfolded(visit("everything"))
     before = column(page, "table-sets", 4)
     head = page.locator("#table-sets thead th").nth(3)
@@ -113,7 +113,7 @@ def test_tables_sort_by_keyboard_and_what_is_missing_stays_last(visit):
     assert levels == [f"{level:g}" for level in known] + ["never"] * (len(levels) - len(known))
 
 
-def test_without_a_script_and_printed_all_of_it_is_there_and_with_one_pictures_open_large(visit):
+def test_page_is_complete_without_script_and_in_print_and_script_enlarges_images(visit):
     page = unfolded(visit("everything", java_script_enabled=False))
     for selector in ("section", "figure", "table", "svg.curve", "svg.bars"):
         hidden = f"[...document.querySelectorAll('{selector}')].map(n => n.checkVisibility())"

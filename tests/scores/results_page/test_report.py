@@ -35,7 +35,7 @@ def numbers(value):
     return own + [number for part in inner for number in numbers(part)]
 
 
-def test_every_number_stands_with_its_model_and_set(everything):
+def test_every_number_has_model_and_set(everything):
     page, scores = everything
     shown = tables(page)
     words = {w for _, rows in shown.values() for row in rows for cell in row for w in re.findall(r"-?[\d.]+", cell)}
@@ -56,7 +56,7 @@ def test_every_number_stands_with_its_model_and_set(everything):
         assert summary[one.model]["RB-index"] == f"{one.get('rb_index'):.3f}"
 
 
-def test_notes_and_how_scores_were_made(everything, data, tmp_path):
+def test_page_has_notes_and_describes_scoring(everything, data, tmp_path):
     page, scores = everything
     notes = section(page, "notes")
     assert [node.text for node in notes.all("h3")] == ["All models", "net-a", "net-b", "net-c"]
@@ -76,7 +76,7 @@ def test_notes_and_how_scores_were_made(everything, data, tmp_path):
     assert (done.models, done.images, done.bytes) == (("bare",), 0, done.file.stat().st_size)
 
 
-def test_lines_of_charts_lie_where_their_table_says(everything):
+def test_chart_lines_match_table(everything):
     page, scores = everything
     checked = 0
     for name, caption, across in [
@@ -102,7 +102,7 @@ def test_lines_of_charts_lie_where_their_table_says(everything):
     assert checked == 3 * (20 * 6 + 6 * 31)
 
 
-def test_every_figure_has_its_section_with_a_table(everything):
+def test_every_figure_has_section_with_table(everything):
     page, scores = everything
     sections, models = {node.attributes["id"]: node for node in page.all("section")}, [one.model for one in scores]
     names = (
@@ -126,7 +126,7 @@ def test_every_figure_has_its_section_with_a_table(everything):
         assert cells["fade_black"].text == f"{100 - 100 * sum(fallen) / len(fallen):.0f}"
 
 
-def test_quadrants_and_orders_are_as_their_tables(everything):
+def test_quadrants_and_orders_match_tables(everything):
     page, scores = everything
     chart = section(page, "two-factor").one("figure")
     for one in scores:
@@ -156,7 +156,7 @@ def assert_inert(page):
     assert dict(rule.strip().split(" ", 1) for rule in policy.split(";")) == rules
 
 
-def test_pages_are_inert_and_lead_to_what_they_have(everything, flips):
+def test_pages_are_inert_and_link_to_their_content(everything, flips):
     for page in (everything[0], flips[0]):
         assert_inert(page)
         ids = [node.attributes["id"] for node in page.all() if "id" in node.attributes]
@@ -164,7 +164,7 @@ def test_pages_are_inert_and_lead_to_what_they_have(everything, flips):
         assert {node.attributes["href"][1:] for node in page.all("a", "use")} <= set(ids)
 
 
-def test_what_strangers_write_comes_out_as_text(data, tmp_path):
+def test_foreign_text_is_escaped(data, tmp_path):
     payload, directory = " | ".join(PAYLOADS), tmp_path / "d"
     shutil.copytree(data.path, directory)
     manifest = json.loads((directory / "manifest.json").read_text("utf-8"))
@@ -186,7 +186,7 @@ def test_what_strangers_write_comes_out_as_text(data, tmp_path):
     assert not {"\u202e", "\u0007"} & set((tmp_path / "r.html").read_text("utf-8"))
 
 
-def test_the_same_bytes_wherever_the_files_lie(data, tmp_path):
+def test_bytes_are_independent_of_file_locations(data, tmp_path):
     pages = []
     for place in ("here", "there"):
         files = example_scores.write_scores(tmp_path / place, *full_scores(data, "net-a", "net-b"))
@@ -195,7 +195,7 @@ def test_the_same_bytes_wherever_the_files_lie(data, tmp_path):
     assert str(tmp_path).encode() not in pages[0]
 
 
-def test_long_tables_are_cut_and_many_images_are_reduced(data, tmp_path, monkeypatch):
+def test_long_tables_are_shortened_and_many_images_reduced(data, tmp_path, monkeypatch):
     scores = full_scores(data, "net-a", "net-b")
     best = list(report_page(data, scores, tmp_path / "best.html").all("image"))
     monkeypatch.setattr(home, "MAX_CELLS", 300)
