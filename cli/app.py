@@ -52,7 +52,7 @@ def _version(wanted: bool) -> None:
 def corruptset(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Print the version of corruptset and stop."),
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version of corruptset and exit."),
     ] = False,
 ) -> None:
     """Handle the options that precede a command."""

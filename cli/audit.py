@@ -63,7 +63,8 @@ def audit(
         typer.Option(
             metavar="DIR",
             rich_help_panel=SETS,
-            help="The photographs that frost was made with. With them, its pixels are compared.",
+            help="The folder with the photographs that the frost sets were made with. If it is given, the pixels of "
+            "these sets are compared too.",
         ),
     ] = None,
     out: Annotated[
@@ -81,7 +82,7 @@ def audit(
     """Report what a folder of corrupted images contains, and whether it matches the file names.
 
     Every set (one corruption at one severity) gets a one-word verdict. Findings explain the effect of each problem on
-    scores. The exit code is 0 if every set agrees with its name without findings, and 1 otherwise.
+    scores. The exit code is 0 if every set matches its name and there are no findings, and 1 otherwise.
     """
     with progress_of("audit") as progress:
         from ..audits.audit import audit as run

@@ -24,8 +24,8 @@ def compare(
         list[Path],
         typer.Argument(
             metavar="SCORES...",
-            help="Scores files, one per model, or the folders that `corruptset score --out` wrote. A paper's table is "
-            "a .csv file with the columns model, cv, mean and clean.",
+            help="Scores files, one per model, or the folders that `corruptset score --out` wrote. To include results "
+            "from a paper, pass a .csv file with the columns model, cv, mean and clean.",
         ),
     ],
     out: Annotated[
@@ -42,15 +42,19 @@ def compare(
         str | None,
         typer.Option(
             metavar="MODELS|CV,MEAN",
-            help="The point that divides the plot of accuracy against its variation into quadrants: the mean of some "
-            "models, or a CV and a mean accuracy in percent. The default is the mean of all models.",
+            help="The point that divides the plot of mean accuracy against its coefficient of variation (CV) into "
+            "quadrants: the mean of some models, or a CV and a mean accuracy, both in percent. The default is the mean "
+            "of all models.",
         ),
     ] = None,
     any_data: Annotated[bool, typer.Option("--any-data", help="Compare scores of different datasets.")] = False,
     plots: Annotated[bool, typer.Option("--plots/--no-plots", rich_help_panel=OUTPUT, help="Draw plots.")] = True,
     as_json: AsJson = False,
 ) -> None:
-    """Compare models in the tables and plots of published papers, with confidence intervals of differences."""
+    """Compare models in tables and plots like those of published papers.
+
+    Differences between models are shown with their confidence intervals.
+    """
     from .. import compare as run
 
     done = run(scores, out, any_data=any_data, plots=plots, reference=reference)

@@ -49,7 +49,7 @@ Parameters = Annotated[
         "-p",
         metavar="NAME=VALUE",
         rich_help_panel=SETS,
-        help="A parameter that replaces the one of the severity table (sigma=0.1), or a value that replaces a random "
+        help="A parameter that replaces the one in the severity table (sigma=0.1), or a value that replaces a random "
         "draw (angle_deg=30, points=points.npy). Can be repeated.",
     ),
 ]
@@ -115,7 +115,7 @@ def corrupt(
         typer.Option(
             metavar="FILE",
             rich_help_panel=MODEL,
-            help="The model file (.toml) for a corruption that follows gradients of a model (pgd, model_gradient).",
+            help="The model file (.toml) for a corruption that uses the gradients of a model (pgd, model_gradient).",
         ),
     ] = None,
     label: Annotated[
@@ -123,7 +123,7 @@ def corrupt(
         typer.Option(
             metavar="N",
             rich_help_panel=MODEL,
-            help="The class of the image for such a corruption, as an index into the outputs of the model.",
+            help="For pgd and model_gradient, the class of the image, as an index into the outputs of the model.",
         ),
     ] = None,
     out: Annotated[
@@ -133,7 +133,8 @@ def corrupt(
             "-o",
             metavar="FILE",
             rich_help_panel=OUTPUT,
-            help="The file to write: .png (lossless) or .jpg. The default is IMAGE-NAME.png in this folder.",
+            help="The file to write: .png (lossless) or .jpg. The default is IMAGE-NAME.png in the current "
+            "folder.",
         ),
     ] = None,
     force: Force = False,
@@ -292,8 +293,8 @@ def preview(
         typer.Option(
             "--regions",
             rich_help_panel=SETS,
-            help="Show regions instead of sets. For each size, one region, its eight neighbours and nine smaller "
-            "regions are shown.",
+            help="For a recipe that cuts regions from images, show regions instead of sets. For each region size, the "
+            "sheet shows one region, its eight neighbours, and nine regions that are two pixels smaller.",
         ),
     ] = False,
     out: Annotated[
@@ -356,10 +357,11 @@ def check_corruption(
     plugins: Plugins = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check that a corruption meets its contract.
+    """Check that a corruption meets the requirements of corruptset.
 
-    A corruption is deterministic, independent of batching, and accepts images of any size. It returns uint8 images,
-    and its random draws depend only on the keys. One sentence is printed for each failure, and the exit code is then 1.
+    A corruption must be deterministic and independent of batching, and must accept images of any size. It must return
+    uint8 images, and its random draws must depend only on the seed and the key of each image. One sentence is printed
+    for each failure, and the exit code is then 1.
     """
     from .. import check_corruption as run
 

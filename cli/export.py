@@ -49,8 +49,8 @@ def export(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A TOML file for sets without the severities 1 to 5. It assigns sets to each corruption name of the "
-            "layout: one set for mnist-c, and five for other layouts.",
+            help="A TOML file for datasets whose sets do not have the severities 1 to 5. It assigns sets to each "
+            "corruption name of the layout: one set for mnist-c, and five for other layouts.",
         ),
     ] = None,
     images: Annotated[
@@ -70,7 +70,7 @@ def export(
     """Write a finished dataset in the exact layout that a loader expects.
 
     Layouts consist of image folders, arrays, archives or lists. If possible, image files are hard links to those of
-    the dataset. Their pixels are always the same.
+    the dataset. The exported pixels are always identical to those of the dataset.
     """
     from .. import export as run
 
@@ -107,7 +107,7 @@ def page(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write the HTML page of a finished dataset, with images and curves of every set.
+    """Write the HTML page of a finished dataset, with images and charts of every corruption.
 
     The page describes the dataset and shows how to load it. A build already contains this page as index.html, unless
     it was built with --no-page. The dataset is not changed.

@@ -141,7 +141,7 @@ AnyShape = Annotated[
     typer.Option(
         "--any-shape",
         rich_help_panel=SELECTION,
-        help="Accept images of any size and number of channels, even if the recipe or layout is made for others.",
+        help="Accept images of any size and number of channels, even if the recipe or layout expects others.",
     ),
 ]
 
@@ -163,7 +163,7 @@ Ids = Annotated[
     typer.Option(
         metavar="FILE",
         rich_help_panel=SELECTION,
-        help="Take only the images whose ids a text file lists, one per line.",
+        help="Take only the images whose ids are listed in a text file, one per line.",
     ),
 ]
 PerSuperCategory = Annotated[
@@ -171,8 +171,8 @@ PerSuperCategory = Annotated[
     typer.Option(
         metavar="FILE",
         rich_help_panel=SELECTION,
-        help="Take the first images of each super-category of classes that a file (.toml) defines. The name "
-        "fragile-imagenet selects a file that comes with corruptset.",
+        help="Take the first images of each super-category. A file (.toml) defines the classes in each super-category "
+        "and the number of images. The name fragile-imagenet selects a file that comes with corruptset.",
     ),
 ]
 HoldOut = Annotated[
@@ -219,7 +219,7 @@ Sets = Annotated[
         autocompletion=completion.sets,
         callback=split_list,
         help="Take only these sets. Give set ids (clean), aliases, or patterns ('fog/*'). Repeat the option, or "
-        "separate names by commas.",
+        "separate names with commas.",
     ),
 ]
 FirstStages = Annotated[
@@ -229,8 +229,8 @@ FirstStages = Annotated[
         rich_help_panel=SETS,
         autocompletion=completion.corruptions,
         callback=split_list,
-        help="For the recipe pairs, the corruptions that come first: fog, fog-3, or a name with parameters such as "
-        "ro030=rotate:angle_deg=30. Repeat the option, or separate them by commas.",
+        help="With the recipe `pairs`: the corruptions that come first, such as fog, fog-3, or a name with parameters "
+        "(ro030=rotate:angle_deg=30). Repeat the option, or separate the corruptions with commas.",
     ),
 ]
 SecondStages = Annotated[
@@ -240,7 +240,7 @@ SecondStages = Annotated[
         rich_help_panel=SETS,
         autocompletion=completion.corruptions,
         callback=split_list,
-        help="For the recipe pairs, the corruptions that come second.",
+        help="With the recipe `pairs`: the corruptions that come second.",
     ),
 ]
 Severities = Annotated[
@@ -249,7 +249,8 @@ Severities = Annotated[
         metavar="LIST",
         rich_help_panel=SETS,
         parser=numbers,
-        help="For the recipe pairs, the severities of both stages, in all combinations. Examples: '3', '1,3,5', '1-5'.",
+        help="With the recipe `pairs`: the severities of both stages, in all combinations. Examples: '3', '1,3,5', "
+        "'1-5'.",
     ),
 ]
 Levels = Annotated[
@@ -258,14 +259,14 @@ Levels = Annotated[
         metavar="LIST",
         rich_help_panel=SETS,
         parser=numbers,
-        help="For the recipe pairs, the levels of gradual degradations.",
+        help="With the recipe `pairs`: the levels of gradual degradations.",
     ),
 ]
 Orders = Annotated[
     Literal["both", "given"] | None,
     typer.Option(
         rich_help_panel=SETS,
-        help="For the recipe pairs, whether to apply the two stages in both orders (both, the default) or only with "
+        help="With the recipe `pairs`: whether to apply the two stages in both orders (both, the default) or only with "
         "the first stage first (given).",
     ),
 ]
@@ -275,7 +276,7 @@ Calibration = Annotated[
         metavar="NAME",
         rich_help_panel=SETS,
         autocompletion=completion.calibrations,
-        help="The table of severities, in place of the recipe's: imagenet, inception, tiny, cifar, mnist, or a file "
+        help="The severity table to use instead of the recipe's: imagenet, inception, tiny, cifar, mnist, or a file "
         "(.toml).",
     ),
 ]
@@ -291,8 +292,8 @@ Scale = Annotated[
     Literal["none", "side"] | None,
     typer.Option(
         rich_help_panel=SETS,
-        help="Whether lengths in pixels are those of the table (none), or grow with the short side of the image "
-        "(side). The default is that of the recipe.",
+        help="Whether parameters that are lengths in pixels are taken unchanged from the severity table (none), or "
+        "scaled with the short side of the image (side). The default is that of the recipe.",
     ),
 ]
 FrostTextures = Annotated[
@@ -368,8 +369,8 @@ Surrogate = Annotated[
     typer.Option(
         metavar="FILE",
         rich_help_panel=MODEL,
-        help="The model file (.toml) for the sets of pgd and model_gradient, in place of the recipe's. docs/models.md "
-        "describes it.",
+        help="The model file (.toml) for the sets of pgd and model_gradient, instead of the recipe's. docs/models.md "
+        "describes the format.",
     ),
 ]
 Device = Annotated[

@@ -19,8 +19,8 @@ RecipeName = Annotated[
     typer.Argument(
         metavar="RECIPE",
         autocompletion=completion.recipes,
-        help="A recipe (see `corruptset list recipes`) or a recipe file (.toml). The name pairs builds pairs of "
-        "corruptions; see --first-stages.",
+        help="A recipe (see `corruptset list recipes`) or a recipe file (.toml). To build pairs of corruptions, give "
+        "the name `pairs` (see --first-stages).",
     ),
 ]
 PAIRS = "pairs"

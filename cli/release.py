@@ -104,8 +104,8 @@ def pack(
 ) -> None:
     """Pack a finished dataset into archives for publishing, with checksums, a data card and Croissant files.
 
-    Packing a dataset twice gives byte-identical archives. Every file is checked while it is read. To resume an
-    interrupted pack, run the same command again.
+    Packing a dataset twice gives byte-identical archives. Every file is checked while it is read. If packing was
+    interrupted, run the same command again to resume it.
     """
     from .. import pack as run
 
@@ -133,8 +133,8 @@ def unpack(
 ) -> None:
     """Unpack all archives of a dataset, or those of some sets.
 
-    Every file is checked while it is read, and only files that the records list are written. More archives can be
-    added later. To resume an interrupted unpack, run the same command again.
+    Every file is checked while it is read, and only files that are listed in the records are written. More archives
+    can be added later. If unpacking was interrupted, run the same command again to resume it.
     """
     from .. import unpack as run
 
@@ -178,7 +178,11 @@ def publish(
     ] = None,
     license: Annotated[
         str | None,
-        typer.Option(metavar="ID", help="The licence on the record page: an SPDX id such as cc-by-4.0."),
+        typer.Option(
+            metavar="ID",
+            help="The licence of the release, an SPDX id such as cc-by-4.0. It is shown on the page of the dataset on "
+            "Zenodo or the Hub.",
+        ),
     ] = None,
     url: Annotated[
         str | None,
@@ -231,7 +235,7 @@ def fetch(
             metavar="GLOB",
             rich_help_panel=SETS,
             callback=split_list,
-            help="Fetch only the archives with these sets, such as 'fog/*'. Repeat the option, or separate names by "
+            help="Fetch only the archives with these sets, such as 'fog/*'. Repeat the option, or separate names with "
             "commas.",
         ),
     ] = None,

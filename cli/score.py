@@ -41,7 +41,7 @@ def predict(
             "-o",
             metavar="FOLDER",
             rich_help_panel=OUTPUT,
-            help="The folder for predictions.json and <set id>.npz of each set.",
+            help="The folder for predictions.json and one file <set id>.npz per set.",
         ),
     ],
     sets: Sets = None,
@@ -61,8 +61,8 @@ def predict(
 ) -> None:
     """Write a model's predictions for every image of a dataset.
 
-    This needs PyTorch (the extra torch). Images are not resized, so they must have the size of the model's input.
-    To resume, run the same command again.
+    This command needs PyTorch (install the extra `torch`). Images are not resized, so they must have the size of the
+    model's input. To resume, run the same command again.
     """
     from .. import predict as run
 
@@ -77,7 +77,8 @@ def score(
         Path,
         typer.Argument(
             metavar="PREDICTIONS",
-            help="A folder of <set id>.npz, one .npz file, or a CSV file. docs/evaluate.md describes the formats.",
+            help="A folder of <set id>.npz files, a single .npz file, or a CSV file. docs/evaluate.md describes the "
+            "formats.",
         ),
     ],
     sets: Sets = None,
@@ -100,8 +101,8 @@ def score(
     profile_over: Annotated[
         Literal["ours", "figures", "tables"],
         typer.Option(
-            help="The gradual degradations to average: all test degradations of the dataset (ours), or the fourteen in "
-            "Swingler's figures (figures) or tables (tables)."
+            help="The gradual degradations to average over: all test degradations of the dataset (ours), or the "
+            "fourteen in Swingler's figures (figures) or tables (tables)."
         ),
     ] = "ours",
     seed: Annotated[int, typer.Option(metavar="N", help="The random seed of the bootstrap.")] = 0,
@@ -121,8 +122,9 @@ def score(
             metavar="N",
             min=1,
             rich_help_panel=OUTPUT,
-            help="For datasets with regions at every position: draw maps of the first N images into FOLDER/maps. With "
-            "--baseline, the maps show both models.",
+            help="For datasets that contain a region at every position of an image: draw maps that show at which "
+            "positions the model is correct, for the first N images, into FOLDER/maps. With --baseline, the maps show "
+            "both models.",
         ),
     ] = None,
     as_json: AsJson = False,
@@ -268,7 +270,7 @@ def score_table(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="A CSV file with the column set and one column per metric, or a JSON file of the form "
+            help="A CSV file with a column named `set` and one column per metric, or a JSON file of the form "
             "{set id: {metric: value}}.",
         ),
     ],
@@ -279,7 +281,7 @@ def score_table(
             rich_help_panel=SETS,
             callback=split_list,
             help="The corruptions in the means, by default the fifteen of ImageNet-C. Repeat the option, or separate "
-            "names by commas.",
+            "names with commas.",
         ),
     ] = None,
     lower_is_better: Annotated[
@@ -287,8 +289,8 @@ def score_table(
         typer.Option(
             metavar="METRICS",
             callback=split_list,
-            help="Metrics for which lower values are better, such as error rates. Their RB-index has the opposite "
-            "sign. Repeat the option, or separate names by commas.",
+            help="Metrics for which lower values are better, such as error rates. The sign of their RB-index is "
+            "reversed. Repeat the option, or separate names with commas.",
         ),
     ] = None,
     out: Annotated[
@@ -303,7 +305,7 @@ def score_table(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compute mPC, rPC and the robustness index of any metric from its value on each set.
+    """Compute mPC, rPC and the robustness benchmark index (RB-index) of any metric from its value on each set.
 
     mPC and rPC are the mean and the relative performance under corruption. The metrics can come from pycocotools,
     mmdetection or any other evaluation, in any unit. Missing sets are listed in notes.
