@@ -133,8 +133,7 @@ def corrupt(
             "-o",
             metavar="FILE",
             rich_help_panel=OUTPUT,
-            help="The file to write: .png (lossless) or .jpg. The default is IMAGE-NAME.png in the current "
-            "folder.",
+            help="The file to write: .png (lossless) or .jpg. The default is IMAGE-NAME.png in the current folder.",
         ),
     ] = None,
     force: Force = False,

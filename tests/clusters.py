@@ -171,5 +171,5 @@ class ScriptedSource:
                     resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
             elif action == "fail" and argument in (str(os.getpid()), "all"):
                 raise FileNotFoundError(2, "No such file or directory", sample.path)
-        found: Loaded = self._inner.load(sample)
-        return found
+        result: Loaded = self._inner.load(sample)
+        return result

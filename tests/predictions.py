@@ -57,11 +57,11 @@ def check_outcome(outcome, kind, arrays, labels):
     """Compare the outcome of a set, in the order of the dataset, with the reference implementation."""
     rows = [reference_outcome(kind, arrays, row, label) for row, label in enumerate(labels.tolist())]
     for field, values in vars(outcome).items():
-        wanted = [row[field] for row in rows]
+        expected = [row[field] for row in rows]
         if values is None:
-            assert set(wanted) == {None}, field
+            assert set(expected) == {None}, field
         else:
-            np.testing.assert_allclose(values, wanted, rtol=1e-5, atol=1e-30, err_msg=field)
+            np.testing.assert_allclose(values, expected, rtol=1e-5, atol=1e-30, err_msg=field)
 
 
 def write_folder(folder, sets, *, compressed=False):

@@ -21,13 +21,13 @@ def region_record(source, side, y, x, **fields):
 
 def exhaustive_regions(source, size, sides, *, shrunk=True):
     """Return the distinct regions of some sides, and the shrunk ones."""
-    found = {(side, y, x): True for side in sides for y in range(size - side + 1) for x in range(size - side + 1)}
-    for side, y, x in list(found) if shrunk else []:
-        found = {(side - 2, y + dy, x + dx): False for dy in range(3) for dx in range(3)} | found
+    regions = {(side, y, x): True for side in sides for y in range(size - side + 1) for x in range(size - side + 1)}
+    for side, y, x in list(regions) if shrunk else []:
+        regions = {(side - 2, y + dy, x + dx): False for dy in range(3) for dx in range(3)} | regions
     shrink = {"anchor": False, "role": "shrink"}
     return [
         region_record(source, *place, **({} if anchor else shrink | {"group": f"s{place[0] + 2}"}))
-        for place, anchor in sorted(found.items())
+        for place, anchor in sorted(regions.items())
     ]
 
 
@@ -38,7 +38,7 @@ def dataset_of(records, *, kind="crop", mode="exhaustive", classes=10):
     return SimpleNamespace(samples=samples, classes=range(classes), manifest=manifest, path="regions")
 
 
-def reference_flips(records, right, predicted, shrunk):
+def reference_flips(records, correct, predicted, shrunk):
     """Return the five scores of each anchor: True, False, or None if the anchor does not count."""
     of = {(r.source, r.side, r.y, r.x): i for i, r in enumerate(records)}
     rows = []
@@ -49,15 +49,15 @@ def reference_flips(records, right, predicted, shrunk):
         inside = [of[r.source, r.side - 2, r.y + dy, r.x + dx] for dy in range(3) for dx in range(3)] if shrunk else []
         scores = {}
         for name, near, values in (
-            ("{}_shift", beside, right),
-            ("{}_shrink", inside, right),
+            ("{}_shift", beside, correct),
+            ("{}_shrink", inside, correct),
             ("label_change_shift", beside, predicted),
         ):
             differs = [bool(values[j] != values[i]) for j in near]
             scores[name.format("loose")] = any(differs) if differs else None
             if "{}" in name:
                 scores[name.format("strict")] = all(differs) if differs else None
-        place = {"source": r.source, "group": r.group, "place": (r.side, r.y, r.x), "right": bool(right[i])}
+        place = {"source": r.source, "group": r.group, "place": (r.side, r.y, r.x), "right": bool(correct[i])}
         rows.append({**place, **scores})
     return rows
 
@@ -77,9 +77,11 @@ def reference_rates(rows, group, score, seed):
     images, anchors = [], 0
     for source in dict.fromkeys(row["source"] for row in rows):
         counted = [row for row in rows if row["source"] == source and row["group"] == group and row[score] is not None]
-        right = [row["right"] for row in counted if row[score]]
-        shares = [n / len(counted) for n in (len(right), sum(right), len(right) - sum(right))] if counted else []
-        images.append([*shares, sum(right)] if counted else None)
+        correct = [row["right"] for row in counted if row[score]]
+        shares = (
+            [n / len(counted) for n in (len(correct), sum(correct), len(correct) - sum(correct))] if counted else []
+        )
+        images.append([*shares, sum(correct)] if counted else None)
         anchors += len(counted)
     if not anchors:
         return None

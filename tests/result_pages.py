@@ -43,7 +43,7 @@ def full_scores(data, *names):
 def random_scores(data, *names, **options):
     """Return random predictions of some models, and their scores."""
     predictions = [random_predictions(data, seed, name, **options) for seed, name in enumerate(names)]
-    return [corruptset.score(data, one) for one in predictions], predictions
+    return [corruptset.score(data, model_predictions) for model_predictions in predictions], predictions
 
 
 def report_page(data, scores, out, **options):
@@ -53,13 +53,13 @@ def report_page(data, scores, out, **options):
 
 def tables(page):
     """Return caption -> (headings, rows of cells) for the tables of a page."""
-    found = {}
+    results = {}
     for table in page.all("table"):
         caption = table.one("caption").text
-        assert caption not in found
+        assert caption not in results
         rows = [[cell.text for cell in row.all("th", "td")] for row in table.one("tbody").all("tr")]
-        found[caption] = [cell.text for cell in table.one("thead").all("th")], rows
-    return found
+        results[caption] = [cell.text for cell in table.one("thead").all("th")], rows
+    return results
 
 
 def section(page, name):

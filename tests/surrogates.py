@@ -58,8 +58,12 @@ def model_arguments(name: str, image: NDArray[np.uint8]) -> dict[str, Any]:
     need none.
     """
     batch = image if image.ndim == 4 else image.reshape(1, *image.shape[:2], -1)
-    given = model_resources(name, batch)
-    return given if image.ndim == 4 or not given else {**given, "labels": None, "label": int(given["labels"][0])}
+    resources = model_resources(name, batch)
+    return (
+        resources
+        if image.ndim == 4 or not resources
+        else {**resources, "labels": None, "label": int(resources["labels"][0])}
+    )
 
 
 def model_resources(name: str, images: NDArray[np.uint8]) -> dict[str, Any]:

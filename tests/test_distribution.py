@@ -40,8 +40,8 @@ def test_oldest_tested_releases_are_oldest_allowed():
 
 
 def test_source_archive_lists_every_folder():
-    told = set(re.findall(r"^graft (\S+)$", (ROOT / "MANIFEST.in").read_text("utf-8"), re.MULTILINE))
-    assert told == {path.partition("/")[0] for path in checkout.checkout_files() if "/" in path}
+    folders = set(re.findall(r"^graft (\S+)$", (ROOT / "MANIFEST.in").read_text("utf-8"), re.MULTILINE))
+    assert folders == {path.partition("/")[0] for path in checkout.checkout_files() if "/" in path}
 
 
 def test_workflows_refer_to_existing_paths():
@@ -119,8 +119,8 @@ def test_wheel_has_exactly_package_files_and_passes_index_checks(archives):
         (name,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
         metadata = email.message_from_bytes(wheel.read(name))
     check = [sys.executable, "-m", "twine", "check", "--strict", *archives]
-    done = subprocess.run(check, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout
+    result = subprocess.run(check, capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout
     assert metadata["License-Expression"] == "Apache-2.0"
     assert metadata["Description-Content-Type"] == "text/markdown"
     assert "corruptset build" in metadata.get_payload()
@@ -141,14 +141,14 @@ def test_wheel_works_without_checkout(python, tmp_path):
 
 @pytest.mark.ci
 def test_unpacked_archive_passes_its_tests(unpacked, python):
-    done = subprocess.run([python, "-m", "pytest", "-q", *FROM_ARCHIVE], cwd=unpacked, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout[-4000:]
+    result = subprocess.run([python, "-m", "pytest", "-q", *FROM_ARCHIVE], cwd=unpacked, capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout[-4000:]
     assert not (unpacked / ".git").exists()
 
 
 @pytest.mark.ci
 def test_workflows_pass_linter():
     linter = Path(sys.executable).with_name("zizmor")
-    found = subprocess.run([linter, "--offline", ".github/workflows"], cwd=ROOT, capture_output=True, text=True)
-    assert found.returncode == 0, found.stdout
-    assert "No findings" in found.stdout + found.stderr
+    result = subprocess.run([linter, "--offline", ".github/workflows"], cwd=ROOT, capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout
+    assert "No findings" in result.stdout + result.stderr

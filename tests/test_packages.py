@@ -74,11 +74,11 @@ def test_imports_never_point_upwards(package):
 
 def test_every_folder_with_code_is_package_of_distribution():
     packages = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"])
-    found = set()
+    results = set()
     for inside in (path.parent.relative_to(ROOT).parts for package in ALLOWED for path in files(package)):
         own = inside[1:] if inside[0] == "api" or inside == Path(COMPAT).parts else inside
-        found.add(".".join(("corruptset", *own)))
-    assert found == packages
+        results.add(".".join(("corruptset", *own)))
+    assert results == packages
 
 
 WATCHED = ("corruptset", "numpy", "cv2", "numba", "scipy", "skimage", "torch")

@@ -34,25 +34,29 @@ def built(build):
 
 
 def test_build_matches_plan_and_names_parts(run, build, built):
-    made = manifest(built)
-    planned = run.fails("", "plan", *CHOICE, "--json", code=0).json
-    assert planned["images"] == sum(s["count"] for s in made["sets"]) == 9
+    result = manifest(built)
+    plan_record = run.fails("", "plan", *CHOICE, "--json", code=0).json
+    assert plan_record["images"] == sum(s["count"] for s in result["sets"]) == 9
     assert build.out.splitlines()[-4:] == [
         f"Directory:     {built}",
         f"Contact sheet: {built / 'contact.png'}",
         f"Page:          {built / 'index.html'}",
-        f"Digest:        {made['digest']}",
+        f"Digest:        {result['digest']}",
     ]
     # the result is on standard output, the progress on standard error
     assert ("build: " in build.out, "build: " in build.err) == (False, True)
-    shown = run.succeeds("show", built, "--json").json
-    assert (shown["digest"], {s["id"] for s in shown["sets"]}, shown["images"]) == (made["digest"], SETS, 9)
+    record = run.succeeds("show", built, "--json").json
+    assert (record["digest"], {s["id"] for s in record["sets"]}, record["images"]) == (result["digest"], SETS, 9)
     # `corrupt` computes the pixels that a build stores
     sample = json.loads((built / "samples.jsonl").read_text("utf-8").splitlines()[1])
     stored = json.loads((built / "sets/gaussian_noise/1.jsonl").read_text("utf-8").splitlines()[1])
     words = f"corrupt sample:{sample['id']} gaussian_noise/1 --recipe imagenet-c --json --out x.png"
-    done = run.succeeds(*words.split()).json
-    assert (done["key"], done["pixels"], done["width"]) == (sample["id"], stored["pixels"], 224)
+    corrupt_record = run.succeeds(*words.split()).json
+    assert (corrupt_record["key"], corrupt_record["pixels"], corrupt_record["width"]) == (
+        sample["id"],
+        stored["pixels"],
+        224,
+    )
 
 
 def test_verify_names_problems_and_repair_fixes_them(run, built, tmp_path):
@@ -73,11 +77,11 @@ def test_verify_names_problems_and_repair_fixes_them(run, built, tmp_path):
     gone.unlink()
     stray = copy / "images" / "stray.txt"
     stray.write_text("here")
-    wrong = {path.relative_to(copy).as_posix() for path in (changed, gone, stray)}
-    said = run.fails("3 problems", "verify", copy, *ONE, code=1).out
-    assert all(path in said for path in wrong)
+    invalid = {path.relative_to(copy).as_posix() for path in (changed, gone, stray)}
+    output = run.fails("3 problems", "verify", copy, *ONE, code=1).out
+    assert all(path in output for path in invalid)
     report = run.fails("", "verify", copy, "--json", *ONE, code=1).json
-    assert (report["ok"], {p["path"] for p in report["problems"]}) == (False, wrong)
+    assert (report["ok"], {p["path"] for p in report["problems"]}) == (False, invalid)
     stray.unlink()
     mended = run.succeeds("verify", copy, "--repair", *ONE).out
     assert all(f"repaired: {path.relative_to(copy)}" in mended for path in (changed, gone))
@@ -90,15 +94,15 @@ def test_verify_names_problems_and_repair_fixes_them(run, built, tmp_path):
 def test_extension_creates_new_dataset_and_rejects_different_seed(run, tmp_path):
     both = "contrast/2,pixelate/5"
     one = ["build", "imagenet-c", "--samples", "2", *ONE, "--metrics", "1", "--no-page", "--json", "--sets"]
-    first, whole = (
+    first, combined = (
         run.succeeds(*one, sets, "--out", tmp_path / out).json for sets, out in (("contrast/2", "a"), (both, "b"))
     )
-    done = run.fails("is finished, so it is not changed", *one, both, "--out", tmp_path / "a")
-    (command,) = re.findall(r"^  corruptset (.*)$", done.err, re.M)
+    result = run.fails("is finished, so it is not changed", *one, both, "--out", tmp_path / "a")
+    (command,) = re.findall(r"^  corruptset (.*)$", result.err, re.M)
     more = run.succeeds(*shlex.split(command)).json
-    assert more["digest"] == whole["digest"] != first["digest"]
+    assert more["digest"] == combined["digest"] != first["digest"]
     # the number that this command built, not that of all images
-    assert [done["images"] for done in (first, more, whole)] == [2, 2, 4]
+    assert [result["images"] for result in (first, more, combined)] == [2, 2, 4]
     assert read_files(tmp_path / "a/extended") == read_files(tmp_path / "b")
     other = run.fails("seed", *one, both, "--out", tmp_path / "a", "--seed", "1")
     assert (other.json["error"]["kind"], first["page"]) == ("BuildError", None)
@@ -108,8 +112,8 @@ def test_extension_creates_new_dataset_and_rejects_different_seed(run, tmp_path)
 def test_release_without_pixels_can_be_rebuilt(run, built, tmp_path):
     release, out = tmp_path / "release", tmp_path / "out"
     shutil.copytree(built, release, ignore=shutil.ignore_patterns("images", "hdf5", "*.png", "*.md", "LICENSE"))
-    done = run.succeeds("rebuild", release / "manifest.json", "--out", out, *ONE)
-    assert "Every file is identical to the one that the manifest lists." in done.out
+    result = run.succeeds("rebuild", release / "manifest.json", "--out", out, *ONE)
+    assert "Every file is identical to the one that the manifest lists." in result.out
     assert read_files(out / built.name) == read_files(built)
     (release / "samples.jsonl").unlink()
     run.fails("samples.jsonl: unreadable: No such file", "rebuild", release, "--out", tmp_path / "other", code=1)

@@ -22,9 +22,9 @@ def built(tmp_path_factory):
     models.
     """
     out = tmp_path_factory.mktemp("built")
-    given = ["--samples", "4", "--jobs", "1", "--metrics", "0", "--no-page", "--out", out]
-    run_python(sys.executable, "build", "imagenet-c", "--sets", "clean,contrast/*", "--storage", "both", *given)
-    run_python(sys.executable, "build", "image-degrade-30", "--sets", "black_lines/07", "--storage", "hdf5", *given)
+    arguments = ["--samples", "4", "--jobs", "1", "--metrics", "0", "--no-page", "--out", out]
+    run_python(sys.executable, "build", "imagenet-c", "--sets", "clean,contrast/*", "--storage", "both", *arguments)
+    run_python(sys.executable, "build", "image-degrade-30", "--sets", "black_lines/07", "--storage", "hdf5", *arguments)
     run_python(sys.executable, "pack", out / "imagenet-c-1.1.0", "--out", out / "packed")
     data = corruptset.open(out / "imagenet-c-1.1.0")
     for seed, model in enumerate("ab"):
@@ -48,8 +48,8 @@ print([find_spec(name) is None for name in {HEAVY}], "|", [(image.sum(), label) 
 def test_evaluation_commands_work(light, built, tmp_path):
     data, raw = built / "imagenet-c-1.1.0", next(built.glob("image-degrade-30-*"))
     there, here = (
-        subprocess.run([one, "-c", READ, data], capture_output=True, text=True).stdout.partition("|")
-        for one in (light, sys.executable)
+        subprocess.run([item, "-c", READ, data], capture_output=True, text=True).stdout.partition("|")
+        for item in (light, sys.executable)
     )
     assert there[0].count("True") == len(HEAVY)
     assert there[2] == here[2] != ""
@@ -84,7 +84,7 @@ def test_list_and_show_print_available_names(light):
 
 @pytest.mark.ci
 def test_build_commands_say_what_to_install(light, built, tmp_path):
-    data, out, said = built / "imagenet-c-1.1.0", tmp_path / "out", "pip install '.[build]'"
+    data, out, message = built / "imagenet-c-1.1.0", tmp_path / "out", "pip install '.[build]'"
     for words in (
         ["build", "imagenet-c", "--out", out],
         ["plan", "imagenet-c", "--out", out],
@@ -92,17 +92,17 @@ def test_build_commands_say_what_to_install(light, built, tmp_path):
         ["rebuild", data, "--out", out],
     ):
         text = run_python(light, *words, code=2)
-        assert (said in text, "Traceback" in text) == (True, False), words
+        assert (message in text, "Traceback" in text) == (True, False), words
     assert not out.exists()
-    done = subprocess.run([light, "-c", "import corruptset; corruptset.build()"], capture_output=True, text=True)
-    assert "NotInstalled" in done.stderr
-    assert said in done.stderr
+    result = subprocess.run([light, "-c", "import corruptset; corruptset.build()"], capture_output=True, text=True)
+    assert "NotInstalled" in result.stderr
+    assert message in result.stderr
 
 
 def test_broken_installation_is_not_reported_as_missing(tmp_path):
     (tmp_path / "numba").mkdir()
     (tmp_path / "numba/__init__.py").write_text("import llvmlite_that_is_not_there")
     code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import corruptset; corruptset.build"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert "No module named 'llvmlite_that_is_not_there'" in done.stderr
-    assert ".[build]" not in done.stderr
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "No module named 'llvmlite_that_is_not_there'" in result.stderr
+    assert ".[build]" not in result.stderr

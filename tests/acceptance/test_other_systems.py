@@ -101,8 +101,8 @@ def test_reading_commands_give_same_results(run, there, given, tmp_path):
 
 def test_build_commands_state_requirements(there, given):
     for line in (BUILD, f"pack {given}/data --out packed"):
-        done = there.fails("need the file locks of Linux or macOS", *line.split())
-        assert (done.out, "WSL" in done.err) == ("", True)
+        result = there.fails("need the file locks of Linux or macOS", *line.split())
+        assert (result.out, "WSL" in result.err) == ("", True)
 
 
 def test_python_reads_same_data(lacking, given):
@@ -127,5 +127,5 @@ def test_environment_hides_names(lacking):
 def test_no_set_has_reserved_windows_name():
     kept = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))}
     for recipe in recipe_names():
-        for one in load_recipe(recipe).resolve().sets:
-            assert kept.isdisjoint(one.id.split("/")), one.id
+        for spec in load_recipe(recipe).resolve().sets:
+            assert kept.isdisjoint(spec.id.split("/")), spec.id

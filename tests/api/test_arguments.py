@@ -53,23 +53,23 @@ def test_corrupt_accepts_numpy_numbers():
     image = synthetic_image(64, 64)
     plain = corruptset.corrupt(image, "gaussian_noise", severity=3, seed=5)
     for severity in (np.int64(3), np.float32(3), Fraction(3)):
-        given = {"severity": severity, "seed": np.uint16(5), "calibration": np.str_("tiny"), "key": None}
-        np.testing.assert_array_equal(corruptset.corrupt(image, np.str_("gaussian_noise"), **given), plain)
+        options = {"severity": severity, "seed": np.uint16(5), "calibration": np.str_("tiny"), "key": None}
+        np.testing.assert_array_equal(corruptset.corrupt(image, np.str_("gaussian_noise"), **options), plain)
     key = corruptset.corrupt(image, "gaussian_noise", severity=3, key=np.array(["a"]))
     np.testing.assert_array_equal(key, corruptset.corrupt(image, "gaussian_noise", severity=3, key="a"))
-    for wrong in ("3", [3], {"a": 1}, 1j, b"3", True, object(), np.array([1, 2])):
+    for value in ("3", [3], {"a": 1}, 1j, b"3", True, object(), np.array([1, 2])):
         with pytest.raises(ParameterError, match=r"severity is .*; expected "):
-            corruptset.corrupt(image, "fog", severity=wrong)
-    for wrong in (1.5, "3", [3], np.nan, np.inf, None, -1, 2**53, True):
+            corruptset.corrupt(image, "fog", severity=value)
+    for value in (1.5, "3", [3], np.nan, np.inf, None, -1, 2**53, True):
         with pytest.raises(ParameterError, match=r"seed is .*; expected "):
-            corruptset.corrupt(image, "fog", severity=3, seed=wrong)
-    for wrong in (image.astype(np.float16), image.astype(np.float16) / 255, image > 9):
+            corruptset.corrupt(image, "fog", severity=3, seed=value)
+    for value in (image.astype(np.float16), image.astype(np.float16) / 255, image > 9):
         with pytest.raises(ImageError):
-            corruptset.corrupt(wrong, "fog", severity=3)
+            corruptset.corrupt(value, "fog", severity=3)
 
 
 @pytest.mark.parametrize(
-    ("call", "given", "said"),
+    ("call", "arguments", "message"),
     [
         ("plan", {"seed": "a"}, "seed is 'a'; expected a whole number"),
         ("plan", {"seed": 1.5}, "seed is 1.5; expected a whole number"),
@@ -89,13 +89,13 @@ def test_corrupt_accepts_numpy_numbers():
         ("show", {"name": "nothing"}, "is not a corruption"),
     ],
 )
-def test_message_names_argument_and_expected_value(tmp_path, monkeypatch, call, given, said):
+def test_message_names_argument_and_expected_value(tmp_path, monkeypatch, call, arguments, message):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(CorruptsetError, match=said):
-        getattr(corruptset, call)(**given)
+    with pytest.raises(CorruptsetError, match=message):
+        getattr(corruptset, call)(**arguments)
 
 
 def test_report_rejects_invalid_predictions(shared_data, tmp_path):
-    built = shared_data.build(crops={"classes": 2}, sets=["contrast/*"], storage="folder")
+    directory = shared_data.build(crops={"classes": 2}, sets=["contrast/*"], storage="folder")
     with pytest.raises(CorruptsetError, match="predictions is 3; expected"):
-        corruptset.report(built, [], tmp_path / "o.html", predictions=3)
+        corruptset.report(directory, [], tmp_path / "o.html", predictions=3)

@@ -37,12 +37,12 @@ def test_names_and_show_describe_everything(built):
     blurs = ["defocus_blur", "glass_blur", "motion_blur", "zoom_blur"]
     assert sorted(corruptset.names(family="blur", role="test")) == blurs
     for named in ("fog", "mnist", "flageval", str(built)):
-        shown = corruptset.show(named)
-        assert (shown.kind in repr(shown), len(repr(shown)) < 400) == (True, True)
+        description = corruptset.show(named)
+        assert (description.kind in repr(description), len(repr(description)) < 400) == (True, True)
 
 
 @pytest.mark.parametrize(
-    ("call", "given", "error", "said"),
+    ("call", "arguments", "error", "message"),
     [
         (corruptset.names, {"family": "whether"}, ParameterError, r"no family 'whether'\. Did you mean 'weather'"),
         (corruptset.names, {"what": "recipes", "family": "blur"}, ParameterError, "family and role apply only"),
@@ -50,9 +50,9 @@ def test_names_and_show_describe_everything(built):
         (corruptset.show, {"name": "fog", "ladder": "text"}, ParameterError, "'fog' has no levels"),
     ],
 )
-def test_unknown_names_are_rejected(call, given, error, said):
-    with pytest.raises(error, match=said):
-        call(**given)
+def test_unknown_names_are_rejected(call, arguments, error, message):
+    with pytest.raises(error, match=message):
+        call(**arguments)
 
 
 def test_export_is_verified_alone_and_against_its_build(built, tmp_path):
@@ -63,21 +63,21 @@ def test_export_is_verified_alone_and_against_its_build(built, tmp_path):
     image.unlink()
     image.write_bytes(b"no image")
     # An exported image is named if the export is compared with its dataset. Otherwise its folder is named.
-    for report, wrong in (
+    for report, problems in (
         (corruptset.verify(built, export=exported.path), image),
         (corruptset.verify(exported.path), image.parent),
     ):
-        assert {problem.path for problem in report.problems} == {wrong.relative_to(exported.path).as_posix()}
+        assert {problem.path for problem in report.problems} == {problems.relative_to(exported.path).as_posix()}
 
 
-def asks_for_sets(built, shared_data, out):
+def asks_for_sets(directory, shared_data, out):
     recipe, source = shared_data.recipe(), f"folder:{shared_data.crops(classes=2)}"
     options = {"any_shape": True, "jobs": 1}
     return {
         "build": lambda sets: corruptset.build(recipe, source, out=out / "b", sets=sets, **options),
         "plan": lambda sets: corruptset.plan(recipe, source, sets=sets, **options),
-        "rebuild": lambda sets: corruptset.rebuild(built, source, out=out / "r", sets=sets, jobs=1),
-        "export": lambda sets: corruptset.export("imagefolder", built, out / "e", sets=sets),
+        "rebuild": lambda sets: corruptset.rebuild(directory, source, out=out / "r", sets=sets, jobs=1),
+        "export": lambda sets: corruptset.export("imagefolder", directory, out / "e", sets=sets),
         "preview": lambda sets: corruptset.preview(recipe=recipe, sets=sets),
         "of a data set": lambda sets: match_set_names({"fog/1": ["fog/1"]}, sets, "here"),
     }
@@ -93,9 +93,9 @@ def test_empty_sets_are_rejected_and_single_pattern_is_accepted(built, shared_da
         for sets in ([3], np.array([1, 2])):
             with pytest.raises(ParameterError, match=r"sets is (.*; name some sets|[13]; expected text)"):
                 call(sets)
-        with pytest.raises((UnknownCorruption, BuildError), match=r"'fogg/\*' matches no set") as said:
+        with pytest.raises((UnknownCorruption, BuildError), match=r"'fogg/\*' matches no set") as exc_info:
             call("fogg/*")
-        assert str(said.value).count("matches") == 1, name
+        assert str(exc_info.value).count("matches") == 1, name
     assert not [*tmp_path.iterdir()]
 
 
@@ -124,7 +124,7 @@ def test_source_may_be_path_or_text_only(built, shared_data):
 
 
 @pytest.mark.parametrize(
-    ("call", "given", "said"),
+    ("call", "arguments", "message"),
     [
         ("verify", {"level": "x"}, "level is 'x'; expected one of structure"),
         ("verify", {"jobs": 0}, "jobs is 0; expected a whole number, at least 1"),
@@ -135,29 +135,29 @@ def test_source_may_be_path_or_text_only(built, shared_data):
         ("pack", {"out": "o", "max_bytes": "x"}, "max_bytes is 'x'; expected a whole number"),
     ],
 )
-def test_invalid_words_and_numbers_are_rejected(built, call, given, said):
-    with pytest.raises(ParameterError, match=said):
-        getattr(corruptset, call)(built, **given)
+def test_invalid_words_and_numbers_are_rejected(built, call, arguments, message):
+    with pytest.raises(ParameterError, match=message):
+        getattr(corruptset, call)(built, **arguments)
 
 
 def test_preview_has_images_and_sheet(tmp_path):
     sheet = tmp_path / "a.png"
-    shown = corruptset.preview(sets=["contrast/*"], out=sheet)
-    assert (shown.path, shown.png, shown.key) == (sheet, sheet.read_bytes(), "astronaut")
-    image = shown.images["contrast/3"]
+    result = corruptset.preview(sets=["contrast/*"], out=sheet)
+    assert (result.path, result.png, result.key) == (sheet, sheet.read_bytes(), "astronaut")
+    image = result.images["contrast/3"]
     assert (image.shape, image.dtype) == ((224, 224, 3), np.uint8)
-    assert len({one.tobytes() for one in shown.images.values()}) == 5
-    assert len(repr(shown)) < 200
-    assert base64.b64encode(shown.png).decode() in shown._repr_html_()
+    assert len({image.tobytes() for image in result.images.values()}) == 5
+    assert len(repr(result)) < 200
+    assert base64.b64encode(result.png).decode() in result._repr_html_()
     with pytest.raises(BuildError, match="exists"):
         corruptset.preview(sets=["contrast/1"], out=sheet)
 
 
 def test_preview_accepts_pixels():
     pixels = np.random.default_rng(3).integers(0, 256, (40, 32), np.uint8)
-    shown = corruptset.preview(pixels, sets=["brightness/2"])
-    assert (shown.recipe, shown.path) == ("cifar10-c", None)
-    assert shown.key.startswith("blake3:")
+    result = corruptset.preview(pixels, sets=["brightness/2"])
+    assert (result.recipe, result.path) == ("cifar10-c", None)
+    assert result.key.startswith("blake3:")
     other = corruptset.preview(pixels[:, :, None], sets=["gaussian_noise/2"], key="mine")
     expected = corruptset.corrupt(pixels, "gaussian_noise", severity=2, key="mine")
     assert other.key == "mine"
@@ -173,9 +173,9 @@ def test_script_without_terminal_prints_nothing(built, tmp_path, capfd):
     corruptset.pack(built, tmp_path / "packed")
     corruptset.preview(sets=["contrast/1"])
     assert capfd.readouterr() == ("", "")
-    told = []
-    corruptset.verify(built, progress=lambda *step: told.append(step))
-    assert told[-1][0] == "sets"
+    events = []
+    corruptset.verify(built, progress=lambda *step: events.append(step))
+    assert events[-1][0] == "sets"
 
 
 def test_compile_notice_is_printed_once_and_only_for_own_kernels(capsys):

@@ -29,12 +29,12 @@ def clock(monkeypatch):
 
 
 def test_progress_without_terminal_prints_occasional_lines(capsys, clock):
-    with ProgressDisplay("build") as shown:
-        shown(ProgressEvent("compiling", parts_done=3, parts_total=19))
+    with ProgressDisplay("build") as display:
+        display(ProgressEvent("compiling", parts_done=3, parts_total=19))
         for clock.now in map(float, range(25)):
-            shown(ProgressEvent("building", images_done=int(clock.now), images_total=400, seconds=clock.now))
-        shown(ProgressEvent("building", images_done=400, images_total=400, seconds=25.0))
-        shown(ProgressEvent("done"))
+            display(ProgressEvent("building", images_done=int(clock.now), images_total=400, seconds=clock.now))
+        display(ProgressEvent("building", images_done=400, images_total=400, seconds=25.0))
+        display(ProgressEvent("done"))
     out, err = capsys.readouterr()
     assert out == ""
     assert err.splitlines() == [
@@ -51,12 +51,12 @@ def test_progress_on_terminal_draws_and_removes_bar(columns, monkeypatch, capsys
     monkeypatch.setattr(progress.sys.stderr, "isatty", lambda: True, raising=False)
     monkeypatch.setenv("COLUMNS", str(columns))
     monkeypatch.setenv("TERM", "xterm")
-    with ProgressDisplay("build") as shown:
-        assert shown._bar is not None
+    with ProgressDisplay("build") as display:
+        assert display._bar is not None
         for images in (0, 150_000):
             clock.now = images / 500
-            shown(ProgressEvent("building", images_done=images, images_total=3_750_000))
-        shown._bar.refresh()
+            display(ProgressEvent("building", images_done=images, images_total=3_750_000))
+        display._bar.refresh()
     # These are the successive states of a line that is redrawn, without colours.
     plain = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().err)
     line = [line for line in re.split(r"(?:[\r\n]|\x1b\[[0-9;?]*[A-Za-z])+", plain) if "left" in line][-1]
@@ -119,9 +119,9 @@ def test_notebook_shows_one_line_and_nothing_on_stderr():
     sent = []
 
     class Client(NotebookClient):
-        def process_message(self, message, *given):
+        def process_message(self, message, *args):
             sent.append(message)
-            return super().process_message(message, *given)
+            return super().process_message(message, *args)
 
     Client(notebook, timeout=120).execute()
     assert {message["content"]["name"] for message in sent if message["msg_type"] == "stream"} == {"stdout"}
@@ -132,6 +132,6 @@ def test_notebook_shows_one_line_and_nothing_on_stderr():
     assert re.fullmatch("count: numbers; 3/8, .* left", states[3]["text/plain"])
     assert '<progress value="0.375">' in states[3]["text/html"]
     assert states[-1] == {"text/plain": "", "text/html": ""}
-    line, *printed = notebook.cells[0].outputs
+    line, *outputs = notebook.cells[0].outputs
     assert line["data"] == states[-1]
-    assert "".join(one["text"] for one in printed) == f"{compile_notice.SENTENCE}\nend\n"
+    assert "".join(item["text"] for item in outputs) == f"{compile_notice.SENTENCE}\nend\n"

@@ -80,10 +80,10 @@ def killed_once(marker):
 
 def test_tasks_of_killed_workers_are_repeated(tmp_path):
     markers = [tmp_path / str(number) for number in range(9)]
-    done = []
+    finished = []
     with Workers(2) as workers:
-        workers.run(killed_once, markers, lambda marker, _: done.append(marker))
-    assert sorted(done) == markers
+        workers.run(killed_once, markers, lambda marker, _: finished.append(marker))
+    assert sorted(finished) == markers
 
 
 def deadly_at_three(number):
@@ -93,12 +93,12 @@ def deadly_at_three(number):
 
 @pytest.mark.ci
 def test_task_that_kills_three_workers_is_named_after_most_others_finished():
-    done = []
-    said = r"killed 3 times while it worked on number 3\. .*memory.*--jobs.*resume"
-    with Workers(2) as workers, pytest.raises(MachineError, match=said):
-        workers.run(deadly_at_three, range(9), lambda number, _: done.append(number), describe="number {}".format)
-    assert 3 not in done
-    assert len(done) >= 5
+    finished = []
+    message = r"killed 3 times while it worked on number 3\. .*memory.*--jobs.*resume"
+    with Workers(2) as workers, pytest.raises(MachineError, match=message):
+        workers.run(deadly_at_three, range(9), lambda number, _: finished.append(number), describe="number {}".format)
+    assert 3 not in finished
+    assert len(finished) >= 5
 
 
 def test_error_stops_workers_immediately():
@@ -118,8 +118,8 @@ def test_error_stops_workers_immediately():
 @pytest.mark.ci
 def test_script_on_stdin_needs_no_main_guard(built):
     script = f"import corruptset\nprint(corruptset.verify({str(built)!r}, jobs=2, progress=False).ok)"
-    done = subprocess.run([sys.executable, "-"], input=script, capture_output=True, text=True)
-    assert (done.stdout, done.stderr) == ("True\n", "")
+    result = subprocess.run([sys.executable, "-"], input=script, capture_output=True, text=True)
+    assert (result.stdout, result.stderr) == ("True\n", "")
 
 
 ORPHANS = """
@@ -133,16 +133,18 @@ os.kill(os.getpid(), 9)
 
 
 def test_workers_end_when_parent_is_killed():
-    done = subprocess.run([sys.executable, "-c", ORPHANS], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    assert (done.returncode, bool(done.stdout)) == (-9, True)
-    wait_until_gone(done.stdout.split())
+    result = subprocess.run(
+        [sys.executable, "-c", ORPHANS], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    assert (result.returncode, bool(result.stdout)) == (-9, True)
+    wait_until_gone(result.stdout.split())
 
 
 def build_in_a_pool(arguments):
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as caught_warnings:
         warnings.simplefilter("always")
-        built = corruptset.build(*arguments, any_shape=True, sets=["contrast/1"], jobs=2)
-    return built.digest, [str(warning.message) for warning in caught]
+        result = corruptset.build(*arguments, any_shape=True, sets=["contrast/1"], jobs=2)
+    return result.digest, [str(warning.message) for warning in caught_warnings]
 
 
 @pytest.mark.ci
@@ -172,10 +174,10 @@ def test_unusable_dev_shm_is_named(built, options):
         assert os.geteuid() != 0 or not Path("/proc/self/ns/mnt").exists() or not os.access("/dev/shm", os.W_OK)
         return
     line = f"{mount} && {COMMAND} verify {built} --jobs 2"
-    done = subprocess.run([*unshare, line], capture_output=True, text=True)
-    said = done.stdout + done.stderr
-    assert done.returncode == 3, said
-    assert [word in said for word in ("Traceback", "--jobs 1", "/dev/shm")] == [False, True, True]
+    result = subprocess.run([*unshare, line], capture_output=True, text=True)
+    message = result.stdout + result.stderr
+    assert result.returncode == 3, message
+    assert [word in message for word in ("Traceback", "--jobs 1", "/dev/shm")] == [False, True, True]
 
 
 PSUTIL = """
@@ -204,5 +206,5 @@ def test_growing_workers_are_replaced_without_warning(tmp_path):
     (tmp_path / "psutil.py").write_text(PSUTIL)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}
     command = [sys.executable, "-W", "error::UserWarning", "-c", TASKS]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stderr) == (0, "")
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    assert (result.returncode, result.stderr) == (0, "")

@@ -94,7 +94,7 @@ def test_audit_detects_non_repeating_labels_without_source(cifar, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("mistake", "set_id", "verdict", "code"),
+    ("error", "set_id", "verdict", "code"),
     [
         ("always brightness 1", "fog/3", "other_corruption", "duplicate_set"),
         ("the first severity for all", "gaussian_noise/4", "other_severity", "duplicate_set"),
@@ -102,7 +102,7 @@ def test_audit_detects_non_repeating_labels_without_source(cifar, tmp_path):
         ("all severities at once", "brightness", "other_severity", "extra_images"),
     ],
 )
-def test_audit_detects_loader_errors(mistake, set_id, verdict, code, tmp_path):
+def test_audit_detects_loader_errors(error, set_id, verdict, code, tmp_path):
     # twelve images, because "10" comes before "2" in text
     clean = np.concatenate([corrupted_copies.photographs(32), corrupted_copies.photographs(48)[:4, 8:40, 8:40]])
     labels = np.arange(12) % 4
@@ -114,14 +114,14 @@ def test_audit_detects_loader_errors(mistake, set_id, verdict, code, tmp_path):
         return corruptset.corrupt(clean, name, severity=severity, seed=5, key=keys)
 
     def returned(name, severity):
-        if mistake == "always brightness 1":
+        if error == "always brightness 1":
             return list(zip(corrupted("brightness", 1), labels, strict=True))
-        if mistake == "the first severity for all":
+        if error == "the first severity for all":
             return list(zip(corrupted(name, 1), labels, strict=True))
         images = corrupted(name, severity)[sorted(range(12), key=str)]
         return list(zip(images, labels, strict=True))
 
-    if mistake == "all severities at once":
+    if error == "all severities at once":
         each = [corrupted("brightness", s) for s in range(1, 6)]
         data = {"brightness": [pair for images in each for pair in zip(images, labels, strict=True)]}
     else:
@@ -221,9 +221,9 @@ def test_audit_detects_uncorrupted_sets_without_source(layout, cifar, tmp_path):
             path = copy / "fog" / "1" / f"n0000000{i % 4}" / f"val_{i:04d}.JPEG"
             path.parent.mkdir(parents=True, exist_ok=True)
             Image.fromarray(image).save(path, quality=85)
-    found = verdicts(corruptset.audit(copy))
-    assert found.pop("fog/1") == "clean"
-    assert set(found.values()) == {"not_checked"}
+    result = verdicts(corruptset.audit(copy))
+    assert result.pop("fog/1") == "clean"
+    assert set(result.values()) == {"not_checked"}
 
 
 def test_audit_detects_set_equal_to_clean_set_without_source(tmp_path):
@@ -242,8 +242,8 @@ def test_audit_with_workers_gives_same_result(cifar, source):
 
 
 def test_audit_result_is_json(cifar, source):
-    told = json.loads(json.dumps(corruptset.audit(cifar, source, sets=["fog/1"]).as_json()))
-    assert set(told) == {"benchmark", "archive", "sets", "findings", "source"}
-    assert set(told["sets"]["fog/1"]) == {
+    record = json.loads(json.dumps(corruptset.audit(cifar, source, sets=["fog/1"]).as_json()))
+    assert set(record) == {"benchmark", "archive", "sets", "findings", "source"}
+    assert set(record["sets"]["fog/1"]) == {
         "verdict", "found", "candidates", "images", "checked", "encoding", "findings",
     }  # fmt: skip

@@ -23,9 +23,9 @@ class Command(CommandRunner):
     def __call__(self, line, *words):
         self.capsys.readouterr()
         code = exit_code(*shlex.split(line), *words)
-        done = Result(code, *self.capsys.readouterr())
-        assert "Traceback" not in done.err, done.err
-        return done
+        result = Result(code, *self.capsys.readouterr())
+        assert "Traceback" not in result.err, result.err
+        return result
 
 
 @pytest.fixture

@@ -35,9 +35,9 @@ for arguments in {calls}:
         pass
 print("HEAVY", [m for m in {HEAVY!r} if m in sys.modules])
 """
-    done = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, check=True)
-    assert (done.stdout + done.stderr).count("Usage") == len(calls)
-    assert done.stdout.endswith("HEAVY []\n")
+    result = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, check=True)
+    assert (result.stdout + result.stderr).count("Usage") == len(calls)
+    assert result.stdout.endswith("HEAVY []\n")
 
 
 def test_broken_add_on_command_does_not_affect_others(tmp_path):
@@ -55,11 +55,13 @@ for word in ("hello", "broken", "--help"):
         print(word, e.code)
 """
     environment = os.environ | {"PYTHONPATH": str(tmp_path), "COLUMNS": "80"}
-    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
-    assert re.match(r"(?s)well\nhello 0\nbroken 2\n.*Usage.*\n--help 0\n", done.stdout), done
-    assert re.findall(r"(\w+) +Greet", done.stdout) == ["hello"], "a command of corruptset's own stays"
+    result = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+    )
+    assert re.match(r"(?s)well\nhello 0\nbroken 2\n.*Usage.*\n--help 0\n", result.stdout), result
+    assert re.findall(r"(\w+) +Greet", result.stdout) == ["hello"], "a command of corruptset's own stays"
     broken = "The package slats: broken = slats:missing (corruptset.commands) cannot be loaded: AttributeError"
-    assert done.stderr.count(broken) == 2, "it is an error where it is asked for, and a warning in help"
+    assert result.stderr.count(broken) == 2, "it is an error where it is asked for, and a warning in help"
 
 
 def helped(name, capsys):
@@ -82,12 +84,12 @@ def test_every_command_and_parameter_has_help(capsys):
         assert re.search(rf"^corruptset {name}\b", section[0], re.MULTILINE), f"the docs have an example of {name}"
         assert max(map(len, text.splitlines())) <= 80
         assert "…" not in text, "a name or a meaning is cut"
-        for one in command.params:
-            assert one.help, (name, one.name)
-            assert "[" not in one.help, "rich would take it for markup, and leave it out"
-            written = one.metavar if one.param_type_name == "argument" else max(one.opts, key=len)
+        for parameter in command.params:
+            assert parameter.help, (name, parameter.name)
+            assert "[" not in parameter.help, "rich would take it for markup, and leave it out"
+            written = parameter.metavar if parameter.param_type_name == "argument" else max(parameter.opts, key=len)
             assert len(re.findall(rf"^│ +(?:\* +)?{re.escape(written)} ", text, re.MULTILINE)) == 1, (name, written)
-            if one.param_type_name == "option" and written not in ("--json", "--help"):
+            if parameter.param_type_name == "option" and written not in ("--json", "--help"):
                 assert re.search(rf"{written}\b", section[0] + SHARED), f"the docs do not explain {name} {written}"
 
 
@@ -97,12 +99,12 @@ def test_build_options_are_grouped_under_headings(capsys):
 
 
 def test_question_mark_is_part_of_value():
-    given = COMMANDS["build"].make_context("build", ["x", "--source", "folder:w?labels=2", "--out", "w?split=test"])
-    assert (given.params["source"], str(given.params["out"])) == ("folder:w?labels=2", "w?split=test")
-    assert (given.params["labels"], given.params["split"]) == (None, None)
+    options = COMMANDS["build"].make_context("build", ["x", "--source", "folder:w?labels=2", "--out", "w?split=test"])
+    assert (options.params["source"], str(options.params["out"])) == ("folder:w?labels=2", "w?split=test")
+    assert (options.params["labels"], options.params["split"]) == (None, None)
 
 
 def test_package_runs_as_module(tmp_path):
     words = [sys.executable, "-m", "corruptset", "--version"]
-    done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path)
-    assert (done.returncode, done.stdout[:11]) == (0, "corruptset ")
+    result = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path)
+    assert (result.returncode, result.stdout[:11]) == (0, "corruptset ")

@@ -15,11 +15,11 @@ def test_classes_are_listed(run, recipe, tmp_path):
     names = ("ant", "bee", "cat", "dog", "elk", "fox", "gnu")
     a.write_files(tmp_path / "x", {f"{name}/1.png": PNG for name in names})
     words = [recipe, "--source", f"folder:{tmp_path / 'x'}", "--sets", "contrast/1", "--jobs", "1"]
-    said = r"7: ant, bee, cat, dog, elk and 2 more"
-    assert said in run.succeeds("plan", *words).out
-    planned = run.succeeds("plan --json", *words).json
-    assert (planned["classes"], planned["first_classes"]) == (7, list(names[:5]))
-    assert said in run.succeeds("build", *words).out
+    message = r"7: ant, bee, cat, dog, elk and 2 more"
+    assert message in run.succeeds("plan", *words).out
+    plan_record = run.succeeds("plan --json", *words).json
+    assert (plan_record["classes"], plan_record["first_classes"]) == (7, list(names[:5]))
+    assert message in run.succeeds("build", *words).out
 
 
 def test_excluded_images_are_counted(run, recipe, tmp_path):
@@ -40,5 +40,5 @@ def test_labels_written_by_pandas_are_read_as_numbers(run, recipe, tmp_path):
     words = [recipe, "--source", f"folder:{tmp_path / 'x'}", "--labels", tmp_path / "labels.csv", "--jobs", "1"]
     for command in ("plan", "build"):
         assert "have a decimal point (0.0) and are read as whole numbers." in run.succeeds(command, *words).out
-    (built,) = (tmp_path / "corruptset-out").iterdir()
-    assert {sample.id: sample.label for sample in corruptset.open(built).samples} == {str(i): i for i in range(12)}
+    (directory,) = (tmp_path / "corruptset-out").iterdir()
+    assert {sample.id: sample.label for sample in corruptset.open(directory).samples} == {str(i): i for i in range(12)}

@@ -36,9 +36,9 @@ def test_bash_completes_commands_options_and_names(built, tmp_path):
     }
     environment = {**os.environ, "PATH": f"{COMMAND.parent}:{os.environ['PATH']}", "HOME": str(tmp_path)}
     command = [str(shutil.which("bash")), "--norc", "-c", COMPLETE, "bash", str(COMMAND), *lines]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    assert done.stderr == ""
-    assert [line.split() for line in done.stdout.splitlines()] == list(lines.values())
+    result = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert result.stderr == ""
+    assert [line.split() for line in result.stdout.splitlines()] == list(lines.values())
 
 
 def test_completion_offers_names():
@@ -53,11 +53,11 @@ def test_completion_offers_names():
 
 def test_completion_offers_sets_of_build_or_recipe(built):
     contrast = [f"contrast/{n}" for n in range(1, 6)]
-    for given, typed, offered in (
+    for params, typed, offered in (
         ({"manifest": built, "recipe": "cifar10-c"}, "", contrast),
         ({"manifest": built}, "clean,contrast/2", ["clean,contrast/2"]),
         ({"recipe": "cifar10-c"}, "", sorted(spec.id for spec in load_recipe("cifar10-c").resolve().sets)),
         ({"recipe": "imagnet"}, "", []),
         ({"manifest": __file__}, "", []),
     ):
-        assert completion.sets(SimpleNamespace(params=given), typed) == offered
+        assert completion.sets(SimpleNamespace(params=params), typed) == offered

@@ -58,8 +58,8 @@ def test_severity_0_returns_image_unchanged(run, picture, tmp_path):
     for call in ("fog --severity 0", "fog/0", "black_lines --level 0", "fog-0+black_lines-00"):
         run.succeeds(f"corrupt a.png --out x.png --force {call}")
         assert np.array_equal(read(tmp_path / "x.png"), picture)
-    planned = run.succeeds("plan imagenet-c --sets fog/0,fog/2 --json").json
-    assert [s["id"] for s in planned["sets"]] == ["clean", "fog/2"]
+    plan_record = run.succeeds("plan imagenet-c --sets fog/0,fog/2 --json").json
+    assert [s["id"] for s in plan_record["sets"]] == ["clean", "fog/2"]
 
 
 def test_output_has_suffix_and_default_name_and_is_not_overwritten(run, picture, tmp_path):
@@ -83,8 +83,8 @@ def test_images_are_decoded_like_sources(run, picture, tmp_path):
     Image.fromarray(picture).convert("CMYK").save(tmp_path / "cmyk.jpg")
     run.succeeds("corrupt cmyk.jpg contrast/1 --out x.png")
     assert read(tmp_path / "x.png").shape == picture.shape
-    whole = (tmp_path / "cmyk.jpg").read_bytes()
-    (tmp_path / "cut.jpg").write_bytes(whole[: len(whole) // 2])
+    content = (tmp_path / "cmyk.jpg").read_bytes()
+    (tmp_path / "cut.jpg").write_bytes(content[: len(content) // 2])
     for name in ("cut.jpg", "missing.png"):
         run.fails(name, "corrupt", name, "contrast/1", "--out", "y.png")
 
@@ -105,9 +105,9 @@ def test_photo_is_rotated_upright(run, picture, tmp_path):
 
 def test_heic_photo_must_be_converted(run, tmp_path):
     (tmp_path / "a.heic").write_bytes(b"\0\0\0\x18ftypheic\0\0\0\0mif1heic" + bytes(100))
-    said = "a.heic is a HEIC file, which is not read: convert it to PNG or JPEG first, for example with ImageMagick"
-    run.fails(said, "corrupt a.heic fog/1")
-    run.fails(said, "preview a.heic")
+    message = "a.heic is a HEIC file, which is not read: convert it to PNG or JPEG first, for example with ImageMagick"
+    run.fails(message, "corrupt a.heic fog/1")
+    run.fails(message, "preview a.heic")
 
 
 def test_frost_accepts_custom_textures(run, picture, tmp_path):
@@ -122,8 +122,8 @@ def test_frost_accepts_custom_textures(run, picture, tmp_path):
 def test_corrupt_applies_recipe_preprocessing(run, tmp_path):
     """At 299 pixels the calibration does not follow from the size. The recipe determines it, unless the user does."""
     Image.fromarray(synthetic_image(320, 400)).save(tmp_path / "a.png")
-    done = run.succeeds("corrupt a.png pixelate/4 --recipe imagenet-c-299 --out x.png --json").json
-    assert (done["width"], done["height"]) == (299, 299)
+    result = run.succeeds("corrupt a.png pixelate/4 --recipe imagenet-c-299 --out x.png --json").json
+    assert (result["width"], result["height"]) == (299, 299)
     run.succeeds("corrupt a.png clean --recipe imagenet-c-299 --out clean.png")
     for words, calibration in (("", "inception"), ("--calibration tiny", "tiny")):
         run.succeeds(f"corrupt a.png pixelate/4 --recipe imagenet-c-299 --out x.png --force {words}")
@@ -133,20 +133,18 @@ def test_corrupt_applies_recipe_preprocessing(run, tmp_path):
 
 @pytest.mark.ci
 def test_corrupt_uses_model(run, tmp_path):
-    picture = synthetic_image(24, 20)
-    Image.fromarray(picture).save(tmp_path / "a.png")
+    image = synthetic_image(24, 20)
+    Image.fromarray(image).save(tmp_path / "a.png")
     surrogate = ["--surrogate", smooth_network_file(24, 20)]
     for words, name, keywords in (
         ("-s 3 -p norm=l2 -p eps=200", "pgd", {"severity": 3, "eps": 200, "norm": "l2"}),
         ("", "fog-2+model_gradient-05", {}),
     ):
         run.succeeds(f"corrupt a.png {name} {words} --label 4 --out x.png --force", *surrogate)
-        expected = corruptset.corrupt(
-            picture, name, **keywords, surrogate=smooth_network_file(24, 20), label=4, key="a"
-        )
+        expected = corruptset.corrupt(image, name, **keywords, surrogate=smooth_network_file(24, 20), label=4, key="a")
         assert np.array_equal(read(tmp_path / "x.png"), expected)
-    said = "has classes 0 to 9, but some labels are outside this range: 10"
-    run.fails(said, "corrupt a.png pgd-3 --label 10 --out y.png", *surrogate)
+    message = "has classes 0 to 9, but some labels are outside this range: 10"
+    run.fails(message, "corrupt a.png pgd-3 --label 10 --out y.png", *surrogate)
 
 
 def test_missing_model_is_reported(run, picture):

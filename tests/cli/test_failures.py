@@ -20,15 +20,15 @@ from corruptset.cli.failures import guarded
 def fails(monkeypatch, capsys):
     """Return a function that raises an error in a command, and returns the exit code and the output."""
 
-    def call(error, line="list", **given):
+    def call(error, line="list", **kwargs):
         monkeypatch.setattr(sys, "argv", ["/bin/corruptset", *line.split()])
 
         def command(as_json=False):
             raise error
 
-        with pytest.raises(SystemExit) as left:
-            guarded(command)(**given)
-        return left.value.code, *capsys.readouterr()
+        with pytest.raises(SystemExit) as exc_info:
+            guarded(command)(**kwargs)
+        return exc_info.value.code, *capsys.readouterr()
 
     return call
 
@@ -52,8 +52,8 @@ SYSTEM = [
 def test_every_error_class_has_exit_code_and_message(fails, monkeypatch):
     own = [(getattr(errors, name)("given"), code) for code, names in CODES.items() for name in names]
     for error, code in own + SYSTEM:
-        left, out, err = fails(error)
-        assert (left, out, "given" in err, "Traceback" in err) == (code, "", True, False), error
+        exit_code, out, err = fails(error)
+        assert (exit_code, out, "given" in err, "Traceback" in err) == (code, "", True, False), error
         assert "report it" not in err, error
     monkeypatch.setenv("CORRUPTSET_DEBUG", "1")
     assert "Traceback" in fails(errors.RecipeError("given"))[2]
@@ -62,7 +62,7 @@ def test_every_error_class_has_exit_code_and_message(fails, monkeypatch):
 def test_full_disk_quota_and_missing_inodes_are_distinguished(fails, monkeypatch, tmp_path):
     free = os.statvfs(tmp_path)
     none = types.SimpleNamespace(f_files=1000, f_ffree=0, f_favail=0, f_bavail=1000, f_blocks=2000, f_frsize=4096)
-    for number, status, said in (
+    for number, status, message in (
         (errno.ENOSPC, free, "free some space or correct the path"),
         (errno.ENOSPC, none, "has free space, but no free inodes for new files (`df -i` shows them): delete files"),
         (errno.EDQUOT, free, "your disk quota is exhausted (`quota -s` shows it)"),
@@ -72,7 +72,7 @@ def test_full_disk_quota_and_missing_inodes_are_distinguished(fails, monkeypatch
         monkeypatch.setattr(os, "statvfs", lambda path, status=status: status)
         for name in (str(tmp_path / "no/such/file"), None):
             code, _, err = fails(OSError(number, os.strerror(number), name), "build imagenet-c")
-            assert (code, said in err, "run the same command again" in err) == (3, True, True), err
+            assert (code, message in err, "run the same command again" in err) == (3, True, True), err
 
 
 def test_json_output_contains_error(fails):
@@ -85,8 +85,8 @@ def test_json_output_contains_error(fails):
 def test_internal_error_says_what_to_report(fails):
     code, out, err = fails(ZeroDivisionError("given"), "list a")
     assert (code, out, len(err.splitlines())) == (3, "", 1)
-    for said in ("please report it", "ZeroDivisionError: given", "corruptset list a"):
-        assert said in err
+    for message in ("please report it", "ZeroDivisionError: given", "corruptset list a"):
+        assert message in err
 
 
 def test_interrupted_build_says_how_to_resume(fails):
@@ -126,7 +126,7 @@ corruptset.cli.main()
 def test_file_names_not_in_utf_8_are_rejected():
     """Test that another encoding is refused, because sample ids and random draws would depend on it."""
     locale = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}
-    done = subprocess.run([sys.executable, "-c", NAMES], env=os.environ | locale, capture_output=True, text=True)
+    result = subprocess.run([sys.executable, "-c", NAMES], env=os.environ | locale, capture_output=True, text=True)
     message = "Python decodes file names as ascii here (LC_ALL=C), but corruptset needs UTF-8. Set PYTHONUTF8=1 and"
-    assert (done.returncode, done.stderr.count(message)) == (2, 2), done.stderr
-    assert json.loads(done.stdout)["error"]["kind"] == "ParameterError"
+    assert (result.returncode, result.stderr.count(message)) == (2, 2), result.stderr
+    assert json.loads(result.stdout)["error"]["kind"] == "ParameterError"

@@ -29,12 +29,12 @@ def test_icons50_is_split_by_group(run, tmp_path):
     source, seen = ("--source", icons50), []
     test = tmp_path / "test/icons50-subtype-1.0.0"
     for part, name, options in (("test", icons50, ""), ("train", icons50, f"--train --disjoint-from {test}")):
-        built = run.succeeds(f"build icons50-subtype --source {name} {QUIET} --out {part} {options}").json
-        root = Path(built["directory"])
-        made, rows = records(root)
-        assert made["selection"]["hold_out"] == {"groups": sorted(HELD), "part": part}
-        assert made["selection"]["grouping"] == "subtype"
-        assert {s["role"] for s in (*made["sets"], *made["recipe"]["sets"])} == {part}
+        result = run.succeeds(f"build icons50-subtype --source {name} {QUIET} --out {part} {options}").json
+        root = Path(result["directory"])
+        results, rows = records(root)
+        assert results["selection"]["hold_out"] == {"groups": sorted(HELD), "part": part}
+        assert results["selection"]["grouping"] == "subtype"
+        assert {s["role"] for s in (*results["sets"], *results["recipe"]["sets"])} == {part}
         assert {row["group"] in HELD for row in rows} == {part == "test"}
         assert ": duck, " in (root / "README.md").read_text("utf-8")
         seen += [(row["id"], row["group"]) for row in rows]
@@ -76,12 +76,12 @@ REMAKE = "--jobs 1 --source folder:birds"
 
 
 def test_csv_adds_groups_without_changing_digests(build):
-    (_, plain, before), (root, whole, after) = build("plain"), build("whole", GROUPS)
-    assert plain["digest"] == whole["digest"]
+    (_, plain, before), (root, full, after) = build("plain"), build("whole", GROUPS)
+    assert plain["digest"] == full["digest"]
     assert not {"grouping", "hold_out"} & plain["selection"].keys()
     assert [row.pop("group") for row in after] == ["day", "night", "dusk", "day"] * 2
     assert after == before
-    assert whole["selection"] == plain["selection"] | {"grouping": "csv"}
+    assert full["selection"] == plain["selection"] | {"grouping": "csv"}
     assert "groups.csv" not in (root / "manifest.json").read_text("utf-8")
 
 
@@ -105,7 +105,7 @@ def test_folder_is_split_by_csv(run, build, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ("--hold-out group=day", "The source has no groups"),
         ("--train", "the recipe small-c holds out no groups. Name groups with --hold-out group=NAME."),
@@ -113,5 +113,5 @@ def test_folder_is_split_by_csv(run, build, tmp_path):
         ("--groups none.csv", "The groups none.csv cannot be read"),
     ],
 )
-def test_group_errors_are_reported_before_anything_is_written(run, build, options, said):
-    run.fails(said, f"build small-c-png.toml --source folder:birds --out out {options}")
+def test_group_errors_are_reported_before_anything_is_written(run, build, options, message):
+    run.fails(message, f"build small-c-png.toml --source folder:birds --out out {options}")

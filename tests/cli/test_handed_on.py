@@ -38,12 +38,12 @@ def handed(run, monkeypatch):
         with monkeypatch.context() as patch:
             for place in (home, corruptset):
                 patch.setattr(place, name, record)
-            done = run(line)
-        (given,) = calls
-        given |= given.pop("options", {})
-        assert callable(given.pop("progress", print))
-        assert answer is not None or (done.code, "The disk is full." in done.err) == (3, True)
-        return done, given
+            result = run(line)
+        (options,) = calls
+        options |= options.pop("options", {})
+        assert callable(options.pop("progress", print))
+        assert answer is not None or (result.code, "The disk is full." in result.err) == (3, True)
+        return result, options
 
     return call
 
@@ -76,7 +76,7 @@ OTHER = {
 def words_of(parameter, value):
     """Return the words with which a parameter is given on the command line."""
     values = value if isinstance(value, list) else [value]
-    texts = [TYPED[parameter.name]] if parameter.name in TYPED else [str(one) for one in values]
+    texts = [TYPED[parameter.name]] if parameter.name in TYPED else [str(item) for item in values]
     if parameter.param_type_name == "argument":
         return texts
     if isinstance(value, bool):
@@ -90,16 +90,23 @@ def words_of(parameter, value):
 def test_every_option_reaches_its_function_with_its_default(handed, name):
     values = VALUES | OTHER.get(name, {})
     own = OWN | ({"calibration"} if name == "verify" else set()) | (PAIR_OPTIONS - values.keys())
-    parameters = [one for one in COMMANDS[name].params if one.name not in own]
-    typed = [word for one in parameters for word in words_of(one, values[one.name])]
-    _, given = handed(shlex.join([name, *typed]))
-    assert {one.name: given.get(one.name) for one in parameters} == {one.name: values[one.name] for one in parameters}
-    needed = [one for one in parameters if one.required or one.param_type_name == "argument"]
-    _, given = handed(shlex.join([name, *(word for one in needed for word in words_of(one, values[one.name]))]))
+    parameters = [item for item in COMMANDS[name].params if item.name not in own]
+    typed = [word for parameter in parameters for word in words_of(parameter, values[parameter.name])]
+    _, call_arguments = handed(shlex.join([name, *typed]))
+    assert {parameter.name: call_arguments.get(parameter.name) for parameter in parameters} == {
+        parameter.name: values[parameter.name] for parameter in parameters
+    }
+    needed = [parameter for parameter in parameters if parameter.required or parameter.param_type_name == "argument"]
+    _, call_arguments = handed(
+        shlex.join([name, *(word for parameter in needed for word in words_of(parameter, values[parameter.name]))])
+    )
     for option, default in inspect.signature(getattr(corruptset, name)).parameters.items():
         # A command has a default for its output, while the function may not write a file.
-        if option in given.keys() - {"out", *(one.name for one in needed)} and default.default is not default.empty:
-            assert given[option] == default.default or not (given[option] or default.default), option
+        if (
+            option in call_arguments.keys() - {"out", *(parameter.name for parameter in needed)}
+            and default.default is not default.empty
+        ):
+            assert call_arguments[option] == default.default or not (call_arguments[option] or default.default), option
 
 
 def test_converted_options_reach_their_functions(handed):
@@ -116,19 +123,19 @@ def report_of(*problems, mended=None):
 
 def test_report_is_printed_and_determines_exit_code(handed):
     bad = report_of(*(Problem(f"images/{i}.JPEG", "missing", "is not there [b]") for i in range(60)))
-    done, _ = handed("verify d", bad)
-    assert (done.code, "60 problems" in done.err) == (1, True)
-    assert "missing: images/0.JPEG: is not there [b]" in done.out
-    assert "10 more" in done.out
-    done, _ = handed("verify d --json", bad)
-    assert (done.code, len(done.json["problems"])) == (1, 60)
-    done, _ = handed("verify d", report_of())
-    assert (done.code, "verified" in done.out) == (0, True)
-    left = Problem("manifest.json", "unmended", "it is gone")
-    done, _ = handed("verify d --repair", report_of(left, mended=[f"images/{i}.JPEG" for i in range(60)]))
-    assert done.code == 1
+    result, _ = handed("verify d", bad)
+    assert (result.code, "60 problems" in result.err) == (1, True)
+    assert "missing: images/0.JPEG: is not there [b]" in result.out
+    assert "10 more" in result.out
+    result, _ = handed("verify d --json", bad)
+    assert (result.code, len(result.json["problems"])) == (1, 60)
+    result, _ = handed("verify d", report_of())
+    assert (result.code, "verified" in result.out) == (0, True)
+    problem = Problem("manifest.json", "unmended", "it is gone")
+    result, _ = handed("verify d --repair", report_of(problem, mended=[f"images/{i}.JPEG" for i in range(60)]))
+    assert result.code == 1
     for words in ("repaired: images/0.JPEG", "10 more repaired", "unmended: manifest.json: it is gone"):
-        assert words in done.out
+        assert words in result.out
 
 
 BUILT = SimpleNamespace(
@@ -138,7 +145,7 @@ FILES = tuple(f"sets/{i}.jsonl" for i in range(7))
 
 
 @pytest.mark.parametrize(
-    ("line", "answer", "said", "record"),
+    ("line", "answer", "message", "record"),
     [
         (
             "rebuild m",
@@ -168,7 +175,7 @@ FILES = tuple(f"sets/{i}.jsonl" for i in range(7))
     ],
     ids=["rebuild", "export", "predict"],
 )
-def test_written_files_are_listed(handed, line, answer, said, record):
+def test_written_files_are_listed(handed, line, answer, message, record):
     text = " ".join(handed(line, SimpleNamespace(**answer))[0].out.split())
-    assert [words for words in said if words not in text] == []
+    assert [words for words in message if words not in text] == []
     assert record.items() <= handed(f"{line} --json", SimpleNamespace(**answer))[0].json.items()

@@ -32,10 +32,10 @@ def scored(run, tmp_path):
 def test_maps_of_first_images_are_written(scored, run, tmp_path):
     assert "maps of 1 image" in run.succeeds(scored(EXHAUSTIVE), "--out", "s").out
     (file,) = (tmp_path / "s/maps").rglob("*.png")
-    with Image.open(file) as picture:
-        assert picture.size[0] >= 640
+    with Image.open(file) as image:
+        assert image.size[0] >= 640
     scores = json.loads((tmp_path / "s/scores.json").read_text())["scores"]
-    fragile = {one["name"]: one["value"] for one in scores if one["name"].startswith("fragile.")}
+    fragile = {score["name"]: score["value"] for score in scores if score["name"].startswith("fragile.")}
     assert {name.split(".")[1] for name in fragile} == {"s26", "s29"}
     assert 0 < fragile["fragile.s26.loose_shift"] <= 1
 

@@ -91,11 +91,11 @@ MISTAKES = {
 
 @pytest.mark.parametrize("line", MISTAKES)
 def test_usage_error_exits_with_2_and_states_expected_value(run, line):
-    done = run.fails(MISTAKES[line], line)
-    assert done.out == ""
-    assert "Value error" not in done.err
-    said = [one for one in done.err.splitlines() if one and not re.match("Usage: |Try |[╭╰ ]", one)]
-    assert len(said) <= 3 or "mistakes" in done.err, "a list of what is known is indented"
+    result = run.fails(MISTAKES[line], line)
+    assert result.out == ""
+    assert "Value error" not in result.err
+    message = [line for line in result.err.splitlines() if line and not re.match("Usage: |Try |[╭╰ ]", line)]
+    assert len(message) <= 3 or "mistakes" in result.err, "a list of what is known is indented"
 
 
 def test_link_to_itself_is_not_valid_place(run, built, tmp_path):
@@ -130,8 +130,8 @@ def test_list_prints_all_names(run):
 
 def test_show_prints_documentation_tables_and_reference(run):
     text = run.succeeds("show motion_blur").out
-    for wanted in ("motion_blur", "angle_deg", "Calibration cifar", "radius", "sigma", "Reference"):
-        assert wanted in text
+    for expected in ("motion_blur", "angle_deg", "Calibration cifar", "radius", "sigma", "Reference"):
+        assert expected in text
     assert run.succeeds("show motion_blur --json").json["tables"]["imagenet"]["5"] == {"radius": 20.0, "sigma": 15.0}
     assert run.succeeds("show imagenet-d --json").json["recipe"]["name"] == "imagenet-c"
     assert run.succeeds("show cifar --json").json["side"] == 32

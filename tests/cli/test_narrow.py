@@ -49,17 +49,17 @@ def test_plan_ends_with_summary(run, recipe, crops):
     assert sorted(lines[1:5]) == families
     assert "contrast/3" not in out
     assert any(line.startswith("Sets: 12 of small-c 1.0.0") for line in lines[6:])
-    listed = run.succeeds(*plan, "--sets", "contrast/*", "--list-sets").out
-    assert [line.split()[0] for line in listed.splitlines()[1:6]] == [f"contrast/{n}" for n in range(1, 6)]
-    assert "Sets:" in listed.partition("\n\n")[2]
+    output = run.succeeds(*plan, "--sets", "contrast/*", "--list-sets").out
+    assert [line.split()[0] for line in output.splitlines()[1:6]] == [f"contrast/{n}" for n in range(1, 6)]
+    assert "Sets:" in output.partition("\n\n")[2]
 
 
 def test_terminal_output_is_coloured():
     main, terminal = pty.openpty()
     kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "COLUMNS")}
     environment = {**kept, "TERM": "xterm-256color"}
-    done = subprocess.run([COMMAND, "show", "no-such-thing"], stderr=terminal, env=environment)
+    result = subprocess.run([COMMAND, "show", "no-such-thing"], stderr=terminal, env=environment)
     text = os.read(main, 4096)
     os.close(terminal)
     os.close(main)
-    assert (done.returncode, b"no-such-thing" in text, b"\x1b[31m" in text) == (2, True, True)
+    assert (result.returncode, b"no-such-thing" in text, b"\x1b[31m" in text) == (2, True, True)

@@ -16,9 +16,9 @@ from corruptset.cli.records import put_facts, put_rows
 
 @pytest.mark.parametrize("module", ["output", "options", "corrupt"])
 def test_documented_examples_run(module):
-    found = doctest.testmod(importlib.import_module(f"corruptset.cli.{module}"))
-    assert found.attempted
-    assert not found.failed
+    result = doctest.testmod(importlib.import_module(f"corruptset.cli.{module}"))
+    assert result.attempted
+    assert not result.failed
 
 
 @pytest.mark.parametrize(
@@ -43,8 +43,12 @@ def test_json_is_valid_in_any_encoding(encoding, shown, monkeypatch):
 
 def test_long_values_are_shortened_but_prose_and_paths_are_not():
     for value in ("x" * 5000, "x y " * 5000, "it's " * 999, "\\" * 5000, "'" * 3000):
-        said = shortened(f"name is {value!r}; expected a name")
-        assert (said.startswith("name is "), said.endswith("; expected a name"), len(said) < 500) == (True, True, True)
+        message = shortened(f"name is {value!r}; expected a name")
+        assert (message.startswith("name is "), message.endswith("; expected a name"), len(message) < 500) == (
+            True,
+            True,
+            True,
+        )
     assert len(shortened("y" * 100_000)) == 203
     prose = "ImageNet's fifteen corruptions, and the models' answers, are the user's own; they're compared. " * 20
     path = "/a/path/of/" + "many/folders/" * 20
@@ -58,7 +62,7 @@ def test_control_characters_are_escaped_in_output(capsys):
         write(text)
     put_rows(["one", "two"], [[text.replace("\n", ""), "x" * 5000]])
     captured = capsys.readouterr()
-    for printed in (captured.out, captured.err):
-        assert printed.replace("\n", "").isprintable()
-        assert "\\x1b[2J\\x07\\x9b\\u202e\\u2066\\u2028\\u200f\\ud800b\nc" in printed
+    for stream in (captured.out, captured.err):
+        assert stream.replace("\n", "").isprintable()
+        assert "\\x1b[2J\\x07\\x9b\\u202e\\u2066\\u2028\\u200f\\ud800b\nc" in stream
     assert "x" * 201 not in captured.out

@@ -18,8 +18,8 @@ def test_plan_and_build_state_that_textures_are_custom(run, tmp_path):
     ice(tmp_path / "ice", 260)
     for command in ("plan", "build --metrics 0 --no-page --out x"):
         line = f"{command} imagenet-c --samples 1 --jobs 1 --frost-textures ice --sets"
-        said = run.succeeds(f"{line} frost/1").out
-        assert "Note: The frost textures are not the published ones" in said
+        output = run.succeeds(f"{line} frost/1").out
+        assert "Note: The frost textures are not the published ones" in output
         # The note is also printed for a finished build.
         assert (
             run.succeeds(f"{line} frost/1 --json")
@@ -33,8 +33,8 @@ def test_plan_and_build_state_that_textures_are_custom(run, tmp_path):
 
 def test_too_small_textures_are_rejected_before_anything_is_written(run, tmp_path):
     ice(tmp_path / "ice", 223)
-    said = "ice.png: 223x224, at the texture scale 1, does not cover an image of 224x224"
-    run.fails(said, "build imagenet-c --samples 1 --frost-textures ice --out out")
+    message = "ice.png: 223x224, at the texture scale 1, does not cover an image of 224x224"
+    run.fails(message, "build imagenet-c --samples 1 --frost-textures ice --out out")
 
 
 def test_images_of_several_sizes_are_all_checked(run, tmp_path):

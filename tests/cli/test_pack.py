@@ -16,10 +16,10 @@ def test_pack_and_unpack_round_trip(run, shared_data):
     assert set(one["absent"]) == set(part["absent"]) == set().union(*others) - first
     assert part["partial"] is True
     assert "This is a part of the dataset." in run.succeeds("verify", one["path"]).out
-    whole = run.succeeds("unpack --json --out u p").json
-    assert (whole["digest"], whole["absent"]) == (packed["digest"], [])
-    assert small_builds.read_files(Path(whole["path"])) == small_builds.read_files(root)
-    run.succeeds("verify", whole["path"])
+    result = run.succeeds("unpack --json --out u p").json
+    assert (result["digest"], result["absent"]) == (packed["digest"], [])
+    assert small_builds.read_files(Path(result["path"])) == small_builds.read_files(root)
+    run.succeeds("verify", result["path"])
 
 
 def test_families_come_from_corruptions(run, shared_data):
@@ -54,5 +54,5 @@ def test_pack_errors_are_named(run, shared_data, tmp_path):
     run.fails("q", "pack --out q", root)
     path = next((tmp_path / "q/data").glob("*-clean.tar"))
     path.write_bytes(path.read_bytes().replace(b"IHDR", b"IHDX", 1))
-    done = run("unpack --out u", path)
-    assert (done.code, "images/clean/00_class/im.0.png' has sha256:" in done.err) == (1, True)
+    result = run("unpack --out u", path)
+    assert (result.code, "images/clean/00_class/im.0.png' has sha256:" in result.err) == (1, True)

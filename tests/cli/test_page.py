@@ -6,15 +6,15 @@ import shutil
 
 
 def test_page_is_written_next_to_dataset(built, shared_data, run, tmp_path, monkeypatch):
-    copied = shutil.copytree(built, tmp_path / built.name)
-    for place in (copied, "."):
-        monkeypatch.chdir(copied)
-        done = run.succeeds("page", place, "--source", f"folder:{shared_data.crops(classes=2)}")
+    copy = shutil.copytree(built, tmp_path / built.name)
+    for place in (copy, "."):
+        monkeypatch.chdir(copy)
+        result = run.succeeds("page", place, "--source", f"folder:{shared_data.crops(classes=2)}")
         page = tmp_path / f"{built.name}.html"
-        assert str(page) in done.out
+        assert str(page) in result.out
         assert page.read_bytes().startswith(b"<!DOCTYPE html>")
         page.unlink()
-    run.succeeds("verify", copied)
+    run.succeeds("verify", copy)
 
 
 def test_page_can_be_written_elsewhere_and_described_as_json(built, run, tmp_path):

@@ -42,13 +42,13 @@ def test_command_line_accepts_documented_commands(run):
     for line in LINES:
         _, name, *arguments = shlex.split(line, comments=True)
         try:
-            given = COMMANDS[name].make_context(name, arguments).params
+            options = COMMANDS[name].make_context(name, arguments).params
         except Exception as e:  # These are exceptions of typer.
             raise AssertionError(line) from e
-        if name in ("build", "plan") and given["recipe"] not in OWN:
-            load_recipe(given["recipe"])
-        if name in ("build", "plan", "rebuild") and given["source"] is not None:
-            assert given["source"].partition(":")[0] in SCHEMES, line
+        if name in ("build", "plan") and options["recipe"] not in OWN:
+            load_recipe(options["recipe"])
+        if name in ("build", "plan", "rebuild") and options["source"] is not None:
+            assert options["source"].partition(":")[0] in SCHEMES, line
     assert len(LINES) > 70
     assert len(RUN) > 12
     pairs = [
@@ -63,10 +63,10 @@ def test_command_line_accepts_documented_commands(run):
 def test_documented_commands_run(line, run, tmp_path):
     pixels = np.random.default_rng(1).integers(0, 256, (60, 80, 3), np.uint8)
     Image.fromarray(pixels).resize((240, 180)).save(tmp_path / "photo.jpg")
-    done = run.succeeds(*shlex.split(line, comments=True)[1:])
-    made = set(tmp_path.iterdir()) - {tmp_path / "photo.jpg"}
+    result = run.succeeds(*shlex.split(line, comments=True)[1:])
+    results = set(tmp_path.iterdir()) - {tmp_path / "photo.jpg"}
     if line.split()[1] in ("corrupt", "preview"):
-        with Image.open(made.pop()) as picture:
-            assert picture.size[0] >= 180
-    assert done.out.strip()
-    assert not made
+        with Image.open(results.pop()) as image:
+            assert image.size[0] >= 180
+    assert result.out.strip()
+    assert not results

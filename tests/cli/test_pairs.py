@@ -64,25 +64,25 @@ def test_selected_calibration_is_printed_with_reason(run, tmp_path):
     assert not any(
         "was chosen" in note for note in run.succeeds(f"{of_mnist} --calibration mnist --json").json["notes"]
     )
-    built = run.succeeds(f"build {pair} --source mnist:MNIST/raw --jobs 1 --no-page --json").json
-    assert any("The calibration mnist was chosen" in note for note in built["notes"])
-    assert any("2 of 2 chains have the role validation" in note for note in built["notes"])
+    result = run.succeeds(f"build {pair} --source mnist:MNIST/raw --jobs 1 --no-page --json").json
+    assert any("The calibration mnist was chosen" in note for note in result["notes"])
+    assert any("2 of 2 chains have the role validation" in note for note in result["notes"])
 
 
 def test_chains_excluded_from_means_are_named(run, tmp_path):
     pairs = "--first-stages gaussian_blur,saturate,fog --second-stages contrast --severities 3 --calibration imagenet"
-    said = (
+    message = (
         "4 of 6 chains have the role validation and are excluded from means over test sets, because they contain "
         "gaussian_blur or saturate"
     )
     notes = run.succeeds(f"plan pairs {pairs} --samples 1 --json").json["notes"]
-    assert any(said in note and "contrast-3+saturate-3" in note for note in notes)
+    assert any(message in note and "contrast-3+saturate-3" in note for note in notes)
     pairs = "pairs --first-stages fog --second-stages contrast"
     assert not any("means" in note for note in run.succeeds(f"plan {pairs} --samples 1 --json").json["notes"])
     (tmp_path / "own.toml").write_text(
         'name = "own"\nversion = "1"\ncalibration = "imagenet"\n[preprocessing]\nkind = "none"\n'
         '[encoding]\nformat = "png"\n[[pairs]]\nfirst = ["gaussian_blur-3"]\nsecond = ["fog-3"]\nrole = "test"\n'
     )
-    planned = run.succeeds("plan own.toml --samples 1 --json").json
-    assert {one["role"] for one in planned["sets"]} == {"test"}
-    assert not any("means" in note for note in planned["notes"])
+    plan_record = run.succeeds("plan own.toml --samples 1 --json").json
+    assert {item["role"] for item in plan_record["sets"]} == {"test"}
+    assert not any("means" in note for note in plan_record["notes"])

@@ -13,8 +13,8 @@ def test_sheet_is_written_and_never_overwritten(run, tmp_path):
     line = "preview --sets 'contrast/*,gaussian_noise/2'"
     run.succeeds(line)
     sheet = (tmp_path / "preview.png").read_bytes()
-    with Image.open(tmp_path / "preview.png") as picture:
-        assert (picture.width > 5 * 100, picture.height > 2 * 100) == (True, True)
+    with Image.open(tmp_path / "preview.png") as image:
+        assert (image.width > 5 * 100, image.height > 2 * 100) == (True, True)
     run.fails("--force", line)
     run.succeeds(line, "--force")
     assert (tmp_path / "preview.png").read_bytes() == sheet
@@ -22,7 +22,7 @@ def test_sheet_is_written_and_never_overwritten(run, tmp_path):
 
 def test_recipe_fits_image(run, tmp_path):
     """Test that an image of MNIST or CIFAR size is not enlarged to 224 pixels."""
-    asked = "preview 00042.png --sets fade_black/30 --force --json"
+    command = "preview 00042.png --sets fade_black/30 --force --json"
     for size, recipe in (
         ((28, 28, 1), "mnist-c"),
         ((28, 28, 3), "cifar10-c"),
@@ -30,9 +30,9 @@ def test_recipe_fits_image(run, tmp_path):
         ((97, 97, 3), "imagenet-c-all"),
     ):
         Image.fromarray(synthetic_image(*size).squeeze()).save(tmp_path / "00042.png")
-        shown = run.succeeds(asked).json
-        assert (shown["recipe"], shown["sets"], shown["key"]) == (recipe, ["fade_black/30"], "00042")
-    assert run.succeeds(asked, "--recipe", "cifar10-c").json["recipe"] == "cifar10-c"
+        record = run.succeeds(command).json
+        assert (record["recipe"], record["sets"], record["key"]) == (recipe, ["fade_black/30"], "00042")
+    assert run.succeeds(command, "--recipe", "cifar10-c").json["recipe"] == "cifar10-c"
 
 
 def test_gradual_corruptions_are_shown_for_any_recipe(run, tmp_path):
@@ -62,6 +62,6 @@ def test_preview_equals_corrupt(run, tmp_path):
     run.succeeds("preview a.png --recipe cifar10-c --seed 4 --sets", ",".join(names))
     sheet = np.asarray(Image.open(tmp_path / "preview.png"))
     for name in names:
-        want = corruptset.corrupt(synthetic_image(32, 32), name, key="a", seed=4)
-        corners = np.argwhere((sheet == want[0, 0]).all(axis=-1))
-        assert any(np.array_equal(sheet[y : y + 96 : 3, x : x + 96 : 3], want) for y, x in corners), name
+        expected = corruptset.corrupt(synthetic_image(32, 32), name, key="a", seed=4)
+        corners = np.argwhere((sheet == expected[0, 0]).all(axis=-1))
+        assert any(np.array_equal(sheet[y : y + 96 : 3, x : x + 96 : 3], expected) for y, x in corners), name

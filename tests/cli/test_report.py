@@ -19,8 +19,10 @@ def given(shared_data, tmp_path_factory):
     folder = tmp_path_factory.mktemp("given")
     predictions = []
     for seed, name in enumerate(["a=b", "net"]):
-        made = random_predictions(data, seed, name)
-        rows = {id: {"rank_true": o.rank, "p_true": 0.4 * o.probability} for id, o in made.outcomes.items()}
+        model_predictions = random_predictions(data, seed, name)
+        rows = {
+            id: {"rank_true": o.rank, "p_true": 0.4 * o.probability} for id, o in model_predictions.outcomes.items()
+        }
         for id, arrays in rows.items():
             (folder / f"p-{name}" / id).parent.mkdir(parents=True, exist_ok=True)
             np.savez(folder / f"p-{name}" / f"{id}.npz", **arrays)
@@ -36,16 +38,16 @@ def failures(page):
 
 def test_report_page_is_written_and_described(run, given, tmp_path):
     directory, scores, predictions = given
-    said = " ".join(run.succeeds("report", directory, *scores).out.split())
-    assert "Models: a=b, net" in said
-    assert "File: report.html" in said
+    result = " ".join(run.succeeds("report", directory, *scores).out.split())
+    assert "Models: a=b, net" in result
+    assert "File: report.html" in result
     assert "because scores files do not contain predictions" in failures(tmp_path / "report.html")
     # Predictions that do not contain the model's name are given as NAME=PATH.
     options = ["--predictions", f"a=b={predictions[0]}", "--predictions", f"net={predictions[1]}"]
     sample = corruptset.open(directory).samples[3].id
-    told = run.succeeds("report --json --out r/page.html --sample", sample, directory, *scores, *options).json
-    assert (told["ok"], told["file"], told["models"]) == (True, "r/page.html", ["a=b", "net"])
-    assert told["bytes"] == (tmp_path / "r/page.html").stat().st_size
+    record = run.succeeds("report --json --out r/page.html --sample", sample, directory, *scores, *options).json
+    assert (record["ok"], record["file"], record["models"]) == (True, "r/page.html", ["a=b", "net"])
+    assert record["bytes"] == (tmp_path / "r/page.html").stat().st_size
     assert "A failure is an image that a model classifies correctly" in failures(tmp_path / "r/page.html")
 
 

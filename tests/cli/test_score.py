@@ -34,9 +34,9 @@ def predictions(predicted):
 
 
 def test_score_prints_tables_and_notes_and_writes_files(run, directory, predictions, tmp_path):
-    done = run.succeeds("score --out scores --seed 3", directory, predictions)
+    result = run.succeeds("score --out scores --seed 3", directory, predictions)
     scores = load_scores(tmp_path / "scores")
-    lines = done.out.splitlines()
+    lines = result.out.splitlines()
     assert (lines[0], lines[1], lines[-1]) == ("tiny net on small-c 1.0.0", "12 sets of 20 images", "Written: scores")
     contrast = next(line.split() for line in lines if line.startswith("contrast "))
     shown = [f"{100 * scores.sets[f'contrast/{s}'].accuracy:.1f}" for s in range(1, 6)]
@@ -45,15 +45,15 @@ def test_score_prints_tables_and_notes_and_writes_files(run, directory, predicti
     low, high = scores.interval("clean_accuracy") or (0, 0)
     shown = [f"{100 * value:.2f}" for value in (scores.sets["clean"].accuracy, low, high)]
     assert clean.split("%", 1)[1].strip() == f"{shown[0]} ({shown[1]} to {shown[2]})"
-    assert "mAUDE %           - (13 of the 15 corruptions are missing)" in done.out
-    assert "small-c 1.0.0 is not a published benchmark" in done.out
-    assert "confidence interval from the bootstrap" in done.out
+    assert "mAUDE %           - (13 of the 15 corruptions are missing)" in result.out
+    assert "small-c 1.0.0 is not a published benchmark" in result.out
+    assert "confidence interval from the bootstrap" in result.out
     worst = lines.index("Worst case: images classified correctly on every set of a group")
     assert lines[worst + 1].startswith("correct on every set of")
     names = [line.split(" (")[0] for line in lines[worst + 2 : worst + 7]]
     assert names == [lines[worst + 2], "weather", "digital", "brightness", "contrast"]
     assert lines[worst + 2].startswith("all 11 test sets")
-    assert "score: resampling" in done.err
+    assert "score: resampling" in result.err
     written = json.loads((tmp_path / "scores/scores.json").read_text("utf-8"))
     assert written["resamples"]["seed"] == 3
     assert corruptset.score(directory, predictions, seed=3).as_json() == written
@@ -61,9 +61,9 @@ def test_score_prints_tables_and_notes_and_writes_files(run, directory, predicti
 
 
 def test_score_accepts_sets_baseline_and_condition(run, directory, predicted, predictions):
-    some = run.succeeds("score --sets 'contrast/*,brightness/2' --json", directory, predictions).json
-    assert set(some["sets"]) == {"clean", "brightness/2", *(f"contrast/{s}" for s in range(1, 6))}
-    assert [one["name"] for one in some["scores"] if one["name"].startswith("aude.")] == ["aude.contrast"]
+    subset = run.succeeds("score --sets 'contrast/*,brightness/2' --json", directory, predictions).json
+    assert set(subset["sets"]) == {"clean", "brightness/2", *(f"contrast/{s}" for s in range(1, 6))}
+    assert [score["name"] for score in subset["scores"] if score["name"].startswith("aude.")] == ["aude.contrast"]
     other = predicted("other", "contrast/5")
     judged = run.succeeds("score", directory, predictions, "--baseline", other).out
     assert "CE and mCE are relative to the errors of other" in judged
@@ -71,8 +71,8 @@ def test_score_accepts_sets_baseline_and_condition(run, directory, predicted, pr
     assert heading.split()[-4:] == ["AUDE", "CE", "rel.", "CE"]
     counted = run.succeeds("score", directory, predictions, "--condition", f"correct@clean={other}").out
     labels = corruptset.open(directory)["clean"].labels
-    right = sum(np.load(other / "clean.npz")["logits"].argmax(axis=1) == labels)
-    assert f"12 sets of 20 images, {right} of which are scored (correct@clean=other)" in counted
+    correct = sum(np.load(other / "clean.npz")["logits"].argmax(axis=1) == labels)
+    assert f"12 sets of 20 images, {correct} of which are scored (correct@clean=other)" in counted
 
 
 def test_complete_benchmark_has_all_scores(tmp_path):
@@ -80,12 +80,12 @@ def test_complete_benchmark_has_all_scores(tmp_path):
     scores = corruptset.score(data, record_datasets.random_predictions(data))
     assert len(scores.values("aude")) == 15
     assert None not in map(scores.get, ("maude", "relative_maude", "rb_index"))
-    tests = [one.accuracy for name, one in scores.sets.items() if name != "clean"]
+    tests = [item.accuracy for name, item in scores.sets.items() if name != "clean"]
     assert (len(tests), scores.get("mean_accuracy")) == (75, pytest.approx(np.mean(tests)))
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "message"),
     [
         (["DIR", "nowhere"], "nowhere does not exist"),
         (["DIR", "PREDICTIONS", "--sets", "contrasst/*"], "Did you mean"),
@@ -94,10 +94,10 @@ def test_complete_benchmark_has_all_scores(tmp_path):
         (["DIR", "PREDICTIONS", "--out", "file"], "file"),
     ],
 )
-def test_score_errors_are_named(run, directory, predictions, tmp_path, arguments, says):
+def test_score_errors_are_named(run, directory, predictions, tmp_path, arguments, message):
     (tmp_path / "file").write_text("")
     places = {"DIR": directory, "PREDICTIONS": predictions}
-    assert run.fails(says, "score", *(places.get(one, one) for one in arguments)).out == ""
+    assert run.fails(message, "score", *(places.get(item, item) for item in arguments)).out == ""
 
 
 def test_every_table_fits_80_columns(tmp_path, monkeypatch, capsys):
@@ -137,7 +137,7 @@ def test_scores_of_one_image_have_no_interval(tmp_path):
     scores = corruptset.score(
         data, record_datasets.random_predictions(data), baseline=record_datasets.random_predictions(data, 1)
     )
-    assert {one.interval for one in (*scores.scores, *scores.sets.values())} == {None}
+    assert {item.interval for item in (*scores.scores, *scores.sets.values())} == {None}
     assert scores["clean_accuracy"].reason == "one image has no interval"
     other = scores.model_copy(update={"model": "other"})
     assert {d.exceeds for d in corruptset.compare([scores, other]).differences} == {None}

@@ -57,18 +57,18 @@ def test_gradual_corruption_has_parameter_sets_and_table_of_changes(run):
     assert "Calibration" not in out
     assert "Draws:       boxes=" in out
     rows = lines(out.partition("\nChanges\n")[2])
-    shown = run.succeeds("show random_boxes --json").json
-    assert [row["level"] for row in shown["changes"]] == list(range(31))
-    for row in shown["changes"]:
+    record = run.succeeds("show random_boxes --json").json
+    assert [row["level"] for row in record["changes"]] == list(range(31))
+    for row in record["changes"]:
         numbers = (f"{row[key]:.10g}" for key in ("changed", "mean", "colours"))
         assert [float(n) for n in rows[str(row["level"])].split()[-3:]] == pytest.approx(
             [*map(float, numbers)], abs=0.05
         )
     assert rows["2"].split()[:3] == ["2", "88", "boxes"]
-    assert (shown["ladder"], shown["levels"], shown["accumulates"]) == ("evaluated", 99, True)
+    assert (record["ladder"], record["levels"], record["accumulates"]) == ("evaluated", 99, True)
     other = run.succeeds("show random_boxes --ladder text --json").json
-    assert (other["ladder"], other["ladders"]) == ("text", shown["ladders"])
-    assert other["changes"][2]["changed"] < shown["changes"][2]["changed"]
+    assert (other["ladder"], other["ladders"]) == ("text", record["ladders"])
+    assert other["changes"][2]["changed"] < record["changes"][2]["changed"]
 
 
 def test_paper_rows_and_own_rows_are_distinguished(run):
@@ -84,14 +84,14 @@ def test_stages_are_printed_with_parameters_and_level(run, recipe):
     for command in ("show", "plan --list-sets"):
         # The summary of a plan follows the table.
         rows = lines(run.succeeds(command, recipe).out.partition("\nfamily ")[0])
-        for name, said in {
+        for name, message in {
             "fade_black/07": "fade_black(factor=0.9, level 7)",
             "contrast-2+fog-2": "contrast(factor=0.3) + fog(weight=",
             "fade_black-03+fog-2": "fade_black(factor=0.9, level 3) + fog(",
             "turned+fog-1": "canvas=loose",
             "clean": "(the preprocessed image)",
         }.items():
-            assert said in rows[name]
+            assert message in rows[name]
     assert "black_lines(level 12)" in run.succeeds("show image-degrade-30").out
 
 
@@ -113,9 +113,9 @@ def test_finished_build_shows_metrics_of_every_set(run, recipe):
     assert set(metrics) == SETS
     assert {m["images"] for m in metrics.values()} == {2}
     rows = lines(out)
-    for name, one in metrics.items():
-        want = ["-" if one[k] is None else f"{one[k]:.10g}" for k in ("psnr", "ssim", "changed")]
-        assert rows[name].split()[-3:] == want
+    for name, metric in metrics.items():
+        expected = ["-" if metric[k] is None else f"{metric[k]:.10g}" for k in ("psnr", "ssim", "changed")]
+        assert rows[name].split()[-3:] == expected
     # The PSNR is infinite.
     assert rows["clean"].split()[-3:] == ["-", "1", "0"]
 
@@ -135,6 +135,6 @@ def test_recipe_file_can_be_saved_and_edited(run, tmp_path):
     text = run.succeeds("show imagenet-d --toml").out
     assert 'name = "imagenet-c"' in text
     (tmp_path / "mine.toml").write_text(text.replace('name = "imagenet-c"', 'name = "mine"'))
-    shown, own = run.succeeds("show imagenet-c --json").json, run.succeeds("show mine.toml --json").json
-    assert (own["recipe"]["name"], own["sets"]) == ("mine", shown["sets"])
+    record, own = run.succeeds("show imagenet-c --json").json, run.succeeds("show mine.toml --json").json
+    assert (own["recipe"]["name"], own["sets"]) == ("mine", record["sets"])
     run.fails("There is no recipe 'fogg'", "show fogg --toml")

@@ -66,8 +66,8 @@ def test_pipe_among_release_records_is_rejected(run, built, tmp_path):
             (release / other).write_bytes((built / other).read_bytes())
         (release / name).unlink()
         os.mkfifo(release / name)
-        done = run("rebuild --source sample --out new", release)
-        assert (done.code in (1, 2), name in done.err) == (True, True), done
+        result = run("rebuild --source sample --out new", release)
+        assert (result.code in (1, 2), name in result.err) == (True, True), result
     (tmp_path / "exported").mkdir()
     os.mkfifo(tmp_path / "exported" / "VIEW.json")
     run.fails("VIEW.json", "verify", tmp_path / "exported", code=1)
@@ -81,13 +81,15 @@ def _read_all(root):
 
 def test_pipe_or_endless_device_in_dataset_is_rejected(shared_data, tmp_path):
     """`test_ladder` tests these files for `verify`."""
-    built = shared_data.build(crops={"classes": 2}, sets=["contrast/*"], storage="both")
-    shard, image = (next((built / folder).rglob(f"*.{kind}")) for folder, kind in (("hdf5", "h5"), ("images", "png")))
+    directory = shared_data.build(crops={"classes": 2}, sets=["contrast/*"], storage="both")
+    shard, image = (
+        next((directory / folder).rglob(f"*.{kind}")) for folder, kind in (("hdf5", "h5"), ("images", "png"))
+    )
     for file in ("manifest.json", "samples.jsonl", "sets/contrast/1.jsonl", shard, image):
         for special in (os.mkfifo, lambda path: path.symlink_to("/dev/zero")):
             root = tmp_path / "copy"
-            shutil.copytree(built, root)
-            path = root / file if isinstance(file, str) else root / file.relative_to(built)
+            shutil.copytree(directory, root)
+            path = root / file if isinstance(file, str) else root / file.relative_to(directory)
             path.unlink()
             special(path)
             with pytest.raises(CorruptsetError):
@@ -110,9 +112,9 @@ def test_text_is_read_up_to_limit(tmp_path, monkeypatch):
     path.write_bytes(b"\xff")
     with pytest.raises(opening.UnfitFile, match="not UTF-8"):
         opening.read_text(path)
-    with socket.socket(socket.AF_UNIX) as one:
-        one.bind("socket")
+    with socket.socket(socket.AF_UNIX) as sock:
+        sock.bind("socket")
         with pytest.raises(opening.UnfitFile, match="a socket, not a regular file"):
             opening.read_text(Path("socket"))
-    found = [opening.file_problem(one) for one in (path, tmp_path, path / "below")]
-    assert found == [None, "is a folder", "does not exist"]
+    result = [opening.file_problem(item) for item in (path, tmp_path, path / "below")]
+    assert result == [None, "is a folder", "does not exist"]

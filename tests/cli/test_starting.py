@@ -46,7 +46,7 @@ def test_single_process_build_imports_only_modules_of_first_part(crops, recipe, 
     seen = tmp_path / "seen.json"
     subprocess.run([sys.executable, "-c", PROGRAM, json.dumps(arguments), str(seen)], capture_output=True, check=True)
     state = json.loads(seen.read_text())
-    assert {name: why for name, why in NOT_NEEDED.items() if name in state["modules"]} == {}
+    assert {name: reason for name, reason in NOT_NEEDED.items() if name in state["modules"]} == {}
     assert {"numba", "corruptset.corruptions.digital.contrast"} <= set(state["modules"]), "read where nothing was made"
     assert state["collects"]
 
@@ -60,5 +60,5 @@ def test_importing_corruptset_keeps_process_settings():
         "corruptset.corrupt(np.zeros((8, 8, 3), np.uint8), 'gaussian_noise', severity=1)\n"
         "print(state() == before)\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout == "True\n"
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert result.stdout == "True\n"

@@ -14,8 +14,8 @@ ESC = "\x1b[2J\x1b]0;owned\x07\x9b31m"
 @pytest.fixture
 def build(shared_data, tmp_path):
     """Return a copy of a dataset in the folder in which `build --out .` would look for it."""
-    whole = shared_data.build(crops={"classes": 2, "each": 1}, sets=["contrast/*"], storage="both")
-    return Path(shutil.copytree(whole, tmp_path / whole.name))
+    directory = shared_data.build(crops={"classes": 2, "each": 1}, sets=["contrast/*"], storage="both")
+    return Path(shutil.copytree(directory, tmp_path / directory.name))
 
 
 @pytest.fixture
@@ -34,11 +34,11 @@ def test_build_with_other_schema_is_rejected(run, recipe, build, source):
         ["rebuild --out again", build, *source],
         ["build --sets brightness/1 --out .", recipe, *source],
     ):
-        said = (
+        message = (
             "schema_version is 4, but this release of corruptset reads version 3; use the release that wrote the file"
         )
-        done = run.fails(said, *words, code=1)
-        assert "Extra inputs" not in done.out + done.err
+        result = run.fails(message, *words, code=1)
+        assert "Extra inputs" not in result.out + result.err
 
 
 def test_unknown_preprocessing_is_rejected(run, build, source):
@@ -76,6 +76,6 @@ def test_foreign_names_are_escaped_on_terminal(run, build, monkeypatch):
     for colour in ("", "1"):
         monkeypatch.setenv("FORCE_COLOR", colour)
         for line in ("show", "show --json", "verify --jobs 1", "rebuild", "pack"):
-            done = run(line, build)
+            result = run(line, build)
             for evil in ("\x1b[2J", "\x1b]0", "\x07", "\x9b", "\nDigest: sha256:0000", "\nSeed 9"):
-                assert evil not in done.out + done.err, (line, evil)
+                assert evil not in result.out + result.err, (line, evil)

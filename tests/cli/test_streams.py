@@ -19,9 +19,9 @@ def test_full_standard_output_is_reported(built, line):
     """Exit code 1 would mean that the dataset is damaged."""
     words = [COMMAND, *line.split(), *[built] * line.startswith("verify")]
     with FULL.open("w") as full:
-        done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True)
-    (said,) = [one for one in done.stderr.splitlines() if not one.startswith("verify: ")]
-    assert (done.returncode, "No space left on device" in said) == (3, True)
+        result = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True)
+    (message,) = [line for line in result.stderr.splitlines() if not line.startswith("verify: ")]
+    assert (result.returncode, "No space left on device" in message) == (3, True)
 
 
 @pytest.mark.parametrize(
@@ -32,9 +32,9 @@ def test_full_disk_is_reported_with_file_to_be_written(run, built, tmp_path, mon
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "fsync", full)
-    done = run(line.replace("DIR", str(built)))
-    first, *rest = [one for one in done.err.splitlines() if not one.startswith("pack: ")]
-    assert (done.code, len(rest)) == (3, resumes)
+    result = run(line.replace("DIR", str(built)))
+    first, *rest = [line for line in result.err.splitlines() if not line.startswith("pack: ")]
+    assert (result.code, len(rest)) == (3, resumes)
     assert first.startswith("The machine failed: No space left on device (new")
     assert ("run the same command again to resume" in first) == resumes
     assert not list(tmp_path.rglob("*.part"))
@@ -43,10 +43,10 @@ def test_full_disk_is_reported_with_file_to_be_written(run, built, tmp_path, mon
 
 def shell(line):
     """Run a line in bash and return its output."""
-    done = subprocess.run(
+    result = subprocess.run(
         ["bash", "-c", line.replace("CMD", f"'{COMMAND}'")], capture_output=True, text=True, timeout=120
     )
-    return done.stdout, done.stderr
+    return result.stdout, result.stderr
 
 
 def test_closed_pipe_is_not_error(built):

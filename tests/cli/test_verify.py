@@ -11,19 +11,21 @@ def test_export_is_neither_repaired_nor_regenerated(run):
 
 
 def test_source_options_require_rederive_or_repair(run):
-    given = "--source folder:nowhere --labels no.csv --frost-textures none --surrogate no.toml --calibration cifar"
-    said = "(rederive or repair in Python): source, labels, frost_textures, surrogate, calibration_side. Add one"
-    run.fails(said, f"verify good {given}")
+    option_line = (
+        "--source folder:nowhere --labels no.csv --frost-textures none --surrogate no.toml --calibration cifar"
+    )
+    message = "(rederive or repair in Python): source, labels, frost_textures, surrogate, calibration_side. Add one"
+    run.fails(message, f"verify good {option_line}")
 
 
 def test_both_storage_formats_are_counted_and_reported(run, shared_data):
     seen = []
     for form in ("folder", "both"):
         directory = shared_data.build(crops={"classes": 2}, sets=["contrast/*"], storage=form)
-        said = "Both are checked, and each image counts twice" in run.succeeds("verify", directory).out
-        told = run.succeeds("verify --json", directory).json
-        assert told["checked"]["bytes"] == sum(p.stat().st_size for p in directory.rglob("*") if p.is_file())
-        seen.append((said, told["containers"], told["checked"]["images"]))
+        output = "Both are checked, and each image counts twice" in run.succeeds("verify", directory).out
+        record = run.succeeds("verify --json", directory).json
+        assert record["checked"]["bytes"] == sum(p.stat().st_size for p in directory.rglob("*") if p.is_file())
+        seen.append((output, record["containers"], record["checked"]["images"]))
     images = seen[0][2]
     assert seen == [(False, ["folder"], images), (True, ["folder", "hdf5"], 2 * images)]
 

@@ -64,15 +64,15 @@ def taps_of(image, kernel):
 
 def test_defocus_blur_applies_published_kernel():
     for radius, alias_sigma in [*rows("defocus_blur"), (7.3, 0.5), (5.5, 0.3), (20.0, 0.5)]:
-        want, kernel = opencv_kernel(radius, alias_sigma), disk_kernel(float(radius), alias_sigma)
-        assert kernel.shape == want.shape
-        assert np.abs(kernel - want).max() <= 2e-7 * want.max()
+        expected, kernel = opencv_kernel(radius, alias_sigma), disk_kernel(float(radius), alias_sigma)
+        assert kernel.shape == expected.shape
+        assert np.abs(kernel - expected).max() <= 2e-7 * expected.max()
         # Flat areas keep their value if the sum of the kernel is not below 1.
-        assert np.sign(kernel.astype(float).sum() - 1) == np.sign(want.astype(float).sum() - 1)
+        assert np.sign(kernel.astype(float).sum() - 1) == np.sign(expected.astype(float).sum() - 1)
         # The row sums of the last case do not fit in 16 bits.
         for images in (pictures((8, 8, 1))[1:5], pictures((31, 9, 3))[1:5], 255 - pictures((8, 300, 3))[1:2] // 64):
-            got = corruptset.corrupt(images, "defocus_blur", radius=float(radius), alias_sigma=alias_sigma)
-            for image, out in zip(images, got, strict=True):
+            result = corruptset.corrupt(images, "defocus_blur", radius=float(radius), alias_sigma=alias_sigma)
+            for image, out in zip(images, result, strict=True):
                 np.testing.assert_array_equal(out, taps_of(image, kernel), f"{radius} {image.shape}")
 
 
@@ -112,8 +112,8 @@ def test_zoom_blur_equals_scipy():
     for stop, step in ((1.11, 0.01), (1.31, 0.03), (1.26, 0.01), (2.5, 0.25)):
         for shape in [*SHAPES, (32, 32, 3)]:
             images = pictures(shape)[[0, 2, 3]]
-            got = corruptset.corrupt(images, "zoom_blur", stop=stop, step=step)
-            for image, out in zip(images, got, strict=True):
+            result = corruptset.corrupt(images, "zoom_blur", stop=stop, step=step)
+            for image, out in zip(images, result, strict=True):
                 check_close(out, zoomed(image, stop, step), 1 - max(0.001, 2 / image.size), what=shape)
     image = photograph("coffee")
     check_close(corruptset.corrupt(image, "zoom_blur", stop=1.31, step=0.03), zoomed(image, 1.31, 0.03), 0.999)

@@ -63,7 +63,7 @@ def obey_permissions() -> None:
 
 def call(site, *names, **more):
     """Return the digest of the outputs, the cache folder, and the number of started and finished compilations."""
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", CALL, QUICK, *names],
         cwd=site.parent,
         env=environment(site, **more),
@@ -71,8 +71,8 @@ def call(site, *names, **more):
         capture_output=True,
         text=True,
     )
-    assert done.returncode == 0, done.stderr
-    digest, root, compiled, file = json.loads(done.stdout)
+    assert result.returncode == 0, result.stderr
+    digest, root, compiled, file = json.loads(result.stdout)
     assert file.startswith(str(site))
     return digest, Path(root), compiled
 
@@ -96,9 +96,9 @@ def test_kernels_load_from_read_only_cache_and_are_recompiled_after_edit(tmp_pat
     assert (root, compiled > 0) == (cache, True)
     # This is as in a container with a read-only root file system.
     with read_only(cache):
-        again, root, compiled = call(site, "impulse_noise-1", CORRUPTSET_CACHE=str(cache), HOME=str(cache))
+        repeated, root, compiled = call(site, "impulse_noise-1", CORRUPTSET_CACHE=str(cache), HOME=str(cache))
     assert root.name.startswith("corruptset-cache-")
-    assert (again, compiled) == (first, 0)
+    assert (repeated, compiled) == (first, 0)
     assert len([*cache.rglob("*.nbc")]) >= 4, "only the links are deleted"
     first = call(site, CORRUPTSET_CACHE=str(cache))[0]
     # The kernel that calls `philox4x32` is in another file, and the edited file has the same size and time.
@@ -130,7 +130,7 @@ def test_two_virtual_environments_share_compiled_kernels(tmp_path):
     """Test two installations of a release with different file times, which share the default cache."""
     home = tmp_path / "home"
     home.mkdir()
-    found = []
+    results = []
     for number, (name, jobs) in enumerate({"first": "2", "second": "1"}.items()):
         site = installed(tmp_path / name)
         for path in site.rglob("*.py"):
@@ -141,10 +141,10 @@ def test_two_virtual_environments_share_compiled_kernels(tmp_path):
             f"build imagenet-c --sets contrast/1,brightness/1 --metrics 0 --no-page --json --jobs {jobs} --out {name}"
         )
         command, env = [sys.executable, "-m", "corruptset", *line.split()], environment(site, HOME=str(home))
-        done = subprocess.run(command, cwd=home, env=env, capture_output=True, check=True)
+        result = subprocess.run(command, cwd=home, env=env, capture_output=True, check=True)
         kernels = {path: path.stat().st_mtime_ns for path in home.rglob("*.nbc")}
-        found.append((json.loads(done.stdout)["digest"], kernels))
-    assert found[0] == found[1]
+        results.append((json.loads(result.stdout)["digest"], kernels))
+    assert results[0] == results[1]
     assert len(kernels) >= 2
     assert not [path for path in tmp_path.rglob("*.nb[ic]") if home not in path.parents]
 
@@ -243,7 +243,7 @@ def test_plugin_kernel_is_loaded_until_its_package_changes(tmp_path, total, cach
 def damages(data: bytes) -> list[bytes]:
     """Return the content of a file with different kinds of damage."""
     places = np.linspace(0, len(data) - 1, 5).astype(int)
-    flipped = [data[:at] + bytes([data[at] ^ 0x10]) + data[at + 1 :] for at in places]
+    flipped = [data[:offset] + bytes([data[offset] ^ 0x10]) + data[offset + 1 :] for offset in places]
     return [b"", data[:3], data[: len(data) // 2], data[:-1], bytes(len(data)), *flipped]
 
 
@@ -251,8 +251,8 @@ def damages(data: bytes) -> list[bytes]:
 def test_damaged_file_is_replaced_and_never_executed(ending, total, cache):
     total()(VALUES)
     (path,) = cache.rglob(f"*.{ending}")
-    whole = path.read_bytes()
-    for damaged in damages(whole):
+    content = path.read_bytes()
+    for damaged in damages(content):
         path.write_bytes(damaged)
         assert total()(VALUES) == 10
         kernel = total()
@@ -300,16 +300,16 @@ def test_cache_folder_is_configured_or_per_user_with_fallback_if_not_writable(tm
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     (tmp_path / "file").write_text("not a folder")
-    for named, want in (("named/below", "named/below"), (str(tmp_path / "file/below"), "xdg/corruptset")):
+    for named, expected in (("named/below", "named/below"), (str(tmp_path / "file/below"), "xdg/corruptset")):
         monkeypatch.setenv("CORRUPTSET_CACHE", named)
         forget()
-        assert cache_root() == tmp_path / want
-        assert os.environ["CORRUPTSET_CACHE"] == str(tmp_path / want)
-        assert kernel_folder().parent == tmp_path / want / "kernels"
-    with pytest.warns(CorruptsetWarning) as warned:
+        assert cache_root() == tmp_path / expected
+        assert os.environ["CORRUPTSET_CACHE"] == str(tmp_path / expected)
+        assert kernel_folder().parent == tmp_path / expected / "kernels"
+    with pytest.warns(CorruptsetWarning) as caught_warnings:
         warn_if_unusable()
-    (said,) = warned
-    assert str(said.message) == (
+    (line,) = caught_warnings
+    assert str(line.message) == (
         f"Compiled kernels cannot be saved in {tmp_path}/file/below (Not a directory). They are saved in "
         f"{tmp_path}/xdg/corruptset instead. Set CORRUPTSET_CACHE to a folder that you can write."
     )
@@ -324,19 +324,19 @@ def test_private_folder_is_last_fallback_and_deleted_with_process(tmp_path, monk
     monkeypatch.setattr(atexit, "register", lambda *call: at_exit.append(call))
     private = cache_root()
     assert stat.S_IMODE(private.stat().st_mode) == 0o700
-    ((remove, *given),) = at_exit
+    ((remove, *arguments),) = at_exit
     with monkeypatch.context() as forked:
         forked.setattr(os, "getpid", lambda own=os.getpid(): own + 1)
-        remove(*given)
+        remove(*arguments)
     assert private.is_dir(), "a process that shares a private folder does not delete it"
-    remove(*given)
+    remove(*arguments)
     assert not private.exists()
     with pytest.warns(CorruptsetWarning, match="They are saved until this process ends"):
         warn_if_unusable()
 
 
 def test_full_disk_costs_only_compile_time(total, cache, monkeypatch):
-    def full(*given, **options):
+    def full(*args, **options):
         raise OSError(28, "No space left on device")
 
     kernel = total()
@@ -393,6 +393,6 @@ def test_process_without_compiler_can_read_but_not_corrupt():
         "import numpy, corruptset; print(len(corruptset.names()));"
         "corruptset.corrupt(numpy.zeros((16, 16, 3), numpy.uint8), 'elastic_transform', severity=1)"
     )
-    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
-    assert done.stdout.split() == [str(len(corruptset.names()))]
-    assert done.stderr.splitlines()[-1] == f"corruptset.errors.MachineError: {SWITCHED_OFF}"
+    result = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
+    assert result.stdout.split() == [str(len(corruptset.names()))]
+    assert result.stderr.splitlines()[-1] == f"corruptset.errors.MachineError: {SWITCHED_OFF}"

@@ -104,10 +104,10 @@ def test_rows_follow_linear_interpolation():
         line = interp1d(range(6), np.array(rows, float), axis=0)
         for severity in between:
             for p, value in zip(columns, line(severity), strict=True):
-                got = TABLE.row(name, severity).parameters[p.name]
-                want = max(round(round(float(value), 9)) if p.kind is int else value, p.low)
-                assert got == pytest.approx(want, rel=1e-12), (name, severity, p.name)
-                assert isinstance(got, p.kind)
+                result = TABLE.row(name, severity).parameters[p.name]
+                expected = max(round(round(float(value), 9)) if p.kind is int else value, p.low)
+                assert result == pytest.approx(expected, rel=1e-12), (name, severity, p.name)
+                assert isinstance(result, p.kind)
     inverse = interp1d(range(6), [0, 1 / 60, 1 / 25, 1 / 12, 1 / 5, 1 / 3])
     for severity in between:
         assert TABLE.row("shot_noise", severity).parameters["photons"] == pytest.approx(
@@ -115,9 +115,9 @@ def test_rows_follow_linear_interpolation():
         )
     assert TABLE.row("gaussian_noise", 1.25).parameters == {"sigma": 0.09}, "exact decimals"
     assert TABLE.row("jpeg_compression", 3.5).parameters == {"quality": 12}, "half to even, as Python and numpy round"
-    for name, severity, want in (("gaussian_noise", 6, {"sigma": 0.5}), ("contrast", 9, {"factor": 0.0})):
+    for name, severity, expected in (("gaussian_noise", 6, {"sigma": 0.5}), ("contrast", 9, {"factor": 0.0})):
         above = row_between(get_corruption(name), TABLE.rows[name], Fraction(severity), "imagenet")
-        assert above.parameters == want, "the path goes on above the last row, down to the least value"
+        assert above.parameters == expected, "the path goes on above the last row, down to the least value"
 
 
 @pytest.mark.parametrize("calibration", SHIPPED)
@@ -160,11 +160,11 @@ def test_custom_table_file_is_accepted(tmp_path):
     image = synthetic_image(64, 64)
     out = corruptset.corrupt(image, "contrast", severity=1, calibration=str(path))
     np.testing.assert_array_equal(out, corruptset.corrupt(image, "contrast", factor=0.9))
-    for name, says in (
+    for name, message in (
         ("fog", "severity is 2; expected 0 or 1, its only severity in calibration"),
         ("snow", "no rows in calibration 'mine'"),
     ):
-        with pytest.raises(ParameterError, match=says):
+        with pytest.raises(ParameterError, match=message):
             corruptset.corrupt(image, name, severity=2, calibration=path)
     with pytest.raises(ParameterError, match="Did you mean 'inception'"):
         get_calibration("incepton")
@@ -183,7 +183,7 @@ def test_all_errors_are_reported_together():
         + "[[fgo]]\nseverity = 1\n[[contrast]]\nseverity = 9\n"
         + "[[contrast]]\nseverity = 1\nfactor = 0.2\nsource = 'you'\n"
     )
-    with pytest.raises(RecipeError) as e:
+    with pytest.raises(RecipeError) as exc_info:
         parse_table(text, "mine.toml")
     for part in (
         "mine.toml has 9 mistakes",
@@ -197,7 +197,7 @@ def test_all_errors_are_reported_together():
         "[[contrast]] row 3: severity 1 is given twice",
         "[[contrast]] row 3: source is 'you'; expected one of the names in [sources]: me",
     ):
-        assert part in str(e.value)
+        assert part in str(exc_info.value)
 
 
 WRONG = ["[]", "{}", "[[]]", "[{}]", "{a = 1}", "true", "1.5", "nan", "2020-01-01", '["me"]', '""', f'"{"x" * 5000}"']
@@ -218,11 +218,14 @@ def test_wrong_value_types_in_table_file_are_reported_with_position(tmp_path, ke
             continue
         inside[key] = value
         path.write_text(toml(table))
-        with pytest.raises(RecipeError) as said:
+        with pytest.raises(RecipeError) as exc_info:
             corruptset.corrupt(synthetic_image(64, 64), "fog", severity=1, calibration=path)
         place = {"fog": "[[fog]]", "sources": "sources"}.get(key, f"{key} is" if inside is table else "[[fog]] row 1: ")
-        assert ("mine.toml has" in str(said.value), place in str(said.value)) == (True, True), (wrong, said.value)
-        assert len(str(said.value)) < 1000
+        assert ("mine.toml has" in str(exc_info.value), place in str(exc_info.value)) == (True, True), (
+            wrong,
+            exc_info.value,
+        )
+        assert len(str(exc_info.value)) < 1000
 
 
 def toml(value):

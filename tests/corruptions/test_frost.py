@@ -36,8 +36,8 @@ def crops(textures, count, height=24, width=20, scale=1.0, channels=3):
     """Return crops without the image, whose weight is 0."""
     images, keys = np.full((count, height, width, channels), 255, np.uint8), sample_keys(map(str, range(count)))
     row = {"image_weight": 0.0, "frost_weight": 1.0, "texture_scale": scale}
-    given = {} if textures is None else {"textures": textures}
-    return get_corruption("frost").apply(images, row, np.uint64(9), keys, **given)
+    options = {} if textures is None else {"textures": textures}
+    return get_corruption("frost").apply(images, row, np.uint64(9), keys, **options)
 
 
 def drawn_crops(textures, height, width, scale, picks, resized):
@@ -49,16 +49,16 @@ def drawn_crops(textures, height, width, scale, picks, resized):
 
 def test_folder_of_textures_is_read_at_each_call(tmp_path):
     image, options = photograph("coffee", 32), {"severity": 2, "calibration": "imagenet", "key": "a"}
-    made = []
+    results = []
     for size in ((40, 60), (44, 70)):
         textures = directory_of(tmp_path, ["a.png"], size)
-        want = corruptset.corrupt(image, "frost", textures=textures, **options)
+        expected = corruptset.corrupt(image, "frost", textures=textures, **options)
         for folder in (tmp_path, str(tmp_path)):
-            np.testing.assert_array_equal(corruptset.corrupt(image, "frost", textures=folder, **options), want)
+            np.testing.assert_array_equal(corruptset.corrupt(image, "frost", textures=folder, **options), expected)
             transform = corruptset.Corrupt("frost", severity=2, calibration="imagenet", textures=folder)
-            np.testing.assert_array_equal(pickle.loads(pickle.dumps(transform))(image, key="a"), want)
-        made.append(want.tobytes())
-    assert len({*made}) == 2
+            np.testing.assert_array_equal(pickle.loads(pickle.dumps(transform))(image, key="a"), expected)
+        results.append(expected.tobytes())
+    assert len({*results}) == 2
 
 
 def test_mix_matches_published_frost():
@@ -67,8 +67,8 @@ def test_mix_matches_published_frost():
     for calibration in ("imagenet", "cifar"):
         for severity, row in shipped(calibration).rows["frost"].items():
             a, b = row.parameters["image_weight"], row.parameters["frost_weight"]
-            got = corruptset.corrupt(image, "frost", severity=severity, calibration=calibration, texture=crop)
-            np.testing.assert_array_equal(got, np.uint8(np.clip(a * image + b * crop, 0, 255)))
+            result = corruptset.corrupt(image, "frost", severity=severity, calibration=calibration, texture=crop)
+            np.testing.assert_array_equal(result, np.uint8(np.clip(a * image + b * crop, 0, 255)))
 
 
 def test_crops_cover_everything_except_last_row_and_column(tmp_path):
@@ -102,10 +102,10 @@ def test_textures_cover_image(tmp_path):
     for shape, scale in (((300, 224, 1), 0.05), ((8, 8, 3), 5.0)):
         image, row = synthetic_image(*shape), {"image_weight": 0.5, "frost_weight": 0.5, "texture_scale": scale}
         assert (corruptset.corrupt(image, "frost", **row) != image).any()
-    own = directory_of(tmp_path, ["a.png", "b.png"])
+    custom = directory_of(tmp_path, ["a.png", "b.png"])
     with pytest.raises(ParameterError, match=r"(?s)a\.png: 40x60.*b\.png.*larger"):
-        corruptset.corrupt(synthetic_image(41, 60), "frost", severity=1, calibration="imagenet", textures=own)
-    assert own.not_covering(0.5, 20, 30) == []
+        corruptset.corrupt(synthetic_image(41, 60), "frost", severity=1, calibration="imagenet", textures=custom)
+    assert custom.not_covering(0.5, 20, 30) == []
 
 
 # --- textures -------------------------------------------------------------------------------------------------------
@@ -134,16 +134,16 @@ def test_custom_textures_are_sorted_converted_hashed_and_pickled_without_pixels(
     Image.fromarray(colour[..., 1]).save(tmp_path / "c.png")
     (tmp_path / "readme.txt").write_text("no picture")
     (tmp_path / "._a.png").write_bytes(b"Mac OS X")
-    found = load_textures(tmp_path)
-    assert found.names == ("a.png", "b.PNG", "c.png")
-    for array, want in zip(found.arrays, (colour, colour, np.repeat(colour[..., 1:2], 3, 2)), strict=True):
-        np.testing.assert_array_equal(array, want)
-    assert found.sha256[0] == found.sha256[1] != found.sha256[2]
-    for textures in (found, default_textures(224, 224)):
+    loaded = load_textures(tmp_path)
+    assert loaded.names == ("a.png", "b.PNG", "c.png")
+    for array, expected in zip(loaded.arrays, (colour, colour, np.repeat(colour[..., 1:2], 3, 2)), strict=True):
+        np.testing.assert_array_equal(array, expected)
+    assert loaded.sha256[0] == loaded.sha256[1] != loaded.sha256[2]
+    for textures in (loaded, default_textures(224, 224)):
         sent = pickle.dumps(textures)
         assert len(sent) < 2000
         assert pickle.loads(sent) == textures
-    sent = pickle.dumps(found)
+    sent = pickle.dumps(loaded)
     Image.fromarray(colour).save(tmp_path / "c.png")
     texture_module._reopened.cache_clear()
     with pytest.raises(SourceError, match="changed"):
@@ -151,8 +151,8 @@ def test_custom_textures_are_sorted_converted_hashed_and_pickled_without_pixels(
 
 
 def test_all_errors_are_reported_together(tmp_path, monkeypatch):
-    for folder, says in ((tmp_path / "nowhere", "does not exist"), (tmp_path, "contains no images")):
-        with pytest.raises(SourceError, match=says):
+    for folder, message in ((tmp_path / "nowhere", "does not exist"), (tmp_path, "contains no images")):
+        with pytest.raises(SourceError, match=message):
             load_textures(folder)
     Image.fromarray(np.zeros((5, 30, 3), np.uint8)).save(tmp_path / "small.png")
     Image.fromarray(np.zeros((30, 30), np.uint16)).save(tmp_path / "deep.png")

@@ -57,33 +57,35 @@ def test_glass_blur_matches_definition_with_specified_random_words(sigma, reach,
     for shape in ((12, 9, 1), (21, 33, 3)):
         image = synthetic_image(*shape)
         deltas, swaps = drawn(shape, reach, iterations)
-        for more, given, want in (
+        for more, arguments, expected in (
             ({}, {"deltas": deltas}, slow(image, sigma, reach, deltas)),
             (options, {"deltas": deltas, "swaps": swaps}, slow(image, sigma, reach, deltas, swaps, "rows", 0.5)),
         ):
-            got = get_corruption("glass_blur").apply(image[None], parameters | more, STAGE, sample_keys(["a"]))[0]
-            np.testing.assert_array_equal(got, want, str(shape))
-            np.testing.assert_array_equal(corruptset.corrupt(image, "glass_blur", **parameters, **more, **given), want)
+            result = get_corruption("glass_blur").apply(image[None], parameters | more, STAGE, sample_keys(["a"]))[0]
+            np.testing.assert_array_equal(result, expected, str(shape))
+            np.testing.assert_array_equal(
+                corruptset.corrupt(image, "glass_blur", **parameters, **more, **arguments), expected
+            )
 
 
 def test_large_reach_leaves_only_two_blurs_and_scaling_stops_at_127():
     image = synthetic_image(8, 40)
     for reach in (4, 100):
-        got = corruptset.corrupt(image, "glass_blur", sigma=1.0, max_delta=reach, iterations=2)
-        np.testing.assert_array_equal(got, blur(blur(image, 1.0), 1.0))
+        result = corruptset.corrupt(image, "glass_blur", sigma=1.0, max_delta=reach, iterations=2)
+        np.testing.assert_array_equal(result, blur(blur(image, 1.0), 1.0))
     # Scaling would increase 100 pixels at a side of 32 to 938 pixels, but displacements are int8.
     large, deltas = synthetic_image(300, 310, 1), np.zeros((1, 300 - 254, 310 - 254, 2), np.int8)
-    given = {"sigma": 0.01, "max_delta": 100, "iterations": 1, "deltas": deltas}
-    out = corruptset.corrupt(large, "glass_blur", **given, calibration="cifar", scale="side")
+    options = {"sigma": 0.01, "max_delta": 100, "iterations": 1, "deltas": deltas}
+    out = corruptset.corrupt(large, "glass_blur", **options, calibration="cifar", scale="side")
     np.testing.assert_array_equal(out, blur(blur(large, 0.09375), 0.09375))
 
 
 def test_unsuitable_draws_are_rejected():
     row = {"sigma": 0.7, "max_delta": 1, "iterations": 2}
-    for given, says in (
+    for arguments, message in (
         ({"max_delta": 1.5}, "max_delta"),
         ({"deltas": np.full((2, 7, 7, 2), 1, np.int8)}, "deltas"),
         ({"swaps": np.ones((2, 7, 7), np.uint8)}, "unless exchange is 'swap'"),
     ):
-        with pytest.raises(ParameterError, match=says):
-            corruptset.corrupt(synthetic_image(9, 9), "glass_blur", **row | given)
+        with pytest.raises(ParameterError, match=message):
+            corruptset.corrupt(synthetic_image(9, 9), "glass_blur", **row | arguments)

@@ -52,14 +52,14 @@ def test_keys_depend_only_on_specified_inputs():
         return int(chain_keys([*chain], seed, coupling)[-1])
 
     first, second, shot = stage(1), stage(2), stage(1, "shot_noise")
-    given = stage(parameters={"sigma": 0.5})
-    assert key(first) == key(given) == key(stage(4, table=OTHER)), "the same numbers from wherever have one key"
+    explicit = stage(parameters={"sigma": 0.5})
+    assert key(first) == key(explicit) == key(stage(4, table=OTHER)), "the same numbers from wherever have one key"
     keys = {key(first), key(second), key(first, seed=1), key(shot, first), key(second, first)}
     assert len(keys | {key(stage(2, "shot_noise"), first), key(first, coupling="severity")}) == 7
     assert stage_key(0, [("a@1", {})]) != stage_key(0, [("a@2", {})])
     assert int(chain_keys([first, shot], 0)[0]) == key(first), "a stage does not know what follows"
     # of coupled severities; a parameter that was given, rather than read off a severity, stays in
-    assert key(first, coupling="severity") == key(second, coupling="severity") != key(given, coupling="severity")
+    assert key(first, coupling="severity") == key(second, coupling="severity") != key(explicit, coupling="severity")
     streams = {int(level_stream(k, d)) for k in range(100) for d in range(STREAMS_PER_LEVEL)}
     assert len(streams) == 100 * STREAMS_PER_LEVEL
 

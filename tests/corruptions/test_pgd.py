@@ -30,10 +30,12 @@ def given(images, **more):
 
 
 def project(x, clean, eps, norm):
-    away = x - clean
-    length = np.sqrt((away**2).sum())
-    away = (away * min(1, eps / length) if length else away) if norm == "l2" else np.clip(away, -eps, eps)
-    return np.clip(clean + away, 0, 255)
+    distance = x - clean
+    length = np.sqrt((distance**2).sum())
+    distance = (
+        (distance * min(1, eps / length) if length else distance) if norm == "l2" else np.clip(distance, -eps, eps)
+    )
+    return np.clip(clean + distance, 0, 255)
 
 
 def plain(image, label, model, *, eps, step, steps, norm="linf", targeted=False, start=0.0):
@@ -59,11 +61,11 @@ def test_pgd_matches_definition(norm, eps, step, steps):
     for more in ({}, {"targeted": True}, {"start": start}):
         out = corruptset.corrupt(images, "pgd", **given(images), **options, **more)
         rows = zip(images, labels_of(images), strict=True)
-        wanted = np.stack([plain(image, label, linear_model(12, 9, 3), **options, **more) for image, label in rows])
+        expected = np.stack([plain(image, label, linear_model(12, 9, 3), **options, **more) for image, label in rows])
         # In float32, a value close to a half may be rounded to the other side.
-        sure = np.abs(wanted - np.floor(wanted) - 0.5) > 1e-3
+        sure = np.abs(expected - np.floor(expected) - 0.5) > 1e-3
         assert sure.mean() > (0.99 if eps != 2.5 or norm == "l2" else 0)
-        np.testing.assert_array_equal(out[sure], np.clip(np.rint(wanted), images - reach, images + reach)[sure])
+        np.testing.assert_array_equal(out[sure], np.clip(np.rint(expected), images - reach, images + reach)[sure])
 
 
 def test_severity_is_radius_in_grey_levels_with_ten_steps_of_a_quarter():
@@ -79,8 +81,8 @@ def test_stored_values_stay_within_eps_and_zero_gradient_changes_nothing(norm):
     for eps in (0.4, 1.0, 2.5, 7.9, 8.0, 300.0):
         options = {"eps": eps, "step": eps / 3, "steps": 7, "norm": norm, "random_start": True}
         for some in (images, ends):
-            away = np.abs(corruptset.corrupt(some, "pgd", **given(some), **options).astype(int) - some).max()
-            assert away == np.floor(eps) if norm == "linf" and eps < 255 else away <= eps
+            distance = np.abs(corruptset.corrupt(some, "pgd", **given(some), **options).astype(int) - some).max()
+            assert distance == np.floor(eps) if norm == "linf" and eps < 255 else distance <= eps
     model = Linear(12, 9, 3)
     model.weights[:5, :, 1] = 0
     options = {"eps": 80.0, "step": 20.0, "steps": 5, "norm": norm} | given(images, surrogate=model)
@@ -106,9 +108,11 @@ def test_random_start_is_drawn_from_image_key(norm):
         starts = ways * keys.uniforms(1, 1, 1, stream=1, high=64.0) / lengths
     out = corruptset.corrupt(images, "pgd", key=ids, random_start=True, **row, **given(images))
     for i, start in enumerate(starts):
-        want = corruptset.corrupt(images, "pgd", start=start.astype(np.float32), **row, **given(images))[i]
-        assert np.mean(out[i] != want) < 0.001  # In float32, a value close to a half may be rounded to the other side.
-    assert len({one.tobytes() for one in out}) == 3
+        expected = corruptset.corrupt(images, "pgd", start=start.astype(np.float32), **row, **given(images))[i]
+        assert (
+            np.mean(out[i] != expected) < 0.001
+        )  # In float32, a value close to a half may be rounded to the other side.
+    assert len({image.tobytes() for image in out}) == 3
 
 
 def test_any_object_with_logits_and_gradient_is_model():
@@ -126,9 +130,9 @@ def test_any_object_with_logits_and_gradient_is_model():
 
     images = batch()
     for name in ("pgd-3", "model_gradient-02"):
-        want = corruptset.corrupt(images, name, **given(images))
+        expected = corruptset.corrupt(images, name, **given(images))
         other = corruptset.corrupt(images, name, **given(images, surrogate=Other(12, 9, 3)))
-        np.testing.assert_array_equal(other, want)
+        np.testing.assert_array_equal(other, expected)
         with pytest.raises(
             ModelError, match=r"has the shape \(3, 12, 9\); expected that of the images, \(3, 12, 9, 3\)"
         ):
@@ -151,15 +155,15 @@ def test_model_on_page_follows_protocol():
 
 def test_pgd_documents_random_start():
     """Test that keys and seeds have no effect without a random start."""
-    shown, known = corruptset.show("pgd"), corruption_notes("pgd")
-    assert (shown["deterministic"], [*shown["draws"]]) == (False, ["start"])
-    assert known.random_draws.startswith("start (")
+    description, notes = corruptset.show("pgd"), corruption_notes("pgd")
+    assert (description["deterministic"], [*description["draws"]]) == (False, ["start"])
+    assert notes.random_draws.startswith("start (")
     images, table = batch(), shipped("cifar")
     plain, drawn = (resolve_stage("pgd", table, severity=3, parameters=p) for p in ({}, {"random_start": True}))
     assert plain.as_json() == resolve_stage("pgd", table, severity=3).as_json()
     assert drawn.parameters == {**plain.parameters, "random_start": True}
     keyed = [corruptset.corrupt(images, "pgd-3", key=number_keys(3), seed=seed, **given(images)) for seed in (0, 1)]
-    assert len({one.tobytes() for one in (*keyed, corruptset.corrupt(images, "pgd-3", **given(images)))}) == 1
+    assert len({image.tobytes() for image in (*keyed, corruptset.corrupt(images, "pgd-3", **given(images)))}) == 1
 
 
 def test_model_gradient_moves_every_value_one_grey_level_per_step():
@@ -189,16 +193,16 @@ def test_chains_pass_model_on_and_keep_draws():
     image, needed = synthetic_image(20, 20), {"label": 3, "surrogate": linear_model(20, 20, 3)}
     foggy = corruptset.corrupt(image, "fog-3", key="k")
     attacked = corruptset.corrupt(image, "pgd-2", **needed)
-    for chain, want in (
+    for chain, expected in (
         ("fog-3+pgd-4", corruptset.corrupt(foggy, "pgd-4", **needed)),
         ("pgd-2+model_gradient-03", corruptset.corrupt(attacked, "model_gradient-03", **needed)),
     ):
-        np.testing.assert_array_equal(corruptset.corrupt(image, chain, key="k", **needed), want)
+        np.testing.assert_array_equal(corruptset.corrupt(image, chain, key="k", **needed), expected)
 
 
 def test_missing_and_unexpected_arguments_are_reported():
     model = {"surrogate": linear_model(20, 20, 3)}
-    for name, options, says in (
+    for name, options, message in (
         ("pgd-3", {}, "pgd follows the gradient of a model, and surrogate and labels are missing. Pass"),
         ("fog-1+model_gradient-02", model, "labels is missing"),
         ("fog-3", {"label": 3}, "labels can only be given with a corruption that follows the gradient of a model: "),
@@ -210,7 +214,7 @@ def test_missing_and_unexpected_arguments_are_reported():
         ),
         ("pgd-3", {"labels": [1, 2]}, "labels is [1, 2]; expected one of them. Pass label, a whole number"),
     ):
-        with pytest.raises(ParameterError, match=re.escape(says)):
+        with pytest.raises(ParameterError, match=re.escape(message)):
             corruptset.corrupt(synthetic_image(20, 20), name, **options)
     with pytest.raises(ModelError, match="The model is a object; expected a model file"):
         corruptset.corrupt(batch(), "pgd", severity=1, **given(batch(), surrogate=object()))
@@ -269,8 +273,8 @@ def test_iterates_match_torchattacks(kind, arguments, norm, eps, step, tmp_path)
     def attacked(steps, random):
         torch.manual_seed(5)
         attack = torchattacks.PGD if norm == "linf" else torchattacks.PGDL2
-        made = attack(Normalised(), eps=eps / 255, alpha=step / 255, steps=steps, random_start=random)
-        return made(torch.from_numpy(pixels), torch.from_numpy(labels)).numpy()
+        result = attack(Normalised(), eps=eps / 255, alpha=step / 255, steps=steps, random_start=random)
+        return result(torch.from_numpy(pixels), torch.from_numpy(labels)).numpy()
 
     start = (attacked(0, True) - pixels).transpose(0, 2, 3, 1) * 255  # The library draws this start.
     for steps in (1, 2, 5, 10):

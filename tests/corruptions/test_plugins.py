@@ -56,20 +56,20 @@ def load(folder: Path, *functions: str, head: str = HEAD) -> None:
 def test_file_module_and_installed_package_define_same_corruption(tmp_path):
     write_blinds(tmp_path)
     package(tmp_path)
-    made = set()
-    for given, module, version in (
+    results = set()
+    for arguments, module, version in (
         (tmp_path / "mine.py", "mine", None),
         ("mine", "mine", None),
         ("slats", "slats", "3.4"),
         ("venetian", "slats", "3.4"),
     ):
         with without_plugins():
-            loaded = load_plugin(given)
+            loaded = load_plugin(arguments)
             assert (loaded.module, loaded.version, loaded.corruptions) == (module, version, ["blinds"])
             assert (corruption_names()[-1], family_of("blinds")) == ("blinds", "plugin")
-            made.add(corruptset.corrupt(IMAGES, "blinds", depth=0.5, key=["a", "b", "c"]).tobytes())
+            results.add(corruptset.corrupt(IMAGES, "blinds", depth=0.5, key=["a", "b", "c"]).tobytes())
         assert "blinds" not in corruption_names()
-    assert len(made) == 1
+    assert len(results) == 1
     importlib.reload(__import__("mine"))
     (plugin,) = plugins_of(["blinds", "contrast"])
     assert (plugin.module, plugin.place) == ("mine", "mine"), "an imported module is a plugin"
@@ -99,14 +99,14 @@ def test_installed_file_with_errors_gives_warning_and_stops_nothing_else(tmp_pat
     groups = "".join(f"[corruptset.{kind}]\na = slats.{kind}\nb = none.{kind}\n" for kind in ("recipes", "tables"))
     write_installed(tmp_path, "slats", groups)
     for what, kind, load in (("recipes", "recipe", load_recipe), ("calibrations", "table", get_calibration)):
-        with without_plugins(), warnings.catch_warnings(record=True) as warned:
+        with without_plugins(), warnings.catch_warnings(record=True) as caught_warnings:
             warnings.simplefilter("always")
             assert len(catalogue(what)) >= 5
             with pytest.raises(RecipeError, match=f"The installed {kind} {tmp_path / 'slats'}"):
                 load("own")
-        said = " ".join(str(one.message) for one in warned)
-        assert f"The installed {kind} {tmp_path / 'slats'}" in said
-        assert f"The package slats: b = none.{kind}s (corruptset.{kind}s) cannot be loaded" in said
+        message = " ".join(str(item.message) for item in caught_warnings)
+        assert f"The installed {kind} {tmp_path / 'slats'}" in message
+        assert f"The package slats: b = none.{kind}s (corruptset.{kind}s) cannot be loaded" in message
 
 
 MISTAKES = {
@@ -148,9 +148,9 @@ def test_unloadable_plugin_gives_one_line_message_and_no_side_effects(name, tmp_
     if text is not None:
         (tmp_path / name).with_suffix(".py").write_text(text)
     before = corruption_names()
-    with pytest.raises(PluginError, match=sentence) as raised:
+    with pytest.raises(PluginError, match=sentence) as exc_info:
         load_plugin(tmp_path / name if name.endswith(".py") else name)
-    assert "\n" not in str(raised.value)
+    assert "\n" not in str(exc_info.value)
     assert corruption_names() == before
 
 
@@ -158,9 +158,9 @@ def test_folder_of_package_is_named_after_package(tmp_path, monkeypatch):
     (tmp_path / "elsewhere").mkdir()
     package(tmp_path / "elsewhere", "shutters", installed=False)
     monkeypatch.chdir(tmp_path / "elsewhere")
-    for given in ("shutters", "shutters/", "./shutters", "shutters/__init__.py", Path("shutters")):
+    for options in ("shutters", "shutters/", "./shutters", "shutters/__init__.py", Path("shutters")):
         with pytest.raises(PluginError, match=r"Install the package \(`pip install -e \.`\) or add its parent folder"):
-            load_plugin(given)
+            load_plugin(options)
 
 
 def test_two_corruptions_cannot_share_name(tmp_path):
@@ -195,8 +195,8 @@ def test_hash_covers_all_python_files_and_changed_file_is_not_mixed_with_old_cod
     job, transform = pickle.dumps(first), pickle.dumps(corruptset.Corrupt("blinds", severity=3))
     # Another process loads the plugin when it unpickles it.
     known = "import pickle, sys; print(pickle.load(sys.stdin.buffer))"
-    done = subprocess.run([sys.executable, "-c", known], input=transform, capture_output=True, check=True)
-    assert done.stdout.decode().strip() == "Corrupt('blinds', severity=3)"
+    result = subprocess.run([sys.executable, "-c", known], input=transform, capture_output=True, check=True)
+    assert result.stdout.decode().strip() == "Corrupt('blinds', severity=3)"
     path.write_text(documented_module() + "\n# new\n")
     with pytest.raises(PluginError, match="mine has changed since it was loaded"):
         load_plugin(path)
@@ -250,10 +250,10 @@ print(corruptset.show("dimmed").record["revision"])
 
 def test_rerun_notebook_cell_redeclares_corruption(tmp_path):
     # Code given with -c has a main module without a file, like a notebook.
-    done = subprocess.run([sys.executable, "-c", NOTEBOOK], cwd=tmp_path, capture_output=True, text=True)
+    result = subprocess.run([sys.executable, "-c", NOTEBOOK], cwd=tmp_path, capture_output=True, text=True)
     outside = "dimmed: parameter 'depth' is 1.0; expected a finite number at least 0 and at most 0.5."
     no_table = "dimmed has no published severities; give its parameters instead: depth."
-    assert done.stdout.splitlines() == ["100", "50", outside, "50", outside, "50", no_table, "2"], done.stderr
+    assert result.stdout.splitlines() == ["100", "50", outside, "50", outside, "50", no_table, "2"], result.stderr
 
 
 def test_declaration_is_frozen_and_leaves_function_unchanged():
@@ -294,8 +294,8 @@ def test_batch_is_split_and_joined_and_levels_are_steps(tmp_path, capsys):
     np.testing.assert_array_equal(corruptset.corrupt(images, "turned"), 255 - images)
     lengths = sys.modules["calling"].lengths
     assert (sum(lengths), max(lengths)) == (70, _CHUNK_BYTES // images[0].size)
-    told = capsys.readouterr()
-    assert (told.out, set(told.err.split())) == ("", {"told"}), "standard output is the command's own"
+    captured = capsys.readouterr()
+    assert (captured.out, set(captured.err.split())) == ("", {"told"}), "standard output is the command's own"
     out = corruptset.corrupt(images, "labelled", labels=list(range(70)), surrogate=linear_model(8, 8, 3))
     assert out.max(axis=(1, 2, 3)).tolist() == list(range(70)), "each image has its own label"
     out = corruptset.corrupt(IMAGES, "same")
@@ -303,8 +303,8 @@ def test_batch_is_split_and_joined_and_levels_are_steps(tmp_path, capsys):
     assert out.flags.writeable
     assert corruptset.corrupt(IMAGES, "doubled").shape == (3, 40, 24, 3)
     np.testing.assert_array_equal(corruptset.corrupt(IMAGES, "darker/03"), IMAGES // 8)
-    shown = corruptset.show("darker").record
-    assert (shown["levels"], shown["ladders"], shown["changes"]) == (9, {}, [])
+    description = corruptset.show("darker").record
+    assert (description["levels"], description["ladders"], description["changes"]) == (9, {}, [])
 
 
 FAULTS = {
@@ -334,7 +334,7 @@ def test_error_is_one_line_with_position_of_image(name, tmp_path):
     load(tmp_path, function_source(name, body, FIXED + ", keeps_shape=False" * (name == "tiny")))
     images = np.concatenate([np.repeat(IMAGES[:1] | 1, 2999, 0), IMAGES[:1]]) if name == "raising" else IMAGES
     assert len(images) == 3 or len(images) > _CHUNK_BYTES // images[0].size, "more than go at once"
-    with pytest.raises(PluginError, match=f"The plugin calling: {name} .*{sentence}") as raised:
+    with pytest.raises(PluginError, match=f"The plugin calling: {name} .*{sentence}") as exc_info:
         corruptset.corrupt(images, name)
-    assert "\n" not in str(raised.value)
-    assert raised.value.position == {"fewer": None, "raising": 2999}.get(name, 0)
+    assert "\n" not in str(exc_info.value)
+    assert exc_info.value.position == {"fewer": None, "raising": 2999}.get(name, 0)

@@ -65,16 +65,16 @@ def stage_of(name, options):
 
 @holds
 def it_is_described(name):
-    declared = get_corruption(name)
-    summary = (declared.function.__doc__ or "").partition("\n")[0]
+    corruption = get_corruption(name)
+    summary = (corruption.function.__doc__ or "").partition("\n")[0]
     assert summary.endswith((".", ":", ",")) or len(summary) > 20, "the docstring has no summary"
-    assert all(named.about for named in (*declared.parameters, *declared.draws))
-    assert declared.reference
-    assert declared.revision >= 1
-    if declared.gradual is not None:
+    assert all(named.about for named in (*corruption.parameters, *corruption.draws))
+    assert corruption.reference
+    assert corruption.revision >= 1
+    if corruption.gradual is not None:
         for which in LADDERS:
             assert ladder(which)[name].source
-            assert set(ladder(which)[name].parameters) == {p.name for p in declared.columns}
+            assert set(ladder(which)[name].parameters) == {p.name for p in corruption.columns}
 
 
 @holds
@@ -109,11 +109,11 @@ def a_batch_is_its_images_one_by_one(name):
 @holds
 def strided_readonly_and_grey_views_give_the_same(name):
     image, grey, options = synthetic_image(40, 36), synthetic_image(40, 36, 1), strengths(name)[0]
-    want, frozen = corrupt(image, name, **options), image.copy()
+    expected, frozen = corrupt(image, name, **options), image.copy()
     frozen.setflags(write=False)
     wide = np.repeat(np.repeat(image, 2, 0), 2, 1)[::2, ::2]
     for view in (wide, frozen, np.asfortranarray(image), image[:, ::-1][:, ::-1]):
-        np.testing.assert_array_equal(want, corrupt(view, name, **options))
+        np.testing.assert_array_equal(expected, corrupt(view, name, **options))
     np.testing.assert_array_equal(corrupt(grey, name, **options)[:, :, 0], corrupt(grey[:, :, 0], name, **options))
 
 
@@ -135,8 +135,8 @@ def a_severity_is_its_row(name):
     image, options = synthetic_image(64, 50), strengths(name, "tiny")[-1]
     if "severity" in options:
         row = options["calibration"].row(name, options["severity"]).parameters
-        given = corrupt(image, name, calibration=options["calibration"], **row)
-        np.testing.assert_array_equal(corrupt(image, name, **options), given)
+        result = corrupt(image, name, calibration=options["calibration"], **row)
+        np.testing.assert_array_equal(corrupt(image, name, **options), result)
 
 
 @holds
@@ -145,19 +145,19 @@ def every_severity_or_level_changes_the_picture_and_differs(name):
     gradual = get_corruption(name).gradual
     for calibration in (calibrations_of(name) or ["imagenet"]) if gradual is None else ["imagenet", "cifar"]:
         outs = [corrupt(image, name, **options) for options in strengths(name, calibration)]
-        away = [np.mean((out.astype(float) - image) ** 2) for out in outs]
-        assert min(away) > 0, calibration
+        distance = [np.mean((out.astype(float) - image) ** 2) for out in outs]
+        assert min(distance) > 0, calibration
         assert len({out.tobytes() for out in outs}) == len(outs), calibration
-        assert gradual is None or away == sorted(away), "a level is further than the one below it"
+        assert gradual is None or distance == sorted(distance), "a level is further than the one below it"
 
 
 @holds
 def scale_side_is_the_table_at_its_own_size_and_grows_lengths(name):
-    declared, options = get_corruption(name), strengths(name, "tiny")[-1]
+    corruption, options = get_corruption(name), strengths(name, "tiny")[-1]
     side = options["calibration"].side
     for size, differs in (
         ((side, side + 16), False),
-        ((2 * side, 2 * side + 12), any(p.length for p in declared.parameters)),
+        ((2 * side, 2 * side + 12), any(p.length for p in corruption.parameters)),
     ):
         image = synthetic_image(*size)
         assert np.array_equal(corrupt(image, name, **options), corrupt(image, name, scale="side", **options)) != differs
@@ -165,8 +165,8 @@ def scale_side_is_the_table_at_its_own_size_and_grows_lengths(name):
 
 @holds
 def rounding_lies_at_most_a_level_above_the_floor(name):
-    declared = get_corruption(name)
-    if any(p.name == "rounding" for p in declared.parameters) and declared.family != "noise":
+    corruption = get_corruption(name)
+    if any(p.name == "rounding" for p in corruption.parameters) and corruption.family != "noise":
         for image in (synthetic_image(28, 28, 1), synthetic_image(40, 36)):
             rounded, floored = (
                 corrupt(image, name, rounding=r, **strengths(name)[2]).astype(int) for r in ("round", "floor")
@@ -185,10 +185,10 @@ def coupled_severities_share_keys_and_independent_ones_do_not(name):
 
 @holds
 def what_does_not_fit_is_refused(name):
-    image, declared, options = synthetic_image(32, 40), get_corruption(name), strengths(name)[0]
-    wrong = [(p.name, bad) for p in declared.columns for bad in (float("nan"), float("inf"), "text", None, -1e9)]
-    wrong += [(d.name, bad) for d in declared.draws for bad in (np.zeros((3, 5, 7, 2, 2)), "text", np.array(["x"]))]
-    for parameter, bad in [*wrong, ("nonsense", 1)]:
+    image, corruption, options = synthetic_image(32, 40), get_corruption(name), strengths(name)[0]
+    invalid = [(p.name, bad) for p in corruption.columns for bad in (float("nan"), float("inf"), "text", None, -1e9)]
+    invalid += [(d.name, bad) for d in corruption.draws for bad in (np.zeros((3, 5, 7, 2, 2)), "text", np.array(["x"]))]
+    for parameter, bad in [*invalid, ("nonsense", 1)]:
         with pytest.raises(ParameterError, match=parameter):
             corrupt(image, name, **options | {parameter: bad})
 
@@ -197,24 +197,30 @@ def what_does_not_fit_is_refused(name):
 def a_stage_is_applied_step_by_step(name):
     """Test that the levels of one pass equal those computed alone, and that a step does not change its input."""
     images = check_images(np.stack([synthetic_image(32, 45, 3, which) for which in range(2)]))
-    declared, resources = get_corruption(name), model_resources(name, images)
+    corruption, resources = get_corruption(name), model_resources(name, images)
     before, ids = images.copy(), sample_keys(["x", "y"])
     for options in strengths(name)[:3]:
         now, steps = images, []
-        for level in range(1, options["level"] + 1) if declared.gradual else (None,):
+        for level in range(1, options["level"] + 1) if corruption.gradual else (None,):
             stage = stage_of(name, options | ({} if level is None else {"level": level}))
             (key,) = chain_keys([stage], 7)
-            done = level - 1 if level and declared.gradual.accumulates else 0
-            source = now if done else images
+            previous_level = level - 1 if level and corruption.gradual.accumulates else 0
+            source = now if previous_level else images
             now = apply_stage(
-                source, stage, key, ids, side=options["calibration"].side, start_level=done, resources=resources
+                source,
+                stage,
+                key,
+                ids,
+                side=options["calibration"].side,
+                start_level=previous_level,
+                resources=resources,
             )
             more = {} if level is None else {"level": level}
-            steps.append(declared.apply(images, stage.parameters, key, ids, **resources, **more).tobytes())
+            steps.append(corruption.apply(images, stage.parameters, key, ids, **resources, **more).tobytes())
         np.testing.assert_array_equal(now, corrupt(images, name, seed=7, key=["x", "y"], **options))
-        if declared.gradual:  # No further step is applied.
+        if corruption.gradual:  # No further step is applied.
             same = apply_stage(now, stage, key, ids, side=32, start_level=stage.level, resources=resources)
             assert not np.shares_memory(same, now)
-            assert not declared.gradual.accumulates or np.array_equal(same, now)
-        assert declared.deterministic or len(set(steps)) == len(steps)
+            assert not corruption.gradual.accumulates or np.array_equal(same, now)
+        assert corruption.deterministic or len(set(steps)) == len(steps)
     np.testing.assert_array_equal(images, before)

@@ -68,15 +68,15 @@ def test_words_follow_layout_of_counters_and_streams():
 
 
 def test_uniforms_integers_and_normals_are_computed_from_words():
-    drawn = words(300_000, stream=2)
+    draws = words(300_000, stream=2)
     for dtype in (np.float64, np.float32):
         out = np.empty(9001, dtype)
         fill_uniforms(out, STAGE, SAMPLE, 2, -1.0, 3.0)
-        np.testing.assert_array_equal(out, (-1.0 + 4.0 * (drawn[:9001] * 2.0**-32)).astype(dtype))
-    z = np.empty(drawn.size, np.float32)
+        np.testing.assert_array_equal(out, (-1.0 + 4.0 * (draws[:9001] * 2.0**-32)).astype(dtype))
+    z = np.empty(draws.size, np.float32)
     fill_normals(z, STAGE, SAMPLE, 2, normal_table())
-    sign = np.where(drawn >> 31, -1, 1)
-    assert np.abs(z - stats.norm.isf(((drawn & 0x7FFFFFFF) + 0.5) / 2**32) * sign).max() < 4e-6, "scipy's quantiles"
+    sign = np.where(draws >> 31, -1, 1)
+    assert np.abs(z - stats.norm.isf(((draws & 0x7FFFFFFF) + 0.5) / 2**32) * sign).max() < 4e-6, "scipy's quantiles"
     keys = Keys(STAGE, np.array([5, 2**40, SAMPLE], np.uint64))
     rows = np.array([plain_words(20, STAGE, sample, 1) for sample in keys.samples], np.float64).reshape(3, 4, 5)
     np.testing.assert_array_equal(keys.uniforms(4, 5, stream=1, low=-45.0, high=45.0), -45.0 + 90.0 * (rows * 2.0**-32))
@@ -162,9 +162,9 @@ def test_sine_cosine_exp_and_hypotenuse_are_correctly_rounded():
     with localcontext() as context:
         context.prec = 85
         reduced = [Decimal(v) % (2 * PI) for v in x.tolist()]
-        want = [(float(plain.sine(r)), float(plain.sine(PI / 2 - r))) for r in reduced]
+        expected = [(float(plain.sine(r)), float(plain.sine(PI / 2 - r))) for r in reduced]
         squares = [Decimal(a) ** 2 + Decimal(b) ** 2 for a, b in zip(y.tolist(), z.tolist(), strict=True)]
         lengths = [float(square.sqrt()) for square in squares]
-    np.testing.assert_array_equal(sines_cosines(x), want)
+    np.testing.assert_array_equal(sines_cosines(x), expected)
     assert hypotenuses(y, z).tolist() == lengths
     assert [exact_exp(v) for v in (0.0, 1.0, -0.5, -5000.0)] == [1.0, 2.718281828459045, 0.6065306597126334, 0.0]

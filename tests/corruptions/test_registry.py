@@ -27,9 +27,9 @@ def test_index_names_module_of_every_declared_corruption():
     for path in sorted(path for family in FAMILIES for path in (folder / family).glob("*.py")):
         importlib.import_module(f"corruptset.corruptions.{path.parent.name}.{path.stem}")
     declared = {
-        name: known.module.removeprefix("corruptset.corruptions.")
-        for name, known in registry._registered.items()
-        if known.family != registry.PLUGIN
+        name: corruption.module.removeprefix("corruptset.corruptions.")
+        for name, corruption in registry._registered.items()
+        if corruption.family != registry.PLUGIN
     }
     assert declared == MODULES
     assert [get_corruption(name).family for name in MODULES] == [family_of(name) for name in MODULES]
@@ -43,8 +43,8 @@ def test_names_and_families_are_available_without_build_dependencies():
         "families = {family_of(name) for name in corruption_names()}; "
         "print(len(families), [name for name in ('numba', 'cv2') if name in sys.modules])"
     )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert found == f"{len(FAMILIES)} []\n"
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert output == f"{len(FAMILIES)} []\n"
 
 
 def test_importing_one_corruption_imports_no_other_family_or_caller_libraries():

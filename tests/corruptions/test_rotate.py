@@ -92,14 +92,14 @@ OPTIONS = [{}, {"fill": 201}, {"resize": "bilinear", "fill": 7}, {"resize": "nea
 def test_rotate_matches_reference_for_every_interpolation_and_inverse():
     for shape, angle, options in itertools.product(SHAPES, (-60.0, 0.0, 30.0, 90.0), OPTIONS):
         image = synthetic_image(*shape)
-        got = rotate(image, angle, **PAPER | options)
-        np.testing.assert_array_equal(got, slowly(image, -angle, **options), f"{shape} {angle} {options}")
+        result = rotate(image, angle, **PAPER | options)
+        np.testing.assert_array_equal(result, slowly(image, -angle, **options), f"{shape} {angle} {options}")
         if not options:  # A clockwise rotation is a counterclockwise one by the negative angle.
             other = rotate(image, -angle, **PAPER | {"direction": "counterclockwise"})
-            np.testing.assert_array_equal(got, other)
+            np.testing.assert_array_equal(result, other)
         if "resize" not in options:  # Halves may be rounded to either side.
-            got = rotate(image, angle, **PAPER | options | {"interpolation": "bilinear"})
-            check_close(got, slowly(image, -angle, **options, reading=blended), 0.97)
+            result = rotate(image, angle, **PAPER | options | {"interpolation": "bilinear"})
+            check_close(result, slowly(image, -angle, **options, reading=blended), 0.97)
     for angle in (1.0, 44.9, 45.0, 137.3, -271.5, 360.0, 89.99999, 1e-7):
         image = synthetic_image(9, 40, 1)
         np.testing.assert_array_equal(rotate(image, angle, **PAPER, fill=3), slowly(image, -angle, fill=3))
@@ -117,8 +117,8 @@ def test_defaults_match_mnist_c_at_every_size():
         angle = shipped(calibration).row("rotate", severity).parameters["angle_deg"]
         assert angle == pytest.approx(math.degrees(0.2 * severity), rel=1e-12)
         for sign in (-1, 1):
-            got = corruptset.corrupt(image, "rotate", severity=severity, calibration=calibration, sign=sign)
-            check_close(got, slowly(image, sign * angle, "crop", reading=blended), 0.97)
+            result = corruptset.corrupt(image, "rotate", severity=severity, calibration=calibration, sign=sign)
+            check_close(result, slowly(image, sign * angle, "crop", reading=blended), 0.97)
 
 
 def test_fixed_direction_draws_nothing_and_is_part_of_key():

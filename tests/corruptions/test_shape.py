@@ -42,8 +42,8 @@ def test_shear_rotate_scale_and_translate_match_published_maps():
             check_close(corrupt(image, name, severity, sign=sign), mapped(image, np.array(matrix)))
         check_close(corrupt(image, "scale", severity), mapped(image, np.eye(2) * 10 / (10 - severity)), 0.97)
         for signs in ([sign, -1], [sign, 1]):
-            got = corrupt(image, "translate", severity, signs=signs)
-            np.testing.assert_array_equal(got, mapped(image, np.eye(2), np.array(signs) * severity))
+            result = corrupt(image, "translate", severity, signs=signs)
+            np.testing.assert_array_equal(result, mapped(image, np.eye(2), np.array(signs) * severity))
 
 
 def test_draws_are_integers_of_keys_and_can_be_fixed():
@@ -60,10 +60,10 @@ def test_draws_are_integers_of_keys_and_can_be_fixed():
         "zigzag": {"rows": np.cumsum(keys.integers(27, 10) + np.array([0, -5]), axis=1)},
     }.items():
         drawn = get_corruption(name).apply(images, shipped("mnist").row(name, 1).parameters, keys.stage, keys.samples)
-        assert len({one.tobytes() for one in drawn}) > 1
+        assert len({image.tobytes() for image in drawn}) > 1
         for i in range(6):
-            given = {draw: value[i] for draw, value in values.items()}
-            np.testing.assert_array_equal(drawn[i], corrupt(images[i], name, key="other", **given), name)
+            options = {draw: value[i] for draw, value in values.items()}
+            np.testing.assert_array_equal(drawn[i], corrupt(images[i], name, key="other", **options), name)
 
 
 # --- strokes --------------------------------------------------------------------------------------------------------
@@ -115,14 +115,14 @@ def test_canny_edges_match_scikit_image():
     y, x = np.mgrid[:28, :28] - 13.5
     slopes = (x, y, x + y, 2 * x - y, 0.3 * x + 0.7 * y, np.round(np.hypot(x, y)))
     ramps = [np.clip(100 + step * slope, 0, 255).astype(np.uint8) for step in (2.0, 9.3, 60.0) for slope in slopes]
-    pictures = [photograph("coffee", 96)[:, :, 0], digit_image(0)[:, :, 0]]
+    images = [photograph("coffee", 96)[:, :, 0], digit_image(0)[:, :, 0]]
     cases = list(itertools.product(ramps, [(1.0, 0.01, 0.02), (1.0, 0.1, 0.2), (1.0, 0.3, 0.5)]))
     edges = 0
-    for image, (sigma, low, high) in cases + list(itertools.product(pictures, [(1.0, 0.1, 0.2), (2.0, 0.05, 0.4)])):
-        want = canny(image / 255.0, sigma=sigma, low_threshold=low, high_threshold=high)
-        got = corruptset.corrupt(image, "canny_edges", sigma=sigma, low=low, high=high)
-        np.testing.assert_array_equal(got, 255 * want)
-        edges += np.count_nonzero(want)
+    for image, (sigma, low, high) in cases + list(itertools.product(images, [(1.0, 0.1, 0.2), (2.0, 0.05, 0.4)])):
+        expected = canny(image / 255.0, sigma=sigma, low_threshold=low, high_threshold=high)
+        result = corruptset.corrupt(image, "canny_edges", sigma=sigma, low=low, high=high)
+        np.testing.assert_array_equal(result, 255 * expected)
+        edges += np.count_nonzero(expected)
     assert edges > 2000
     with pytest.raises(ParameterError, match=r"low is 0\.3 and high is 0\.2"):
         corrupt(digit_image(), "canny_edges", low=0.3)
@@ -142,8 +142,8 @@ def test_stripe_quantize_and_inverse_match_definitions():
     ramp = np.arange(256, dtype=np.uint8).reshape(16, 16)
     for bits in range(1, 9):
         steps = 2**bits - 1
-        want = np.round(np.round(ramp / 255 * steps) * (255 / steps))
-        np.testing.assert_array_equal(corruptset.corrupt(ramp, "quantize", bits=bits), want)
+        expected = np.round(np.round(ramp / 255 * steps) * (255 / steps))
+        np.testing.assert_array_equal(corruptset.corrupt(ramp, "quantize", bits=bits), expected)
 
 
 # sha256 of what ImageMagick 6.9.11-60 Q16 makes with -filter point -interpolate bilinear -virtual-pixel edge -distort

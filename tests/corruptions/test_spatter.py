@@ -59,20 +59,20 @@ def test_spatter_matches_definition(columns):
         image = photograph("coffee", 96)[: shape[0], : shape[1]]
         normals = np.random.default_rng(3).standard_normal(shape)
         normals[5:25, 5:25] += columns["sigma"] > 3  # This layer certainly contains a drop.
-        got = corruptset.corrupt(image, "spatter", normals=normals, **columns)
-        assert np.mean(got != image) > 0.01
-        check_close(got, np.floor(slow(image, normals, **columns)), what=shape)
+        result = corruptset.corrupt(image, "spatter", normals=normals, **columns)
+        assert np.mean(result != image) > 0.01
+        check_close(result, np.floor(slow(image, normals, **columns)), what=shape)
 
 
 def test_large_drop_has_constant_depth_beyond_twenty_pixels():
     """Test that the relief is flat where the distance is capped. Drops of random layers are too small to test this."""
     image = synthetic_image(120, 130) // 2
     y, x = np.ogrid[:120, :130]
-    away = np.hypot(y - 60, x - 65)
-    normals = np.where(away < 50, 0.9, -2.0)
-    got = corruptset.corrupt(image, "spatter", normals=normals, **WATER)
-    check_close(got, np.floor(slow(image, normals, **WATER)))
-    assert np.ptp(got[away < 20].astype(int) - image[away < 20], axis=0).max() <= 1
+    distance = np.hypot(y - 60, x - 65)
+    normals = np.where(distance < 50, 0.9, -2.0)
+    result = corruptset.corrupt(image, "spatter", normals=normals, **WATER)
+    check_close(result, np.floor(slow(image, normals, **WATER)))
+    assert np.ptp(result[distance < 20].astype(int) - image[distance < 20], axis=0).max() <= 1
 
 
 def test_image_without_drops_is_unchanged_and_grey_uses_luma():
@@ -85,13 +85,13 @@ def test_image_without_drops_is_unchanged_and_grey_uses_luma():
         np.testing.assert_array_equal(corruptset.corrupt(grey, "spatter", **columns | {"threshold": 9.0}), grey)
         out = corruptset.corrupt(grey, "spatter", normals=normals, **columns).astype(float)
         colour = corruptset.corrupt(np.repeat(grey, 3, axis=2), "spatter", normals=normals, **columns)
-        whole = (colour < 255).all(axis=2) & (out[..., 0] < 255)
-        assert np.abs(out[..., 0] - colour @ [0.299, 0.587, 0.114])[whole].max() <= 1.01
+        opaque = (colour < 255).all(axis=2) & (out[..., 0] < 255)
+        assert np.abs(out[..., 0] - colour @ [0.299, 0.587, 0.114])[opaque].max() <= 1.01
     for severity in (1, 4, 5):
         row = shipped("mnist").row("spatter", severity).parameters
         columns = {name: value for name, value in row.items() if name in MUD}
-        got = corruptset.corrupt(grey, "spatter", severity=severity, calibration="mnist", normals=normals)
-        check_close(got, np.floor(slow(grey, normals, **columns, brown=(63,)) + 0.5))
+        result = corruptset.corrupt(grey, "spatter", severity=severity, calibration="mnist", normals=normals)
+        check_close(result, np.floor(slow(grey, normals, **columns, brown=(63,)) + 0.5))
 
 
 def test_scale_by_side_scales_all_distances_of_liquid():
@@ -99,8 +99,8 @@ def test_scale_by_side_scales_all_distances_of_liquid():
     image, normals = synthetic_image(448, 450), np.random.default_rng(3).standard_normal((448, 450))
     for severity, row in ((2, WATER | {"sigma": 3.0, "intensity": 0.6}), (4, MUD)):
         options = {"severity": severity, "calibration": "imagenet", "normals": normals}
-        got = corruptset.corrupt(image, "spatter", scale="side", **options)
+        result = corruptset.corrupt(image, "spatter", scale="side", **options)
         doubled = row | {"sigma": 2 * row["sigma"], "normals": normals}
-        np.testing.assert_array_equal(got, corruptset.corrupt(image, "spatter", liquid_scale=2.0, **doubled))
+        np.testing.assert_array_equal(result, corruptset.corrupt(image, "spatter", liquid_scale=2.0, **doubled))
         before = np.mean(corruptset.corrupt(image, "spatter", **options) != image)
-        assert np.mean(got != image) == pytest.approx(before, rel=0.2)
+        assert np.mean(result != image) == pytest.approx(before, rel=0.2)

@@ -29,17 +29,17 @@ BATCH = np.stack([PHOTO, PHOTO[::-1]])
 )
 def test_transform_equals_corrupt_with_resolved_options(name: Any, options: dict[str, Any]) -> None:
     transform = Corrupt(name, **options)
-    again = pickle.loads(pickle.dumps(transform))
+    unpickled = pickle.loads(pickle.dumps(transform))
     written = eval(repr(transform), {"Corrupt": Corrupt})
-    assert repr(again) == repr(written) == repr(transform)
+    assert repr(unpickled) == repr(written) == repr(transform)
     for image in (PHOTO, synthetic_image(28, 28, 1), synthetic_image(100, 120), BATCH):
-        before, want = image.copy(), corruptset.corrupt(image, name, **options)
-        for made in (transform, again, written):
-            np.testing.assert_array_equal(made(image), want)
+        before, expected = image.copy(), corruptset.corrupt(image, name, **options)
+        for result in (transform, unpickled, written):
+            np.testing.assert_array_equal(result(image), expected)
         np.testing.assert_array_equal(image, before)
         assert transform(image) is not image
-    want = corruptset.corrupt(BATCH, name, key=["a", "b"], **options)
-    np.testing.assert_array_equal(transform(BATCH, key=["a", "b"]), want)
+    expected = corruptset.corrupt(BATCH, name, key=["a", "b"], **options)
+    np.testing.assert_array_equal(transform(BATCH, key=["a", "b"]), expected)
 
 
 def test_transform_has_short_repr_accepts_index_as_key_and_keeps_other_values() -> None:
@@ -56,18 +56,18 @@ def test_transform_has_short_repr_accepts_index_as_key_and_keeps_other_values() 
 
 def test_transform_is_independent_of_later_changes_to_arguments() -> None:
     stages, normals = ["contrast-3"], np.zeros((40, 56))
-    made = Corrupt(stages), Corrupt("spatter", severity=4, normals=normals)
-    want, digits = [transform(PHOTO) for transform in made], synthetic_image(28, 28, 1)
+    result = Corrupt(stages), Corrupt("spatter", severity=4, normals=normals)
+    expected, digits = [transform(PHOTO) for transform in result], synthetic_image(28, 28, 1)
     stages.append("invert")
     normals[::2] = 3.0
-    for transforms in (made, pickle.loads(pickle.dumps(made))):
-        for transform, image in zip(transforms, want, strict=True):
+    for transforms in (result, pickle.loads(pickle.dumps(result))):
+        for transform, image in zip(transforms, expected, strict=True):
             np.testing.assert_array_equal(transform(PHOTO), image)
         np.testing.assert_array_equal(transforms[0](digits), corruptset.corrupt(digits, "contrast-3"))
 
 
 @pytest.mark.parametrize(
-    ("make", "says"),
+    ("make", "message"),
     [
         (lambda: Corrupt("fogg", severity=3), "Did you mean 'fog'"),
         (lambda: Corrupt("fog-1+pgd-2"), r"pgd-2' follows the gradient of a model.*surrogate=\.\.\., label="),
@@ -78,6 +78,6 @@ def test_transform_is_independent_of_later_changes_to_arguments() -> None:
         (lambda: Corrupt("fog", severity="3"), "severity is '3'"),
     ],
 )
-def test_transform_rejects_errors_when_created(make: Any, says: str) -> None:
-    with pytest.raises(CorruptsetError, match=says):
+def test_transform_rejects_errors_when_created(make: Any, message: str) -> None:
+    with pytest.raises(CorruptsetError, match=message):
         make()

@@ -68,20 +68,20 @@ def test_fixed_fog_map_is_blended_as_published(rounding):
     plasma = np.random.default_rng(1).random((128, 128))
     plasma[:2, :2] = [[0, 1], [1, 0]]
     coffee = photograph("coffee", 96)
-    for picture in (
+    for image in (
         coffee,
         coffee // 2,
         synthetic_image(9, 31, 1),
         synthetic_image(31, 9),
         np.zeros((8, 8, 3), np.uint8),
     ):
-        most, sheet = picture.max() / 255.0, plasma[: picture.shape[0], : picture.shape[1], None]
+        maximum, sheet = image.max() / 255.0, plasma[: image.shape[0], : image.shape[1], None]
         for weight in (0.2, 1.5, 3.0):
-            value = (picture / 255.0 + weight * sheet) * most / (most + weight) * 255.0
+            value = (image / 255.0 + weight * sheet) * maximum / (maximum + weight) * 255.0
             row = {"weight": weight, "wibble_decay": 2.0, "rounding": rounding}
-            got = corruptset.corrupt(picture, "fog", plasma=plasma, **row)
-            check_close(got, np.floor(value + 0.5 * (rounding == "round")), 0.996)
-            assert got.max() <= picture.max()
+            result = corruptset.corrupt(image, "fog", plasma=plasma, **row)
+            check_close(result, np.floor(value + 0.5 * (rounding == "round")), 0.996)
+            assert result.max() <= image.max()
     for bad in (np.zeros((36, 36)), np.zeros((64, 40)), np.full((64, 64), 1.5), np.full((64, 64), np.nan)):
         with pytest.raises(corruptset.errors.ParameterError, match="plasma"):
             corruptset.corrupt(synthetic_image(20, 37), "fog", weight=1.0, wibble_decay=2.0, plasma=bad)
@@ -120,9 +120,9 @@ def test_snow_matches_definition(row):
         image = photograph("coffee", 96)[: shape[0], : shape[1], : shape[2]]
         normals = np.random.default_rng(3).standard_normal(shape[:2])
         for angle in (-135.0, -45.0):
-            got = corruptset.corrupt(image, "snow", normals=normals, angle_deg=angle, **row)
-            check_close(got, snowed(image, normals, angle, **row), 0.95)
-            assert np.mean(got != image) > 0.9
+            result = corruptset.corrupt(image, "snow", normals=normals, angle_deg=angle, **row)
+            check_close(result, snowed(image, normals, angle, **row), 0.95)
+            assert np.mean(result != image) > 0.9
 
 
 def test_snow_draws_can_be_passed_back():
@@ -136,10 +136,10 @@ def test_snow_draws_can_be_passed_back():
     normals = np.full((3, 40, 33), 50.0)
     normals[:, 13:27, 11:22] = keys.normals(14, 11, stream=0)
     own = corruptset.corrupt(images, "snow", key=ids, **row)
-    for layer, angle, want in zip(normals, angles, own, strict=True):
+    for layer, angle, expected in zip(normals, angles, own, strict=True):
         np.testing.assert_array_equal(
-            corruptset.corrupt(images[0], "snow", normals=layer, angle_deg=angle, **row), want
+            corruptset.corrupt(images[0], "snow", normals=layer, angle_deg=angle, **row), expected
         )
     for out, angle in zip(corruptset.corrupt(images, "snow", key=ids, normals=normals[0], **row), angles, strict=True):
-        want = corruptset.corrupt(images[0], "snow", normals=normals[0], angle_deg=angle, **row)
-        np.testing.assert_array_equal(out, want)
+        expected = corruptset.corrupt(images[0], "snow", normals=normals[0], angle_deg=angle, **row)
+        np.testing.assert_array_equal(out, expected)

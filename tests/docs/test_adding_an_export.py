@@ -25,8 +25,8 @@ def test_instructions_work_literally(tmp_path):
     environment = os.environ | {"PYTHONPATH": str(site), "PYTHONDONTWRITEBYTECODE": "1"}
     for line in re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)[0].splitlines():
         command = line.replace("corruptset ", f"{sys.executable} -m corruptset ", 1)
-        done = subprocess.run(command.split(), cwd=tmp_path, env=environment, capture_output=True, text=True)
-        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+        result = subprocess.run(command.split(), cwd=tmp_path, env=environment, capture_output=True, text=True)
+        assert result.returncode == 0, f"{line}\n{result.stdout}{result.stderr}"
     top = tmp_path / "exported/imagenet-c-1.1.0"
     rows = [line.split(",") for line in (top / "fog/5.csv").read_text().splitlines()]
     assert [label for _, label in rows] == [str(i) for i in range(8)]

@@ -53,12 +53,12 @@ def mistake(group, arguments):
 
 
 def test_documented_commands_are_accepted():
-    found = [(page, arguments) for page in PAGES for arguments in commands(page)]
-    own = [(page, arguments) for page, arguments in found if arguments[0] not in ADD_ONS]
+    result = [(page, arguments) for page in PAGES for arguments in commands(page)]
+    own = [(page, arguments) for page, arguments in result if arguments[0] not in ADD_ONS]
     assert len(own) > 150
     group = typer.main.get_command(app)
-    wrong = [(page, shlex.join(line), problem) for page, line in own if (problem := mistake(group, line))]
-    assert wrong == []
+    problems = [(page, shlex.join(line), problem) for page, line in own if (problem := mistake(group, line))]
+    assert problems == []
 
 
 def test_documented_recipes_and_sources_exist():

@@ -23,9 +23,9 @@ def test_example_is_found_verified_and_used_in_build(tmp_path):
 
     def run(line, code=0, site="site"):
         environment = {**os.environ, "PYTHONPATH": site and str(tmp_path / site)}
-        done = subprocess.run([COMMAND, *line.split()], cwd=tmp_path, env=environment, capture_output=True, text=True)
-        assert done.returncode == code, done.stderr
-        return done
+        result = subprocess.run([COMMAND, *line.split()], cwd=tmp_path, env=environment, capture_output=True, text=True)
+        assert result.returncode == code, result.stderr
+        return result
 
     assert sorted(json.loads(run("show film_grain --json").stdout)["tables"]) == ["cifar", "imagenet"]
     for name in ("vignette", "film_grain"):

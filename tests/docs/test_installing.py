@@ -24,8 +24,8 @@ def installed():
 
 
 def test_docs_do_not_install_corruptset_from_index():
-    found = [(name, requirement) for name, requirement in installed() if requirement.startswith("corruptset")]
-    assert found == []
+    result = [(name, requirement) for name, requirement in installed() if requirement.startswith("corruptset")]
+    assert result == []
 
 
 def test_documented_extras_and_add_ons_exist():

@@ -22,18 +22,20 @@ def titles(surname, year):
 
 def wrong_titles(text):
     text = re.sub(r"\s+(?:# ?)?", " ", text)
-    wrong = [m[0] for m in QUOTED.finditer(text) if m[3] not in titles(m[1], m[2])]
+    problems = [m[0] for m in QUOTED.finditer(text) if m[3] not in titles(m[1], m[2])]
     named = [m for m in UNQUOTED.finditer(text) if len(m[3].split()) >= 5]
-    return wrong + [
+    return problems + [
         m[0] for m in named if not any(m[3].startswith(title.partition(",")[0]) for title in titles(m[1], m[2]))
     ]
 
 
 def test_titles_match_reference_list():
-    found = [path for place in PLACES for path in (ROOT / place, *(ROOT / place).rglob("*"))]
-    texts = {path: path.read_text("utf-8") for path in found if path.suffix in SUFFIXES and "records" not in path.parts}
+    result = [path for place in PLACES for path in (ROOT / place, *(ROOT / place).rglob("*"))]
+    texts = {
+        path: path.read_text("utf-8") for path in result if path.suffix in SUFFIXES and "records" not in path.parts
+    }
     assert len(texts) > 200
-    assert {path: wrong for path, text in texts.items() if (wrong := wrong_titles(text))} == {}
+    assert {path: problems for path, text in texts.items() if (problems := wrong_titles(text))} == {}
 
 
 def test_invented_titles_are_detected():

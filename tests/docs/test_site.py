@@ -26,21 +26,21 @@ def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
+    result = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout + result.stderr
     return folder
 
 
 def test_every_corruption_has_section_images_and_source(site):
     for name in corruption_names():
-        known = get_corruption(name)
-        folder = site / "corruptions" / known.family
+        corruption = get_corruption(name)
+        folder = site / "corruptions" / corruption.family
         section = (folder / "index.html").read_text("utf-8").partition(f'<h2 id="{name}"')[2].partition('<h2 id="')[0]
-        pictures = re.findall(r'<img [^>]*src="([^"]+)"', section)
-        assert pictures, name
-        assert all((folder / picture).resolve().stat().st_size > 200 for picture in pictures)
+        images = re.findall(r'<img [^>]*src="([^"]+)"', section)
+        assert images, name
+        assert all((folder / image).resolve().stat().st_size > 200 for image in images)
         assert "Source." in section
-        assert all(f"<code>{p.name}</code>" in section for p in known.parameters)
+        assert all(f"<code>{p.name}</code>" in section for p in corruption.parameters)
 
 
 def test_every_public_name_is_on_python_page(site):

@@ -43,11 +43,18 @@ def test_notebook_runs_and_prints_stored_output(tmp_path):
     run_notebook = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(run_notebook)
     stored = run_notebook.stored()
-    made = run_notebook.executed(tmp_path)
-    assert printed(made) == printed(stored)
-    assert sum("image/jpeg" in one.get("data", {}) for cell in made.cells for one in cell.get("outputs", ())) == 2
+    result = run_notebook.executed(tmp_path)
+    assert printed(result) == printed(stored)
+    assert (
+        sum(
+            "image/jpeg" in job_result.get("data", {})
+            for cell in result.cells
+            for job_result in cell.get("outputs", ())
+        )
+        == 2
+    )
 
 
 def printed(notebook):
     """Return what every cell prints."""
-    return ["".join(one.get("text", "") for one in cell.get("outputs", ())) for cell in notebook.cells]
+    return ["".join(item.get("text", "") for item in cell.get("outputs", ())) for cell in notebook.cells]

@@ -71,7 +71,7 @@ class Harness(Builds):
             shutil.rmtree(self.out, ignore_errors=True)
             started = time.monotonic()
             child = self.child(sink, jobs=count)
-            assert child.wait() == 0, child.said()
+            assert child.wait() == 0, child.output()
             self.length[sink, count] = time.monotonic() - started
             self.parts[sink] = int(self.notes.read_text().split()[1])
             files = read_files(self.out)
@@ -82,14 +82,14 @@ class Harness(Builds):
         shutil.rmtree(self.out, ignore_errors=True)
         self.notes.unlink(missing_ok=True)
         ends = time.monotonic() + stop.share * self.length[stop.sink, stop.jobs]
-        wanted = round(stop.share * self.parts[stop.sink])
+        expected = round(stop.share * self.parts[stop.sink])
         process = self.child(stop.sink, jobs=stop.jobs)
         if stop.phase:
             process.wait(lambda: self.phase() == stop.phase)
         elif stop.by_time:
             process.wait(lambda: time.monotonic() > ends)
         else:
-            process.wait(lambda: len(committed(self.out) or ()) >= wanted)
+            process.wait(lambda: len(committed(self.out) or ()) >= expected)
         time.sleep(0 if stop.by_time else stop.later)
         hit = self._signal(process, stop)
         code, phase = process.wait(), self.phase()
@@ -100,12 +100,12 @@ class Harness(Builds):
         else:
             self.counts[f"stopped while {phase}"] += 1
             if code not in WAYS[stop.way][1]:
-                self.wrong.append(f"{where}: exit code {code}: {process.said()}")
-            if code == 130 and "same command again to resume" not in process.said():
-                self.wrong.append(f"{where}: does not say how to resume: {process.said()}")
+                self.wrong.append(f"{where}: exit code {code}: {process.output()}")
+            if code == 130 and "same command again to resume" not in process.output():
+                self.wrong.append(f"{where}: does not say how to resume: {process.output()}")
         # Python prints "Exception ignored" if a signal arrives in a destructor, and continues
-        if "Traceback" in process.said() and "Exception ignored" not in process.said():
-            self.wrong.append(f"{where}: a traceback: {process.said()}")
+        if "Traceback" in process.output() and "Exception ignored" not in process.output():
+            self.wrong.append(f"{where}: a traceback: {process.output()}")
         # its workers end without a signal, which must happen before sidecars are read
         if stop.way == "main" and not wait_for_end(process.pid):
             self.wrong.append(f"{where}: workers outlived their parent")
@@ -145,14 +145,14 @@ def planned(moments: int, seed: int, sinks: Sequence[str] = SINKS) -> list[Stop]
 
 
 def main() -> int:
-    given = parsed(__doc__, 270, early=0, sinks=",".join(SINKS))
+    arguments = parsed(__doc__, 270, early=0, sinks=",".join(SINKS))
     with memory_folder() as folder:
-        harness, sinks, moments = Harness(folder), given.sinks.split(","), given.early or given.moments
-        stops = [] if given.early else planned(given.moments, given.seed, sinks)
+        harness, sinks, moments = Harness(folder), arguments.sinks.split(","), arguments.early or arguments.moments
+        stops = [] if arguments.early else planned(arguments.moments, arguments.seed, sinks)
         for sink in sinks if stops else ["folder"]:
             harness.prepare(sink, sorted({s.jobs for s in stops if s.sink == sink}) or [2])
-        for k in range(given.early):  # while workers start, in the first half of the duration
-            later = (k + 0.5) / given.early * harness.length["folder", 2] / 2
+        for k in range(arguments.early):  # while workers start, in the first half of the duration
+            later = (k + 0.5) / arguments.early * harness.length["folder", 2] / 2
             stops.append(Stop("folder", "int", 2, 0.0, False, later, "building"))
         for stop in stops:
             harness.stop(stop)

@@ -43,32 +43,32 @@ class Arrays(Harness):
                     self.counts["jobs stopped"] += 1
                     wait_for_end(child.pid)
                 if (code := child.wait()) not in (0, -9, -15, 130):
-                    self.wrong.append(f"{sink}, {pair}: exit code {code}: {child.said()}")
+                    self.wrong.append(f"{sink}, {pair}: exit code {code}: {child.output()}")
         before = committed(self.out) or {}
         of = rng.choice([1, 2, 5])
         for i in rng.sample(range(of), of):
             if (child := self.child(sink, part=(i, of))).wait() != 0:
-                self.wrong.append(f"{sink}, job {i} of {of} after the kills: {child.said()}")
+                self.wrong.append(f"{sink}, job {i} of {of} after the kills: {child.output()}")
         after = committed(self.out) or {}
         redone = [name for name, stamp in before.items() if after.get(name) != stamp]
         self.wrong += [f"{sink}: made again though committed: {redone}"] * bool(redone)
         self.counts["committed parts found again"] += len(before)
         if (child := self.child(sink, finish=True)).wait() != 0:
-            self.wrong.append(f"{sink}: not finished: {child.said()}")
+            self.wrong.append(f"{sink}: not finished: {child.output()}")
         self.compare(sink, self.whole[sink])
 
 
 def main() -> int:
-    given = parsed(__doc__, 30)
-    rng = random.Random(given.seed)
+    arguments = parsed(__doc__, 30)
+    rng = random.Random(arguments.seed)
     with memory_folder() as folder:
         arrays = Arrays(folder)
-        for number in range(given.moments):
+        for number in range(arguments.moments):
             sink = SINKS[number % len(SINKS)]
             if sink not in arrays.whole:
                 arrays.prepare(sink, [1])
             arrays.moment(sink, rng)
-        return arrays.report("arrays", given.moments)
+        return arrays.report("arrays", arguments.moments)
 
 
 if __name__ == "__main__":

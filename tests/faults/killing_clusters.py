@@ -58,9 +58,9 @@ class Clustered(Builds):
             os.kill(child.pid, signal.SIGKILL)
         where, code = f"{way}, after {parts} parts and {later:.3f} s", child.wait()
         self.counts[f"{way}: exit code {code}"] += 1
-        lost = "The connection to the scheduler was lost" not in child.said() and code == 3
-        if code not in (WAYS[way], 0) or "Traceback" in child.said() or lost:
-            self.wrong.append(f"{where}: exit code {code}: {child.said()}")
+        lost = "The connection to the scheduler was lost" not in child.output() and code == 3
+        if code not in (WAYS[way], 0) or "Traceback" in child.output() or lost:
+            self.wrong.append(f"{where}: exit code {code}: {child.output()}")
         if way == "scheduler":
             cluster.start_scheduler()
             cluster.add()
@@ -69,8 +69,8 @@ class Clustered(Builds):
 
 
 def main() -> int:
-    given = parsed(__doc__, 30)
-    rng = random.Random(given.seed)
+    arguments = parsed(__doc__, 30)
+    rng = random.Random(arguments.seed)
     with memory_folder() as folder:
         builds = Clustered(folder)
         (folder / "recipe.toml").write_text(RECIPE)
@@ -79,10 +79,10 @@ def main() -> int:
             f"build({str(folder / 'recipe.toml')!r}, 'folder:{folder}/source', {str(folder / 'first')!r}, jobs=1)"
         )
         with Cluster(folder / "cluster", begin) as cluster:
-            for number in range(given.moments):
-                parts = int(PARTS * (number + rng.random()) / given.moments)
+            for number in range(arguments.moments):
+                parts = int(PARTS * (number + rng.random()) / arguments.moments)
                 builds.moment(cluster, list(WAYS)[number % len(WAYS)], parts, rng.random() * 0.2)
-        return builds.report("moments", given.moments)
+        return builds.report("moments", arguments.moments)
 
 
 if __name__ == "__main__":

@@ -62,13 +62,13 @@ class Extensions(Builds):
         code, phase = child.wait(), self.phase()
         where = f"{sink}, {way}, {phase}, exit code {code}"
         if code not in (0, 130, -WAYS[way]):
-            self.wrong.append(f"{where}: {child.said()}")
+            self.wrong.append(f"{where}: {child.output()}")
         back, alone = rng.random() < 0.3, rng.random() < 0.5
         self.counts[f"stopped while {phase}, then {'deleted' if back else 'resumed'}"] += 1
         if back:
             shutil.rmtree(self.out, ignore_errors=True)
         elif (second := self.child(sink, extend=base)).wait() != 0:
-            self.wrong.append(f"{where}: the resume failed: {second.said()}")
+            self.wrong.append(f"{where}: the resume failed: {second.output()}")
         if read_files(base) != self.base[sink]:
             self.wrong.append(f"{where}: the finished dataset changed")
         if not back:
@@ -79,13 +79,13 @@ class Extensions(Builds):
 
 
 def main() -> int:
-    given = parsed(__doc__, 60)
-    rng = random.Random(given.seed)
+    arguments = parsed(__doc__, 60)
+    rng = random.Random(arguments.seed)
     with memory_folder() as folder:
         extensions = Extensions(folder)
-        for _ in range(given.moments):
+        for _ in range(arguments.moments):
             extensions.stop(rng)
-        return extensions.report("extensions stopped", given.moments)
+        return extensions.report("extensions stopped", arguments.moments)
 
 
 if __name__ == "__main__":

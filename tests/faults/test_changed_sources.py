@@ -46,29 +46,31 @@ def test_changed_source_is_rejected_with_list_of_changes(tmp_path, recipe, how, 
     before = read_files(out)
     kept = shutil.copytree(source, tmp_path / "kept")
     change(source, how)
-    with pytest.raises(BuildError, match=r"source\.digest: existing ") as caught:
+    with pytest.raises(BuildError, match=r"source\.digest: existing ") as exc_info:
         small_builds.build_dataset(recipe, source, out, sets=SETS)
-    assert all(line in str(caught.value) for line in lines)
-    assert str(caught.value).count("  source: ") == len(lines)
+    assert all(line in str(exc_info.value) for line in lines)
+    assert str(exc_info.value).count("  source: ") == len(lines)
     assert read_files(out) == before
     # after the original was restored, the result has the same bytes
     shutil.rmtree(source)
     kept.rename(source)
     more = {"extend": next(out.iterdir()), "out": tmp_path / "more"} if finished else {"out": out}
-    made = small_builds.build_dataset(recipe, source, sets=SETS, **more)
-    assert read_files(made) == read_files(small_builds.build_dataset(recipe, source, tmp_path / "whole", sets=SETS))
+    directory = small_builds.build_dataset(recipe, source, sets=SETS, **more)
+    assert read_files(directory) == read_files(
+        small_builds.build_dataset(recipe, source, tmp_path / "whole", sets=SETS)
+    )
 
 
 @pytest.mark.parametrize("how", ["replaced", "removed"])
 def test_file_changed_after_check_stops_build(tmp_path, recipe, how):
-    source, done = small_builds.write_crops(tmp_path / "source"), list[str]()
+    source, finished = small_builds.write_crops(tmp_path / "source"), list[str]()
 
     def progress(event):
-        if event.phase == "preparing" and not done:
-            done.append(how)
+        if event.phase == "preparing" and not finished:
+            finished.append(how)
             change(source, how)
 
-    said = r"03_class/im\.1\.png (has changed since the source was checked|was readable when)"
-    with pytest.raises(SourceError, match=said):
+    message = r"03_class/im\.1\.png (has changed since the source was checked|was readable when)"
+    with pytest.raises(SourceError, match=message):
         small_builds.build_dataset(recipe, source, tmp_path / "out", sets=SETS, progress=progress)
     assert not list(tmp_path.glob("out/*/manifest.json"))

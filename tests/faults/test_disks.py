@@ -71,11 +71,11 @@ def fill(disk: Path) -> None:
 
 def after(parts: int, act: Callable[[], object]) -> Callable[[ProgressEvent], None]:
     """Return a progress callback that acts once, after a number of completed parts."""
-    done: list[int] = []
+    finished: list[int] = []
 
     def progress(event: ProgressEvent) -> None:
-        if event.phase == "building" and event.parts_done >= parts and not done:
-            done.append(1)
+        if event.phase == "building" and event.parts_done >= parts and not finished:
+            finished.append(1)
             act()
 
     return progress
@@ -85,13 +85,13 @@ def after(parts: int, act: Callable[[], object]) -> Callable[[ProgressEvent], No
 def test_build_reports_full_disk(make, whole, disk, sink, jobs):
     out = disk / "out"
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    with pytest.raises(MachineError) as caught:
+    with pytest.raises(MachineError) as exc_info:
         make(sink, out, jobs=jobs, progress=after(2, lambda: fill(disk)))
     resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    said = str(caught.value)
-    assert caught.value.exit_code == 3
-    assert "No space left" in said or "too large" in said
-    assert all(part in said for part in ("Stopped: ", str(out), "free some space or correct the path", RESUME))
+    message = str(exc_info.value)
+    assert exc_info.value.exit_code == 3
+    assert "No space left" in message or "too large" in message
+    assert all(part in message for part in ("Stopped: ", str(out), "free some space or correct the path", RESUME))
     kept = {p.name: p.stat().st_mtime_ns for p in out.glob("*/.corruptset/parts/*.json")}
     assert len(kept) >= 2
     assert not list(out.rglob(".*.part"))
@@ -146,23 +146,23 @@ def test_build_reports_injected_write_error(
 
 def test_build_reports_read_only_directory(make, tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, how: Path(path) != tmp_path)  # permissions do not apply to root
-    with pytest.raises(BuildError, match=f"{tmp_path} cannot be written to") as caught:
+    with pytest.raises(BuildError, match=f"{tmp_path} cannot be written to") as exc_info:
         make("folder", tmp_path / "out")
-    assert caught.value.exit_code == 2
+    assert exc_info.value.exit_code == 2
     assert not list(tmp_path.iterdir())
 
 
 def test_build_reports_removed_directory(make, whole, tmp_path):
     out = tmp_path / "out"
-    with pytest.raises(MachineError, match=r"No such file or directory.*run the same command again") as caught:
+    with pytest.raises(MachineError, match=r"No such file or directory.*run the same command again") as exc_info:
         make("folder", out, progress=after(2, lambda: shutil.rmtree(out)))
-    assert str(out) in str(caught.value)
+    assert str(out) in str(exc_info.value)
     make("folder", out)
     assert read_files(out) == whole("folder")
 
 
 @pytest.mark.parametrize(
-    ("deed", "said"),
+    ("deed", "message"),
     [
         pytest.param("exhaust", "ran out of memory", marks=pytest.mark.ci),
         pytest.param("die", "killed 3 times while it worked on 0", marks=pytest.mark.ci),
@@ -175,17 +175,17 @@ def test_build_reports_worker_without_memory(
     whole,
     tmp_path,
     deed,
-    said,
+    message,
 ):
     script = tmp_path / "script"
     script.write_text(f"{deed} 05_class/im.1")
     source = ScriptedSource(crops, script)
-    with pytest.raises(MachineError, match=said) as caught:
+    with pytest.raises(MachineError, match=message) as exc_info:
         build(recipe, source, tmp_path / "out", sets=SETS, jobs=2, metrics=0, storage="folder", page=False)
-    assert caught.value.exit_code == 3
-    assert "resume" in str(caught.value)
+    assert exc_info.value.exit_code == 3
+    assert "resume" in str(exc_info.value)
     if deed == "die":
-        assert "samples 10 to" in str(caught.value) or "contrast" in str(caught.value)
+        assert "samples 10 to" in str(exc_info.value) or "contrast" in str(exc_info.value)
         assert list((tmp_path / "out").glob("*/.corruptset/parts/*.json"))  # parts without that sample were finished
     make("folder", tmp_path / "out")
     assert read_files(tmp_path / "out") == whole("folder")

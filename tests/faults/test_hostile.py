@@ -86,7 +86,7 @@ def test_unsafe_names_in_tar_are_handled(tmp_path):
     path, data = tmp_path / "x.tar", out.getvalue()
     inner = source_archives.write_tar(tmp_path / "inner.tar", {"c/1.png": data}).read_bytes()
     (tmp_path / "inner.tar").unlink()
-    for names, kept, said in (
+    for names, kept, message in (
         (["a/" * 600 + "1.png"], [], "longer than"),
         (["a/" * 60 + "1.png"], ["a/" * 60 + "1"], ""),
         (["/" + "x" * 4095], [], "leads out of the archive"),
@@ -111,7 +111,7 @@ def test_unsafe_names_in_tar_are_handled(tmp_path):
         assert {"c/good", *kept} <= set(ids)
         assert "c/1" not in ids
         notes = " ".join(f"{name}: {reason}" for name, reason in source.notes)
-        assert re.search(said, notes), notes
+        assert re.search(message, notes), notes
         assert not any(ord(c) < 32 for c in notes + "".join(ids))
         assert all(".." not in i.split("/") and not i.startswith("/") for i in ids)
         assert len(check(source, source.samples).good) == len(ids)
@@ -124,8 +124,8 @@ def test_unsafe_names_in_tar_are_handled(tmp_path):
 @pytest.fixture
 def stranger(shared_data, tmp_path):
     """Return a copy of a dataset in a new folder."""
-    built = shared_data.build(crops={"classes": 2, "each": 1}, sets=["contrast/*", "clean"], storage="both")
-    return lambda name: Path(shutil.copytree(built, tmp_path / name / "home" / "set"))
+    directory = shared_data.build(crops={"classes": 2, "each": 1}, sets=["contrast/*", "clean"], storage="both")
+    return lambda name: Path(shutil.copytree(directory, tmp_path / name / "home" / "set"))
 
 
 UP = "../../../../evil"
@@ -154,8 +154,8 @@ def test_hostile_records_write_nothing_outside(stranger, tmp_path, edit):
             small_builds.export(layout, root, root.parent / layout, sets=["contrast/*"])
         except CorruptsetError:
             pass
-    made = {p.relative_to(root.parent).parts[0] for p in tmp_path.rglob("*") if p.is_file()}
-    assert made <= {"set", "imagenet-c", "webdataset"}
+    result = {p.relative_to(root.parent).parts[0] for p in tmp_path.rglob("*") if p.is_file()}
+    assert result <= {"set", "imagenet-c", "webdataset"}
     for tar in root.parent.glob("webdataset/**/*.tar"):
         with tarfile.open(tar) as archive:
             assert all(not n.startswith("/") and ".." not in n.split("/") for n in archive.getnames())
@@ -163,11 +163,11 @@ def test_hostile_records_write_nothing_outside(stranger, tmp_path, edit):
 
 
 def test_links_out_of_folder_are_not_followed(stranger, monkeypatch):
-    opened = []
+    opened_files = []
     real = builtins.open
 
     def watched(file, *arguments, **options):
-        opened.append(os.path.realpath(file) if isinstance(file, (str, os.PathLike)) else "")
+        opened_files.append(os.path.realpath(file) if isinstance(file, (str, os.PathLike)) else "")
         return real(file, *arguments, **options)
 
     for name in ("samples.jsonl", "images", "images/contrast/1/*/*.png", "hdf5/contrast/1-*.h5"):
@@ -175,7 +175,7 @@ def test_links_out_of_folder_are_not_followed(stranger, monkeypatch):
         path, elsewhere = next(root.glob(name)), root.parent / "elsewhere"
         path.rename(elsewhere)
         path.symlink_to(elsewhere)
-        opened.clear()
+        opened_files.clear()
         with monkeypatch.context() as patch:
             patch.setattr(builtins, "open", watched)
             patch.setattr(io, "open", watched)
@@ -187,7 +187,7 @@ def test_links_out_of_folder_are_not_followed(stranger, monkeypatch):
                     small_builds.export("imagenet-c", root, root.parent / "export", sets=["contrast/*"])
                 assert not (root.parent / "export").exists()
             assert not verify_directory(root).ok
-        assert not any(o.startswith(str(elsewhere)) for o in opened)
+        assert not any(o.startswith(str(elsewhere)) for o in opened_files)
 
 
 def test_link_within_folder_is_followed_by_open(stranger):

@@ -105,8 +105,8 @@ def photos(tmp_path_factory):
     root = tmp_path_factory.mktemp("photos")
     for name, (width, height) in SIZES.items():
         (root / name).parent.mkdir(exist_ok=True)
-        picture = Image.fromarray(photograph(width, height))
-        picture.convert("L").save(root / f"{name}.jpg") if name == "b/x" else picture.save(root / f"{name}.png")
+        image = Image.fromarray(photograph(width, height))
+        image.convert("L").save(root / f"{name}.jpg") if name == "b/x" else image.save(root / f"{name}.png")
     return root
 
 

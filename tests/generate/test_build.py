@@ -33,13 +33,13 @@ def test_build_verifies_and_is_complete(whole, small_sets):
 def test_stored_records_describe_stored_bytes(whole, lossless):
     """A folder and a shard contain the same JPEG, and a shard of pixels contains the pixels of the PNG."""
     data, by_shard = corruptset.open(whole.directory), corruptset.open(whole.directory, prefer="hdf5")
-    for one in whole.manifest.sets:
-        for line in (whole.directory / "sets" / f"{one.id}.jsonl").read_text(encoding="utf-8").splitlines():
+    for spec in whole.manifest.sets:
+        for line in (whole.directory / "sets" / f"{spec.id}.jsonl").read_text(encoding="utf-8").splitlines():
             file, row = json.loads(line)["files"]
             assert (file["row"], row["path"].startswith("hdf5/")) == (None, True)
-            assert file["path"].startswith(f"images/{one.id}/")
+            assert file["path"].startswith(f"images/{spec.id}/")
             assert (file["bytes"], file["sha256"]) == (row["bytes"], row["sha256"])
-        assert np.array_equal(by_shard[one.id].image(3), data[one.id].image(3))
+        assert np.array_equal(by_shard[spec.id].image(3), data[spec.id].image(3))
     image = corruptset.open(lossless.directory)["contrast/3"].image(2)
     record = json.loads((lossless.directory / "sets/contrast/3.jsonl").read_text(encoding="utf-8").splitlines()[2])
     file, row = record["files"]
@@ -51,9 +51,9 @@ def test_metrics_are_means_over_first_images(lossless):
     data = corruptset.open(lossless.directory)
     for name in ("gaussian_noise/3", "contrast-3+gaussian_noise-1"):
         expected = np.mean([measure(data["clean"].image(i), data[name].image(i)) for i in range(8)], axis=0)
-        found = data[name].record.metrics
-        assert found.images == 8
-        assert [found.psnr, found.ssim, found.changed] == pytest.approx(expected, abs=1e-4)
+        result = data[name].record.metrics
+        assert result.images == 8
+        assert [result.psnr, result.ssim, result.changed] == pytest.approx(expected, abs=1e-4)
     clean = data["clean"].record.metrics
     assert (clean.psnr, clean.ssim, clean.changed) == (None, 1.0, 0.0)
 
@@ -67,21 +67,21 @@ def test_sets_are_found_by_alias_and_clean_only_by_name(small_recipe):
 
 
 def test_plan_matches_build(whole, small_recipe, monkeypatch):
-    planned = plan(small_recipe, jobs=1)
+    build_plan = plan(small_recipe, jobs=1)
     real = sum(p.stat().st_size for p in whole.directory.rglob("*") if p.is_file())
-    assert (planned.images, planned.storage) == (whole.images, "both")
+    assert (build_plan.images, build_plan.storage) == (whole.images, "both")
     notes = {scale: plan(small_recipe, jobs=1, calibration="imagenet", scale=scale).notes for scale in ("none", "side")}
-    told = "The parameters of imagenet were chosen for images of 224 pixels."
-    assert ([told in note for note in notes["none"]], planned.notes, notes["side"]) == ([True], (), ())
-    assert abs(planned.bytes / real - 1) < 0.15
+    events = "The parameters of imagenet were chosen for images of 224 pixels."
+    assert ([events in note for note in notes["none"]], build_plan.notes, notes["side"]) == ([True], (), ())
+    assert abs(build_plan.bytes / real - 1) < 0.15
     for form in ("folder", "hdf5"):
-        assert planned.alone[form] == pytest.approx(plan(small_recipe, jobs=1, storage=form).bytes, rel=0.01)
+        assert build_plan.alone[form] == pytest.approx(plan(small_recipe, jobs=1, storage=form).bytes, rel=0.01)
     monkeypatch.setattr("corruptset.generate.estimate.LOOKED_AT", 4)
     half = plan(small_recipe, jobs=1)
     assert (half.looked_at, abs(half.bytes / real - 1) < 0.15) == (4, True)
     # contrast/3 is shared by itself and two chains
-    assert (planned.stages_applied, planned.stages_naive) == (10, 12)
-    assert json.loads(json.dumps(planned.as_json()))["images"] == planned.images
+    assert (build_plan.stages_applied, build_plan.stages_naive) == (10, 12)
+    assert json.loads(json.dumps(build_plan.as_json()))["images"] == build_plan.images
 
 
 def test_plan_names_unusable_images(small_recipe, tmp_path):
@@ -121,10 +121,10 @@ def test_insufficient_space_is_rejected_before_writing(small_recipe, tmp_path, m
 
 
 def test_invalid_build_is_rejected_without_changes(make, lossless_recipe, tmp_path, files):
-    wrong = {"jobs": 0, "storage": "tar", "metrics": -1, "coupling": "loose", "scale": "big", "surrogate_batch": 0}
-    with pytest.raises(BuildError, match="6 options cannot be used") as caught:
-        make(**wrong)
-    assert all(f"{name} is {value!r}; expected" in str(caught.value) for name, value in wrong.items())
+    invalid = {"jobs": 0, "storage": "tar", "metrics": -1, "coupling": "loose", "scale": "big", "surrogate_batch": 0}
+    with pytest.raises(BuildError, match="6 options cannot be used") as exc_info:
+        make(**invalid)
+    assert all(f"{name} is {value!r}; expected" in str(exc_info.value) for name, value in invalid.items())
     for name, value in (("seed", -1), ("samples", 0)):
         with pytest.raises(CorruptsetError, match=f"{name} is {value}"):
             make(**{name: value})
@@ -142,8 +142,8 @@ def test_invalid_build_is_rejected_without_changes(make, lossless_recipe, tmp_pa
 
 def test_optimized_jpegs_have_same_pixels(make, whole):
     by_id = {s.id: s for s in whole.manifest.sets}
-    for one in make(sets=["contrast/*"], optimize=True, page=False).manifest.sets:
-        assert (one.pixel_digest, one.bytes < by_id[one.id].bytes) == (by_id[one.id].pixel_digest, True)
+    for spec in make(sets=["contrast/*"], optimize=True, page=False).manifest.sets:
+        assert (spec.pixel_digest, spec.bytes < by_id[spec.id].bytes) == (by_id[spec.id].pixel_digest, True)
 
 
 @pytest.mark.parametrize(
@@ -157,12 +157,12 @@ def test_optimized_jpegs_have_same_pixels(make, whole):
 def test_encoding_option_overrides_recipe(small_recipe, tmp_path, encoding, manifest, first):
     """The encoding differs, but the pixels before encoding are the same."""
     options = {"sets": ["contrast/1"], "samples": 2, "jobs": 1, "metrics": 0, "page": False}
-    built = build(small_recipe, out=tmp_path, encoding=encoding, storage="folder", **options)
-    assert manifest.items() <= built.manifest.encoding.items()
-    images = list((built.directory / "images").rglob("*.*"))
+    result = build(small_recipe, out=tmp_path, encoding=encoding, storage="folder", **options)
+    assert manifest.items() <= result.manifest.encoding.items()
+    images = list((result.directory / "images").rglob("*.*"))
     assert len(images) == 2
     assert all(image.read_bytes().startswith(first) for image in images)
-    assert built.digest == build(small_recipe, out=tmp_path / "own", **options).digest
+    assert result.digest == build(small_recipe, out=tmp_path / "own", **options).digest
 
 
 def test_images_may_have_several_shapes(photos, tmp_path, monkeypatch):
@@ -181,12 +181,12 @@ def test_images_may_have_several_shapes(photos, tmp_path, monkeypatch):
     assert not (tmp_path / "out").exists()
     monkeypatch.setattr("corruptset.generate.plan.recipe_build.PROBED_IMAGES", 1)  # so the others are seen later
     assert plan(recipe, source, jobs=1).storage == "folder"
-    built = build(recipe, source, tmp_path / "out", jobs=1, page=False)
-    assert built.manifest.storage.container == "folder"
-    assert corruptset.verify(built.directory, rederive="all", source=source, jobs=1).ok
-    data = corruptset.open(built.directory)
+    result = build(recipe, source, tmp_path / "out", jobs=1, page=False)
+    assert result.manifest.storage.container == "folder"
+    assert corruptset.verify(result.directory, rederive="all", source=source, jobs=1).ok
+    data = corruptset.open(result.directory)
     noisy, clean = data["gaussian_noise/2"], data["clean"]
     assert [image.shape for image in noisy.images()] == [(90, 120, 3), (120, 90, 3), (47, 61, 1)]
     for i, sample in enumerate(data.samples):
-        again = corruptset.corrupt(clean.image(i), "gaussian_noise", severity=2, calibration="cifar", key=sample.id)
-        assert np.array_equal(again, noisy.image(i))
+        repeated = corruptset.corrupt(clean.image(i), "gaussian_noise", severity=2, calibration="cifar", key=sample.id)
+        assert np.array_equal(repeated, noisy.image(i))

@@ -73,17 +73,17 @@ def test_paths_sizes_and_other_files_match_source(built, coco):
 def test_corruptions_that_move_content_are_reported(built, recipe, coco):
     assert corruptset.open(built).manifest.recipe["moves_content"] == ["elastic_transform"]
     card = (built / "README.md").read_text()
-    for said in (
+    for message in (
         "not boxes and masks: elastic_transform",
         "other files of the source are next to them",
         "(H, W, C), None",
     ):
-        assert said in card
+        assert message in card
     assert "boxes and masks of the clean images do not fit" in (built / "index.html").read_text()
-    planned = corruptset.plan(recipe, f"tree:{coco}", images=IMAGES, samples=2)
-    assert planned.moves_content == ("elastic_transform",)
-    told = "\n".join(planned.notes)
-    assert re.search(r"boxes and masks are not changed(.|\n)*all 3 images of the source, but only 2 are built", told)
+    build_plan = corruptset.plan(recipe, f"tree:{coco}", images=IMAGES, samples=2)
+    assert build_plan.moves_content == ("elastic_transform",)
+    notes = "\n".join(build_plan.notes)
+    assert re.search(r"boxes and masks are not changed(.|\n)*all 3 images of the source, but only 2 are built", notes)
     counted, unmatched, note = corruptset.plan(recipe, f"tree:{coco}", images=IMAGES, sets=["contrast/*"]).notes
     assert counted == "Files of the source that are treated as images: 3, in val2017/ (3)."
     assert unmatched.startswith(
@@ -114,8 +114,8 @@ def test_detection_build_is_verified_rederived_and_repaired(built, coco, tmp_pat
     rows = data / "sets/contrast/3.jsonl"
     for old, new in (("000000000001", "x"), ("000000000002", "000000000001"), ("/x.jpg", "/000000000002.jpg")):
         rows.write_text(rows.read_text().replace(old, new))
-    said = [p.detail for p in verify(data).problems if p.path == "sets/contrast/3.jsonl"]
-    assert any("images/contrast/3/val2017/000000000001.jpg is expected" in detail for detail in said)
+    details = [p.detail for p in verify(data).problems if p.path == "sets/contrast/3.jsonl"]
+    assert any("images/contrast/3/val2017/000000000001.jpg is expected" in detail for detail in details)
 
 
 def test_detection_build_supports_pack_export_rebuild_and_virtual(built, coco, tmp_path):
@@ -123,16 +123,16 @@ def test_detection_build_supports_pack_export_rebuild_and_virtual(built, coco, t
     card = (tmp_path / "packed/README.md").read_text("utf-8")
     assert "| `contrast/1`, `contrast/3`, `elastic_transform/1`, `elastic_transform/3` |" in card
     corruptset.unpack(sorted((tmp_path / "packed/data").iterdir()), tmp_path / "unpacked")
-    (whole,) = (tmp_path / "unpacked").iterdir()
-    assert small_builds.read_files(whole) == small_builds.read_files(built)
+    (unpacked,) = (tmp_path / "unpacked").iterdir()
+    assert small_builds.read_files(unpacked) == small_builds.read_files(built)
     corruptset.export("source-tree", built, tmp_path / "exported")
     assert small_builds.read_files(tmp_path / "exported/images") == small_builds.read_files(built / "images")
     assert verify(built, export=tmp_path / "exported").ok
     with pytest.raises(BuildError, match="contains labels"):
         corruptset.export("webdataset", built, tmp_path / "none")
     corruptset.pack(built, tmp_path / "records", manifest_only=True)
-    again = corruptset.rebuild(tmp_path / "records", f"tree:{coco}", tmp_path / "again", jobs=1)
-    assert (again.identical, again.whole) == (True, True)
+    result = corruptset.rebuild(tmp_path / "records", f"tree:{coco}", tmp_path / "again", jobs=1)
+    assert (result.identical, result.whole) == (True, True)
     virtual, stored = corruptset.open(tmp_path / "records", source=f"tree:{coco}", check="each"), corruptset.open(built)
     for set_id in SETS:
         for (image, label), (other, _) in zip(virtual[set_id], stored[set_id], strict=True):
@@ -146,8 +146,8 @@ def test_detection_build_can_be_extended(recipe, coco, built, tmp_path):
     options = {"images": IMAGES, "page": True, "metrics": 2}
     first = made(recipe, root, tmp_path / "first", sets=["contrast/*"], **options).directory
     (root / "notes.txt").unlink()
-    done = made(recipe, root, tmp_path / "out", extend=first, **options).directory
-    assert small_builds.read_files(done) == small_builds.read_files(built)
+    result = made(recipe, root, tmp_path / "out", extend=first, **options).directory
+    assert small_builds.read_files(result) == small_builds.read_files(built)
     with pytest.raises(BuildError, match=r"selection\.images: existing 'val2017/\*\.jpg', requested 'val2017/\*'"):
         made(recipe, root, tmp_path / "out", images="val2017/*")
 
@@ -212,11 +212,11 @@ def test_images_with_orientation_are_counted(recipe, tmp_path):
     ):
         images = "*.jpg" if source.startswith("tree:") else None
         options = {"sets": ["clean"], "images": images, "jobs": 1, "page": False}
-        planned = corruptset.plan(recipe, source, **options)
+        build_plan = corruptset.plan(recipe, source, **options)
         out = tmp_path / "out" / source.partition(":")[0]
         job = corruptset.build(recipe, source, out, part=(0, 1), **options)
-        done = corruptset.build(recipe, source, out, finish=True, **options)
-        for notes in (planned.notes, job.notes, done.notes):
+        result = corruptset.build(recipe, source, out, finish=True, **options)
+        for notes in (build_plan.notes, job.notes, result.notes):
             assert [note for note in notes if note.startswith(expected.format(count, name))], (source, notes)
 
 
@@ -238,12 +238,12 @@ def test_source_files_with_reserved_names_are_not_copied(recipe, tmp_path):
     (root / "labels/val").mkdir(parents=True)
     for name in ("labels/val/x.txt", "images/val.cache", "ReadMe.md", "data.yaml", "split.mat"):
         (root / name).write_text(name)
-    done = made(recipe, root, tmp_path / "out", sets=["contrast/3"], images="images/val/*.jpg")
-    files = small_builds.read_files(done.directory)
+    result = made(recipe, root, tmp_path / "out", sets=["contrast/3"], images="images/val/*.jpg")
+    files = small_builds.read_files(result.directory)
     assert {path for path in files if files[path] == path.encode()} == {"labels/val/x.txt", "data.yaml", "split.mat"}
     assert [path for path in files if path.startswith("images/")] == ["images/contrast/3/images/val/x.jpg"]
-    assert any(note.startswith("ReadMe.md, images/train/y.jpg, images/val.cache: not copied") for note in done.notes)
-    assert verify(done.directory).ok
+    assert any(note.startswith("ReadMe.md, images/train/y.jpg, images/val.cache: not copied") for note in result.notes)
+    assert verify(result.directory).ok
 
 
 def test_unsuitable_requests_are_rejected_before_writing(recipe, coco, tmp_path):
@@ -270,8 +270,8 @@ def test_pycocotools_opens_build_as_documented(built, tmp_path, monkeypatch):
     def detect(path, image_id):
         with Image.open(path) as image:
             seen.append(image.size)
-        found = [{**a, "score": 0.9} for a in truth if a["image_id"] == image_id]
-        return found["contrast/3" in path :]
+        result = [{**a, "score": 0.9} for a in truth if a["image_id"] == image_id]
+        return result["contrast/3" in path :]
 
     (tmp_path / "detection-c-1.0.0").symlink_to(built)
     monkeypatch.chdir(tmp_path)

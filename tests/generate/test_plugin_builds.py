@@ -63,11 +63,11 @@ def test_build_records_plugin_and_can_be_read_without_it(built, mine):
 
 def test_corrupt_equals_stored_images(built, mine, source):
     corruptset.load_plugin(mine.with_name("mine.py"))
-    opened = open_source(source)
+    opened_source = open_source(source)
     for set_id, images in corruptset.open(built.directory).items():
-        for index, sample in enumerate(opened.samples):
-            made = corruptset.corrupt(opened.load(sample).image, set_id, calibration="cifar", key=sample.id)
-            assert (made == images.image(index)).all()
+        for index, sample in enumerate(opened_source.samples):
+            result = corruptset.corrupt(opened_source.load(sample).image, set_id, calibration="cifar", key=sample.id)
+            assert (result == images.image(index)).all()
 
 
 def test_plugin_is_requested_by_name(built, mine, source, tmp_path):
@@ -79,8 +79,8 @@ def test_plugin_is_requested_by_name(built, mine, source, tmp_path):
             assert report.ok if call is corruptset.verify else report.identical
     changed = tmp_path / "mine.py"
     changed.write_text(documented_module().replace("* 16", "* 15"))
-    said = r"mine \(blinds\): the source is recorded as sha256:[0-9a-f]{64}, but here it is mine with sha256:"
-    with pytest.raises(VerificationError, match=said):
+    message = r"mine \(blinds\): the source is recorded as sha256:[0-9a-f]{64}, but here it is mine with sha256:"
+    with pytest.raises(VerificationError, match=message):
         corruptset.verify(built.directory, rederive=1, source=source, jobs=1, plugins=[changed])
 
 
@@ -97,10 +97,10 @@ def test_interrupted_build_does_not_resume_with_changed_code(mine, source, tmp_p
 
 
 def test_error_during_build_names_sample(source, tmp_path):
-    opened = open_source(source)
-    corners = [int(opened.load(sample).image[0, 0, 0]) for sample in opened.samples]
+    opened_source = open_source(source)
+    corners = [int(opened_source.load(sample).image[0, 0, 0]) for sample in opened_source.samples]
     victim = next(i for i in range(len(corners) - 1, -1, -1) if corners.count(corners[i]) == 1)
-    for name, fault, said in (
+    for name, fault, message in (
         ("raises", "images[99]", "raised IndexError: index 99"),
         ("floats", "images / 2", "returned an array of float64"),
         ("cuts", "images[:, 1:]", "returned the shape"),
@@ -108,7 +108,7 @@ def test_error_during_build_names_sample(source, tmp_path):
         body = f"return images if (images[:, 0, 0, 0] != {corners[victim]}).all() else {fault}"
         (tmp_path / f"{name}_plugin.py").write_text(HEAD + function_source(name, body, ", deterministic=True"))
         recipe, plugins = small_builds.write_recipe(tmp_path, more=CHAIN.format(name)), [tmp_path / f"{name}_plugin.py"]
-        sentence = rf"The plugin {name}_plugin: {name} {said}.*\(sample '{opened.samples[victim].id}'\)\. "
+        sentence = rf"The plugin {name}_plugin: {name} {message}.*\(sample '{opened_source.samples[victim].id}'\)\. "
         with pytest.raises(PluginError, match=sentence):
             corruptset.build(recipe, source, tmp_path / name, plugins=plugins, **OPTIONS)
 
@@ -119,16 +119,16 @@ def test_plan_measures_slow_corruption(source, tmp_path):
         body = f"__import__('time').sleep({pause} * len(images)); return 255 - images"
         (tmp_path / f"{name}.py").write_text(HEAD + function_source(name, body, ", deterministic=True"))
         recipe = small_builds.write_recipe(tmp_path, more=CHAIN.format(name))
-        planned = corruptset.plan(recipe, source, plugins=[tmp_path / f"{name}.py"], jobs=1, any_shape=True)
-        seconds.append(planned.seconds)
-    assert seconds[1] - seconds[0] == pytest.approx(0.1 * planned.samples, rel=0.5)
+        build_plan = corruptset.plan(recipe, source, plugins=[tmp_path / f"{name}.py"], jobs=1, any_shape=True)
+        seconds.append(build_plan.seconds)
+    assert seconds[1] - seconds[0] == pytest.approx(0.1 * build_plan.samples, rel=0.5)
 
 
 def test_recipe_reports_unloadable_plugins_with_other_errors(tmp_path):
     recipe = small_builds.write_recipe(tmp_path, more=SETS)
     recipe.write_text('plugins = ["absent.py"]\n' + recipe.read_text().replace('version = "1.0.0"', 'version = "*"'))
-    said = r"4 mistakes:\n  plugins: The plugin .*absent\.py cannot be loaded(.|\n)*there is no corruption 'blinds'"
-    with pytest.raises(RecipeError, match=said):
+    message = r"4 mistakes:\n  plugins: The plugin .*absent\.py cannot be loaded(.|\n)*there is no corruption 'blinds'"
+    with pytest.raises(RecipeError, match=message):
         corruptset.build(recipe, "sample", tmp_path / "out")
 
 
@@ -136,15 +136,15 @@ def test_recipe_reports_unloadable_plugins_with_other_errors(tmp_path):
 @pytest.mark.parametrize("way", ["jobs", "parts", "dask"])
 def test_workers_load_plugin_themselves(built, mine, source, tmp_path, way):
     if way == "jobs":
-        again = corruptset.build(mine, source, tmp_path, **OPTIONS | {"jobs": 2})
+        result = corruptset.build(mine, source, tmp_path, **OPTIONS | {"jobs": 2})
     elif way == "parts":
         for number in range(2):
             with without_plugins():
                 corruptset.build(mine, source, tmp_path, part=(number, 2), **OPTIONS)
-        again = corruptset.build(mine, source, tmp_path, finish=True, **OPTIONS)
+        result = corruptset.build(mine, source, tmp_path, finish=True, **OPTIONS)
     else:
         with Cluster(tmp_path / "cluster") as cluster:
             cluster.add()
             options = OPTIONS | {"jobs": None, "scheduler": cluster.address}
-            again = corruptset.build(mine, source, tmp_path / "out", **options)
-    assert small_builds.read_files(again.directory) == small_builds.read_files(built.directory)
+            result = corruptset.build(mine, source, tmp_path / "out", **options)
+    assert small_builds.read_files(result.directory) == small_builds.read_files(built.directory)

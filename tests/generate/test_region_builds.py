@@ -51,17 +51,17 @@ def test_each_region_is_sample(made, photos):
     # what is corrupted is the region, under its own key
     for number in (0, 77):
         chain, key = "contrast-3+gaussian_noise-2", data.samples[number].id
-        again = corruptset.corrupt(data["clean"].image(number), chain, calibration="cifar", key=key)
-        assert np.array_equal(data[chain].image(number), again)
+        result = corruptset.corrupt(data["clean"].image(number), chain, calibration="cifar", key=key)
+        assert np.array_equal(data[chain].image(number), result)
 
 
 def test_complete_images_and_region_table_give_same_crops(made, table):
-    images, whole = corruptset.open(made.directory), corruptset.open(table.directory)
-    assert whole.manifest.storage.container == "folder"
-    assert [(s.region, (s.width, s.height)) for s in whole.samples] == [(None, size) for size in SIZES.values()]
-    assert whole["clean"].image(2).shape == (47, 61, 1)
+    images, table_dataset = corruptset.open(made.directory), corruptset.open(table.directory)
+    assert table_dataset.manifest.storage.container == "folder"
+    assert [(s.region, (s.width, s.height)) for s in table_dataset.samples] == [(None, size) for size in SIZES.values()]
+    assert table_dataset["clean"].image(2).shape == (47, 61, 1)
     for name in SIZES:
-        first, second = images.crops(name), whole.crops(name)
+        first, second = images.crops(name), table_dataset.crops(name)
         assert list(first.regions()) == list(second.regions())
         assert np.array_equal(first.array(), second.array())
 
@@ -90,21 +90,21 @@ def test_regions_are_independent_of_other_sets_and_jobs(photos, recipes, made, t
 
 @pytest.mark.ci
 def test_two_workers_equal_single_process(photos, recipes, table, tmp_path, files):
-    built = build(recipes["plain"], f"folder:{photos}", tmp_path, jobs=2, store="table")
-    assert files(built.directory) == files(table.directory)
+    result = build(recipes["plain"], f"folder:{photos}", tmp_path, jobs=2, store="table")
+    assert files(result.directory) == files(table.directory)
 
 
 @pytest.mark.parametrize(("which", "path"), [("made", "samples.jsonl"), ("table", "regions.jsonl")])
 def test_region_build_is_verified_and_rederived(which, path, request, photos, tmp_path, files):
-    good, source = request.getfixturevalue(which).directory, f"folder:{photos}"
-    report = corruptset.verify(good, rederive="all" if which == "table" else 9, source=source, jobs=1)
+    valid, source = request.getfixturevalue(which).directory, f"folder:{photos}"
+    report = corruptset.verify(valid, rederive="all" if which == "table" else 9, source=source, jobs=1)
     assert report.ok, report.problems
     assert report.checked["rederived"] == (3 if which == "table" else 9)
-    root = shutil.copytree(good, tmp_path / good.name)
+    root = shutil.copytree(valid, tmp_path / valid.name)
     flip(root / path)
     report = corruptset.verify(root, repair=True, source=source, jobs=1)
     assert report.ok, report.problems
-    assert files(root) == files(good)
+    assert files(root) == files(valid)
 
 
 def test_release_without_pixels_can_be_rebuilt(table, photos, tmp_path, files):
@@ -116,9 +116,9 @@ def test_release_without_pixels_can_be_rebuilt(table, photos, tmp_path, files):
 
 
 def test_layouts_accept_regions_or_complete_images(made, table, tmp_path):
-    whole = "The layout {} is for whole images.*Layouts for regions: imagenet-c, tiny-imagenet-c, webd"
+    message = "The layout {} is for whole images.*Layouts for regions: imagenet-c, tiny-imagenet-c, webd"
     for layout in ("cifar-c", "imagenet-c-5k"):
-        with pytest.raises(BuildError, match=whole.format(layout)):
+        with pytest.raises(BuildError, match=message.format(layout)):
             export(layout, made.directory, tmp_path)
     with pytest.raises(BuildError, match=r"stores its regions as a table.*--store images"):
         export("webdataset", table.directory, tmp_path)
@@ -130,17 +130,17 @@ def test_layouts_accept_regions_or_complete_images(made, table, tmp_path):
 @pytest.mark.parametrize("kind", ["sampled", "exhaustive", "embed"])
 def test_builds_accept_row_sources(kind, recipes, tmp_path):
     source = write_rows(tmp_path, small_images(3))
-    built = build(recipes[kind], source, tmp_path, jobs=1, page=False)
-    report = corruptset.verify(built.directory, rederive=20, source=source, jobs=1)
+    result = build(recipes[kind], source, tmp_path, jobs=1, page=False)
+    report = corruptset.verify(result.directory, rederive=20, source=source, jobs=1)
     assert report.ok, report.problems
-    planned, samples = corruptset.plan(recipes[kind], source), corruptset.open(built.directory).samples
-    assert planned.samples == pytest.approx(len(samples), rel=0.2 if kind == "sampled" else 0)
+    build_plan, samples = corruptset.plan(recipes[kind], source), corruptset.open(result.directory).samples
+    assert build_plan.samples == pytest.approx(len(samples), rel=0.2 if kind == "sampled" else 0)
 
 
 def test_build_is_stored_as_table_if_ten_times_smaller(tmp_path, photos, recipes):
     source = f"folder:{photos}"
-    few = write_recipe(tmp_path / "few", "fractions = [0.5]\nblocks = 1\nout = 8")
-    small = corruptset.plan(few, source)
+    subset = write_recipe(tmp_path / "few", "fractions = [0.5]\nblocks = 1\nout = 8")
+    small = corruptset.plan(subset, source)
     assert small.stores["table"] > small.stores["images"] / 10
     assert (small.store, small.notes) == ("images", ())
     regions = 'fractions = [0.5]\nmode = "sampled"\nblocks = 20\nout = 224'
@@ -160,11 +160,11 @@ def test_example_on_page_finds_regions_of_every_anchor(made, tmp_path, monkeypat
     (example,) = (block.partition("```")[0] for block in page.split("```python\n") if "index.get" in block)
     (tmp_path / "fragile-imagenet-1.0.0").symlink_to(made.directory)
     monkeypatch.chdir(tmp_path)
-    found = []
-    exec(example + "        found.append((sample, shifted, shrunk))\n", {"found": found})
+    results = []
+    exec(example + "        found.append((sample, shifted, shrunk))\n", {"found": results})
     samples = corruptset.open(made.directory).samples
-    assert len(found) == sum(s.region is not None and s.region.anchor for s in samples) >= 3 * 2 * 2 - 2
-    for sample, shifted, shrunk in found:
+    assert len(results) == sum(s.region is not None and s.region.anchor for s in samples) >= 3 * 2 * 2 - 2
+    for sample, shifted, shrunk in results:
         assert (len(set(shifted)), len(set(shrunk))) == (8, 9)
         assert {samples[i].width - sample.width for i in shifted} == {0}
         assert {samples[i].width - sample.width for i in shrunk} == {-2}
@@ -176,6 +176,6 @@ def test_regions_have_group_of_their_image(photos, recipes, tmp_path):
     groups = zip(paths, ("others", "held", "others"), strict=True)
     csv.write_text("file,group\n" + "".join(f"{path},{group}\n" for path, group in groups))
     options = {"groups": csv, "hold_out": "group=held", "storage": "folder", "metrics": 0, "page": False, "jobs": 1}
-    built = build(recipes["plain"], f"folder:{photos}", tmp_path / "out", **options)
-    assert {(row.path, row.group) for row in corruptset.open(built.directory).samples} == {(paths[1], "held")}
-    assert corruptset.verify(built.directory, rederive=4, source=f"folder:{photos}", groups=csv, jobs=1).ok
+    result = build(recipes["plain"], f"folder:{photos}", tmp_path / "out", **options)
+    assert {(row.path, row.group) for row in corruptset.open(result.directory).samples} == {(paths[1], "held")}
+    assert corruptset.verify(result.directory, rederive=4, source=f"folder:{photos}", groups=csv, jobs=1).ok

@@ -25,14 +25,14 @@ def test_too_small_images_are_listed_with_other_problems(photos, recipes, tmp_pa
     small = "a/small.png: is 9x9, too small for the recipe's regions (side 1 of p20 is below 3): leave it out"
     assert re.search(f"{re.escape(small)}(.|\n)*b/empty.png: is empty", str(error.value))
     assert not (tmp_path / "out").exists()
-    built = build(recipes["plain"], f"folder:{root}", tmp_path / "out", skip_bad=True, **options)
-    assert [e.path for e in built.manifest.excluded] == ["a/small.png", "b/empty.png"]
-    report = corruptset.verify(built.directory, rederive=3, source=f"folder:{root}", jobs=1)
+    result = build(recipes["plain"], f"folder:{root}", tmp_path / "out", skip_bad=True, **options)
+    assert [e.path for e in result.manifest.excluded] == ["a/small.png", "b/empty.png"]
+    report = corruptset.verify(result.directory, rederive=3, source=f"folder:{root}", jobs=1)
     assert report.ok, report.problems
 
 
 def test_incompatible_options_are_rejected(photos, recipes):
-    for recipe, options, said in (
+    for recipe, options, message in (
         ("cifar10-c", {"store": "table"}, r"--store is for recipes with \[regions\]; cifar10-c has none"),
         (
             recipes["photos"],
@@ -41,7 +41,7 @@ def test_incompatible_options_are_rejected(photos, recipes):
         ),
         (recipes["plain"], {"store": "rows"}, "store is 'rows'; expected one of images, table"),
     ):
-        with pytest.raises(BuildError, match=said):
+        with pytest.raises(BuildError, match=message):
             corruptset.plan(recipe, f"folder:{photos}", **options)
 
 
@@ -58,11 +58,11 @@ def test_data_card_describes_samples(made, table):
 
 def test_different_regions_are_different_build(photos, recipes, made, tmp_path):
     more = write_recipe(tmp_path, PHOTOS.replace("blocks = 2", "blocks = 3"))
-    for recipe, store, said in (
+    for recipe, store, message in (
         (recipes["plain"], "table", r"recipe.regions.store: existing 'images', requested 'table'"),
         (more, "images", r"recipe.regions.blocks: existing 2, requested 3"),
     ):
-        with pytest.raises(BuildError, match=said):
+        with pytest.raises(BuildError, match=message):
             build(recipe, f"folder:{photos}", made.directory.parent, jobs=1, store=store)
 
 
@@ -88,9 +88,9 @@ def test_inconsistent_records_are_found(made, table, tmp_path):
             ),
         )
     ):
-        good = (made if name == "samples" else table).directory
+        valid = (made if name == "samples" else table).directory
         # images are of no matter: only records are copied
-        root = shutil.copytree(good, tmp_path / str(number), ignore=shutil.ignore_patterns("images", "hdf5"))
+        root = shutil.copytree(valid, tmp_path / str(number), ignore=shutil.ignore_patterns("images", "hdf5"))
         edit_lines(root / f"{name}.jsonl", lambda rows: rows.__delitem__(at) if change is None else change(rows[at]))  # noqa: B023
         assert any(detail in p.detail for p in verify_problems(root)), (detail, verify_problems(root))
 

@@ -8,8 +8,8 @@ from corruptset.generate.build import build
 from corruptset.generate.plan import parts
 
 
-def digests(built):
-    return {s.id: s.pixel_digest for s in built.manifest.sets}
+def digests(build_result):
+    return {s.id: s.pixel_digest for s in build_result.manifest.sets}
 
 
 def test_one_and_two_jobs_give_equal_bytes(whole, make, files):
@@ -30,22 +30,22 @@ def test_batches_groups_and_chunks_do_not_change_images(whole, make, files, monk
     monkeypatch.setattr(parts, "BATCH_BYTES", 2 * 64 * 64 * 3)  # two images
     monkeypatch.setattr(parts, "TARGET_PARTS", 1)
     monkeypatch.setattr(parts, "MIN_CHUNK_SAMPLES", 3)
-    built = make()
-    assert built.digest == whole.digest
-    assert len(list((built.directory / "hdf5").rglob("*-00002.h5"))) == len(whole.manifest.sets)
-    assert files(built.directory / "images") == files(whole.directory / "images")
-    assert corruptset.verify(built.directory, jobs=1).ok
+    result = make()
+    assert result.digest == whole.digest
+    assert len(list((result.directory / "hdf5").rglob("*-00002.h5"))) == len(whole.manifest.sets)
+    assert files(result.directory / "images") == files(whole.directory / "images")
+    assert corruptset.verify(result.directory, jobs=1).ok
 
 
 def test_stored_images_equal_output_of_corrupt(lossless, small_sets):
     for prefer in ("folder", "hdf5"):
         data = corruptset.open(lossless.directory, prefer=prefer)
-        for one in small_sets:
+        for spec in small_sets:
             chain = [{"corruption": "gaussian_noise", "parameters": {"sigma": 0.3}}, "contrast-1"]
             for i, sample in enumerate(data.samples):
-                made = chain if one.startswith("gn300") else one
-                again = corruptset.corrupt(data["clean"].image(i), made, calibration="tiny", key=sample.id)
-                assert np.array_equal(data[one].image(i), again), (prefer, one, sample.id)
+                result = chain if spec.startswith("gn300") else spec
+                repeated = corruptset.corrupt(data["clean"].image(i), result, calibration="tiny", key=sample.id)
+                assert np.array_equal(data[spec].image(i), repeated), (prefer, spec, sample.id)
         assert np.array_equal(data["Noise 0.3"].image(5), data["gn300+contrast-1"].image(5))
 
 

@@ -79,8 +79,8 @@ def test_accuracy_falls_with_severity_and_stored_images_are_reproducible(chains,
     verified = corruptset.verify(data.path, rederive=5, source=source, surrogate=model, jobs=1)
     assert verified.ok, verified.problems
     followers = ["contrast-3+pgd-4", "pgd-4+jpeg_compression-3", *(f"pgd/{s}" for s in range(1, 6))]
-    said = {f"{s}: 0 of {5 * 64} values differ (0.00%), by at most 0" for s in followers}
-    assert (set(verified.notes), len(verified.notes)) == (said, len(followers))
+    expected = {f"{s}: 0 of {5 * 64} values differ (0.00%), by at most 0" for s in followers}
+    assert (set(verified.notes), len(verified.notes)) == (expected, len(followers))
     assert data.manifest.surrogates == [corruptset.load_surrogate(model).record()]
     assert [s.id for s in data.manifest.sets if not s.reproducible] == followers
 
@@ -93,31 +93,31 @@ def test_chains_start_from_previous_stage(chains, model):
     sample, clean = data.samples[3], data["clean"].image(3)
     attacked = corruptset.corrupt(clean, "pgd", severity=4, label=sample.label, surrogate=model, key=sample.id)
     assert np.array_equal(attacked, data["pgd/4"].image(3))
-    again = corruptset.corrupt(attacked, "jpeg_compression", severity=3, calibration="mnist", key=sample.id)
-    assert np.array_equal(data["pgd-4+jpeg_compression-3"].image(3), again)
+    result = corruptset.corrupt(attacked, "jpeg_compression", severity=3, calibration="mnist", key=sample.id)
+    assert np.array_equal(data["pgd-4+jpeg_compression-3"].image(3), result)
 
 
 def test_bytes_are_independent_of_workers_and_sets_and_recipe_may_name_model(chains, model, source, tmp_path):
     """``[surrogate]`` is found in the folder of the recipe, and its path is not recorded."""
     recipe = model.with_name("mine.toml")
     recipe.write_text(CHAINS.replace("[preprocessing]", f'[surrogate]\nfile = "{model.name}"\n[preprocessing]'))
-    again = corruptset.build(recipe, source, tmp_path, sets=["contrast-3+pgd-4", "pgd/5"], **OPTIONS | {"jobs": 2})
+    result = corruptset.build(recipe, source, tmp_path, sets=["contrast-3+pgd-4", "pgd/5"], **OPTIONS | {"jobs": 2})
     digests = {s.id: s.pixel_digest for s in chains.manifest.sets}
-    made = {s.id: s.pixel_digest for s in again.manifest.sets}
-    assert (len(made), made.items() <= digests.items()) == (2, True)
-    assert str(model.parent) not in (again.directory / "manifest.json").read_text()
+    results = {s.id: s.pixel_digest for s in result.manifest.sets}
+    assert (len(results), results.items() <= digests.items()) == (2, True)
+    assert str(model.parent) not in (result.directory / "manifest.json").read_text()
 
 
 def test_unsuitable_model_is_rejected(model, source, tmp_path):
-    wrong = model.with_name("wrong.toml")
-    wrong.write_text(model.read_text().replace("std = 0.25", "std = 250.0"))
-    few = write_digits(tmp_path / "few", 3)
-    for images, options, error, said in (
+    invalid = model.with_name("wrong.toml")
+    invalid.write_text(model.read_text().replace("std = 0.25", "std = 250.0"))
+    subset = write_digits(tmp_path / "few", 3)
+    for images, options, error, message in (
         (source, {}, BuildError, "--surrogate FILE.toml"),
-        (source, {"surrogate": wrong}, ModelError, r"images correctly, but .*wrong\.toml requires at least 90\.0%"),
-        (few, {"surrogate": model}, ModelError, "has 10 outputs, but the dataset has 3 classes"),
+        (source, {"surrogate": invalid}, ModelError, r"images correctly, but .*wrong\.toml requires at least 90\.0%"),
+        (subset, {"surrogate": model}, ModelError, "has 10 outputs, but the dataset has 3 classes"),
         (source, {"surrogate": model, "device": "cuda"}, ModelError, "has no device 'cuda'"),
     ):
-        with pytest.raises(error, match=said):
+        with pytest.raises(error, match=message):
             corruptset.build("pgd-5", images, tmp_path / "out", jobs=1, **options)
     assert not Path(tmp_path / "out").exists()

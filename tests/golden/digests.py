@@ -58,8 +58,8 @@ def digest(name: str, *, on: str = "golden", **options: object) -> str:
     colour = np.stack([synthetic_image(*COLOUR, 3, which) for which in range(2)])
     out = blake3()
     for image, key in ((colour, ["golden/0", "golden/1"]), (synthetic_image(*GREY, 1), "golden/grey")):
-        got = corruptset.corrupt(image, name, key=key, seed=20, **options)
-        out.update(repr(got.shape).encode() + got.tobytes())
+        result = corruptset.corrupt(image, name, key=key, seed=20, **options)
+        out.update(repr(result.shape).encode() + result.tobytes())
     return out.hexdigest(16)
 
 

@@ -59,7 +59,7 @@ def test_command_records_new_digests_and_rejects_changed_bytes(tmp_path, monkeyp
     monkeypatch.setattr(golden, "FILE", file)
     without = {name: entry for name, entry in RECORDED.items() if name not in ("stripe", "inverse")}
     changed = RECORDED | {"stripe": {"revision": 1, "digests": {"mnist": ["0" * 32]}}}
-    for before, command, leaves, says in (
+    for before, command, leaves, message in (
         (without, "stripe", 1, "stripe: has no golden digests for mnist 1"),
         (without, "--write stripe", 0, "1 of 1 corruptions had new digests"),
         (changed, "--write stripe", 1, "Refused:\n  stripe: output bytes changed at mnist 1; mend it"),
@@ -67,9 +67,9 @@ def test_command_records_new_digests_and_rejects_changed_bytes(tmp_path, monkeyp
     ):
         file.write_text(json.dumps(before))
         assert golden.main(command.split()) == leaves
-        assert says in capsys.readouterr().out
-        want = before if leaves else dict(sorted((without | {"stripe": RECORDED["stripe"]}).items()))
-        assert json.dumps(json.loads(file.read_text())) == json.dumps(want), "and no other corruption"
+        assert message in capsys.readouterr().out
+        expected = before if leaves else dict(sorted((without | {"stripe": RECORDED["stripe"]}).items()))
+        assert json.dumps(json.loads(file.read_text())) == json.dumps(expected), "and no other corruption"
 
 
 # all that a processor may lack at once; and OpenCV's own AVX code in place of IPP's, where IPP is
@@ -100,7 +100,7 @@ def test_output_bytes_are_independent_of_processor(variables, names, tmp_path):
         more = {"CORRUPTSET_CACHE": str(tmp_path), "NPY_DISABLE_CPU_FEATURES": " ".join(features)}
         environment |= more
     command = [sys.executable, "-W", "ignore", str(Path(__file__).parent), *names]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
+    result = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout + result.stderr
     asked = {name: entry for name, entry in RECORDED.items() if not names or name in names}
-    assert done.stdout.strip() == f"{golden.count(asked)} digests equal"
+    assert result.stdout.strip() == f"{golden.count(asked)} digests equal"

@@ -46,9 +46,9 @@ def test_timm_streams_shards_of_set(inside: Path) -> None:
     (text,) = (text for text in snippets("from timm") if "wds/" in text)
     dataset = run_snippet(text)["dataset"]
     assert len(dataset) == len(data.samples)
-    found = list(dataset)
-    assert [label for _, label in found] == data["contrast/3"].labels.tolist()
-    np.testing.assert_array_equal(np.stack([np.array(image) for image, _ in found]), data["contrast/3"].array())
+    result = list(dataset)
+    assert [label for _, label in result] == data["contrast/3"].labels.tolist()
+    np.testing.assert_array_equal(np.stack([np.array(image) for image, _ in result]), data["contrast/3"].array())
 
 
 def test_timm_reads_set_as_parquet(inside: Path) -> None:
@@ -101,10 +101,10 @@ def test_robustbench_loads_cifar(
             line.replace("cifar10", "cifar100").replace("cifar-10-", "cifar-100-") for line in (build, export_line)
         )
     shell(f"{build} --sets '{','.join(f'{n}/*' for n in SEVERAL)}' --metrics 0 --storage hdf5", tmp_path)
-    told = shell(export_line, tmp_path)
-    assert "Note" not in told
-    built = tmp_path / f"cifar{classes}-c-1.1.0"
-    data = corruptset.open(built)
+    output = shell(export_line, tmp_path)
+    assert "Note" not in output
+    directory = tmp_path / f"cifar{classes}-c-1.1.0"
+    data = corruptset.open(directory)
     from robustbench.data import load_cifar10c, load_cifar100c
 
     load = load_cifar10c if classes == 10 else load_cifar100c
@@ -137,16 +137,16 @@ def test_robustbench_loads_imagenet(robustbench: Path, tmp_path: Path, monkeypat
     free = (name for i in range(1, 50_001) if (name := f"ILSVRC2012_val_{i:08d}.JPEG") not in taken)
     source_archives.write_photographs(tmp_path / "val", [*listed, *(f"{wnid}/{next(free)}" for wnid in empty)])
     shell(f"{lines('build imagenet-c')[0]} --sets 'contrast/*' --metrics 0 --storage folder", tmp_path)
-    built = tmp_path / "imagenet-c-1.1.0"
+    directory = tmp_path / "imagenet-c-1.1.0"
     shutil.copy(helpers / "imagenet_test_image_ids.txt", tmp_path)
-    told = shell(lines("export imagenet-c-5k")[0], tmp_path)
-    assert ", ".join(empty) in told
+    output = shell(lines("export imagenet-c-5k")[0], tmp_path)
+    assert ", ".join(empty) in output
 
     monkeypatch.chdir(tmp_path)
     names = run_snippet(snippets("load_imagenetc")[0])
     truth = [numbers[name.partition("/")[0]] for name in listed]
     np.testing.assert_array_equal(names["y"], truth)
-    data = corruptset.open(built)
+    data = corruptset.open(directory)
     rows = {s.id: s.index for s in data.samples}
     pixels = data["contrast/3"].array()[[rows[Path(name).stem] for name in listed]]
     # in pieces, because another copy as floats would need 3 GB
@@ -160,5 +160,5 @@ def test_robustbench_loads_imagenet(robustbench: Path, tmp_path: Path, monkeypat
     assert len(folders.ImageFolder(root)) == 5003
     # the purpose of the three additional images
     shutil.rmtree(root / empty[0])
-    wrong = CustomImageFolder(root).targets
-    assert wrong == [n - (n > numbers[empty[0]]) for n in truth]
+    invalid = CustomImageFolder(root).targets
+    assert invalid == [n - (n > numbers[empty[0]]) for n in truth]

@@ -28,15 +28,15 @@ def test_documented_lines_decode_exactly(tmp_path: Path, monkeypatch: pytest.Mon
     pixels, labels = data["contrast/3"][order]
 
     (text,) = snippets("import tensorflow as tf")
-    found = run_snippet(text)
-    batch, numbers = next(iter(found["dataset"]))
+    result = run_snippet(text)
+    batch, numbers = next(iter(result["dataset"]))
     np.testing.assert_array_equal(batch, pixels)
     np.testing.assert_array_equal(numbers, labels)
 
     folder = "data-in/ImageNet-C/contrast/3"
-    read = found["tf"].keras.utils.image_dataset_from_directory(
+    read = result["tf"].keras.utils.image_dataset_from_directory(
         folder, image_size=pixels.shape[1:3], shuffle=False, verbose=False
     )
-    away = np.abs(next(iter(read))[0].numpy() - pixels.astype(float))
-    assert 1 < away.max() <= 6
-    assert 0.25 < (away == 0).mean() < 0.45
+    distance = np.abs(next(iter(read))[0].numpy() - pixels.astype(float))
+    assert 1 < distance.max() <= 6
+    assert 0.25 < (distance == 0).mean() < 0.45

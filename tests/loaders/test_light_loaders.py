@@ -21,10 +21,10 @@ pytestmark = [
 def test_webdataset_reads_export(inside):
     data = corruptset.open("imagenet-c-1.1.0")
     (text,) = snippets("import webdataset")
-    found = list(run_snippet(text)["dataset"])
-    assert len(found) == len(data.samples)
+    result = list(run_snippet(text)["dataset"])
+    assert len(result) == len(data.samples)
     images = data["contrast/3"].array()
-    for index, (image, label, about) in enumerate(found):
+    for index, (image, label, about) in enumerate(result):
         np.testing.assert_array_equal(np.round(image).astype(np.uint8), images[index])
         assert (label, about["id"]) == (data.samples[index].label, data.samples[index].id)
 
@@ -49,11 +49,11 @@ def test_mlcroissant_reads_export(inside):
     (text,) = snippets("import mlcroissant")
     dataset = run_snippet(text)["dataset"]
     assert not dataset.metadata.ctx.issues.errors
-    found = list(dataset.records("contrast/3"))
+    result = list(dataset.records("contrast/3"))
     images = data["contrast/3"].array()
     by_path = {f"{data.classes[s.label].folder}/{s.id}.JPEG": s for s in data.samples}
-    assert len(found) == len(by_path)
-    for record in found:
+    assert len(result) == len(by_path)
+    for record in result:
         sample = by_path[record["contrast/3/path"].decode()]
         np.testing.assert_array_equal(np.array(record["contrast/3/image"]), images[sample.index])
         assert record["contrast/3/label"] == sample.label

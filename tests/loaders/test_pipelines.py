@@ -44,7 +44,7 @@ def test_workers_give_same_images(method, indexed):
 
     transforms = [corruptset.Corrupt(f"{name}-3+gaussian_noise-1") for name in MIXED]
     # this process used them before
-    want = [
+    expected = [
         transform(image, key=i) if indexed else transform(image)
         for i, (transform, image) in enumerate(zip(transforms, MANY, strict=True))
     ]
@@ -55,7 +55,7 @@ def test_workers_give_same_images(method, indexed):
     seen = 0
     for images, indices in loader:
         for image, index in zip(images, indices.tolist(), strict=True):
-            np.testing.assert_array_equal(image.permute(1, 2, 0).numpy(), want[index])
+            np.testing.assert_array_equal(image.permute(1, 2, 0).numpy(), expected[index])
             seen += 1
     assert seen == len(MANY)
 
@@ -69,10 +69,10 @@ def test_torchvision_pipeline_applies_transform():
     fog = corruptset.Corrupt("fog", severity=3)
     pipeline = v2.Compose([v2.CenterCrop(32), fog, v2.ToImage(), v2.ToDtype(torch.float32, scale=True)])
     crop = np.ascontiguousarray(MANY[0][:, 4:36])
-    want = torch.from_numpy(fog(crop)).permute(2, 0, 1) / 255
-    torch.testing.assert_close(torch.Tensor(pipeline(Image.fromarray(MANY[0]))), want)
+    expected = torch.from_numpy(fog(crop)).permute(2, 0, 1) / 255
+    torch.testing.assert_close(torch.Tensor(pipeline(Image.fromarray(MANY[0]))), expected)
     image, label = pipeline(Image.fromarray(MANY[0]), 7)
-    torch.testing.assert_close(torch.Tensor(image), want)
+    torch.testing.assert_close(torch.Tensor(image), expected)
     assert label == 7
     boxes = tv_tensors.BoundingBoxes([[1, 2, 3, 4]], format="XYXY", canvas_size=(32, 32))
     out, same = v2.Compose([v2.ToImage(), fog, v2.RandomHorizontalFlip(p=0.0)])(crop, boxes)

@@ -36,11 +36,11 @@ def test_page_and_tests_install_same_packages():
             for line in text.splitlines()
             if line.startswith("pip ") and word in line
         )
-        known = {re.split("[=<>]", one)[0].replace("tensorflow-cpu", "tensorflow"): one for one in extras[extra]}
+        known = {re.split("[=<>]", item)[0].replace("tensorflow-cpu", "tensorflow"): item for item in extras[extra]}
         for package in shlex.split(line)[2:]:
-            name, held, _ = package.partition("<")
+            name, version, _ = package.partition("<")
             assert name in known
-            assert not held or known[name] == package
+            assert not version or known[name] == package
 
 
 def test_custom_layout_is_read(inside):
@@ -100,6 +100,6 @@ def test_arrays_and_lists_are_read(inside):
     np.testing.assert_array_equal(names["clean"], digits["clean"].array()[test])
     np.testing.assert_array_equal(names["labels"], digits["clean"].labels[test])
     run_snippet(snippets("lists/contrast")[0])
-    found = {p: len(np.load(p)) for p in Path("data-mnist/mnist_c").rglob("*.npy")}
-    assert len(found) == 16 * 4
-    assert all(rows == {"test": 12, "train": 8}[path.name.partition("_")[0]] for path, rows in found.items())
+    result = {p: len(np.load(p)) for p in Path("data-mnist/mnist_c").rglob("*.npy")}
+    assert len(result) == 16 * 4
+    assert all(rows == {"test": 12, "train": 8}[path.name.partition("_")[0]] for path, rows in result.items())

@@ -80,11 +80,11 @@ def read(script, pairs, home):
     """Run a script with another home directory."""
     moved = ("XDG_CACHE_HOME", "HF_HOME", "HF_DATASETS_CACHE", "CROISSANT_CACHE")
     environment = {k: v for k, v in os.environ.items() if k not in moved} | {"HOME": str(home)}
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", script, json.dumps([[str(a), str(b)] for a, b in pairs])],
         env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-3000:]
+    assert result.returncode == 0, result.stderr[-3000:]
 
 
 HURTING = "toy_train_2;ILSVRC2012_val_00000001;test;train.test;eval-1 dev;metadata.jsonl;2020-01-01;validation".split(
@@ -96,13 +96,13 @@ HURTING = "toy_train_2;ILSVRC2012_val_00000001;test;train.test;eval-1 dev;metada
 def sources(tmp_path_factory):
     """Photographs with names of ILSVRC, CIFAR-10 and MNIST with both splits, and photographs with names of splits."""
     root = tmp_path_factory.mktemp("sources")
-    picture = Image.fromarray(photograph("astronaut", 300))
+    image = Image.fromarray(photograph("astronaut", 300))
     wnids = ("n01440764", "n01443537", "n01484850")
     names = [f"val/{wnids[i // 2]}/ILSVRC2012_val_{i + 1:08d}.JPEG" for i in range(6)]
     names += [f"hurt/{('test', 'train', '__val', 'data')[i % 4]}/{name}.png" for i, name in enumerate(HURTING)]
     for i, name in enumerate(names):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
-        picture.crop((i, i, i + 260, i + 256)).save(root / name)
+        image.crop((i, i, i + 260, i + 256)).save(root / name)
     images, labels = source_archives.random_crops(12)
     train = [source_archives.random_crops(12, seed=i) for i in range(1, 6)]
     source_archives.write_tar(
@@ -167,8 +167,8 @@ def test_croissant_reads_images_of_requested_dataset(built, shared_data, tmp_pat
         for kind, options in (("whole", "--by corruption"), ("split", "--by corruption --max-bytes {0}")):
             out = tmp_path / f"{name}-{kind}"
             largest = max((p.stat().st_size for p in (tmp_path / f"{name}-whole/data").glob("*.tar")), default=0)
-            most = max(100_000, largest * 9 // 10)  # there is room for the records of a set and one of its files
-            run_corruptset(f"corruptset pack {directory} --out {out} {options.format(most)}")
+            max_bytes = max(100_000, largest * 9 // 10)  # there is room for the records of a set and one of its files
+            run_corruptset(f"corruptset pack {directory} --out {out} {options.format(max_bytes)}")
             pairs.append((directory, out / "croissant.json"))
     read(READ_CROISSANT, pairs, tmp_path / "home")
 

@@ -71,11 +71,11 @@ def test_documented_lines_run(exported: Path, published_checksums: None) -> None
     data = corruptset.open("cifar10-c-1.1.0")
     assert rows(names["cifar"]) == stored(data["contrast/3"].array(), data["contrast/3"].labels)
     digits = corruptset.open("mnist-c-1.0.0")
-    assert {split: len(found) for split, found in names["mnist"].items()} == {"train": 8, "test": 12}
+    assert {split: len(result) for split, result in names["mnist"].items()} == {"train": 8, "test": 12}
     pixels, labels = digits["stripe"].array(), digits["stripe"].labels
-    for split, found in names["mnist"].items():
+    for split, result in names["mnist"].items():
         chosen = [s.index for s in digits.samples if s.split == split]
-        assert rows(found) == stored(pixels[chosen], labels[chosen])
+        assert rows(result) == stored(pixels[chosen], labels[chosen])
     # another name, and the arrays that were extracted before
     elastic = tfds.load("cifar10_corrupted/elastic_5", split="test", **names["options"])
     assert rows(elastic) == stored(data["elastic_transform/5"].array(), data["contrast/3"].labels)

@@ -39,10 +39,10 @@ def net() -> Any:
 
 def test_lightning_reads_documented_loader(inside: Path, net: Any) -> None:
     (text,) = snippets("import lightning")
-    found = run_snippet(text, model=net)
+    result = run_snippet(text, model=net)
     data = corruptset.open("imagenet-c-1.1.0")
-    assert list(found["accuracy"]) == [f"contrast/{s}" for s in range(1, 6)]
-    for name, value in found["accuracy"].items():
+    assert list(result["accuracy"]) == [f"contrast/{s}" for s in range(1, 6)]
+    for name, value in result["accuracy"].items():
         bright = data[name].array().mean((1, 2, 3)) / 255 > 0.5
         assert value == pytest.approx((bright == data[name].labels).mean())
 
@@ -62,9 +62,9 @@ def test_fastai_reads_documented_loader(inside: Path, net: Any) -> None:
     )
     learner = fastai.Learner(loaders, net, loss_func=fastai.CrossEntropyLossFlat(), metrics=fastai.accuracy)
     (text,) = snippets("from fastai")
-    found = run_snippet(text, learner=learner)
+    result = run_snippet(text, learner=learner)
     bright = images.array().mean((1, 2, 3)) / 255 > 0.5
-    assert found["accuracy"] == pytest.approx((bright == images.labels).mean())
+    assert result["accuracy"] == pytest.approx((bright == images.labels).mean())
 
 
 def test_mmpretrain_reads_documented_loader(inside: Path) -> None:

@@ -87,8 +87,8 @@ def test_image_set_is_typed_as_sequence_and_torch_dataset(tmp_path):
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", "env"], cwd=tmp_path, check=True)
     site = Path(sysconfig.get_path("purelib", "venv", vars={"base": str(tmp_path / "env")}))
     for name in ("numpy", "pydantic", "pydantic_core", "annotated_types", "typing_inspection", "typing_extensions"):
-        found = installed(name)
-        (site / found.name).symlink_to(found)
+        loaded = installed(name)
+        (site / loaded.name).symlink_to(loaded)
     (site / "corruptset").symlink_to(Path(corruptset.__file__).parent)
     assert told(tmp_path, PLAIN) == ["Success: no issues found in 1 source file"]
     # the stubs of PyTorch's datasets and loaders; checking all of PyTorch would take mypy 15 seconds
@@ -97,8 +97,8 @@ def test_image_set_is_typed_as_sequence_and_torch_dataset(tmp_path):
     for package in ("torch", "torch/utils"):
         (site / package / "__init__.pyi").write_text(NAMES)
         (site / package / "py.typed").touch()
-    wrong, *rest = told(tmp_path, PLAIN + TORCH)
+    problems, *rest = told(tmp_path, PLAIN + TORCH)
     last = (PLAIN + TORCH).count("\n")
-    said = f'program.py:{last}: error: Argument 1 to "evaluate" has incompatible type "str"; expected "Dataset['
-    assert wrong.startswith(said), [wrong, *rest]
+    message = f'program.py:{last}: error: Argument 1 to "evaluate" has incompatible type "str"; expected "Dataset['
+    assert problems.startswith(message), [problems, *rest]
     assert rest == ["Found 1 error in 1 file (checked 1 source file)"]

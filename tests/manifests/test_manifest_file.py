@@ -47,10 +47,10 @@ def test_all_invalid_fields_are_listed_together(dataset, tmp_path):
     del value["name"]
     value["colour"] = 1
     (root / "manifest.json").write_text(json.dumps(value))
-    with pytest.raises(VerificationError, match="does not follow schema 3") as caught:
+    with pytest.raises(VerificationError, match="does not follow schema 3") as exc_info:
         load_manifest(root)
-    for says in ["seed: ", "sets[1].role: ", "files[0].path: ", "name: Field required", "colour: Extra", str(root)]:
-        assert says in str(caught.value)
+    for message in ["seed: ", "sets[1].role: ", "files[0].path: ", "name: Field required", "colour: Extra", str(root)]:
+        assert message in str(exc_info.value)
     with (tmp_path / "manifest.json").open("wb") as file:
         file.truncate(MANIFEST_CAP + 1)  # a sparse file, which takes no space
     with pytest.raises(VerificationError, match=f"at most {MANIFEST_CAP}"):
@@ -69,8 +69,8 @@ def test_invalid_dataset_folder_gives_advice(tmp_path, templates):
         # a folder that contains the dataset
         templates().parent: r"Did you mean .*tiny-c-1\.0\.0\?",
     }
-    for directory, said in cases.items():
-        with pytest.raises(IncompleteBuild, match=said):
+    for directory, message in cases.items():
+        with pytest.raises(IncompleteBuild, match=message):
             corruptset.open(tmp_path / directory)
 
 
@@ -79,10 +79,10 @@ def test_sha256sum_reads_written_checksums_and_bad_lines_are_named(templates):
     command = ["sha256sum", "--check", "--strict", "SHA256SUMS"]
     ended = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
     assert "manifest.json: OK" in ended.stdout
-    recorded, mistakes = parse_sha256sums((root / "SHA256SUMS").read_bytes())
-    assert (len(recorded), mistakes, list(recorded)) == (ended.stdout.count("OK"), [], sorted(recorded))
-    good = b"0" * 64 + b"  a\n"
-    for bad in (b"x\n", b"0" * 64 + b" a\n", good[:-1], b"G" * 64 + b"  a\n", good * 2, b"\n", b"\xff\n"):
+    recorded, errors = parse_sha256sums((root / "SHA256SUMS").read_bytes())
+    assert (len(recorded), errors, list(recorded)) == (ended.stdout.count("OK"), [], sorted(recorded))
+    valid = b"0" * 64 + b"  a\n"
+    for bad in (b"x\n", b"0" * 64 + b" a\n", valid[:-1], b"G" * 64 + b"  a\n", valid * 2, b"\n", b"\xff\n"):
         assert [m for m in parse_sha256sums(bad)[1] if "line" in m], bad
 
 

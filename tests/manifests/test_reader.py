@@ -129,9 +129,9 @@ def test_damaged_files_are_named_when_read(dataset):
         images = corruptset.open(root, prefer=container)["fog/3"]
         np.testing.assert_array_equal(images.image(0), corruptset.open(root)["fog/3"].image(0))
         for read in (lambda images=images: images.image(3), lambda images=images: list(images)):
-            with pytest.raises(VerificationError, match="corruptset verify") as caught:
+            with pytest.raises(VerificationError, match="corruptset verify") as exc_info:
                 read()
-            assert Path(name).name in str(caught.value)
+            assert Path(name).name in str(exc_info.value)
 
 
 def test_inconsistent_label_records_are_rejected(dataset):
@@ -169,22 +169,22 @@ def in_child(images, queue, numbers):
 def test_workers_and_threads_share_set_of_many_shards(templates, method):
     """As with data loaders, the parent has read before workers start. A shared handle would share its position."""
     images = corruptset.open(templates(repeat=6, containers=("hdf5",)))["fog/3"]
-    whole = range(30)
-    expected = seen(images, whole)
+    complete_count = range(30)
+    expected = seen(images, complete_count)
     context = multiprocessing.get_context(method)
     queue = context.Queue()
-    shares = [whole[:15], whole[15:]]
+    shares = [complete_count[:15], complete_count[15:]]
     workers = [context.Process(target=in_child, args=(images, queue, share)) for share in shares]
     for worker in workers:
         worker.start()
-    got = dict(queue.get(timeout=60) for _ in workers)
+    result = dict(queue.get(timeout=60) for _ in workers)
     for worker in workers:
         worker.join()
         assert worker.exitcode == 0
-    assert got[0] + got[15] == expected
+    assert result[0] + result[15] == expected
     with ThreadPoolExecutor(4) as pool:
-        found = [*pool.map(lambda step: seen(images, whole[::step])[::step], (1, -1, 1, -1))]
-    assert found == [expected] * 4
+        actual = [*pool.map(lambda step: seen(images, complete_count[::step])[::step], (1, -1, 1, -1))]
+    assert actual == [expected] * 4
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="open files are counted in /proc")
@@ -221,10 +221,10 @@ def test_truncated_image_is_rejected_even_if_pillow_accepts_it(dataset, encoding
 
 
 @pytest.mark.parametrize(
-    ("number", "says"), [(errno.EMFILE, "ulimit -n"), (errno.EACCES, "permissions"), (errno.EIO, "disk")]
+    ("number", "message"), [(errno.EMFILE, "ulimit -n"), (errno.EACCES, "permissions"), (errno.EIO, "disk")]
 )
 @pytest.mark.parametrize("container", ["folder", "hdf5"])
-def test_machine_error_is_not_reported_as_damage(dataset, monkeypatch, container, number, says):
+def test_machine_error_is_not_reported_as_damage(dataset, monkeypatch, container, number, message):
     root = dataset(containers=(container,))
     images = corruptset.open(root)["fog/3"]
     assert len(images.labels) == len(images)  # the records were read before
@@ -233,7 +233,7 @@ def test_machine_error_is_not_reported_as_damage(dataset, monkeypatch, container
         raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr("os.open" if container == "folder" else "h5py.File", refuse)
-    with pytest.raises(MachineError, match=f"{os.strerror(number)}.*{says}"):
+    with pytest.raises(MachineError, match=f"{os.strerror(number)}.*{message}"):
         images[0]
 
 

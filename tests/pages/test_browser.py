@@ -22,8 +22,8 @@ LEVELS = '[[sets]]\nclean = true\n\n[[sets]]\ncorruptions = ["fade_black"]\nleve
 
 @pytest.fixture(scope="module")
 def browser():
-    with opened_browser() as opened:
-        yield opened
+    with opened_browser() as browser:
+        yield browser
 
 
 @pytest.fixture(scope="module")
@@ -72,11 +72,11 @@ def test_first_screen_has_image_and_passes_axe(visit, tmp_path, name, scheme, wi
 
 
 def test_served_page_requests_nothing_more_and_copies_digest(visit, builds):
-    asked = []
+    requests = []
 
     class Handler(http.server.SimpleHTTPRequestHandler):
         def log_message(self, format, *arguments):
-            asked.append(self.path)
+            requests.append(self.path)
 
     handler = functools.partial(Handler, directory=str(builds["plain"]))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
@@ -88,7 +88,7 @@ def test_served_page_requests_nothing_more_and_copies_digest(visit, builds):
         page.locator(".status", has_text="Copied").wait_for()
         assert page.evaluate("navigator.clipboard.readText()") == corruptset.open(builds["plain"]).digest
         server.shutdown()
-    assert asked == [f"/{PAGE}"]
+    assert requests == [f"/{PAGE}"]
 
 
 def are_shown(page, selector):
@@ -145,8 +145,8 @@ def test_filters_hide_sets(visit):
     page = visit("plain")
 
     def images():
-        shown = page.locator("figure[data-severity]:visible").all()
-        return [one.get_attribute("id").removeprefix("image-") for one in shown]
+        figures = page.locator("figure[data-severity]:visible").all()
+        return [element.get_attribute("id").removeprefix("image-") for element in figures]
 
     everything = images()
     page.get_by_label("Corruption").select_option("contrast")
@@ -176,7 +176,7 @@ def test_selected_sample_is_shown_for_every_set(visit, script):
     page.keyboard.press("ArrowRight")
     assert page.locator("#sample-3").is_checked()
     after = seen()
-    assert all(one != other for one, other in zip(before, after, strict=True))
+    assert all(first != other for first, other in zip(before, after, strict=True))
     page.locator("#sample-1").check()
     assert seen() == before
 
@@ -202,7 +202,7 @@ def test_print_shows_everything_without_buttons(visit):
     page = visit("levels")
     page.emulate_media(media="print")
     assert (are_shown(page, ".block"), are_shown(page, "button")) == ({True}, {False})
-    assert all(one.bounding_box()["height"] > 100 for one in page.locator("details table").all())
+    assert all(element.bounding_box()["height"] > 100 for element in page.locator("details table").all())
     assert page.evaluate("getComputedStyle(document.querySelector('.block')).breakInside") == "auto"
 
 
@@ -221,11 +221,11 @@ def test_severity_images_share_heading_and_names_break_between_words(visit):
     page = visit("plain")
     heads = page.locator(".heads .strip > span")
     assert heads.all_text_contents() == ["clean", *(f"severity {severity}" for severity in range(1, 6))]
-    left = [one.bounding_box()["x"] for one in heads.all()]
+    left = [element.bounding_box()["x"] for element in heads.all()]
     for name in ("brightness", "contrast"):
         images = page.locator(f"#sets-{name} > .strip > figure").all()
-        assert [one.bounding_box()["x"] for one in images] == pytest.approx(left, abs=1)
-        assert all(one.bounding_box()["width"] > 150 for one in images)
+        assert [element.bounding_box()["x"] for element in images] == pytest.approx(left, abs=1)
+        assert all(item.bounding_box()["width"] > 150 for item in images)
         spark = page.locator(f"#sets-{name} .spark-figure")
         assert spark.locator("figcaption").text_content() == "SSIM"
         assert spark.locator("text.y").all_text_contents() == ["0", "1"]

@@ -84,8 +84,8 @@ def test_ticks_are_few_round_and_inside():
 
 
 def test_summaries_describe_many_models_and_quadrants():
-    said = chart(*([Point(0, 1), Point(1, 1)] for _ in range(8))).summary
-    assert said.endswith("net-5 begins at 1 at 0 and stays at 1 at 1; 2 more models in the table.")
+    message = chart(*([Point(0, 1), Point(1, 1)] for _ in range(8))).summary
+    assert message.endswith("net-5 begins at 1 at 0 and stays at 1 at 1; 2 more models in the table.")
     lines = [Line(n, f"net-{n}", [Point(n, n)]) for n in range(7)]
     many = quadrant_chart("t", "x", "y", lines, (3, 3), ["I"] * 7)
     assert many.summary.endswith("net-5 at 5.00 and 5.0, quadrant I; 1 more model in the table.")
@@ -128,13 +128,13 @@ def test_colours_contrast_with_paper_and_text_with_shades():
         schemes[is_dark] |= {
             name: getrgb(text) for name, text in re.findall(r"--([a-z0-9]+): (#[0-9a-f]{3,6})", scheme)
         }
-    for is_dark, found in schemes.items():
-        paper = found["paper"]
-        models = [found[f"m{n}"] for n in range(8)]
+    for is_dark, result in schemes.items():
+        paper = result["paper"]
+        models = [result[f"m{n}"] for n in range(8)]
         assert all(contrast(colour, paper) >= 3 for colour in models)
         if not is_dark:  # SVG files use the same colours.
             assert [getrgb(c) for c in re.findall(r"\.m\d { color: (#\w+)", FILE_STYLE)] == models
             assert [getrgb(c) for c in re.findall(r"\.(?:up-1|down-3) { fill: (#\w+)", FILE_STYLE)] == [
-                mixed(found["up"], paper, 0.1),
-                mixed(found["down"], paper, 0.32),
+                mixed(result["up"], paper, 0.1),
+                mixed(result["down"], paper, 0.32),
             ]

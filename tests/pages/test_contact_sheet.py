@@ -37,17 +37,17 @@ def pixels(data):
         return np.asarray(image)
 
 
-def place(canvas, drawn):
+def place(canvas, draws):
     """Return the position (x, y) of an array that occurs exactly once in the sheet."""
-    height, wide = drawn.shape[:2]
-    corners = np.argwhere((canvas == drawn[0, 0]).all(axis=2)).tolist()
-    found = [(x, y) for y, x in corners if np.array_equal(canvas[y : y + height, x : x + wide], drawn)]
-    assert len(found) == 1
-    return found[0]
+    height, wide = draws.shape[:2]
+    corners = np.argwhere((canvas == draws[0, 0]).all(axis=2)).tolist()
+    result = [(x, y) for y, x in corners if np.array_equal(canvas[y : y + height, x : x + wide], draws)]
+    assert len(result) == 1
+    return result[0]
 
 
-def enlarged(picture, factor):
-    large = picture.repeat(factor, axis=0).repeat(factor, axis=1)
+def enlarged(image, factor):
+    large = image.repeat(factor, axis=0).repeat(factor, axis=1)
     return np.broadcast_to(large, (*large.shape[:2], 3))
 
 
@@ -64,9 +64,9 @@ def count(data, value):
 def test_images_are_complete_framed_and_enlarged_by_integers():
     shapes = {(8, 8, 3): 12, (28, 28, 1): 4, (32, 32, 3): 3, (40, 8, 3): 3, (95, 30, 1): 2, (224, 224, 3): 1}
     for shape, factor in shapes.items():
-        pictures = [synthetic_image(*shape, which=i) for i in range(3)]
-        canvas = pixels(draw_sheet([SheetRow("row", [(f"n{i}", p) for i, p in enumerate(pictures)])], title="title"))
-        corners = [place(canvas, enlarged(p, factor)) for p in pictures]
+        images = [synthetic_image(*shape, which=i) for i in range(3)]
+        canvas = pixels(draw_sheet([SheetRow("row", [(f"n{i}", p) for i, p in enumerate(images)])], title="title"))
+        corners = [place(canvas, enlarged(p, factor)) for p in images]
         high, wide = factor * shape[0], factor * shape[1]
         assert max(high, wide) >= MIN_IMAGE_SIDE
         for x, y in corners:
@@ -116,12 +116,12 @@ def test_names_are_complete_and_overlap_nothing(side):
 
 def test_long_text_loses_only_its_middle():
     for text, width, size in product([LONG, "fog-3", "Ünal-7 ∞", "tab\there", ""], (40, 160, 700), (TEXT, HEADING)):
-        shown, whole = shortened(text, width, size), printable(text)
+        shown, full_text = shortened(text, width, size), printable(text)
         if text_width(text, size) <= width:
-            assert shown == whole
+            assert shown == full_text
             continue
         head, _, tail = shown.partition("…")
-        assert (whole.startswith(head), whole.endswith(tail)) == (True, True)
+        assert (full_text.startswith(head), full_text.endswith(tail)) == (True, True)
         assert 0 <= len(head) - len(tail) <= 1
         # A larger factor would not fit.
         assert width - 2 * size < text_width(head + "..." + tail, size) <= width + size
@@ -131,9 +131,9 @@ def test_every_ascii_letter_is_drawn_and_others_are_escaped():
     letters = "".join(map(chr, range(33, 127)))
     sheets = {letter: pixels(draw_sheet([SheetRow("", [(letter, BLANK)])])).tobytes() for letter in letters}
     assert len(set(sheets.values())) == len(letters)
-    given = (letters.replace("\\", ""), "naïve", "日", "😀", "\udcff\x00", "a\nb")
-    written = (given[0], r"na\xefve", r"\u65e5", r"\U0001f600", r"\udcff\x00", r"a\nb")
-    assert tuple(map(printable, given)) == written
+    texts = (letters.replace("\\", ""), "naïve", "日", "😀", "\udcff\x00", "a\nb")
+    written = (texts[0], r"na\xefve", r"\u65e5", r"\U0001f600", r"\udcff\x00", r"a\nb")
+    assert tuple(map(printable, texts)) == written
 
 
 def test_legend_explains_colours():
@@ -147,10 +147,10 @@ def test_legend_explains_colours():
 
 
 def test_sheets_are_bounded(monkeypatch):
-    most = 1_600_000
-    monkeypatch.setattr("corruptset.pages.contact_sheet.MAX_PIXELS", most)
+    max_pixels = 1_600_000
+    monkeypatch.setattr("corruptset.pages.contact_sheet.MAX_PIXELS", max_pixels)
     wide, small = ([SheetRow(f"r{i}", flat(9, *[(n, n)] * 10)) for i in range(9)] for n in (200, 40))
-    assert 0.8 * most < np.prod(pixels(draw_sheet(wide)).shape[:2]) <= most
+    assert 0.8 * max_pixels < np.prod(pixels(draw_sheet(wide)).shape[:2]) <= max_pixels
     assert count(draw_sheet(small), 9) == 90 * 80 * 80
     assert count(draw_sheet(small[:1]), 9) == 10 * 120 * 120
     assert count(draw_sheet(small[:1], side=119), 9) == 10 * 80 * 80

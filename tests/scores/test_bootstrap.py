@@ -63,8 +63,8 @@ def test_every_set_and_model_has_same_resamples(samples):
 
 
 def test_accuracies_that_differ_by_chance_have_no_spread():
-    right = np.random.default_rng(0).random((400, 53)) < 0.75
-    accuracies = Images(None, Bootstrap(400)).estimates(dict(enumerate(right.T)))
+    correct = np.random.default_rng(0).random((400, 53)) < 0.75
+    accuracies = Images(None, Bootstrap(400)).estimates(dict(enumerate(correct.T)))
     cv = cv_percent(list(accuracies.values()))
     assert min(cv[1:]) > cv[0] > 2
     assert interval_of(cv, is_spread=True) == (0, cv[0])
@@ -75,8 +75,8 @@ def test_accuracies_that_differ_by_chance_have_no_spread():
 
 
 def test_missing_values_and_invalid_seeds_are_handled(samples):
-    for estimate, wanted in (([0.5, np.nan, 0.25], (0.5, (0.25, 0.25))), ([np.nan, 0.5], (None, None))):
-        assert (value(np.array(estimate)), interval_of(np.array(estimate))) == wanted
+    for estimate, expected in (([0.5, np.nan, 0.25], (0.5, (0.25, 0.25))), ([np.nan, 0.5], (None, None))):
+        assert (value(np.array(estimate)), interval_of(np.array(estimate))) == expected
         assert stored_resamples(np.array(estimate)) is None or estimate[0] != 0.5
     assert interval_of(np.array([0.5, np.nan]), is_spread=True) is None
     assert np.isnan(Bootstrap(1).means(np.ones((1, 2)))).all()

@@ -59,17 +59,17 @@ def test_scores_match_robustbench(data, tmp_path, monkeypatch):
         return torch.tensor([[number, row] for row in range(len(labels))]), labels
 
     def model(images):
-        every = np.stack([mine[name] for name in numbers])
-        return torch.from_numpy(every[images[:, 0], images[:, 1]])
+        all_logits = np.stack([mine[name] for name in numbers])
+        return torch.from_numpy(all_logits[images[:, 0], images[:, 1]])
 
     places = (BenchmarkDataset.imagenet, ThreatModel.corruptions)
     monkeypatch.setitem(bench.CORRUPTION_DATASET_LOADERS[places[0]], places[1], load)
     # The baseline is in a file of its repository.
     columns = pandas.MultiIndex.from_tuples([(c, s) for c in reference_scores.FIFTEEN for s in range(1, 6)])
-    right = [(other[f"{c}/{s}"].argmax(axis=1) == data["clean"].labels).mean() for c, s in columns]
+    correct = [(other[f"{c}/{s}"].argmax(axis=1) == data["clean"].labels).mean() for c, s in columns]
     folder = tmp_path / "model_info/imagenet/corruptions"
     folder.mkdir(parents=True)
-    pandas.DataFrame([right], index=["AlexNet"], columns=columns).to_csv(folder / "unaggregated_results.csv")
+    pandas.DataFrame([correct], index=["AlexNet"], columns=columns).to_csv(folder / "unaggregated_results.csv")
     monkeypatch.chdir(tmp_path)
     accuracy, mce = bench.corruptions_evaluation(50, "", *places, torch.device("cpu"), model, 200, False, None, "mine")
     scores = corruptset.score(data, tmp_path / "mine", baseline=tmp_path / "other")

@@ -28,8 +28,8 @@ def falling(data, steps):
     """Return predictions in which the number of correct images decreases by `steps` at each level."""
     outcomes = {}
     for record in data.manifest.sets:
-        wrong = sum(steps.get(stage.corruption, 0) * stage.level for stage in record.stages)
-        correct = np.arange(COUNT) >= wrong
+        incorrect = sum(steps.get(stage.corruption, 0) * stage.level for stage in record.stages)
+        correct = np.arange(COUNT) >= incorrect
         rank = np.where(correct, 0, 1 + np.arange(COUNT) % 3).astype(np.int32)
         outcomes[record.id] = Outcome(correct, rank < 5, rank, np.where(correct, 0.75, 0.125).astype(np.float32))
     return replace(record_datasets.random_predictions(data), outcomes=outcomes)
@@ -56,10 +56,10 @@ def test_profile_has_levels_below_thresholds_and_overall_mean(data):
         assert getattr(mean, field) == pytest.approx(np.mean(rows, axis=0))
     below = mean.first_below["0.9"]
     first = next(level for level, value in enumerate(mean.accuracy) if value < 0.9)
-    wanted = (first, "the mean of 14 degradations", pytest.approx(changed(first)))
-    assert (below.level, below.change, below.changed) == wanted
-    some = {name: Outcome(o.correct) if name.startswith("jpeg/") else o for name, o in ranked.outcomes.items()}
-    partly = corruptset.score(data, replace(ranked, outcomes=some))
+    expected = (first, "the mean of 14 degradations", pytest.approx(changed(first)))
+    assert (below.level, below.change, below.changed) == expected
+    subset = {name: Outcome(o.correct) if name.startswith("jpeg/") else o for name, o in ranked.outcomes.items()}
+    partly = corruptset.score(data, replace(ranked, outcomes=subset))
     assert (partly.profiles["jpeg"].rank, partly.mean_profile.rank) == (None, None)
     nothing = {name: Outcome(np.zeros(COUNT, bool)) for name in data.set_ids}
     never = (
@@ -102,7 +102,7 @@ def test_means_cover_fourteen_paper_corruptions_or_available_ones(tmp_path):
         assert lacking.mean_profile is None
         assert any(f"{over}, because the dataset has no levels of model_gradient." in note for note in lacking.notes)
     steps = {"random_noise": 1, "model_gradient": 2}
-    for of, wanted in ((fourteen, (13 + 0.75) / 14), (fifteen, (13 + 0.75 + 0.5) / 15)):
-        assert corruptset.score(of, falling(of, steps)).mean_profile.accuracy[1] == pytest.approx(wanted)
+    for of, expected in ((fourteen, (13 + 0.75) / 14), (fifteen, (13 + 0.75 + 0.5) / 15)):
+        assert corruptset.score(of, falling(of, steps)).mean_profile.accuracy[1] == pytest.approx(expected)
     with pytest.raises(ParameterError, match="profile_over is 'mine'; expected one of ours, figures, tables"):
         corruptset.score(fifteen, falling(fifteen, steps), profile_over="mine")

@@ -46,7 +46,7 @@ def test_definition_covers_parameters_scale_preprocessing_and_encoding(tmp_path)
 def test_benchmarks_match_recipes(tmp_path):
     assert published()["benchmarks"].keys() <= set(recipe_names())
     for name in published()["benchmarks"]:
-        recipe, found = load_recipe(name), benchmark(name)
-        assert (found.versions[-1], found.calibration) == (recipe.version, recipe.calibration), name
-        assert found.encoding == encoding_of(record_datasets.records_dataset(tmp_path / name, name).manifest), name
-        assert found.images in (None, recipe.published and recipe.published.images), name
+        recipe, result = load_recipe(name), benchmark(name)
+        assert (result.versions[-1], result.calibration) == (recipe.version, recipe.calibration), name
+        assert result.encoding == encoding_of(record_datasets.records_dataset(tmp_path / name, name).manifest), name
+        assert result.images in (None, recipe.published and recipe.published.images), name

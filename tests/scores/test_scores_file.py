@@ -52,7 +52,7 @@ def test_scores_file_round_trips(folder, tmp_path):
 def test_results_are_never_written_into_dataset(folder, tmp_path):
     data = record_datasets.records_dataset(tmp_path, "two-factor-69")
     before = small_builds.read_files(tmp_path)
-    for call, says in (
+    for call, message in (
         (lambda: corruptset.predict(data, "no.toml", data.path), "is inside the dataset"),
         (
             lambda: corruptset.score(data, record_datasets.random_predictions(data), out=data.path / "scores"),
@@ -63,7 +63,7 @@ def test_results_are_never_written_into_dataset(folder, tmp_path):
         (lambda: corruptset.report(data, [folder], data.path / "r.html"), "is inside the dataset"),
         (lambda: corruptset.report(data, [folder], folder / "scores.json"), r"ends in \.html"),
     ):
-        with pytest.raises(ParameterError, match=says):
+        with pytest.raises(ParameterError, match=message):
             call()
     assert small_builds.read_files(tmp_path) == before
 
@@ -91,20 +91,20 @@ def test_every_field_and_score_is_documented():
 
 
 def test_unexpected_version_key_is_rejected():
-    record, mistakes = parse_record(OrderEffect, b'{"schema_version": 1}')
+    record, errors = parse_record(OrderEffect, b'{"schema_version": 1}')
     assert record is None
-    assert any("schema_version: Extra inputs" in mistake for mistake in mistakes)
+    assert any("schema_version: Extra inputs" in error for error in errors)
 
 
 def test_every_error_is_named(folder, tmp_path):
-    whole = example_scores.validated(example_scores.full_scores(0))[0].as_json()
+    full_scores = example_scores.validated(example_scores.full_scores(0))[0].as_json()
     file = tmp_path / "changed.json"
     newer = "schema_version is 3, but this release of corruptset reads version 2; use the release that wrote the file"
 
     def changed(name, **fields):
-        return {name: whole[name] | fields}
+        return {name: full_scores[name] | fields}
 
-    for fields, says in (
+    for fields, message in (
         ({"scores": "good", "more": 1, "notes": ["a", 2]}, r"(?s)changed\.json is not a scores .*scores: .*more: "),
         ({"notes": ["a", 2]}, r"notes\[1\]: "),
         ({"model": ...}, "model: Field required"),
@@ -124,8 +124,8 @@ def test_every_error_is_named(folder, tmp_path):
             "accuracy has 1 values for 31",
         ),
     ):
-        file.write_text(json.dumps({name: one for name, one in (whole | fields).items() if one is not ...}))
-        with pytest.raises(ScoreError, match=says):
+        file.write_text(json.dumps({name: item for name, item in (full_scores | fields).items() if item is not ...}))
+        with pytest.raises(ScoreError, match=message):
             load_scores(file)
     with pytest.raises(ScoreError, match=r"No such file.*`corruptset score --out FOLDER`"):
         load_scores(tmp_path / "nothing")

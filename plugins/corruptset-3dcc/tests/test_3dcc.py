@@ -27,11 +27,11 @@ def test_corruptions_match_formula_for_fixed_draws(name, severity):
     out = corruptset.corrupt(image, name, severity=severity, calibration="imagenet", **draws)
     value = image / 255
     if name == "iso_noise":
-        want = formula(value, 25, 0.7 * SIGMAS[severity - 1], **draws)
+        expected = formula(value, 25, 0.7 * SIGMAS[severity - 1], **draws)
     else:
         stretched = (value - value.min()) / (value.max() - value.min())
-        want = formula(stretched**2 * BRIGHTNESSES[severity - 1], 120, 0.1 * SIGMAS[2], **draws)
-    difference = np.abs(out.astype(int) - want.astype(np.uint8))
+        expected = formula(stretched**2 * BRIGHTNESSES[severity - 1], 120, 0.1 * SIGMAS[2], **draws)
+    difference = np.abs(out.astype(int) - expected.astype(np.uint8))
     assert difference.max() <= 1
     assert np.mean(difference == 0) > 0.999
 
@@ -39,14 +39,14 @@ def test_corruptions_match_formula_for_fixed_draws(name, severity):
 @pytest.mark.parametrize("severity", range(1, 6))
 def test_color_quant_matches_pillow(severity):
     image = photograph("astronaut", 64)
-    want = np.asarray(ImageOps.posterize(Image.fromarray(image), 6 - severity))
-    assert np.array_equal(corruptset.corrupt(image, "color_quant", severity=severity, calibration="imagenet"), want)
+    expected = np.asarray(ImageOps.posterize(Image.fromarray(image), 6 - severity))
+    assert np.array_equal(corruptset.corrupt(image, "color_quant", severity=severity, calibration="imagenet"), expected)
 
 
 def test_draws_depend_on_key_and_have_expected_moments():
     flat = np.full((128, 128, 3), 102, np.uint8)
-    one, again, other = (corruptset.corrupt(flat, "iso_noise", sigma=0.056, key=key) / 255 for key in "aab")
-    assert np.array_equal(one, again)
+    one, repeated, other = (corruptset.corrupt(flat, "iso_noise", sigma=0.056, key=key) / 255 for key in "aab")
+    assert np.array_equal(one, repeated)
     assert not np.array_equal(one, other)
     assert abs(one.mean() - 0.4 + 0.5 / 255) < 0.002  # rounded down
     assert abs(one.var() - (0.4 / 25 + 0.056**2)) < 0.001

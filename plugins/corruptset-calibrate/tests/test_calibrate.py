@@ -37,17 +37,17 @@ def bending(place: Fraction) -> float:
 def test_search_finds_nearest_grain_and_measures_each_position_once() -> None:
     grains = [Fraction(k, GRAIN) for k in range(1, FARTHEST * GRAIN + 1)]
     for target in (0.99, 0.8, 0.55, 0.31, 0.25):
-        asked: list[Fraction] = []
-        search = Search(lambda place, asked=asked: asked.append(place) or falling(place))  # type: ignore[misc]
+        requests: list[Fraction] = []
+        search = Search(lambda place, asked=requests: asked.append(place) or falling(place))  # type: ignore[misc]
         place, reached = search.find(target, 3)
         assert reached
         assert place == min(grains, key=lambda grain, target=target: abs(falling(grain) - target))  # type: ignore[misc]
-        assert len(asked) == len(set(asked)) < 20
+        assert len(requests) == len(set(requests)) < 20
     assert Search(falling).find(0.1, 5) == (Fraction(FARTHEST), False)
     assert Search(lambda place: 0.9).find(0.95, 2)[1], "between the clean image and the first severity"
     # of several places the one near to the severity
-    for start, wanted in ((1, Fraction(5, 4)), (2, Fraction(11, 4)), (3, Fraction(11, 4))):
-        assert Search(bending).find(0.8125, start) == (wanted, True)
+    for start, expected in ((1, Fraction(5, 4)), (2, Fraction(11, 4)), (3, Fraction(11, 4))):
+        assert Search(bending).find(0.8125, start) == (expected, True)
 
 
 @pytest.fixture(scope="module")
@@ -62,8 +62,8 @@ def quality(side: int, name: str, calibration: str | Path, severity: int) -> flo
 
     source, values = open_source("sample"), []
     for sample in (source.samples[0], source.samples[4]):
-        picture = Image.fromarray(source.load(sample).image).resize((side, side), Image.Resampling.BILINEAR)
-        image, options = np.asarray(picture), {"coupling": "severity", "key": sample.id}
+        pil_image = Image.fromarray(source.load(sample).image).resize((side, side), Image.Resampling.BILINEAR)
+        image, options = np.asarray(pil_image), {"coupling": "severity", "key": sample.id}
         out = corruptset.corrupt(image, name, severity=severity, calibration=calibration, **options)
         values.append(structural_similarity(image, out, channel_axis=2, data_range=255))
     return float(np.mean(values))
@@ -90,8 +90,8 @@ def test_table_rows_reach_target_quality_more_closely_than_reference(made: Calib
 
 @pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.ci)])
 def test_table_is_independent_of_order_and_number_of_jobs(made: Calibrated, jobs: int, tmp_path: Path) -> None:
-    again = calibrate(NAMES[::-1], out=tmp_path / "own.toml", jobs=jobs, **OPTIONS)
-    assert {name: again.levels[name] for name in NAMES} == dict(made.levels)
+    repeated = calibrate(NAMES[::-1], out=tmp_path / "own.toml", jobs=jobs, **OPTIONS)
+    assert {name: repeated.levels[name] for name in NAMES} == dict(made.levels)
     with pytest.raises(BuildError, match=r"own\.toml"):
         calibrate(NAMES, out=tmp_path / "own.toml", **OPTIONS)
 
@@ -107,29 +107,29 @@ def test_calibrate_rejects_invalid_requests(tmp_path: Path) -> None:
         (["pgd"], {}, "gradient of a model"),
         (["black_lines"], {}, "has levels"),
     ]
-    for names, options, says in cases:
-        with pytest.raises(ParameterError, match=says):
+    for names, options, message in cases:
+        with pytest.raises(ParameterError, match=message):
             calibrate(names, out=tmp_path / "a.toml", **{"to": 512} | options)
     assert not list(tmp_path.iterdir())
 
 
 def test_other_commands_accept_calibrated_table(run: Any) -> None:
-    asked = "calibrate contrast --from cifar --to 48 --metric ssim --samples 1".split()
-    done = run(*asked, "--json")
-    assert (done.code, done.json["table"]) == (0, "cifar-48.toml")
-    assert done.json["distances"]["contrast"]["calibrated"] < done.json["distances"]["contrast"]["none"]
+    command = "calibrate contrast --from cifar --to 48 --metric ssim --samples 1".split()
+    result = run(*command, "--json")
+    assert (result.code, result.json["table"]) == (0, "cifar-48.toml")
+    assert result.json["distances"]["contrast"]["calibrated"] < result.json["distances"]["contrast"]["none"]
     used = "corrupt sample:astronaut contrast-2.5 --calibration cifar-48.toml --out a.png"
     assert run(*used.split()).code == 0
-    assert run(*asked).code == 2
-    assert "cifar-48.toml: 1 corruptions" in run(*asked, "--force").out
+    assert run(*command).code == 2
+    assert "cifar-48.toml: 1 corruptions" in run(*command, "--force").out
 
 
 def test_package_includes_two_tables(run: Any) -> None:
-    listed = run("list", "calibrations").out
+    output = run("list", "calibrations").out
     for side in (512, 96):
         table = get_calibration(f"imagenet-{side}")
         assert (table.side, sorted(table.rows)) == (side, sorted(NINETEEN))
-        assert f"imagenet-{side}" in listed
+        assert f"imagenet-{side}" in output
         image = np.tile(photograph("astronaut"), (3, 3, 1))[:side, :side]
         tables = ("imagenet", f"imagenet-{side}")
         outs = [corruptset.corrupt(image, "contrast", severity=3, calibration=name, key="a") for name in tables]

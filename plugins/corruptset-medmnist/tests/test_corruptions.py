@@ -43,8 +43,8 @@ def test_published_draws_reproduce_published_output(dataset):
         parameters = get_calibration(dataset).row(name, int(severity)).parameters
         draws = given(name, parameters, run["drawn"], clean)
         out = corruptset.corrupt(clean, name, severity=int(severity), calibration=dataset, **draws)
-        want = np.frombuffer(bytes.fromhex(run["pixels"]), np.uint8).reshape(4, 4, channels)
-        differences.append(np.abs(out[28::56, 28::56].astype(int) - want))
+        expected = np.frombuffer(bytes.fromhex(run["pixels"]), np.uint8).reshape(4, 4, channels)
+        differences.append(np.abs(out[28::56, 28::56].astype(int) - expected))
         assert differences[-1].max() <= 1, key
     assert np.mean(np.concatenate(differences, axis=None) == 0) >= 0.99
 
@@ -52,7 +52,7 @@ def test_published_draws_reproduce_published_output(dataset):
 @pytest.mark.parametrize("dataset", DATASETS)
 def test_recipes_have_published_corruptions_at_five_severities(dataset):
     recipe = load_recipe(f"{dataset}-c").resolve()
-    ids = {one.id for one in recipe.sets}
+    ids = {spec.id for spec in recipe.sets}
     assert ids == {"clean"} | {key.partition("/")[2] for key in PUBLISHED if key.startswith(f"{dataset}/")}
 
 

@@ -21,10 +21,10 @@ from corruptset.manifests.reader import Dataset
 
 def pairs_of(key: StudyKey) -> list[tuple[Trial, Trial]]:
     """Return the pairs of a study, each with its anchor first."""
-    found: dict[int, list[Trial]] = {}
+    results: dict[int, list[Trial]] = {}
     for trial in key.trials:
-        found.setdefault(trial.unit, []).append(trial)
-    pairs = [sorted(pair, key=lambda trial: str(trial.member)) for pair in found.values()]
+        results.setdefault(trial.unit, []).append(trial)
+    pairs = [sorted(pair, key=lambda trial: str(trial.member)) for pair in results.values()]
     assert all([trial.member for trial in pair] == ["anchor", "partner"] for pair in pairs)
     return [(anchor, partner) for anchor, partner in pairs]
 
@@ -70,8 +70,8 @@ def test_pairs_are_neighbours_with_one_correct_prediction(
 def test_all_neighbours_are_candidates(regions: Dataset, predictions: Path) -> None:
     rows = [s for s in regions.samples if s.region is not None and s.region.source == regions.samples[0].region.source]  # type: ignore[union-attr]
     records = [s.region for s in rows if s.region is not None]
-    right = np.load(predictions / "clean.npz")["top"][[s.index for s in rows], 0] == rows[0].label
-    for model in (None, right):
+    correct = np.load(predictions / "clean.npz")["top"][[s.index for s in rows], 0] == rows[0].label
+    for model in (None, correct):
         expected = set()
         for (i, a), (j, b) in product(enumerate(records), repeat=2):
             inside = 0 <= b.y - a.y <= a.side - b.side and 0 <= b.x - a.x <= a.side - b.side
@@ -80,14 +80,14 @@ def test_all_neighbours_are_candidates(regions: Dataset, predictions: Path) -> N
             if a.anchor and change is not None and (model is None or model[i] != model[j]):
                 expected.add((change, a.group, (i, j)))
         by_change = candidates(records, model, ("shift", "shrink"), None)
-        found = [
+        result = [
             (change, size, pair)
             for change, sizes in by_change.items()
             for size, pairs in sizes.items()
             for pair in pairs
         ]
-        assert set(found) == expected
-        assert len(found) == len(expected)
+        assert set(result) == expected
+        assert len(result) == len(expected)
         assert len(expected) == 2 * 17 if model is None else 0 < len(expected) < 2 * 17
 
 
@@ -112,8 +112,8 @@ def test_unavailable_pairs_are_rejected(regions: Dataset, predictions: Path, tmp
         "from a different source image, .* Use --n 20": {"n": 21, "predictions": predictions},
         "--scores and --levels cannot be used with .*a dataset of regions": {"n": 2, "scores": tmp_path, "levels": [1]},
     }
-    for said, options in cases.items():
-        with pytest.raises(StudyError, match=said):
+    for message, options in cases.items():
+        with pytest.raises(StudyError, match=message):
             pairs_sheet(regions, tmp_path / "p.html", **options)  # type: ignore[arg-type]
     assert not list(tmp_path.iterdir())
 
@@ -162,6 +162,6 @@ def test_levels_and_sets_can_be_chosen(levels: Dataset, predictions: Path, tmp_p
             "n": 2, "predictions": predictions, "change": "shift"
         },
     }  # fmt: skip
-    for said, options in cases.items():
-        with pytest.raises(StudyError, match=said):
+    for message, options in cases.items():
+        with pytest.raises(StudyError, match=message):
             pairs_sheet(levels, tmp_path / "q.html", **options)  # type: ignore[arg-type]

@@ -53,7 +53,7 @@ def shown_trial(page: Any, data: dict[str, Any], number: int) -> str:
     page.wait_for_function(f"document.querySelector('#place').textContent === 'Picture {number} of {count}'")
     page.wait_for_function("document.activeElement.id === 'place'")
     source = page.get_attribute("#picture img", "src").partition(",")[2]
-    (trial,) = [trial for group in data["trials"].values() for trial, picture in group if picture == source]
+    (trial,) = [trial for group in data["trials"].values() for trial, image in group if image == source]
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     return str(trial)
 
@@ -82,12 +82,12 @@ def test_complete_sheets_answered_by_keyboard_are_scored(
         saving.value.save_as(tmp_path / saving.value.suggested_filename)
     assert sorted(orders["p01"]) == sorted(orders["p02"])
     assert orders["p01"] != orders["p02"]
-    scored = corruptset_pairs.pairs_score(pairs_of_model.key_file, [tmp_path])
-    assert (scored.people, scored.answers, scored.refused) == ({"A": 2, "B": 1}, 30, [])
-    assert scored.gap is not None
-    assert (scored.gap.pairs, scored.gap.difference) == (10, 1)
-    assert scored.members["wrong"].cannot_tell == 1
-    assert 0 < (scored.members["right"].median_ms or 0) < 60_000
+    result = corruptset_pairs.pairs_score(pairs_of_model.key_file, [tmp_path])
+    assert (result.people, result.answers, result.refused) == ({"A": 2, "B": 1}, 30, [])
+    assert result.gap is not None
+    assert (result.gap.pairs, result.gap.difference) == (10, 1)
+    assert result.members["wrong"].cannot_tell == 1
+    assert 0 < (result.members["right"].median_ms or 0) < 60_000
 
 
 def test_study_works_with_mouse_pause_and_missing_keys(open_page: Open, levels_sheet: Sheet, tmp_path: Path) -> None:
@@ -114,13 +114,13 @@ def test_study_works_with_mouse_pause_and_missing_keys(open_page: Open, levels_s
             page.click(button)
         saving.value.save_as(tmp_path / "answers.json")
         saved.append(json.loads((tmp_path / "answers.json").read_text("utf-8")))
-    first, again = saved
-    assert first == again
+    first, repeated = saved
+    assert first == repeated
     assert (first["person"], first["group"], first["finished"]) == ("Ann/../é", "B", False)
     answers = [(answer["answer"], answer["order"]) for answer in first["answers"]]
     assert answers == [(data["categories"][1], 1), (data["categories"][2], 2)]
-    scored = corruptset_pairs.pairs_score(levels_sheet.key, [tmp_path / "answers.json"], unfinished=True)
-    assert (scored.answers, scored.unfinished) == (2, 1)
+    result = corruptset_pairs.pairs_score(levels_sheet.key, [tmp_path / "answers.json"], unfinished=True)
+    assert (result.answers, result.unfinished) == (2, 1)
 
 
 def test_foreign_text_is_never_executed(open_page: Open, regions: Dataset, tmp_path: Path) -> None:

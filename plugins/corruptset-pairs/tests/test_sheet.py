@@ -27,21 +27,21 @@ from corruptset.pages.document import text_file
 
 @pytest.mark.parametrize(("sheet", "data"), [("pairs_of_model", "regions"), ("levels_sheet", "levels")])
 def test_page_has_exact_images_and_no_correct_answer(sheet: str, data: str, request: pytest.FixtureRequest) -> None:
-    made: Sheet = request.getfixturevalue(sheet)
+    result: Sheet = request.getfixturevalue(sheet)
     images: Dataset = request.getfixturevalue(data)
-    page = made.page.read_text("utf-8")
+    page = result.page.read_text("utf-8")
     study = data_of(page)
     assert set(study) == {"schema_version", "study", "enlargement", "categories", "labels", "trials"}
     index = {sample.id: sample.index for sample in images.samples}
     shown = {trial: base64.b64decode(raw) for group in study["trials"].values() for trial, raw in group}
     without_images = re.sub(r'"[A-Za-z0-9+/=]{80,}"', '""', page)
-    for trial in made.key.trials:
+    for trial in result.key.trials:
         assert trial.sample not in page
         assert trial.set == "clean" or trial.set not in page
         assert without_images.count(trial.id) == 1
-        picture = Image.open(io.BytesIO(shown[trial.id]))
-        assert picture.info == {}
-        assert np.array_equal(np.array(picture), images[trial.set].image(index[trial.sample]))
+        image = Image.open(io.BytesIO(shown[trial.id]))
+        assert image.info == {}
+        assert np.array_equal(np.array(image), images[trial.set].image(index[trial.sample]))
     for word in (
         "anchor",
         "partner",
@@ -49,13 +49,13 @@ def test_page_has_exact_images_and_no_correct_answer(sheet: str, data: str, requ
         "black_lines",
         '"right"',
         '"category"',
-        made.key.digest,
-        str(made.key.model),
+        result.key.digest,
+        str(result.key.model),
     ):
         assert word not in without_images, word
     for group, shown in study["trials"].items():
         # The images are sorted by their names, which are hashes.
-        assert [trial for trial, _ in shown] == sorted(t.id for t in made.key.trials if t.group == group)
+        assert [trial for trial, _ in shown] == sorted(t.id for t in result.key.trials if t.group == group)
 
 
 def test_page_allows_only_its_own_script_and_style(pairs_of_model: Sheet) -> None:
@@ -90,8 +90,8 @@ def test_custom_instructions_are_escaped(regions: Dataset, tmp_path: Path) -> No
     assert "<p>Schluss.</p>" in after
     assert "Schluss" not in before
     text.write_text("---\nno title", encoding="utf-8")
-    for file, said in ((text, "have no title"), (tmp_path / "none.txt", "cannot be read: No such file")):
-        with pytest.raises(StudyError, match=said):
+    for file, message in ((text, "have no title"), (tmp_path / "none.txt", "cannot be read: No such file")):
+        with pytest.raises(StudyError, match=message):
             pairs_sheet(regions, tmp_path / "r.html", n=3, text=file)
 
 
@@ -101,9 +101,9 @@ def test_page_states_image_size(regions: Dataset, tmp_path: Path) -> None:
         ({"enlargement": 1}, "are shown at that size.", "pixels"),
         ({"enlargement": 20, "smooth": True}, "are shown 20 times as large, with smoothing.", "smooth"),
     ]
-    for number, (options, said, kind) in enumerate(cases):
+    for number, (options, message, kind) in enumerate(cases):
         page = pairs_sheet(regions, tmp_path / f"{number}.html", n=3, **options).page.read_text("utf-8")
-        assert f"<li>They have 16 x 16 pixels and {said}</li>" in page
+        assert f"<li>They have 16 x 16 pixels and {message}</li>" in page
         assert f'<figure id="picture" class="{kind}">' in page
         assert data_of(page)["enlargement"] == options.get("enlargement", 16)
 
@@ -113,13 +113,13 @@ def test_seed_determines_bytes_and_study_id_covers_visible_content(
 ) -> None:
     for data in (regions, levels):
         first = pairs_sheet(data, tmp_path / "a/pairs.html", n=6)
-        again = pairs_sheet(data, tmp_path / "b/pairs.html", n=6)
+        repeated = pairs_sheet(data, tmp_path / "b/pairs.html", n=6)
         assert sorted(path.name for path in first.page.parent.iterdir()) == ["pairs-key.json", "pairs.html"]
         for file in ("page", "key_file"):
-            assert getattr(first, file).read_bytes() == getattr(again, file).read_bytes()
+            assert getattr(first, file).read_bytes() == getattr(repeated, file).read_bytes()
             getattr(first, file).unlink()
-            getattr(again, file).unlink()
-        assert first.bytes == again.bytes
+            getattr(repeated, file).unlink()
+        assert first.bytes == repeated.bytes
     text = tmp_path / "text.txt"
     text.write_text(text_file("instructions.txt", PACKAGE).replace("send the file", "mail the file"), encoding="utf-8")
     names = {str(c.folder): f"class {c.name}" for c in regions.classes}
@@ -159,8 +159,8 @@ def test_unsuitable_options_are_rejected(regions: Dataset, levels: Dataset, pred
         (regions, out, {"predictions": net}, PredictionError, "belong to another dataset"),
         (levels, out, {"scores": tmp_path / "none.json"}, ScoreError, "cannot be read"),
     ]
-    for data, file, options, error, said in cases:
-        with pytest.raises(error, match=said):
+    for data, file, options, error, message in cases:
+        with pytest.raises(error, match=message):
             pairs_sheet(data, file, **{"n": 3} | options)
     assert [path.name for path in tmp_path.iterdir()] == ["net"]
 
@@ -174,8 +174,8 @@ def classes_of(names: list[str], selection: dict[str, Any] | None = None) -> Any
 def test_answers_are_classes_or_categories() -> None:
     ten = ["b", "a", *map(str, range(8))]
     assert list(answer_choices(classes_of(ten), None).items()) == list(enumerate(ten))
-    given = {"n00000003": "cat", "class 7": "dog", "n00000029": "cat", "nothing": "dog"}
-    choices = answer_choices(classes_of([f"class {i}" for i in range(30)]), given)
+    options = {"n00000003": "cat", "class 7": "dog", "n00000029": "cat", "nothing": "dog"}
+    choices = answer_choices(classes_of([f"class {i}" for i in range(30)]), options)
     assert list(choices.items()) == [(3, "cat"), (29, "cat"), (7, "dog")]
     selected = {"per_super_category": {"categories": ["cat", "dog"], "images": 50, "sha256": "sha256:1"}}
     cases: list[tuple[Any, dict[str, str] | None, str]] = [
@@ -196,6 +196,6 @@ def test_answers_are_classes_or_categories() -> None:
             "2 of the 3 categories have no class of data:\n  y\n  z",
         ),
     ]
-    for data, categories, said in cases:
-        with pytest.raises(StudyError, match=said):
+    for data, categories, message in cases:
+        with pytest.raises(StudyError, match=message):
             answer_choices(data, categories)

@@ -62,12 +62,12 @@ def accuracies_file(folder: Path) -> Path:
 
 def members(directory: Path) -> list[tuple[str, dict[str, Any], bytes, int]]:
     """Return (tar, info, JPEG, label) of every image of a stream in order."""
-    found = []
+    results = []
     for path in sorted(directory.glob("serial_*.tar")):
         with tarfile.open(path) as archive:
             entries = [(info.name, archive.extractfile(info).read()) for info in archive]  # type: ignore[union-attr]
         for info, image, label in zip(entries[::3], entries[1::3], entries[2::3], strict=True):
             stem = info[0].partition(".")[0]
             assert [info[0], image[0], label[0]] == [f"{stem}.info", f"{stem}.input.jpg", f"{stem}.output.cls"]
-            found.append((path.name, json.loads(info[1]), image[1], int(label[1])))
-    return found
+            results.append((path.name, json.loads(info[1]), image[1], int(label[1])))
+    return results

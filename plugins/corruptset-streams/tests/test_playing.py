@@ -61,25 +61,25 @@ def test_slices_batches_copies_and_single_items_agree(stored: Dataset, mixed: Sc
     assert list(stream[30:]) == []
     chosen = [3, 3, 0, 17, 9]
     assert all(equal(item, items[i]) for item, i in zip(stream[chosen], chosen, strict=True))
-    for wrong in (24, -25, "fog"):
+    for value in (24, -25, "fog"):
         with pytest.raises(IndexError):
-            stream[wrong]
+            stream[value]
     assert equal(pickle.loads(pickle.dumps(stream))[0], items[0])
-    assert stored.stream(mixed, transform=lambda picture: picture.size)[0].image == (32, 32)
+    assert stored.stream(mixed, transform=lambda image: image.size)[0].image == (32, 32)
 
 
 def test_stream_rejects_files_of_other_formats_or_datasets(stored: Dataset, mixed: Schedule, tmp_path: Path) -> None:
     """The files have valid digests, because they were written with wrong contents on purpose."""
-    made = schedule(stored.path, sets=["contrast/1"], samples=2)
-    for wrong in ([0, -1], [0, 99], [0, 0.5]):
-        made.shifts[0]["samples"] = wrong
+    result = schedule(stored.path, sets=["contrast/1"], samples=2)
+    for value in ([0, -1], [0, 99], [0, 0.5]):
+        result.shifts[0]["samples"] = value
         with pytest.raises(ScheduleError, match="missing from its first line"):
-            stored.stream(made)
+            stored.stream(result)
     heads: list[dict[str, object]] = [{"samples": ["x"]}, {"sets": ["fog/9"]}, {"data_set": []}]
     for head in heads:
-        made = schedule(stored.path, sets=["contrast/1"], samples=2)
-        record = {name: value for name, value in (made.head | head).items() if name != "digest"}
-        rest = canonical(made.shifts[0]) + b"\n"
+        result = schedule(stored.path, sets=["contrast/1"], samples=2)
+        record = {name: value for name, value in (result.head | head).items() if name != "digest"}
+        rest = canonical(result.shifts[0]) + b"\n"
         named = record | {"digest": sha256_bytes(canonical(record) + b"\n" + rest)}
         (tmp_path / "s.jsonl").write_bytes(canonical(named) + b"\n" + rest)
         with pytest.raises(CorruptsetError, match=r"missing from its first line|The schedule belongs to|no set"):
@@ -111,5 +111,7 @@ def test_loader_keeps_order(workers: int, stored: Dataset, mixed: Schedule) -> N
     batches = list(DataLoader(stream, batch_size=5, num_workers=workers))
     images, *columns = zip(*batches, strict=True)
     assert (np.concatenate(images) == np.stack([item.image for item in stream])).all()
-    for column, wanted in zip(columns, zip(*(item[1:] for item in stream), strict=True), strict=True):
-        assert [getattr(one, "tolist", lambda one=one: one)() for batch in column for one in batch] == [*wanted]
+    for column, expected in zip(columns, zip(*(item[1:] for item in stream), strict=True), strict=True):
+        assert [getattr(value, "tolist", lambda value=value: value)() for batch in column for value in batch] == [
+            *expected
+        ]

@@ -78,8 +78,8 @@ def test_shipped_streams_match_ccc():
 def test_grid_recipe_has_required_sets(tmp_path):
     sets = parse_recipe(grid_recipe(*load_stream(small_recipe(tmp_path))), "the grid").resolve().sets
     assert sorted(s.id for s in sets) == TABLE.cells
-    for one in sets[::97]:
-        assert one.stages == parse_chain(one.id, TABLES)
+    for spec in sets[::97]:
+        assert spec.stages == parse_chain(spec.id, TABLES)
 
 
 MISTAKES = [
@@ -99,10 +99,10 @@ MISTAKES = [
 
 
 def test_recipe_errors_are_explained(tmp_path):
-    for old, new, says in MISTAKES:
+    for old, new, message in MISTAKES:
         assert old in RECIPE
         (tmp_path / "a.toml").write_text(RECIPE.replace(old, new))
-        with pytest.raises(CorruptsetError, match=says):
+        with pytest.raises(CorruptsetError, match=message):
             load_stream(tmp_path / "a.toml")
     with pytest.raises(RecipeError, match=r"ccc-hrad cannot be read.*Choose ccc-easy, ccc-medium, ccc-hard"):
         load_stream("ccc-hrad")
@@ -135,13 +135,13 @@ def test_scores_and_csv_give_same_accuracies(tmp_path):
         file.write_text(text)
         with pytest.raises(RecipeError, match=r"(?s)--accuracies .*accuracies.csv cannot be used .*the columns set"):
             accuracies_of(TABLE, file)
-    for text, said in (
+    for text, message in (
         ("fog/1,0.2\nfog/1,0.3\n", "fog/1 occurs twice"),
         ("fog/1,20\n", "its accuracy 20.0 is not from 0"),
     ):
         file.write_text(f"set,accuracy\n{text}")
-        with pytest.raises(RecipeError, match=said):
+        with pytest.raises(RecipeError, match=message):
             accuracies_of(TABLE, file)
-    for path, said in ((tmp_path / "none.csv", "cannot be used"), (None, "--accuracies is required")):
-        with pytest.raises(RecipeError, match=said):
+    for path, message in ((tmp_path / "none.csv", "cannot be used"), (None, "--accuracies is required")):
+        with pytest.raises(RecipeError, match=message):
             accuracies_of(TABLE, path)

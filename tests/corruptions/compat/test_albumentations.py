@@ -46,12 +46,12 @@ def test_draws_follow_image_or_key() -> None:
 
     step: Any = ImageTransform(NOISE)
     pipeline = A.Compose([A.RandomBrightnessContrast(p=0.0), step], seed=3)
-    again = pickle.loads(pickle.dumps(pipeline))
+    unpickled = pickle.loads(pickle.dumps(pipeline))
     many = [synthetic_image(32, 32, which=i) for i in range(8)]
-    want = [NOISE(image) for image in many]
-    for made in (pipeline, again):
+    expected = [NOISE(image) for image in many]
+    for result in (pipeline, unpickled):
         for i in (5, 0, 5, 7, 2):
-            np.testing.assert_array_equal(made(image=many[i])["image"], want[i])
+            np.testing.assert_array_equal(result(image=many[i])["image"], expected[i])
     for key in ("a", 7, "b"):
         np.testing.assert_array_equal(pipeline(image=PHOTO, key=key)["image"], NOISE(PHOTO, key=key))
     assert "Corrupt('gaussian_noise', severity=2)" in repr(step)
@@ -72,6 +72,6 @@ def test_albumentations_is_imported_on_demand() -> None:
         "import sys, corruptset.compat.albumentations as c; print('albumentations' in sys.modules); "
         "c.ImageTransform; c.Other"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.stdout.strip() == "False"
-    assert "AttributeError" in done.stderr
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.stdout.strip() == "False"
+    assert "AttributeError" in result.stderr

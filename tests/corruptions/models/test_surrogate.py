@@ -48,19 +48,19 @@ def test_outputs_follow_dataset_classes_by_order_or_name():
 def test_labels_and_images_of_other_kinds_are_rejected():
     model, few = unloaded(), unloaded(classes="folders.txt").for_classes(("a", "b", "j"))
     rgb, images = unloaded(input={"size": 8} | NORMAL["rgb"]), np.zeros((2, 8, 8, 1), np.float32)
-    for who, labels, says in (
+    for who, labels, message in (
         (model, [0, 10], "has classes 0 to 9, but some labels are outside this range: 10"),
         (model, [-1, 3], "outside this range: -1"),
         (few, [3, 0], "has classes 0 to 2, but some labels are outside this range: 3"),
         (rgb, [0, 1], "expects RGB images .* these are grey"),
     ):
-        with pytest.raises(ModelError, match=says):
+        with pytest.raises(ModelError, match=message):
             who.gradient(images, np.array(labels))
     with pytest.raises(ModelError, match=r"expects grey images of 8x8 \(height x width\), but these are grey, 8x9"):
         model.logits(np.zeros((1, 8, 9, 1), np.uint8))
-    for wrong in (0, 1.5, True):
+    for value in (0, 1.5, True):
         with pytest.raises((ModelError, ParameterError), match=r"batch is .*; expected a whole number"):
-            corruptset.load_surrogate("none.toml", batch=wrong)
+            corruptset.load_surrogate("none.toml", batch=value)
 
 
 @pytest.mark.ci
@@ -69,8 +69,8 @@ def test_gradient_is_with_respect_to_pixels(channels, tmp_path):
     """Compare the gradient with finite differences of the loss."""
     from small_nets import Smooth
 
-    given = {"size": 8, "channels": channels} | NORMAL["rgb"]
-    model = corruptset.load_surrogate(write_model(tmp_path, seeded(Smooth), 8, "small_nets:Smooth", input=given))
+    options = {"size": 8, "channels": channels} | NORMAL["rgb"]
+    model = corruptset.load_surrogate(write_model(tmp_path, seeded(Smooth), 8, "small_nets:Smooth", input=options))
     images, labels = np.random.default_rng(1).uniform(0, 255, (2, 8, 8, 3)), np.array([4, 7])
     gradient = model.gradient(images, labels)
     assert (gradient.dtype, gradient.shape) == (np.float32, images.shape)
@@ -135,8 +135,8 @@ def test_columns_follow_dataset_classes_and_minimum_accuracy_is_required(tmp_pat
     assert mended.check_accuracy(trained.images, turned) > 0.95
     with pytest.raises(ModelError, match=r"images correctly, but .* requires at least 90\.0% \(least_accuracy\)\."):
         loaded(folders).check_accuracy(trained.images, turned)
-    for name, says in (("folders.txt", r"10 outputs, but folders\.txt has 2 class"), ("none.txt", "cannot be read")):
-        with pytest.raises(ModelError, match=says):
+    for name, message in (("folders.txt", r"10 outputs, but folders\.txt has 2 class"), ("none.txt", "cannot be read")):
+        with pytest.raises(ModelError, match=message):
             loaded(["a", "b"], classes=name)
 
 
@@ -161,10 +161,10 @@ def test_model_can_be_pickled_and_changed_weights_are_rejected(tmp_path):
     subprocess.run(another_process, check=True)
     np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), model.gradient(images, np.array([1, 2])))
     write(2)
-    refused = subprocess.run(another_process, capture_output=True, text=True)
-    said = f"ModelError: The weights {tmp_path / 'weights.safetensors'} have changed. Their digest is sha256:"
-    assert said in refused.stderr
-    assert f"{model.sha256} was expected" in refused.stderr
+    result = subprocess.run(another_process, capture_output=True, text=True)
+    message = f"ModelError: The weights {tmp_path / 'weights.safetensors'} have changed. Their digest is sha256:"
+    assert message in result.stderr
+    assert f"{model.sha256} was expected" in result.stderr
 
 
 # --- the check before it is used --------------------------------------------------------------------------------------
@@ -203,26 +203,26 @@ def load(folder, change, **keys):
 @pytest.mark.ci
 def test_model_without_finite_logits_is_rejected(tmp_path):
     rgb = {"input": {"size": 8, "channels": "rgb"} | NORMAL["rgb"]}
-    for change, keys, says in (
-        *((change, {}, says) for change, says in FAULTS.items()),
+    for change, keys, message in (
+        *((change, {}, message) for change, message in FAULTS.items()),
         ("logits", rgb, "(check the size and channels of its input): RuntimeError: Given groups=1"),
     ):
-        with pytest.raises(ModelError) as caught:
+        with pytest.raises(ModelError) as exc_info:
             load(tmp_path, change, **keys)
-        assert says in str(caught.value), change
+        assert message in str(exc_info.value), change
 
 
 @pytest.mark.ci
 def test_model_without_gradient_is_rejected_when_used(tmp_path):
     image = synthetic_image(8, 8, 1)
-    for change, says in (
+    for change, message in (
         ("logits.detach()", "RuntimeError: element 0 of tensors does not require grad"),
         (
             "logits + torch.sqrt((pixels - pixels) ** 2).mean()",
             r"gradient is not finite \(NaN or infinity\) for 1",
         ),
     ):
-        with pytest.raises(ModelError, match=says):
+        with pytest.raises(ModelError, match=message):
             corruptset.corrupt(image, "pgd-3", surrogate=load(tmp_path, change), label=1)
 
 
@@ -258,10 +258,10 @@ def test_real_factory_creates_model_with_gradient(factory, arguments, size, tmp_
     network = seeded(lambda: getattr(importlib.import_module(module), name)(**arguments))
     torch.save(network.state_dict(), tmp_path / "w.pth")
     mean, std = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
-    given = {"arguments": arguments, "weights": "w.pth", "input": {"size": size, "mean": mean, "std": std}}
-    model = corruptset.load_surrogate(write_file(tmp_path, factory=factory, **given))
+    options = {"arguments": arguments, "weights": "w.pth", "input": {"size": size, "mean": mean, "std": std}}
+    model = corruptset.load_surrogate(write_file(tmp_path, factory=factory, **options))
     image = photograph("astronaut", size)
     pixels = torch.from_numpy(((image / 255 - mean) / std).astype(np.float32)).permute(2, 0, 1)[None]
     with torch.no_grad():
-        want = network(pixels).numpy()
-    np.testing.assert_allclose(model.logits(image[None]), want, rtol=1e-3, atol=1e-4 * np.abs(want).max())
+        expected = network(pixels).numpy()
+    np.testing.assert_allclose(model.logits(image[None]), expected, rtol=1e-3, atol=1e-4 * np.abs(expected).max())

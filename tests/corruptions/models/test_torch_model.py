@@ -30,10 +30,10 @@ def write(folder, network, factory="small_nets:Smooth", **keys):
     return write_model(folder, network, 8, factory, channels="grey", **{"arguments": {"channels": 1}} | keys)
 
 
-def refused(file, *says):
-    with pytest.raises(ModelError) as caught:
+def refused(file, *message):
+    with pytest.raises(ModelError) as exc_info:
         corruptset.load_surrogate(file)
-    assert all(part in str(caught.value) for part in says), caught.value
+    assert all(part in str(exc_info.value) for part in message), exc_info.value
 
 
 @pytest.mark.ci
@@ -42,7 +42,7 @@ def test_weights_and_checkpoints_load_as_saved(network, tmp_path):
 
     pixels = (torch.from_numpy(IMAGES).permute(0, 3, 1, 2) / 255.0 - 0.5) / 0.25
     with torch.no_grad():
-        want = network(pixels).numpy()
+        expected = network(pixels).numpy()
     parallel = {f"module.{name}": tensor for name, tensor in network.state_dict().items()}
     for weights, nested in (
         *((name, None) for name in ("w.safetensors", "w.pt", "w.pth")),
@@ -53,7 +53,7 @@ def test_weights_and_checkpoints_load_as_saved(network, tmp_path):
             torch.save({"epoch": 3, nested: parallel}, tmp_path / weights)
         surrogate = corruptset.load_surrogate(file)
         assert surrogate.sha256 == f"sha256:{hashlib.sha256((tmp_path / weights).read_bytes()).hexdigest()}"
-        np.testing.assert_allclose(surrogate.logits(IMAGES), want, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(surrogate.logits(IMAGES), expected, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.ci
@@ -67,7 +67,7 @@ def test_invalid_weights_are_rejected_without_running_code(network, tmp_path):
             return os.system, (f"touch {marker}",)
 
     code = "The weights w.pt contain objects other than tensors, which could execute code, so they were not loaded"
-    for content, says in (
+    for content, message in (
         ({"x": Evil()}, code),
         (pickle.dumps(Evil(), 2), code),
         (network, code),
@@ -81,13 +81,13 @@ def test_invalid_weights_are_rejected_without_running_code(network, tmp_path):
         (tmp_path / "w.pt").write_bytes(content) if isinstance(content, bytes) else torch.save(
             content, tmp_path / "w.pt"
         )
-        refused(file, says)
+        refused(file, message)
         assert not marker.exists()
     (tmp_path / "w.pt").unlink()
     refused(file, f"The weights {tmp_path / 'w.pt'} cannot be read: No such file")
     file = write(tmp_path, network)
-    good = (tmp_path / "weights.safetensors").read_bytes()
-    for content in (b"", good[:-20], b"\xff" * 100):
+    original = (tmp_path / "weights.safetensors").read_bytes()
+    for content in (b"", original[:-20], b"\xff" * 100):
         (tmp_path / "weights.safetensors").write_bytes(content)
         refused(file, "The weights weights.safetensors cannot be read: SafetensorError: ")
     other = "The weights weights.safetensors do not fit the architecture that small_nets:Plain returns: RuntimeError: "
@@ -99,7 +99,7 @@ def test_invalid_weights_are_rejected_without_running_code(network, tmp_path):
 @pytest.mark.ci
 def test_factory_without_result_is_reported(network, tmp_path):
     (tmp_path / "broken.py").write_text("1 / 0\n")
-    for factory, arguments, says in (
+    for factory, arguments, message in (
         ("no_such_module:net", {}, "fails: ModuleNotFoundError: No module named 'no_such_module'"),
         ("small_nets:Smoth", {}, "fails: AttributeError: module 'small_nets' has no attribute 'Smoth'"),
         ("small_nets:__name__", {}, "The factory small_nets:__name__(), searched in the installed packages and in "),
@@ -107,7 +107,7 @@ def test_factory_without_result_is_reported(network, tmp_path):
         ("builtins:dict", {}, "The factory builtins:dict() returns a dict; expected a torch.nn.Module"),
         ("broken:net", {}, "fails: ZeroDivisionError: division by zero"),
     ):
-        refused(write(tmp_path, network, factory, arguments=arguments), says)
+        refused(write(tmp_path, network, factory, arguments=arguments), message)
 
 
 @pytest.mark.ci
@@ -175,14 +175,14 @@ def test_results_are_independent_of_caller_settings(network, tmp_path):
     )
     threads, labels = torch.get_num_threads(), np.array([1, 2, 3])
     model = corruptset.load_surrogate(own)
-    want = model.logits(IMAGES), model.gradient(images, labels)
+    expected = model.logits(IMAGES), model.gradient(images, labels)
     try:
         torch.set_num_threads(3)
         for setting in (torch.inference_mode(), torch.no_grad(), torch.autocast("cpu")):
             with setting:
                 for some in (model, corruptset.load_surrogate(own)):
-                    np.testing.assert_array_equal(some.logits(IMAGES), want[0])
-                    np.testing.assert_array_equal(some.gradient(images, labels), want[1])
+                    np.testing.assert_array_equal(some.logits(IMAGES), expected[0])
+                    np.testing.assert_array_equal(some.gradient(images, labels), expected[1])
         assert (torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()) == (1, True)
         assert sys.path == path
     finally:

@@ -15,8 +15,16 @@ def make(shared_data, tmp_path):
     recipe, crops = shared_data.recipe(encoding="jpeg"), shared_data.crops(each=1)
 
     def run(out="out", **options):
-        given = {"jobs": 1, "metrics": 0, "sets": ["*"], "storage": "both", "page": False, "any_shape": True, **options}
-        return corruptset.build(given.pop("recipe", recipe), f"folder:{crops}", tmp_path / out, **given)
+        build_options = {
+            "jobs": 1,
+            "metrics": 0,
+            "sets": ["*"],
+            "storage": "both",
+            "page": False,
+            "any_shape": True,
+            **options,
+        }
+        return corruptset.build(build_options.pop("recipe", recipe), f"folder:{crops}", tmp_path / out, **build_options)
 
     return run
 
@@ -30,9 +38,9 @@ def stopped(make):
             if event.phase == "building" and event.parts_done == parts:
                 raise KeyboardInterrupt
 
-        with pytest.raises(Interrupted, match="Run the same command again to resume") as caught:
+        with pytest.raises(Interrupted, match="Run the same command again to resume") as exc_info:
             make(progress=stop, **options)
-        assert caught.value.exit_code == 130
+        assert exc_info.value.exit_code == 130
 
     return run
 
@@ -42,7 +50,9 @@ def whole(shared_data):
     """Return the files of an uninterrupted build."""
 
     def files(**options):
-        given = {"storage": "both", **options}
-        return small_builds.read_files(shared_data.build(crops={"each": 1}, recipe={"encoding": "jpeg"}, **given))
+        build_options = {"storage": "both", **options}
+        return small_builds.read_files(
+            shared_data.build(crops={"each": 1}, recipe={"encoding": "jpeg"}, **build_options)
+        )
 
     return files

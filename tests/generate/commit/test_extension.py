@@ -32,8 +32,8 @@ def test_extension_equals_union_and_regenerates_nothing(make, whole):
     first = make(sets=["contrast/*"])
     assert first.images == 50
     before = stamps(first.directory)
-    again = make(sets=["contrast/3"])
-    assert (again.images, again.digest) == (0, first.digest)
+    result = make(sets=["contrast/3"])
+    assert (result.images, result.digest) == (0, first.digest)
     with pytest.raises(FinishedDataset, match=r"and it lacks 7 of the requested .*\n  extend='.*', out='"):
         make()
     assert stamps(first.directory) == before
@@ -64,7 +64,7 @@ DIFFERENCES: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize("state", ["finished", "interrupted", "extended"])
 def test_different_build_is_rejected_with_differences(make, stopped, shared_data, tmp_path, state):
     stopped(1, sets=["contrast/1"]) if state == "interrupted" else make(sets=["contrast/1"])
-    given = {"extend": tmp_path / "out/small-c-1.0.0", "out": "more"} if state == "extended" else {}
+    options = {"extend": tmp_path / "out/small-c-1.0.0", "out": "more"} if state == "extended" else {}
     before = read_files(tmp_path)
     other = shared_data.recipe(encoding="jpeg", channels="keep")
     for option, field in [
@@ -72,9 +72,9 @@ def test_different_build_is_rejected_with_differences(make, stopped, shared_data
         ({"recipe": other}, r"preprocessing\.channels: existing 'rgb', requested 'keep'"),
     ]:
         for sets in (["contrast/1"], ["contrast/*"]):
-            with pytest.raises(BuildError, match=field) as caught:
-                make(sets=sets, **option, **given)
-            assert caught.value.exit_code == 2
+            with pytest.raises(BuildError, match=field) as exc_info:
+                make(sets=sets, **option, **options)
+            assert exc_info.value.exit_code == 2
     assert read_files(tmp_path) == before
 
 
@@ -200,9 +200,9 @@ def test_parts_with_different_clean_pixels_are_rejected(make, stopped, monkeypat
     real = jobs.preprocess
 
     def other(image, how):
-        made = real(image, how).copy()
-        made[0, 0] ^= 1
-        return made
+        result = real(image, how).copy()
+        result[0, 0] ^= 1
+        return result
 
     root = make(sets=["contrast/*"]).directory
     before = read_files(root)
@@ -218,26 +218,26 @@ def test_parts_with_different_clean_pixels_are_rejected(make, stopped, monkeypat
 
 
 def test_textures_matter_only_for_sets_that_use_them(tmp_path):
-    def made(out, *sets, **more):
+    def build_into(out, *sets, **more):
         return build("imagenet-c", "sample", tmp_path / out, sets=sets, jobs=1, samples=1, metrics=0, **more)
 
-    contrast = made("a", "contrast/1").directory
-    grown = made("a2", "frost/1", extend=contrast)
+    contrast = build_into("a", "contrast/1").directory
+    grown = build_into("a2", "frost/1", extend=contrast)
     assert grown.manifest.textures
-    at_once = made("b", "frost/1", "contrast/1")
-    other_way = made("c2", "contrast/1", extend=made("c", "frost/1").directory)  # the textures stay named
+    at_once = build_into("b", "frost/1", "contrast/1")
+    other_way = build_into("c2", "contrast/1", extend=build_into("c", "frost/1").directory)  # the textures stay named
     assert read_files(grown.directory) == read_files(at_once.directory) == read_files(other_way.directory)
     mine = tmp_path / "mine"
     mine.mkdir()
     Image.new("RGB", (600, 600), (200, 210, 220)).save(mine / "ice.png")
     with pytest.raises(BuildError, match="textures"):
-        made("a3", "frost/2", frost_textures=mine, extend=grown.directory)
+        build_into("a3", "frost/2", frost_textures=mine, extend=grown.directory)
 
     def stop(event):
         if event.phase == "finishing":
             raise KeyboardInterrupt
 
     with pytest.raises(Interrupted):
-        made("d", "frost/1", "contrast/1", progress=stop)
+        build_into("d", "frost/1", "contrast/1", progress=stop)
     with pytest.raises(BuildError, match="textures"):
-        made("d", "frost/1", frost_textures=mine)
+        build_into("d", "frost/1", frost_textures=mine)

@@ -34,18 +34,18 @@ def test_committed_parts_are_kept_and_others_regenerated(make, tmp_path, whole, 
     with pytest.raises(Killed):
         make()
     directory = tmp_path / "out/small-c-1.0.0.partial"
-    done = {p.stem for p in directory.glob(".corruptset/parts/*.json")}
-    assert done == set(calls[:3])
+    finished_parts = {p.stem for p in directory.glob(".corruptset/parts/*.json")}
+    assert finished_parts == set(calls[:3])
     # what a kill can leave: a half-written image, temporary files
     max(directory.rglob("*.JPEG"), key=lambda p: p.stat().st_mtime_ns).write_bytes(b"half")
     for name in ("hdf5/.0123.part", ".corruptset/parts/.4567.part", ".89.part"):
         (directory / name).write_bytes(b"half")
     calls[:] = ["", "", "", ""]
-    told = []
-    finished = make(progress=told.append).directory
-    built = [event for event in told if event.phase == "building"]
-    assert 0 < built[0].images_done < built[-1].images_done == built[-1].images_total
-    assert not done & set(calls)
+    events = []
+    finished = make(progress=events.append).directory
+    building = [event for event in events if event.phase == "building"]
+    assert 0 < building[0].images_done < building[-1].images_done == building[-1].images_total
+    assert not finished_parts & set(calls)
     assert read_files(finished) == whole()
 
 

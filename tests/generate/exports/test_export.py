@@ -39,8 +39,8 @@ def test_shards_and_unlinkable_files_give_same_exports(
 
 
 def test_interrupted_or_rejected_export_leaves_no_files(png: Path, tmp_path: Path) -> None:
-    def stop(step: str, done: int, total: int) -> None:
-        if done > total // 3:
+    def stop(step: str, count: int, total: int) -> None:
+        if count > total // 3:
             raise KeyboardInterrupt
 
     for layout in ("imagenet-c", "cifar-c", "webdataset"):
@@ -96,20 +96,22 @@ def test_every_layout_contains_every_image_and_progress_is_complete(
         "mnist-c": (grey, {"sets": ["clean"]}),
     } | {layout: (chains, {"sets": CHAIN_PATTERNS}) for layout in GENERAL_VIEWS}
     assert asked.keys() == LAYOUTS.keys()
-    for layout, (built, options) in asked.items():
+    for layout, (directory, options) in asked.items():
         assert all(f"`{layout}`" in page or f"export {layout} " in page for page in pages), layout
         steps: list[tuple[int, int]] = []
         tell = lambda _, *step: steps.append(step)  # noqa: B023, E731
-        done = export(layout, built, tmp_path / layout, progress=tell, **options)
+        result = export(layout, directory, tmp_path / layout, progress=tell, **options)
         sets = json.loads((tmp_path / layout / "VIEW.json").read_text("utf-8"))["sets"]
         counts = [n for n, _ in steps]
         assert counts == sorted(counts), layout
-        assert {total for _, total in steps} == {counts[-1]} == {sum(s["count"] for s in sets)} == {done.images}, layout
+        assert {total for _, total in steps} == {counts[-1]} == {sum(s["count"] for s in sets)} == {result.images}, (
+            layout
+        )
         # each image is the build's of that set, in that set's place
-        for report in (verify_export(tmp_path / layout), check_export(built, tmp_path / layout)):
+        for report in (verify_export(tmp_path / layout), check_export(directory, tmp_path / layout)):
             assert report.ok, report.problems
-        assert report.checked["images"] == done.images
+        assert report.checked["images"] == result.images
         if layout in GENERAL_VIEWS:
             assert {s["id"]: s["count"] for s in sets} == dict.fromkeys(WANTED, 6)
-            for one in sets:
-                assert one["path"].endswith((one["id"], f"{one['id']}.tar", f"{one['id']}/000000.tar")), one
+            for spec in sets:
+                assert spec["path"].endswith((spec["id"], f"{spec['id']}.tar", f"{spec['id']}/000000.tar")), spec

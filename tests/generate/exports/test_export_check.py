@@ -31,12 +31,12 @@ def built(shared_data: small_builds.SharedData) -> Path:
 @pytest.fixture(scope="module")
 def good(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Copy:
     """Return a function that exports in a layout, once."""
-    made: dict[str, Path] = {}
+    results: dict[str, Path] = {}
 
     def exported(name: str) -> Path:
-        if name not in made:
-            made[name] = export(name, built, tmp_path_factory.mktemp("good") / name).path
-        return made[name]
+        if name not in results:
+            results[name] = export(name, built, tmp_path_factory.mktemp("good") / name).path
+        return results[name]
 
     return exported
 
@@ -185,11 +185,11 @@ def test_names_in_other_unicode_form_are_reported(tmp_path: Path, shared_data: s
     source = shared_data.crops(classes=2)
     shutil.copytree(source / "00_class", tmp_path / "source/caf\u00e9")
     shutil.copytree(source / "01_class", tmp_path / "source/dog")
-    built = small_builds.build_dataset(shared_data.recipe(), tmp_path / "source", tmp_path / "out", sets=SETS)
-    exported = export("imagenet-c", built, tmp_path / "export").path
+    directory = small_builds.build_dataset(shared_data.recipe(), tmp_path / "source", tmp_path / "out", sets=SETS)
+    exported = export("imagenet-c", directory, tmp_path / "export").path
     for folder in exported.rglob("caf*"):
         folder.rename(folder.with_name("cafe\u0301"))
-    alone, beside = verify_export(exported).problems, check_export(built, exported).problems
+    alone, beside = verify_export(exported).problems, check_export(directory, exported).problems
     assert {(p.path, p.kind) for p in alone} == {(f"ImageNet-C/contrast/{s}", "unicode") for s in range(1, 6)}
     assert [(p.path, p.kind) for p in beside] == [(".", "unicode")]
     assert all("Unicode form" in p.detail and "--nfc" in p.detail for p in (*alone, *beside))

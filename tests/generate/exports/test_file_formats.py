@@ -35,9 +35,9 @@ def files_match(files: dict[str, bytes]) -> bool:
     )
 
 
-def good(built: Path, exported: Path) -> None:
+def good(directory: Path, exported: Path) -> None:
     """Verify an export with its own record and against its dataset."""
-    for report in (verify_export(exported), check_export(built, exported)):
+    for report in (verify_export(exported), check_export(directory, exported)):
         assert report.ok, report.problems
 
 
@@ -63,20 +63,20 @@ def build(encoding: str, source: str, out: Path, **options: Any) -> Any:
 
 @pytest.mark.parametrize("form", ["folder", "hdf5", "both"])
 def test_png_name_gets_png_of_stored_jpeg(source: Path, tmp_path: Path, form: str) -> None:
-    built = build("jpeg", f"folder:{source}", tmp_path, storage=form).directory
-    done = export("source-tree", built, tmp_path / "export")
-    assert any("stores JPEG, and the names of 2 images of each set end in .png" in note for note in done.notes)
-    data = corruptset.open(built)
+    directory = build("jpeg", f"folder:{source}", tmp_path, storage=form).directory
+    result = export("source-tree", directory, tmp_path / "export")
+    assert any("stores JPEG, and the names of 2 images of each set end in .png" in note for note in result.notes)
+    data = corruptset.open(directory)
     for set_id in SETS:
         files = small_builds.read_files(tmp_path / "export/images" / set_id)
         assert sorted(files) == ["a/x.png", "a/y.JPG", "b/x.PNG", "b/z.jpeg"]
         assert files_match(files)
         for index, sample in enumerate(data.samples):
             np.testing.assert_array_equal(decode_image(files[str(sample.path)]), data[set_id].image(index))
-    good(built, tmp_path / "export")
+    good(directory, tmp_path / "export")
     # a changed pixel of such a PNG is found by the build
     save_image(example_image(32, 32, 7), tmp_path / "export/images/clean/a/x.png", "PNG")
-    assert [(p.path, p.kind) for p in check_export(built, tmp_path / "export").problems] == [
+    assert [(p.path, p.kind) for p in check_export(directory, tmp_path / "export").problems] == [
         ("images/clean/a/x.png", "pixels")
     ]
 
@@ -84,12 +84,12 @@ def test_png_name_gets_png_of_stored_jpeg(source: Path, tmp_path: Path, form: st
 def test_png_dataset_has_no_jpeg_names(source: Path, tmp_path: Path) -> None:
     """This applies to exports, and to datasets of a tree, whose images keep their names."""
     renamed = ["a/x.png", "a/y.png", "b/x.PNG", "b/z.png"]
-    built = build("png", f"folder:{source}", tmp_path / "folder").directory
-    done = export("source-tree", built, tmp_path / "export")
-    good(built, tmp_path / "export")
+    directory = build("png", f"folder:{source}", tmp_path / "folder").directory
+    result = export("source-tree", directory, tmp_path / "export")
+    good(directory, tmp_path / "export")
     tree = build("png", f"tree:{source}", tmp_path / "tree")
     for top, notes in (
-        (tmp_path / "export/images", done.notes),
+        (tmp_path / "export/images", result.notes),
         (tree.directory / "images", tree.notes),
     ):
         files = small_builds.read_files(top / "clean")
@@ -109,10 +109,10 @@ def test_names_that_differ_only_in_suffix_cannot_all_be_png(tmp_path: Path) -> N
 
 
 def test_dataset_with_own_names_is_exported_with_matching_suffixes(source: Path, tmp_path: Path) -> None:
-    built = build("jpeg", f"tree:{source}", tmp_path).directory
+    directory = build("jpeg", f"tree:{source}", tmp_path).directory
     for layout in ("source-tree",):
-        export(layout, built, tmp_path / layout)
-        good(built, tmp_path / layout)
+        export(layout, directory, tmp_path / layout)
+        good(directory, tmp_path / layout)
         files = small_builds.read_files(tmp_path / layout)
         assert files_match(files)
         assert {Path(name).suffix.lower() for name in files} >= {".png", ".jpeg"}
@@ -121,18 +121,18 @@ def test_dataset_with_own_names_is_exported_with_matching_suffixes(source: Path,
 def test_bytes_of_other_format_fail_export_check(jpeg: Path, tmp_path: Path) -> None:
     """An export of an earlier version can contain such files, which agree with its records."""
     export("source-tree", jpeg, tmp_path / "files", sets=["clean"])
-    wrong = tmp_path / "files/images/clean/00_class/im.0.png"
-    wrong.unlink()
-    save_image(example_image(32, 32), wrong, "JPEG")
+    invalid = tmp_path / "files/images/clean/00_class/im.0.png"
+    invalid.unlink()
+    save_image(example_image(32, 32), invalid, "JPEG")
     record = json.loads((tmp_path / "files/VIEW.json").read_text())
     images = sorted(path for path in (tmp_path / "files/images/clean").rglob("*.png"))
     rows = [(p.relative_to(tmp_path / "files").as_posix(), sha256_file(p), p.stat().st_size) for p in images]
     record["folders"] = [folder_record("images/clean", rows).as_json()]
     (tmp_path / "files/VIEW.json").write_text(json.dumps(record))
-    said = "begins like a JPEG, but its name ends in .png; export it again"
+    message = "begins like a JPEG, but its name ends in .png; export it again"
     for report in (verify_export(tmp_path / "files"), check_export(jpeg, tmp_path / "files")):
         assert [(p.path, p.kind, p.detail) for p in report.problems] == [
-            ("images/clean/00_class/im.0.png", "decode", said)
+            ("images/clean/00_class/im.0.png", "decode", message)
         ]
 
 

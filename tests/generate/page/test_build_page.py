@@ -79,11 +79,11 @@ def test_page_contains_every_set_and_essential_facts(name: str, request: pytest.
 
 def test_images_cover_all_classes_and_psnr_curves_share_axis(plain: Path, levels: Path) -> None:
     data = Dataset(plain)
-    picture = np.array(pixels(figures(page_of(plain))["contrast/3"])).astype(int)
-    assert picture.shape == (4 * 32, 32, 3)
+    image = np.array(pixels(figures(page_of(plain))["contrast/3"])).astype(int)
+    assert image.shape == (4 * 32, 32, 3)
     for number in range(4):
         stored = data["contrast/3"].image(number * len(data["clean"]) // 4).astype(int)
-        assert np.abs(picture[32 * number : 32 * number + 32] - stored).mean() < 6
+        assert np.abs(image[32 * number : 32 * number + 32] - stored).mean() < 6
     for directory in (plain, levels):
         charts = [node for node in page_of(directory).all("svg") if node.attributes.get("class") == "curve"]
         psnr = [node for node in charts if node.attributes["aria-label"].startswith("PSNR")]
@@ -108,10 +108,13 @@ def test_grid_shows_both_orders_and_levels_show_five_images_with_curve(two_order
 
 
 def test_regions_are_shown_with_neighbours(made: Built, table: Built) -> None:
-    for built, says in (made, "Each sample is a region of an image."), (table, "The samples are whole images, "):
-        page = page_of(built.directory)
+    for build_result, message in (
+        (made, "Each sample is a region of an image."),
+        (table, "The samples are whole images, "),
+    ):
+        page = page_of(build_result.directory)
         regions, load = page.one("section", id="regions"), page.one("section", id="load")
-        assert says in regions.text
+        assert message in regions.text
         assert "returns the crops of the image with the id ID" in load.text
         alts = [n.attributes["alt"] for n in regions.all("img")]
         for words in ("eight neighbours", "nine regions inside"):
@@ -209,8 +212,8 @@ def test_foreign_text_is_escaped(plain: Path, tmp_path: Path) -> None:
 
 
 def test_page_of_many_sets_has_fewer_and_smaller_images(opened: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = figures(read_html(build_page(opened)))
+    all_figures = figures(read_html(build_page(opened)))
     monkeypatch.setattr(thumbnails, "thumbnail_side", lambda images, *, small: 16)
     smaller = figures(read_html(build_page(opened)))
-    assert smaller.keys() == whole.keys()
-    assert [pixels(some["contrast/3"]).size for some in (whole, smaller)] == [(32, 128), (16, 16)]
+    assert smaller.keys() == all_figures.keys()
+    assert [pixels(some["contrast/3"]).size for some in (all_figures, smaller)] == [(32, 128), (16, 16)]

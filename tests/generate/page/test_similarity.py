@@ -74,11 +74,11 @@ def test_rising_curve_and_missing_metrics_are_explained(plain: Path, two_orders:
 
 def test_corruption_notes_describe_every_corruption() -> None:
     for name in corruption_names():
-        known = corruption_notes(name)
-        assert known.family == get_corruption(name).family
-        assert known.summary
-        assert known.random_draws
-        assert "`" not in known.summary + "".join(known.notes)
+        notes = corruption_notes(name)
+        assert notes.family == get_corruption(name).family
+        assert notes.summary
+        assert notes.random_draws
+        assert "`" not in notes.summary + "".join(notes.notes)
     assert any("drifts" in note for note in corruption_notes("glass_blur").notes)
     assert corruption_notes("unheard_of").family == "other"
 

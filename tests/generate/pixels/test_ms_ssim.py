@@ -70,9 +70,9 @@ pytorch-msssim 1.0.0.
 
 def test_ms_ssim_matches_recorded_pytorch_msssim_values():
     clean = _photographs()[1][0]
-    for (corruption, severity), wanted in STORED.items():
+    for (corruption, severity), expected in STORED.items():
         image = corrupt(clean, corruption, severity=severity, key="0")
-        assert ms_ssim(clean, image) == pytest.approx(wanted, abs=1e-5), corruption
+        assert ms_ssim(clean, image) == pytest.approx(expected, abs=1e-5), corruption
 
 
 def test_ms_ssim_of_equal_and_of_unsuitable_images():

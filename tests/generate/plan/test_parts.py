@@ -28,10 +28,10 @@ PHOTO, SMALL = 224 * 224 * 3, 32 * 32 * 3
 
 def test_chunks_cover_all_samples_once_and_fit_into_memory() -> None:
     for count, image_bytes in product((1, 7, 8, 9, 100, 50000), (784, SMALL, PHOTO, 3 * 6000 * 4000)):
-        found = chunks(count, image_bytes)
-        assert [i for r in found for i in range(r.first, r.stop)] == list(range(count))
-        assert [r.number for r in found] == list(range(len(found)))
-        assert max(r.count for r in found) * image_bytes <= max(CHUNK_BYTES, image_bytes)
+        actual = chunks(count, image_bytes)
+        assert [i for r in actual for i in range(r.first, r.stop)] == list(range(count))
+        assert [r.number for r in actual] == list(range(len(actual)))
+        assert max(r.count for r in actual) * image_bytes <= max(CHUNK_BYTES, image_bytes)
     # These values are pinned, because shards have the size of chunks: other chunks would change the files of a build.
     assert [len(chunks(n, PHOTO)) for n in (1, 8, 9, 64, 65, 1000, 1001, 50_000)] == [1, 1, 2, 8, 8, 8, 8, 113]
     assert [(r.first, r.stop) for r in chunks(65, SMALL)] == [(i, min(i + 9, 65)) for i in range(0, 65, 9)]
@@ -42,10 +42,10 @@ def test_groups_keep_order_fit_into_memory_and_start_at_branches() -> None:
     names = [f"s{i:03d}" for i in range(100)]
 
     def cut(chunk_numbers: int, length: int, stored: int, branches: Sequence[int] = ()) -> list[int]:
-        found = groups(names, chunk_count=chunk_numbers, chunk_length=length, stored_bytes=stored, branches=branches)
-        assert [name for group in found for name in group] == names
-        assert all(len(group) * length * stored <= PART_BYTES or len(group) == 1 for group in found)
-        return [*map(len, found)]
+        result = groups(names, chunk_count=chunk_numbers, chunk_length=length, stored_bytes=stored, branches=branches)
+        assert [name for group in result for name in group] == names
+        assert all(len(group) * length * stored <= PART_BYTES or len(group) == 1 for group in result)
+        return [*map(len, result)]
 
     for sizes in (cut(1, 8, 15000), cut(113, 445, 30000), cut(113, 445, PHOTO), cut(8, 1250, SMALL)):
         assert max(sizes) - min(sizes) <= 1
@@ -84,6 +84,6 @@ def test_every_part_is_in_one_share_and_shares_are_balanced() -> None:
         assert max(sizes) - min(sizes) <= max(2 * max(p.images for p in all_parts), sum(sizes) / jobs / 4)
     assert job_shares([], 3) == [[], [], []]
     assert parse_job([0, 1]) == (0, 1)
-    for wrong in ((7, 7), (-1, 3), (0, 0), (0, 10**7), "2/7", (True, 2), (1,), 3):
+    for value in ((7, 7), (-1, 3), (0, 0), (0, 10**7), "2/7", (True, 2), (1,), 3):
         with pytest.raises(BuildError, match="expected job i of n"):
-            parse_job(wrong)
+            parse_job(value)

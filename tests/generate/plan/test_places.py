@@ -17,9 +17,9 @@ from corruptset.generate.build import Built, build
 def test_path_that_is_not_folder_is_user_error(small_recipe: Path, tmp_path: Path, file: str, out: str) -> None:
     (tmp_path / file).write_text("mine")
     match = rf"{tmp_path / file} is not a folder, so .* cannot be created. Choose another --out"
-    with pytest.raises(BuildError, match=match) as caught:
+    with pytest.raises(BuildError, match=match) as exc_info:
         build(small_recipe, "sample", tmp_path / out, jobs=1)
-    assert caught.value.exit_code == 2
+    assert exc_info.value.exit_code == 2
     assert (tmp_path / file).read_text() == "mine"
 
 
@@ -40,6 +40,6 @@ def test_image_at_path_of_other_image_folder_is_rejected(small_recipe: Path, tmp
     source = write_files(tmp_path / "source", dict.fromkeys(("a/x.jpg", "a/x.JPEG/y.jpg"), jpeg_bytes(PHOTOGRAPHS[0])))
     with pytest.raises(
         BuildError, match=r"as a file and a folder of the same name \(.*/a/x.JPEG\)\. Rename one"
-    ) as caught:
+    ) as exc_info:
         build(small_recipe, f"folder:{source}", tmp_path / "out", jobs=1, sets=["contrast/1"], storage="folder")
-    assert caught.value.exit_code == 2
+    assert exc_info.value.exit_code == 2

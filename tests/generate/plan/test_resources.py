@@ -110,8 +110,8 @@ def build(source: str, out: Path, recipe: Any = RECIPE, **options: Any) -> Any:
 
 
 def test_each_image_moves_away_from_its_own_label(source: str, tmp_path: Path) -> None:
-    built = build(source, tmp_path / "out")
-    data = corruptset.open(built.directory)
+    result = build(source, tmp_path / "out")
+    data = corruptset.open(result.directory)
     for index, sample in enumerate(data.samples):
         clean = np.asarray(Image.open(f"{source.removeprefix('folder:')}/{sample.path}"))
         contrast = corruptset.corrupt(clean, "contrast", severity=3, calibration="tiny", key=sample.id)
@@ -120,8 +120,8 @@ def test_each_image_moves_away_from_its_own_label(source: str, tmp_path: Path) -
         expected |= {f"model_gradient/{level:02d}": clean + level * signs for level in (1, 2, 3)}
         for name, image in expected.items():
             assert np.array_equal(data[name].image(index), np.clip(image, 0, 255)), name
-    assert built.manifest.surrogates == [Tilt().record()]
-    assert {s.id for s in built.manifest.sets if not s.reproducible} == expected.keys()
+    assert result.manifest.surrogates == [Tilt().record()]
+    assert {s.id for s in result.manifest.sets if not s.reproducible} == expected.keys()
 
 
 def test_sets_without_model_need_no_model(source: str, tmp_path: Path) -> None:
@@ -171,24 +171,24 @@ def test_images_are_resized_for_model(tmp_path: Path) -> None:
     with pytest.raises(BuildError, match=sizes):
         build(source, tmp_path / "out", sets=["pgd/2"])
     assert not (tmp_path / "out").exists()
-    built = build(source, tmp_path / "out", SIZED, sets=["clean"])
+    result = build(source, tmp_path / "out", SIZED, sets=["clean"])
     settings = {"kind": "surrogate", "interpolation": "bilinear", "channels": "rgb", "width": 10, "height": 12}
-    assert built.manifest.recipe["preprocessing"] == built.manifest.preprocessing == settings
-    assert corruptset.verify(built.directory, rederive="all", source=source, surrogate="tilt.toml").ok
-    data = corruptset.open(built.directory)
+    assert result.manifest.recipe["preprocessing"] == result.manifest.preprocessing == settings
+    assert corruptset.verify(result.directory, rederive="all", source=source, surrogate="tilt.toml").ok
+    data = corruptset.open(result.directory)
     for index, sample in enumerate(data.samples):
-        picture = Image.open(f"{source.removeprefix('folder:')}/{sample.path}")
-        if picture.size != (10, 12):
-            picture = picture.resize((23, 13), Image.Resampling.BILINEAR).crop((6, 0, 16, 12))
-        assert np.array_equal(data["clean"].image(index), np.asarray(picture)), sample.path
+        image = Image.open(f"{source.removeprefix('folder:')}/{sample.path}")
+        if image.size != (10, 12):
+            image = image.resize((23, 13), Image.Resampling.BILINEAR).crop((6, 0, 16, 12))
+        assert np.array_equal(data["clean"].image(index), np.asarray(image)), sample.path
 
 
 def test_rederived_sets_may_differ_slightly(source: str, tmp_path: Path) -> None:
     """A few values of a set may differ between machines and are counted, but a tenth of the values is too many."""
-    built = build(source, tmp_path / "out", SIZED)
-    followers = {s.id for s in built.manifest.sets if not s.reproducible}
+    result = build(source, tmp_path / "out", SIZED)
+    followers = {s.id for s in result.manifest.sets if not s.reproducible}
     same, other = (
-        corruptset.verify(built.directory, rederive="all", source=source, surrogate=f"{name}.toml")
+        corruptset.verify(result.directory, rederive="all", source=source, surrogate=f"{name}.toml")
         for name in ("tilt", "flatter")
     )
     counted = f"0 of {12 * 360} values differ (0.00%), by at most 0"

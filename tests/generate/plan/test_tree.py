@@ -55,12 +55,12 @@ def test_walk_gives_pixels_of_each_chain_and_applies_each_stage_once(
 
     with monkeypatch.context() as patch:
         patch.setattr(trees, "apply_stage", counted)
-        seen = {name: got.copy() for name, got in walk(root, images, sample_keys(keys), side=64, scale="none")}
+        seen = {name: result.copy() for name, result in walk(root, images, sample_keys(keys), side=64, scale="none")}
     assert (len(counts), set(counts.values())) == (applied[0], {1})
     assert np.array_equal(images, batch())
-    for one in sets:
-        alone = corrupt(images, one.stages, calibration="tiny", key=keys, seed=5, coupling=coupling)
-        assert np.array_equal(seen[one.id], alone), one.id
+    for spec in sets:
+        alone = corrupt(images, spec.stages, calibration="tiny", key=keys, seed=5, coupling=coupling)
+        assert np.array_equal(seen[spec.id], alone), spec.id
     if names == LADDER:  # noise after a gradual degradation is drawn separately for every level
         noise = [seen[name].astype(int) - seen[f"fade_black/{name[11:13]}"] for name in FADED]
         middle = (seen["fade_black/05"] > 90) & (seen["fade_black/02"] < 160)
@@ -72,9 +72,9 @@ def test_walk_gives_pixels_of_each_chain_and_applies_each_stage_once(
 
 def test_names_of_same_chain_become_aliases() -> None:
     row = dict(TABLE.row("gaussian_noise", 2).parameters)
-    given = SetSpec("given", (resolve_stage("gaussian_noise", TABLE, parameters=row),), aliases=("G",))
+    explicit = SetSpec("given", (resolve_stage("gaussian_noise", TABLE, parameters=row),), aliases=("G",))
     noise, contrast = specs("gaussian_noise/2", "contrast/3")
-    sets = [replace(noise, aliases=("n2",)), given, contrast, replace(given, id="again", aliases=())]
+    sets = [replace(noise, aliases=("n2",)), explicit, contrast, replace(explicit, id="again", aliases=())]
     merged = merge_chains(sets, 0, "independent")
     assert [(s.id, s.aliases, s.entries) for s in merged] == [
         ("gaussian_noise/2", ("n2", "given", "G", "again"), 3),

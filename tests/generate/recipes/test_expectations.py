@@ -12,12 +12,12 @@ from corruptset.generate.recipes.recipe_files import recipe_names
 
 
 def test_invalid_expectations_are_rejected():
-    for expects, said in (
+    for expects, message in (
         ("sizes = [[32, 32]]\nleast_side = 32", "expects: has sizes and least_side; give one of them"),
         ("sizes = [[32, 4]]", "expects, sizes, item 1, item 2: Input should be greater than or equal to 8 (given: 4)"),
         ('channels = "gray"', "expects, channels: Input should be 'rgb' or 'grey' (given: 'gray')"),
     ):
-        assert recipe_errors(f"{HEAD}[expects]\n{expects}\n[[sets]]\nclean = true\n") == [f"  {said}"]
+        assert recipe_errors(f"{HEAD}[expects]\n{expects}\n[[sets]]\nclean = true\n") == [f"  {message}"]
 
 
 def test_every_shipped_recipe_states_expected_images():

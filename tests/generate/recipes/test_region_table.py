@@ -57,8 +57,8 @@ def test_region_errors_are_named():
             "regions: sides: 33 do not fit on the canvas of 32 pixels",
         ),
     ):
-        (found,) = recipe_errors(f"{REGION_HEAD}{CLEAN}[regions]\n{regions}\n")
-        assert found.strip() == line
+        (result,) = recipe_errors(f"{REGION_HEAD}{CLEAN}[regions]\n{regions}\n")
+        assert result.strip() == line
     several = "[regions]\nsides = [2]\nout = 0\nblock = 1\n[[sets]]\ncorruptions = ['fogg']\n"
     assert len(recipe_errors(f"{REGION_HEAD}{several}")) == 4
     assert recipe_errors(f"{REGION_HEAD}{CLEAN}[regions]\nsides = [12, 12]\ncanvas = 32\n")[0].count(";") == 2
@@ -95,10 +95,10 @@ def test_images_without_such_regions_are_rejected():
         (padded, (280, 280), "side 225 of p80 does not fit on a canvas of 224"),
         (padded, (270, 500), None),
     ):  # fmt: skip
-        said = (
+        message = (
             f"is {width}x{height}, too small for the recipe's regions ({problem}): leave it out, or change the recipe"
         )
-        assert table.problem(width, height) == (problem and said)
+        assert table.problem(width, height) == (problem and message)
     assert RegionTable(sides=(12, 28), blocks=9, out=32).undrawn_groups(32, 32) == []
     assert [(g.name, n) for g, n in RegionTable(sides=(12, 28), blocks=10, out=32).undrawn_groups(32, 32)] == [
         ("s28", 9)
@@ -117,7 +117,7 @@ def test_region_sides_are_exact():
 
 
 @pytest.mark.parametrize(
-    ("name", "least", "most"),
+    ("name", "min_count", "max_count"),
     [
         ("fragile-cifar10-exhaustive", 2290, 2290),
         ("location-cifar10", 21**2 + 13**2, 21**2 + 13**2),
@@ -125,11 +125,11 @@ def test_region_sides_are_exact():
         ("fragile-imagenet", 0.9 * 4 * 20 * 18, 4 * 20 * 18),
     ],
 )
-def test_shipped_region_recipes_have_documented_regions(name, least, most):
+def test_shipped_region_recipes_have_documented_regions(name, min_count, max_count):
     loaded = load_recipe(name)
     assert loaded.regions is not None
     assert [spec.id for spec in loaded.resolve().sets] == ["clean"]
     size = (500, 375) if name == "fragile-imagenet" else (32, 32)
     counts = {len(regions_of(name, grids_of(loaded.regions, 0, f"test/{i:05d}", *size))) for i in range(20)}
-    assert least <= min(counts)
-    assert max(counts) <= most
+    assert min_count <= min(counts)
+    assert max(counts) <= max_count

@@ -79,8 +79,8 @@ def test_sets_with_same_first_stage_share_its_computation_and_pixels(built, crop
     """The second factor, applied to the stored images of the first, gives the stored images of both factors, because
     the first factor draws the same random numbers in both sets.
     """
-    planned = plan("two-factor-69", crops, samples=COUNT, jobs=1)
-    assert (planned.stages_applied, planned.stages_naive) == (52, 110)
+    build_plan = plan("two-factor-69", crops, samples=COUNT, jobs=1)
+    assert (build_plan.stages_applied, build_plan.stages_naive) == (52, 110)
     data, rows = corruptset.open(built.directory), range(0, COUNT, 3)
     by_id = {s.id: s for s in load_recipe("two-factor-69").resolve().sets}
     keys = [data.samples[i].id for i in rows]
@@ -100,11 +100,11 @@ def test_subset_of_69_sets_has_same_results(built, crops, tmp_path):
     known, data = {s.id: s for s in built.manifest.sets}, corruptset.open(built.directory)
     alone = build("two-factor-69", crops, tmp_path, samples=COUNT, sets=["SP0.15GA0.2", "RL60SP0.1"], **OPTIONS)
     assert [s.id for s in alone.manifest.sets] == ["ro-60+sp010", "sp015+ga020"]
-    for one in alone.manifest.sets:
-        assert (one.pixel_digest, one.aliases) == (known[one.id].pixel_digest, known[one.id].aliases)
+    for spec in alone.manifest.sets:
+        assert (spec.pixel_digest, spec.aliases) == (known[spec.id].pixel_digest, known[spec.id].aliases)
     # a build of fewer samples contains the same images
-    made = build("two-factor-69", crops, tmp_path / "few", samples=10, sets=["sp010+ga020"], **OPTIONS)
-    few, rows = corruptset.open(made.directory), {s.id: s.index for s in data.samples}
+    result = build("two-factor-69", crops, tmp_path / "few", samples=10, sets=["sp010+ga020"], **OPTIONS)
+    few, rows = corruptset.open(result.directory), {s.id: s.index for s in data.samples}
     shared_data = [s for s in few.samples if s.id in rows]
     assert shared_data
     for sample in shared_data:
@@ -119,12 +119,12 @@ def test_training_samples_must_not_be_test_samples(built, tmp_path):
     options = {"split": "train", "disjoint_from": str(built.directory), "jobs": 1}
     with pytest.raises(BuildError) as error:
         build("two-factor-train", training, tmp_path, **options)
-    said = r"\d of the 20 samples are also samples of two-factor-69 in .*\n  train/0000\d is its sample test/0000\d"
-    assert re.search(said, str(error.value))
+    message = r"\d of the 20 samples are also samples of two-factor-69 in .*\n  train/0000\d is its sample test/0000\d"
+    assert re.search(message, str(error.value))
     assert not (tmp_path / "two-factor-train-1.0.0").exists()
     ids = [f"train/{i:05d}" for i in range(4, 20)]
-    made = build("two-factor-train", training, tmp_path, ids=ids, metrics=0, **options)
-    assert {(s.role, s.count) for s in made.manifest.sets} == {("train", 16)}
+    result = build("two-factor-train", training, tmp_path, ids=ids, metrics=0, **options)
+    assert {(s.role, s.count) for s in result.manifest.sets} == {("train", 16)}
 
 
 def test_two_factor_imagenet_c_contains_all_pairs():
@@ -135,8 +135,8 @@ def test_two_factor_imagenet_c_contains_all_pairs():
     assert len(sets) == 210
     assert {tuple(t.severity for t in s.stages) for s in sets} == {(3, 3)}
     assert all(s.stages == parse_chain(s.id, recipe.table()) for s in sets)
-    every = with_severities(recipe, range(1, 6)).resolve().sets
-    assert len(every) == len({s.id for s in every}) == 5250
+    all_sets = with_severities(recipe, range(1, 6)).resolve().sets
+    assert len(all_sets) == len({s.id for s in all_sets}) == 5250
     sides = own_recipe('[[pairs]]\nfirst = ["fog"]\nsecond = ["snow"]\nfirst_severities = [1]\nsecond_severities = [2]')
     assert [s.id for s in with_severities(sides, [3]).resolve().sets] == ["fog-3+snow-3", "snow-3+fog-3"]
 

@@ -43,17 +43,17 @@ def test_page_is_written_next_to_unchanged_dataset(
 ) -> None:
     data, before = corruptset.open(copied), small_builds.read_files(copied)
     assert PAGE in {f.path for f in data.manifest.files}
-    done = page(copied, source=source)
-    assert (done.path, done.clean, done.digest) == (tmp_path / f"{copied.name}.html", True, data.digest)
-    assert done.path.read_bytes() == before[PAGE]  # as the build makes it
-    done = page(copied, out=tmp_path / "new/page.html")
-    assert (done.clean, done.bytes) == (False, (tmp_path / "new/page.html").stat().st_size)
-    for out, says in (
+    result = page(copied, source=source)
+    assert (result.path, result.clean, result.digest) == (tmp_path / f"{copied.name}.html", True, data.digest)
+    assert result.path.read_bytes() == before[PAGE]  # as the build makes it
+    result = page(copied, out=tmp_path / "new/page.html")
+    assert (result.clean, result.bytes) == (False, (tmp_path / "new/page.html").stat().st_size)
+    for out, message in (
         (copied / "manifest.json", f"is inside the dataset {copied}"),
         (copied / PAGE, f"is inside the dataset {copied}"),
         (tmp_path / "photo.png", "ends in .html"),
     ):
-        with pytest.raises(ParameterError, match=re.escape(says)):
+        with pytest.raises(ParameterError, match=re.escape(message)):
             page(copied, out=out)
     bare = shutil.copytree(shared_data.build(crops={"classes": 2}, **OPTIONS), tmp_path / "bare")
     assert not (bare / PAGE).exists()
@@ -112,5 +112,5 @@ def test_partial_and_unfinished_builds_are_rejected(copied: Path, tmp_path: Path
         page(part.path)
     with pytest.raises(IncompleteBuild):
         page(tmp_path / "nothing")
-    whole = unpack(archives, tmp_path / "whole")
-    assert (whole.path / PAGE).read_bytes() == (copied / PAGE).read_bytes()
+    result = unpack(archives, tmp_path / "whole")
+    assert (result.path / PAGE).read_bytes() == (copied / PAGE).read_bytes()

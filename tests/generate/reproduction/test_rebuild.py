@@ -48,10 +48,10 @@ def parts_of(out: Path) -> list[Path]:
 def test_rebuild_restores_bytes_together_or_set_by_set(
     release: Path, whole: Built, lossless: Built, tmp_path: Path, files: Files
 ) -> None:
-    made, again = (rebuild(place, out=tmp_path / "out", jobs=1) for place in (release / "manifest.json", release))
-    assert files(made.built.directory) == files(whole.directory)
-    assert (made.whole, made.identical, made.built.digest) == (True, True, whole.digest)
-    assert (again.built.images, again.identical) == (0, True)
+    result, repeated = (rebuild(place, out=tmp_path / "out", jobs=1) for place in (release / "manifest.json", release))
+    assert files(result.built.directory) == files(whole.directory)
+    assert (result.whole, result.identical, result.built.digest) == (True, True, whole.digest)
+    assert (repeated.built.images, repeated.identical) == (0, True)
     small = pack_and_unpack_records(lossless.directory, tmp_path)
     some = rebuild(small, out=tmp_path / "some", sets=["contrast/*"], jobs=1)
     assert {s.id for s in some.built.manifest.sets} == {"contrast/1", "contrast/3"}
@@ -66,13 +66,13 @@ def test_selection_and_excluded_images_come_from_manifest(small_recipe: Path, tm
     source = write_photos(tmp_path / "photos")
     (tmp_path / "photos" / "a" / "1.png").write_bytes(b"no image")
     (tmp_path / "ids.txt").write_text("a/0\na/1\nb/2\n")
-    built = build(
+    result = build(
         small_recipe, source, tmp_path / "one", jobs=1, ids=tmp_path / "ids.txt", skip_bad=True, coupling="severity",
         seed=9, sets=["gaussian_noise/*", "clean"], storage="hdf5", metrics=1, scale="side",
     )  # fmt: skip
-    assert [e.path for e in built.manifest.excluded] == ["a/1.png"]
-    made = rebuild(copy_records(built.directory, tmp_path / "release"), source, tmp_path / "two", jobs=1)
-    assert files(made.built.directory) == files(built.directory)
+    assert [e.path for e in result.manifest.excluded] == ["a/1.png"]
+    restored = rebuild(copy_records(result.directory, tmp_path / "release"), source, tmp_path / "two", jobs=1)
+    assert files(restored.built.directory) == files(result.directory)
 
 
 def test_sets_of_several_chunks_are_restored(
@@ -81,12 +81,12 @@ def test_sets_of_several_chunks_are_restored(
     """If a build has several chunks, the first image of a part is not the first image of the set."""
     crops = {"classes": 3, "each": 4}
     for number, options in enumerate(({"storage": "folder", "sets": ["contrast/*"]}, {"sets": ["contrast/1"]})):
-        built = shared_data.build(crops=crops, **options)
+        directory = shared_data.build(crops=crops, **options)
         of, out = (copy_records, pack_and_unpack_records)[number % 2], tmp_path / f"{number}"
-        made = rebuild(of(built, out / "release"), f"folder:{shared_data.crops(**crops)}", out, jobs=1)
-        assert files(made.built.directory) == files(built), options
-    assert len(list(built.glob("hdf5/contrast/1-*.h5"))) == 2
-    assert verify_directory(built).ok
+        result = rebuild(of(directory, out / "release"), f"folder:{shared_data.crops(**crops)}", out, jobs=1)
+        assert files(result.built.directory) == files(directory), options
+    assert len(list(directory.glob("hdf5/contrast/1-*.h5"))) == 2
+    assert verify_directory(directory).ok
 
 
 def test_rebuild_resumes_and_compares_earlier_results(
@@ -129,11 +129,11 @@ def test_rebuild_rejects_different_decoding_own_release_and_different_pixels(
     with pytest.raises(BuildError, match="is the release itself"):
         rebuild(copy_records(whole.directory, tmp_path / "self" / "small-1.0.0"), out=tmp_path / "self")
     with changed_pixels("contrast/1"):
-        made = build(small_recipe, "sample", tmp_path / "out", jobs=1)
+        result = build(small_recipe, "sample", tmp_path / "out", jobs=1)
     other = r"already existed, and its sets differ from those of the manifest:\n  contrast/1: has blake3:"
     with pytest.raises(VerificationError, match=other):
         again()
-    assert (made.directory / "manifest.json").exists()
+    assert (result.directory / "manifest.json").exists()
 
 
 def test_first_difference_is_located(
@@ -159,13 +159,13 @@ def test_first_difference_is_located(
     with monkeypatch.context() as patch:
         patch.setattr(worker, "load_clean", load)
         patch.setattr(tree, "walk", walk)
-        with pytest.raises(VerificationError) as caught:
+        with pytest.raises(VerificationError) as exc_info:
             again()
-    said = str(caught.value)
+    message = str(exc_info.value)
     ids = [json.loads(line)["id"] for line in (release / "samples.jsonl").read_text("utf-8").splitlines()]
-    assert f"decoding or preprocessing: 1 ({ids[2]})" in said
-    assert f"corruption, contrast/3: 1 ({ids[5]})" in said
-    assert said.count("corruption, ") == 1
+    assert f"decoding or preprocessing: 1 ({ids[2]})" in message
+    assert f"corruption, contrast/3: 1 ({ids[5]})" in message
+    assert message.count("corruption, ") == 1
     # parts that came out otherwise are not kept, and others are, so the same call ends well
     with changed_pixels("contrast/1"):
         with pytest.raises(VerificationError, match="corruption, contrast/1: 8 "):
@@ -185,12 +185,12 @@ def test_different_encoding_is_reported_but_not_failure(
 ) -> None:
     real = ImageEncoding.encode
     monkeypatch.setattr(ImageEncoding, "encode", lambda self, image: real(self, image) + b"\n")
-    made = again()
-    assert (made.built.digest, made.identical) == (whole.digest, False)
-    assert made.other_images == 8 * len(whole.manifest.sets)
-    assert not replace(made, other_images=0).identical
-    assert {"manifest.json", "sets/contrast/1.jsonl"} <= set(made.other_files)
-    assert "are the recorded ones" in made.advice
+    result = again()
+    assert (result.built.digest, result.identical) == (whole.digest, False)
+    assert result.other_images == 8 * len(whole.manifest.sets)
+    assert not replace(result, other_images=0).identical
+    assert {"manifest.json", "sets/contrast/1.jsonl"} <= set(result.other_files)
+    assert "are the recorded ones" in result.advice
 
 
 def _edit(path: Path, old: str, new: str) -> None:
@@ -210,14 +210,14 @@ def _other_rows(release: Path) -> None:
 
 
 def test_inconsistent_release_is_rejected(whole: Built, tmp_path: Path) -> None:
-    rows, said = "sets/contrast/1.jsonl", "is damaged, so no images can be computed from it"
+    rows, message = "sets/contrast/1.jsonl", "is damaged, so no images can be computed from it"
     damages: list[tuple[Callable[[Path], Any], bool, str]] = [
-        (lambda r: _edit(r / rows, "0", "1"), True, said),
-        (lambda r: (r / rows).unlink(), True, said),
-        (lambda r: _edit(r / "samples.jsonl", '"label": 0', '"label": 1'), True, said),
-        (lambda r: _edit(r / "manifest.json", '"license": "', '"license": "x'), True, said),
-        (lambda r: _edit(r / "manifest.json", '"seed": 0', '"seed": 1'), False, said),
-        (lambda r: _edit(r / "manifest.json", '"sigma": 0.3', '"sigma": -0.3'), False, said),
+        (lambda r: _edit(r / rows, "0", "1"), True, message),
+        (lambda r: (r / rows).unlink(), True, message),
+        (lambda r: _edit(r / "samples.jsonl", '"label": 0', '"label": 1'), True, message),
+        (lambda r: _edit(r / "manifest.json", '"license": "', '"license": "x'), True, message),
+        (lambda r: _edit(r / "manifest.json", '"seed": 0', '"seed": 1'), False, message),
+        (lambda r: _edit(r / "manifest.json", '"sigma": 0.3', '"sigma": -0.3'), False, message),
         (_other_rows, False, "but the rows have blake3:"),
     ]
     for number, (damage, sums, match) in enumerate(damages):

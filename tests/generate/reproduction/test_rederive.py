@@ -31,9 +31,9 @@ def rederived(root: Path, count: Any, **options: Any) -> VerificationReport:
 
 def test_valid_build_passes(whole: Built, lossless: Built, make: Callable[..., Built]) -> None:
     scaled = make(scale="side", sets=["gaussian_noise/1"])
-    for built in (whole, lossless, scaled):
+    for build_result in (whole, lossless, scaled):
         seen: list[tuple[str, int, int]] = []
-        report = rederived(built.directory, "all", progress=lambda *e: seen.append(e))  # noqa: B023
+        report = rederived(build_result.directory, "all", progress=lambda *e: seen.append(e))  # noqa: B023
         assert report.ok, report.problems
         assert ("rederive", 8, 8) in seen
     assert json.loads((scaled.directory / "manifest.json").read_text())["recipe"]["calibration_side"] == 64
@@ -77,8 +77,8 @@ def test_release_without_pixels_can_be_rederived(whole: Built, tmp_path: Path, d
     release = pack_and_unpack_records(whole.directory, tmp_path, digests)
     some, whole_sets = (rederived(release, count) for count in (2, "all"))
     assert (some.ok, whole_sets.ok, some.partial) == (True, True, True), some.problems + whole_sets.problems
-    said = [note for note in some.notes if "have only one digest each. Use `--rederive all`" in note]
-    assert len(said) == (digests == "sets")
+    notes = [note for note in some.notes if "have only one digest each. Use `--rederive all`" in note]
+    assert len(notes) == (digests == "sets")
     with changed_pixels("contrast/1"):
         some, whole_sets = (rederived(release, count) for count in (2, "all"))
     assert (len(some.problems), len(whole_sets.problems)) == ((2, 8) if digests == "images" else (0, 1))
@@ -88,13 +88,13 @@ def test_release_without_pixels_can_be_rederived(whole: Built, tmp_path: Path, d
 
 
 def test_missing_source_is_reported_before_reading(shared_data: small_builds.SharedData, tmp_path: Path) -> None:
-    built, seen = shared_data.build(crops={"classes": 2}, sets=["contrast/1"]), []
-    for source, said in (
+    directory, seen = shared_data.build(crops={"classes": 2}, sets=["contrast/1"]), []
+    for source, message in (
         (None, "small-c was built from the source 'folder'.*Pass it with --source"),
         (f"folder:{tmp_path / 'none'}", "does not exist"),
         ("foldr:x", "is not a source"),
     ):
-        with pytest.raises(SourceError, match=said):
-            corruptset.verify(built, rederive=1, source=source, progress=lambda *step: seen.append(step))
+        with pytest.raises(SourceError, match=message):
+            corruptset.verify(directory, rederive=1, source=source, progress=lambda *step: seen.append(step))
     assert seen == []
-    assert corruptset.verify(built, rederive=1, source=f"folder:{shared_data.crops(classes=2)}").ok
+    assert corruptset.verify(directory, rederive=1, source=f"folder:{shared_data.crops(classes=2)}").ok

@@ -52,12 +52,12 @@ def state(root: Path) -> dict[str, tuple[int, int]]:
     return {path: (stat.st_ino, stat.st_mtime_ns) for path, stat in stats.items()}
 
 
-def repaired(root: Path, good: Path, files: Files, damaged: set[str], **options: Any) -> None:
+def repaired(root: Path, original: Path, files: Files, damaged: set[str], **options: Any) -> None:
     """Repair a dataset, compare it with the original, and check that intact files were not touched."""
     before = state(root)
     report = mended(root, **options)
     assert report.ok, report.problems
-    assert files(root) == files(good)
+    assert files(root) == files(original)
     assert set(report.mended or ()) == damaged
     after = state(root)
     assert {p for p in after if after[p] != before.get(p)} == damaged
@@ -67,8 +67,8 @@ def repaired(root: Path, good: Path, files: Files, damaged: set[str], **options:
 def test_only_changed_and_lost_files_are_repaired(
     request: pytest.FixtureRequest, tmp_path: Path, files: Files, kind: str
 ) -> None:
-    good: Path = request.getfixturevalue(kind).directory
-    root = shutil.copytree(good, tmp_path / good.name)
+    original: Path = request.getfixturevalue(kind).directory
+    root = shutil.copytree(original, tmp_path / original.name)
     images, shards = [p for p in some_of(root, "") if p.startswith("images/") and "." in p], some_of(root, ".h5")
     changed = {images[0], images[20], shards[1], *TEXTS}
     gone = {images[7], images[-1], shards[0], "sets/contrast/1.jsonl"}
@@ -76,16 +76,16 @@ def test_only_changed_and_lost_files_are_repaired(
         flip(root / path, 0.3)
     for path in gone:
         (root / path).unlink()
-    repaired(root, good, files, changed | gone)
+    repaired(root, original, files, changed | gone)
     # a release without pixels is filled in place
     shutil.rmtree(root / "images")
     shutil.rmtree(root / "hdf5")
-    repaired(root, good, files, {*images, *shards})
+    repaired(root, original, files, {*images, *shards})
     # images that only lost rows name are mended with them
     lost = {p for p in files(root) if p.startswith(("images/contrast/1/", "sets/contrast/1."))}
     for path in lost:
         (root / path).unlink()
-    repaired(root, good, files, lost)
+    repaired(root, original, files, lost)
 
 
 @pytest.mark.ci
@@ -141,9 +141,9 @@ def test_other_encodings_and_unlisted_files_are_kept_and_reported(root: Path, mo
     monkeypatch.setattr(ImageEncoding, "encode", lambda self, pixels: real(self, pixels) + b"\n")
     report = mended(root)
     assert (report.mended, kinds(report)) == (["contact.png"], {(image, "hash"), (image, "unmended")})
-    (said,) = (p.detail for p in report.problems if p.kind == "unmended")
-    assert "the regenerated file is sha256:" in said
-    assert "opencv-python-headless" in said
+    (details,) = (p.detail for p in report.problems if p.kind == "unmended")
+    assert "the regenerated file is sha256:" in details
+    assert "opencv-python-headless" in details
 
 
 def test_repair_follows_no_links_and_replaces_no_folders(root: Path, tmp_path: Path) -> None:
@@ -166,9 +166,9 @@ def test_repair_follows_no_links_and_replaces_no_folders(root: Path, tmp_path: P
         shutil.rmtree(root / "sets" / name)
     (root / "sets/contrast").symlink_to(outside, target_is_directory=True)
     (root / "sets/brightness").write_bytes(b"")
-    left = {p.path: p.detail for p in mended(root).problems if p.kind == "unmended"}
-    assert "sets/contrast is a link" in left["sets/contrast/1.jsonl"]
-    assert "sets/brightness is not a folder" in left["sets/brightness/3.jsonl"]
+    remaining = {p.path: p.detail for p in mended(root).problems if p.kind == "unmended"}
+    assert "sets/contrast is a link" in remaining["sets/contrast/1.jsonl"]
+    assert "sets/brightness is not a folder" in remaining["sets/brightness/3.jsonl"]
     (root / ".corruptset").symlink_to(outside, target_is_directory=True)
     assert (".corruptset", "unmended") in kinds(mended(root))
     assert list(outside.iterdir()) == []
@@ -182,12 +182,12 @@ def test_samples_are_reselected_identically(
     crops = small_builds.write_crops(tmp_path / "crops", classes=3, each=4)
     (crops / "00_class/im.1.png").write_bytes(b"no image")
     chosen: dict[str, Any] = {"sets": ["contrast/1"], "storage": "hdf5", "skip_bad": True, **options}
-    good = small_builds.build_dataset(shared_data.recipe(), crops, tmp_path / "out", **chosen)
-    root = shutil.copytree(good, tmp_path / "copy")
+    original = small_builds.build_dataset(shared_data.recipe(), crops, tmp_path / "out", **chosen)
+    root = shutil.copytree(original, tmp_path / "copy")
     lost = {"samples.jsonl", some_of(root, ".h5")[-1]}
     for path in lost:
         (root / path).unlink()
-    repaired(root, good, files, lost, source=f"folder:{crops}")
+    repaired(root, original, files, lost, source=f"folder:{crops}")
 
 
 def test_repaired_files_remain_after_interruption(
@@ -212,9 +212,9 @@ def test_repaired_files_remain_after_interruption(
     monkeypatch.setattr(running, "process", process)
     with pytest.raises(Interrupted, match="Run the same command again"):
         mended(root)
-    left = set(files(whole.directory)) - set(files(root))
-    assert (len(left), left <= {*lost}, (root / ".corruptset").exists()) == (1, True, False)
-    repaired(root, whole.directory, files, left)
+    remaining = set(files(whole.directory)) - set(files(root))
+    assert (len(remaining), remaining <= {*lost}, (root / ".corruptset").exists()) == (1, True, False)
+    repaired(root, whole.directory, files, remaining)
     assert os.name == "nt" or (root / images[0]).stat().st_mode == mode
 
 
@@ -248,28 +248,28 @@ def test_partial_dataset_is_repaired_without_adding_sets(whole: Built, tmp_path:
     some = [path for path, sets in archives.items() if any(s.startswith("contrast/") for s in sets)]
     assert 0 < len(some) < len(archives)
     root = unpack(some, tmp_path / "part").path
-    good = files(root)
+    original = files(root)
     images, shards = some_of(root, ".JPEG"), some_of(root, ".h5")
     (root / images[0]).unlink()
     (root / images[-1]).write_bytes(b"something else")
-    (root / shards[0]).write_bytes(good[shards[0]][:-1])
+    (root / shards[0]).write_bytes(original[shards[0]][:-1])
     (root / "samples.jsonl").unlink()
     report = mended(root)
     assert (report.problems, report.partial) == ([], True)
     assert report.absent == sorted(s.id for s in whole.manifest.sets if not s.id.startswith("contrast/"))
     assert set(report.mended or ()) >= {images[0], images[-1], shards[0], "samples.jsonl"}
-    assert files(root) == good  # and no set that is in other archives
+    assert files(root) == original  # and no set that is in other archives
     # a set that PARTIAL.json promises is made again whole
     shutil.rmtree(root / "images" / "contrast" / "1")
     assert mended(root).problems == []
-    assert files(root) == good
+    assert files(root) == original
     # where it cannot be read, nobody knows what is to be here
     (root / images[0]).unlink()
-    (root / "PARTIAL.json").write_bytes(good["PARTIAL.json"][:-9])
+    (root / "PARTIAL.json").write_bytes(original["PARTIAL.json"][:-9])
     report = mended(root)
     assert ("PARTIAL.json", "unmended") in kinds(report)
     assert (report.mended, (root / images[0]).exists()) == ([], False)
-    (root / "PARTIAL.json").write_bytes(good["PARTIAL.json"])
+    (root / "PARTIAL.json").write_bytes(original["PARTIAL.json"])
     # the rest comes later, as to any part
     unpack([*archives], tmp_path / "part")
     assert files(root) == files(whole.directory)

@@ -51,12 +51,12 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture(scope="module")
 def release(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     """Pack the records of a build, once for each kind of digests."""
-    made: dict[tuple[Path, str], Path] = {}
+    results: dict[tuple[Path, str], Path] = {}
 
     def pack(directory: Path, digests: str = "images") -> Path:
-        if (directory, digests) not in made:
-            made[directory, digests] = pack_records(directory, tmp_path_factory.mktemp("packed"), digests)
-        return made[directory, digests]
+        if (directory, digests) not in results:
+            results[directory, digests] = pack_records(directory, tmp_path_factory.mktemp("packed"), digests)
+        return results[directory, digests]
 
     return pack
 
@@ -70,18 +70,18 @@ def stored(
         "shards": {"storage": "hdf5"},
     }
 
-    def made(kind: str) -> Stored:
+    def create(kind: str) -> Stored:
         if kind in options:
             return shared_data.build(**options[kind]), f"folder:{shared_data.crops()}"
         if kind not in SHIPPED:
-            built: Built = request.getfixturevalue({"regions": "made", "jpeg": "whole"}.get(kind, kind))
-            return built.directory, "sample" if kind == "jpeg" else f"folder:{request.getfixturevalue('photos')}"
+            build_result: Built = request.getfixturevalue({"regions": "made", "jpeg": "whole"}.get(kind, kind))
+            return build_result.directory, "sample" if kind == "jpeg" else f"folder:{request.getfixturevalue('photos')}"
         if kind not in shipped:
             out, sets = tmp_path_factory.mktemp("shipped"), SHIPPED[kind]
             shipped[kind] = build(kind, "sample", out, jobs=1, metrics=0, page=False, samples=2, sets=sets).directory
         return shipped[kind], "sample"
 
-    return made
+    return create
 
 
 def same(virtual_data: Dataset, stored_data: Dataset) -> None:
@@ -93,13 +93,13 @@ def same(virtual_data: Dataset, stored_data: Dataset) -> None:
     sets = {s: (virtual_data[s], stored_data[s]) for s in stored_data}
     random.Random(3).shuffle(places)
     for set_id, index in places:
-        (image, label), (expected, expected_label) = (one[index] for one in sets[set_id])
+        (image, label), (expected, expected_label) = (spec[index] for spec in sets[set_id])
         np.testing.assert_array_equal(image, expected)
         assert (label, image.flags.writeable) == (expected_label, True)
-    for made, kept in sets.values():
-        for image, expected in zip(made.images(), kept.images(), strict=True):
+    for result, kept in sets.values():
+        for image, expected in zip(result.images(), kept.images(), strict=True):
             np.testing.assert_array_equal(image, expected)
-        assert (made.encoding, made.ids, len(made)) == (kept.encoding, kept.ids, len(kept))
+        assert (result.encoding, result.ids, len(result)) == (kept.encoding, kept.ids, len(kept))
 
 
 @pytest.mark.parametrize("kind", ["jpeg", "shards", *SHIPPED, "regions", "table"])
@@ -109,9 +109,9 @@ def test_virtual_dataset_equals_stored_one(
     directory, source = stored(kind)
     kept = corruptset.open(directory)
     for digests in ("images", "sets") if kind == "jpeg" else ("images",):
-        same(made := corruptset.open(release(directory, digests), source=source, check="each"), kept)
+        same(result := corruptset.open(release(directory, digests), source=source, check="each"), kept)
     if kind in ("regions", "table"):
-        crops, expected = (data.crops("a/0") for data in (made, kept))
+        crops, expected = (data.crops("a/0") for data in (result, kept))
         assert len(crops) == len(expected)
         for number in range(0, len(crops), 7):
             np.testing.assert_array_equal(crops[number], expected[number])
@@ -122,14 +122,14 @@ def test_complete_build_can_be_virtual_too(whole: Built, tmp_path: Path) -> None
     """Only the records of the build are read."""
     release = tmp_path / "release"
     shutil.copytree(whole.directory, release, ignore=shutil.ignore_patterns("images", "*.png", "*.html"))
-    told: list[tuple[str, int, int]] = []
-    data = corruptset.open(release, source="sample", progress=lambda *step: told.append(step))
-    assert told == [("source", done, len(data.samples)) for done in range(1, len(data.samples) + 1)]
-    made, kept = data["contrast/3"], corruptset.open(whole.directory)["contrast/3"]
-    np.testing.assert_array_equal(made.image(2), kept.image(2))
-    assert made.rows == kept.rows
+    events: list[tuple[str, int, int]] = []
+    data = corruptset.open(release, source="sample", progress=lambda *step: events.append(step))
+    assert events == [("source", count, len(data.samples)) for count in range(1, len(data.samples) + 1)]
+    result, kept = data["contrast/3"], corruptset.open(whole.directory)["contrast/3"]
+    np.testing.assert_array_equal(result.image(2), kept.image(2))
+    assert result.rows == kept.rows
     with pytest.raises(VerificationError, match=r"has no stored images.*run `corruptset rebuild`"):
-        made.stored(0)
+        result.stored(0)
 
 
 def test_leading_stages_are_cached(
@@ -238,8 +238,8 @@ def test_release_with_deleted_cache_is_unpacked_again(
 def test_labels_are_always_checked_and_images_when_read(small_recipe: Path, tmp_path: Path) -> None:
     source, labels = write_photos(tmp_path / "photos", each=1), tmp_path / "labels.csv"
     labels.write_text("file,label\na/0.png,a\nb/0.png,b\n")
-    built = build(small_recipe, source, tmp_path / "one", jobs=1, sets=["contrast/1"], labels=labels).directory
-    images = corruptset.open(built, source=source, labels=labels, check="never")["contrast/1"]
+    directory = build(small_recipe, source, tmp_path / "one", jobs=1, sets=["contrast/1"], labels=labels).directory
+    images = corruptset.open(directory, source=source, labels=labels, check="never")["contrast/1"]
     assert images.labels.tolist() == [0, 1]
     Image.new("RGB", (80, 90)).save(tmp_path / "photos/b/0.png")
     assert images.image(0).shape == (64, 64, 3)
@@ -247,7 +247,7 @@ def test_labels_are_always_checked_and_images_when_read(small_recipe: Path, tmp_
         images.image(1)
     labels.write_text("file,label\na/0.png,b\nb/0.png,a\n")
     with pytest.raises(SourceError, match="b/0: has label 0, expected 1"):
-        corruptset.open(built, source=source, labels=labels, check="never")
+        corruptset.open(directory, source=source, labels=labels, check="never")
 
 
 def test_unsuitable_records_and_options_are_rejected(

@@ -54,9 +54,9 @@ def test_every_format_of_cifar10_is_same_source(tmp_path):
         assert len(pickle.dumps(source)) < 40_000  # the pickled source contains no pixels
     source = open_source(f"cifar10:{paths[3]}")
     assert [s.id for s in source.samples] == [f"test/{i:05d}" for i in range(23)]
-    checked = check(source, source.samples)
-    assert (len(checked.good), checked.bad) == (23, [])
-    assert checked.good[5][1:] == (source.fingerprint(source.samples[5]), 32, 32, 3)
+    report = check(source, source.samples)
+    assert (len(report.good), report.bad) == (23, [])
+    assert report.good[5][1:] == (source.fingerprint(source.samples[5]), 32, 32, 3)
     assert open_source(f"cifar10:{paths[3]}", split="train").samples[-1].id == "train/00024"
     a.check_refused(f"cifar10:{paths[3]}", "--split is 'tests'; expected one of test, train, all", split="tests")
     a.check_refused(f"cifar10:{paths[3]}", "has no option --labels", labels="x.csv")
@@ -108,24 +108,24 @@ def test_unpublished_batches_are_rejected(tmp_path):
         ({"batches.meta.txt": b""}, "it has none"),
         ({"data_batch_5.bin": None}, r"has no data_batch_5\.bin of the split train; it contains .*data_batch_1\.bin"),
     ]
-    for i, (change, said) in enumerate(python + binary):
-        whole = a.cifar10_python(TEST) if i < len(python) else a.cifar10_binary(TEST, TRAIN)
-        files = {name.rpartition("/")[2]: data for name, data in whole.items()} | change
+    for i, (change, message) in enumerate(python + binary):
+        original = a.cifar10_python(TEST) if i < len(python) else a.cifar10_binary(TEST, TRAIN)
+        files = {name.rpartition("/")[2]: data for name, data in original.items()} | change
         a.write_files(tmp_path / str(i), {name: data for name, data in files.items() if data is not None})
-        a.check_refused(f"cifar10:{tmp_path / str(i)}", said, split="all" if "train" in said else None)
+        a.check_refused(f"cifar10:{tmp_path / str(i)}", message, split="all" if "train" in message else None)
 
 
 def test_incomplete_archives_are_rejected(tmp_path):
-    whole = a.write_tar(tmp_path / "whole.tar.gz", a.cifar10_python(TEST, TRAIN), "w:gz").read_bytes()
-    flipped = bytearray(whole)
-    flipped[len(whole) // 2] ^= 0xFF
-    for data, said in (
-        *((whole[: int(len(whole) * share)], "is truncated in the middle of") for share in (0.1, 0.9, 0.9999)),
+    content = a.write_tar(tmp_path / "whole.tar.gz", a.cifar10_python(TEST, TRAIN), "w:gz").read_bytes()
+    flipped = bytearray(content)
+    flipped[len(content) // 2] ^= 0xFF
+    for data, message in (
+        *((content[: int(len(content) * share)], "is truncated in the middle of") for share in (0.1, 0.9, 0.9999)),
         (bytes(flipped), "damaged"),
         (b"PK\x03\x04" + bytes(600), "is not a tar archive"),
     ):
         (tmp_path / "x.tar.gz").write_bytes(data)
-        a.check_refused(f"cifar10:{tmp_path / 'x.tar.gz'}", said)
+        a.check_refused(f"cifar10:{tmp_path / 'x.tar.gz'}", message)
     a.write_tar(tmp_path / "double.tar", a.cifar10_python(TEST) | {"other/test_batch": b"x"})
     a.check_refused(f"cifar10:{tmp_path / 'double.tar'}", "in several folders")
     a.check_refused(f"cifar10:{tmp_path}/nothing", r"nothing does not exist. Expected cifar10:PATH")
@@ -133,9 +133,9 @@ def test_incomplete_archives_are_rejected(tmp_path):
 
 
 def test_hidden_files_next_to_batches_are_ignored(tmp_path):
-    whole = a.cifar10_python(TEST)
-    hidden = {f"{name.rpartition('/')[0]}/._{name.rpartition('/')[2]}": b"Mac OS X" for name in whole}
-    expected = a.source_contents(open_source(f"cifar10:{a.write_files(tmp_path / 'plain', whole)}"))
-    assert a.source_contents(open_source(f"cifar10:{a.write_files(tmp_path / 'mac', whole | hidden)}")) == expected
-    packed = a.write_tar(tmp_path / "x.tar.gz", hidden | whole, "w:gz")
+    original = a.cifar10_python(TEST)
+    hidden = {f"{name.rpartition('/')[0]}/._{name.rpartition('/')[2]}": b"Mac OS X" for name in original}
+    expected = a.source_contents(open_source(f"cifar10:{a.write_files(tmp_path / 'plain', original)}"))
+    assert a.source_contents(open_source(f"cifar10:{a.write_files(tmp_path / 'mac', original | hidden)}")) == expected
+    packed = a.write_tar(tmp_path / "x.tar.gz", hidden | original, "w:gz")
     assert a.source_contents(open_source(f"cifar10:{packed}")) == expected

@@ -72,9 +72,9 @@ def check_labels_kept(source, reason, unusable=1):
     assert [(c.index, c.name) for c in source.classes if c.name in "bx"] == [(0, "b"), (1 + unusable, "x")]
     assert len({c.name for c in source.classes}) == len({c.folder for c in source.classes}) == 2 + unusable
     assert all(c.name.isprintable() and c.name.encode() for c in source.classes)
-    folders = [why for path, why in source.notes if path.endswith("/")]
+    folders = [reason for path, reason in source.notes if path.endswith("/")]
     assert len(folders) == unusable, source.notes
-    assert all(re.search(reason, why) for why in folders)
+    assert all(re.search(reason, message) for message in folders)
     with pytest.raises(SourceError, match=f"^{unusable} class folder"):
         check(source, source.samples).raise_for_bad(source.notes)
 
@@ -103,7 +103,7 @@ def test_classes_with_equal_names_keep_labels(tmp_path, form):
         else:
             assert [c.name for c in source.classes] == order
             assert {s.id: s.label for s in source.samples} == {"b/1": 1, "x/1": 3}
-        assert [(path, why.endswith("(1 image in it left out)")) for path, why in source.notes] == [
+        assert [(path, reason.endswith("(1 image in it left out)")) for path, reason in source.notes] == [
             (f"{name}/", True) for name in sorted(pair)
         ]
 
@@ -212,22 +212,24 @@ def test_numbers_with_zeros_gaps_or_names_keep_consistent_order(tmp_path):
     assert "Not all class folders are numbers ('other' is not), so all are sorted as text" in mixed.remarks[0]
     equal = open_source(f"folder:{write_images(tmp_path / 'equal', '1/a.png', '01/b.png', '2/c.png')}")
     assert {s.id: s.label for s in equal.samples} == {"2/c": 2}
-    assert [path for path, why in equal.notes if "is the same number as" in why] == ["01/", "1/"]
+    assert [path for path, reason in equal.notes if "is the same number as" in reason] == ["01/", "1/"]
 
 
 def test_stored_numeric_folders_are_sorted_as_text(tmp_path):
     files = {name: encode_image(np.full((64, 64, 3), i, np.uint8)) for i, name in enumerate(numbered_paths(12))}
     root = a.write_files(tmp_path / "x", files)
-    built = build("tiny-imagenet-c", f"folder:{root}", tmp_path, sets=["contrast/*"], jobs=1, storage="folder")
-    assert any("sorted as numbers" in note for note in built.notes)
-    assert verify_directory(built.directory).ok
-    exported = export("tiny-imagenet-c", built.directory, tmp_path / "exported")
+    result = build("tiny-imagenet-c", f"folder:{root}", tmp_path, sets=["contrast/*"], jobs=1, storage="folder")
+    assert any("sorted as numbers" in note for note in result.notes)
+    assert verify_directory(result.directory).ok
+    exported = export("tiny-imagenet-c", result.directory, tmp_path / "exported")
     assert any("zero-padded names: class 0 is in folder 00." in note for note in exported.notes)
-    for folder in (built.directory / "images/contrast/1", exported.top / "contrast/1"):
+    for folder in (result.directory / "images/contrast/1", exported.top / "contrast/1"):
         # torchvision's ImageFolder assigns labels to the sorted names of folders
-        found = {label: sorted(path.name for path in of.iterdir()) for label, of in enumerate(sorted(folder.iterdir()))}
-        assert found == {i: [f"{i}.JPEG"] for i in range(12)}
-    data = corruptset.open(built.directory)
+        actual = {
+            label: sorted(path.name for path in of.iterdir()) for label, of in enumerate(sorted(folder.iterdir()))
+        }
+        assert actual == {i: [f"{i}.JPEG"] for i in range(12)}
+    data = corruptset.open(result.directory)
     assert [sample.id for sample in data.samples] == sorted(f"{i}/{i}" for i in range(12))
     assert all(sample.id == f"{sample.label}/{sample.label}" for sample in data.samples)
 
@@ -242,9 +244,9 @@ def test_build_without_bad_classes_keeps_labels_and_verifies(lossless_recipe, tm
     options = {"sets": ["contrast/1"], "jobs": 1, "storage": "both"}
     with pytest.raises(SourceError, match=r"^5 class folders of the source cannot be used"):
         build(lossless_recipe, f"folder:{root}", tmp_path / "out", **options)
-    built = build(lossless_recipe, f"folder:{root}", tmp_path / "out", skip_bad=True, **options)
-    assert verify_directory(built.directory).ok
-    data = corruptset.open(built.directory)
+    result = build(lossless_recipe, f"folder:{root}", tmp_path / "out", skip_bad=True, **options)
+    assert verify_directory(result.directory).ok
+    data = corruptset.open(result.directory)
     assert [(s.id, s.label) for s in data.samples] == [("b/1", 1), ("x/1", 6), ("x/2", 6), ("x/3", 6)]
     assert [c.name for c in data.classes] == ["MM", "b", "m%09m", "mM", "mm", "m%FF", "x"]
 
@@ -263,8 +265,8 @@ def test_split_folders_are_not_classes(tmp_path):
         )
     ):
         root = write_images(tmp_path / str(i), *paths)
-        said = a.check_refused(f"folder:{root}", "has no class folders")
-        assert f"give its folder: folder:{root}/{folder}. " in said
+        message = a.check_refused(f"folder:{root}", "has no class folders")
+        assert f"give its folder: folder:{root}/{folder}. " in message
         if folder == "dev":
             continue  # in a tar, a single folder that contains all class folders is ignored
         tar = write_tar_of(tmp_path / f"{i}.tar", *paths)
@@ -285,19 +287,19 @@ def test_tiny_imagenet_validation_folder_is_rejected_and_suitable_source_named(t
     val = write_images(tmp_path / "tiny imagenet/val", *(f"images/val_{i}.JPEG" for i in range(4)))
     (val / "val_annotations.txt").write_text("val_0.JPEG\tn01443537\t0\t0\t60\t60\n")
     for root in (val, val / "images"):
-        said = a.check_refused(f"folder:{root}", "Tiny ImageNet's folder val")
-        assert said.endswith(f"contains wnids.txt: 'tiny-imagenet:{val.parent}'.")
+        message = a.check_refused(f"folder:{root}", "Tiny ImageNet's folder val")
+        assert message.endswith(f"contains wnids.txt: 'tiny-imagenet:{val.parent}'.")
     for top in ("", "val/"):
         tar = write_tar_of(tmp_path / "val.tar", "images/val_0.JPEG", "val_annotations.txt", top=top)
         a.check_refused(f"folder:{tar}", "Tiny ImageNet's folder val: .*Use the source tiny-imagenet with the zip")
 
 
 def test_single_class_is_reported(tmp_path):
-    for paths, said in (
+    for paths, message in (
         (["images/1.png"], "one class folder, images, so every image has the label 0. If it is not a class"),
         (["data/cat/1.png", "data/dog/1.png"], "It has 2 folders. If these are the classes, give that folder"),
     ):
         shutil.rmtree(tmp_path / "x", ignore_errors=True)
         (remark,) = open_source(f"folder:{write_images(tmp_path / 'x', *paths)}").remarks
-        assert said in remark
+        assert message in remark
     assert open_source(f"folder:{write_images(tmp_path / 'two', 'a/1.png', 'b/1.png')}").remarks == ()

@@ -86,7 +86,7 @@ def test_undecodable_images_are_listed(monkeypatch):
 
     text = PngImagePlugin.PngInfo()
     text.add_text("notes", "x" * (PngImagePlugin.MAX_TEXT_CHUNK + 1), zip=True)
-    for data, said in (
+    for data, message in (
         (tagged(258, 16, 12), "a TIFF with 9 to 15 bits"),
         (tagged(262, 1, 0), "with white as 0, so the range"),
         (encode_image(RGB, pnginfo=text), "save it again without its text"),
@@ -100,7 +100,7 @@ def test_undecodable_images_are_listed(monkeypatch):
         (encode_image(np.zeros((7, 100, 3), np.uint8), "JPEG"), "is 100x7"),
         (BOMB, "89,478,485 pixels that one image may have"),
     ):
-        with pytest.raises(BadSample, match=said):
+        with pytest.raises(BadSample, match=message):
             decode(data)
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", None)  # another library may have changed this setting
     with pytest.raises(BadSample, match="89,478,485 pixels"):
@@ -111,11 +111,11 @@ def test_jpeg_without_end_marker_is_rejected():
     """Pillow's decoder accepts some of these files, depending on the last bits."""
     preview = Image.Exif()
     preview[0x0201] = 0
-    pictures = [Image.fromarray(np.full((16, 16, 3), i, np.uint8)) for i in range(0, 256, 5)]
-    pictures += [Image.fromarray(RGB[:height, :width]) for height, width in ((30, 40), (8, 8), (17, 33))]
-    for i, picture in enumerate(pictures):
+    images = [Image.fromarray(np.full((16, 16, 3), i, np.uint8)) for i in range(0, 256, 5)]
+    images += [Image.fromarray(RGB[:height, :width]) for height, width in ((30, 40), (8, 8), (17, 33))]
+    for i, image in enumerate(images):
         for progressive in (False, True):
-            data = encode_image(picture, "JPEG", progressive=progressive, exif=preview)
+            data = encode_image(image, "JPEG", progressive=progressive, exif=preview)
             assert data.endswith(b"\xff\xd9")
             expected = decode(data)
             for cut in (data[:-1], data[:-2], data[:-2] + bytes(64)):
@@ -128,10 +128,10 @@ def test_jpeg_without_end_marker_is_rejected():
 
 def test_embedded_preview_does_not_end_image():
     preview = encode_image(Image.fromarray(GREY), "JPEG")
-    whole = encode_image(Image.fromarray(RGB), "JPEG", exif=b"Exif\0\0" + preview)
-    check_pixels(whole, decode(encode_image(Image.fromarray(RGB), "JPEG")))
+    original = encode_image(Image.fromarray(RGB), "JPEG", exif=b"Exif\0\0" + preview)
+    check_pixels(original, decode(encode_image(Image.fromarray(RGB), "JPEG")))
     with pytest.raises(BadSample, match="the marker that ends a JPEG"):
-        decode(whole[:-2])
+        decode(original[:-2])
 
 
 def test_truncated_image_is_never_partly_decoded(monkeypatch):
@@ -140,16 +140,16 @@ def test_truncated_image_is_never_partly_decoded(monkeypatch):
     kinds = [(kind, {}) for kind in ("JPEG", "PNG", "BMP", "GIF", "TIFF", "WEBP", "PPM")]
     for kind, options in (*kinds, ("JPEG", {"progressive": True})):
         data = encode_image(Image.fromarray(RGB).convert("P") if kind == "GIF" else RGB, kind, **options)
-        whole, listed = decode(data), 0
+        original, listed = decode(data), 0
         cuts = sorted({*range(0, len(data), max(1, len(data) // 40)), *range(len(data) - 14, len(data))})
         for cut in cuts:
             try:
-                got = decode(data[:cut])
+                result = decode(data[:cut])
             except BadSample:
                 listed += 1
             else:
                 assert kind in ("PNG", "GIF")
-                np.testing.assert_array_equal(got, whole)
+                np.testing.assert_array_equal(result, original)
         assert listed >= len(cuts) - 20, kind
     assert ImageFile.LOAD_TRUNCATED_IMAGES is True
 

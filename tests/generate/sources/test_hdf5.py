@@ -47,16 +47,16 @@ def test_rows_match_file_in_any_order(tmp_path, monkeypatch, form):
     sha256s = ["sha256:" + hashlib.sha256(data).hexdigest() for data in stored]
     source = pickle.loads(pickle.dumps(open_source(write(tmp_path / "x.h5", form))))
     assert a.source_contents(source) == [(f"data/{i}", int(LABELS[i]), None, sha256s[i]) for i in range(N)]
-    opened, really = [], shards._opened
-    monkeypatch.setattr(shards, "_opened", lambda path: opened.append(path) or really(path))
+    opened_files, really = [], shards._opened
+    monkeypatch.setattr(shards, "_opened", lambda path: opened_files.append(path) or really(path))
     for order in (range(N), range(N)[::-1], range(0, N, 3)):
-        opened.clear()
+        opened_files.clear()
         for i in order:
             loaded = source.load(source.samples[i])
             assert loaded.sha256 == sha256s[i]
             assert np.array_equal(loaded.image, images[i])
             loaded.image[:] = 0  # the returned array is a copy
-        assert len(opened) <= N / 6, "the file is not opened for each row"
+        assert len(opened_files) <= N / 6, "the file is not opened for each row"
 
 
 def test_damaged_row_fails_only_when_read(tmp_path):
@@ -64,10 +64,10 @@ def test_damaged_row_fails_only_when_read(tmp_path):
     with h5py.File(path, "w") as file:
         file["labels"] = LABELS
         file.create_dataset("images", data=IMAGES, chunks=(1, 32, 32, 3), compression="gzip")
-        at = file["images"].id.get_chunk_info(20).byte_offset
+        offset = file["images"].id.get_chunk_info(20).byte_offset
     source = open_source(f"hdf5:{path}")
     data = bytearray(path.read_bytes())
-    data[at : at + 40] = bytes(40)
+    data[offset : offset + 40] = bytes(40)
     path.write_bytes(data)
     assert all(np.array_equal(source.load(source.samples[i]).image, IMAGES[i]) for i in range(N) if i != 20)
     with pytest.raises(BadSample, match=r"cannot be read any more: .*x\.h5 is .*Copy it again"):
@@ -108,7 +108,7 @@ def test_unsuitable_files_are_rejected(tmp_path):
         f.create_dataset("hollow", (1 << 30, 32, 32, 3), np.uint8, chunks=(1, 32, 32, 3))
         f["deep/packed"], f["deep/y"] = IMAGES[..., 0], LABELS[::-1]
     path = f"hdf5:{tmp_path / 'x.h5'}"
-    for images, labels, said in (
+    for images, labels, message in (
         ("floats", None, "holds float64; expected uint8"),
         ("good", "short", "has 3 labels for 60 images"),
         ("names", None, "holds object; expected uint8"),
@@ -119,12 +119,12 @@ def test_unsuitable_files_are_rejected(tmp_path):
         (None, None, r"contains no dataset 'images'. It has .*floats.*: name one with --images"),
         ("good", "nothing", "name one with --labels"),
     ):
-        a.check_refused(path, said, images=images, labels=labels)
+        a.check_refused(path, message, images=images, labels=labels)
     grey = open_source(path, images="deep/packed", labels="deep/y")
     assert np.array_equal(grey.load(grey.samples[11]).image, IMAGES[11, :, :, :1])
     assert [s.label for s in grey.samples] == LABELS[::-1].tolist()
-    whole = (tmp_path / "other.h5").read_bytes()
-    for content in (b"", b"images,labels", whole[: len(whole) // 2]):
+    original_bytes = (tmp_path / "other.h5").read_bytes()
+    for content in (b"", b"images,labels", original_bytes[: len(original_bytes) // 2]):
         (tmp_path / "bad.h5").write_bytes(content)
         a.check_refused(f"hdf5:{tmp_path}/bad.h5", r"is not an HDF5 file, or a damaged one .*Copy it again")
     a.check_refused(f"hdf5:{tmp_path}/no.h5", "does not exist")
@@ -152,8 +152,8 @@ def test_hdf5plugin_filters_are_named_and_used_if_installed(tmp_path, monkeypatc
         patch.setitem(sys.modules, "hdf5plugin", None)  # simulates that hdf5plugin is not installed
         for file, name in FILTERS.items():
             of = "labels" if file == "LZ4" else "images"
-            said = rf"{of} is compressed with the HDF5 filter {re.escape(name)}, .* pip install hdf5plugin"
-            message = a.check_refused(f"hdf5:{tmp_path / file}.h5", said)
+            expected_message = rf"{of} is compressed with the HDF5 filter {re.escape(name)}, .* pip install hdf5plugin"
+            message = a.check_refused(f"hdf5:{tmp_path / file}.h5", expected_message)
             assert "\n" not in str(message)
     for file in FILTERS:
         source = open_source(f"hdf5:{tmp_path / file}.h5")
@@ -176,9 +176,9 @@ def test_shard_from_build_keeps_ids(tmp_path, whole):
     """Row 0 of the second shard of a build is not the first sample of the build."""
     rows = a.write_files(tmp_path / "ten", a.cifar10_python((IMAGES[:12], LABELS[:12])))
     options = {"storage": "hdf5", "metrics": 0, "jobs": 1, "page": False}
-    made = build("cifar10-c", f"cifar10:{rows}", tmp_path, sets=["contrast/2"], **options)
-    first, second = sorted((made.directory / "hdf5/contrast").iterdir())
-    data = corruptset.open(made.directory)
+    result = build("cifar10-c", f"cifar10:{rows}", tmp_path, sets=["contrast/2"], **options)
+    first, second = sorted((result.directory / "hdf5/contrast").iterdir())
+    data = corruptset.open(result.directory)
     images = list(data["contrast/2"].images())
     source = open_source(f"hdf5:{second}")
     assert [(s.id, s.label, s.split) for s in source.samples] == [(s.id, s.label, "test") for s in data.samples[8:]]

@@ -33,11 +33,11 @@ def test_pattern_selects_images(tmp_path):
     assert all(file == tmp_path / path for path, file in source.other_files.items())
     assert source.other_bytes() == 4 * 4 + (tmp_path / "train/c.jpg").stat().st_size
     assert source.notes == ()
-    every = open_source(f"tree:{tmp_path}")
-    assert list(every.other_files) == ["annotations/val.json", "no-suffix", "notes.txt"]
-    assert [path for path, _ in every.notes] == ["val/scan.tif"]
-    said = r"contains no image that --images 'test/\*' matches\. It contains these images: train/c\.jpg, val/a\.jpg,"
-    a.check_refused(f"tree:{tmp_path}", said, images="test/*")
+    image_source = open_source(f"tree:{tmp_path}")
+    assert list(image_source.other_files) == ["annotations/val.json", "no-suffix", "notes.txt"]
+    assert [path for path, _ in image_source.notes] == ["val/scan.tif"]
+    message = r"contains no image that --images 'test/\*' matches\. It contains these images: train/c\.jpg, val/a\.jpg,"
+    a.check_refused(f"tree:{tmp_path}", message, images="test/*")
 
 
 def test_names_that_cannot_be_kept_are_listed(tmp_path):
@@ -53,14 +53,14 @@ def test_names_that_cannot_be_kept_are_listed(tmp_path):
         "a/Same.jpg": "ignore case", "a/same.jpg": "ignore case", "scan.tif": "Convert it", "old.bmp": "Convert it",
         "a\\tb.txt": "control characters", "12:30/x.txt": "colon", "x\\y.txt": "backslash",
     }  # fmt: skip
-    assert {name: expected[name] in why for name, why in source.notes} == dict.fromkeys(expected, True)
-    for text, options, why in (
+    assert {name: expected[name] in reason for name, reason in source.notes} == dict.fromkeys(expected, True)
+    for text, options, reason in (
         (f"tree:{tmp_path / 'none'}", {}, "does not exist"),
         ("tree:", {}, "needs a path"),
         (f"tree:{tmp_path / 'good.jpg'}", {}, "is a file, not a folder"),
         (f"tree:{tmp_path}", {"labels": "x.csv"}, "has no option --labels"),
     ):
-        a.check_refused(text, why, **options)
+        a.check_refused(text, reason, **options)
 
 
 def mask(mode):
@@ -84,8 +84,8 @@ def test_masks_are_rejected_unless_pattern_selects_images(tmp_path, mode, form):
     source = open_source(f"tree:{tmp_path}", images="JPEGImages/*")
     assert [s.id for s in source.samples] == ["JPEGImages/a.jpg", "JPEGImages/b.jpg"]
     assert list(source.other_files) == ["SegmentationClass/a.png"]
-    every = open_source(f"tree:{tmp_path}", images="*.[jp]*g")
-    assert [s.id for s in every.samples] == ["JPEGImages/a.jpg", "JPEGImages/b.jpg", "SegmentationClass/a.png"]
+    image_source = open_source(f"tree:{tmp_path}", images="*.[jp]*g")
+    assert [s.id for s in image_source.samples] == ["JPEGImages/a.jpg", "JPEGImages/b.jpg", "SegmentationClass/a.png"]
 
 
 def test_suggested_pattern_fits_tree(tmp_path):
@@ -99,9 +99,9 @@ def test_suggested_pattern_fits_tree(tmp_path):
         write_tree(root, names)
         for name in masks:
             save_image(mask("P"), root / name)
-        with pytest.raises(SourceError) as refused:
+        with pytest.raises(SourceError) as exc_info:
             open_source(f"tree:{root}")
-        assert f"--images {shown}" in str(refused.value)
+        assert f"--images {shown}" in str(exc_info.value)
 
 
 def test_grey_images_among_colour_images_are_noted(tmp_path):

@@ -41,7 +41,7 @@ def test_labels_may_be_integral_floats(tmp_path):
 
 
 def test_unsuitable_arrays_are_rejected(tmp_path):
-    for images, labels, said in (
+    for images, labels, message in (
         (IMAGES / 255, LABELS, "holds float64; expected uint8"),
         (IMAGES.astype(object), LABELS, "holds Python objects, which are not read"),
         (IMAGES.transpose(0, 3, 1, 2), LABELS, "channels first"),
@@ -56,7 +56,7 @@ def test_unsuitable_arrays_are_rejected(tmp_path):
         (IMAGES, np.eye(12, dtype=int), "expected whole numbers of shape"),
         (IMAGES, LABELS - 100, "labels out of range"),
     ):
-        a.check_refused(write(tmp_path, images, labels), said)
+        a.check_refused(write(tmp_path, images, labels), message)
     number, path = LABELS[:10], write(tmp_path, IMAGES, LABELS[:10])
     a.check_refused(
         path, rf"y\.npy has 10 labels for 12 images in {tmp_path}/x\.npy; expected one label for each image"
@@ -66,10 +66,10 @@ def test_unsuitable_arrays_are_rejected(tmp_path):
     x, y = tmp_path / "x.npy", tmp_path / "y.npy"
     a.check_refused(write(tmp_path, LABELS, IMAGES), rf"{x} holds 12 single values, .*images come first: npy:{y},{x}\.")
     text = write(tmp_path)
-    whole = (tmp_path / "x.npy").read_bytes()
-    for data in (whole[:-1], whole[:60], b"", b"PK\x03\x04" + bytes(100)):
+    content = (tmp_path / "x.npy").read_bytes()
+    for data in (content[:-1], content[:60], b"", b"PK\x03\x04" + bytes(100)):
         (tmp_path / "x.npy").write_bytes(data)
         a.check_refused(text, r"is not a \.npy file, or is truncated")
-    for wrong in ("npy:x.npy", "npy:,y.npy"):
-        a.check_refused(wrong, "needs two files: npy:IMAGES,LABELS")
+    for value in ("npy:x.npy", "npy:,y.npy"):
+        a.check_refused(value, "needs two files: npy:IMAGES,LABELS")
     a.check_refused(f"npy:{tmp_path}/a.npy,{tmp_path}/y.npy", "does not exist")

@@ -98,21 +98,21 @@ def test_bad_rows_are_listed_by_file_and_excluded_on_request(tmp_path):
     file = write(tmp_path / "hub/test-00000-of-00002.parquet", images, labels, names=a.CIFAR10_CLASSES)
     write(tmp_path / "hub/test-00001-of-00002.parquet", [], [], names=a.CIFAR10_CLASSES)
     source = open_source(f"parquet:{tmp_path / 'hub'}")
-    checked = check(source, source.samples)
+    report = check(source, source.samples)
     assert dict(source.notes) == {
         f"{file.name}, row 6": "has label None; expected a whole number from 0 to 9: leave it out",
         f"{file.name}, row 7": "has label -1; expected a whole number from 0 to 9: leave it out",
         f"{file.name}, row 8": "has label 10; expected a whole number from 0 to 9: leave it out",
         "test-00001-of-00002.parquet": "contains no rows: download it again, or remove it",
     }
-    said = dict(checked.bad)
-    assert list(said) == [f"{file.name}, row {row}" for row in range(4)]
+    notes = dict(report.bad)
+    assert list(notes) == [f"{file.name}, row {row}" for row in range(4)]
     for reason, part in zip(
-        said.values(), ("is empty", "cannot be decoded", "has no image in", "does not have"), strict=True
+        notes.values(), ("is empty", "cannot be decoded", "has no image in", "does not have"), strict=True
     ):
         assert part in reason
-    assert len(checked.good) == 53
-    done = build(
+    assert len(report.good) == 53
+    result = build(
         "cifar10-c",
         source=f"parquet:{tmp_path / 'hub'}",
         out=tmp_path,
@@ -121,19 +121,19 @@ def test_bad_rows_are_listed_by_file_and_excluded_on_request(tmp_path):
         jobs=1,
         page=False,
     )
-    assert len(done.manifest.excluded) == 8
+    assert len(result.manifest.excluded) == 8
 
 
 def test_damaged_row_group_affects_only_its_own_rows(tmp_path):
     file = write(tmp_path / "x.parquet", names=a.CIFAR10_CLASSES, group=20)
-    at = pq.ParquetFile(file).metadata.row_group(1).column(0).data_page_offset
+    offset = pq.ParquetFile(file).metadata.row_group(1).column(0).data_page_offset
     data = bytearray(file.read_bytes())
-    data[at : at + 400] = bytes(400)
+    data[offset : offset + 400] = bytes(400)
     file.write_bytes(data)
     source = open_source(f"parquet:{file}")
-    checked = check(source, source.samples)
-    assert [sample.index for sample, *_ in checked.good] == [*range(20), *range(40, 60)]
-    assert all("x.parquet is damaged" in reason for _, reason in checked.bad)
+    report = check(source, source.samples)
+    assert [sample.index for sample, *_ in report.good] == [*range(20), *range(40, 60)]
+    assert all("x.parquet is damaged" in reason for _, reason in report.bad)
 
 
 def test_labels_may_be_text_or_numbers(tmp_path):
@@ -164,8 +164,8 @@ def test_unsuitable_files_are_rejected(tmp_path, monkeypatch):
     pq.write_table(pa.table({"img": rows, "image": rows, "label": plain["label"]}), tmp_path / "two.parquet")
     pq.write_table(pa.table([rows, rows, plain["label"]], ["img", "img", "label"]), tmp_path / "twice.parquet")
     (tmp_path / "text.parquet").write_text("PAR1 is how a Parquet file begins, and this is not one. PAR1")
-    whole = write(tmp_path / "whole.parquet", names=a.CIFAR10_CLASSES)
-    (tmp_path / "short.parquet").write_bytes(whole.read_bytes()[:-9000])
+    original = write(tmp_path / "whole.parquet", names=a.CIFAR10_CLASSES)
+    (tmp_path / "short.parquet").write_bytes(original.read_bytes()[:-9000])
     os.mkfifo(tmp_path / "pipe.parquet")
     write(tmp_path / "part/test-00001-of-00003.parquet", names=a.CIFAR10_CLASSES)
     write(tmp_path / "mixed/0.parquet", names=a.CIFAR10_CLASSES)
@@ -173,7 +173,7 @@ def test_unsuitable_files_are_rejected(tmp_path, monkeypatch):
     write(tmp_path / "empty.parquet", [], [], names=a.CIFAR10_CLASSES)
     write(tmp_path / "odd.parquet", labels=["a/b", *["c"] * 59], label=pa.string())
     write(tmp_path / "config/plain_text/test-00000-of-00001.parquet", names=a.CIFAR10_CLASSES)
-    for name, said in (
+    for name, message in (
         ("plain.parquet", r"column 'img' is of type binary; expected images of Hugging Face"),
         ("two.parquet", "has no column that fits. It has img, image, label: name one with --images"),
         ("twice.parquet", "has 2 columns 'img'|has no column that fits"),
@@ -186,14 +186,14 @@ def test_unsuitable_files_are_rejected(tmp_path, monkeypatch):
         ("odd.parquet", "labels that are not names of classes: the class name 'a/b'"),
         ("config", "contains no .parquet file. These folders in it do: plain_text"),
     ):
-        assert name.partition("/")[0] in a.check_refused(f"parquet:{tmp_path / name}", said)
+        assert name.partition("/")[0] in a.check_refused(f"parquet:{tmp_path / name}", message)
     a.check_refused(
         f"parquet:{tmp_path / 'two.parquet'}", "column 'img' is of type .*expected whole", labels="img", images="image"
     )
     a.check_refused(f"parquet:{tmp_path / 'part'}", "has the splits test. Choose one", split="train")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    a.check_refused(f"parquet:{whole}", r"needs pyarrow, which is not installed.*pip install '\.\[parquet\]'")
+    a.check_refused(f"parquet:{original}", r"needs pyarrow, which is not installed.*pip install '\.\[parquet\]'")
 
 
 @pytest.mark.ci

@@ -126,7 +126,7 @@ def test_values_and_arrays_are_read_as_written_by_python_and_numpy(protocol):
         "objects": np.array(TEXTS, dtype=object),
         "scalars": [np.str_("apple"), np.str_("pear")],
     }
-    whole = {
+    values = {
         **{str(dtype): (np.arange(300) % 251).astype(dtype) for dtype in ("u1", "<i8", ">i4", "<u2")},
         "n": [0, 255, 65536, -300, 2**31, -(2**40)],
         "scalar numbers": [np.int64(7), np.uint8(8)],
@@ -134,10 +134,10 @@ def test_values_and_arrays_are_read_as_written_by_python_and_numpy(protocol):
     }
     image = np.arange(4000, dtype=np.uint8).reshape(10, 400)
     more = {"image": image, "same": image, "b": True, "none": None, "f": {"x": [[]]}}
-    fields = load_saved_fields(a.npy_object({**columns, **whole, **more}, protocol))
+    fields = load_saved_fields(a.npy_object({**columns, **values, **more}, protocol))
     for name, column in columns.items():
         assert string_column(fields[name], 999) == np.array(column).astype(str).tolist(), name
-    for name, column in whole.items():
+    for name, column in values.items():
         assert number_array(fields[name]).tolist() == np.array(column).tolist(), name
     assert (fields["b"], fields["none"], fields["f"]["x"]) == (True, None, [[]])
     assert np.array_equal([fields["image"], fields["same"]], [image, image])
@@ -156,14 +156,14 @@ def test_batches_are_read_like_python_does():
 def test_pickles_without_dictionary_are_rejected():
     array = io.BytesIO()
     np.save(array, np.zeros((5, 4)))
-    for data, said in (
+    for data, message in (
         (a.npy_object([1, 2]), "does not contain a dictionary"),
         (a.npy_object({"a": 1})[:-20], "is not a pickle"),
         (b"", "is not a .npy file of a dictionary"),
         (b"\x93NUMPY\x01\x00\xff\xff{", "is not a .npy file of a dictionary"),
         (array.getvalue(), "is not a .npy file of a dictionary"),
     ):
-        with pytest.raises(PickleRefused, match=said):
+        with pytest.raises(PickleRefused, match=message):
             load_saved_fields(data)
 
 
@@ -174,14 +174,14 @@ def test_columns_and_arrays_of_other_types_are_rejected():
     nested = ["x"]
     for _ in range(30):  # each list contains the previous list ten times
         nested = [nested] * 10
-    for bad, said in (
+    for bad, message in (
         ({"a": "b"}, "dict where a column"),
         (nested, "list where a short string"),
         (["y" * 300], "(bytes|str) where a short string"),
         (np.zeros((2, 3), "<U2"), r"has \(2, 3\) where"),
         (["a"] * 1000, "list where a column"),
     ):
-        with pytest.raises(PickleRefused, match=said):
+        with pytest.raises(PickleRefused, match=message):
             string_column(fields(bad), 999)
     for bad in (["a"], np.array(["a"], dtype=object), [True], [1 << 62], nested):
         with pytest.raises(PickleRefused, match="list where an array of integers was expected"):

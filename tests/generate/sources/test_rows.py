@@ -39,8 +39,8 @@ def test_archive_is_unpacked_expected_number_of_times(tmp_path, monkeypatch):
     source = open_source(f"cifar10:{path}", split="all")
     for sample in source.samples:
         source.load(sample)
-    found = check(source, source.samples)
-    assert ([good[1] for good in found.good], found.bad) == (SHA256, [])
+    report = check(source, source.samples)
+    assert ([valid[1] for valid in report.good], report.bad) == (SHA256, [])
     assert sum(taken) <= size
     build("cifar10-c", f"cifar10:{path}", tmp_path / "out", split="all", **OPTIONS)
     assert sum(taken) <= 2 * size
@@ -109,9 +109,9 @@ def test_batch_is_held_twice_during_read(tmp_path):
         images = np.resize(EXPECTED, (count, 32, 32, 3))
         files = a.cifar10_python((images, np.arange(count) % 10), dump=a.modern_batch(4))
         paths.append(f"cifar10:{a.write_tar(tmp_path / f'{count}.tar.gz', files, 'w:gz', compresslevel=1)}")
-    done = subprocess.run([sys.executable, "-c", PEAK, *paths], check=True, capture_output=True, text=True)
-    good, grown = json.loads(done.stdout)
-    assert good == 6_000
+    result = subprocess.run([sys.executable, "-c", PEAK, *paths], check=True, capture_output=True, text=True)
+    valid, grown = json.loads(result.stdout)
+    assert valid == 6_000
     assert grown < 2 * images.nbytes + (8 << 20)
 
 

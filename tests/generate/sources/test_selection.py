@@ -70,17 +70,17 @@ def test_each_option_selects_expected_samples(tmp_path):
 
 def test_ambiguous_or_unknown_ids_are_rejected(tmp_path):
     path = tmp_path / "ids.txt"
-    mistakes = (
+    errors = (
         r"has 3 mistakes:\n *line 2: there is no sample 'test/0001' in the source. Did you mean 'test/0000.*\n"
         r" *line 3: 'test/00001' is also on line 1"
     )
-    for data, said in (
-        (b"test/00001\ntest/0001\ntest/00001\nx\n", mistakes),
+    for data, message in (
+        (b"test/00001\ntest/0001\ntest/00001\nx\n", errors),
         (b"\n", "it names no sample"),
         (b"\xff\xfe\x00", "cannot be read"),
     ):
         path.write_bytes(data)
-        with pytest.raises(SourceError, match=said):
+        with pytest.raises(SourceError, match=message):
             select_rows(ids=path)
     for broken in (tmp_path, tmp_path / "none"):
         with pytest.raises(SourceError, match="cannot be read"):
@@ -120,7 +120,7 @@ def test_first_of_every_super_category_is_selected(tmp_path):
 
 def test_super_category_errors_are_reported(tmp_path):
     path = tmp_path / "groups.toml"
-    for text, *said in (
+    for text, *messages in (
         (
             'images = 0\nimage = 3\n[categories]\na = ["n00", "n01"]\nb = []\nc = "n02"\n',
             "image: Extra inputs are not permitted .given: 3.",
@@ -131,7 +131,7 @@ def test_super_category_errors_are_reported(tmp_path):
         ("images = 3\n", "categories: Field required"),
     ):
         path.write_text(text)
-        for part in said:
+        for part in messages:
             with pytest.raises(SourceError, match=part):
                 select(SAMPLES, per_super_category=path, classes=CLASSES)
     with pytest.raises(SourceError, match=r"cannot be read.*Did you mean 'fragile-imagenet'"):
@@ -142,7 +142,7 @@ def test_numbers_beyond_available_samples_are_noted():
     """Return samples of three classes, which have two, two and one images."""
     samples = [Sample(i, f"{i}", i // 2) for i in range(5)]
     all_used = "images, all of which are used."
-    for options, said in (
+    for options, message in (
         ({"samples": 6}, [f"--samples is 6, and there are only 5 {all_used}"]),
         ({"samples": 2000}, [f"--samples is 2,000, and there are only 5 {all_used}"]),
         ({"first": 6}, [f"--first is 6, and there are only 5 {all_used}"]),
@@ -157,4 +157,4 @@ def test_numbers_beyond_available_samples_are_noted():
     ):
         notes: list[str] = []
         select(samples, **options, notes=notes)
-        assert notes == said, options
+        assert notes == message, options

@@ -49,8 +49,8 @@ def test_sample_source_has_eight_photographs():
         assert (loaded.image.dtype, loaded.image.ndim, loaded.image.flags.writeable) == (np.uint8, 3, True)
         expected = "sha256:" + hashlib.sha256(loaded.image.tobytes()).hexdigest()
         assert loaded.sha256 == source.fingerprint(sample) == expected == PHOTOGRAPHS[sample.id].sha256
-    found = check(source, source.samples)
-    assert ([good[2:] for good in found.good][:2], found.bad) == ([(512, 512, 3), (451, 300, 3)], [])
+    report = check(source, source.samples)
+    assert ([valid[2:] for valid in report.good][:2], report.bad) == ([(512, 512, 3), (451, 300, 3)], [])
     assert pickle.loads(pickle.dumps(source)).samples == source.samples
 
 
@@ -65,8 +65,8 @@ def test_missing_or_changed_photograph_is_reported(tmp_path, monkeypatch):
     assert ([s.label for s in source.samples], len(source.classes)) == ([0, 1, 2, 3, 5, 6, 7], 8)
     ((path, reason),) = source.notes
     assert (path, f"scikit-image {skimage.__version__}" in reason) == ("ihc.png", True)
-    ((name, said),) = check(source, source.samples).bad
-    assert re.search(f"^chelsea: .*different pixels.*{PHOTOGRAPHS['chelsea'].sha256}", f"{name}: {said}")
+    ((name, message),) = check(source, source.samples).bad
+    assert re.search(f"^chelsea: .*different pixels.*{PHOTOGRAPHS['chelsea'].sha256}", f"{name}: {message}")
     (tmp_path / "rocket.jpg").unlink()
     with pytest.raises(BadSample, match="cannot be read"):
         source.load(source.samples[-1])
@@ -75,19 +75,19 @@ def test_missing_or_changed_photograph_is_reported(tmp_path, monkeypatch):
 
 
 def test_source_names_are_parsed(tmp_path):
-    for text, said in {
+    for text, message in {
         "sampel": "Did you mean 'sample'",
         "cifar:x": "is not a source. Did you mean 'cifar10'",
         str(tmp_path): f"did you mean folder:{tmp_path}",
         "sample:x": "takes no path",
     }.items():
-        a.check_refused(text, said)
+        a.check_refused(text, message)
     assert all(s.help in a.check_refused("x", "is not a source") for s in SCHEMES.values())
     a.check_refused("sample", "no option --labels", labels=tmp_path / "x.csv")
     (tmp_path / "val.zip").write_bytes(b"PK\x05\x06" + bytes(18))
     for scheme in ("folder", "imagenet", "cifar10", "tree", "mnist"):
-        said = rf"val\.zip is a zip archive\. Unzip it, and give the folder: {scheme}:.*/val\.$"
-        a.check_refused(f"{scheme}:{tmp_path / 'val.zip'}", said)
+        message = rf"val\.zip is a zip archive\. Unzip it, and give the folder: {scheme}:.*/val\.$"
+        a.check_refused(f"{scheme}:{tmp_path / 'val.zip'}", message)
 
 
 def test_page_documents_every_scheme_option_suffix_and_limit():
@@ -144,8 +144,8 @@ def test_labels_can_come_from_csv(tmp_path):
     assert [c.name for c in source.classes] == ["dog", "tabby, cat"]
     assert source.notes == (("unlabelled.png", "has no row in labels.csv: add one, or leave the image out"),)
     # images that would be stored under the same name
-    for given, expected in ((("a/b/1", "a"), "a/b/1"), (("ab/1", "a"), "a/ab/1"), (("1", "00_x"), "00_x/1")):
-        assert stored_path(*given) == expected
+    for parts, expected in ((("a/b/1", "a"), "a/b/1"), (("ab/1", "a"), "a/ab/1"), (("1", "00_x"), "00_x/1")):
+        assert stored_path(*parts) == expected
     source = open_with_labels(
         write_images(tmp_path / "flat", "a/x.png", "x.png", "y.png"), "file,label\na/x.png,a\nx.png,a\ny.png,a\n"
     )
@@ -171,7 +171,7 @@ def test_numbers_with_decimal_point_may_be_integers(tmp_path):
 
 def test_other_numbers_are_not_labels(tmp_path):
     root, csv = write_images(tmp_path / "x", "0.png", "1.png", "2.png"), tmp_path / "labels.csv"
-    for label, said in {
+    for label, message in {
         "1.5": "is a fraction, or has a comma",
         '"1,5"': "is a fraction, or has a comma",
         ".5": "is a fraction",
@@ -193,7 +193,7 @@ def test_other_numbers_are_not_labels(tmp_path):
             text = a.check_refused(
                 f"folder:{root}", "a whole number from 0 to 99999 .3.0 is read as 3. or a class name", labels=csv
             )
-            assert re.search(f"line 3: the label .* {said}", text)
+            assert re.search(f"line 3: the label .* {message}", text)
             assert ("the labels mix numbers (line 3: " in text) == mixes
     # class names that contain digits
     for names in (("1st", "10th", "2nd"), ("0-2", "3-10", "3-9"), ("v1.2.3", "1_1", "none")):
@@ -203,7 +203,7 @@ def test_other_numbers_are_not_labels(tmp_path):
 
 def test_csv_errors_are_reported(tmp_path):
     root, csv = write_images(tmp_path / "flat", *(f"{i}.png" for i in range(6))), tmp_path / "labels.csv"
-    for rows, *said in (
+    for rows, *messages in (
         (
             "file,label\n0.png,cat\n0.png,dog\nnone.png,cat\n1.png,\n2.png\n3.png,3\n4.png,Cat\n5.png,../up\n",
             "have 5 mistakes",
@@ -229,6 +229,6 @@ def test_csv_errors_are_reported(tmp_path):
         ("file,label\n0.png,caf\udce9\n", "cannot be read"),
     ):
         csv.write_text(rows, errors="surrogateescape")
-        for part in said:
+        for part in messages:
             a.check_refused(f"folder:{root}", part, labels=csv)
     a.check_refused(f"folder:{root}", "cannot be read", labels=tmp_path / "missing.csv")

@@ -96,8 +96,8 @@ def test_bad_rows_are_listed_by_shard_and_excluded_on_request(tmp_path):
     shard(tmp_path / "in/1.tar", {"cat.txt": "nothing"})
     shard(tmp_path / "in/2.tar", {f"{IDS[3]}.png": PNGS[3], f"{IDS[3]}.cls": "1"})
     source = open_source(f"webdataset:{tmp_path / 'in'}")
-    checked = check(source, source.samples)
-    said = dict(source.notes) | dict(checked.bad)
+    report = check(source, source.samples)
+    notes = dict(source.notes) | dict(report.bad)
     for name, reason in {
         "0.tar/no-label.png": "has no label: expected a .cls or .json",
         "0.tar/no-image.cls": "has no image with the same key",
@@ -112,9 +112,9 @@ def test_bad_rows_are_listed_by_shard_and_excluded_on_request(tmp_path):
         f"0.tar/{IDS[3]}.png": f"has the same id as 2.tar/{IDS[3]}.png",
         f"2.tar/{IDS[3]}.png": f"has the same id as 0.tar/{IDS[3]}.png",
     }.items():
-        assert reason in said.pop(name), name
-    assert said == {}
-    done = build(
+        assert reason in notes.pop(name), name
+    assert notes == {}
+    result = build(
         "cifar10-c",
         source=f"webdataset:{tmp_path / 'in'}",
         out=tmp_path,
@@ -123,18 +123,18 @@ def test_bad_rows_are_listed_by_shard_and_excluded_on_request(tmp_path):
         jobs=1,
         page=False,
     )
-    assert len(done.manifest.excluded) == 12
+    assert len(result.manifest.excluded) == 12
 
 
 def test_unsuitable_shards_are_rejected(tmp_path):
-    whole = shard(tmp_path / "x-000.tar", members(range(6))).read_bytes()
-    (tmp_path / "cut.tar").write_bytes(whole[: len(whole) // 2])
+    content = shard(tmp_path / "x-000.tar", members(range(6))).read_bytes()
+    (tmp_path / "cut.tar").write_bytes(content[: len(content) // 2])
     (tmp_path / "empty.tar").write_bytes(b"")
     shard(tmp_path / "mixed.tar", members(range(6), lambda i: {"cls": "cat" if i else "0"}))
     shard(tmp_path / "odd.tar", members(range(6), lambda i: {"cls": "a/b"}))
     shard(tmp_path / "none.tar", {"a.txt": "x"})
     (tmp_path / "folder").mkdir()
-    for name, said in (
+    for name, message in (
         ("x-{000..002}.tar", r"x-001\.tar does not exist.*Download the missing shards, or change the range"),
         ("x-{000..999999999}.tar", "is empty or too long"),
         ("x-{2..1}.tar", "is empty or too long"),
@@ -148,7 +148,7 @@ def test_unsuitable_shards_are_rejected(tmp_path):
         ("none.tar", r"has no shard with an image and its label. Problems:\n.*none.tar: contains no image"),
         ("folder", "contains no .tar file"),
     ):
-        a.check_refused(f"webdataset:{tmp_path / name}", said)
+        a.check_refused(f"webdataset:{tmp_path / name}", message)
 
 
 @pytest.mark.ci

@@ -48,8 +48,8 @@ def whole(folder):
 @pytest.fixture(scope="module")
 def cluster(folder, whole):
     # kernels are loaded once
-    given = f"{str(folder / 'recipe.toml')!r}, 'folder:{folder}/source', {str(folder / 'first')!r}, jobs=1"
-    with Cluster(folder / "cluster", f"corruptset.generate.build.build({given})") as cluster:
+    call = f"{str(folder / 'recipe.toml')!r}, 'folder:{folder}/source', {str(folder / 'first')!r}, jobs=1"
+    with Cluster(folder / "cluster", f"corruptset.generate.build.build({call})") as cluster:
         yield cluster
 
 
@@ -64,8 +64,8 @@ def script(tmp_path):
 @pytest.fixture
 def make(folder, cluster, tmp_path, script):
     def run(out="out", **options):
-        given = {"scheduler": cluster.address, "jobs": 1, **options}
-        return build(folder / "recipe.toml", ScriptedSource(folder / "source", script), tmp_path / out, **given)
+        build_options = {"scheduler": cluster.address, "jobs": 1, **options}
+        return build(folder / "recipe.toml", ScriptedSource(folder / "source", script), tmp_path / out, **build_options)
 
     return run
 
@@ -96,8 +96,8 @@ def committed(out: Path) -> int:
 def test_command_builds_same_bytes_in_relative_folder(folder, cluster, two, whole):
     """Neither the scheduler, which has no corruptset, nor the workers run in that folder."""
     arguments = ["recipe.toml", "--source", "folder:source", "--out", "by-dask", "--scheduler", cluster.address]
-    done = subprocess.run([COMMAND, "build", *arguments], cwd=folder, capture_output=True, text=True)
-    assert (done.returncode, done.stderr.splitlines()[-1]) == (0, "build: finishing")
+    result = subprocess.run([COMMAND, "build", *arguments], cwd=folder, capture_output=True, text=True)
+    assert (result.returncode, result.stderr.splitlines()[-1]) == (0, "build: finishing")
     assert small_builds.read_files(folder / "by-dask/small-c-1.0.0") == whole
 
 
@@ -122,9 +122,9 @@ tasks.sources_digest = lambda: "0000"
 
 def test_unsuitable_workers_are_rejected_by_name(make, cluster, two, script, tmp_path, monkeypatch):
     def refusal(out="out"):
-        with pytest.raises(BuildError, match="of the scheduler's workers cannot make parts of this build:") as refused:
+        with pytest.raises(BuildError, match="of the scheduler's workers cannot make parts of this build:") as exc_info:
             make(out)
-        return str(refused.value)
+        return str(exc_info.value)
 
     others = [cluster.add(clusters.HIDDEN_MODULES, name="bare"), cluster.add(OTHER, name="old")]
     bare, old = sorted(line.strip() for line in refusal().splitlines()[1:3])
@@ -136,9 +136,9 @@ def test_unsuitable_workers_are_rejected_by_name(make, cluster, two, script, tmp
     assert not (tmp_path / "out").exists()
     with monkeypatch.context() as patch:
         patch.chdir(tmp_path)  # the same path is another folder in each process
-        said = refusal(Path("/proc/self/cwd/away"))
-        assert "does not see /proc/self/cwd/away/small-c-1.0.0" in said
-        assert "(No such file" in said
+        message = refusal(Path("/proc/self/cwd/away"))
+        assert "does not see /proc/self/cwd/away/small-c-1.0.0" in message
+        assert "(No such file" in message
     cluster.kill(two[0])
     cluster.add("import fcntl\nfcntl.flock = lambda *given: None", name="lockless")
     script.write_text(f"fail {two[1]}")
@@ -165,12 +165,12 @@ def test_build_survives_killed_hanging_retired_and_added_workers(make, cluster, 
             client.retire_workers(names=["two"])
         cluster.add(name="three")
 
-    built = make(progress=at(5, change))
-    assert small_builds.read_files(built.directory) == whole
-    assert built.images == 450
+    result = make(progress=at(5, change))
+    assert small_builds.read_files(result.directory) == whole
+    assert result.images == 450
     os.kill(hangs, signal.SIGCONT)  # what it had is not wanted any more
     time.sleep(0.5)
-    assert small_builds.read_files(built.directory) == whole
+    assert small_builds.read_files(result.directory) == whole
 
 
 def test_failing_workers_end_build_by_name(make, folder, cluster, two, script, whole, tmp_path):
@@ -195,10 +195,10 @@ def test_failing_workers_end_build_by_name(make, folder, cluster, two, script, w
     for name in ("three", "four", "five", "six", "lives"):
         cluster.add(name=name)
     script.write_text("die 09_class/im.2")
-    with pytest.raises(MachineError) as stopped:
+    with pytest.raises(MachineError) as exc_info:
         make("deadly", sets=["contrast/1"])
-    assert "Workers did not survive the part 00003-" in str(stopped.value)
-    assert "samples 24 to 29 of " in str(stopped.value)
+    assert "Workers did not survive the part 00003-" in str(exc_info.value)
+    assert "samples 24 to 29 of " in str(exc_info.value)
     script.unlink()
     assert small_builds.read_files(make().directory) == whole
 
@@ -206,12 +206,12 @@ def test_failing_workers_end_build_by_name(make, folder, cluster, two, script, w
 def test_missing_scheduler_and_scheduler_without_workers_are_reported(make, cluster, two, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(dask_workers, "CONNECT_S", 0.5)
-        for given, said in (
+        for arguments, message in (
             ("tcp://127.0.0.1:9", "No Dask scheduler answers at tcp://127.0.0.1:9"),
             (8786, "scheduler is 8786; expected an"),
         ):
-            with pytest.raises(BuildError, match=said):
-                make(scheduler=given)
+            with pytest.raises(BuildError, match=message):
+                make(scheduler=arguments)
     monkeypatch.setattr(dask_workers, "NO_WORKERS_S", 1.0)
     cluster.kill(*two)
     with pytest.raises(MachineError, match=r"had no workers for 1 s, and 32 parts remain.*dask worker"):

@@ -20,8 +20,8 @@ NAME = "small-c-1.0.0.partial"
 
 
 def make(shared_data: small_builds.SharedData, out: Path, **options: Any) -> Path:
-    given = {"sets": SETS, "storage": "both", **options}
-    return small_builds.build_dataset(shared_data.recipe(), shared_data.crops(each=1), out, **given)
+    build_options = {"sets": SETS, "storage": "both", **options}
+    return small_builds.build_dataset(shared_data.recipe(), shared_data.crops(each=1), out, **build_options)
 
 
 @pytest.fixture(scope="module")
@@ -62,13 +62,13 @@ def test_damaged_records_are_treated_as_missing(begun, shared_data, tmp_path, wh
     record = root / ".corruptset/build.json"
     record.write_bytes(record.read_bytes()[: record.read_bytes()[:-1].rindex(b"\n") + 1])
     (root / ".corruptset/source.json").write_bytes(b"")
-    done = []
+    written = []
 
     def look(event):
-        done.extend([event.parts_done] * (event.phase == "building"))
+        written.extend([event.parts_done] * (event.phase == "building"))
 
     finished = make(shared_data, tmp_path / "out", progress=look)
-    assert (min(done), max(done)) == (len(parts) - 1, len(parts))
+    assert (min(written), max(written)) == (len(parts) - 1, len(parts))
     assert read_files(finished) == whole()
 
 
@@ -118,6 +118,6 @@ def test_sidecar_round_trips_and_belongs_to_its_textures(tmp_path):
         assert read_sidecar(path) == one
         assert [bool(committed(tmp_path, origin, ["fog/3"])) for origin in (ice, glass)] == fits
     data = path.read_bytes()
-    for at in range(len(data)):
-        path.write_bytes(data[:at] + bytes([data[at] ^ 4]) + data[at + 1 :])
-        assert [found for _, found in sidecars(tmp_path)] == [None], at
+    for offset in range(len(data)):
+        path.write_bytes(data[:offset] + bytes([data[offset] ^ 4]) + data[offset + 1 :])
+        assert [result for _, result in sidecars(tmp_path)] == [None], offset

@@ -71,11 +71,11 @@ def test_failing_or_full_disk_keeps_old_file(tmp_path, monkeypatch):
     for limit in (0, BUFFER + 1, 2 * BUFFER):
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
         try:
-            with pytest.raises(OSError, match="too large") as caught:
+            with pytest.raises(OSError, match="too large") as exc_info:
                 write_large(path, cut(data_of(2 * BUFFER + 1), 1000))
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, before)
-        assert str(tmp_path) in str(caught.value.filename)
+        assert str(tmp_path) in str(exc_info.value.filename)
     assert (path.read_bytes(), os.listdir(tmp_path)) == (b"old", ["a"])
 
 
@@ -128,16 +128,16 @@ def test_exclusive_lock_waits_for_shared_locks(path):
     with shared_lock(path), shared_lock(path):
         refused(path, wait_s=waited)
     assert time.monotonic() - begun >= waited
-    done = threading.Event()
+    shared = threading.Event()
 
     def share():
         with shared_lock(path):
-            done.set()
+            shared.set()
             time.sleep(waited)
 
     thread = threading.Thread(target=share)
     thread.start()
-    done.wait()
+    shared.wait()
     with locked(path, "busy", wait_s=60):
         assert time.monotonic() - begun >= 2 * waited
     thread.join()

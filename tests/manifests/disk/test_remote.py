@@ -12,7 +12,7 @@ from corruptset.manifests.disk.remote import redacted, url_of
 
 
 def test_urls_and_paths_are_distinguished():
-    for given, url in {
+    for address, url in {
         "s3://bucket": "s3://bucket",
         "s3://bucket/a/b/": "s3://bucket/a/b",
         Path("s3://bucket/a"): "s3://bucket/a",  # a `Path` of a URL has lost a slash
@@ -23,20 +23,20 @@ def test_urls_and_paths_are_distinguished():
         "C:/data": None,
         "/data/s3:/x": None,
     }.items():
-        assert url_of(given) == url
+        assert url_of(address) == url
 
 
 def test_secrets_are_rejected_in_urls_and_redacted_elsewhere(monkeypatch):
     for url in ("s3://me:word-of-mine@bucket/a", "s3://word-of-mine@bucket", "s3://bucket/a?sig=word-of-mine"):
-        with pytest.raises(StoreError, match="a user name, a password or a signature") as raised:
+        with pytest.raises(StoreError, match="a user name, a password or a signature") as exc_info:
             url_of(Path(url))
-        assert "word-of-mine" not in str(raised.value)
-        assert "bucket" in str(raised.value)
+        assert "word-of-mine" not in str(exc_info.value)
+        assert "bucket" in str(exc_info.value)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "word-of-mine")
     monkeypatch.setenv("MY_SHORT_TOKEN", "a")
     monkeypatch.setenv("PATH_OF_MINE", "harmless-value")
-    said = redacted("a word-of-mine harmless-value http://u:p@h/k?q=1 end")
-    assert said == "a *** harmless-value http://***@h/k?*** end"
+    message = redacted("a word-of-mine harmless-value http://u:p@h/k?q=1 end")
+    assert message == "a *** harmless-value http://***@h/k?*** end"
 
 
 @pytest.mark.ci  # fsspec is part of the extra `cloud`

@@ -44,9 +44,9 @@ def test_library_errors_are_classified():
     for seconds, wait in (("7", 7.0), ("²", 0.0), ("soon", 0.0)):
         headers = HTTPMessage()
         headers["Retry-After"] = seconds
-        with pytest.raises(Unreachable) as caught, _named("https://a/x"):
+        with pytest.raises(Unreachable) as exc_info, _named("https://a/x"):
             raise HTTPError("https://a/x", 503, "busy", headers, BytesIO())
-        assert caught.value.wait == wait
+        assert exc_info.value.wait == wait
     error = ssl.SSLCertVerificationError(1, "x")
     error.verify_message = "self-signed certificate"
     with pytest.raises(ReleaseError, match="is not trusted"), _named("https://a/x"):
@@ -75,7 +75,7 @@ OK = b"HTTP/1.1 200 OK\r\n"
 
 
 @contextmanager
-def endless(begin, again, wait_s):
+def endless(begin, repeated, wait_s):
     """Yield the address of a server that sends `begin`, and then `again` without end."""
     ended = threading.Event()
 
@@ -84,7 +84,7 @@ def endless(begin, again, wait_s):
             connection.recv(65536)
             connection.sendall(begin)
             while not ended.wait(wait_s):
-                connection.sendall(again)
+                connection.sendall(repeated)
 
     def listen():
         with suppress(OSError):
@@ -103,13 +103,13 @@ def test_endless_replies_are_limited(bag, serve, monkeypatch):
     monkeypatch.setattr(download, "STALL_TIMEOUT_S", 0.3)
     chunked = OK + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n"
 
-    def ask(begin, again):
-        with endless(begin, again, 0.05) as url, pytest.raises(Unreachable, match=r"no data arrived for 0\.3 s"):
+    def ask(begin, repeated):
+        with endless(begin, repeated, 0.05) as url, pytest.raises(Unreachable, match=r"no data arrived for 0\.3 s"):
             download.download_small_file(remote_of(url), "archives.json")
 
-    said = ((b"", b"HTTP/1.1 100 Continue\r\n\r\n"), (OK, b"x"), (b"", b"H"), (chunked, b"X: y\r\n"))
-    with ThreadPoolExecutor(len(said)) as pool:  # each case takes seconds to time out
-        list(pool.map(ask, *zip(*said, strict=True)))
+    message = ((b"", b"HTTP/1.1 100 Continue\r\n\r\n"), (OK, b"x"), (b"", b"H"), (chunked, b"X: y\r\n"))
+    with ThreadPoolExecutor(len(message)) as pool:  # each case takes seconds to time out
+        list(pool.map(ask, *zip(*message, strict=True)))
     # the body of a redirect is not read
     target = f"{serve(bag.path).url}/archives.json"
     begin = f"HTTP/1.1 302 Found\r\nLocation: {target}\r\n\r\n".encode()
@@ -133,10 +133,10 @@ def test_endless_replies_are_limited(bag, serve, monkeypatch):
 )
 def test_address_without_scheme_is_reported(address, meant, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ReleaseError) as caught:
+    with pytest.raises(ReleaseError) as exc_info:
         remote_of(address)
-    said = f"{address} is not a URL, because http:// or https:// is missing in front of it. Did you mean {meant}?"
-    assert str(caught.value).startswith(said)
+    message = f"{address} is not a URL, because http:// or https:// is missing in front of it. Did you mean {meant}?"
+    assert str(exc_info.value).startswith(message)
 
 
 def test_local_folder_is_not_parsed_as_address(tmp_path, monkeypatch):

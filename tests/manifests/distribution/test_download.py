@@ -17,17 +17,17 @@ def fetched(bag, serve, tmp_path):
     """
 
     def bring(left=b"", **faults):
-        server, archive, told = serve(bag.path), bag.archives[0], []
+        server, archive, events = serve(bag.path), bag.archives[0], []
         data = (bag.path / archive.path).read_bytes()
         of_one = {fault: {archive.name: list(value)} for fault, value in faults.items() if isinstance(value, tuple)}
         server.faults = Faults(**{**faults, **of_one})
         file = SimpleNamespace(path=archive.path, bytes=len(data), sha256=archive.sha256)
         (tmp_path / "part").write_bytes(left)
         with (tmp_path / "part").open("a+b") as out:
-            download.download(HttpRemote(server.url), file, out, told.append, Event())
+            download.download(HttpRemote(server.url), file, out, events.append, Event())
         assert (tmp_path / "part").read_bytes() == data
-        assert sum(told) == len(data)
-        return [a.first for a in server.asked], [n for n in told if n]
+        assert sum(events) == len(data)
+        return [a.first for a in server.asked], [n for n in events if n]
 
     return bring
 

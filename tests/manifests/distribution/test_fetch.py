@@ -48,37 +48,37 @@ def test_fetched_dataset_equals_original(root, bag, serve, tmp_path):
     with pytest.raises(VerificationError, match=f"has the digest {bag.digest}, but sha256:00"):
         fetch(server.url, tmp_path / "o", digest="sha256:" + "0" * 64)
     assert (server.times(), (tmp_path / "o").exists()) == ({"archives.json": 1}, False)
-    done = fetch(server.url, tmp_path / "o", digest=bag.digest, progress=lambda *step: steps.append(step))
-    assert (done.path, done.digest, done.absent) == (tmp_path / "o" / TOP, bag.digest, [])
+    result = fetch(server.url, tmp_path / "o", digest=bag.digest, progress=lambda *step: steps.append(step))
+    assert (result.path, result.digest, result.absent) == (tmp_path / "o" / TOP, bag.digest, [])
     assert is_whole(tmp_path / "o", root)
     assert [p.name for p in (tmp_path / "o").iterdir()] == [TOP]
     assert server.times() == {"archives.json": 2, **{a.name: 1 for a in bag.archives}}
     assert ("bytes", bag.bytes, bag.bytes) in steps
-    again = fetch(f"{server.url}/archives.json", tmp_path / "o")
-    assert (again.archives, sum(server.times().values())) == ([], 3 + len(bag.archives))
+    repeated = fetch(f"{server.url}/archives.json", tmp_path / "o")
+    assert (repeated.archives, sum(server.times().values())) == ([], 3 + len(bag.archives))
 
 
 def test_no_other_fetch_starts_during_removal_of_hidden_folder(bag, serve, tmp_path, monkeypatch):
-    server, real, refused = serve(bag.path), shutil.rmtree, []
+    server, real, messages = serve(bag.path), shutil.rmtree, []
 
-    def rmtree(folder, *given, **options):
-        real(folder, *given, **options)
-        if folder.name.startswith(".fetch") and not refused:
-            refused.append(folder)
+    def rmtree(folder, *args, **options):
+        real(folder, *args, **options)
+        if folder.name.startswith(".fetch") and not messages:
+            messages.append(folder)
             with pytest.raises(BuildError, match="Another `corruptset"):
                 fetch(server.url, tmp_path)
 
     monkeypatch.setattr(shutil, "rmtree", rmtree)
     fetch(server.url, tmp_path)
-    assert len(refused) == 1
+    assert len(messages) == 1
     assert [p.name for p in tmp_path.iterdir()] == [TOP]
 
 
 def test_fetch_some_sets_then_all(root, bag, serve, tmp_path):
     server = serve(bag.path)
-    done = fetch(server.url, tmp_path, sets=["Fog, sev*"])
-    assert done.notes == ()
-    assert (done.sets, done.absent) == ([FOG], ["clean", "fog-3+gaussian_noise-5"])
+    result = fetch(server.url, tmp_path, sets=["Fog, sev*"])
+    assert result.notes == ()
+    assert (result.sets, result.absent) == ([FOG], ["clean", "fog-3+gaussian_noise-5"])
     assert server.times() == {"archives.json": 1, archive_of(bag, FOG).name: 1}
     assert (tmp_path / TOP / PARTIAL).exists()
     more = fetch(server.url, tmp_path, sets=["clean", FOG])
@@ -86,11 +86,11 @@ def test_fetch_some_sets_then_all(root, bag, serve, tmp_path):
     fetch(server.url, tmp_path)
     assert is_whole(tmp_path, root)
     assert server.times()[archive_of(bag, FOG).name] == 1
-    for name, said in (
+    for name, message in (
         ("fogg/3", "Did you mean 'fog/3'"),
         ("nope/*", r" It has clean, fog-3\+gaussian_noise-5, fog/3\."),
     ):
-        with pytest.raises(UnknownSet, match=said):
+        with pytest.raises(UnknownSet, match=message):
             fetch(server.url, tmp_path, sets=[name])
 
 
@@ -102,8 +102,8 @@ def test_archives_can_be_fetched_unpacked(bag, serve, tmp_path):
         IncompleteBuild, match=f"Fetch the others with `corruptset fetch URL --packed --out {tmp_path}/o`"
     ):
         publish(tmp_path / "o", tmp_path / "p")
-    done = fetch(server.url, tmp_path / "o", packed=True)
-    assert file_hashes(done.path) == file_hashes(bag.path)
+    result = fetch(server.url, tmp_path / "o", packed=True)
+    assert file_hashes(result.path) == file_hashes(bag.path)
     (tmp_path / "o/README.md").write_text("mine")
     with pytest.raises(ReleaseError, match=r"contains different files with these names: README\.md"):
         fetch(server.url, tmp_path / "o", packed=True)
@@ -278,9 +278,9 @@ def test_existing_files_at_destination_are_handled(bag, serve, tmp_path, monkeyp
         ("s3://me:word-of-mine@bucket", StoreError, "URLs with a user name, a password"),
         ("hf://models/a/b", ReleaseError, "is not hf://datasets"),
     ]:
-        with pytest.raises(error, match=match) as failed:
+        with pytest.raises(error, match=match) as exc_info:
             fetch(address, tmp_path)
-        assert "word-of-mine" not in str(failed.value)
+        assert "word-of-mine" not in str(exc_info.value)
 
 
 def test_passwords_are_sent_to_one_host_and_absent_from_messages(bag, serve, tmp_path):
@@ -292,9 +292,9 @@ def test_passwords_are_sent_to_one_host_and_absent_from_messages(bag, serve, tmp
     assert {a.authorization for a in server.asked} == {"Basic bWU6d29yZCE="}
     assert {a.authorization for a in other.asked} == {None}
     server.faults = Faults(status={"archives.json": [403]})
-    with pytest.raises(ReleaseError) as failed:
+    with pytest.raises(ReleaseError) as exc_info:
         fetch(f"{address}/?key=word!", tmp_path)
-    assert not any(secret in str(failed.value) for secret in ("word", "me:"))
+    assert not any(secret in str(exc_info.value) for secret in ("word", "me:"))
 
 
 def test_unpacked_archives_are_not_fetched_again(root, bag, serve, tmp_path):
@@ -311,9 +311,9 @@ def test_unpacked_archives_are_not_fetched_again(root, bag, serve, tmp_path):
 def test_killed_fetch_resumes(root, bag, serve, tmp_path, count):
     (tmp_path / f"0/.fetch-{TOP}/data/{TOP}/.corruptset").mkdir(parents=True)  # killed before its first record
     for seed in range(count):
-        drawn, server, out = random.Random(seed), serve(bag.path), tmp_path / str(seed)
-        server.faults.cut = {a.name: [drawn.randrange(20_000) for _ in range(3)] for a in bag.archives}
-        for at in [drawn.randrange(1, 12) for _ in range(3)]:
+        rng, server, out = random.Random(seed), serve(bag.path), tmp_path / str(seed)
+        server.faults.cut = {a.name: [rng.randrange(20_000) for _ in range(3)] for a in bag.archives}
+        for at in [rng.randrange(1, 12) for _ in range(3)]:
             assert run_and_kill(at, fetch, server.url, out, connections=2) in (-signal.SIGKILL, 0)
             assert not (out / TOP).exists() or is_whole(out, root)
         fetch(server.url, out, digest=bag.digest)

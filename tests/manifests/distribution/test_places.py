@@ -31,9 +31,9 @@ def test_files_round_trip(root, bag, store, tmp_path):
     first, second = (a.path for a in bag.archives[:2])
     store[1].put_file(str(bag.path / first), f"{PLACE}/{first}")
     store[1].pipe_file(f"{PLACE}/{second}", b"x" * bag.archives[1].bytes)
-    with pytest.raises(ReleaseError, match="contains different files") as refused:
+    with pytest.raises(ReleaseError, match="contains different files") as exc_info:
         publish(bag.path, PLACE, go=True)
-    assert (second in str(refused.value), first in str(refused.value)) == (True, False)
+    assert (second in str(exc_info.value), first in str(exc_info.value)) == (True, False)
     sent = [f.path for f in publish(bag.path, PLACE, go=True, replace=True).to_send]
     assert (first in sent, second in sent) == (False, True)
     assert publish(bag.path, f"{PLACE}/", go=True).to_send == []
@@ -46,9 +46,9 @@ def test_failing_store_is_reported(root, bag, store, tmp_path):
     """If every second request or reply is cut, all are repeated and progress is counted once. If every one is cut,
     there is an error.
     """
-    proxy, place, told = store[0], "s3://bucket/fails", []
+    proxy, place, events = store[0], "s3://bucket/fails", []
     proxy.reset(lambda number, method, path: "cut" if number % 2 else None)
-    done = publish(bag.path, place, go=True, progress=lambda step, now, total: told.append(now))
+    result = publish(bag.path, place, go=True, progress=lambda step, now, total: events.append(now))
     assert publish(bag.path, place).to_send == []
     proxy.reset(lambda number, method, path: "cut half" if number % 2 and method == "GET" else None)
     fetch(place, tmp_path, connections=1)
@@ -57,7 +57,7 @@ def test_failing_store_is_reported(root, bag, store, tmp_path):
         with pytest.raises(MachineError, match="failed 8 times in a row"):
             call()
     proxy.reset()
-    assert sorted(set(told)) == sorted(accumulate((f.bytes for f in done.files), initial=0))
+    assert sorted(set(events)) == sorted(accumulate((f.bytes for f in result.files), initial=0))
     assert file_hashes(tmp_path / TOP) == file_hashes(root)
 
 

@@ -29,9 +29,9 @@ def test_dry_run_lists_files_and_publish_sends_them(bag, tmp_path):
     assert [f.path for f in dry.files][-1] == "archives.json"
     assert sorted(f.path for f in dry.files) == sorted(file_hashes(bag.path))
     steps = []
-    done = publish(bag.path, tmp_path / "p", go=True, progress=lambda *step: steps.append(step))
-    assert (done.sent, done.to_send) == (True, done.files)
-    total = sum(f.bytes for f in done.files)
+    result = publish(bag.path, tmp_path / "p", go=True, progress=lambda *step: steps.append(step))
+    assert (result.sent, result.to_send) == (True, result.files)
+    total = sum(f.bytes for f in result.files)
     assert steps[-1] == ("bytes", total, total)
     assert publish(bag.path, tmp_path / "p", go=True).to_send == []
     # a folder by its URL, whose parent folders do not exist yet
@@ -58,8 +58,8 @@ def test_interrupted_publish_resumes(bag, serve, tmp_path, monkeypatch):
             fetch(serve(out).url, tmp_path / "f")
         monkeypatch.setattr(places, "write_large", written)
         (out / ".0123456789abcdef.part").write_text("of a call that was killed")
-        again = publish(bag.path, out, go=True)
-        assert {f.path for f in again.files} - {f.path for f in again.to_send} == set(sent)
+        result = publish(bag.path, out, go=True)
+        assert {f.path for f in result.files} - {f.path for f in result.to_send} == set(sent)
         assert file_hashes(out) == file_hashes(bag.path)
 
 
@@ -78,9 +78,9 @@ def test_different_existing_files_are_rejected(bag, tmp_path):
         changed(place / path)
     before = file_hashes(place)
     for go in (False, True):
-        with pytest.raises(ReleaseError, match="different files with these names, so nothing was sent") as failed:
+        with pytest.raises(ReleaseError, match="different files with these names, so nothing was sent") as exc_info:
             publish(bag.path, place, go=go)
-        assert all(path in str(failed.value) for path in differing)
+        assert all(path in str(exc_info.value) for path in differing)
     assert file_hashes(place) == before
     assert {f.path for f in publish(bag.path, place, replace=True).to_send} == set(differing)
     publish(bag.path, place, replace=True, go=True)
@@ -117,9 +117,9 @@ def test_invalid_release_is_rejected(root, bag, tmp_path, monkeypatch):
         (bag.path, "s3://bucket/x", {"private": True}, ReleaseError, "--private is only for hf://"),
         (bag.path, tmp_path / "p", {"creators": ["Doe, Jane"]}, ReleaseError, "--creator is only for Zenodo records"),
     ]
-    for name, wrong in (("url", "example.org/x"), ("url", "s3://bucket/x"), ("date", "23.11.2026")):
+    for name, value in (("url", "example.org/x"), ("url", "s3://bucket/x"), ("date", "23.11.2026")):
         refusals.append(
-            (bag.path, tmp_path / "p", {name: wrong}, ReleaseError, rf"--{name} is '{wrong}', but it must be")
+            (bag.path, tmp_path / "p", {name: value}, ReleaseError, rf"--{name} is '{value}', but it must be")
         )
     for folder, to, options, error, match in refusals:
         with pytest.raises(error, match=match):
@@ -189,13 +189,13 @@ def test_release_can_be_copied_between_places(bag, serve, tmp_path):
     for layout, folder, options in (("huggingface", h, license), ("zenodo", z, ZENODO)):
         publish(bag.path, folder, layout=layout, go=True, url=f"{url}a/", **options)
     for number, folder in enumerate([h, z / "files"]):
-        mirror, again = fetch(serve(folder).url, tmp_path / f"m{number}", packed=True).path, tmp_path / f"h{number}"
+        mirror, repeated = fetch(serve(folder).url, tmp_path / f"m{number}", packed=True).path, tmp_path / f"h{number}"
         assert file_hashes(mirror) == file_hashes(folder)
-        publish(mirror, again, layout="huggingface", go=True, url=f"{url}b", **license)
-        files = json.loads((again / "croissant.json").read_bytes())["distribution"]
+        publish(mirror, repeated, layout="huggingface", go=True, url=f"{url}b", **license)
+        files = json.loads((repeated / "croissant.json").read_bytes())["distribution"]
         urls = [f["contentUrl"] for f in files if "contentUrl" in f]
-        assert {(again / one.removeprefix(f"{url}b/")).is_file() for one in urls} == {True}
-        card = (again / "README.md").read_text("utf-8")
+        assert {(repeated / item.removeprefix(f"{url}b/")).is_file() for item in urls} == {True}
+        card = (repeated / "README.md").read_text("utf-8")
         assert (card.startswith("---\npretty_name"), card.count("pretty_name")) == (True, 1)
     publish(tmp_path / "m0", tmp_path / "h2", layout="huggingface", go=True, url=f"{url}a/", **license)
     assert file_hashes(tmp_path / "h2") == file_hashes(h)
@@ -205,9 +205,9 @@ def test_release_without_images_can_be_published(root, serve, tmp_path):
     for digests in ("images", "sets"):
         bag = pack_dataset(root, tmp_path / digests, manifest_only=True, digests=digests)
         server, out = serve(bag.path), tmp_path / f"o {digests}"
-        done = fetch(server.url, out, digest=bag.digest)
-        assert (done.sets, done.absent) == ([], ["clean", "fog-3+gaussian_noise-5", "fog/3"])
-        assert (done.path / "sets").exists() == (digests == "images")
+        result = fetch(server.url, out, digest=bag.digest)
+        assert (result.sets, result.absent) == ([], ["clean", "fog-3+gaussian_noise-5", "fog/3"])
+        assert (result.path / "sets").exists() == (digests == "images")
         with pytest.raises(ReleaseError, match="a release without images"):
             fetch(server.url, out, sets=["fog/3"])
 

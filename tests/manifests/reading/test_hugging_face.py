@@ -51,13 +51,13 @@ def test_rows_have_images_labels_and_ids(templates, tmp_path, monkeypatch):
     for form, container, uniform in product(("png", "jpeg"), ("folder", "hdf5"), (True, False)):
         data = corruptset.open(templates(encoding_format=form, containers=(container,), uniform=uniform))
         images = data["fog/3"]
-        made = images.to_hf()
-        assert made.features["label"].names == ["käfer", "a dog"]
-        assert (str(made.split), made["label"], made["id"]) == ("test", images.labels.tolist(), images.ids)
-        for row, image in zip(made, images.images(), strict=True):
+        result = images.to_hf()
+        assert result.features["label"].names == ["käfer", "a dog"]
+        assert (str(result.split), result["label"], result["id"]) == ("test", images.labels.tolist(), images.ids)
+        for row, image in zip(result, images.images(), strict=True):
             pixels = np.asarray(row["image"])
             np.testing.assert_array_equal(pixels if pixels.ndim == 3 else pixels[..., None], image)
-        encoded = made.cast_column("image", datasets.Image(decode=False))
+        encoded = result.cast_column("image", datasets.Image(decode=False))
         assert [bool(row["image"]["path"]) for row in encoded] == [container == "folder"] * 5
     of_none = Dataset(templates(), store_of=lambda record: Made())
     assert [np.unique(row["image"]).tolist() for row in of_none["fog/3"].to_hf()] == [[20 * i] for i in range(5)]

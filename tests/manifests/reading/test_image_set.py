@@ -43,8 +43,8 @@ def test_slices_lists_and_booleans_equal_single_indices(templates):
 
 def test_other_indices_are_rejected(templates):
     images = corruptset.open(templates())["fog/3"]
-    wrong = [1.0, "0", None, (1, 2), [0.5], [[1]], [True], np.ones(6, bool), ["0"], {}]
-    for index in wrong:
+    invalid = [1.0, "0", None, (1, 2), [0.5], [[1]], [True], np.ones(6, bool), ["0"], {}]
+    for index in invalid:
         with pytest.raises(TypeError, match=r"'fog/3' is indexed by .* or 5 booleans, not by "):
             images[index]
     beyond = [5, -6, [0, 5], [-6], np.array([99])]
@@ -72,26 +72,26 @@ def test_transforms_receive_images_and_labels(templates, uniform):
     data = corruptset.open(templates(uniform=uniform))
     images, seen = data["fog/3"], []
 
-    def transform(picture):
-        seen.append(np.asarray(picture))
-        return picture.mode
+    def transform(image):
+        seen.append(np.asarray(image))
+        return image.mode
 
-    made = data.torch("Fog, severity 3", transform, target_transform=lambda label: (type(label), -label))
+    result = data.torch("Fog, severity 3", transform, target_transform=lambda label: (type(label), -label))
     modes = ["RGB"] * 5 if uniform else ["RGB"] * 3 + ["L"] * 2
     expected = [(mode, (int, -label)) for mode, label in zip(modes, images.labels.tolist(), strict=True)]
-    assert [made[i] for i in range(5)] == list(made) == made.__getitems__(range(5)) == expected
-    assert made[1:4] == (modes[1:4], [pair[1] for pair in expected[1:4]])
-    for got, image in zip(seen, images.images(), strict=False):
-        np.testing.assert_array_equal(got if got.ndim == 3 else got[..., None], image)
-    assert (len(made), made.labels.tolist()) == (5, [0, 0, 1, 1, 1])
-    np.testing.assert_array_equal(made.image(2), images.image(2))
+    assert [result[i] for i in range(5)] == list(result) == result.__getitems__(range(5)) == expected
+    assert result[1:4] == (modes[1:4], [pair[1] for pair in expected[1:4]])
+    for actual, image in zip(seen, images.images(), strict=False):
+        np.testing.assert_array_equal(actual if actual.ndim == 3 else actual[..., None], image)
+    assert (len(result), result.labels.tolist()) == (5, [0, 0, 1, 1, 1])
+    np.testing.assert_array_equal(result.image(2), images.image(2))
     image, label = data.torch("fog/3", target_transform=str)[2]
     np.testing.assert_array_equal(image, images.image(2))
     assert label == "1"
 
 
-def size_and_sum(picture):
-    return np.array([*picture.size, np.asarray(picture, np.int64).sum()])
+def size_and_sum(image):
+    return np.array([*image.size, np.asarray(image, np.int64).sum()])
 
 
 # since Python 3.12, any fork in a process with threads is warned of
@@ -106,8 +106,8 @@ def test_torch_loader_splits_and_joins_batches_in_two_workers(templates):
 
     data = corruptset.open(templates(repeat=2, containers=("hdf5",)))
     images = data["fog/3"]
-    made = data.torch("fog/3", transform=size_and_sum, target_transform=abs)
-    joined = Subset(ConcatDataset([made, made]), [19, 3, 4])
+    result = data.torch("fog/3", transform=size_and_sum, target_transform=abs)
+    joined = Subset(ConcatDataset([result, result]), [19, 3, 4])
     ((sums, targets),) = list(DataLoader(joined, num_workers=2, multiprocessing_context="fork", batch_size=3))
     assert sums.tolist() == [[20, 16, int(images.image(i).sum())] for i in (9, 3, 4)]
     assert targets.tolist() == images.labels[[9, 3, 4]].tolist()

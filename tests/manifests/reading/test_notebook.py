@@ -15,8 +15,8 @@ from corruptset.manifests.reading.notebook import image_strip
 
 
 def pictures(html):
-    found = re.findall(r'src="data:image/jpeg;base64,([^"]+)"', html)
-    return [Image.open(io.BytesIO(base64.b64decode(data))) for data in found]
+    matches = re.findall(r'src="data:image/jpeg;base64,([^"]+)"', html)
+    return [Image.open(io.BytesIO(base64.b64decode(data))) for data in matches]
 
 
 def test_set_shows_first_images(templates):
@@ -27,9 +27,9 @@ def test_set_shows_first_images(templates):
         html = images._repr_html_()
         assert "&lt;ImageSet &#x27;fog/3&#x27; of tiny-c: 10 images&gt;" in html
         assert "käfer, käfer, a dog" in html
-        (picture,) = pictures(html)
-        assert picture.size == size
-        shown = np.asarray(picture, np.int64)[3:96:6, 3:120:6]
+        (image,) = pictures(html)
+        assert image.size == size
+        shown = np.asarray(image, np.int64)[3:96:6, 3:120:6]
         assert np.abs(shown - images.image(0)).mean() < 8
         assert len(html) < 60_000
     group = data.severities("fog")._repr_html_()
@@ -43,11 +43,11 @@ def test_dataset_shows_small_contact_sheet_and_escaped_names(dataset):
     root = dataset(containers=("folder",))
     html = corruptset.open(root)._repr_html_()
     with Image.open(root / "contact.png") as sheet:
-        assert [picture.size for picture in pictures(html)] == [sheet.size]
+        assert [image.size for image in pictures(html)] == [sheet.size]
     assert "tiny-c 1.0.0: 3 sets" in html
     Image.fromarray(np.random.default_rng(0).integers(0, 256, (2000, 500, 3), np.uint8)).save(root / "contact.png")
     html = corruptset.open(root)._repr_html_()
-    assert [picture.size for picture in pictures(html)] == [(360, 1440)]
+    assert [image.size for image in pictures(html)] == [(360, 1440)]
     assert len(html) < 800_000
     edit_lines(root / "samples.jsonl", lambda rows: [row | {"class": '"><script>alert(1)</script>'} for row in rows])
     html = corruptset.open(root)["fog/3"]._repr_html_()

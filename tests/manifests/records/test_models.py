@@ -36,11 +36,11 @@ def test_paths_hashes_and_ids_are_validated():
         refused(FileRecord, file | {"path": path})
     for sha256 in ("0" * 64, ZERO[:-1], "sha256:" + "A" * 64, ZERO3, ZERO + "\n"):
         refused(FileRecord, file | {"sha256": sha256})
-    given = {"aliases": [], "stages": [], "role": "test", "count": 0, "files": 0, "bytes": 0, "metrics": None}
-    given["pixel_digest"] = ZERO3
-    assert SetRecord.model_validate(given | {"id": "fog-3+snow/1_a"}).reproducible
+    options = {"aliases": [], "stages": [], "role": "test", "count": 0, "files": 0, "bytes": 0, "metrics": None}
+    options["pixel_digest"] = ZERO3
+    assert SetRecord.model_validate(options | {"id": "fog-3+snow/1_a"}).reproducible
     for set_id in ("", "Fog/3", "fog/3/", "/fog", "fog//3", "fog.3", "fog/../3", "fog 3", "ü", "fog/3\n"):
-        refused(SetRecord, given | {"id": set_id})
+        refused(SetRecord, options | {"id": set_id})
 
 
 def load_schema(name):
@@ -71,8 +71,8 @@ def test_command_writes_shipped_schemas_that_accept_real_records(templates, tmp_
     for name in NAMES:
         schema = load_schema(name)
         jsonschema.Draft202012Validator.check_schema(schema)
-        made = json.loads((tmp_path / f"{name}.json").read_bytes())
-        assert bare(made) == bare(schema), f"run {command[1:3]} manifests/schema"
+        content = json.loads((tmp_path / f"{name}.json").read_bytes())
+        assert bare(content) == bare(schema), f"run {command[1:3]} manifests/schema"
         for form in ("png", "jpeg"):
             for record in records(templates(encoding_format=form), name):
                 jsonschema.Draft202012Validator(schema).validate(record)

@@ -46,8 +46,8 @@ def compare(image, table, expected=None):
     crops = cut(image, table)
     places = [place_of(record) for record in crops.regions()]
     assert expected is None or places == list(expected)
-    for made, place in zip(crops, places, strict=True):
-        assert np.array_equal(made, reference_crop(image, place, table.size, fit=str(table.fit))), place
+    for result, place in zip(crops, places, strict=True):
+        assert np.array_equal(result, reference_crop(image, place, table.size, fit=str(table.fit))), place
 
 
 @pytest.mark.parametrize("fit", ["resize", "pad"])
@@ -82,12 +82,12 @@ def test_both_storage_formats_give_reference_pixels(name, tmp_path):
     images = small_images(2, channels)
     source, recipe = write_rows(tmp_path, images), write_recipe(tmp_path, regions)
     options = {"jobs": 1, "storage": "hdf5", "page": False, "metrics": 0}
-    made = [corruptset.build(recipe, source, tmp_path / s, store=s, **options).directory for s in ("images", "table")]
-    assert [(directory / "regions.jsonl").exists() for directory in made] == [False, True]
-    stored, whole = map(corruptset.open, made)
-    assert len(whole.samples) == 2
+    result = [corruptset.build(recipe, source, tmp_path / s, store=s, **options).directory for s in ("images", "table")]
+    assert [(directory / "regions.jsonl").exists() for directory in result] == [False, True]
+    stored, table_dataset = map(corruptset.open, result)
+    assert len(table_dataset.samples) == 2
     for number, image in enumerate(images):
-        first, second = (pickle.loads(pickle.dumps(d)).crops(f"data/{number}") for d in (stored, whole))
+        first, second = (pickle.loads(pickle.dumps(d)).crops(f"data/{number}") for d in (stored, table_dataset))
         records = list(first.regions())
         assert records == list(second.regions())
         assert len(first) == len(second) == len(records) > 30
@@ -102,10 +102,10 @@ def test_both_storage_formats_give_reference_pixels(name, tmp_path):
         assert np.array_equal(first.array(), second.array())
         assert np.array_equal(second[-1], slow)
         of_side = [r for r in records if r.side == record.side]
-        for data in (stored, whole):
+        for data in (stored, table_dataset):
             assert list(data.crops(f"data/{number}", side=record.side).regions()) == of_side
     assert sum(len(stored.crops(f"data/{n}")) for n in range(2)) == len(stored.samples)
-    for data in (stored, whole):
+    for data in (stored, table_dataset):
         with pytest.raises(UnknownCorruption, match=r"no regions of an image 'data/7'"):
             data.crops("data/7")
         with pytest.raises(

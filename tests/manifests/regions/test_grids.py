@@ -9,18 +9,18 @@ from corruptset.manifests.regions.grids import Grid, regions_of
 
 def described(*grids):
     """Return the regions of grids."""
-    found = regions_of("a", grids)
-    return [found.record(i) for i in range(len(found))]
+    result = regions_of("a", grids)
+    return [result.record(i) for i in range(len(result))]
 
 
 def test_exhaustive_grid_has_every_position_once_in_order():
     """The positions of regions, which test_crops also checks."""
-    found = described(*grids_of(RegionTable(sides=(12, 14, 32), mode="exhaustive", out=32), 0, "a", 32, 32))
-    assert [place_of(r) for r in found] == all_regions((12, 14, 32), 32, 32)
-    base = [r for r in found if r.role == "base"]
+    result = described(*grids_of(RegionTable(sides=(12, 14, 32), mode="exhaustive", out=32), 0, "a", 32, 32))
+    assert [place_of(r) for r in result] == all_regions((12, 14, 32), 32, 32)
+    base = [r for r in result if r.role == "base"]
     assert len(base) == 21 * 21 + 19 * 19 + 1
     assert all((r.row, r.col) == (r.y, r.x) for r in base)
-    assert [r.anchor for r in found] == [r.role == "base" for r in found]
+    assert [r.anchor for r in result] == [r.role == "base" for r in result]
 
 
 def test_sampled_grid_has_blocks_and_shrinks_of_their_anchors():
@@ -31,10 +31,10 @@ def test_sampled_grid_has_blocks_and_shrinks_of_their_anchors():
             corners = drawn_places(0, "a", "crop", side, (height - side + 1, width - side + 1), block, 10)
             assert len(set(corners)) == 10
             expected |= block_regions(side, block, corners)
-        found = described(*grids_of(table, 0, "a", width, height))
-        assert [place_of(r) for r in found] == sorted(expected)
+        result = described(*grids_of(table, 0, "a", width, height))
+        assert [place_of(r) for r in result] == sorted(expected)
         # the inner regions of a block
-        anchors, places = [r for r in found if r.anchor], set(map(place_of, found))
+        anchors, places = [r for r in result if r.anchor], set(map(place_of, result))
         assert len(anchors) >= 4 * (block - 2) ** 2
         for r in anchors:
             assert {(r.side, r.y + dy, r.x + dx) for dy in (-1, 0, 1) for dx in (-1, 0, 1)} <= places

@@ -37,34 +37,34 @@ def test_unlisted_and_missing_members_are_rejected(good, tmp_path):
         other, longer = bytes([data[0] ^ 1]) + data[1:], data + b" "
         changed[f"other {file}"] = (list({**good, name: other}.items()), f"{file}.*is recorded")
         changed[f"longer {file}"] = (list({**good, name: longer}.items()), f"{file}.* bytes")
-    for number, (members, said) in enumerate(changed.values()):
-        check_unpack_fails(write_archive(tmp_path / str(number), members), tmp_path, said)
-    whole = write_archive(tmp_path / "cut", items).read_bytes()
-    for at in (100, len(whole) // 2, len(whole) - 11_000):
-        (tmp_path / "cut").write_bytes(whole[:at])
+    for number, (members, message) in enumerate(changed.values()):
+        check_unpack_fails(write_archive(tmp_path / str(number), members), tmp_path, message)
+    content = write_archive(tmp_path / "cut", items).read_bytes()
+    for at in (100, len(content) // 2, len(content) - 11_000):
+        (tmp_path / "cut").write_bytes(content[:at])
         check_unpack_fails(tmp_path / "cut", tmp_path, "cut off|exceeds|truncated|ends before")
 
 
-def sealed(good, name, data):
+def sealed(valid, name, data):
     """Replace a member, and update the records accordingly, as a forger can."""
-    members = {**good, name: data}
+    members = {**valid, name: data}
     manifest, record = json.loads(members[MANIFEST]), json.loads(members[RECORD])
-    said = {"bytes": len(data), "sha256": f"sha256:{hashlib.sha256(data).hexdigest()}"}
+    expected = {"bytes": len(data), "sha256": f"sha256:{hashlib.sha256(data).hexdigest()}"}
     if name not in (RECORD, MANIFEST):
         for files in (manifest["files"], record["files"]):
-            next(f for f in files if f"{TOP}/{f['path']}" == name).update(said)
+            next(f for f in files if f"{TOP}/{f['path']}" == name).update(expected)
         members[MANIFEST] = json.dumps(manifest).encode()
-    whole = members[MANIFEST]
+    original = members[MANIFEST]
     if record["files"] and record["files"][0]["path"] == "manifest.json":
-        record["files"][0].update({"bytes": len(whole), "sha256": f"sha256:{hashlib.sha256(whole).hexdigest()}"})
+        record["files"][0].update({"bytes": len(original), "sha256": f"sha256:{hashlib.sha256(original).hexdigest()}"})
     members[RECORD] = json.dumps(record).encode()
     return list(members.items())
 
 
-def edited(good, change, name):
-    value = json.loads(good[name])
+def edited(valid, change, name):
+    value = json.loads(valid[name])
     change(value)
-    return sealed(good, name, json.dumps(value).encode())
+    return sealed(valid, name, json.dumps(value).encode())
 
 
 def test_rows_with_outside_paths_are_rejected(good, tmp_path):
@@ -74,13 +74,13 @@ def test_rows_with_outside_paths_are_rejected(good, tmp_path):
         **dict.fromkeys(("images/fog/3/x.png", ".corruptset/x"), "is not in the folder"),
         "images/clean/a\\nb.png": "control characters",
     }
-    for number, (path, said) in enumerate(paths.items()):
+    for number, (path, message) in enumerate(paths.items()):
         members = dict(sealed(good, ROWS, good[ROWS].replace(IMAGE.removeprefix(f"{TOP}/").encode(), path.encode())))
         members[f"{TOP}/{path}".replace("\\n", "\n")] = members.pop(IMAGE)
         names = list(members)
         first = names.index(ROWS) + 1
         moved = [(name, members[name]) for name in [*names[:first], *sorted(names[first:])]]
-        check_unpack_fails(write_archive(tmp_path / f"a{number}", moved), tmp_path, said)
+        check_unpack_fails(write_archive(tmp_path / f"a{number}", moved), tmp_path, message)
     rows = good[ROWS].replace(b"bild eins.png", b"ZWEI.png")
     check_unpack_fails(write_archive(tmp_path / "capitals", sealed(good, ROWS, rows)), tmp_path, "ignoring case")
 
@@ -94,8 +94,8 @@ def test_foreign_manifests_are_rejected(good, tmp_path):
         (lambda m: m["files"][0].update(path="../../x"), "schema 3"),
         (lambda m: m["classes"][0].update(folder=".."), "contradicts itself"),
     ]
-    for number, (change, said) in enumerate(changes):
-        check_unpack_fails(write_archive(tmp_path / f"a{number}", edited(good, change, MANIFEST)), tmp_path, said)
+    for number, (change, message) in enumerate(changes):
+        check_unpack_fails(write_archive(tmp_path / f"a{number}", edited(good, change, MANIFEST)), tmp_path, message)
 
 
 def test_foreign_records_are_rejected(good, tmp_path):
@@ -123,8 +123,8 @@ def test_foreign_records_are_rejected(good, tmp_path):
         "beyond": (lambda r: r["sets"][0].update(first=3), other),
         "a field": (lambda r: r.update(run="rm -rf /"), "not a valid record"),
     }
-    for number, (change, said) in enumerate(changes.values()):
-        check_unpack_fails(write_archive(tmp_path / f"a{number}", edited(good, change, RECORD)), tmp_path, said)
+    for number, (change, message) in enumerate(changes.values()):
+        check_unpack_fails(write_archive(tmp_path / f"a{number}", edited(good, change, RECORD)), tmp_path, message)
     unlisted = edited(good, with_file("setup.py"), RECORD)  # and it exists after the rows
     unlisted.insert([name for name, _ in unlisted].index(ROWS) + 1, (f"{TOP}/setup.py", unlisted[2][1]))
     check_unpack_fails(write_archive(tmp_path / "unlisted", unlisted), tmp_path, other)

@@ -22,10 +22,10 @@ def test_unsafe_and_unusual_names_are_rejected(good, tmp_path):
                 archive, tmp_path, "is not listed in the record|must be its record|does not match the records"
             )
     archive = write_archive(tmp_path / "a", [(f"{TOP}/\x1b]0;x\x07", b"")])
-    with pytest.raises(BadArchive) as e:
+    with pytest.raises(BadArchive) as exc_info:
         unpack([archive], tmp_path / "out")
-    assert "\x1b" not in str(e.value)
-    assert "\\x1b]0;x\\x07" in str(e.value)
+    assert "\x1b" not in str(exc_info.value)
+    assert "\\x1b]0;x\\x07" in str(exc_info.value)
     assert not (tmp_path / "out").exists()
 
 
@@ -117,13 +117,13 @@ def hollow(path, members, name):
     return path
 
 
-def claiming(good, name):
+def claiming(valid, name):
     """Return members whose record states that one has `BOMB` bytes, with the manifest unchanged."""
-    record = json.loads(good[RECORD])
+    record = json.loads(valid[RECORD])
     for file in record["files"]:
         if f"{TOP}/{file['path']}" == name:
             file["bytes"] = BOMB
-    return {**good, RECORD: json.dumps(record).encode()}
+    return {**valid, RECORD: json.dumps(record).encode()}
 
 
 def test_bombs_are_rejected_with_little_memory_and_disk(good, tmp_path):
@@ -139,12 +139,14 @@ def test_bombs_are_rejected_with_little_memory_and_disk(good, tmp_path):
     ]
     sound = write_archive(tmp_path / "sound", list(good.items()))
     command = [sys.executable, "-c", UNPACK, str(sound), str(tmp_path / "out"), *map(str, bombs)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    *said, grown = done.stdout.splitlines()
-    assert len(said) == len(bombs)
-    for line, bomb in zip(said, bombs, strict=True):
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    *messages, grown = result.stdout.splitlines()
+    assert len(messages) == len(bombs)
+    for line, bomb in zip(messages, bombs, strict=True):
         assert line.startswith(("BadArchive", "VerificationError")), (bomb.name, line)
     assert int(grown) < 60_000  # KiB
-    left = [p for p in (tmp_path / "out bomb").rglob("*") if p.is_file()] if (tmp_path / "out bomb").exists() else []
-    assert sum(p.stat().st_size for p in left) < 1_000_000
-    assert not [p for p in left if p.name == "manifest.json"]
+    remaining = (
+        [p for p in (tmp_path / "out bomb").rglob("*") if p.is_file()] if (tmp_path / "out bomb").exists() else []
+    )
+    assert sum(p.stat().st_size for p in remaining) < 1_000_000
+    assert not [p for p in remaining if p.name == "manifest.json"]

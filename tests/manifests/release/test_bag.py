@@ -35,17 +35,17 @@ def test_release_folder_is_bag(packs):
 
 def test_every_archive_is_self_describing_and_unpacked_by_any_program(packs, tmp_path):
     root, bag = packs()
-    for archive, made in zip(archive_paths(bag), bag.archives, strict=True):
+    for archive, archive_info in zip(archive_paths(bag), bag.archives, strict=True):
         members = dict(read_tar(archive))
         (name, record), *_ = members.items()
         assert (name, json.loads(record)["digest"]) == (f"{TOP}/archives/{archive.stem}.json", bag.digest)
         common = {"manifest.json", "samples.jsonl", "README.md", "SHA256SUMS"}
-        assert {f"{TOP}/{path}" for path in common | {f"sets/{s}.jsonl" for s in made.sets}} <= members.keys()
+        assert {f"{TOP}/{path}" for path in common | {f"sets/{s}.jsonl" for s in archive_info.sets}} <= members.keys()
         subprocess.run(["tar", "-xf", archive, "-C", tmp_path], check=True)
     shutil.rmtree(tmp_path / root.name / "archives")
     assert file_hashes(tmp_path / root.name) == file_hashes(root)
-    card, said = (bag.path / "README.md").read_text("utf-8"), ("Source images", "Code", "Textures", "CC0-1.0")
-    assert all(part in card for part in (bag.digest, *said, "## Citation", *(a.name for a in bag.archives)))
+    card, message = (bag.path / "README.md").read_text("utf-8"), ("Source images", "Code", "Textures", "CC0-1.0")
+    assert all(part in card for part in (bag.digest, *message, "## Citation", *(a.name for a in bag.archives)))
 
 
 def test_archive_of_release_without_pixels_has_no_pixels(packs, tmp_path):
@@ -54,8 +54,8 @@ def test_archive_of_release_without_pixels_has_no_pixels(packs, tmp_path):
     assert {n.rpartition(".")[2] for n, _ in read_tar(archive)} == {"json", "jsonl", "md", "0/SHA256SUMS"}
     data = archive.read_bytes()
     assert not any(p.read_bytes()[-64:] in data for p in [*root.rglob("*.png"), *root.rglob("*.h5")])
-    done = unpack([archive], tmp_path / "u")
-    assert (done.sets, len(done.absent), verify_directory(done.path).problems) == ([], 3, [])
+    result = unpack([archive], tmp_path / "u")
+    assert (result.sets, len(result.absent), verify_directory(result.path).problems) == ([], 3, [])
     for path in ("manifest.json", "sets/fog/3.jsonl"):
-        assert (done.path / path).read_bytes() == (root / path).read_bytes()
+        assert (result.path / path).read_bytes() == (root / path).read_bytes()
     assert "no images" in (bag.path / "README.md").read_text("utf-8")

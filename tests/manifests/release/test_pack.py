@@ -60,9 +60,9 @@ def test_archives_are_split_between_sets_first_then_between_files(packs, tmp_pat
     between_sets = pack_dataset(root, tmp_path / "sets", max_bytes=weather - 20_000)
     assert {a.sets for a in between_sets.archives if "weather" in a.name} == {("fog-3+gaussian_noise-5",), ("fog/3",)}
     assert plain(between_sets).keys() >= {f"weather-000{n}.tar" for n in (0, 1)}
-    most = between_sets.archives[0].bytes * 3 // 4
-    bag = pack_dataset(root, tmp_path / "files", max_bytes=most)
-    assert all(a.bytes <= most for a in bag.archives[:-1])
+    max_bytes = between_sets.archives[0].bytes * 3 // 4
+    bag = pack_dataset(root, tmp_path / "files", max_bytes=max_bytes)
+    assert all(a.bytes <= max_bytes for a in bag.archives[:-1])
     pieces = [p for p in archive_paths(bag) if "clean" in p.name]
     assert len(pieces) > 1
     first = unpack(pieces[:1], tmp_path / "u")
@@ -73,17 +73,17 @@ def test_archives_are_split_between_sets_first_then_between_files(packs, tmp_pat
     assert not unpack(archive_paths(bag), tmp_path / "u").absent
     assert file_hashes(first.path) == file_hashes(root)
     with pytest.raises(BuildError, match="too small"):
-        pack_dataset(root, tmp_path / "none", max_bytes=most // 8)
+        pack_dataset(root, tmp_path / "none", max_bytes=max_bytes // 8)
 
 
 def test_pack_predicts_required_space(templates, tmp_path, monkeypatch):
     kinds = {"set": {"containers": ("folder",)}, "family": {"encoding_format": "jpeg"}}
     for by, options in kinds.items():
-        asked = []
-        monkeypatch.setattr(packing, "check_space", lambda out, needed, *_, asked=asked: asked.append(needed))
+        requests = []
+        monkeypatch.setattr(packing, "check_space", lambda out, needed, *_, asked=requests: asked.append(needed))
         bag = pack_dataset(templates(**options), tmp_path / by, by=by)
         # these sets have few images, so the ends and the records of archives dominate their size
-        assert abs(asked[0] - bag.bytes) < 0.1 * bag.bytes + 12_000 * len(bag.archives)
+        assert abs(requests[0] - bag.bytes) < 0.1 * bag.bytes + 12_000 * len(bag.archives)
 
 
 def changed_end(path):
@@ -109,9 +109,9 @@ def test_damaged_build_is_rejected_by_name(dataset, tmp_path):
     for number, (path, change) in enumerate(DAMAGE):
         root, out = dataset(), tmp_path / f"p{number}"
         change(root / path)
-        with pytest.raises(VerificationError) as e:
+        with pytest.raises(VerificationError) as exc_info:
             pack_dataset(root, out)
-        assert path in str(e.value)
+        assert path in str(exc_info.value)
         assert not [*out.glob("SHA256SUMS"), *out.rglob("*.part")]
     # and a link is not followed
     root = dataset()
@@ -128,8 +128,8 @@ def test_pack_rejects_existing_files_and_running_process(packs, tmp_path):
     (tmp_path / "other" / "thesis.tex").write_text("x")
     (tmp_path / "begun/.corruptset/parts").mkdir(parents=True)  # that of another dataset
     places = {bag.path: "finished pack", tmp_path / "other": "not empty", root / "archives": "inside the dataset"}
-    for out, said in (places | {tmp_path / "begun": "not empty"}).items():
-        with pytest.raises(BuildError, match=said):
+    for out, message in (places | {tmp_path / "begun": "not empty"}).items():
+        with pytest.raises(BuildError, match=message):
             pack_dataset(root, out)
     works = {
         ".p.lock": lambda: pack_dataset(root, tmp_path / "p"),
@@ -145,8 +145,8 @@ def test_pack_rejects_existing_files_and_running_process(packs, tmp_path):
 def test_no_other_unpack_starts_during_removal_of_work_folder(packs, tmp_path, monkeypatch):
     bag, real, refused = packs()[1], shutil.rmtree, []
 
-    def rmtree(folder, *given, **options):
-        real(folder, *given, **options)
+    def rmtree(folder, *args, **options):
+        real(folder, *args, **options)
         if not refused:
             refused.append(folder)
             with pytest.raises(BuildError, match="Another `corruptset"):
@@ -168,11 +168,11 @@ def test_killed_pack_resumes_and_needs_space_for_remainder_only(packs, tmp_path,
         copy = shutil.copytree(tmp_path / "p", tmp_path / f"p{spoil.__name__}")
         spoil(copy / "data" / next(iter(stood)))
         assert (pack_dataset(root, copy, by="set").kept, file_hashes(copy)) == (len(stood) - 1, file_hashes(whole.path))
-    asked = []
-    monkeypatch.setattr(packing, "check_space", lambda out, needed, *_: asked.append(needed))
+    requests = []
+    monkeypatch.setattr(packing, "check_space", lambda out, needed, *_: requests.append(needed))
     pack_dataset(root, tmp_path / "other", by="set")
     bag = pack_dataset(root, tmp_path / "p", by="set")
-    assert (bag.kept, asked[1]) == (len(stood), asked[0] - sum(s.st_size for s in stood.values()))
+    assert (bag.kept, requests[1]) == (len(stood), requests[0] - sum(s.st_size for s in stood.values()))
     assert file_hashes(bag.path) == file_hashes(whole.path)
     times = {name: (tmp_path / "p/data" / name).stat().st_mtime_ns for name in stood}
     assert times == {name: s.st_mtime_ns for name, s in stood.items()}
@@ -184,9 +184,9 @@ def test_pack_without_space_writes_nothing(packs, tmp_path, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", disk_usage_with(1000))
     needs = r"p has 1\.0 kB free, but the pack needs about \d+\.\d kB\. Free some space"
     for manifest_only in (False, True):
-        with pytest.raises(MachineError, match=needs) as caught:
+        with pytest.raises(MachineError, match=needs) as exc_info:
             pack_dataset(root, tmp_path / "p", manifest_only=manifest_only)
-        assert caught.value.exit_code == 3
+        assert exc_info.value.exit_code == 3
     assert not (tmp_path / "p").exists()
 
 
@@ -233,12 +233,12 @@ FORGERIES = {
 }
 
 
-@pytest.mark.parametrize("said", FORGERIES)
+@pytest.mark.parametrize("message", FORGERIES)
 @pytest.mark.parametrize("manifest_only", [False, True])
-def test_forged_records_are_dataset_error(dataset, tmp_path, said, manifest_only):
+def test_forged_records_are_dataset_error(dataset, tmp_path, message, manifest_only):
     root = dataset(containers=("folder",))
-    FORGERIES[said](root)
-    with pytest.raises(VerificationError, match=re.escape(said)) as error:
+    FORGERIES[message](root)
+    with pytest.raises(VerificationError, match=re.escape(message)) as error:
         packing.pack(root, tmp_path / "out", manifest_only=manifest_only)
     assert len(str(error.value)) < 2000
     assert not [*tmp_path.glob("out/data/*")]

@@ -185,15 +185,15 @@ def test_duplicate_ids_and_duplicate_or_unsafe_paths_are_found(dataset):
         *((path(value), f"the path {value!r} is not a relative path inside") for value in outside),
         *((path(value), None) for value in ("12:30/a b.jpg", "..a/b..jpg", None)),
     ]
-    for change, said in cases:
+    for change, message in cases:
         root = dataset(containers=("hdf5",), shard_rows=5)
         edit_lines(root / "samples.jsonl", change)
         update_digest(root)
         problems = verify_problems(root)
-        assert len(problems) == (said is not None), said
+        assert len(problems) == (message is not None), message
         for problem in problems:
             assert (problem.path, problem.kind) == ("samples.jsonl", "records")
-            assert str(said) in problem.detail
+            assert str(message) in problem.detail
 
 
 def test_duplicate_key_is_found(dataset):
@@ -205,8 +205,8 @@ def test_duplicate_key_is_found(dataset):
         (root / path).write_text(text.replace(f'"{key}": ', f'"{key}": null, "{key}": ', 1), "utf-8")
         if path != "manifest.json":
             seal(root)
-        said = f"{where}the key '{key}' occurs more than once in one object"
-        assert Problem(path, "schema", said) in verify_problems(root, level="structure")
+        message = f"{where}the key '{key}' occurs more than once in one object"
+        assert Problem(path, "schema", message) in verify_problems(root, level="structure")
     # escaped quotation marks in a name must not compensate for those of a key
     root = dataset(containers=("folder",))
     path = root / "samples.jsonl"
@@ -220,13 +220,13 @@ def test_duplicate_key_is_found(dataset):
 def test_different_bytes_and_pixels_with_matching_hashes_are_found(dataset):
     root, jpeg = dataset(containers=("folder",)), dataset(encoding_format="jpeg")
     other = (root / OTHER_PNG).read_bytes()
-    wrong = [
+    invalid = [
         (other, "pixels"),
         ((jpeg / JPEG_IMAGE).read_bytes(), "decode"),
         (other[: len(other) // 2], "decode"),
         (b"", "decode"),
     ]
-    for data, kind in wrong:
+    for data, kind in invalid:
         (root / PNG_IMAGE).write_bytes(data)
         problems = stored_anew(root, PNG_IMAGE, data)
         assert [(p.path, p.kind) for p in problems] == [(PNG_IMAGE, kind)]
@@ -278,13 +278,13 @@ SHARD_EDITS = [
 
 
 def test_edited_shards_with_matching_hashes_are_found(dataset):
-    for number, (change, kind, said) in enumerate(SHARD_EDITS):
+    for number, (change, kind, message) in enumerate(SHARD_EDITS):
         root = dataset(containers=("hdf5",), shard_rows=5)
         edit_shard(root, change, ONE_SHARD)
         problems = verify_problems(root)
         assert {p.path.partition("#")[0] for p in problems} == {ONE_SHARD}, number
-        assert any(p.kind == kind and said in p.detail for p in problems), (number, problems)
-        assert kind not in ("decode", "records") or not said or len(problems) == 1, (number, problems)
+        assert any(p.kind == kind and message in p.detail for p in problems), (number, problems)
+        assert kind not in ("decode", "records") or not message or len(problems) == 1, (number, problems)
 
 
 def test_misplaced_shard_rows_are_found(dataset):
@@ -293,10 +293,10 @@ def test_misplaced_shard_rows_are_found(dataset):
         (lambda rows: rows[3]["files"][0].update(row=5), f"the recorded rows of {SHARD} are not 0 to 1"),
     ]
     for path in ("hdf5/clean-00002.h5", "hdf5/fog/3-00007.h5"):
-        said = f"row 4 is stored in {path}, which the manifest does not list as a shard of this set"
-        cases.append((lambda rows, path=path: rows[4]["files"][0].update(path=path), said))
-    for change, said in cases:
-        assert (ROWS, said) in {(p.path, p.detail) for p in forge(dataset(containers=("hdf5",)), change)}
+        message = f"row 4 is stored in {path}, which the manifest does not list as a shard of this set"
+        cases.append((lambda rows, path=path: rows[4]["files"][0].update(path=path), message))
+    for change, message in cases:
+        assert (ROWS, message) in {(p.path, p.detail) for p in forge(dataset(containers=("hdf5",)), change)}
 
     def exchange(rows):
         rows[2]["files"][0]["row"], rows[3]["files"][0]["row"] = 1, 0
@@ -313,7 +313,7 @@ def test_misplaced_shard_rows_are_found(dataset):
         shutil.copyfile(root / ONE_SHARD, root / name)
     added = [{"path": name, "bytes": 0, "sha256": ZERO} for name in strays]
     edit_manifest(root, lambda m: m.update(files=sorted([*m["files"], *added], key=lambda f: f["path"])), reseal=True)
-    assert verify_problems(root) == sorted(Problem(name, "unexpected", said) for name, said in strays.items())
+    assert verify_problems(root) == sorted(Problem(name, "unexpected", message) for name, message in strays.items())
 
 
 @pytest.mark.ci

@@ -40,9 +40,13 @@ def test_intact_datasets_have_no_problems(templates):
         root = templates(encoding_format=form, containers=containers, uniform=uniform)
         report = verify_directory(root, progress=lambda *step, steps=steps: steps.append(step))
         report.raise_for_problems()
-        checked = report.checked
-        assert (checked["sets"], checked["samples"], checked["images"]) == (3, 5, 15 * len(containers))
-        assert checked["bytes"] > 15 * 200
+        checked_files = report.checked
+        assert (checked_files["sets"], checked_files["samples"], checked_files["images"]) == (
+            3,
+            5,
+            15 * len(containers),
+        )
+        assert checked_files["bytes"] > 15 * 200
         assert str(report.digest).startswith("sha256:")
         assert [step for step in steps if step[0] == "sets"] == [("sets", n, 3) for n in (1, 2, 3)]
         files = [step for step in steps if step[0] == "files"]
@@ -56,16 +60,16 @@ SYSTEM_FILES += ["images/clean/desktop.ini", "hdf5/THUMBS.DB", "._manifest.json"
 @pytest.mark.parametrize("containers", [("folder",), ("hdf5",), ("folder", "hdf5")])
 def test_operating_system_files_are_noted(dataset, containers):
     root = dataset(containers=containers)
-    left = [path for path in SYSTEM_FILES if (root / path).parent.is_dir()]
-    for path in left:
+    remaining = [path for path in SYSTEM_FILES if (root / path).parent.is_dir()]
+    for path in remaining:
         (root / path).write_bytes(b"Mac OS X")
     for level in ("structure", "pixels"):
         report = verify_directory(root, level=level)
         assert report.ok, report.problems
-        assert report.system_files == sorted(left)
+        assert report.system_files == sorted(remaining)
         (note,) = report.notes
-        assert note.startswith(f"Files that macOS or Windows left in the folders: {len(left)} (")
-        assert report.as_json()["system_files"] == sorted(left)
+        assert note.startswith(f"Files that macOS or Windows left in the folders: {len(remaining)} (")
+        assert report.as_json()["system_files"] == sorted(remaining)
 
 
 def test_other_hidden_files_and_folders_are_problems(dataset):
@@ -163,10 +167,10 @@ DAMAGES = [
 
 
 def test_damage_is_named_without_reading_bytes(dataset):
-    for damage, given, expected in DAMAGES:
+    for damage, damage_arguments, expected in DAMAGES:
         root = dataset(shard_rows=5)
-        damage(root, *given)
-        assert named(root, level="structure") == named(root) == expected, given
+        damage(root, *damage_arguments)
+        assert named(root, level="structure") == named(root) == expected, damage_arguments
     root = dataset(shard_rows=5)
     for name in ODD:
         added(root, name)
@@ -205,7 +209,7 @@ VALUES = [2**60, 10**400, -1, 1.5, "1", None, True, [], {}, float("nan"), "\ud80
 
 def test_values_of_any_type_are_reported_without_exception(dataset):
     root = dataset(containers=("folder",))
-    whole = (root / "manifest.json").read_text("utf-8")
+    text = (root / "manifest.json").read_text("utf-8")
     places = [
         lambda m, v: m.update(seed=v),
         lambda m, v: m["sets"][2]["stages"][0]["parameters"].update(amount=v),
@@ -213,7 +217,7 @@ def test_values_of_any_type_are_reported_without_exception(dataset):
         lambda m, v: m.update(digest=v),
     ]
     for change, value in product(places, VALUES):
-        manifest = json.loads(whole)
+        manifest = json.loads(text)
         change(manifest, value)
         (root / "manifest.json").write_text(json.dumps(manifest))
         assert "manifest.json" in problem_paths(verify_problems(root)), value
@@ -226,8 +230,8 @@ def test_unfinished_build_gives_advice(dataset, tmp_path):
     assert named(root) == {("manifest.json", "incomplete")}
     (root / ".corruptset/parts").mkdir(parents=True)
     places = {root: "To resume, run the same `corruptset build`", tmp_path / "nowhere": "nowhere"}
-    for place, said in (places | {tmp_path / "file": "file"}).items():
-        with pytest.raises(IncompleteBuild, match=said):
+    for place, message in (places | {tmp_path / "file": "file"}).items():
+        with pytest.raises(IncompleteBuild, match=message):
             verify_directory(place).raise_for_problems()
 
 
@@ -245,9 +249,9 @@ def test_all_problems_are_collected_and_raised_once_per_level(dataset):
     report = verify_directory(root)
     assert report.by_kind() == {"hash": 2, "size": 1, "unexpected": 2}
     assert (report.as_json()["ok"], len(report.as_json()["problems"])) == (False, 5)
-    with pytest.raises(VerificationError) as caught:
+    with pytest.raises(VerificationError) as exc_info:
         report.raise_for_problems()
-    assert all(name in str(caught.value) for name in (PNG_IMAGE, OTHER_PNG, "note.txt", SHARD))
+    assert all(name in str(exc_info.value) for name in (PNG_IMAGE, OTHER_PNG, "note.txt", SHARD))
     with pytest.raises(ValueError, match="structure, sizes, hashes, pixels"):
         verify_directory(root, level="deep")
 
@@ -273,13 +277,15 @@ def test_nothing_outside_dataset_is_opened(dataset, monkeypatch):
     edit_shard(root, external_link)
     edit_lines(root / "sets/clean.jsonl", lambda rows: rows[0]["files"][0].update(path="../../secret.png"))
     (root / "images/clean/link.png").symlink_to(root.parent / "secret.png")
-    opened = []
+    opened_files = []
     for name in ("open", "read_bytes"):
         real = getattr(Path, name)
         monkeypatch.setattr(
-            Path, name, lambda self, *a, real=real, **k: (opened.append(os.path.realpath(self)), real(self, *a, **k))[1]
+            Path,
+            name,
+            lambda self, *a, real=real, **k: (opened_files.append(os.path.realpath(self)), real(self, *a, **k))[1],
         )
     monkeypatch.setattr(socket, "socket", None)
     verify_directory(root)
-    assert opened
-    assert all(path.startswith(os.path.realpath(root) + os.sep) for path in opened), opened
+    assert opened_files
+    assert all(path.startswith(os.path.realpath(root) + os.sep) for path in opened_files), opened_files

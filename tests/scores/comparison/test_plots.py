@@ -59,10 +59,10 @@ def test_every_plot_is_svg_with_names_as_text(drawn):
         assert root.tag.endswith("svg")
         assert not {"\u202e", "\u0007"} & set(text)
         assert "<script>" in text
-    whole = example_scores.full_scores()
+    full_scores = example_scores.full_scores()
     for field, plots in {**PLOTS, "style": []}.items():
-        own = [s for s in whole["scores"] if s["name"].partition(".")[0] == field]
-        fields = {field: whole[field]} if field in whole else {"scores": own}
+        own = [s for s in full_scores["scores"] if s["name"].partition(".")[0] == field]
+        fields = {field: full_scores[field]} if field in full_scores else {"scores": own}
         assert sorted(plots_of(gather(example_scores.validated(example_scores.minimal_scores(**fields))))) == plots
 
 
@@ -74,14 +74,14 @@ def test_two_processes_write_same_bytes(drawn, tmp_path):
 
 
 def test_plotted_values_match_scores():
-    made = [example_scores.full_scores(i) for i in (1, 0, 2)]
+    results = [example_scores.full_scores(i) for i in (1, 0, 2)]
     names = ("two_factor.cv_percent", "two_factor.mean_accuracy", "maude")
-    values = [[example_scores.value_of(one, name) for name in names] for one in made]
-    wanted = [(cv, 100 * mean) for cv, mean, _ in values]
-    models = gather(example_scores.validated(*made))
+    values = [[example_scores.value_of(job_result, name) for name in names] for job_result in results]
+    expected = [(cv, 100 * mean) for cv, mean, _ in values]
+    models = gather(example_scores.validated(*results))
     (chart,) = figures.quadrant_charts(models, reference_point(models))
-    np.testing.assert_allclose([line.points[0][:2] for line in chart.lines], wanted)
-    np.testing.assert_allclose(chart.middle, np.mean(wanted, axis=0))
+    np.testing.assert_allclose([line.points[0][:2] for line in chart.lines], expected)
+    np.testing.assert_allclose(chart.middle, np.mean(expected, axis=0))
     place = {shape.text: shape.points[0] for shape in chart.shapes() if shape.kind.startswith("corner")}
     assert place["I"][0] == place["III"][0] < place["II"][0] == place["IV"][0]
     assert place["I"][1] == place["II"][1] < place["III"][1] == place["IV"][1]
@@ -90,6 +90,8 @@ def test_plotted_values_match_scores():
     widths = [bar.points[1][0] - bar.points[0][0] for bar in bars]
     areas = sorted(area for _, _, area in values)
     np.testing.assert_allclose(np.array(widths) / widths[0], np.array(areas) / areas[0])
-    del made[0]["sets"]["fog/3"]
-    titles = {chart.title for chart in figures.curve_charts(gather(example_scores.validated(made[0])), figures.ERRORS)}
+    del results[0]["sets"]["fog/3"]
+    titles = {
+        chart.title for chart in figures.curve_charts(gather(example_scores.validated(results[0])), figures.ERRORS)
+    }
     assert not {"fog", "mean of the fifteen"} & titles

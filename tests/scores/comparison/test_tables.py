@@ -142,13 +142,13 @@ def test_comparison_has_tables_for_available_scores(three):
 
 
 def test_error_tables_have_published_layout(three):
-    table, wanted = three["aude"], example_scores.full_scores(1)
+    table, expected = three["aude"], example_scores.full_scores(1)
     row = rows_of(table)[1]
     assert list(row) == ["model", "clean error", "mAUDE", "relative mAUDE", *FIFTEEN, *EXTRA]
-    areas = {name: example_scores.value_of(wanted, f"aude.{name}") for name in (*FIFTEEN, *EXTRA)}
+    areas = {name: example_scores.value_of(expected, f"aude.{name}") for name in (*FIFTEEN, *EXTRA)}
     assert {name: row[name] for name in areas} == pytest.approx(areas)
-    means = (example_scores.value_of(wanted, name) for name in ("maude", "relative_maude"))
-    totals = (1 - wanted["sets"]["clean"]["accuracy"], *means)
+    means = (example_scores.value_of(expected, name) for name in ("maude", "relative_maude"))
+    totals = (1 - expected["sets"]["clean"]["accuracy"], *means)
     assert (row["clean error"], row["mAUDE"], row["relative mAUDE"]) == pytest.approx(totals)
     assert three["ce"].title == "CE by corruption, relative to alexnet"
     assert list(rows_of(three["ce"])[0]) == ["model", "clean error", "mCE", *FIFTEEN]
@@ -182,8 +182,8 @@ def test_gradual_order_fragile_and_difference_tables_are_correct(three):
     assert (part["positive"], part["negative"]) == pytest.approx((0.6 * part["rate"], 0.4 * part["rate"]))
     assert (part["anchors"], part["minimal images"]) == (400, 5)
     differences = rows_of(three["differences"])
-    found = [r for r in differences if r["score"] == "rb_index"]
-    assert [(r["model"], r["minus"], round(r["difference"], 6), r["exceeds"]) for r in found] == [
+    result = [r for r in differences if r["score"] == "rb_index"]
+    assert [(r["model"], r["minus"], round(r["difference"], 6), r["exceeds"]) for r in result] == [
         ("net-0", "net-1", -0.05, "yes"), ("net-0", "net-2", -0.1, "yes"), ("net-1", "net-2", -0.05, "yes"),
     ]  # fmt: skip
     assert {r["exceeds"] for r in differences if r["score"] == "clean_accuracy"} == {"no interval"}
@@ -196,11 +196,11 @@ def test_two_factor_table_matches_manual_calculation():
         compared.append(
             example_scores.minimal_scores(model, {**example_scores.two_factor(accuracy, cv), "clean_accuracy": clean})
         )
-    found = made(*compared)
-    rows = rows_of(found["two_factor"])
+    result = made(*compared)
+    rows = rows_of(result["two_factor"])
     assert [r["quadrant"] for r in rows] == ["I", "II", "III", "IV", None]
     assert (rows[-1]["CV %"], rows[-1]["mean accuracy"]) == pytest.approx((2.94, 0.8831))
-    by = {(r["score"], r["and"]): r for r in rows_of(found["correlations"])}
+    by = {(r["score"], r["and"]): r for r in rows_of(result["correlations"])}
     assert set(by) == {("CV", "mean accuracy"), ("CV", "clean accuracy"), ("mean accuracy", "clean accuracy")}
     # The ranks of CV are 1 4 2 3, and those of mean accuracy are 4 3 1 2: 1 - 6 * (9 + 1 + 1 + 1) / 60
     assert by["CV", "mean accuracy"]["Spearman"] == pytest.approx(-0.2)

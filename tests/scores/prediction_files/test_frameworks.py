@@ -36,9 +36,9 @@ def shared_names(shared_data, tmp_path, monkeypatch):
 def check(logits):
     """Compare the files that a framework's code wrote with the logits of the images of a set."""
     data = corruptset.open("imagenet-c-1.1.0")
-    found = read_predictions("predictions", data)
-    assert (found.model, found.digest, list(found.outcomes)) == ("ResNet-50", data.digest, SETS)
-    for name, outcome in found.outcomes.items():
+    result = read_predictions("predictions", data)
+    assert (result.model, result.digest, list(result.outcomes)) == ("ResNet-50", data.digest, SETS)
+    for name, outcome in result.outcomes.items():
         with np.load(f"predictions/{name}.npz") as stored:
             written = stored["logits"]
         assert written.dtype == np.float16

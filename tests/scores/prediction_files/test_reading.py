@@ -35,10 +35,10 @@ def of_kind(kind, dtype="float64", names=SETS):
     }
 
 
-def check_all(found, kind, sets):
-    assert found.keys() == sets.keys()
+def check_all(outcomes, kind, sets):
+    assert outcomes.keys() == sets.keys()
     for name, arrays in sets.items():
-        check_outcome(found[name], kind, arrays, LABELS)
+        check_outcome(outcomes[name], kind, arrays, LABELS)
 
 
 def shuffled(sets, **keys):
@@ -108,17 +108,17 @@ def test_sets_are_read_by_alias_from_files_of_several_kinds(tmp_path):
     data = record_datasets.small_dataset(tmp_path / "data", more=more)
     of_each = all_kinds(LOGITS["clean"], LABELS)
     folder = write_folder(tmp_path / "p", {"type 0": of_each["logits"], "SP0.1GA0.2": of_each["rank"]})
-    found = read_predictions(folder, data).outcomes
-    check_outcome(found["clean"], "logits", of_each["logits"], LABELS)
-    check_outcome(found["brightness/1"], "rank", of_each["rank"], LABELS)
+    outcomes = read_predictions(folder, data).outcomes
+    check_outcome(outcomes["clean"], "logits", of_each["logits"], LABELS)
+    check_outcome(outcomes["brightness/1"], "rank", of_each["rank"], LABELS)
     assert list(read_predictions(folder, data, sets=["SP0*"]).outcomes) == ["brightness/1", "clean"]
     # One file contains the id in some rows and the alias in others, and its sets alternate.
     together = concatenate_sets(dict.fromkeys(("type 0", "brightness/1"), of_each["logits"]))
     together["set_id"][:7] = "clean"
     order = np.arange(40).reshape(2, 20).T.ravel()
     np.savez(tmp_path / "one.npz", **{key: values[order] for key, values in together.items()})
-    found = read_predictions(tmp_path / "one.npz", data).outcomes
-    check_all(found, "logits", dict.fromkeys(("brightness/1", "clean"), of_each["logits"]))
+    outcomes = read_predictions(tmp_path / "one.npz", data).outcomes
+    check_all(outcomes, "logits", dict.fromkeys(("brightness/1", "clean"), of_each["logits"]))
 
 
 def test_model_name_of_predictions_is_determined(data, tmp_path):
@@ -128,8 +128,8 @@ def test_model_name_of_predictions_is_determined(data, tmp_path):
     np.savez(one, **concatenate_sets(sets))
 
     def whose(path):
-        found = read_predictions(path, data)
-        return found.model, found.digest
+        outcomes = read_predictions(path, data)
+        return outcomes.model, outcomes.digest
 
     assert (whose(folder), whose(one), whose(tmp_path / "two.csv")) == (("my-net", None), ("one", None), ("two", None))
     head = {"model": "ResNet-50", "digest": data.digest, "kind": "top", "more": [1]}
@@ -145,22 +145,27 @@ def test_selected_sets_and_clean_set_are_read(data, tmp_path):
     folder = write_folder(tmp_path / "some", {name: sets[name] for name in SETS[:2]})
     np.savez(tmp_path / "one.npz", **concatenate_sets(sets))
 
-    def found(path=folder, data=data, sets=("brightness/1",)):
+    def read_outcomes(path=folder, data=data, sets=("brightness/1",)):
         return list(read_predictions(path, data, sets=sets).outcomes)
 
-    assert found(sets="brightness/*") == found(sets=["brightness/*"]) == found(tmp_path / "one.npz") == SETS[:2]
+    assert (
+        read_outcomes(sets="brightness/*")
+        == read_outcomes(sets=["brightness/*"])
+        == read_outcomes(tmp_path / "one.npz")
+        == SETS[:2]
+    )
     # Sets that are neither selected nor clean are not read.
     (folder / "contrast-3+brightness-2.npz").write_bytes(b"damaged")
-    assert found() == SETS[:2]
+    assert read_outcomes() == SETS[:2]
     for name in ("manifest.json", "samples.jsonl"):
         (tmp_path / name).write_bytes((data.path / name).read_bytes())
     record = {"schema_version": 1, "digest": data.digest, "manifest": data.digest, "sets": SETS[:1], "pieces": {}}
     (tmp_path / "PARTIAL.json").write_text(json.dumps(record))
     part = corruptset.open(tmp_path)
     assert part.set_ids == SETS[:1]
-    assert found(write_folder(tmp_path / "whole", sets), part, None) == SETS[:2]
+    assert read_outcomes(write_folder(tmp_path / "whole", sets), part, None) == SETS[:2]
     (folder / "clean.npz").unlink()
-    assert found() == SETS[:1]
+    assert read_outcomes() == SETS[:1]
 
 
 def test_clean_predictions_are_read_without_clean_set(tmp_path):
@@ -180,7 +185,7 @@ def test_hidden_files_and_links_are_handled_and_progress_reported(data, tmp_path
     (folder / "notes.txt").write_text("more")
     (folder / "clean.npz").rename(tmp_path / "elsewhere.npz")
     (folder / "clean.npz").symlink_to(tmp_path / "elsewhere.npz")
-    told = []
-    assert list(read_predictions(folder, data, progress=lambda *event: told.append(event)).outcomes) == SETS
-    assert told[-1] == ("reading predictions", 60, 60)
-    assert [done for _, done, _ in told] == sorted(done for _, done, _ in told)
+    events = []
+    assert list(read_predictions(folder, data, progress=lambda *event: events.append(event)).outcomes) == SETS
+    assert events[-1] == ("reading predictions", 60, 60)
+    assert [count for _, count, _ in events] == sorted(count for _, count, _ in events)

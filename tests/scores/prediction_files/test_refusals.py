@@ -36,9 +36,9 @@ def sets():
 
 def refusal(path, data, **options):
     """Return the lines of the error message, without the paths."""
-    with pytest.raises(PredictionError) as caught:
+    with pytest.raises(PredictionError) as exc_info:
         read_predictions(path, data, **options)
-    text = str(caught.value).replace(str(path), "PATH").replace(str(data.path), "DIR")
+    text = str(exc_info.value).replace(str(path), "PATH").replace(str(data.path), "DIR")
     return [line.strip() for line in text.split("\n")]
 
 
@@ -150,21 +150,21 @@ CASES = [
 
 
 def test_arrays_without_predictions_are_rejected(data, tmp_path):
-    for arrays, says in CASES:
+    for arrays, message in CASES:
         (line,) = problems(write_folder(tmp_path, {"clean": arrays}), data, sets=["clean"])
-        assert line.startswith(f"clean.npz: {says}"), line
+        assert line.startswith(f"clean.npz: {message}"), line
 
 
 def test_paths_without_predictions_are_rejected(data, sets, tmp_path):
     os.mkfifo(tmp_path / "pipe.csv")
     (tmp_path / "model.pt").write_bytes(b"PK")
-    for path, says in (
+    for path, message in (
         (data.path, "PATH is a dataset, not predictions. `corruptset predict"),
         (tmp_path / "nothing", "PATH does not exist. Expected a folder of <set id>.npz, or one .npz or .csv file."),
         (tmp_path / "pipe.csv", "PATH is a pipe, not a regular file"),
         (tmp_path / "model.pt", "PATH is neither a folder of <set id>.npz nor an .npz or .csv file"),
     ):
-        assert refusal(path, data)[0].replace("DIR", "PATH").startswith(says)
+        assert refusal(path, data)[0].replace("DIR", "PATH").startswith(message)
     (tmp_path / "empty").mkdir()
     none = ["the folder has no .npz files; expected <set id>.npz for each set"]
     assert problems(tmp_path / "empty", data) == none
@@ -214,21 +214,21 @@ class Writes:
 
 
 def test_pickled_array_is_never_executed(data, sets, tmp_path):
-    told = tmp_path / "told"
-    payload = pickle.dumps(np.array([Writes(told)], object))
+    marker = tmp_path / "told"
+    payload = pickle.dumps(np.array([Writes(marker)], object))
     pickle.loads(payload)
-    assert told.exists(), "the payload would do it"
-    told.unlink()
+    assert marker.exists(), "the payload would do it"
+    marker.unlink()
     for name in ("logits", "index", "id", "set_id", "model"):
         members = {"logits.npy": npy(np.zeros((20, 10)))} | {f"{name}.npy": header("(20,)", "|O") + payload}
         archive(write_folder(tmp_path / "p", sets) / "clean.npz", members)
         assert problems(tmp_path / "p", data)[0].startswith("clean.npz: ")
         refusal(archive(tmp_path / "one.npz", members), data)
-        assert not told.exists(), name
+        assert not marker.exists(), name
 
 
 def test_invalid_csv_files_are_rejected(data, tmp_path):
-    for text, says in {
+    for text, message in {
         "set_id;top1\nclean;1\n": "PATH contains set_id;top1 instead of predictions; expected logits",
         "": "PATH contains nothing instead of predictions; expected logits",
         "set_id,top0,top1\nclean,1,1\n": "has 1 row of clean, but the dataset has 20 images",
@@ -241,4 +241,4 @@ def test_invalid_csv_files_are_rejected(data, tmp_path):
     }.items():
         (tmp_path / "p.csv").write_text(text, encoding="utf-8", errors="surrogateescape")
         lines = refusal(tmp_path / "p.csv", data, sets=["clean"])
-        assert any(line.startswith(says) for line in lines), lines
+        assert any(line.startswith(message) for line in lines), lines

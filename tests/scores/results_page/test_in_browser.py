@@ -15,8 +15,8 @@ pytestmark = pytest.mark.ci
 
 @pytest.fixture(scope="module")
 def browser():
-    with opened_browser() as opened:
-        yield opened
+    with opened_browser() as browser:
+        yield browser
 
 
 @pytest.fixture(scope="module")
@@ -24,14 +24,14 @@ def reports(shared_data, tmp_path_factory):
     """Return a page with scores of every kind, and one with images of failures."""
     data, folder = results_dataset(shared_data), tmp_path_factory.mktemp("reports")
     names = enumerate(["net-a", "<b>net-b</b>", "vit_large_patch14_clip_224.openai_ft_in12k_in1k"])
-    made = example_scores.validated(
+    all_scores = example_scores.validated(
         *(example_scores.small_scores(n, name) | {"digest": data.digest} for n, name in names)
     )
-    few = [name for name in data if name == "clean" or name.startswith("brightness")]
+    subset = [name for name in data if name == "clean" or name.startswith("brightness")]
     predictions = [random_predictions(data, seed, name) for seed, name in enumerate(("net-a", "net-b"))]
-    scores = [corruptset.score(data, one, sets=few) for one in predictions]
+    scores = [corruptset.score(data, model_predictions, sets=subset) for model_predictions in predictions]
     return {
-        "everything": corruptset.report(data, made, folder / "everything.html").file,
+        "everything": corruptset.report(data, all_scores, folder / "everything.html").file,
         "flips": corruptset.report(data, scores, folder / "flips.html", predictions=predictions).file,
     }
 
@@ -93,8 +93,8 @@ def test_tables_are_sorted_by_keyboard_with_missing_values_last(visit):
     head.get_by_role("button").focus()
     for key, way in (("Enter", "ascending"), ("Space", "descending")):
         page.keyboard.press(key)
-        found = [float(text) for text in column(page, "table-sets", 4)]
-        assert found == sorted(map(float, before), reverse=way == "descending")
+        result = [float(text) for text in column(page, "table-sets", 4)]
+        assert result == sorted(map(float, before), reverse=way == "descending")
         assert head.get_attribute("aria-sort") == way
     assert page.locator(".status").text_content() == "Sorted by accuracy %, downwards"
     page.locator("#table-sets thead th").nth(1).get_by_role("button").click()
@@ -125,4 +125,4 @@ def test_page_is_complete_without_script_and_in_print_and_script_enlarges_images
     page.keyboard.press("Escape")
     page.emulate_media(media="print")
     assert page.evaluate("[...document.querySelectorAll('.tall')].every(n => n.scrollHeight <= n.clientHeight + 1)")
-    assert not any(one.is_visible() for one in page.locator(".copy").all())
+    assert not any(element.is_visible() for element in page.locator(".copy").all())
