@@ -28,7 +28,7 @@ Visit = Callable[..., Any]
 
 
 @contextmanager
-def opened_browser() -> Iterator[Any]:
+def open_browser() -> Iterator[Any]:
     """Start Chromium, and stop it at the end of the block."""
     with playwright.sync_playwright() as driver:
         # the sandbox does not work for the user root in a container
@@ -38,7 +38,7 @@ def opened_browser() -> Iterator[Any]:
 
 
 @contextmanager
-def visits(browser: Any) -> Iterator[Visit]:
+def page_visitor(browser: Any) -> Iterator[Visit]:
     """Yield a function that opens pages, without network access for files.
 
     At the end, assert that no page printed messages on its console or sent further requests.

@@ -51,7 +51,7 @@ def without_group(scores, group):
     return {**scores, "scores": [score for score in scores["scores"] if not score["name"].startswith(f"{group}.")]}
 
 
-def value_of(scores, name):
+def score_of(scores, name):
     """Return the value of a score."""
     return next(score["value"] for score in scores["scores"] if score["name"] == name)
 
@@ -166,7 +166,7 @@ def fragile(group, rate):
     return results
 
 
-def validated(*compared):
+def validate_scores(*compared):
     """Return validated scores from their JSON."""
     return [Scores.model_validate(score) for score in compared]
 
@@ -175,6 +175,6 @@ def write_scores(folder, *compared):
     """Write scores files and return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     files = [folder / f"{number}.json" for number in range(len(compared))]
-    for file, scores in zip(files, validated(*compared), strict=True):
+    for file, scores in zip(files, validate_scores(*compared), strict=True):
         file.write_text(scores.model_dump_json(), encoding="utf-8")
     return files

@@ -106,7 +106,7 @@ class FileServer(ThreadingHTTPServer):
 
 
 @contextmanager
-def serving():
+def serve_folder():
     """Yield a function that serves a folder until the end of the block."""
     servers = []
 

@@ -65,7 +65,7 @@ def reference_flips(records, correct, predicted, shrunk):
 @functools.cache
 def bootstrap_draws(seed, units):
     """Return the units of each of the 1,000 bootstrap resamples."""
-    return [reference_scores.drawn(seed, units, resample) for resample in range(1000)]
+    return [reference_scores.draw_units(seed, units, resample) for resample in range(1000)]
 
 
 def reference_rates(rows, group, score, seed):

@@ -57,7 +57,7 @@ def rb_index(clean: float, others: Sequence[float], flag: int = 1) -> float:
     return flag / (len(others) * clean) * sum(clean - other for other in others)
 
 
-def drawn(seed: int, units: int, resample: int) -> list[int]:
+def draw_units(seed: int, units: int, resample: int) -> list[int]:
     """Return the units of a bootstrap resample, drawn with Philox4x64-10 as its authors define it."""
     words = [word for block in range(-(-units // 8)) for word in philox4x64((block + 1, 0, 0, 0), (seed, resample))]
     halves = [half for word in words for half in (word & 0xFFFFFFFF, word >> 32)]
@@ -76,7 +76,7 @@ def philox4x64(counter: tuple[int, ...], key: tuple[int, int]) -> tuple[int, ...
     return counter
 
 
-def resampled(correct: Right, seed: int, resample: int) -> Right:
+def resample_outcomes(correct: Right, seed: int, resample: int) -> Right:
     """Return a resample of images, which may occur several times."""
-    rows = drawn(seed, len(correct["clean"]), resample)
+    rows = draw_units(seed, len(correct["clean"]), resample)
     return {name: [flags[row] for row in rows] for name, flags in correct.items()}

@@ -35,7 +35,7 @@ def results_dataset(shared_data, name="results", more=SETS, **options):
 
 def full_scores(data, *names):
     """Return complete invented scores with the digest of a dataset."""
-    return example_scores.validated(
+    return example_scores.validate_scores(
         *(example_scores.full_scores(n, name) | {"digest": data.digest} for n, name in enumerate(names))
     )
 

@@ -112,7 +112,7 @@ def _toml(value: Any) -> str:
     return json.dumps(value)
 
 
-def seeded(make: Any, seed: int = 3) -> torch.nn.Module:
+def seeded_network(make: Any, seed: int = 3) -> torch.nn.Module:
     """Return the network that a function creates, with random weights of a seed."""
     import torch
 
@@ -127,7 +127,7 @@ def smooth_network_file(height: int, width: int, channels: int = 3) -> Path:
     from small_nets import Smooth
 
     arguments = {"channels": channels, "classes": CLASSES}
-    network = seeded(lambda: Smooth(**arguments))
+    network = seeded_network(lambda: Smooth(**arguments))
     kind = "grey" if channels == 1 else "rgb"
     return write_model(
         Path(_folder().name, f"smooth-{height}-{width}-{channels}"),

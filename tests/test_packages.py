@@ -35,14 +35,14 @@ def files(package):
 
 
 @functools.cache
-def parsed(path):
+def parse_file(path):
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def imported_packages(path, package):
     """Return the top-level packages that a file imports from, except its own."""
     depth = len(path.relative_to(ROOT / package).parts) - 1 + (package != "api") - (path.parent == ROOT / COMPAT)
-    nodes = list(ast.walk(parsed(path)))
+    nodes = list(ast.walk(parse_file(path)))
     # api may import the other packages for type checkers, because code under TYPE_CHECKING never runs
     hidden = {
         inner
@@ -126,7 +126,7 @@ def imported_layers(path, package):
     """Return the layers of its own package that a file imports from."""
     folder = path.relative_to(ROOT / package).parts[:-1]
     layers = set()
-    for node in ast.walk(parsed(path)):
+    for node in ast.walk(parse_file(path)):
         if isinstance(node, ast.ImportFrom) and 0 < node.level <= len(folder) + 1:
             above = [*folder[: len(folder) - node.level + 1], *(node.module.split(".") if node.module else [])]
             layers |= {above[0]} if above else {a.name for a in node.names}
@@ -145,7 +145,7 @@ def test_layer_imports_only_lower_layers(package):
 
 
 def test_no_two_classes_share_name():
-    bodies = [node for package in ALLOWED for path in files(package) for node in parsed(path).body]
+    bodies = [node for package in ALLOWED for path in files(package) for node in parse_file(path).body]
     names = [node.name for node in bodies if isinstance(node, ast.ClassDef) and node.name[0] != "_"]
     assert {name for name in names if names.count(name) > 1} == set()
 
@@ -157,7 +157,7 @@ def test_no_two_files_of_package_share_name():
 
 
 def test_names_imported_by_benchmarks_exist():
-    nodes = [node for path in (ROOT / "benchmarks").glob("*.py") for node in ast.walk(parsed(path))]
+    nodes = [node for path in (ROOT / "benchmarks").glob("*.py") for node in ast.walk(parse_file(path))]
     named = [
         node for node in nodes if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("corruptset")
     ]

@@ -39,7 +39,7 @@ warnings.filterwarnings("error", category=EncodingWarning, module="corruptset")
 """
 
 
-def lacking(module: str) -> list[str]:
+def unix_names(module: str) -> list[str]:
     """Return the names of a module that typeshed defines only for systems other than Windows."""
     stubs = Path(importlib.util.find_spec("mypy").origin).with_name("typeshed") / "stdlib"  # type: ignore[union-attr,arg-type]
     file = next(p for p in (stubs / f"{module}.pyi", stubs / module / "__init__.pyi") if p.exists())
@@ -73,7 +73,7 @@ def environment(folder: Path) -> dict[str, str]:
     (folder / "sitecustomize.py").write_text(HOOK, encoding="utf-8")
     lacks = {
         **dict.fromkeys(MODULES),
-        **{name: lacking(name) for name in ("os", "signal", "mmap", "time", "socket", "select")},
+        **{name: unix_names(name) for name in ("os", "signal", "mmap", "time", "socket", "select")},
     }
     lacks["_signal"] = lacks["signal"]
     path = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])

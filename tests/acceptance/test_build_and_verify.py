@@ -29,27 +29,27 @@ def build(run, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def built(build):
+def dataset_dir(build):
     return Path(build.out.splitlines()[-4].partition(":")[2].strip())
 
 
-def test_build_matches_plan_and_names_parts(run, build, built):
-    result = manifest(built)
+def test_build_matches_plan_and_names_parts(run, build, dataset_dir):
+    result = manifest(dataset_dir)
     plan_record = run.fails("", "plan", *CHOICE, "--json", code=0).json
     assert plan_record["images"] == sum(s["count"] for s in result["sets"]) == 9
     assert build.out.splitlines()[-4:] == [
-        f"Directory:     {built}",
-        f"Contact sheet: {built / 'contact.png'}",
-        f"Page:          {built / 'index.html'}",
+        f"Directory:     {dataset_dir}",
+        f"Contact sheet: {dataset_dir / 'contact.png'}",
+        f"Page:          {dataset_dir / 'index.html'}",
         f"Digest:        {result['digest']}",
     ]
     # the result is on standard output, the progress on standard error
     assert ("build: " in build.out, "build: " in build.err) == (False, True)
-    record = run.succeeds("show", built, "--json").json
+    record = run.succeeds("show", dataset_dir, "--json").json
     assert (record["digest"], {s["id"] for s in record["sets"]}, record["images"]) == (result["digest"], SETS, 9)
     # `corrupt` computes the pixels that a build stores
-    sample = json.loads((built / "samples.jsonl").read_text("utf-8").splitlines()[1])
-    stored = json.loads((built / "sets/gaussian_noise/1.jsonl").read_text("utf-8").splitlines()[1])
+    sample = json.loads((dataset_dir / "samples.jsonl").read_text("utf-8").splitlines()[1])
+    stored = json.loads((dataset_dir / "sets/gaussian_noise/1.jsonl").read_text("utf-8").splitlines()[1])
     words = f"corrupt sample:{sample['id']} gaussian_noise/1 --recipe imagenet-c --json --out x.png"
     corrupt_record = run.succeeds(*words.split()).json
     assert (corrupt_record["key"], corrupt_record["pixels"], corrupt_record["width"]) == (
@@ -59,19 +59,19 @@ def test_build_matches_plan_and_names_parts(run, build, built):
     )
 
 
-def test_verify_names_problems_and_repair_fixes_them(run, built, tmp_path):
-    assert "2 samples rederived from the source" in run.succeeds("verify", built, "--rederive", "2", *ONE).out
+def test_verify_names_problems_and_repair_fixes_them(run, dataset_dir, tmp_path):
+    assert "2 samples rederived from the source" in run.succeeds("verify", dataset_dir, "--rederive", "2", *ONE).out
     run.fails(
         "This is not the source from which",
         "verify",
-        built,
+        dataset_dir,
         "--rederive",
         "1",
         "--source",
-        f"folder:{built}/images/fog/3",
+        f"folder:{dataset_dir}/images/fog/3",
     )
     copy = tmp_path / "copy"
-    shutil.copytree(built, copy)
+    shutil.copytree(dataset_dir, copy)
     changed, gone, *_ = sorted((copy / "images").rglob("*.JPEG"))
     changed.write_bytes(changed.read_bytes()[:-5])
     gone.unlink()
@@ -85,7 +85,7 @@ def test_verify_names_problems_and_repair_fixes_them(run, built, tmp_path):
     stray.unlink()
     mended = run.succeeds("verify", copy, "--repair", *ONE).out
     assert all(f"repaired: {path.relative_to(copy)}" in mended for path in (changed, gone))
-    assert read_files(copy) == read_files(built)
+    assert read_files(copy) == read_files(dataset_dir)
     (copy / "manifest.json").unlink()
     run.fails("incomplete", "verify", copy, *ONE, code=1)
 
@@ -109,12 +109,12 @@ def test_extension_creates_new_dataset_and_rejects_different_seed(run, tmp_path)
 
 
 @pytest.mark.ci
-def test_release_without_pixels_can_be_rebuilt(run, built, tmp_path):
+def test_release_without_pixels_can_be_rebuilt(run, dataset_dir, tmp_path):
     release, out = tmp_path / "release", tmp_path / "out"
-    shutil.copytree(built, release, ignore=shutil.ignore_patterns("images", "hdf5", "*.png", "*.md", "LICENSE"))
+    shutil.copytree(dataset_dir, release, ignore=shutil.ignore_patterns("images", "hdf5", "*.png", "*.md", "LICENSE"))
     result = run.succeeds("rebuild", release / "manifest.json", "--out", out, *ONE)
     assert "Every file is identical to the one that the manifest lists." in result.out
-    assert read_files(out / built.name) == read_files(built)
+    assert read_files(out / dataset_dir.name) == read_files(dataset_dir)
     (release / "samples.jsonl").unlink()
     run.fails("samples.jsonl: unreadable: No such file", "rebuild", release, "--out", tmp_path / "other", code=1)
     assert not (tmp_path / "other").exists()

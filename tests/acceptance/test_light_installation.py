@@ -17,7 +17,7 @@ HEAVY = ["numba", "cv2", "scipy", "skimage", "joblib"]
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory):
+def datasets_dir(tmp_path_factory):
     """Datasets in all formats (JPEG in folders and shards, packed, and pixels in shards), and predictions of two
     models.
     """
@@ -45,8 +45,8 @@ print([find_spec(name) is None for name in {HEAVY}], "|", [(image.sum(), label) 
 
 
 @pytest.mark.ci
-def test_evaluation_commands_work(light, built, tmp_path):
-    data, raw = built / "imagenet-c-1.1.0", next(built.glob("image-degrade-30-*"))
+def test_evaluation_commands_work(light, datasets_dir, tmp_path):
+    data, raw = datasets_dir / "imagenet-c-1.1.0", next(datasets_dir.glob("image-degrade-30-*"))
     there, here = (
         subprocess.run([item, "-c", READ, data], capture_output=True, text=True).stdout.partition("|")
         for item in (light, sys.executable)
@@ -58,15 +58,15 @@ def test_evaluation_commands_work(light, built, tmp_path):
         exported = tmp_path / f"export of {directory.name}"
         run_python(light, "export", "imagefolder", directory, "--out", exported)
         run_python(light, "verify", directory, "--export", exported)
-    with file_server.serving() as serve:
-        run_python(light, "fetch", serve(built / "packed").url, "--out", tmp_path / "fetched")
-    run_python(light, "unpack", built / "packed", "--out", tmp_path / "unpacked")
+    with file_server.serve_folder() as serve:
+        run_python(light, "fetch", serve(datasets_dir / "packed").url, "--out", tmp_path / "fetched")
+    run_python(light, "unpack", datasets_dir / "packed", "--out", tmp_path / "unpacked")
     for folder in ("fetched", "unpacked"):
         (directory,) = (tmp_path / folder).glob("imagenet-c-*")
         assert corruptset.open(data).digest in run_python(light, "verify", directory)
     scores = [tmp_path / "scores" / model for model in "ab"]
     for folder in scores:
-        run_python(light, "score", data, built / folder.name, "--out", folder)
+        run_python(light, "score", data, datasets_dir / folder.name, "--out", folder)
         assert json.loads((folder / "scores.json").read_text())["sets"]["clean"]["n"] == 4
     run_python(light, "compare", *scores, "--out", tmp_path / "comparison")
     run_python(light, "report", data, *scores, "--out", tmp_path / "report.html")
@@ -83,8 +83,8 @@ def test_list_and_show_print_available_names(light):
 
 
 @pytest.mark.ci
-def test_build_commands_say_what_to_install(light, built, tmp_path):
-    data, out, message = built / "imagenet-c-1.1.0", tmp_path / "out", "pip install '.[build]'"
+def test_build_commands_say_what_to_install(light, datasets_dir, tmp_path):
+    data, out, message = datasets_dir / "imagenet-c-1.1.0", tmp_path / "out", "pip install '.[build]'"
     for words in (
         ["build", "imagenet-c", "--out", out],
         ["plan", "imagenet-c", "--out", out],

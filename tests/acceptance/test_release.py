@@ -87,7 +87,7 @@ def test_archives_of_every_benchmark_can_be_fetched_and_scored(sources, some, li
         [*dataset_names, *(f"{name}-records" for name in digests)]
     )
     for name in dataset_names:
-        with file_server.serving() as serve:
+        with file_server.serve_folder() as serve:
             run_python(light, "fetch", serve(published / name).url, "--out", tmp_path / "fetched")
         directory, predictions, scored = (tmp_path / folder / name for folder in ("fetched", "predictions", "scores"))
         assert digests[name] in run_python(light, "verify", directory)

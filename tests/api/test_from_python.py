@@ -26,17 +26,17 @@ from corruptset.progress import ProgressDisplay
 
 
 @pytest.fixture(scope="module")
-def built(shared_data):
+def dataset_dir(shared_data):
     """Return a small dataset of image files."""
     return shared_data.build(crops={"classes": 2}, sets=["contrast/*"], storage="folder")
 
 
-def test_names_and_show_describe_everything(built):
+def test_names_and_show_describe_everything(dataset_dir):
     for what, key in (("corruptions", "name"), ("sources", "source"), ("calibrations", "name")):
         assert corruptset.names(what) == [row[key] for row in catalogue(what)]
     blurs = ["defocus_blur", "glass_blur", "motion_blur", "zoom_blur"]
     assert sorted(corruptset.names(family="blur", role="test")) == blurs
-    for named in ("fog", "mnist", "flageval", str(built)):
+    for named in ("fog", "mnist", "flageval", str(dataset_dir)):
         description = corruptset.show(named)
         assert (description.kind in repr(description), len(repr(description)) < 400) == (True, True)
 
@@ -55,8 +55,8 @@ def test_unknown_names_are_rejected(call, arguments, error, message):
         call(**arguments)
 
 
-def test_export_is_verified_alone_and_against_its_build(built, tmp_path):
-    exported = corruptset.export("imagefolder", built, tmp_path / "export")
+def test_export_is_verified_alone_and_against_its_build(dataset_dir, tmp_path):
+    exported = corruptset.export("imagefolder", dataset_dir, tmp_path / "export")
     numbers = f"{exported.images} images, {exported.linked} of them hard links"
     assert repr(exported) == f"<Exported imagefolder in {exported.top}: {numbers}>"
     image = next(path for path in exported.top.rglob("*") if path.suffix in (".JPEG", ".png"))
@@ -64,13 +64,13 @@ def test_export_is_verified_alone_and_against_its_build(built, tmp_path):
     image.write_bytes(b"no image")
     # An exported image is named if the export is compared with its dataset. Otherwise its folder is named.
     for report, problems in (
-        (corruptset.verify(built, export=exported.path), image),
+        (corruptset.verify(dataset_dir, export=exported.path), image),
         (corruptset.verify(exported.path), image.parent),
     ):
         assert {problem.path for problem in report.problems} == {problems.relative_to(exported.path).as_posix()}
 
 
-def asks_for_sets(directory, shared_data, out):
+def calls_with_sets(directory, shared_data, out):
     recipe, source = shared_data.recipe(), f"folder:{shared_data.crops(classes=2)}"
     options = {"any_shape": True, "jobs": 1}
     return {
@@ -83,8 +83,8 @@ def asks_for_sets(directory, shared_data, out):
     }
 
 
-def test_empty_sets_are_rejected_and_single_pattern_is_accepted(built, shared_data, tmp_path):
-    for name, call in asks_for_sets(built, shared_data, tmp_path).items():
+def test_empty_sets_are_rejected_and_single_pattern_is_accepted(dataset_dir, shared_data, tmp_path):
+    for name, call in calls_with_sets(dataset_dir, shared_data, tmp_path).items():
         for sets in ([], ()):
             with pytest.raises(
                 ParameterError, match=r"sets is [\[(].*name some sets, such as 'fog/\*', or leave it out"
@@ -99,10 +99,10 @@ def test_empty_sets_are_rejected_and_single_pattern_is_accepted(built, shared_da
     assert not [*tmp_path.iterdir()]
 
 
-def test_list_arguments_accept_single_item(built, shared_data, tmp_path):
+def test_list_arguments_accept_single_item(dataset_dir, shared_data, tmp_path):
     recipe, source = shared_data.recipe(), f"folder:{shared_data.crops(classes=2)}"
     options = {"any_shape": True, "jobs": 1}
-    assert corruptset.export("imagefolder", built, tmp_path / "e", sets="contrast/1").images == 4
+    assert corruptset.export("imagefolder", dataset_dir, tmp_path / "e", sets="contrast/1").images == 4
     one, listed = corruptset.pairs("fog", "snow", severities=3), corruptset.pairs(["fog"], ["snow"], severities=[3])
     assert one == listed
     for path in ("mine.py", Path("mine.py")):
@@ -111,14 +111,14 @@ def test_list_arguments_accept_single_item(built, shared_data, tmp_path):
     with pytest.raises(ScoreError, match=r"The scores nowhere cannot be read"):
         corruptset.compare("nowhere")
     with pytest.raises(ScoreError, match=r"The scores nowhere cannot be read"):
-        corruptset.report(built, "nowhere", tmp_path / "r.html")
+        corruptset.report(dataset_dir, "nowhere", tmp_path / "r.html")
 
 
-def test_source_may_be_path_or_text_only(built, shared_data):
+def test_source_may_be_path_or_text_only(dataset_dir, shared_data):
     recipe, source = shared_data.recipe(), Path(f"folder:{shared_data.crops(classes=2)}")
     assert corruptset.plan(recipe, source, any_shape=True, jobs=1).samples == 4
-    assert corruptset.open(built, source=source, progress=False)["contrast/1"].ids
-    for call in (lambda: corruptset.plan(recipe, 3), lambda: corruptset.open(built, source=3)):
+    assert corruptset.open(dataset_dir, source=source, progress=False)["contrast/1"].ids
+    for call in (lambda: corruptset.plan(recipe, 3), lambda: corruptset.open(dataset_dir, source=3)):
         with pytest.raises(SourceError, match="source is of type int; expected a text such as 'folder:PATH'"):
             call()
 
@@ -135,9 +135,9 @@ def test_source_may_be_path_or_text_only(built, shared_data):
         ("pack", {"out": "o", "max_bytes": "x"}, "max_bytes is 'x'; expected a whole number"),
     ],
 )
-def test_invalid_words_and_numbers_are_rejected(built, call, arguments, message):
+def test_invalid_words_and_numbers_are_rejected(dataset_dir, call, arguments, message):
     with pytest.raises(ParameterError, match=message):
-        getattr(corruptset, call)(built, **arguments)
+        getattr(corruptset, call)(dataset_dir, **arguments)
 
 
 def test_preview_has_images_and_sheet(tmp_path):
@@ -168,13 +168,13 @@ def test_preview_accepts_pixels():
         corruptset.preview(pixels.astype(float))
 
 
-def test_script_without_terminal_prints_nothing(built, tmp_path, capfd):
-    corruptset.verify(built)
-    corruptset.pack(built, tmp_path / "packed")
+def test_script_without_terminal_prints_nothing(dataset_dir, tmp_path, capfd):
+    corruptset.verify(dataset_dir)
+    corruptset.pack(dataset_dir, tmp_path / "packed")
     corruptset.preview(sets=["contrast/1"])
     assert capfd.readouterr() == ("", "")
     events = []
-    corruptset.verify(built, progress=lambda *step: events.append(step))
+    corruptset.verify(dataset_dir, progress=lambda *step: events.append(step))
     assert events[-1][0] == "sets"
 
 

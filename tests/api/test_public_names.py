@@ -99,7 +99,7 @@ def test_signatures_name_every_option():
     assert [name for name in options if name not in described] == []
 
 
-def short(value, text=""):
+def check_short_repr(value, text=""):
     """Check that a value prints in a few lines, and how these begin."""
     assert len(repr(value)) <= 450, repr(value)[:2000]
     assert repr(value).count("\n") <= 4
@@ -111,20 +111,22 @@ def test_build_results_have_short_repr(shared_data, tmp_path):
     file, source = shared_data.recipe(), f"folder:{shared_data.crops()}"
     options = {"sets": ["clean", "contrast/[13]"], "any_shape": True, "jobs": 1}
     build_plan = corruptset.plan(file, source, **options)
-    short(build_plan, "<Plan small-c 1.0.0 of folder: 3 sets of 20 samples, 60 images in")
+    check_short_repr(build_plan, "<Plan small-c 1.0.0 of folder: 3 sets of 20 samples, 60 images in")
     result = corruptset.build(file, source, tmp_path, metrics=0, page=False, **options)
-    short(result, f"<Built small-c 1.0.0 in {tmp_path}/small-c-1.0.0: 3 sets, 60 images built by this call in ")
+    check_short_repr(
+        result, f"<Built small-c 1.0.0 in {tmp_path}/small-c-1.0.0: 3 sets, 60 images built by this call in "
+    )
     assert result.digest in repr(result)
     html = result._repr_html_()
     assert "data:image/jpeg;base64," in html
     assert len(html) < 400_000
-    short(result.manifest, "<Manifest small-c 1.0.0: 3 sets, ")
+    check_short_repr(result.manifest, "<Manifest small-c 1.0.0: 3 sets, ")
     data = corruptset.open(result.directory)
     for value in (data, data["clean"], data.severities("contrast"), data.select(severity=3), data.torch("clean")):
-        short(value)
+        check_short_repr(value)
     report = corruptset.verify(result.directory, jobs=1)
     counts = "{sets} sets, {samples} samples, {files} files, {images} images, {bytes:,} bytes".format(**report.checked)
-    short(report, f"<VerificationReport of {result.directory} up to pixels: ok; checked {counts}>")
+    check_short_repr(report, f"<VerificationReport of {result.directory} up to pixels: ok; checked {counts}>")
     for path in result.directory.glob("images/clean/*/*"):
         path.unlink()
     text = repr(corruptset.verify(result.directory, level="sizes", jobs=1))
@@ -138,4 +140,4 @@ def test_score_results_have_short_repr(tmp_path):
     predictions = [record_datasets.random_predictions(data, seed, f"net-{seed}") for seed in range(2)]
     scores = [corruptset.score(data, model_predictions) for model_predictions in predictions]
     for value in (predictions[0], scores[0], corruptset.compare(scores, plots=False)):
-        short(value)
+        check_short_repr(value)

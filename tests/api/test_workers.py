@@ -23,12 +23,12 @@ from corruptset.workers import Workers
 
 
 @pytest.fixture(scope="module")
-def built(shared_data):
+def dataset_dir(shared_data):
     """Return a small dataset."""
     return shared_data.build(crops={"classes": 2}, sets=["contrast/*"], storage="folder")
 
 
-def alive(process):
+def is_alive(process):
     """Return whether a process exists and is not a zombie."""
     status = Path(f"/proc/{process}/stat")
     return status.exists() and status.read_text().rpartition(")")[2].split()[0] != "Z"
@@ -36,7 +36,7 @@ def alive(process):
 
 def wait_until_gone(processes):
     end = time.monotonic() + 20
-    while any(map(alive, processes)):
+    while any(map(is_alive, processes)):
         assert time.monotonic() < end
         time.sleep(0.05)
 
@@ -67,7 +67,7 @@ def test_killed_worker_is_replaced():
         assert workers.submit(os.getpid).result() not in (first, os.getpid())
 
 
-def killed_once(marker):
+def kill_worker_once(marker):
     """Kill the worker of two of the tasks when it runs them for the first time."""
     if marker.name not in "25":
         return
@@ -82,11 +82,11 @@ def test_tasks_of_killed_workers_are_repeated(tmp_path):
     markers = [tmp_path / str(number) for number in range(9)]
     finished = []
     with Workers(2) as workers:
-        workers.run(killed_once, markers, lambda marker, _: finished.append(marker))
+        workers.run(kill_worker_once, markers, lambda marker, _: finished.append(marker))
     assert sorted(finished) == markers
 
 
-def deadly_at_three(number):
+def kill_at_three(number):
     if number == 3:
         os.kill(os.getpid(), signal.SIGKILL)
 
@@ -96,7 +96,7 @@ def test_task_that_kills_three_workers_is_named_after_most_others_finished():
     finished = []
     message = r"killed 3 times while it worked on number 3\. .*memory.*--jobs.*resume"
     with Workers(2) as workers, pytest.raises(MachineError, match=message):
-        workers.run(deadly_at_three, range(9), lambda number, _: finished.append(number), describe="number {}".format)
+        workers.run(kill_at_three, range(9), lambda number, _: finished.append(number), describe="number {}".format)
     assert 3 not in finished
     assert len(finished) >= 5
 
@@ -116,8 +116,8 @@ def test_error_stops_workers_immediately():
 
 
 @pytest.mark.ci
-def test_script_on_stdin_needs_no_main_guard(built):
-    script = f"import corruptset\nprint(corruptset.verify({str(built)!r}, jobs=2, progress=False).ok)"
+def test_script_on_stdin_needs_no_main_guard(dataset_dir):
+    script = f"import corruptset\nprint(corruptset.verify({str(dataset_dir)!r}, jobs=2, progress=False).ok)"
     result = subprocess.run([sys.executable, "-"], input=script, capture_output=True, text=True)
     assert (result.stdout, result.stderr) == ("True\n", "")
 
@@ -166,14 +166,14 @@ def test_default_number_of_processes_comes_from_joblib(monkeypatch):
 
 @pytest.mark.ci
 @pytest.mark.parametrize("options", ["size=4k,ro", "size=4k"])
-def test_unusable_dev_shm_is_named(built, options):
+def test_unusable_dev_shm_is_named(dataset_dir, options):
     mount = f"mount -t tmpfs -o {options} tmpfs /dev/shm"
     unshare = ["unshare", "-m", "sh", "-c"]
     if shutil.which("unshare") is None or subprocess.run([*unshare, mount], capture_output=True).returncode:
         # Only root can create a mount namespace.
         assert os.geteuid() != 0 or not Path("/proc/self/ns/mnt").exists() or not os.access("/dev/shm", os.W_OK)
         return
-    line = f"{mount} && {COMMAND} verify {built} --jobs 2"
+    line = f"{mount} && {COMMAND} verify {dataset_dir} --jobs 2"
     result = subprocess.run([*unshare, line], capture_output=True, text=True)
     message = result.stdout + result.stderr
     assert result.returncode == 3, message

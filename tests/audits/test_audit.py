@@ -143,7 +143,7 @@ def test_audit_accepts_correct_loader_and_tensors(source):
 
 
 def test_audit_rejects_normalised_images(source):
-    images = corrupted_copies.corrupted(32, "fog", 1)
+    images = corrupted_copies.corrupted_images(32, "fog", 1)
     data = {"fog/1": [((image / 128.0 - 1.0).astype("float32"), i % 4) for i, image in enumerate(images)]}
     audited = corruptset.audit(data, source).sets["fog/1"]
     assert audited.verdict == "not_checked"

@@ -82,7 +82,7 @@ def test_unusual_array_shapes_and_unreadable_images_are_findings(cifar, source, 
 
 
 def test_grey_images_are_finding(source):
-    images = corrupted_copies.corrupted(32, "brightness", 1)
+    images = corrupted_copies.corrupted_images(32, "brightness", 1)
     grey = [(np.asarray(Image.fromarray(image).convert("L").convert("RGB")), i % 4) for i, image in enumerate(images)]
     audited = corruptset.audit({"brightness/1": grey}, source).sets["brightness/1"]
     assert "The images are grey" in " ".join(finding.text for finding in audited.findings)
@@ -99,7 +99,7 @@ def test_images_stored_as_grey_jpegs_keep_verdict(photographs, tmp_path):
 
 def test_sets_of_different_size_are_not_compared(cifar, source, tmp_path):
     copy = shutil.copytree(cifar, tmp_path / "copy")
-    np.save(copy / "fog.npy", np.concatenate([corrupted_copies.corrupted(64, "fog", s) for s in range(1, 6)]))
+    np.save(copy / "fog.npy", np.concatenate([corrupted_copies.corrupted_images(64, "fog", s) for s in range(1, 6)]))
     audited = corruptset.audit(copy, source, sets=["brightness/1", "fog/1"]).sets["fog/1"]
     assert (audited.verdict, codes(audited)) == ("not_checked", ["resized"])
     assert "64x64 pixels; 32x32 are expected" in audited.findings[0].text

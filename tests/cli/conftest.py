@@ -9,7 +9,7 @@ from commands import CommandRunner, Result, exit_code
 
 
 @pytest.fixture(scope="session")
-def built(shared_data):
+def dataset_dir(shared_data):
     """Return a small dataset of image files."""
     return shared_data.build(crops={"classes": 2}, sets=["contrast/*"], storage="folder")
 

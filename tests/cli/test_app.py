@@ -64,7 +64,7 @@ for word in ("hello", "broken", "--help"):
     assert result.stderr.count(broken) == 2, "it is an error where it is asked for, and a warning in help"
 
 
-def helped(name, capsys):
+def help_text(name, capsys):
     """Return the output of ``corruptset NAME --help`` in a terminal of 80 columns."""
     capsys.readouterr()
     assert exit_code(name, "--help") == 0
@@ -72,13 +72,13 @@ def helped(name, capsys):
 
 
 @pytest.fixture(autouse=True)
-def narrow(monkeypatch):
+def narrow_terminal(monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
 
 
 def test_every_command_and_parameter_has_help(capsys):
     for name, command in COMMANDS.items():
-        text = helped(name, capsys)
+        text = help_text(name, capsys)
         section = re.search(rf"^## `corruptset {name}\b.*?(?=^## |\Z)", DOCS, re.MULTILINE | re.DOTALL)
         assert section, f"docs/command-line.md has no section '## `corruptset {name} ...`'"
         assert re.search(rf"^corruptset {name}\b", section[0], re.MULTILINE), f"the docs have an example of {name}"
@@ -94,7 +94,7 @@ def test_every_command_and_parameter_has_help(capsys):
 
 
 def test_build_options_are_grouped_under_headings(capsys):
-    headings = re.findall(r"^╭─ (.*?) ─+╮$", helped("build", capsys), re.MULTILINE)
+    headings = re.findall(r"^╭─ (.*?) ─+╮$", help_text("build", capsys), re.MULTILINE)
     assert headings == ["Arguments", "Options", SOURCE, SELECTION, SETS, OUTPUT, MODEL, MACHINE]
 
 

@@ -43,7 +43,7 @@ print(17)
 """
 
 
-def block(title):
+def code_block(title):
     """Return a code block of the page."""
     match = re.search(
         rf'^```bash title="{re.escape(title)}"\n(.*?)^```$', PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE
@@ -59,7 +59,7 @@ def test_slurm_scripts_on_page_run_unchanged(tmp_path, crops, recipe):
     sbatch.write_text(SBATCH.format(python=sys.executable))
     sbatch.chmod(sbatch.stat().st_mode | stat.S_IXUSR)
     for name in ("array.sh", "finish.sh"):
-        (tmp_path / name).write_text(block(name))
+        (tmp_path / name).write_text(code_block(name))
     environment = os.environ | {
         "PATH": f"{sbatch.parent}:{COMMAND.parent}:{os.environ['PATH']}",
         "SBATCH_ARRAY_INX": "0-2",
@@ -70,7 +70,7 @@ def test_slurm_scripts_on_page_run_unchanged(tmp_path, crops, recipe):
     def submit(command):
         subprocess.run(["bash", "-e", "-c", command], env=environment, cwd=tmp_path, check=True, capture_output=True)
 
-    submit(block("submit"))
+    submit(code_block("submit"))
     text = (tmp_path / "finish.sh..out").read_text()
     assert "Job 1 of 3 will make them" in text
     del environment["FAILING"], environment["SBATCH_ARRAY_INX"]

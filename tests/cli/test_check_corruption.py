@@ -9,7 +9,7 @@ from small_builds import write_recipe
 
 
 @pytest.fixture(autouse=True)
-def forgotten():
+def plugin_cleanup():
     with without_plugins():
         yield
 

@@ -24,7 +24,7 @@ def test_compare_prints_models_side_by_side(run, tmp_path):
     assert (record["ok"], record["models"], record["files"]) == (True, ["net-0", "net-1"], [])
     assert {d["score"] for d in record["differences"] if d["exceeds"]} == {"maude", "mce", "rb_index"}
     columns = [column["title"] for column in record["tables"]["aude"]["columns"]]
-    assert record["tables"]["aude"]["rows"][1][columns.index("mAUDE")] == example_scores.value_of(
+    assert record["tables"]["aude"]["rows"][1][columns.index("mAUDE")] == example_scores.score_of(
         example_scores.full_scores(1), "maude"
     )
 

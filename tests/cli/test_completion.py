@@ -27,10 +27,10 @@ done
 """
 
 
-def test_bash_completes_commands_options_and_names(built, tmp_path):
+def test_bash_completes_commands_options_and_names(dataset_dir, tmp_path):
     lines = {
         "corruptset build imagenet-c-29": ["imagenet-c-299"],
-        f"corruptset export imagefolder {built} --sets contrast/3,con": [
+        f"corruptset export imagefolder {dataset_dir} --sets contrast/3,con": [
             f"contrast/3,contrast/{n}" for n in range(1, 6)
         ],
     }
@@ -51,11 +51,11 @@ def test_completion_offers_names():
     assert completion.calibrations("i") == ["imagenet", "inception"]
 
 
-def test_completion_offers_sets_of_build_or_recipe(built):
+def test_completion_offers_sets_of_build_or_recipe(dataset_dir):
     contrast = [f"contrast/{n}" for n in range(1, 6)]
     for params, typed, offered in (
-        ({"manifest": built, "recipe": "cifar10-c"}, "", contrast),
-        ({"manifest": built}, "clean,contrast/2", ["clean,contrast/2"]),
+        ({"manifest": dataset_dir, "recipe": "cifar10-c"}, "", contrast),
+        ({"manifest": dataset_dir}, "clean,contrast/2", ["clean,contrast/2"]),
         ({"recipe": "cifar10-c"}, "", sorted(spec.id for spec in load_recipe("cifar10-c").resolve().sets)),
         ({"recipe": "imagnet"}, "", []),
         ({"manifest": __file__}, "", []),

@@ -17,7 +17,7 @@ SIDE = (500, 375)
 QUICK = "--jobs 1 --metrics 0 --no-page"
 
 
-def photographs(root, sizes):
+def write_photographs(root, sizes):
     """Write JPEG files of sizes (width, height) to wnid folders, with the names of ILSVRC2012 validation images."""
     for number, size in enumerate(sizes, 1):
         folder = root / WNIDS[number % 2]
@@ -39,13 +39,13 @@ def sources(shared_data, tmp_path_factory):
     }
     source_archives.write_files(root / "MNIST/raw", files)
     return {
-        "photographs": f"folder:{photographs(root / 'val', [SIDE] * 4)}",
+        "photographs": f"folder:{write_photographs(root / 'val', [SIDE] * 4)}",
         "imagenet": f"imagenet:{root / 'val'}",
         "cifar": f"cifar10:{root / 'cifar-10-python.tar.gz'}",
         "crops": f"folder:{shared_data.crops(classes=2)}",
         "mnist": f"mnist:{root / 'MNIST/raw'}",
         "digits in colour": f"folder:{shared_data.crops(classes=3, side=28)}",
-        "thumbnails": f"folder:{photographs(root / 'thumbnails', [(160, 160)] * 2)}",
+        "thumbnails": f"folder:{write_photographs(root / 'thumbnails', [(160, 160)] * 2)}",
     }
 
 
@@ -71,13 +71,13 @@ def test_source_of_wrong_size_is_rejected_and_suitable_recipe_named(run, sources
 
 
 def test_few_small_and_grey_imagenet_images_are_accepted(run, tmp_path):
-    root = photographs(tmp_path / "val", [SIDE, (56, 54), SIDE, (60, 60), (375, 500)])
+    root = write_photographs(tmp_path / "val", [SIDE, (56, 54), SIDE, (60, 60), (375, 500)])
     grey = root / WNIDS[1] / "ILSVRC2012_val_00000001.JPEG"
     Image.open(grey).convert("L").save(grey)
     command = f"--sets contrast/1 {QUICK} --source imagenet:val"
     result = Path(run.succeeds(f"build imagenet-c {command} --json").json["directory"])
     assert not {"expects", "unexpected"} & set(json.loads((result / "manifest.json").read_text("utf-8"))["recipe"])
-    photographs(root, [SIDE, (56, 54), (90, 80), (60, 60), (375, 500)])
+    write_photographs(root, [SIDE, (56, 54), (90, 80), (60, 60), (375, 500)])
     message = "3 of 5 images have a short side below 128 pixels: 56x54, 90x80, 60x60"
     run.fails(message, f"build imagenet-c {command} --out other")
 
@@ -112,7 +112,7 @@ def test_layout_for_other_sizes_is_rejected_and_suitable_layout_named(run, share
 
 
 def test_build_inside_its_source_is_rejected(run, tmp_path, monkeypatch):
-    val = photographs(tmp_path / "data" / "val", [SIDE] * 2)
+    val = write_photographs(tmp_path / "data" / "val", [SIDE] * 2)
     (tmp_path / "link").symlink_to(val)
     monkeypatch.chdir(val)
     build = f"build imagenet-c --sets contrast/1 {QUICK} --source"

@@ -15,7 +15,7 @@ CONTRAST = '[[sets]]\nclean = true\n[[sets]]\ncorruptions = ["contrast"]\nseveri
 QUIET = "--jobs 1 --metrics 0 --storage folder --no-page --json"
 
 
-def records(root):
+def read_records(root):
     """Return the manifest and the rows of samples.jsonl."""
     rows = [json.loads(line) for line in (root / "samples.jsonl").read_text("utf-8").splitlines()]
     return json.loads((root / "manifest.json").read_text("utf-8")), rows
@@ -31,7 +31,7 @@ def test_icons50_is_split_by_group(run, tmp_path):
     for part, name, options in (("test", icons50, ""), ("train", icons50, f"--train --disjoint-from {test}")):
         result = run.succeeds(f"build icons50-subtype --source {name} {QUIET} --out {part} {options}").json
         root = Path(result["directory"])
-        results, rows = records(root)
+        results, rows = read_records(root)
         assert results["selection"]["hold_out"] == {"groups": sorted(HELD), "part": part}
         assert results["selection"]["grouping"] == "subtype"
         assert {s["role"] for s in (*results["sets"], *results["recipe"]["sets"])} == {part}
@@ -46,7 +46,7 @@ def test_icons50_is_split_by_group(run, tmp_path):
     run.fails("selection", f"build icons50-subtype --train {QUIET} --out test", *source)
     (test / "samples.jsonl").unlink()
     run.succeeds("verify --jobs 1 --repair", test, *source)
-    assert {row["group"] for row in records(test)[1]} == HELD
+    assert {row["group"] for row in read_records(test)[1]} == HELD
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def build(run, tmp_path):
         root = Path(
             run.succeeds(f"build {recipe} --source folder:birds {QUIET} --out {out} {options}").json["directory"]
         )
-        return root, *records(root)
+        return root, *read_records(root)
 
     return call
 

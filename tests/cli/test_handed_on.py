@@ -21,7 +21,7 @@ COMMANDS = typer.main.get_command(app).commands
 
 
 @pytest.fixture
-def handed(run, monkeypatch):
+def run_with_stub(run, monkeypatch):
     """Return a function that runs a command with a replaced function, and returns the output and the arguments."""
 
     def call(line, answer=None):
@@ -73,7 +73,7 @@ OTHER = {
 }
 
 
-def words_of(parameter, value):
+def command_line_words(parameter, value):
     """Return the words with which a parameter is given on the command line."""
     values = value if isinstance(value, list) else [value]
     texts = [TYPED[parameter.name]] if parameter.name in TYPED else [str(item) for item in values]
@@ -87,18 +87,20 @@ def words_of(parameter, value):
 @pytest.mark.parametrize(
     "name", "plan build verify rebuild export page pack unpack publish fetch predict preview compare".split()
 )
-def test_every_option_reaches_its_function_with_its_default(handed, name):
+def test_every_option_reaches_its_function_with_its_default(run_with_stub, name):
     values = VALUES | OTHER.get(name, {})
     own = OWN | ({"calibration"} if name == "verify" else set()) | (PAIR_OPTIONS - values.keys())
     parameters = [item for item in COMMANDS[name].params if item.name not in own]
-    typed = [word for parameter in parameters for word in words_of(parameter, values[parameter.name])]
-    _, call_arguments = handed(shlex.join([name, *typed]))
+    typed = [word for parameter in parameters for word in command_line_words(parameter, values[parameter.name])]
+    _, call_arguments = run_with_stub(shlex.join([name, *typed]))
     assert {parameter.name: call_arguments.get(parameter.name) for parameter in parameters} == {
         parameter.name: values[parameter.name] for parameter in parameters
     }
     needed = [parameter for parameter in parameters if parameter.required or parameter.param_type_name == "argument"]
-    _, call_arguments = handed(
-        shlex.join([name, *(word for parameter in needed for word in words_of(parameter, values[parameter.name]))])
+    _, call_arguments = run_with_stub(
+        shlex.join(
+            [name, *(word for parameter in needed for word in command_line_words(parameter, values[parameter.name]))]
+        )
     )
     for option, default in inspect.signature(getattr(corruptset, name)).parameters.items():
         # A command has a default for its output, while the function may not write a file.
@@ -109,30 +111,30 @@ def test_every_option_reaches_its_function_with_its_default(handed, name):
             assert call_arguments[option] == default.default or not (call_arguments[option] or default.default), option
 
 
-def test_converted_options_reach_their_functions(handed):
-    assert handed("build x --part 2/5 --metrics 0")[1].items() >= {"part": (2, 5), "metrics": 0}.items()
-    assert handed("build x --finish")[1]["finish"] is True
-    assert handed("verify d --calibration tiny --rederive all")[1].items() >= {
+def test_converted_options_reach_their_functions(run_with_stub):
+    assert run_with_stub("build x --part 2/5 --metrics 0")[1].items() >= {"part": (2, 5), "metrics": 0}.items()
+    assert run_with_stub("build x --finish")[1]["finish"] is True
+    assert run_with_stub("verify d --calibration tiny --rederive all")[1].items() >= {
         "calibration_side": 64, "rederive": "all"
     }.items()  # fmt: skip
 
 
-def report_of(*problems, mended=None):
+def make_report(*problems, mended=None):
     return VerificationReport("d", "pixels", "sha256:0", list(problems), mended=mended)
 
 
-def test_report_is_printed_and_determines_exit_code(handed):
-    bad = report_of(*(Problem(f"images/{i}.JPEG", "missing", "is not there [b]") for i in range(60)))
-    result, _ = handed("verify d", bad)
+def test_report_is_printed_and_determines_exit_code(run_with_stub):
+    bad = make_report(*(Problem(f"images/{i}.JPEG", "missing", "is not there [b]") for i in range(60)))
+    result, _ = run_with_stub("verify d", bad)
     assert (result.code, "60 problems" in result.err) == (1, True)
     assert "missing: images/0.JPEG: is not there [b]" in result.out
     assert "10 more" in result.out
-    result, _ = handed("verify d --json", bad)
+    result, _ = run_with_stub("verify d --json", bad)
     assert (result.code, len(result.json["problems"])) == (1, 60)
-    result, _ = handed("verify d", report_of())
+    result, _ = run_with_stub("verify d", make_report())
     assert (result.code, "verified" in result.out) == (0, True)
     problem = Problem("manifest.json", "unmended", "it is gone")
-    result, _ = handed("verify d --repair", report_of(problem, mended=[f"images/{i}.JPEG" for i in range(60)]))
+    result, _ = run_with_stub("verify d --repair", make_report(problem, mended=[f"images/{i}.JPEG" for i in range(60)]))
     assert result.code == 1
     for words in ("repaired: images/0.JPEG", "10 more repaired", "unmended: manifest.json: it is gone"):
         assert words in result.out
@@ -175,7 +177,7 @@ FILES = tuple(f"sets/{i}.jsonl" for i in range(7))
     ],
     ids=["rebuild", "export", "predict"],
 )
-def test_written_files_are_listed(handed, line, answer, message, record):
-    text = " ".join(handed(line, SimpleNamespace(**answer))[0].out.split())
+def test_written_files_are_listed(run_with_stub, line, answer, message, record):
+    text = " ".join(run_with_stub(line, SimpleNamespace(**answer))[0].out.split())
     assert [words for words in message if words not in text] == []
-    assert record.items() <= handed(f"{line} --json", SimpleNamespace(**answer))[0].json.items()
+    assert record.items() <= run_with_stub(f"{line} --json", SimpleNamespace(**answer))[0].json.items()

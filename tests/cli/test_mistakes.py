@@ -98,9 +98,9 @@ def test_usage_error_exits_with_2_and_states_expected_value(run, line):
     assert len(message) <= 3 or "mistakes" in result.err, "a list of what is known is indented"
 
 
-def test_link_to_itself_is_not_valid_place(run, built, tmp_path):
+def test_link_to_itself_is_not_valid_place(run, dataset_dir, tmp_path):
     (tmp_path / "loop").symlink_to("loop")
-    for line in ("build imagenet-c --sets contrast/1", f"pack {built}", f"export imagefolder {built}"):
+    for line in ("build imagenet-c --sets contrast/1", f"pack {dataset_dir}", f"export imagefolder {dataset_dir}"):
         run.fails("loop is ", line, "--out", "loop")
 
 

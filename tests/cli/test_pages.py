@@ -21,7 +21,7 @@ OWN = {"pairs", "my-recipe.toml", "own.toml", "grid.toml"}
 """Pairs, and recipes that the pages tell the reader to write."""
 
 
-def shown(text):
+def documented_commands(text):
     """Return the commands of a page, which are lines of fenced shell blocks and lines indented by four spaces."""
     blocks = re.findall(r"^```(?:sh|bash|console)?\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
     lines = "\n".join(blocks).split("\n") + re.findall(r"^ {4}(\S.*)$", text, re.MULTILINE)
@@ -29,7 +29,7 @@ def shown(text):
 
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-LINES = list(dict.fromkeys(line for page in PAGES for line in shown(page.read_text("utf-8"))))
+LINES = list(dict.fromkeys(line for page in PAGES for line in documented_commands(page.read_text("utf-8"))))
 WITHOUT_MORE = re.compile(
     r"corruptset (list|corrupt|preview)\b(?!.*--(?:surrogate|plugin))|corruptset show [a-z_-]+( |$)"
 )

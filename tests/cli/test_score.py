@@ -22,15 +22,17 @@ def directory(shared_data):
 
 
 @pytest.fixture(scope="module")
-def predicted(directory, tmp_path_factory):
+def train_and_predict(directory, tmp_path_factory):
     """Return a function that writes the predictions of a network that was trained on a set."""
     data, root = corruptset.open(directory), tmp_path_factory.mktemp("p")
-    return lambda name, set_id: tiny_net.write_predictions(data, root / name, tiny_net.trained(data, set_id), name)
+    return lambda name, set_id: tiny_net.write_predictions(
+        data, root / name, tiny_net.train_network(data, set_id), name
+    )
 
 
 @pytest.fixture(scope="module")
-def predictions(predicted):
-    return predicted("tiny net", "contrast/2")
+def predictions(train_and_predict):
+    return train_and_predict("tiny net", "contrast/2")
 
 
 def test_score_prints_tables_and_notes_and_writes_files(run, directory, predictions, tmp_path):
@@ -60,11 +62,11 @@ def test_score_prints_tables_and_notes_and_writes_files(run, directory, predicti
     assert run.succeeds("score --json --seed 3", directory, predictions).json == written | {"resamples": None}
 
 
-def test_score_accepts_sets_baseline_and_condition(run, directory, predicted, predictions):
+def test_score_accepts_sets_baseline_and_condition(run, directory, train_and_predict, predictions):
     subset = run.succeeds("score --sets 'contrast/*,brightness/2' --json", directory, predictions).json
     assert set(subset["sets"]) == {"clean", "brightness/2", *(f"contrast/{s}" for s in range(1, 6))}
     assert [score["name"] for score in subset["scores"] if score["name"].startswith("aude.")] == ["aude.contrast"]
-    other = predicted("other", "contrast/5")
+    other = train_and_predict("other", "contrast/5")
     judged = run.succeeds("score", directory, predictions, "--baseline", other).out
     assert "CE and mCE are relative to the errors of other" in judged
     (heading,) = (line for line in judged.splitlines() if line.startswith("accuracy %"))
@@ -143,5 +145,5 @@ def test_scores_of_one_image_have_no_interval(tmp_path):
     assert {d.exceeds for d in corruptset.compare([scores, other]).differences} == {None}
 
 
-def test_missing_model_is_named(run, built):
-    run.fails("none.toml cannot be read: No such file", "predict --model none.toml --out p", built)
+def test_missing_model_is_named(run, dataset_dir):
+    run.fails("none.toml cannot be read: No such file", "predict --model none.toml --out p", dataset_dir)

@@ -45,7 +45,7 @@ def recipe(tmp_path):
     return tmp_path / "mixed.toml"
 
 
-def lines(text):
+def table_lines(text):
     """Return the lines of a table by their first word."""
     return {line.split()[0]: line for line in text.splitlines() if line.strip()}
 
@@ -56,7 +56,7 @@ def test_gradual_corruption_has_parameter_sets_and_table_of_changes(run):
     assert re.search(r"^text +0\.1 +2 +5 *$", out, re.MULTILINE)
     assert "Calibration" not in out
     assert "Draws:       boxes=" in out
-    rows = lines(out.partition("\nChanges\n")[2])
+    rows = table_lines(out.partition("\nChanges\n")[2])
     record = run.succeeds("show random_boxes --json").json
     assert [row["level"] for row in record["changes"]] == list(range(31))
     for row in record["changes"]:
@@ -83,7 +83,7 @@ def test_paper_rows_and_own_rows_are_distinguished(run):
 def test_stages_are_printed_with_parameters_and_level(run, recipe):
     for command in ("show", "plan --list-sets"):
         # The summary of a plan follows the table.
-        rows = lines(run.succeeds(command, recipe).out.partition("\nfamily ")[0])
+        rows = table_lines(run.succeeds(command, recipe).out.partition("\nfamily ")[0])
         for name, message in {
             "fade_black/07": "fade_black(factor=0.9, level 7)",
             "contrast-2+fog-2": "contrast(factor=0.3) + fog(weight=",
@@ -101,7 +101,7 @@ def test_recipe_states_held_out_samples(run):
     assert "Hold out" not in run.succeeds("show mnist-c").out
 
 
-def shown_build(run, line):
+def show_build(run, line):
     """Build a dataset, and return the metrics of every set and the lines in which `show` prints them."""
     directory = run.succeeds(f"build {line} --first 2 --jobs 1 --no-page --json").json["directory"]
     metrics = {s["id"]: s["metrics"] for s in run.succeeds("show --json", directory).json["sets"]}
@@ -109,10 +109,10 @@ def shown_build(run, line):
 
 
 def test_finished_build_shows_metrics_of_every_set(run, recipe):
-    metrics, out = shown_build(run, recipe)
+    metrics, out = show_build(run, recipe)
     assert set(metrics) == SETS
     assert {m["images"] for m in metrics.values()} == {2}
-    rows = lines(out)
+    rows = table_lines(out)
     for name, metric in metrics.items():
         expected = ["-" if metric[k] is None else f"{metric[k]:.10g}" for k in ("psnr", "ssim", "changed")]
         assert rows[name].split()[-3:] == expected
@@ -121,8 +121,8 @@ def test_finished_build_shows_metrics_of_every_set(run, recipe):
 
 
 def test_build_compares_severities_with_target_ms_ssim(run):
-    metrics, out = shown_build(run, "imagenet-c --sets fog/[135]")
-    rows = lines(out)
+    metrics, out = show_build(run, "imagenet-c --sets fog/[135]")
+    rows = table_lines(out)
     for name, aim in (("fog/1", 0.9), ("fog/5", 0.5)):
         value = metrics[name]["ms_ssim"]
         assert f"{value:.3f} ({value - aim:+.3f})" in rows[name]

@@ -12,7 +12,7 @@ from corruptset.quantities import size
 SETS = "gaussian_noise/[15],fog/3,contrast/5,pixelate/4"
 
 
-def disk(root):
+def disk_usage(root):
     return sum(p.stat().st_size for p in root.rglob("*") if p.is_file())
 
 
@@ -35,7 +35,7 @@ def test_all_commands_report_size_on_disk(run, cifar, tmp_path, asked, sets):
     plan_record, message = run.succeeds(f"plan --json {asked}").json, run.succeeds(f"plan {asked}").out
     output = run.succeeds(f"build --out sets {asked}").out
     (root,) = (tmp_path / "sets").iterdir()
-    real = disk(root)
+    real = disk_usage(root)
     assert abs(plan_record["bytes"] / real - 1) < 0.15, (plan_record["bytes"], real)
     assert re.search(r"about [\d.]+ [kM]B(| \(within .*\)) on disk", message)
     for text in (output, run.succeeds("show", root).out):
@@ -47,7 +47,7 @@ def test_all_commands_report_size_on_disk(run, cifar, tmp_path, asked, sets):
         assert ("Every image is stored twice" in text) == bool(plan_record["alone"])
     for form, estimate in plan_record["alone"].items():
         run.succeeds(f"build {asked} --out {form} --storage {form}")
-        assert abs(estimate / disk(tmp_path / form) - 1) < 0.15, form
+        assert abs(estimate / disk_usage(tmp_path / form) - 1) < 0.15, form
         assert f"--storage {form} alone takes about " in message
 
 

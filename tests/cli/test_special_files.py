@@ -19,7 +19,7 @@ from corruptset.errors import CorruptsetError
 
 
 @pytest.fixture(autouse=True)
-def _not_for_ever():
+def _time_limit():
     """Stop a test that waits for a pipe, or that reads an endless device."""
 
     def stop(number, frame):
@@ -32,7 +32,7 @@ def _not_for_ever():
     signal.signal(signal.SIGALRM, before)
 
 
-def test_pipe_is_rejected_by_name(run, built, tmp_path):
+def test_pipe_is_rejected_by_name(run, dataset_dir, tmp_path):
     (tmp_path / "flat").mkdir()
     Image.new("RGB", (32, 32), (90, 120, 30)).save(tmp_path / "flat" / "a.png")
     (tmp_path / "tree" / "n01440764").mkdir(parents=True)
@@ -49,7 +49,7 @@ def test_pipe_is_rejected_by_name(run, built, tmp_path):
         "plan cifar10-c --source hdf5:PIPE",
         "unpack PIPE --out new",
         "corrupt PIPE fog -s 3 --out new.png",
-        f"export cifar-c {built} --severities PIPE --out new",
+        f"export cifar-c {dataset_dir} --severities PIPE --out new",
     ):
         err = run.fails("PIPE", line).err
         assert re.search("is a pipe|not a folder|IDX file", err), err
@@ -58,12 +58,12 @@ def test_pipe_is_rejected_by_name(run, built, tmp_path):
         assert "a device, not a regular file" in run.fails("/dev/zero", line, "/dev/zero").err
 
 
-def test_pipe_among_release_records_is_rejected(run, built, tmp_path):
+def test_pipe_among_release_records_is_rejected(run, dataset_dir, tmp_path):
     for name in ("manifest.json", "samples.jsonl"):
         release = tmp_path / name.partition(".")[0]
         release.mkdir()
         for other in ("manifest.json", "samples.jsonl"):
-            (release / other).write_bytes((built / other).read_bytes())
+            (release / other).write_bytes((dataset_dir / other).read_bytes())
         (release / name).unlink()
         os.mkfifo(release / name)
         result = run("rebuild --source sample --out new", release)

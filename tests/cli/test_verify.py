@@ -30,9 +30,9 @@ def test_both_storage_formats_are_counted_and_reported(run, shared_data):
     assert seen == [(False, ["folder"], images), (True, ["folder", "hdf5"], 2 * images)]
 
 
-def test_folder_of_builds_lists_them(run, built, tmp_path):
-    shutil.copytree(built, tmp_path / "out" / "first-1.0.0")
+def test_folder_of_builds_lists_them(run, dataset_dir, tmp_path):
+    shutil.copytree(dataset_dir, tmp_path / "out" / "first-1.0.0")
     run.fails("Did you mean out/first-1.0.0?", "verify out", code=1)
-    shutil.copytree(built, tmp_path / "out" / "second-1.0.0")
+    shutil.copytree(dataset_dir, tmp_path / "out" / "second-1.0.0")
     for line, code in (("verify out", 1), ("show out", 1), ("export imagefolder out --out x", 1)):
         run.fails("contains 2. Specify one of them: out/first-1.0.0, out/second-1.0.0.", line, code=code)

@@ -42,7 +42,7 @@ QUICK = "black_lines-01"
 # --- the kernels of an installed corruptset -------------------------------------------------------------------------
 
 
-def installed(folder):
+def install_copy(folder):
     """Return a site-packages folder with a copy of the package."""
     copy_package(folder / "site")
     return folder / "site"
@@ -91,7 +91,7 @@ def read_only(folder):
 
 @pytest.mark.ci
 def test_kernels_load_from_read_only_cache_and_are_recompiled_after_edit(tmp_path):
-    site, cache = installed(tmp_path), tmp_path / "cache"
+    site, cache = install_copy(tmp_path), tmp_path / "cache"
     first, root, compiled = call(site, "impulse_noise-1", CORRUPTSET_CACHE=str(cache))
     assert (root, compiled > 0) == (cache, True)
     # This is as in a container with a read-only root file system.
@@ -117,7 +117,7 @@ def test_kernels_load_from_read_only_cache_and_are_recompiled_after_edit(tmp_pat
 
 @pytest.mark.ci
 def test_concurrent_processes_save_complete_files(tmp_path):
-    site, cache = installed(tmp_path), tmp_path / "cache"
+    site, cache = install_copy(tmp_path), tmp_path / "cache"
     line, env = [sys.executable, "-c", CALL, QUICK], environment(site, CORRUPTSET_CACHE=str(cache))
     started = [subprocess.Popen(line, cwd=tmp_path, env=env, stdout=subprocess.PIPE) for _ in range(2)]
     digests = {json.loads(process.communicate()[0])[0] for process in started}
@@ -132,7 +132,7 @@ def test_two_virtual_environments_share_compiled_kernels(tmp_path):
     home.mkdir()
     results = []
     for number, (name, jobs) in enumerate({"first": "2", "second": "1"}.items()):
-        site = installed(tmp_path / name)
+        site = install_copy(tmp_path / name)
         for path in site.rglob("*.py"):
             os.utime(path, (1_600_000_000 + number, 1_600_000_000 + number))
         for mark in home.rglob("prepared-*"):
@@ -200,7 +200,7 @@ def grown(value):
 
 
 @pytest.fixture
-def total(tmp_path, monkeypatch, cache):
+def import_kernel(tmp_path, monkeypatch, cache):
     """Return a function that imports the kernel of a plugin again, as a new process does."""
     (tmp_path / "growing").mkdir()
     for name, text in (("__init__", ""), ("outer", OUTER), ("inner", INNER)):
@@ -227,16 +227,16 @@ def loaded(kernel):
     return hits == 1
 
 
-def test_plugin_kernel_is_loaded_until_its_package_changes(tmp_path, total, cache):
-    kernel = total()
+def test_plugin_kernel_is_loaded_until_its_package_changes(tmp_path, import_kernel, cache):
+    kernel = import_kernel()
     assert (kernel(VALUES), loaded(kernel)) == (10, False)
-    kernel = total()
+    kernel = import_kernel()
     assert (kernel(VALUES), loaded(kernel)) == (10, True)
     (folder,) = (cache / "kernels").iterdir()
     assert folder.name.startswith("growing-")
     inner = tmp_path / "growing/inner.py"
     inner.write_text(INNER.replace("value + 1", "value + 2"))
-    kernel = total()
+    kernel = import_kernel()
     assert (kernel(VALUES), loaded(kernel)) == (14, False)
 
 
@@ -248,28 +248,28 @@ def damages(data: bytes) -> list[bytes]:
 
 
 @pytest.mark.parametrize("ending", ["nbi", "nbc"])
-def test_damaged_file_is_replaced_and_never_executed(ending, total, cache):
-    total()(VALUES)
+def test_damaged_file_is_replaced_and_never_executed(ending, import_kernel, cache):
+    import_kernel()(VALUES)
     (path,) = cache.rglob(f"*.{ending}")
     content = path.read_bytes()
     for damaged in damages(content):
         path.write_bytes(damaged)
-        assert total()(VALUES) == 10
-        kernel = total()
+        assert import_kernel()(VALUES) == 10
+        kernel = import_kernel()
         assert (kernel(VALUES), loaded(kernel)) == (10, True), "the file was not replaced"
 
 
-def test_code_for_other_signature_or_processor_is_not_executed(total, cache, monkeypatch):
+def test_code_for_other_signature_or_processor_is_not_executed(import_kernel, cache, monkeypatch):
     """Test that two processes can give the code of two signatures the same file name."""
-    kernel = total()
+    kernel = import_kernel()
     kernel(VALUES)
     (path,) = cache.rglob("*.nbc")
     of_doubles = path.read_bytes()
     shutil.rmtree(cache)
-    total()(VALUES.astype(np.float32))
+    import_kernel()(VALUES.astype(np.float32))
     path.write_bytes(of_doubles)
-    assert total()(VALUES.astype(np.float32)) == 10
-    kernel = total()
+    assert import_kernel()(VALUES.astype(np.float32)) == 10
+    kernel = import_kernel()
     assert (kernel(VALUES.astype(np.float32)), loaded(kernel)) == (10, True)
 
 
@@ -335,16 +335,16 @@ def test_private_folder_is_last_fallback_and_deleted_with_process(tmp_path, monk
         warn_if_unusable()
 
 
-def test_full_disk_costs_only_compile_time(total, cache, monkeypatch):
+def test_full_disk_costs_only_compile_time(import_kernel, cache, monkeypatch):
     def full(*args, **options):
         raise OSError(28, "No space left on device")
 
-    kernel = total()
+    kernel = import_kernel()
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", full)
         assert kernel(VALUES) == 10
     assert not [*cache.rglob("*.nb?")]
-    assert total()(VALUES) == 10
+    assert import_kernel()(VALUES) == 10
     assert [*cache.rglob("*.nbc")]
 
 

@@ -98,17 +98,17 @@ def test_stage_of_other_revision_is_rejected_in_every_form():
 
 
 @pytest.fixture
-def remembered():
+def cache_info():
     call._cached.cache_clear()
     return call._cached.cache_info
 
 
-def test_combination_is_resolved_once_and_arguments_are_distinguished(remembered):
+def test_combination_is_resolved_once_and_arguments_are_distinguished(cache_info):
     usual = {"severity": 3, "key": "a"}
     outs = [
         corruptset.corrupt(image, "gaussian_noise", **usual) for image in (IMAGE[::-1], synthetic_image(48, 33), IMAGE)
     ]
-    assert (remembered().hits, remembered().misses, remembered().maxsize) == (2, 1, 1024)
+    assert (cache_info().hits, cache_info().misses, cache_info().maxsize) == (2, 1, 1024)
     for other in (
         {"severity": 4},
         {"seed": 1},
@@ -132,7 +132,7 @@ def test_combination_is_resolved_once_and_arguments_are_distinguished(remembered
             corruptset.corrupt(IMAGE, name, **{"severity": 1} | invalid)
 
 
-def test_files_and_fixed_draws_are_not_cached(tmp_path, remembered):
+def test_files_and_fixed_draws_are_not_cached(tmp_path, cache_info):
     table, rows = tmp_path / "mine.toml", (Path(call.__file__).parent / "tables/cifar.toml").read_text("utf-8")
     table.write_text(rows)
     first = corruptset.corrupt(IMAGE, "contrast", severity=1, calibration=str(table))

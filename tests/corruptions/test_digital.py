@@ -88,7 +88,7 @@ def test_jpeg_compression_matches_pillow():
 # --- elastic transform ----------------------------------------------------------------------------------------------
 
 
-def sampled(image, x, y, *, black):
+def bilinear_sample(image, x, y, *, black):
     """Return bilinear samples as float32, where the outside is black or the reflection of the image."""
     (height, width), left, top = image.shape[:2], np.floor(x).astype(int), np.floor(y).astype(int)
     columns, rows = (
@@ -103,7 +103,7 @@ def sampled(image, x, y, *, black):
     return out.astype(np.float32)
 
 
-def elastic(image, points, field_x, field_y, *, alpha, sigma, affine, border="reflect", rounding="floor"):
+def reference_elastic(image, points, field_x, field_y, *, alpha, sigma, affine, border="reflect", rounding="floor"):
     """Apply the definition with SciPy's filter. The affine map reads at multiples of 1/32 pixel."""
     (height, width), black = image.shape[:2], border == "black"
     before = np.float32([width // 2, height // 2] + min(height, width) // 3 * np.array([[1, 1], [1, -1], [-1, -1]]))
@@ -116,11 +116,11 @@ def elastic(image, points, field_x, field_y, *, alpha, sigma, affine, border="re
     turned = np.stack([map_coordinates(plane, places, order=1, mode=mode) for plane in planes], axis=-1)
     smoothed = (gaussian_filter(field, sigma, mode="reflect", truncate=3) * alpha for field in (field_x, field_y))
     dx, dy = (np.float32(field).astype(float) for field in smoothed)
-    units = np.minimum(sampled(turned, x + dx, y + dy, black=black), np.float32(1))
+    units = np.minimum(bilinear_sample(turned, x + dx, y + dy, black=black), np.float32(1))
     return (units * np.float32(255) + np.float32(0.5 * (rounding == "round"))).astype(np.uint8)
 
 
-def draws(height, width):
+def elastic_draws(height, width):
     rng = np.random.default_rng(5)
     return {"points": rng.uniform(-1, 1, (3, 2))} | {f"field_{a}": rng.uniform(-1, 1, (height, width)) for a in "xy"}
 
@@ -135,9 +135,9 @@ def test_elastic_transform_matches_definition():
         for alpha, sigma, affine in ((60.0, 9.0, 1.0), (4.0, 0.0, 3.0)):
             cases.append((synthetic_image(*shape), {"alpha": alpha, "sigma": sigma, "affine": affine}))
     for image, row in cases:
-        fixed_draws = draws(*image.shape[:2])
+        fixed_draws = elastic_draws(*image.shape[:2])
         result = corruptset.corrupt(np.ascontiguousarray(image), "elastic_transform", **row, **fixed_draws)
-        distance = np.abs(result.astype(int) - elastic(image, **row, **fixed_draws))
+        distance = np.abs(result.astype(int) - reference_elastic(image, **row, **fixed_draws))
         assert (np.mean(distance == 0) > 0.95, np.mean(distance <= 1) > 0.99) == (True, True), (image.shape, row)
     white = np.full((28, 28, 1), 255, np.uint8)
     for border, still in itertools.product(("black", "reflect"), ({}, {"alpha": 0.0}, {"affine": 0.0})):
@@ -166,11 +166,13 @@ def test_elastic_transform_equals_double_precision_to_last_grey_level():
             (9.0, "reflect", "round"),
             (170.0, "reflect", "floor"),
         ):
-            fixed_draws = draws(height, width)
+            fixed_draws = elastic_draws(height, width)
             fixed_draws["field_x"][::7] = np.floor(fixed_draws["field_x"][::7] * alpha) / max(alpha, 1.0)
             row = {"alpha": alpha, "sigma": 0.0, "affine": 0.0, "border": border, "rounding": rounding}
             result = corruptset.corrupt(image, "elastic_transform", **row, **fixed_draws)
-            np.testing.assert_array_equal(result, elastic(image, **row, **fixed_draws), f"{image.shape} {row}")
+            np.testing.assert_array_equal(
+                result, reference_elastic(image, **row, **fixed_draws), f"{image.shape} {row}"
+            )
 
 
 def test_elastic_transform_smooths_fields_like_scipy():

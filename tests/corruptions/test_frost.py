@@ -25,7 +25,7 @@ from corruptset.published_frost import PUBLISHED_FROST
 from example_images import photograph, synthetic_image
 
 
-def directory_of(folder, names, size=(40, 60)):
+def write_textures(folder, names, size=(40, 60)):
     rng = np.random.default_rng(4)
     for name in names:
         Image.fromarray(rng.integers(0, 256, (*size, 3), np.uint8)).save(folder / name)
@@ -51,7 +51,7 @@ def test_folder_of_textures_is_read_at_each_call(tmp_path):
     image, options = photograph("coffee", 32), {"severity": 2, "calibration": "imagenet", "key": "a"}
     results = []
     for size in ((40, 60), (44, 70)):
-        textures = directory_of(tmp_path, ["a.png"], size)
+        textures = write_textures(tmp_path, ["a.png"], size)
         expected = corruptset.corrupt(image, "frost", textures=textures, **options)
         for folder in (tmp_path, str(tmp_path)):
             np.testing.assert_array_equal(corruptset.corrupt(image, "frost", textures=folder, **options), expected)
@@ -73,7 +73,7 @@ def test_mix_matches_published_frost():
 
 def test_crops_cover_everything_except_last_row_and_column(tmp_path):
     """Test that words 0, 1 and 2 of the stream select the texture, the first row and the first column."""
-    textures = directory_of(tmp_path, ["a.png", "b.png", "c.png"])
+    textures = write_textures(tmp_path, ["a.png", "b.png", "c.png"])
     drawn = Keys(np.uint64(9), sample_keys(map(str, range(300)))).integers(3, 40 - 24, 60 - 20).tolist()
     colour, grey = crops(textures, 300), crops(textures, 300, channels=1)
     for crop, one, (which, y, x) in zip(colour, grey, drawn, strict=True):
@@ -86,7 +86,7 @@ def test_crops_cover_everything_except_last_row_and_column(tmp_path):
 @pytest.mark.parametrize(("scale", "size"), [(0.2, (600, 900)), (0.77, (133, 177)), (3.0, (40, 30))])
 def test_crop_equals_opencv_resize_exactly(tmp_path, scale, size):
     """Compare resizing with the call in make_cifar_c.py and make_tinyimagenet_c.py, with and without SIMD and IPP."""
-    textures = directory_of(tmp_path, ["a.png"], size)
+    textures = write_textures(tmp_path, ["a.png"], size)
     resized = cv2.resize(textures.arrays[0], (0, 0), fx=scale, fy=scale)
     for crop, (_, y, x) in zip(*drawn_crops(textures, 18, 21, scale, 1, resized), strict=True):
         np.testing.assert_array_equal(crop, resized[y : y + 18, x : x + 21])
@@ -102,7 +102,7 @@ def test_textures_cover_image(tmp_path):
     for shape, scale in (((300, 224, 1), 0.05), ((8, 8, 3), 5.0)):
         image, row = synthetic_image(*shape), {"image_weight": 0.5, "frost_weight": 0.5, "texture_scale": scale}
         assert (corruptset.corrupt(image, "frost", **row) != image).any()
-    custom = directory_of(tmp_path, ["a.png", "b.png"])
+    custom = write_textures(tmp_path, ["a.png", "b.png"])
     with pytest.raises(ParameterError, match=r"(?s)a\.png: 40x60.*b\.png.*larger"):
         corruptset.corrupt(synthetic_image(41, 60), "frost", severity=1, calibration="imagenet", textures=custom)
     assert custom.not_covering(0.5, 20, 30) == []
@@ -123,8 +123,8 @@ def test_textures_and_their_frequencies_are_pinned(tmp_path):
         assert tuple(sha256[7:23] for sha256 in textures.sha256) == PINNED[shape]
         assert textures.picks == (0, 1, 1, 2, 3)
         assert not textures.published
-    assert directory_of(tmp_path, [f"frost{i}.png" for i in range(1, 7)]).picks == (0, 1, 2, 3, 4)
-    assert directory_of(tmp_path, ["frost7.png"]).picks == (0, 1, 2, 3, 4, 5, 6)
+    assert write_textures(tmp_path, [f"frost{i}.png" for i in range(1, 7)]).picks == (0, 1, 2, 3, 4)
+    assert write_textures(tmp_path, ["frost7.png"]).picks == (0, 1, 2, 3, 4, 5, 6)
 
 
 def test_custom_textures_are_sorted_converted_hashed_and_pickled_without_pixels(tmp_path):

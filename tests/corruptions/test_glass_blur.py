@@ -24,7 +24,7 @@ def blur(image, sigma, axes="both", half=0.0):
     return (np.clip(blurred, 0, 1) * 255 + half).astype(np.uint8)
 
 
-def slow(image, sigma, reach, deltas, swaps=None, axes="both", half=0.0):
+def reference_glass_blur(image, sigma, reach, deltas, swaps=None, axes="both", half=0.0):
     """Apply the definition to one pixel after the other, with exchanges where `swaps` is 1."""
     height, width = image.shape[:2]
     x = blur(image, sigma, axes)
@@ -40,7 +40,7 @@ def slow(image, sigma, reach, deltas, swaps=None, axes="both", half=0.0):
     return blur(x, sigma, axes, half)
 
 
-def drawn(shape, reach, iterations):
+def random_draws(shape, reach, iterations):
     """Return the displacements and exchanges of sample "a", from the words of the specification."""
     size = (iterations, shape[0] - 2 * reach, shape[1] - 2 * reach)
     count = int(np.prod(size))
@@ -56,10 +56,14 @@ def test_glass_blur_matches_definition_with_specified_random_words(sigma, reach,
     options = {"axes": "rows", "exchange": "swap", "rounding": "round"}
     for shape in ((12, 9, 1), (21, 33, 3)):
         image = synthetic_image(*shape)
-        deltas, swaps = drawn(shape, reach, iterations)
+        deltas, swaps = random_draws(shape, reach, iterations)
         for more, arguments, expected in (
-            ({}, {"deltas": deltas}, slow(image, sigma, reach, deltas)),
-            (options, {"deltas": deltas, "swaps": swaps}, slow(image, sigma, reach, deltas, swaps, "rows", 0.5)),
+            ({}, {"deltas": deltas}, reference_glass_blur(image, sigma, reach, deltas)),
+            (
+                options,
+                {"deltas": deltas, "swaps": swaps},
+                reference_glass_blur(image, sigma, reach, deltas, swaps, "rows", 0.5),
+            ),
         ):
             result = get_corruption("glass_blur").apply(image[None], parameters | more, STAGE, sample_keys(["a"]))[0]
             np.testing.assert_array_equal(result, expected, str(shape))

@@ -38,7 +38,7 @@ def words(count, level, draw=0):
     return np.array(plain.words(count, int(STAGE), "a", STREAMS * level + draw), np.int64)
 
 
-def below(draws, count):
+def scale_words(draws, count):
     """Return whole numbers from words, uniform on 0 .. count - 1."""
     return draws * count >> 32
 
@@ -53,7 +53,7 @@ def test_line_ends_follow_random_words():
     """
     for name, ink in (("black_lines", 0), ("white_lines", 255)):
         for level, height, width in ((1, 20, 33), (2, 20, 33), (7, 33, 20), (30, 40, 40)):
-            draws = below(words(6, level), [2, height, width] * 2).tolist()
+            draws = scale_words(words(6, level), [2, height, width] * 2).tolist()
             first = (0, draws[1]) if draws[0] == 0 else (draws[2], 0)
             last = (width - 1, draws[4]) if draws[3] == 0 else (draws[5], height - 1)
             image = np.full((1, height, width, 3), 255 - ink, np.uint8)
@@ -67,7 +67,7 @@ def mean_filter(image, reach):
     return cv2.blur(image, (2 * reach + 1, 2 * reach + 1)).reshape(image.shape)
 
 
-def boxed(image, boxes, what):
+def blur_boxes(image, boxes, what):
     out = image.copy()
     for x, y, wide, high in boxes:
         part = out[y : y + high, x : x + wide]
@@ -84,10 +84,12 @@ def rectangles(level, height, width, density, min_side, max_side):
     """Draw a rectangle, whose sides and corner are determined by four words."""
     draws = words(4 * int(density * (height + width) + 1e-9), level).reshape(-1, 4)
     wide, high = (
-        np.minimum(min_side + below(draws[:, k], max_side - min_side + 1), side)
+        np.minimum(min_side + scale_words(draws[:, k], max_side - min_side + 1), side)
         for k, side in ((0, width), (1, height))
     )
-    return np.stack([below(draws[:, 2], width - wide + 1), below(draws[:, 3], height - high + 1), wide, high], axis=1)
+    return np.stack(
+        [scale_words(draws[:, 2], width - wide + 1), scale_words(draws[:, 3], height - high + 1), wide, high], axis=1
+    )
 
 
 @pytest.mark.parametrize(
@@ -103,7 +105,7 @@ def test_rectangles_follow_random_words(name, which, min_side, max_side, what):
     density = ladder(which)[name].parameters["density"]
     for shape, level in itertools.product(((30, 41, 1), (8, 9, 3)), (1, 4)):
         image, boxes = synthetic_image(*shape), rectangles(level, *shape[:2], density, min_side, max_side)
-        expected = boxed(image, boxes, what)
+        expected = blur_boxes(image, boxes, what)
         np.testing.assert_array_equal(step(name, image[None], level, which)[0], expected)
         fixed_boxes = np.stack([boxes] * level)
         np.testing.assert_array_equal(step(name, image[None], level, which, boxes=fixed_boxes)[0], expected)
@@ -116,7 +118,7 @@ def test_blurs_are_means_of_any_radius_within_their_rectangles(reach):
     boxes = np.concatenate([rng.integers(0, [41, 30] - sides + 1), sides], axis=1)
     image = synthetic_image(30, 41)
     result = step("local_blur", image[None], boxes=boxes[None], reach=reach)[0]
-    np.testing.assert_array_equal(result, boxed(image, boxes, reach))
+    np.testing.assert_array_equal(result, blur_boxes(image, boxes, reach))
     for shape in ((8, 8, 1), (9, 40, 3), (41, 8, 1)):
         result = step("global_blur", synthetic_image(*shape)[None], reach=reach)[0]
         np.testing.assert_array_equal(result, mean_filter(synthetic_image(*shape), reach))
@@ -136,14 +138,14 @@ def test_global_blur_is_iterated_and_rounds_all_sums_of_25_values():
 # --- single pixels --------------------------------------------------------------------------------------------------
 
 
-def around(place, height, width):
+def neighbours(place, height, width):
     """Return the neighbours of a pixel in scan order."""
     y, x = divmod(place, width)
     near = [(y + a, x + b) for a in (-1, 0, 1) for b in (-1, 0, 1) if a or b]
     return [v * width + u for v, u in near if 0 <= v < height and 0 <= u < width]
 
 
-def swapped(image, pairs, exchange):
+def swap_pixels(image, pairs, exchange):
     flat = image.copy().reshape(-1, image.shape[2])
     for to, source in pairs:
         before = flat[to].copy()
@@ -158,10 +160,10 @@ def test_single_pixels_follow_random_words(channels):
     image = synthetic_image(40, 60, channels)
     for level in (1, 7):
         expected = image.copy().reshape(-1, channels)
-        for place, colour in zip(below(words(48, level), 2400), words(48, level, 1), strict=True):
+        for place, colour in zip(scale_words(words(48, level), 2400), words(48, level, 1), strict=True):
             expected[place] = [colour >> (24 - 8 * c) & 255 for c in range(channels)]
         np.testing.assert_array_equal(step("random_noise", image[None], level)[0], expected.reshape(image.shape))
-        times = np.bincount(below(words(480, level), 2400), minlength=2400)
+        times = np.bincount(scale_words(words(480, level), 2400), minlength=2400)
         assert times.max() > 1
         for added in (20, 255):
             expected = np.minimum(image + added * times.reshape(40, 60, 1), 255)
@@ -174,16 +176,16 @@ def test_swaps_follow_random_words_in_sequence(which):
     for level, share in ((1, None), (3, None), (2, 9.0)):
         options = {} if share is None else {"share": share}
         usual, near_share = (0.025, 0.025) if exchange else (0.05, 0.5)
-        pairs = below(words(2 * int(size * (share or usual)), level), size).reshape(-1, 2)
+        pairs = scale_words(words(2 * int(size * (share or usual)), level), size).reshape(-1, 2)
         result = step("pixel_swap", image[None], level, which, **options)[0]
-        np.testing.assert_array_equal(result, swapped(image, pairs, exchange))
+        np.testing.assert_array_equal(result, swap_pixels(image, pairs, exchange))
         count = int((size if exchange else 23 * 30) * (share or near_share))
         pairs = []
         for first, second in words(2 * count, level).reshape(-1, 2):
-            near = around(int(below(first, size)), 24, 31)
-            pairs.append((int(below(first, size)), near[below(second, len(near))]))
+            near = neighbours(int(scale_words(first, size)), 24, 31)
+            pairs.append((int(scale_words(first, size)), near[scale_words(second, len(near))]))
         result = step("adjacent_pixel_swap", image[None], level, which, **options)[0]
-        np.testing.assert_array_equal(result, swapped(image, pairs, exchange))
+        np.testing.assert_array_equal(result, swap_pixels(image, pairs, exchange))
 
 
 # --- levels alone ---------------------------------------------------------------------------------------------------

@@ -46,7 +46,7 @@ def photographs():
     return np.ascontiguousarray(np.stack([preprocess(source.load(sample).image, spec) for sample in source.samples]))
 
 
-def changed(outs):
+def percent_changed(outs):
     return 100 * (photographs() != outs).any(axis=3).mean()
 
 
@@ -60,7 +60,7 @@ def test_figures_match_released_notebook(name):
         outs = [corruptset.corrupt(images, name, level=level, seed=seed) for seed in range(2 if within else 1)]
         errors = [np.mean((images.astype(float) - out) ** 2, axis=(1, 2, 3)) for out in outs]
         assert np.mean(10 * np.log10(255**2 / np.array(errors))) == pytest.approx(psnr, abs=tolerance), level
-        assert np.mean([changed(out) for out in outs]) == pytest.approx(share, abs=share_within or 2e-3), level
+        assert np.mean([percent_changed(out) for out in outs]) == pytest.approx(share, abs=share_within or 2e-3), level
 
 
 def test_adjacent_swaps_match_paper_figures_and_text_parameters_change_less():
@@ -70,9 +70,11 @@ def test_adjacent_swaps_match_paper_figures_and_text_parameters_change_less():
     """
     for level, per_cent, max_percent in ((2, 56.6, 20), (4, 76.8, 35)):
         result = [
-            changed(corruptset.corrupt(photographs(), "adjacent_pixel_swap", level=level, seed=s)) for s in (0, 1)
+            percent_changed(corruptset.corrupt(photographs(), "adjacent_pixel_swap", level=level, seed=s))
+            for s in (0, 1)
         ]
         assert np.mean(result) == pytest.approx(per_cent, abs=1)
         assert (
-            changed(corruptset.corrupt(photographs(), "adjacent_pixel_swap", level=level, ladder="text")) < max_percent
+            percent_changed(corruptset.corrupt(photographs(), "adjacent_pixel_swap", level=level, ladder="text"))
+            < max_percent
         )

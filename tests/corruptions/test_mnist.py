@@ -24,11 +24,11 @@ def corrupt(image, name, severity, **options):
     return corruptset.corrupt(image, name, severity=severity, calibration="mnist", **options)[..., 0].astype(int)
 
 
-def stored(values):
+def to_uint8(values):
     return np.round(np.clip(values, 0, 1) * 255)
 
 
-def through_colour(grey, change):
+def apply_hsv(grey, change):
     """Return a grey image in 0..1 after a change in HSV, computed by scikit-image, in grey values."""
     hsv = change(color.rgb2hsv(color.gray2rgb(grey)))
     return np.round(np.float32(np.clip(color.rgb2gray(color.hsv2rgb(np.clip(hsv, 0, 1))), 0, 1) * 255))
@@ -41,16 +41,16 @@ def test_blur_contrast_brightness_and_saturate_match_published_arithmetic():
         blur, contrast, brightness, saturate = (shipped("mnist").row(n, severity).parameters for n in names)
         gain, shift = saturate["gain"], saturate["shift"]
         x = image[..., 0] / 255.0
-        expected = stored(ndimage.gaussian_filter1d(x, blur["sigma"], axis=0, mode="nearest"))
+        expected = to_uint8(ndimage.gaussian_filter1d(x, blur["sigma"], axis=0, mode="nearest"))
         check_close(corrupt(image, "gaussian_blur", severity), expected)
-        expected = stored((x - x.mean()) * contrast["factor"] + x.mean())
+        expected = to_uint8((x - x.mean()) * contrast["factor"] + x.mean())
         check_close(corrupt(image, "contrast", severity), expected)
-        lit = through_colour(x, lambda hsv, by=brightness["shift"]: hsv + np.array([0, 0, by]))
+        lit = apply_hsv(x, lambda hsv, by=brightness["shift"]: hsv + np.array([0, 0, by]))
         np.testing.assert_array_equal(corrupt(image, "brightness", severity), lit)
-        expected = through_colour(x, lambda hsv, gain=gain, shift=shift: hsv * gain + shift)
+        expected = apply_hsv(x, lambda hsv, gain=gain, shift=shift: hsv * gain + shift)
         check_close(corrupt(image, "saturate", severity), expected)
         photo = synthetic_image(40, 30)
-        expected = stored(color.hsv2rgb(np.clip(color.rgb2hsv(photo / 255.0) * gain + shift, 0, 1)))
+        expected = to_uint8(color.hsv2rgb(np.clip(color.rgb2hsv(photo / 255.0) * gain + shift, 0, 1)))
         row = {"gain": float(gain), "shift": float(shift), "scaled": "hsv", "rounding": "round"}
         check_close(corruptset.corrupt(photo, "saturate", **row), expected, 0.98)
 

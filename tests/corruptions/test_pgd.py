@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 from doc_pages import ROOT, blocks
-from surrogates import NORMAL, Linear, digits_model, labels_of, linear_model, seeded, write_model
+from surrogates import NORMAL, Linear, digits_model, labels_of, linear_model, seeded_network, write_model
 
 import corruptset
 from corruptset.corruptions.adversarial.pgd import Ball, iterates
@@ -24,7 +24,7 @@ def batch(count=3, height=12, width=9):
     return np.stack([synthetic_image(height, width, 3, which) for which in range(count)])
 
 
-def given(images, **more):
+def model_options(images, **more):
     """Return the model and the labels of a batch."""
     return {"labels": labels_of(images), "surrogate": linear_model(*images.shape[1:])} | more
 
@@ -38,7 +38,7 @@ def project(x, clean, eps, norm):
     return np.clip(clean + distance, 0, 255)
 
 
-def plain(image, label, model, *, eps, step, steps, norm="linf", targeted=False, start=0.0):
+def reference_pgd(image, label, model, *, eps, step, steps, norm="linf", targeted=False, start=0.0):
     """Apply PGD to one image in float64 according to its definition."""
     clean = image.astype(float)
     x = project(clean + start, clean, eps, norm)
@@ -59,9 +59,11 @@ def test_pgd_matches_definition(norm, eps, step, steps):
     options = {"eps": eps * factor, "step": step * factor, "steps": steps, "norm": norm}
     reach = np.floor(options["eps"])
     for more in ({}, {"targeted": True}, {"start": start}):
-        out = corruptset.corrupt(images, "pgd", **given(images), **options, **more)
+        out = corruptset.corrupt(images, "pgd", **model_options(images), **options, **more)
         rows = zip(images, labels_of(images), strict=True)
-        expected = np.stack([plain(image, label, linear_model(12, 9, 3), **options, **more) for image, label in rows])
+        expected = np.stack(
+            [reference_pgd(image, label, linear_model(12, 9, 3), **options, **more) for image, label in rows]
+        )
         # In float32, a value close to a half may be rounded to the other side.
         sure = np.abs(expected - np.floor(expected) - 0.5) > 1e-3
         assert sure.mean() > (0.99 if eps != 2.5 or norm == "l2" else 0)
@@ -81,11 +83,13 @@ def test_stored_values_stay_within_eps_and_zero_gradient_changes_nothing(norm):
     for eps in (0.4, 1.0, 2.5, 7.9, 8.0, 300.0):
         options = {"eps": eps, "step": eps / 3, "steps": 7, "norm": norm, "random_start": True}
         for some in (images, ends):
-            distance = np.abs(corruptset.corrupt(some, "pgd", **given(some), **options).astype(int) - some).max()
+            distance = np.abs(
+                corruptset.corrupt(some, "pgd", **model_options(some), **options).astype(int) - some
+            ).max()
             assert distance == np.floor(eps) if norm == "linf" and eps < 255 else distance <= eps
     model = Linear(12, 9, 3)
     model.weights[:5, :, 1] = 0
-    options = {"eps": 80.0, "step": 20.0, "steps": 5, "norm": norm} | given(images, surrogate=model)
+    options = {"eps": 80.0, "step": 20.0, "steps": 5, "norm": norm} | model_options(images, surrogate=model)
     out = corruptset.corrupt(images, "pgd", **options)
     assert model.passes == 5, "a step is one pass"
     np.testing.assert_array_equal(out[:, :5, :, 1], images[:, :5, :, 1])
@@ -106,9 +110,9 @@ def test_random_start_is_drawn_from_image_key(norm):
         ways = keys.normals(40, 40, 3).astype(float)
         lengths = np.sqrt((ways**2).sum(axis=(1, 2, 3), keepdims=True))
         starts = ways * keys.uniforms(1, 1, 1, stream=1, high=64.0) / lengths
-    out = corruptset.corrupt(images, "pgd", key=ids, random_start=True, **row, **given(images))
+    out = corruptset.corrupt(images, "pgd", key=ids, random_start=True, **row, **model_options(images))
     for i, start in enumerate(starts):
-        expected = corruptset.corrupt(images, "pgd", start=start.astype(np.float32), **row, **given(images))[i]
+        expected = corruptset.corrupt(images, "pgd", start=start.astype(np.float32), **row, **model_options(images))[i]
         assert (
             np.mean(out[i] != expected) < 0.001
         )  # In float32, a value close to a half may be rounded to the other side.
@@ -130,13 +134,13 @@ def test_any_object_with_logits_and_gradient_is_model():
 
     images = batch()
     for name in ("pgd-3", "model_gradient-02"):
-        expected = corruptset.corrupt(images, name, **given(images))
-        other = corruptset.corrupt(images, name, **given(images, surrogate=Other(12, 9, 3)))
+        expected = corruptset.corrupt(images, name, **model_options(images))
+        other = corruptset.corrupt(images, name, **model_options(images, surrogate=Other(12, 9, 3)))
         np.testing.assert_array_equal(other, expected)
         with pytest.raises(
             ModelError, match=r"has the shape \(3, 12, 9\); expected that of the images, \(3, 12, 9, 3\)"
         ):
-            corruptset.corrupt(images, name, **given(images, surrogate=Flat(12, 9, 3)))
+            corruptset.corrupt(images, name, **model_options(images, surrogate=Flat(12, 9, 3)))
 
 
 def test_model_on_page_follows_protocol():
@@ -162,8 +166,12 @@ def test_pgd_documents_random_start():
     plain, drawn = (resolve_stage("pgd", table, severity=3, parameters=p) for p in ({}, {"random_start": True}))
     assert plain.as_json() == resolve_stage("pgd", table, severity=3).as_json()
     assert drawn.parameters == {**plain.parameters, "random_start": True}
-    keyed = [corruptset.corrupt(images, "pgd-3", key=number_keys(3), seed=seed, **given(images)) for seed in (0, 1)]
-    assert len({image.tobytes() for image in (*keyed, corruptset.corrupt(images, "pgd-3", **given(images)))}) == 1
+    keyed = [
+        corruptset.corrupt(images, "pgd-3", key=number_keys(3), seed=seed, **model_options(images)) for seed in (0, 1)
+    ]
+    assert (
+        len({image.tobytes() for image in (*keyed, corruptset.corrupt(images, "pgd-3", **model_options(images)))}) == 1
+    )
 
 
 def test_model_gradient_moves_every_value_one_grey_level_per_step():
@@ -179,11 +187,11 @@ def test_model_gradient_moves_every_value_one_grey_level_per_step():
                 other[label] += 1
                 moved.append(np.clip(image - step * np.sign((model.weights * other).sum(axis=3)), 0, 255))
             now = np.stack(moved).astype(np.uint8)
-            out = corruptset.corrupt(images, "model_gradient", level=level, step=step, **given(images))
+            out = corruptset.corrupt(images, "model_gradient", level=level, step=step, **model_options(images))
             np.testing.assert_array_equal(out, now)
     counting, inner = Linear(12, 9, 3), np.clip(images, 30, 225)
     counting.weights[:5, :, 1] = 0
-    out = corruptset.corrupt(inner, "model_gradient", level=30, **given(images, surrogate=counting))
+    out = corruptset.corrupt(inner, "model_gradient", level=30, **model_options(images, surrogate=counting))
     assert counting.passes == 30
     np.testing.assert_array_equal(out[:, :5, :, 1], inner[:, :5, :, 1], "a value without a gradient stays")
     assert (np.abs(out.astype(int) - inner)[:, 5:] % 2 == 0).all(), "all others move at each of 30 levels"
@@ -217,9 +225,9 @@ def test_missing_and_unexpected_arguments_are_reported():
         with pytest.raises(ParameterError, match=re.escape(message)):
             corruptset.corrupt(synthetic_image(20, 20), name, **options)
     with pytest.raises(ModelError, match="The model is a object; expected a model file"):
-        corruptset.corrupt(batch(), "pgd", severity=1, **given(batch(), surrogate=object()))
+        corruptset.corrupt(batch(), "pgd", severity=1, **model_options(batch(), surrogate=object()))
     with pytest.raises(ParameterError, match=r"labels is \[1, 2\].*or labels, 3 whole numbers, one per image"):
-        corruptset.corrupt(batch(), "pgd", severity=1, **given(batch(), labels=[1, 2]))
+        corruptset.corrupt(batch(), "pgd", severity=1, **model_options(batch(), labels=[1, 2]))
 
 
 # --- with networks --------------------------------------------------------------------------------------------------
@@ -253,7 +261,7 @@ def test_iterates_match_torchattacks(kind, arguments, norm, eps, step, tmp_path)
     import torch
     import torchattacks
 
-    network = seeded(lambda: getattr(small_nets, kind)(**arguments))
+    network = seeded_network(lambda: getattr(small_nets, kind)(**arguments))
     file = write_model(tmp_path, network, 32, f"small_nets:{kind}", arguments=arguments)
     mean, std = (torch.tensor(NORMAL["rgb"][key]).reshape(1, -1, 1, 1) for key in ("mean", "std"))
     ours, images = corruptset.load_surrogate(file, batch=8), batch(8, 32, 32)

@@ -29,7 +29,7 @@ FIXED = ", deterministic=True"
 
 
 @pytest.fixture(autouse=True)
-def forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def plugin_cleanup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.syspath_prepend(tmp_path)
     with without_plugins():
         yield

@@ -24,7 +24,7 @@ PROPERTIES: list[Callable[[str], None]] = []
 SHAPES = [(8, 8, 3), (8, 8, 1), (9, 31, 3), (31, 9, 1), (31, 9, 3), (40, 24, 1)]
 
 
-def holds(function: Callable[[str], None]) -> Callable[[str], None]:
+def register_property(function: Callable[[str], None]) -> Callable[[str], None]:
     PROPERTIES.append(function)
     return function
 
@@ -63,8 +63,8 @@ def stage_of(name, options):
     return resolve_stage(name, options["calibration"], severity=options.get("severity"), level=level, parameters=row)
 
 
-@holds
-def it_is_described(name):
+@register_property
+def check_description(name):
     corruption = get_corruption(name)
     summary = (corruption.function.__doc__ or "").partition("\n")[0]
     assert summary.endswith((".", ":", ",")) or len(summary) > 20, "the docstring has no summary"
@@ -77,8 +77,8 @@ def it_is_described(name):
             assert set(ladder(which)[name].parameters) == {p.name for p in corruption.columns}
 
 
-@holds
-def any_size_keeps_shape_and_dtype_and_leaves_its_input(name):
+@register_property
+def check_shape_dtype_and_input(name):
     for shape in SHAPES:
         image = synthetic_image(*shape)
         before = image.copy()
@@ -91,8 +91,8 @@ def any_size_keeps_shape_and_dtype_and_leaves_its_input(name):
             np.testing.assert_array_equal(out, corrupt(image, name, **options), "not deterministic")
 
 
-@holds
-def a_batch_is_its_images_one_by_one(name):
+@register_property
+def check_batch_equals_single_images(name):
     """Test that the key of an image without a key follows from its pixels."""
     ids = ["a", "b", "a", "n01440764/x y"]
     for channels in (1, 3):
@@ -106,8 +106,8 @@ def a_batch_is_its_images_one_by_one(name):
     assert corrupt(images[:0], name, **options).shape == (0, *images.shape[1:])
 
 
-@holds
-def strided_readonly_and_grey_views_give_the_same(name):
+@register_property
+def check_array_views(name):
     image, grey, options = synthetic_image(40, 36), synthetic_image(40, 36, 1), strengths(name)[0]
     expected, frozen = corrupt(image, name, **options), image.copy()
     frozen.setflags(write=False)
@@ -117,8 +117,8 @@ def strided_readonly_and_grey_views_give_the_same(name):
     np.testing.assert_array_equal(corrupt(grey, name, **options)[:, :, 0], corrupt(grey[:, :, 0], name, **options))
 
 
-@holds
-def key_and_seed_matter_only_where_something_is_drawn(name):
+@register_property
+def check_key_and_seed(name):
     images = np.stack([synthetic_image(48, 48)] * 16)  # A draw may be one of only two signs.
     ids, drawn, options = (
         [str(number) for number in range(16)],
@@ -130,8 +130,8 @@ def key_and_seed_matter_only_where_something_is_drawn(name):
     assert np.array_equal(outs, corrupt(images, name, key=ids, seed=1, **options)) != drawn
 
 
-@holds
-def a_severity_is_its_row(name):
+@register_property
+def check_severity_equals_row(name):
     image, options = synthetic_image(64, 50), strengths(name, "tiny")[-1]
     if "severity" in options:
         row = options["calibration"].row(name, options["severity"]).parameters
@@ -139,8 +139,8 @@ def a_severity_is_its_row(name):
         np.testing.assert_array_equal(corrupt(image, name, **options), result)
 
 
-@holds
-def every_severity_or_level_changes_the_picture_and_differs(name):
+@register_property
+def check_severities_and_levels_differ(name):
     image = synthetic_image(64, 64)
     gradual = get_corruption(name).gradual
     for calibration in (calibrations_of(name) or ["imagenet"]) if gradual is None else ["imagenet", "cifar"]:
@@ -151,7 +151,7 @@ def every_severity_or_level_changes_the_picture_and_differs(name):
         assert gradual is None or distance == sorted(distance), "a level is further than the one below it"
 
 
-@holds
+@register_property
 def scale_side_is_the_table_at_its_own_size_and_grows_lengths(name):
     corruption, options = get_corruption(name), strengths(name, "tiny")[-1]
     side = options["calibration"].side
@@ -163,8 +163,8 @@ def scale_side_is_the_table_at_its_own_size_and_grows_lengths(name):
         assert np.array_equal(corrupt(image, name, **options), corrupt(image, name, scale="side", **options)) != differs
 
 
-@holds
-def rounding_lies_at_most_a_level_above_the_floor(name):
+@register_property
+def check_rounding(name):
     corruption = get_corruption(name)
     if any(p.name == "rounding" for p in corruption.parameters) and corruption.family != "noise":
         for image in (synthetic_image(28, 28, 1), synthetic_image(40, 36)):
@@ -175,16 +175,16 @@ def rounding_lies_at_most_a_level_above_the_floor(name):
             assert (rounded != floored).any() or image.shape[2] == 1
 
 
-@holds
-def coupled_severities_share_keys_and_independent_ones_do_not(name):
+@register_property
+def check_coupling(name):
     first, last = (stage_of(name, options) for options in (strengths(name)[0], strengths(name)[-1]))
     assert chain_keys([first], 0, "severity") == chain_keys([last], 0, "severity")
     same = first == last or first.level is not None  # The draws of each level have their own streams.
     assert (chain_keys([first], 0) == chain_keys([last], 0)) == same
 
 
-@holds
-def what_does_not_fit_is_refused(name):
+@register_property
+def check_invalid_arguments(name):
     image, corruption, options = synthetic_image(32, 40), get_corruption(name), strengths(name)[0]
     invalid = [(p.name, bad) for p in corruption.columns for bad in (float("nan"), float("inf"), "text", None, -1e9)]
     invalid += [(d.name, bad) for d in corruption.draws for bad in (np.zeros((3, 5, 7, 2, 2)), "text", np.array(["x"]))]
@@ -193,8 +193,8 @@ def what_does_not_fit_is_refused(name):
             corrupt(image, name, **options | {parameter: bad})
 
 
-@holds
-def a_stage_is_applied_step_by_step(name):
+@register_property
+def check_stage_steps(name):
     """Test that the levels of one pass equal those computed alone, and that a step does not change its input."""
     images = check_images(np.stack([synthetic_image(32, 45, 3, which) for which in range(2)]))
     corruption, resources = get_corruption(name), model_resources(name, images)

@@ -24,7 +24,7 @@ DEFAULT, MANY = 800_000, 60_000_000
 """Words in the default run, and in the long one."""
 
 
-def plain_words(count, stage, sample, stream, first_block=0):
+def reference_words(count, stage, sample, stream, first_block=0):
     """Return words of the specification's Philox for the key of a sample instead of its id."""
     blocks = range(first_block, first_block + count // 4 + 1)
     counters = [(block, stream, int(sample) & MASK, int(sample) >> 32) for block in blocks]
@@ -59,9 +59,14 @@ def test_philox_matches_published_vectors():
 def test_words_follow_layout_of_counters_and_streams():
     for count in (0, 1, 2, 3, 4, 5, 63, 64, 65, 66, 67, 4099):
         for stream in (0, MASK):
-            assert words(count, stream=stream).tolist() == plain_words(count, STAGE, SAMPLE, stream), (count, stream)
+            assert words(count, stream=stream).tolist() == reference_words(count, STAGE, SAMPLE, stream), (
+                count,
+                stream,
+            )
     for block in (1, 1024, 2**31, 2**32 - 300):
-        assert words(1003, first_block=block, stream=7).tolist() == plain_words(1003, STAGE, SAMPLE, 7, block), block
+        assert words(1003, first_block=block, stream=7).tolist() == reference_words(1003, STAGE, SAMPLE, 7, block), (
+            block
+        )
     assert [draw_word(np.int64(e), STAGE, SAMPLE, 5) for e in range(100, 203)] == words(203, stream=5)[100:].tolist()
     pinned = "c6907286 5b45cc3a 3bae4973 af226437 8b5aa0db b9fe65b6"
     assert bytes(words(6, stream=3).astype(">u4")).hex(" ", 4) == pinned, "a changed layout changes every byte"
@@ -78,7 +83,7 @@ def test_uniforms_integers_and_normals_are_computed_from_words():
     sign = np.where(draws >> 31, -1, 1)
     assert np.abs(z - stats.norm.isf(((draws & 0x7FFFFFFF) + 0.5) / 2**32) * sign).max() < 4e-6, "scipy's quantiles"
     keys = Keys(STAGE, np.array([5, 2**40, SAMPLE], np.uint64))
-    rows = np.array([plain_words(20, STAGE, sample, 1) for sample in keys.samples], np.float64).reshape(3, 4, 5)
+    rows = np.array([reference_words(20, STAGE, sample, 1) for sample in keys.samples], np.float64).reshape(3, 4, 5)
     np.testing.assert_array_equal(keys.uniforms(4, 5, stream=1, low=-45.0, high=45.0), -45.0 + 90.0 * (rows * 2.0**-32))
     np.testing.assert_array_equal(keys.integers(7, 2, stream=1), rows[:, 0, :2] * [7, 2] // 2**32)
     alone = Keys(STAGE, keys.samples[1:2])

@@ -27,7 +27,7 @@ def rotate(image, angle_deg, **options):
     return corruptset.corrupt(image, "rotate", angle_deg=angle_deg, **options)
 
 
-def turned(image, angle, size, fill):
+def nearest_canvas(image, angle, size, fill):
     """Compute each pixel of the canvas from the nearest pixel, rotated counterclockwise by `angle`."""
     (height, width), (rows, columns) = image.shape[:2], size
     sine, cosine = exact_sine_cosine(angle)
@@ -38,7 +38,7 @@ def turned(image, angle, size, fill):
     return framed[np.clip(top, -1, height) + 1, np.clip(left, -1, width) + 1]
 
 
-def blended(image, angle, size, fill):
+def bilinear_canvas(image, angle, size, fill):
     """Compute the canvas with bilinear interpolation by scikit-image."""
     turn, centres = np.array([[0, 1], [-1, 0]]), [(np.array(s[1::-1]) - 1) / 2 for s in (image.shape, size)]
     sine, cosine = exact_sine_cosine(angle)
@@ -53,7 +53,7 @@ def blended(image, angle, size, fill):
 
 
 @functools.cache
-def shares(size_in, size_out, method):
+def overlap_weights(size_in, size_out, method):
     """Return the weights of the pixels of a line in those of another one, and their common denominator."""
     out = np.full((size_out, size_in), Fraction(0), object)
     for i in range(size_out):
@@ -72,17 +72,17 @@ def shares(size_in, size_out, method):
     return (out * below).astype(np.int64), below
 
 
-def resized(image, size, method):
+def reference_resize(image, size, method):
     """Resize in whole numbers, rounding once with halves up."""
-    (down, below), (across, beside) = (shares(image.shape[axis], size[axis], method) for axis in (0, 1))
+    (down, below), (across, beside) = (overlap_weights(image.shape[axis], size[axis], method) for axis in (0, 1))
     total = below * beside
     mixed = [down @ image[..., c].astype(np.int64) @ across.T for c in range(image.shape[2])]
     return ((2 * np.stack(mixed, axis=-1) + total) // (2 * total)).astype(np.uint8)
 
 
-def slowly(image, angle, canvas="loose", resize="area", fill=0, reading=turned):
+def reference_rotate(image, angle, canvas="loose", resize="area", fill=0, reading=nearest_canvas):
     out = reading(image, angle, loose_size(*image.shape[:2], angle) if canvas == "loose" else image.shape[:2], fill)
-    return resized(out, image.shape[:2], resize) if canvas == "loose" else out
+    return reference_resize(out, image.shape[:2], resize) if canvas == "loose" else out
 
 
 SHAPES = [(28, 28, 1), (40, 23, 3), (8, 57, 1)]
@@ -93,18 +93,18 @@ def test_rotate_matches_reference_for_every_interpolation_and_inverse():
     for shape, angle, options in itertools.product(SHAPES, (-60.0, 0.0, 30.0, 90.0), OPTIONS):
         image = synthetic_image(*shape)
         result = rotate(image, angle, **PAPER | options)
-        np.testing.assert_array_equal(result, slowly(image, -angle, **options), f"{shape} {angle} {options}")
+        np.testing.assert_array_equal(result, reference_rotate(image, -angle, **options), f"{shape} {angle} {options}")
         if not options:  # A clockwise rotation is a counterclockwise one by the negative angle.
             other = rotate(image, -angle, **PAPER | {"direction": "counterclockwise"})
             np.testing.assert_array_equal(result, other)
         if "resize" not in options:  # Halves may be rounded to either side.
             result = rotate(image, angle, **PAPER | options | {"interpolation": "bilinear"})
-            check_close(result, slowly(image, -angle, **options, reading=blended), 0.97)
+            check_close(result, reference_rotate(image, -angle, **options, reading=bilinear_canvas), 0.97)
     for angle in (1.0, 44.9, 45.0, 137.3, -271.5, 360.0, 89.99999, 1e-7):
         image = synthetic_image(9, 40, 1)
-        np.testing.assert_array_equal(rotate(image, angle, **PAPER, fill=3), slowly(image, -angle, fill=3))
+        np.testing.assert_array_equal(rotate(image, angle, **PAPER, fill=3), reference_rotate(image, -angle, fill=3))
     image = photograph("astronaut", 96)
-    np.testing.assert_array_equal(rotate(image, 30.0, **PAPER), slowly(image, -30.0))
+    np.testing.assert_array_equal(rotate(image, 30.0, **PAPER), reference_rotate(image, -30.0))
     image = synthetic_image(32, 32)
     for options in (PAPER, PAPER | {"canvas": "crop"}, PAPER | {"interpolation": "bilinear"}):
         np.testing.assert_array_equal(rotate(image, 90.0, **options), np.rot90(image, -1), "whole pixels, clockwise")
@@ -118,7 +118,7 @@ def test_defaults_match_mnist_c_at_every_size():
         assert angle == pytest.approx(math.degrees(0.2 * severity), rel=1e-12)
         for sign in (-1, 1):
             result = corruptset.corrupt(image, "rotate", severity=severity, calibration=calibration, sign=sign)
-            check_close(result, slowly(image, sign * angle, "crop", reading=blended), 0.97)
+            check_close(result, reference_rotate(image, sign * angle, "crop", reading=bilinear_canvas), 0.97)
 
 
 def test_fixed_direction_draws_nothing_and_is_part_of_key():

@@ -26,7 +26,7 @@ def corrupt(image, name, severity=1, **options):
     return corruptset.corrupt(image, name, severity=severity, calibration="mnist", **options)
 
 
-def mapped(image, matrix, shift=(0.0, 0.0)):
+def reference_warp(image, matrix, shift=(0.0, 0.0)):
     """Apply the published call of scikit-image: an inverse map about the centre, bilinear, black outside, rounded."""
     centre, full = (np.array(image.shape[1::-1]) - 1) / 2, np.eye(3)
     full[:2, :2], full[:2, 2] = matrix, centre - matrix @ centre + shift
@@ -39,11 +39,11 @@ def test_shear_rotate_scale_and_translate_match_published_maps():
     for image, severity, sign in itertools.product(PICTURES, (1, 2, 5), (-1, 1)):
         sine, cosine = math.sin(sign * 0.2 * severity), math.cos(0.2 * severity)
         for name, matrix in (("shear", [[1, -sine], [0, cosine]]), ("rotate", [[cosine, -sine], [sine, cosine]])):
-            check_close(corrupt(image, name, severity, sign=sign), mapped(image, np.array(matrix)))
-        check_close(corrupt(image, "scale", severity), mapped(image, np.eye(2) * 10 / (10 - severity)), 0.97)
+            check_close(corrupt(image, name, severity, sign=sign), reference_warp(image, np.array(matrix)))
+        check_close(corrupt(image, "scale", severity), reference_warp(image, np.eye(2) * 10 / (10 - severity)), 0.97)
         for signs in ([sign, -1], [sign, 1]):
             result = corrupt(image, "translate", severity, signs=signs)
-            np.testing.assert_array_equal(result, mapped(image, np.eye(2), np.array(signs) * severity))
+            np.testing.assert_array_equal(result, reference_warp(image, np.eye(2), np.array(signs) * severity))
 
 
 def test_draws_are_integers_of_keys_and_can_be_fixed():
@@ -69,7 +69,7 @@ def test_draws_are_integers_of_keys_and_can_be_fixed():
 # --- strokes --------------------------------------------------------------------------------------------------------
 
 
-def inked(image, points, reach=2.3, dot=0):
+def reference_stroke(image, points, reach=2.3, dot=0):
     """Draw the published strokes on a grid of any size."""
     out = image / 255.0
     rows, columns = np.ogrid[: image.shape[0], : image.shape[1]]
@@ -81,7 +81,7 @@ def inked(image, points, reach=2.3, dot=0):
     return np.round(out * 255)
 
 
-def turns(rows, left, right, a=2.0, b=2.0):
+def zigzag_corners(rows, left, right, a=2.0, b=2.0):
     """Return the published corners of a zigzag."""
     theta = math.atan((rows[1] - rows[0]) / (right - left))
     length = (right - left) / math.cos(theta)
@@ -96,12 +96,12 @@ def test_strokes_match_published_ones():
         width = image.shape[1]
         for rows in ([0, 19], [26, 3], [14, 14]):
             ends = zip([4, 22], rows, strict=True)
-            check_close(corrupt(image, "line", rows=rows, columns=[4, 22]), inked(image, list(ends)))
+            check_close(corrupt(image, "line", rows=rows, columns=[4, 22]), reference_stroke(image, list(ends)))
             ends = zip([0, width - 1], rows, strict=True)
-            check_close(corrupt(image, "dotted_line", rows=rows), inked(image, list(ends), dot=2))
+            check_close(corrupt(image, "dotted_line", rows=rows), reference_stroke(image, list(ends), dot=2))
         for rows in ([0, -5], [10, 14], [26, 26], [13, 10]):
-            corners = turns(rows, 2 * width // 28, 25 * width // 28)
-            check_close(corrupt(image, "zigzag", rows=rows), inked(image, corners))
+            corners = zigzag_corners(rows, 2 * width // 28, 25 * width // 28)
+            check_close(corrupt(image, "zigzag", rows=rows), reference_stroke(image, corners))
     for scale, thick in (("side", 11), ("none", 3)):
         stroke = corrupt(np.zeros((112, 112), np.uint8), "line", scale=scale, rows=[50, 50], columns=[0, 110])
         assert np.count_nonzero(stroke[:, 60]) == thick, "under scale='side' a stroke keeps its look"

@@ -28,7 +28,7 @@ def distances(edges):
     return best
 
 
-def slow(image, normals, *, mean, std, sigma, threshold, intensity, mud, brown=(63, 42, 20)):
+def reference_spatter(image, normals, *, mean, std, sigma, threshold, intensity, mud, brown=(63, 42, 20)):
     """Apply the definition step by step, before the last floor."""
     layer = ndimage.gaussian_filter(mean + std * normals, sigma, mode="nearest", truncate=4)
     x = image / 255.0
@@ -61,7 +61,7 @@ def test_spatter_matches_definition(columns):
         normals[5:25, 5:25] += columns["sigma"] > 3  # This layer certainly contains a drop.
         result = corruptset.corrupt(image, "spatter", normals=normals, **columns)
         assert np.mean(result != image) > 0.01
-        check_close(result, np.floor(slow(image, normals, **columns)), what=shape)
+        check_close(result, np.floor(reference_spatter(image, normals, **columns)), what=shape)
 
 
 def test_large_drop_has_constant_depth_beyond_twenty_pixels():
@@ -71,7 +71,7 @@ def test_large_drop_has_constant_depth_beyond_twenty_pixels():
     distance = np.hypot(y - 60, x - 65)
     normals = np.where(distance < 50, 0.9, -2.0)
     result = corruptset.corrupt(image, "spatter", normals=normals, **WATER)
-    check_close(result, np.floor(slow(image, normals, **WATER)))
+    check_close(result, np.floor(reference_spatter(image, normals, **WATER)))
     assert np.ptp(result[distance < 20].astype(int) - image[distance < 20], axis=0).max() <= 1
 
 
@@ -91,7 +91,7 @@ def test_image_without_drops_is_unchanged_and_grey_uses_luma():
         row = shipped("mnist").row("spatter", severity).parameters
         columns = {name: value for name, value in row.items() if name in MUD}
         result = corruptset.corrupt(grey, "spatter", severity=severity, calibration="mnist", normals=normals)
-        check_close(result, np.floor(slow(grey, normals, **columns, brown=(63,)) + 0.5))
+        check_close(result, np.floor(reference_spatter(grey, normals, **columns, brown=(63,)) + 0.5))
 
 
 def test_scale_by_side_scales_all_distances_of_liquid():

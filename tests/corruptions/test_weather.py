@@ -25,7 +25,7 @@ def key_of(name, parameters, seed=0):
 # --- fog ------------------------------------------------------------------------------------------------------------
 
 
-def plasma_of(side, decay, stage, sample):
+def reference_plasma(side, decay, stage, sample):
     """Apply diamond-square on a torus.
 
     Block b of the stream contains the offsets of a cell's centre, upper edge and left edge.
@@ -58,7 +58,7 @@ def test_fog_draws_diamond_square_with_specified_words(height, width, side, more
     image = synthetic_image(height, width)
     for decay in (1.4, 3.0):
         columns = {"weight": 1.5, "wibble_decay": decay} | more
-        plasma = plasma_of(side, decay, key_of("fog", columns, 4), "x")
+        plasma = reference_plasma(side, decay, key_of("fog", columns, 4), "x")
         own = corruptset.corrupt(image, "fog", seed=4, key="x", **columns)
         np.testing.assert_array_equal(own, corruptset.corrupt(image, "fog", plasma=plasma, **columns))
 
@@ -92,17 +92,17 @@ def test_fixed_fog_map_is_blended_as_published(rounding):
 ROW = {"mean": 0.55, "std": 0.3, "zoom": 2.5, "threshold": 0.85, "radius": 12.0, "sigma": 12.0, "mix": 0.55}
 
 
-def middle(length, window):
+def central_slice(length, window):
     first = (length - window) // 2
     return slice(first, first + window)
 
 
-def snowed(image, normals, angle, *, mean, std, zoom, threshold, radius, sigma, mix):
+def reference_snow(image, normals, angle, *, mean, std, zoom, threshold, radius, sigma, mix):
     """Apply the definition in double precision to the middle of the layer, magnified linearly."""
     layer = mean + std * normals
-    crop = tuple(middle(n, math.ceil(n / zoom)) for n in layer.shape)
+    crop = tuple(central_slice(n, math.ceil(n / zoom)) for n in layer.shape)
     big = ndimage.zoom(layer[crop], zoom, order=1, mode="nearest")
-    layer = big[tuple(middle(b, n) for b, n in zip(big.shape, layer.shape, strict=True))]
+    layer = big[tuple(central_slice(b, n) for b, n in zip(big.shape, layer.shape, strict=True))]
     layer = np.floor(np.clip(np.where(layer < threshold, 0, layer), 0, 1) * 255).astype(np.uint8)
     streaks = motion_filter(layer[None, :, :, None], radius, sigma, np.array([angle]))[0] / 255.0
     x = image / 255.0
@@ -121,7 +121,7 @@ def test_snow_matches_definition(row):
         normals = np.random.default_rng(3).standard_normal(shape[:2])
         for angle in (-135.0, -45.0):
             result = corruptset.corrupt(image, "snow", normals=normals, angle_deg=angle, **row)
-            check_close(result, snowed(image, normals, angle, **row), 0.95)
+            check_close(result, reference_snow(image, normals, angle, **row), 0.95)
             assert np.mean(result != image) > 0.9
 
 

@@ -49,7 +49,7 @@ def run_script(module: Any, *arguments: str) -> str:
     return result.stdout
 
 
-def parsed(doc: str | None, moments: int, **more: Any) -> argparse.Namespace:
+def parse_arguments(doc: str | None, moments: int, **more: Any) -> argparse.Namespace:
     """Return the options of a script: ``--moments``, ``--seed`` and others, by their defaults."""
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name, default in {"moments": moments, "seed": 0, **more}.items():
@@ -127,7 +127,7 @@ class Child:
         return self._output.read_text(errors="replace")[-2000:] if self._output.exists() else ""
 
 
-def committed(out: Path) -> dict[str, list[int]] | None:
+def committed_parts(out: Path) -> dict[str, list[int]] | None:
     """Return sidecar -> (inode, mtime). It is None if no part was committed, and empty if the manifest exists."""
     if next(out.glob("*/manifest.json"), None) is not None:
         return {}
@@ -193,12 +193,12 @@ class Builds:
 
     def resume(self, where: str, sink: str, **options: Any) -> None:
         """Resume the build, and report failures, committed parts that were built again, and wrong files."""
-        before, seen = committed(self.out), self.folder / "seen.json"
+        before, seen = committed_parts(self.out), self.folder / "seen.json"
         seen.unlink(missing_ok=True)
 
         def look(event: Any) -> None:
             if event.phase == "finishing":
-                seen.write_text(json.dumps(committed(self.out)))
+                seen.write_text(json.dumps(committed_parts(self.out)))
 
         child = self.child(sink, **options, progress=look)
         if child.wait() != 0:

@@ -26,7 +26,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from children import LIMIT_S, memory_folder, parsed, wait_for_end
+from children import LIMIT_S, memory_folder, parse_arguments, wait_for_end
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -187,7 +187,7 @@ class Harness:
 
 
 def main() -> int:
-    arguments = parsed(__doc__, 8, commands="")
+    arguments = parse_arguments(__doc__, 8, commands="")
     with memory_folder() as folder:
         harness = Harness(folder)
         names = arguments.commands.split(",") if arguments.commands else list(harness.commands)

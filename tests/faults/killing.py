@@ -23,7 +23,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from children import Builds, Child, committed, memory_folder, parsed, wait_for_end, workers_of
+from children import Builds, Child, committed_parts, memory_folder, parse_arguments, wait_for_end, workers_of
 from small_builds import read_files
 
 WAYS = {
@@ -89,7 +89,7 @@ class Harness(Builds):
         elif stop.by_time:
             process.wait(lambda: time.monotonic() > ends)
         else:
-            process.wait(lambda: len(committed(self.out) or ()) >= expected)
+            process.wait(lambda: len(committed_parts(self.out) or ()) >= expected)
         time.sleep(0 if stop.by_time else stop.later)
         hit = self._signal(process, stop)
         code, phase = process.wait(), self.phase()
@@ -127,7 +127,7 @@ class Harness(Builds):
         return True
 
 
-def planned(moments: int, seed: int, sinks: Sequence[str] = SINKS) -> list[Stop]:
+def plan_stops(moments: int, seed: int, sinks: Sequence[str] = SINKS) -> list[Stop]:
     """Return moments over all sinks and ways, spread evenly over the build with a random step."""
     rng = random.Random(seed)
     stops = []
@@ -145,10 +145,10 @@ def planned(moments: int, seed: int, sinks: Sequence[str] = SINKS) -> list[Stop]
 
 
 def main() -> int:
-    arguments = parsed(__doc__, 270, early=0, sinks=",".join(SINKS))
+    arguments = parse_arguments(__doc__, 270, early=0, sinks=",".join(SINKS))
     with memory_folder() as folder:
         harness, sinks, moments = Harness(folder), arguments.sinks.split(","), arguments.early or arguments.moments
-        stops = [] if arguments.early else planned(arguments.moments, arguments.seed, sinks)
+        stops = [] if arguments.early else plan_stops(arguments.moments, arguments.seed, sinks)
         for sink in sinks if stops else ["folder"]:
             harness.prepare(sink, sorted({s.jobs for s in stops if s.sink == sink}) or [2])
         for k in range(arguments.early):  # while workers start, in the first half of the duration

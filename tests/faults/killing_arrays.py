@@ -20,7 +20,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from children import committed, memory_folder, parsed, wait_for_end
+from children import committed_parts, memory_folder, parse_arguments, wait_for_end
 from killing import SINKS, Harness
 
 
@@ -44,12 +44,12 @@ class Arrays(Harness):
                     wait_for_end(child.pid)
                 if (code := child.wait()) not in (0, -9, -15, 130):
                     self.wrong.append(f"{sink}, {pair}: exit code {code}: {child.output()}")
-        before = committed(self.out) or {}
+        before = committed_parts(self.out) or {}
         of = rng.choice([1, 2, 5])
         for i in rng.sample(range(of), of):
             if (child := self.child(sink, part=(i, of))).wait() != 0:
                 self.wrong.append(f"{sink}, job {i} of {of} after the kills: {child.output()}")
-        after = committed(self.out) or {}
+        after = committed_parts(self.out) or {}
         redone = [name for name, stamp in before.items() if after.get(name) != stamp]
         self.wrong += [f"{sink}: made again though committed: {redone}"] * bool(redone)
         self.counts["committed parts found again"] += len(before)
@@ -59,7 +59,7 @@ class Arrays(Harness):
 
 
 def main() -> int:
-    arguments = parsed(__doc__, 30)
+    arguments = parse_arguments(__doc__, 30)
     rng = random.Random(arguments.seed)
     with memory_folder() as folder:
         arrays = Arrays(folder)

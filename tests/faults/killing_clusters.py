@@ -20,7 +20,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from children import RECIPE, Builds, committed, memory_folder, parsed
+from children import RECIPE, Builds, committed_parts, memory_folder, parse_arguments
 from clusters import Cluster, ScriptedSource
 from small_builds import read_files
 
@@ -47,7 +47,7 @@ class Clustered(Builds):
         cluster.kill(*[pid for pid in cluster.pids if pid != cluster.scheduler])
         workers = [cluster.add(), cluster.add()]
         child = self.child("folder", scheduler=cluster.address)
-        child.wait(lambda: len(committed(self.out) or ()) >= parts)
+        child.wait(lambda: len(committed_parts(self.out) or ()) >= parts)
         time.sleep(later)
         if "worker" in way:
             cluster.kill(workers[parts % 2])
@@ -69,7 +69,7 @@ class Clustered(Builds):
 
 
 def main() -> int:
-    arguments = parsed(__doc__, 30)
+    arguments = parse_arguments(__doc__, 30)
     rng = random.Random(arguments.seed)
     with memory_folder() as folder:
         builds = Clustered(folder)

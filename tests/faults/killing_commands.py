@@ -22,7 +22,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from children import Builds, Child, memory_folder, parsed
+from children import Builds, Child, memory_folder, parse_arguments
 from small_builds import read_files
 
 COMMANDS = ("pack", "unpack", "rebuild", "repair")
@@ -126,7 +126,7 @@ class Commands(Builds):
 
 
 def main() -> int:
-    arguments = parsed(__doc__, 12, commands=",".join(COMMANDS))
+    arguments = parse_arguments(__doc__, 12, commands=",".join(COMMANDS))
     with memory_folder() as folder:
         commands, names = Commands(folder), arguments.commands.split(",")
         for name in names:

@@ -20,7 +20,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from children import SINKS, Builds, memory_folder, parsed
+from children import SINKS, Builds, memory_folder, parse_arguments
 from small_builds import read_files
 
 WAYS = {"kill": signal.SIGKILL, "term": signal.SIGTERM, "int": signal.SIGINT}
@@ -79,7 +79,7 @@ class Extensions(Builds):
 
 
 def main() -> int:
-    arguments = parsed(__doc__, 60)
+    arguments = parse_arguments(__doc__, 60)
     rng = random.Random(arguments.seed)
     with memory_folder() as folder:
         extensions = Extensions(folder)

@@ -19,7 +19,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from children import Builds, memory_folder, parsed
+from children import Builds, memory_folder, parse_arguments
 from small_builds import read_files
 
 FIRST: dict[str, dict[str, Any]] = {"build": {}, "finish": {"finish": True}}
@@ -75,7 +75,7 @@ class Meetings(Builds):
 
 
 def main() -> int:
-    arguments = parsed(__doc__, 200)
+    arguments = parse_arguments(__doc__, 200)
     rng = random.Random(arguments.seed)
     with memory_folder() as folder:
         meetings = Meetings(folder)

@@ -163,7 +163,7 @@ def leaves(value: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
     yield from inner or [above]
 
 
-def other(value: Any) -> Any:
+def different_value(value: Any) -> Any:
     """Return another value of the same type."""
     if isinstance(value, bool):
         return not value
@@ -187,7 +187,7 @@ def test_every_edited_manifest_field_is_found(copy, sealed, max_fields):
         manifest = inner = json.loads(text)
         for key in path[:-1]:
             inner = inner[key]
-        inner[path[-1]] = other(inner[path[-1]])
+        inner[path[-1]] = different_value(inner[path[-1]])
         data = json.dumps(manifest, ensure_ascii=False, indent=2).encode() + b"\n"
         (root / "manifest.json").write_bytes(data)
         if sealed:

@@ -38,7 +38,7 @@ def make(shared_data):
 
 
 @pytest.fixture
-def whole(shared_data):
+def expected_files(shared_data):
     """Return the files of an undisturbed build."""
     return lambda sink: read_files(shared_data.build(sets=SETS, **SINKS[sink]).parent)
 
@@ -69,7 +69,7 @@ def fill(disk: Path) -> None:
                 sum(file.write(bytes(block)) for _ in itertools.count())
 
 
-def after(parts: int, act: Callable[[], object]) -> Callable[[ProgressEvent], None]:
+def after_parts(parts: int, act: Callable[[], object]) -> Callable[[ProgressEvent], None]:
     """Return a progress callback that acts once, after a number of completed parts."""
     finished: list[int] = []
 
@@ -82,11 +82,11 @@ def after(parts: int, act: Callable[[], object]) -> Callable[[ProgressEvent], No
 
 
 @pytest.mark.parametrize(("sink", "jobs"), [("folder", 1), pytest.param("hdf5", 2, marks=pytest.mark.ci)])
-def test_build_reports_full_disk(make, whole, disk, sink, jobs):
+def test_build_reports_full_disk(make, expected_files, disk, sink, jobs):
     out = disk / "out"
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     with pytest.raises(MachineError) as exc_info:
-        make(sink, out, jobs=jobs, progress=after(2, lambda: fill(disk)))
+        make(sink, out, jobs=jobs, progress=after_parts(2, lambda: fill(disk)))
     resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     message = str(exc_info.value)
     assert exc_info.value.exit_code == 3
@@ -103,13 +103,13 @@ def test_build_reports_full_disk(make, whole, disk, sink, jobs):
             assert there.items() >= kept.items()
 
     make(sink, out, progress=look)
-    assert read_files(out) == whole(sink)
+    assert read_files(out) == expected_files(sink)
 
 
 @pytest.mark.parametrize(("sink", "call"), [("folder", 3), ("hdf5", 11)])
 def test_build_reports_injected_write_error(
     make,
-    whole,
+    expected_files,
     tmp_path,
     monkeypatch,
     sink,
@@ -141,7 +141,7 @@ def test_build_reports_injected_write_error(
     assert len(calls) == call
     assert not list(tmp_path.rglob(".*.part"))
     make(sink, tmp_path / "out")
-    assert read_files(tmp_path / "out") == whole(sink)
+    assert read_files(tmp_path / "out") == expected_files(sink)
 
 
 def test_build_reports_read_only_directory(make, tmp_path, monkeypatch):
@@ -152,13 +152,13 @@ def test_build_reports_read_only_directory(make, tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-def test_build_reports_removed_directory(make, whole, tmp_path):
+def test_build_reports_removed_directory(make, expected_files, tmp_path):
     out = tmp_path / "out"
     with pytest.raises(MachineError, match=r"No such file or directory.*run the same command again") as exc_info:
-        make("folder", out, progress=after(2, lambda: shutil.rmtree(out)))
+        make("folder", out, progress=after_parts(2, lambda: shutil.rmtree(out)))
     assert str(out) in str(exc_info.value)
     make("folder", out)
-    assert read_files(out) == whole("folder")
+    assert read_files(out) == expected_files("folder")
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_build_reports_worker_without_memory(
     make,
     crops,
     recipe,
-    whole,
+    expected_files,
     tmp_path,
     deed,
     message,
@@ -188,4 +188,4 @@ def test_build_reports_worker_without_memory(
         assert "samples 10 to" in str(exc_info.value) or "contrast" in str(exc_info.value)
         assert list((tmp_path / "out").glob("*/.corruptset/parts/*.json"))  # parts without that sample were finished
     make("folder", tmp_path / "out")
-    assert read_files(tmp_path / "out") == whole("folder")
+    assert read_files(tmp_path / "out") == expected_files("folder")

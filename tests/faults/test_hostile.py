@@ -122,7 +122,7 @@ def test_unsafe_names_in_tar_are_handled(tmp_path):
 
 
 @pytest.fixture
-def stranger(shared_data, tmp_path):
+def foreign_dataset(shared_data, tmp_path):
     """Return a copy of a dataset in a new folder."""
     directory = shared_data.build(crops={"classes": 2, "each": 1}, sets=["contrast/*", "clean"], storage="both")
     return lambda name: Path(shutil.copytree(directory, tmp_path / name / "home" / "set"))
@@ -142,8 +142,8 @@ EDITS: dict[str, Callable[[dict[str, Any]], None]] = {
 
 
 @pytest.mark.parametrize("edit", [*EDITS, "id", "path"])
-def test_hostile_records_write_nothing_outside(stranger, tmp_path, edit):
-    root = stranger("x")
+def test_hostile_records_write_nothing_outside(foreign_dataset, tmp_path, edit):
+    root = foreign_dataset("x")
     if edit in EDITS:
         edit_manifest(root, EDITS[edit], reseal=True)
     else:
@@ -162,7 +162,7 @@ def test_hostile_records_write_nothing_outside(stranger, tmp_path, edit):
     assert not Path("/tmp/evil").exists()
 
 
-def test_links_out_of_folder_are_not_followed(stranger, monkeypatch):
+def test_links_out_of_folder_are_not_followed(foreign_dataset, monkeypatch):
     opened_files = []
     real = builtins.open
 
@@ -171,7 +171,7 @@ def test_links_out_of_folder_are_not_followed(stranger, monkeypatch):
         return real(file, *arguments, **options)
 
     for name in ("samples.jsonl", "images", "images/contrast/1/*/*.png", "hdf5/contrast/1-*.h5"):
-        root = stranger(name.replace("/", " "))
+        root = foreign_dataset(name.replace("/", " "))
         path, elsewhere = next(root.glob(name)), root.parent / "elsewhere"
         path.rename(elsewhere)
         path.symlink_to(elsewhere)
@@ -190,9 +190,9 @@ def test_links_out_of_folder_are_not_followed(stranger, monkeypatch):
         assert not any(o.startswith(str(elsewhere)) for o in opened_files)
 
 
-def test_link_within_folder_is_followed_by_open(stranger):
+def test_link_within_folder_is_followed_by_open(foreign_dataset):
     """The owner of a dataset may use links to other disks, which `verify` reports nevertheless."""
-    root = stranger("x")
+    root = foreign_dataset("x")
     expected = corruptset.open(root, prefer="folder")["contrast/1"].array()
     (root / "images/contrast").rename(root / "images/kept")
     (root / "images/contrast").symlink_to("kept")

@@ -30,7 +30,7 @@ def digest(tmp_path_factory):
     return corruptset.build("cifar10-c", "sample", tmp_path_factory.mktemp("whole"), jobs=1, **options).digest
 
 
-def resumed(out):
+def resume_build(out):
     """Run the build to its end, and return the digest of the dataset."""
     result = subprocess.run([COMMAND, *BUILD.split(), str(out)], capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
@@ -54,7 +54,7 @@ def test_build_interrupted_during_worker_start_resumes(tmp_path, digest, number,
     assert result.code == 130
     assert interrupting.problem("build-2", result, tmp_path / "out") is None
     assert json.loads(result.out)["exit_code"] == 130
-    assert resumed(tmp_path / "out") == digest
+    assert resume_build(tmp_path / "out") == digest
 
 
 @pytest.mark.ci
@@ -65,7 +65,7 @@ def test_build_with_killed_worker_finishes(tmp_path, digest):
     os.kill(workers_of(running.process.pid)[0], signal.SIGKILL)
     assert running.process.wait(interrupting.LIMIT_S) == 0, running.err()
     assert "Traceback" not in running.err()
-    assert resumed(tmp_path / "out") == digest
+    assert resume_build(tmp_path / "out") == digest
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

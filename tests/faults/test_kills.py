@@ -44,8 +44,8 @@ def test_builds_can_be_killed_at_any_moment(script, options, message):
 
 
 def test_moments_are_spread_over_build_and_all_events():
-    stops = killing.planned(270, 0)
-    assert killing.planned(270, 0) == stops
+    stops = killing.plan_stops(270, 0)
+    assert killing.plan_stops(270, 0) == stops
     assert {(s.sink, s.way) for s in stops} == {(sink, way) for sink in killing.SINKS for way in killing.WAYS}
     assert {(s.way == "worker", s.jobs) for s in stops} == {(True, 2), (False, 1), (False, 2)}
     for way in ("main", "all", "term", "int"):

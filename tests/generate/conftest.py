@@ -77,13 +77,13 @@ def small_sets():
 
 
 @pytest.fixture(scope="session")
-def whole(small_recipe, tmp_path_factory):
+def whole_build(small_recipe, tmp_path_factory):
     """Build all sets of the small recipe in this process."""
     return build(small_recipe, "sample", tmp_path_factory.mktemp("whole"), jobs=1)
 
 
 @pytest.fixture(scope="session")
-def lossless(lossless_recipe, tmp_path_factory):
+def lossless_build(lossless_recipe, tmp_path_factory):
     """Build all sets of the small recipe and clean, as PNG files and shards of raw pixels."""
     out = tmp_path_factory.mktemp("whole")
     return build(lossless_recipe, "sample", out, jobs=1, sets=["*", "clean"], storage="both")
@@ -118,12 +118,12 @@ def recipes(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def made(photos, recipes, tmp_path_factory):
+def region_build(photos, recipes, tmp_path_factory):
     """Build regions of photographs, clean and in two chains, in folders and shards."""
     return build(recipes["photos"], f"folder:{photos}", tmp_path_factory.mktemp("made"), jobs=1, storage="both")
 
 
 @pytest.fixture(scope="session")
-def table(photos, recipes, tmp_path_factory):
+def table_build(photos, recipes, tmp_path_factory):
     """Build whole photographs with a table of the same regions."""
     return build(recipes["plain"], f"folder:{photos}", tmp_path_factory.mktemp("table"), jobs=1, store="table")

@@ -17,38 +17,40 @@ from corruptset.manifests.records.digests import sha256_bytes
 from corruptset.pixels import pixel_digest
 
 
-def test_build_verifies_and_is_complete(whole, small_sets):
-    report = corruptset.verify(whole.directory, jobs=1)
+def test_build_verifies_and_is_complete(whole_build, small_sets):
+    report = corruptset.verify(whole_build.directory, jobs=1)
     assert report.ok, report.problems
-    assert str(whole.directory) not in (whole.directory / "manifest.json").read_text(encoding="utf-8")
-    assert ({s.id for s in whole.manifest.sets}, whole.images) == (small_sets, 8 * len(small_sets))
-    assert not list(whole.directory.rglob("*.part"))
-    assert whole.contact_sheet.read_bytes().startswith(b"\x89PNG")
-    assert {p.name for p in whole.directory.iterdir()} == {
+    assert str(whole_build.directory) not in (whole_build.directory / "manifest.json").read_text(encoding="utf-8")
+    assert ({s.id for s in whole_build.manifest.sets}, whole_build.images) == (small_sets, 8 * len(small_sets))
+    assert not list(whole_build.directory.rglob("*.part"))
+    assert whole_build.contact_sheet.read_bytes().startswith(b"\x89PNG")
+    assert {p.name for p in whole_build.directory.iterdir()} == {
         "manifest.json", "samples.jsonl", "sets", "images", "hdf5", "contact.png", "index.html", "README.md",
         "LICENSE", "SHA256SUMS",
     }  # fmt: skip
 
 
-def test_stored_records_describe_stored_bytes(whole, lossless):
+def test_stored_records_describe_stored_bytes(whole_build, lossless_build):
     """A folder and a shard contain the same JPEG, and a shard of pixels contains the pixels of the PNG."""
-    data, by_shard = corruptset.open(whole.directory), corruptset.open(whole.directory, prefer="hdf5")
-    for spec in whole.manifest.sets:
-        for line in (whole.directory / "sets" / f"{spec.id}.jsonl").read_text(encoding="utf-8").splitlines():
+    data, by_shard = corruptset.open(whole_build.directory), corruptset.open(whole_build.directory, prefer="hdf5")
+    for spec in whole_build.manifest.sets:
+        for line in (whole_build.directory / "sets" / f"{spec.id}.jsonl").read_text(encoding="utf-8").splitlines():
             file, row = json.loads(line)["files"]
             assert (file["row"], row["path"].startswith("hdf5/")) == (None, True)
             assert file["path"].startswith(f"images/{spec.id}/")
             assert (file["bytes"], file["sha256"]) == (row["bytes"], row["sha256"])
         assert np.array_equal(by_shard[spec.id].image(3), data[spec.id].image(3))
-    image = corruptset.open(lossless.directory)["contrast/3"].image(2)
-    record = json.loads((lossless.directory / "sets/contrast/3.jsonl").read_text(encoding="utf-8").splitlines()[2])
+    image = corruptset.open(lossless_build.directory)["contrast/3"].image(2)
+    record = json.loads(
+        (lossless_build.directory / "sets/contrast/3.jsonl").read_text(encoding="utf-8").splitlines()[2]
+    )
     file, row = record["files"]
     assert (record["pixels"], file["sha256"]) == (pixel_digest(image), sha256_bytes(PngEncoding().encode(image)))
     assert (row["bytes"], row["sha256"]) == (image.nbytes, sha256_bytes(image.tobytes()))
 
 
-def test_metrics_are_means_over_first_images(lossless):
-    data = corruptset.open(lossless.directory)
+def test_metrics_are_means_over_first_images(lossless_build):
+    data = corruptset.open(lossless_build.directory)
     for name in ("gaussian_noise/3", "contrast-3+gaussian_noise-1"):
         expected = np.mean([measure(data["clean"].image(i), data[name].image(i)) for i in range(8)], axis=0)
         result = data[name].record.metrics
@@ -66,10 +68,10 @@ def test_sets_are_found_by_alias_and_clean_only_by_name(small_recipe):
         plan(small_recipe, sets=["contrasd/1"])
 
 
-def test_plan_matches_build(whole, small_recipe, monkeypatch):
+def test_plan_matches_build(whole_build, small_recipe, monkeypatch):
     build_plan = plan(small_recipe, jobs=1)
-    real = sum(p.stat().st_size for p in whole.directory.rglob("*") if p.is_file())
-    assert (build_plan.images, build_plan.storage) == (whole.images, "both")
+    real = sum(p.stat().st_size for p in whole_build.directory.rglob("*") if p.is_file())
+    assert (build_plan.images, build_plan.storage) == (whole_build.images, "both")
     notes = {scale: plan(small_recipe, jobs=1, calibration="imagenet", scale=scale).notes for scale in ("none", "side")}
     events = "The parameters of imagenet were chosen for images of 224 pixels."
     assert ([events in note for note in notes["none"]], build_plan.notes, notes["side"]) == ([True], (), ())
@@ -140,8 +142,8 @@ def test_invalid_build_is_rejected_without_changes(make, lossless_recipe, tmp_pa
     assert files(tmp_path) == {"small-1.0.0/thesis.tex": b"years of work"}
 
 
-def test_optimized_jpegs_have_same_pixels(make, whole):
-    by_id = {s.id: s for s in whole.manifest.sets}
+def test_optimized_jpegs_have_same_pixels(make, whole_build):
+    by_id = {s.id: s for s in whole_build.manifest.sets}
     for spec in make(sets=["contrast/*"], optimize=True, page=False).manifest.sets:
         assert (spec.pixel_digest, spec.bytes < by_id[spec.id].bytes) == (by_id[spec.id].pixel_digest, True)
 

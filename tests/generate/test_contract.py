@@ -62,7 +62,7 @@ WRONG["alike"] = (
 
 
 @pytest.fixture(autouse=True)
-def forgotten():
+def plugin_cleanup():
     with without_plugins():
         yield
 

@@ -23,7 +23,7 @@ OPTIONS = {"jobs": 1, "metrics": 0, "page": False, "any_shape": True, "storage":
 
 
 @pytest.fixture(scope="module")
-def mine(tmp_path_factory):
+def plugin_recipe(tmp_path_factory):
     """Write a recipe that names a plugin in the same folder."""
     folder = tmp_path_factory.mktemp("mine")
     write_blinds(folder)
@@ -33,7 +33,7 @@ def mine(tmp_path_factory):
 
 
 @pytest.fixture(autouse=True)
-def forgotten():
+def plugin_cleanup():
     with without_plugins():
         yield
 
@@ -44,48 +44,54 @@ def source(shared_data):
 
 
 @pytest.fixture(scope="module")
-def built(mine, source, tmp_path_factory):
+def plugin_build(plugin_recipe, source, tmp_path_factory):
     with without_plugins():
-        return corruptset.build(mine, source, tmp_path_factory.mktemp("out"), **OPTIONS)
+        return corruptset.build(plugin_recipe, source, tmp_path_factory.mktemp("out"), **OPTIONS)
 
 
-def test_build_records_plugin_and_can_be_read_without_it(built, mine):
-    text = (built.directory / "manifest.json").read_text()
+def test_build_records_plugin_and_can_be_read_without_it(plugin_build, plugin_recipe):
+    text = (plugin_build.directory / "manifest.json").read_text()
     manifest = json.loads(text)
-    assert corruptset.verify(built.directory).ok
-    data = corruptset.open(built.directory)
+    assert corruptset.verify(plugin_build.directory).ok
+    data = corruptset.open(plugin_build.directory)
     assert len(data.select(corruption="blinds")) == len(data.select(family="other")) == 3
     assert data["blinds/5"].array().shape == (4, 32, 32, 3)
-    sha256 = corruptset.load_plugin(mine.with_name("mine.py")).sha256
+    sha256 = corruptset.load_plugin(plugin_recipe.with_name("mine.py")).sha256
     assert manifest["plugins"] == [{"module": "mine", "version": None, "sha256": sha256, "corruptions": ["blinds"]}]
-    assert ("plugins" in manifest["recipe"], str(mine.parent) in text, built.notes) == (False, False, ())
+    assert ("plugins" in manifest["recipe"], str(plugin_recipe.parent) in text, plugin_build.notes) == (
+        False,
+        False,
+        (),
+    )
 
 
-def test_corrupt_equals_stored_images(built, mine, source):
-    corruptset.load_plugin(mine.with_name("mine.py"))
+def test_corrupt_equals_stored_images(plugin_build, plugin_recipe, source):
+    corruptset.load_plugin(plugin_recipe.with_name("mine.py"))
     opened_source = open_source(source)
-    for set_id, images in corruptset.open(built.directory).items():
+    for set_id, images in corruptset.open(plugin_build.directory).items():
         for index, sample in enumerate(opened_source.samples):
             result = corruptset.corrupt(opened_source.load(sample).image, set_id, calibration="cifar", key=sample.id)
             assert (result == images.image(index)).all()
 
 
-def test_plugin_is_requested_by_name(built, mine, source, tmp_path):
+def test_plugin_is_requested_by_name(plugin_build, plugin_recipe, source, tmp_path):
     for call, options in ((corruptset.verify, {"rederive": 2}), (corruptset.rebuild, {"out": tmp_path})):
         with pytest.raises(VerificationError, match=r"mine \(blinds\): is not loaded\. Pass --plugin mine"):
-            call(built.directory, source=source, jobs=1, **options)
+            call(plugin_build.directory, source=source, jobs=1, **options)
         with without_plugins():
-            report = call(built.directory, source=source, jobs=1, plugins=[mine.with_name("mine.py")], **options)
+            report = call(
+                plugin_build.directory, source=source, jobs=1, plugins=[plugin_recipe.with_name("mine.py")], **options
+            )
             assert report.ok if call is corruptset.verify else report.identical
     changed = tmp_path / "mine.py"
     changed.write_text(documented_module().replace("* 16", "* 15"))
     message = r"mine \(blinds\): the source is recorded as sha256:[0-9a-f]{64}, but here it is mine with sha256:"
     with pytest.raises(VerificationError, match=message):
-        corruptset.verify(built.directory, rederive=1, source=source, jobs=1, plugins=[changed])
+        corruptset.verify(plugin_build.directory, rederive=1, source=source, jobs=1, plugins=[changed])
 
 
-def test_interrupted_build_does_not_resume_with_changed_code(mine, source, tmp_path):
-    recipe, out = shutil.copytree(mine.parent, tmp_path / "here") / mine.name, tmp_path / "out"
+def test_interrupted_build_does_not_resume_with_changed_code(plugin_recipe, source, tmp_path):
+    recipe, out = shutil.copytree(plugin_recipe.parent, tmp_path / "here") / plugin_recipe.name, tmp_path / "out"
     first = corruptset.build(recipe, source, tmp_path / "first", sets=["blinds/2"], **OPTIONS)
     second = corruptset.build(recipe, source, out, sets=["contrast/2"], extend=first.directory, **OPTIONS)
     assert first.manifest.plugins == second.manifest.plugins
@@ -134,17 +140,17 @@ def test_recipe_reports_unloadable_plugins_with_other_errors(tmp_path):
 
 @pytest.mark.ci
 @pytest.mark.parametrize("way", ["jobs", "parts", "dask"])
-def test_workers_load_plugin_themselves(built, mine, source, tmp_path, way):
+def test_workers_load_plugin_themselves(plugin_build, plugin_recipe, source, tmp_path, way):
     if way == "jobs":
-        result = corruptset.build(mine, source, tmp_path, **OPTIONS | {"jobs": 2})
+        result = corruptset.build(plugin_recipe, source, tmp_path, **OPTIONS | {"jobs": 2})
     elif way == "parts":
         for number in range(2):
             with without_plugins():
-                corruptset.build(mine, source, tmp_path, part=(number, 2), **OPTIONS)
-        result = corruptset.build(mine, source, tmp_path, finish=True, **OPTIONS)
+                corruptset.build(plugin_recipe, source, tmp_path, part=(number, 2), **OPTIONS)
+        result = corruptset.build(plugin_recipe, source, tmp_path, finish=True, **OPTIONS)
     else:
         with Cluster(tmp_path / "cluster") as cluster:
             cluster.add()
             options = OPTIONS | {"jobs": None, "scheduler": cluster.address}
-            result = corruptset.build(mine, source, tmp_path / "out", **options)
-    assert small_builds.read_files(result.directory) == small_builds.read_files(built.directory)
+            result = corruptset.build(plugin_recipe, source, tmp_path / "out", **options)
+    assert small_builds.read_files(result.directory) == small_builds.read_files(plugin_build.directory)

@@ -27,9 +27,9 @@ def originals(photos):
     return {p.relative_to(photos).with_suffix("").as_posix(): p for p in photos.rglob("*.*g")}
 
 
-def test_each_region_is_sample(made, photos):
-    data, files = corruptset.open(made.directory), originals(photos)
-    rows = [json.loads(line) for line in (made.directory / "samples.jsonl").read_text().splitlines()]
+def test_each_region_is_sample(region_build, photos):
+    data, files = corruptset.open(region_build.directory), originals(photos)
+    rows = [json.loads(line) for line in (region_build.directory / "samples.jsonl").read_text().splitlines()]
     places = [(r["source"], r["side"], r["y"], r["x"]) for r in (row["region"] for row in rows)]
     assert places == sorted(set(places))
     assert len(rows) > 3 * 2 * 30
@@ -43,11 +43,16 @@ def test_each_region_is_sample(made, photos):
         assert (region["group"], region["fraction"]) in {("p20", 0.2), ("p80", 0.8)}
         if number % 3 == 0:
             assert np.array_equal(data["clean"].image(number), reference_crop(pixels[source], (side, y, x), 24))
-    assert (made.directory / f"images/clean/{rows[0]['id']}.png").is_file()
-    recorded = made.manifest.recipe["regions"]
+    assert (region_build.directory / f"images/clean/{rows[0]['id']}.png").is_file()
+    recorded = region_build.manifest.recipe["regions"]
     assert (recorded["store"], recorded["blocks"], recorded["block"], recorded["out"]) == ("images", 2, 3, 24)
-    assert made.manifest.preprocessing == {"kind": "resize", "channels": "rgb", "side": 24, "interpolation": "bilinear"}
-    assert made.manifest.selection["total"] == made.manifest.selection["chosen"] == 3
+    assert region_build.manifest.preprocessing == {
+        "kind": "resize",
+        "channels": "rgb",
+        "side": 24,
+        "interpolation": "bilinear",
+    }
+    assert region_build.manifest.selection["total"] == region_build.manifest.selection["chosen"] == 3
     # what is corrupted is the region, under its own key
     for number in (0, 77):
         chain, key = "contrast-3+gaussian_noise-2", data.samples[number].id
@@ -55,8 +60,8 @@ def test_each_region_is_sample(made, photos):
         assert np.array_equal(data[chain].image(number), result)
 
 
-def test_complete_images_and_region_table_give_same_crops(made, table):
-    images, table_dataset = corruptset.open(made.directory), corruptset.open(table.directory)
+def test_complete_images_and_region_table_give_same_crops(region_build, table_build):
+    images, table_dataset = corruptset.open(region_build.directory), corruptset.open(table_build.directory)
     assert table_dataset.manifest.storage.container == "folder"
     assert [(s.region, (s.width, s.height)) for s in table_dataset.samples] == [(None, size) for size in SIZES.values()]
     assert table_dataset["clean"].image(2).shape == (47, 61, 1)
@@ -74,29 +79,34 @@ def test_image_is_decoded_once_for_all_regions(photos, recipes, tmp_path, monkey
     assert len(decoded) <= 3 + 3 + 3 + 1
 
 
-def test_regions_are_independent_of_other_sets_and_jobs(photos, recipes, made, table, tmp_path, files):
+def test_regions_are_independent_of_other_sets_and_jobs(photos, recipes, region_build, table_build, tmp_path, files):
     source = f"folder:{photos}"
     first = build(recipes["photos"], source, tmp_path / "first", jobs=1, sets=["clean"], storage="both").directory
     extended = build(recipes["photos"], source, tmp_path, jobs=1, storage="both", extend=first)
-    assert files(extended.directory) == files(made.directory)
+    assert files(extended.directory) == files(region_build.directory)
     alone = build(recipes["plain"], source, tmp_path / "one", jobs=1, store="table", ids=["a/1"])
-    first, second = (corruptset.open(b.directory).crops("a/1") for b in (table, alone))
+    first, second = (corruptset.open(b.directory).crops("a/1") for b in (table_build, alone))
     assert list(first.regions()) == list(second.regions())
     # another seed draws other blocks
     other = build(recipes["plain"], source, tmp_path / "other", jobs=1, seed=1, storage="folder", metrics=0, page=False)
-    places = [{place_of(s.region) for s in corruptset.open(b.directory).samples if s.region} for b in (made, other)]
+    places = [
+        {place_of(s.region) for s in corruptset.open(b.directory).samples if s.region} for b in (region_build, other)
+    ]
     assert len(places[0] & places[1]) < len(places[0]) / 2
 
 
 @pytest.mark.ci
-def test_two_workers_equal_single_process(photos, recipes, table, tmp_path, files):
+def test_two_workers_equal_single_process(photos, recipes, table_build, tmp_path, files):
     result = build(recipes["plain"], f"folder:{photos}", tmp_path, jobs=2, store="table")
-    assert files(result.directory) == files(table.directory)
+    assert files(result.directory) == files(table_build.directory)
 
 
 @pytest.mark.parametrize(("which", "path"), [("made", "samples.jsonl"), ("table", "regions.jsonl")])
 def test_region_build_is_verified_and_rederived(which, path, request, photos, tmp_path, files):
-    valid, source = request.getfixturevalue(which).directory, f"folder:{photos}"
+    valid, source = (
+        request.getfixturevalue({"made": "region_build", "table": "table_build"}[which]).directory,
+        f"folder:{photos}",
+    )
     report = corruptset.verify(valid, rederive="all" if which == "table" else 9, source=source, jobs=1)
     assert report.ok, report.problems
     assert report.checked["rederived"] == (3 if which == "table" else 9)
@@ -107,24 +117,24 @@ def test_region_build_is_verified_and_rederived(which, path, request, photos, tm
     assert files(root) == files(valid)
 
 
-def test_release_without_pixels_can_be_rebuilt(table, photos, tmp_path, files):
-    bag = packs.pack_dataset(table.directory, tmp_path / "release", manifest_only=True)
+def test_release_without_pixels_can_be_rebuilt(table_build, photos, tmp_path, files):
+    bag = packs.pack_dataset(table_build.directory, tmp_path / "release", manifest_only=True)
     release = unpack(packs.archive_paths(bag), tmp_path / "unpacked").path
     made_again = rebuild(release, f"folder:{photos}", tmp_path / "out", jobs=1)
     assert (made_again.whole, made_again.identical) == (True, True)
-    assert files(made_again.built.directory) == files(table.directory)
+    assert files(made_again.built.directory) == files(table_build.directory)
 
 
-def test_layouts_accept_regions_or_complete_images(made, table, tmp_path):
+def test_layouts_accept_regions_or_complete_images(region_build, table_build, tmp_path):
     message = "The layout {} is for whole images.*Layouts for regions: imagenet-c, tiny-imagenet-c, webd"
     for layout in ("cifar-c", "imagenet-c-5k"):
         with pytest.raises(BuildError, match=message.format(layout)):
-            export(layout, made.directory, tmp_path)
+            export(layout, region_build.directory, tmp_path)
     with pytest.raises(BuildError, match=r"stores its regions as a table.*--store images"):
-        export("webdataset", table.directory, tmp_path)
+        export("webdataset", table_build.directory, tmp_path)
     assert not list(tmp_path.iterdir())
-    export("openood", made.directory, tmp_path / "exported")
-    assert corruptset.verify(made.directory, export=tmp_path / "exported", jobs=1).ok
+    export("openood", region_build.directory, tmp_path / "exported")
+    assert corruptset.verify(region_build.directory, export=tmp_path / "exported", jobs=1).ok
 
 
 @pytest.mark.parametrize("kind", ["sampled", "exhaustive", "embed"])
@@ -155,14 +165,14 @@ def test_build_is_stored_as_table_if_ten_times_smaller(tmp_path, photos, recipes
     assert corruptset.plan(fogged, source, sets=["clean"]).store == "images", "its other sets would not fit"
 
 
-def test_example_on_page_finds_regions_of_every_anchor(made, tmp_path, monkeypatch):
+def test_example_on_page_finds_regions_of_every_anchor(region_build, tmp_path, monkeypatch):
     page = (Path(__file__).parents[2] / "docs/regions.md").read_text("utf-8")
     (example,) = (block.partition("```")[0] for block in page.split("```python\n") if "index.get" in block)
-    (tmp_path / "fragile-imagenet-1.0.0").symlink_to(made.directory)
+    (tmp_path / "fragile-imagenet-1.0.0").symlink_to(region_build.directory)
     monkeypatch.chdir(tmp_path)
     results = []
     exec(example + "        found.append((sample, shifted, shrunk))\n", {"found": results})
-    samples = corruptset.open(made.directory).samples
+    samples = corruptset.open(region_build.directory).samples
     assert len(results) == sum(s.region is not None and s.region.anchor for s in samples) >= 3 * 2 * 2 - 2
     for sample, shifted, shrunk in results:
         assert (len(set(shifted)), len(set(shrunk))) == (8, 9)

@@ -45,28 +45,28 @@ def test_incompatible_options_are_rejected(photos, recipes):
             corruptset.plan(recipe, f"folder:{photos}", **options)
 
 
-def test_images_are_disjoint_for_any_regions(photos, recipes, made, tmp_path):
-    options = {"jobs": 1, "ids": ["a/1"], "seed": 5, "disjoint_from": [made.directory]}
+def test_images_are_disjoint_for_any_regions(photos, recipes, region_build, tmp_path):
+    options = {"jobs": 1, "ids": ["a/1"], "seed": 5, "disjoint_from": [region_build.directory]}
     with pytest.raises(BuildError, match=r"1 of the 1 samples are also samples of regions in .*:\n  a/1\n"):
         build(recipes["plain"], f"folder:{photos}", tmp_path, **options)
 
 
-def test_data_card_describes_samples(made, table):
-    assert "Each sample is a region" in (made.directory / "README.md").read_text("utf-8")
-    assert "`regions.jsonl` lists the regions" in (table.directory / "README.md").read_text("utf-8")
+def test_data_card_describes_samples(region_build, table_build):
+    assert "Each sample is a region" in (region_build.directory / "README.md").read_text("utf-8")
+    assert "`regions.jsonl` lists the regions" in (table_build.directory / "README.md").read_text("utf-8")
 
 
-def test_different_regions_are_different_build(photos, recipes, made, tmp_path):
+def test_different_regions_are_different_build(photos, recipes, region_build, tmp_path):
     more = write_recipe(tmp_path, PHOTOS.replace("blocks = 2", "blocks = 3"))
     for recipe, store, message in (
         (recipes["plain"], "table", r"recipe.regions.store: existing 'images', requested 'table'"),
         (more, "images", r"recipe.regions.blocks: existing 2, requested 3"),
     ):
         with pytest.raises(BuildError, match=message):
-            build(recipe, f"folder:{photos}", made.directory.parent, jobs=1, store=store)
+            build(recipe, f"folder:{photos}", region_build.directory.parent, jobs=1, store=store)
 
 
-def test_inconsistent_records_are_found(made, table, tmp_path):
+def test_inconsistent_records_are_found(region_build, table_build, tmp_path):
     for number, (name, at, change, detail) in enumerate(
         (
             (
@@ -88,15 +88,15 @@ def test_inconsistent_records_are_found(made, table, tmp_path):
             ),
         )
     ):
-        valid = (made if name == "samples" else table).directory
+        valid = (region_build if name == "samples" else table_build).directory
         # images are of no matter: only records are copied
         root = shutil.copytree(valid, tmp_path / str(number), ignore=shutil.ignore_patterns("images", "hdf5"))
         edit_lines(root / f"{name}.jsonl", lambda rows: rows.__delitem__(at) if change is None else change(rows[at]))  # noqa: B023
         assert any(detail in p.detail for p in verify_problems(root)), (detail, verify_problems(root))
 
 
-def test_invalid_regions_in_manifest_are_rejected(made, photos, tmp_path):
-    root = shutil.copytree(made.directory, tmp_path / "made")
+def test_invalid_regions_in_manifest_are_rejected(region_build, photos, tmp_path):
+    root = shutil.copytree(region_build.directory, tmp_path / "made")
     edit_manifest(root, lambda m: m["recipe"]["regions"].update(fit="crop"), reseal=True)
     with pytest.raises(VerificationError, match="The manifest's recipe has invalid regions"):
         corruptset.verify(root, rederive=1, source=f"folder:{photos}", jobs=1)

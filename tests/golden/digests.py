@@ -72,13 +72,13 @@ def measure(names: Sequence[str] = ()) -> dict[str, dict[str, object]]:
     """
     measured: dict[str, dict[str, object]] = {}
     for name in sorted(names or RECORDABLE):
-        measured[name] = {"revision": get_corruption(name).revision, "digests": tabled(name)}
+        measured[name] = {"revision": get_corruption(name).revision, "digests": measure_digests(name)}
         if name in NAMED:
             measured[name]["named"] = {what: digest(name, **parameters) for what, parameters in NAMED[name].items()}
     return measured
 
 
-def tabled(name: str) -> dict[str, list[str]]:
+def measure_digests(name: str) -> dict[str, list[str]]:
     """Return the digests of one corruption at its severities, or levels."""
     gradual = get_corruption(name).gradual
     if gradual is not None:
@@ -91,7 +91,7 @@ def tabled(name: str) -> dict[str, list[str]]:
     }
 
 
-def listed(entry: dict[str, object]) -> dict[str, str]:
+def digests_by_set(entry: dict[str, object]) -> dict[str, str]:
     """Return a corruption's digests by what they are of: a calibration with a severity, or a name."""
     rows = {f"{c} {s}": value for c, row in entry["digests"].items() for s, value in enumerate(row, 1)}  # type: ignore[attr-defined]
     return rows | entry.get("named", {})  # type: ignore[operator]
@@ -102,7 +102,7 @@ def differences(recorded: dict[str, dict[str, object]], measured: dict[str, dict
     lines = [f"{name}: recorded, but no longer registered" for name in recorded if name not in measured]
     for name, now in measured.items():
         before = recorded.get(name, {"revision": now["revision"], "digests": {}})
-        has, had = listed(now), listed(before)
+        has, had = digests_by_set(now), digests_by_set(before)
         command = f"record them with python -m tests.golden --write {name}"
         fresh = [what for what in has if what not in had]
         moved = [what for what, value in had.items() if has.get(what) != value]
@@ -121,7 +121,7 @@ def differences(recorded: dict[str, dict[str, object]], measured: dict[str, dict
 
 def count(digests: dict[str, dict[str, object]]) -> int:
     """Return how many digests there are."""
-    return sum(len(listed(entry)) for entry in digests.values())
+    return sum(len(digests_by_set(entry)) for entry in digests.values())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

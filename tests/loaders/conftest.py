@@ -42,7 +42,7 @@ def write_archives(root):
 
 
 @pytest.fixture(scope="session")
-def here(tmp_path_factory):
+def page_dir(tmp_path_factory):
     """A folder in which every ``sh`` line of the page was run in order."""
     root = tmp_path_factory.mktemp("use-it-with")
     write_archives(root)
@@ -56,7 +56,7 @@ def here(tmp_path_factory):
 
 
 @pytest.fixture
-def inside(here, monkeypatch):
+def in_page_dir(page_dir, monkeypatch):
     """The same folder, as the current directory."""
-    monkeypatch.chdir(here)
-    return here
+    monkeypatch.chdir(page_dir)
+    return page_dir

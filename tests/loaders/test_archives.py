@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from doc_pages import shell
-from file_server import serving
+from file_server import serve_folder
 
 import corruptset
 from corruptset.errors import BuildError, VerificationError
@@ -20,20 +20,20 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def built(shared_data):
+def dataset_dir(shared_data):
     return shared_data.build(recipe={"encoding": "jpeg"}, storage="both")
 
 
 @pytest.mark.parametrize("layout", ["huggingface", "zenodo"])
-def test_mlcroissant_reads_published_dataset_over_http(built, tmp_path, monkeypatch, layout):
+def test_mlcroissant_reads_published_dataset_over_http(dataset_dir, tmp_path, monkeypatch, layout):
     """croissant.json can be used as it was published, without further edits or downloads."""
     import mlcroissant
 
     monkeypatch.setenv("CROISSANT_CACHE", str(tmp_path / "croissant"))
-    pack(built, tmp_path / "p")
+    pack(dataset_dir, tmp_path / "p")
     place = tmp_path / "published"
     place.mkdir()
-    with serving() as serve:
+    with serve_folder() as serve:
         url = serve(place / "files" if layout == "zenodo" else place).url
         options = {"license": "cc-by-4.0", "date": "2026-11-23", "url": url}
         options |= {"creators": ["Doe, Jane"]} if layout == "zenodo" else {}
@@ -42,7 +42,7 @@ def test_mlcroissant_reads_published_dataset_over_http(built, tmp_path, monkeypa
         about = dataset.metadata
         assert not about.ctx.issues.errors
         assert (about.url, about.license, str(about.date_published)[:10]) == (url, ["cc-by-4.0"], "2026-11-23")
-        data = corruptset.open(built)
+        data = corruptset.open(dataset_dir)
         result, by_id = list(dataset.records("contrast/3")), {s.id: s for s in data.samples}
         assert len(result) == len(by_id)
         for record in result:
@@ -71,25 +71,25 @@ def test_load_dataset_reads_images_of_published_dataset(shared_data, tmp_path, e
             np.testing.assert_array_equal(np.array(row["image"]), image.squeeze())
 
 
-def test_damaged_parquet_is_not_published_and_missing_parquet_is_explained(built, tmp_path):
+def test_damaged_parquet_is_not_published_and_missing_parquet_is_explained(dataset_dir, tmp_path):
     there = tmp_path / "there"
-    result = pack(built, tmp_path / "p", parquet=True)
+    result = pack(dataset_dir, tmp_path / "p", parquet=True)
     assert result.bytes == sum(p.stat().st_size for end in ("tar", "parquet") for p in result.path.rglob(f"*.{end}"))
     (path,) = (tmp_path / "p").glob("parquet-*/contrast-3.parquet")
     path.write_bytes(path.read_bytes()[:-1] + b"x")
     with pytest.raises(VerificationError, match=r"/contrast-3.parquet does not have the recorded hash"):
         publish(tmp_path / "p", there, layout="huggingface", go=True)
-    pack(built, tmp_path / "q")
+    pack(dataset_dir, tmp_path / "q")
     (note,) = publish(tmp_path / "q", there, layout="huggingface").notes
     assert "--parquet" in note
     with pytest.raises(BuildError, match="Omit one of these two options"):
-        pack(built, tmp_path / "r", parquet=True, manifest_only=True)
+        pack(dataset_dir, tmp_path / "r", parquet=True, manifest_only=True)
 
 
-def test_bagit_validates_folder(built, tmp_path):
+def test_bagit_validates_folder(dataset_dir, tmp_path):
     import bagit
 
-    result = pack(built, tmp_path / "p")
+    result = pack(dataset_dir, tmp_path / "p")
     bag = bagit.Bag(str(tmp_path / "p"))
     bag.validate()
     assert bag.info["External-Identifier"] == result.digest

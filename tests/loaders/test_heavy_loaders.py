@@ -22,12 +22,12 @@ pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore")]
 
 
 @pytest.fixture(autouse=True, scope="module")
-def torchvision_beside_a_cpu_torch() -> object:
+def torchvision_with_cpu_torch() -> object:
     return let_torchvision_be_imported()
 
 
 @pytest.mark.parametrize("name", ["torchvision", "timm"])
-def test_class_folder_loaders_read_every_image(inside: Path, name: str) -> None:
+def test_class_folder_loaders_read_every_image(in_page_dir: Path, name: str) -> None:
     data = corruptset.open("imagenet-c-1.1.0")
     (text,) = (text for text in snippets(f"from {name}") if "data-in" in text)
     dataset = run_snippet(text)["dataset"]
@@ -41,7 +41,7 @@ def test_class_folder_loaders_read_every_image(inside: Path, name: str) -> None:
         assert label == sample.label
 
 
-def test_timm_streams_shards_of_set(inside: Path) -> None:
+def test_timm_streams_shards_of_set(in_page_dir: Path) -> None:
     data = corruptset.open("imagenet-c-1.1.0")
     (text,) = (text for text in snippets("from timm") if "wds/" in text)
     dataset = run_snippet(text)["dataset"]
@@ -51,7 +51,7 @@ def test_timm_streams_shards_of_set(inside: Path) -> None:
     np.testing.assert_array_equal(np.stack([np.array(image) for image, _ in result]), data["contrast/3"].array())
 
 
-def test_timm_reads_set_as_parquet(inside: Path) -> None:
+def test_timm_reads_set_as_parquet(in_page_dir: Path) -> None:
     images = corruptset.open("imagenet-c-1.1.0")["contrast/3"]
     (text,) = snippets("hfds/")
     dataset = run_snippet(text)["dataset"]
@@ -60,7 +60,7 @@ def test_timm_reads_set_as_parquet(inside: Path) -> None:
 
 
 @pytest.fixture
-def robustbench(torchvision_beside_a_cpu_torch: object) -> Path:
+def robustbench(torchvision_with_cpu_torch: object) -> Path:
     """RobustBench's folder, where its list and its class numbers lie, once it can be imported.
 
     As installed it cannot: it imports ``autoattack``, which its own requirement installs as ``pyautoattack``. The
@@ -72,7 +72,7 @@ def robustbench(torchvision_beside_a_cpu_torch: object) -> Path:
     return Path(robustbench.__file__).parent
 
 
-def as_stored(x: Any) -> np.ndarray:
+def to_stored(x: Any) -> np.ndarray:
     """Convert a loader's tensor (N, 3, H, W) of floats in [0, 1] to uint8 (N, H, W, 3)."""
     return np.round(x.numpy() * 255).astype(np.uint8).transpose(0, 2, 3, 1)
 
@@ -111,17 +111,17 @@ def test_robustbench_loads_cifar(
     for name in SEVERAL:
         for severity in (1, 5):
             x, y = load(10_000, severity, str(tmp_path / "data"), False, [name])
-            np.testing.assert_array_equal(as_stored(x), data[f"{name}/{severity}"].array())
+            np.testing.assert_array_equal(to_stored(x), data[f"{name}/{severity}"].array())
             np.testing.assert_array_equal(y, labels)
     # of several corruptions, it uses the first rows of each
     x, y = load(3000, 2, str(tmp_path / "data"), False, SEVERAL)
-    np.testing.assert_array_equal(as_stored(x), np.concatenate([data[f"{name}/2"].array()[:1000] for name in SEVERAL]))
+    np.testing.assert_array_equal(to_stored(x), np.concatenate([data[f"{name}/2"].array()[:1000] for name in SEVERAL]))
     np.testing.assert_array_equal(y, np.tile(labels[:1000], 3))
     if classes == 10:
         monkeypatch.chdir(tmp_path)
         names = run_snippet(snippets("load_cifar10c")[0])
         assert names["x"].shape == (10_000, 3, 32, 32)
-        np.testing.assert_array_equal(as_stored(names["x"]), data["contrast/3"].array())
+        np.testing.assert_array_equal(to_stored(names["x"]), data["contrast/3"].array())
         np.testing.assert_array_equal(names["y"], labels)
 
 
@@ -151,7 +151,7 @@ def test_robustbench_loads_imagenet(robustbench: Path, tmp_path: Path, monkeypat
     pixels = data["contrast/3"].array()[[rows[Path(name).stem] for name in listed]]
     # in pieces, because another copy as floats would need 3 GB
     for start in range(0, len(listed), 500):
-        np.testing.assert_array_equal(as_stored(names["x"][start : start + 500]), pixels[start : start + 500])
+        np.testing.assert_array_equal(to_stored(names["x"][start : start + 500]), pixels[start : start + 500])
 
     from robustbench.loaders import CustomImageFolder
     from torchvision import datasets as folders

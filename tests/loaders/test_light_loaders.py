@@ -18,7 +18,7 @@ pytestmark = [
 ]
 
 
-def test_webdataset_reads_export(inside):
+def test_webdataset_reads_export(in_page_dir):
     data = corruptset.open("imagenet-c-1.1.0")
     (text,) = snippets("import webdataset")
     result = list(run_snippet(text)["dataset"])
@@ -29,7 +29,7 @@ def test_webdataset_reads_export(inside):
         assert (label, about["id"]) == (data.samples[index].label, data.samples[index].id)
 
 
-def test_hugging_face_datasets_reads_export(inside):
+def test_hugging_face_datasets_reads_export(in_page_dir):
     data = corruptset.open("imagenet-c-1.1.0")
     folder, tars = snippets("load_dataset")
     names = run_snippet(folder)
@@ -44,7 +44,7 @@ def test_hugging_face_datasets_reads_export(inside):
             assert (row["label"] if "label" in row else row["cls"]) == sample.label
 
 
-def test_mlcroissant_reads_export(inside):
+def test_mlcroissant_reads_export(in_page_dir):
     data = corruptset.open("imagenet-c-1.1.0")
     (text,) = snippets("import mlcroissant")
     dataset = run_snippet(text)["dataset"]

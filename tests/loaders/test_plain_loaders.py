@@ -43,7 +43,7 @@ def test_page_and_tests_install_same_packages():
             assert not version or known[name] == package
 
 
-def test_custom_layout_is_read(inside):
+def test_custom_layout_is_read(in_page_dir):
     run_snippet(snippets("by-class")[0])
     data = corruptset.open("imagenet-c-1.1.0")
     links = sorted(Path("by-class").glob("*/*.JPEG"))
@@ -54,7 +54,7 @@ def test_custom_layout_is_read(inside):
     assert {link.stat().st_ino for link in links} == stored
 
 
-def test_sets_of_dataset_are_read_without_export(inside):
+def test_sets_of_dataset_are_read_without_export(in_page_dir):
     data = corruptset.open("imagenet-c-1.1.0")
     names = run_snippet(snippets("corruptset.open")[0])
     images = data["contrast/3"].array()
@@ -64,7 +64,7 @@ def test_sets_of_dataset_are_read_without_export(inside):
     assert names["label"] == data["contrast/3"].labels[-1]
 
 
-def test_shards_are_read_completely_and_in_order(inside):
+def test_shards_are_read_completely_and_in_order(in_page_dir):
     data = corruptset.open("sharded/cifar10-c-1.1.0")["contrast/3"]
     pixels, files = snippets("import h5py")
     assert len(list(Path("sharded/cifar10-c-1.1.0/hdf5/contrast").glob("3-*.h5"))) > 1
@@ -77,7 +77,7 @@ def test_shards_are_read_completely_and_in_order(inside):
     assert names["label"] == photographs.labels[-1]
 
 
-def test_records_are_read_by_pandas(inside):
+def test_records_are_read_by_pandas(in_page_dir):
     data = corruptset.open("imagenet-c-1.1.0")
     table = run_snippet(snippets("import pandas")[0])["table"]
     assert table["id"].tolist() == [s.id for s in data.samples]
@@ -85,7 +85,7 @@ def test_records_are_read_by_pandas(inside):
     assert table["pixels"].tolist() == [row.pixels for row in data["contrast/3"].rows]
 
 
-def test_arrays_and_lists_are_read(inside):
+def test_arrays_and_lists_are_read(in_page_dir):
     data = corruptset.open("cifar10-c-1.1.0")
     cifar, mnist = (text for text in snippets("np.load"))
     names = run_snippet(cifar)

@@ -129,7 +129,7 @@ BUILDS = {
 
 
 @pytest.fixture(scope="module")
-def built(sources, tmp_path_factory):
+def dataset_dirs(sources, tmp_path_factory):
     """Name -> directory of a build by the command line."""
     root = tmp_path_factory.mktemp("built")
     for name, line in BUILDS.items():
@@ -137,9 +137,9 @@ def built(sources, tmp_path_factory):
     return {name: next((root / name).iterdir()) for name in BUILDS}
 
 
-def test_imagefolder_reads_every_row_of_every_dataset(built, tmp_path):
+def test_imagefolder_reads_every_row_of_every_dataset(dataset_dirs, tmp_path):
     pairs = []
-    for name, directory in built.items():
+    for name, directory in dataset_dirs.items():
         # the names of parent folders are the same too
         out = tmp_path / "train" / f"{name}-test"
         run_corruptset(f"corruptset export imagefolder {directory} --out {out}")
@@ -148,11 +148,11 @@ def test_imagefolder_reads_every_row_of_every_dataset(built, tmp_path):
     # another dataset at the same location
     _, folder = pairs[0]
     shutil.rmtree(folder.parent)
-    run_corruptset(f"corruptset export imagefolder {built['another-seed']} --out {folder.parent}")
-    read(READ_IMAGEFOLDER, [(built["another-seed"], folder)], tmp_path / "home")
+    run_corruptset(f"corruptset export imagefolder {dataset_dirs['another-seed']} --out {folder.parent}")
+    read(READ_IMAGEFOLDER, [(dataset_dirs["another-seed"], folder)], tmp_path / "home")
 
 
-def test_croissant_reads_images_of_requested_dataset(built, shared_data, tmp_path):
+def test_croissant_reads_images_of_requested_dataset(dataset_dirs, shared_data, tmp_path):
     # the pixels of "png" stored as JPEG: the digest is the same, but loaders see different images
     more = '[[sets]]\ncorruptions = ["contrast"]\nseverities = [3]\n'
     same = {
@@ -160,7 +160,7 @@ def test_croissant_reads_images_of_requested_dataset(built, shared_data, tmp_pat
         for e in ("png", "jpeg")
     }
     pairs = []
-    for name, directory in {**built, **same}.items():
+    for name, directory in {**dataset_dirs, **same}.items():
         run_corruptset(f"corruptset export croissant {directory} --out {tmp_path / name}-export")
         pairs.append((directory, tmp_path / f"{name}-export" / directory.name / "croissant.json"))
         # one after the other: one archive per corruption, then two

@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore")]
 
 
 @pytest.fixture(autouse=True, scope="module")
-def torchvision_beside_a_cpu_torch() -> object:
+def torchvision_with_cpu_torch() -> object:
     return let_torchvision_be_imported()
 
 
@@ -37,7 +37,7 @@ def net() -> Any:
     return Bright()
 
 
-def test_lightning_reads_documented_loader(inside: Path, net: Any) -> None:
+def test_lightning_reads_documented_loader(in_page_dir: Path, net: Any) -> None:
     (text,) = snippets("import lightning")
     result = run_snippet(text, model=net)
     data = corruptset.open("imagenet-c-1.1.0")
@@ -47,7 +47,7 @@ def test_lightning_reads_documented_loader(inside: Path, net: Any) -> None:
         assert value == pytest.approx((bright == data[name].labels).mean())
 
 
-def test_fastai_reads_documented_loader(inside: Path, net: Any) -> None:
+def test_fastai_reads_documented_loader(in_page_dir: Path, net: Any) -> None:
     from fastai.vision import all as fastai
 
     images = corruptset.open("imagenet-c-1.1.0")["contrast/3"]
@@ -67,7 +67,7 @@ def test_fastai_reads_documented_loader(inside: Path, net: Any) -> None:
     assert result["accuracy"] == pytest.approx((bright == images.labels).mean())
 
 
-def test_mmpretrain_reads_documented_loader(inside: Path) -> None:
+def test_mmpretrain_reads_documented_loader(in_page_dir: Path) -> None:
     data = corruptset.open("imagenet-c-1.1.0")
     images = data["contrast/3"]
     folders, lists = snippets("from mmpretrain")

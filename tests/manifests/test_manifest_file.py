@@ -21,17 +21,17 @@ selection metrics_images digest revisions sets files environment
 """
 
 
-def turned(value):
+def reverse_keys(value):
     """Return a JSON value in which the keys of all objects have another order."""
     if isinstance(value, dict):
-        return {k: turned(value[k]) for k in reversed(value)}
-    return [turned(x) for x in value] if isinstance(value, list) else value
+        return {k: reverse_keys(value[k]) for k in reversed(value)}
+    return [reverse_keys(x) for x in value] if isinstance(value, list) else value
 
 
 def test_equal_manifests_have_equal_bytes(templates):
     data = (templates() / "manifest.json").read_bytes()
     manifest, value = load_manifest(templates()), json.loads(data)
-    assert manifest_bytes(manifest) == manifest_bytes(Manifest(**turned(value))) == data
+    assert manifest_bytes(manifest) == manifest_bytes(Manifest(**reverse_keys(value))) == data
     assert list(value) == FIELDS.split()
     assert data.endswith(b"}\n")
     assert b'\n  "schema_version": 3,\n' in data

@@ -156,12 +156,12 @@ def test_inconsistent_label_records_are_rejected(dataset):
 FORKS = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 
 
-def seen(images, numbers):
+def digests_and_labels(images, numbers):
     return [(pixel_digest(image), label) for image, label in (images[i] for i in numbers)]
 
 
 def in_child(images, queue, numbers):
-    queue.put((numbers.start, seen(images, numbers)))
+    queue.put((numbers.start, digests_and_labels(images, numbers)))
 
 
 @FORKS
@@ -170,7 +170,7 @@ def test_workers_and_threads_share_set_of_many_shards(templates, method):
     """As with data loaders, the parent has read before workers start. A shared handle would share its position."""
     images = corruptset.open(templates(repeat=6, containers=("hdf5",)))["fog/3"]
     complete_count = range(30)
-    expected = seen(images, complete_count)
+    expected = digests_and_labels(images, complete_count)
     context = multiprocessing.get_context(method)
     queue = context.Queue()
     shares = [complete_count[:15], complete_count[15:]]
@@ -183,7 +183,7 @@ def test_workers_and_threads_share_set_of_many_shards(templates, method):
         assert worker.exitcode == 0
     assert result[0] + result[15] == expected
     with ThreadPoolExecutor(4) as pool:
-        actual = [*pool.map(lambda step: seen(images, complete_count[::step])[::step], (1, -1, 1, -1))]
+        actual = [*pool.map(lambda step: digests_and_labels(images, complete_count[::step])[::step], (1, -1, 1, -1))]
     assert actual == [expected] * 4
 
 

@@ -8,7 +8,7 @@ import threading
 
 import numpy as np
 import pytest
-from browsers import axe_violations, opened_browser, visits
+from browsers import axe_violations, open_browser, page_visitor
 from PIL import Image
 
 import corruptset
@@ -22,7 +22,7 @@ LEVELS = '[[sets]]\nclean = true\n\n[[sets]]\ncorruptions = ["fade_black"]\nleve
 
 @pytest.fixture(scope="module")
 def browser():
-    with opened_browser() as browser:
+    with open_browser() as browser:
         yield browser
 
 
@@ -41,7 +41,7 @@ def builds(shared_data):
 @pytest.fixture
 def visit(browser, builds):
     """Open the page of a build."""
-    with visits(browser) as open_page:
+    with page_visitor(browser) as open_page:
         yield lambda name, address=None, **options: open_page(address or (builds[name] / PAGE).as_uri(), **options)
 
 

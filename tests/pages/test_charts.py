@@ -117,7 +117,7 @@ def contrast(a, b):
     return (high + 0.05) / (low + 0.05)
 
 
-def mixed(colour, paper, share):
+def blend_colours(colour, paper, share):
     return tuple(round(share * a + (1 - share) * b) for a, b in zip(colour, paper, strict=True))
 
 
@@ -135,6 +135,6 @@ def test_colours_contrast_with_paper_and_text_with_shades():
         if not is_dark:  # SVG files use the same colours.
             assert [getrgb(c) for c in re.findall(r"\.m\d { color: (#\w+)", FILE_STYLE)] == models
             assert [getrgb(c) for c in re.findall(r"\.(?:up-1|down-3) { fill: (#\w+)", FILE_STYLE)] == [
-                mixed(result["up"], paper, 0.1),
-                mixed(result["down"], paper, 0.32),
+                blend_colours(result["up"], paper, 0.1),
+                blend_colours(result["down"], paper, 0.32),
             ]

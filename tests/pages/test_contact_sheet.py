@@ -46,12 +46,12 @@ def place(canvas, draws):
     return result[0]
 
 
-def enlarged(image, factor):
+def enlarge(image, factor):
     large = image.repeat(factor, axis=0).repeat(factor, axis=1)
     return np.broadcast_to(large, (*large.shape[:2], 3))
 
 
-def flat(value, *sizes):
+def flat_image(value, *sizes):
     """Return cells with images of one colour."""
     return [(str(n), np.full((*size, 3), value, np.uint8)) for n, size in enumerate(sizes)]
 
@@ -66,7 +66,7 @@ def test_images_are_complete_framed_and_enlarged_by_integers():
     for shape, factor in shapes.items():
         images = [synthetic_image(*shape, which=i) for i in range(3)]
         canvas = pixels(draw_sheet([SheetRow("row", [(f"n{i}", p) for i, p in enumerate(images)])], title="title"))
-        corners = [place(canvas, enlarged(p, factor)) for p in images]
+        corners = [place(canvas, enlarge(p, factor)) for p in images]
         high, wide = factor * shape[0], factor * shape[1]
         assert max(high, wide) >= MIN_IMAGE_SIDE
         for x, y in corners:
@@ -77,9 +77,9 @@ def test_images_are_complete_framed_and_enlarged_by_integers():
         assert corners[1][0] - corners[0][0] == corners[2][0] - corners[1][0] >= wide + GAP
     small, large = synthetic_image(32, 32), synthetic_image(100, 100, which=1)
     canvas = pixels(draw_sheet([SheetRow("", [("", small), ("", large), ("", None), ("", BLANK)])]))
-    place(canvas, enlarged(small, 3))
+    place(canvas, enlarge(small, 3))
     place(canvas, large)
-    wide = [SheetRow("", flat(77, (500, 1000)))]
+    wide = [SheetRow("", flat_image(77, (500, 1000)))]
     assert (count(draw_sheet(wide), 77), count(draw_sheet(wide, side=100), 77)) == (128 * 256, 50 * 100)
     steps = np.repeat(np.arange(0, 200, 10, dtype=np.uint8), 5)[None, :, None].repeat(10, axis=0)
     assert np.asarray(tile(steps, 20, 99))[0].tolist() == list(range(0, 200, 10))
@@ -149,7 +149,7 @@ def test_legend_explains_colours():
 def test_sheets_are_bounded(monkeypatch):
     max_pixels = 1_600_000
     monkeypatch.setattr("corruptset.pages.contact_sheet.MAX_PIXELS", max_pixels)
-    wide, small = ([SheetRow(f"r{i}", flat(9, *[(n, n)] * 10)) for i in range(9)] for n in (200, 40))
+    wide, small = ([SheetRow(f"r{i}", flat_image(9, *[(n, n)] * 10)) for i in range(9)] for n in (200, 40))
     assert 0.8 * max_pixels < np.prod(pixels(draw_sheet(wide)).shape[:2]) <= max_pixels
     assert count(draw_sheet(small), 9) == 90 * 80 * 80
     assert count(draw_sheet(small[:1]), 9) == 10 * 120 * 120

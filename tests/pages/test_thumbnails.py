@@ -15,7 +15,7 @@ def noise(*shape):
     return np.random.default_rng(0).integers(0, 256, shape, np.uint8)
 
 
-def decoded(uri):
+def decode_uri(uri):
     head, _, data = uri.partition(",")
     assert head == "data:image/jpeg;base64"
     return Image.open(io.BytesIO(base64.b64decode(data)))
@@ -23,12 +23,12 @@ def decoded(uri):
 
 def test_thumbnail_is_jpeg_and_small_images_keep_colours():
     for channels, mode in ((1, "L"), (3, "RGB")):
-        image = decoded(data_uri(shrunk(noise(24, 40, channels), 99, 99), small=False))
+        image = decode_uri(data_uri(shrunk(noise(24, 40, channels), 99, 99), small=False))
         assert (image.format, image.mode, image.size) == ("JPEG", mode, (40, 24))
     image = np.zeros((16, 16, 3), np.uint8)
     image[:, ::2, 0] = image[:, 1::2, 2] = 255
     uris = [data_uri(Image.fromarray(image), small=small) for small in (True, False)]
-    small, large = (np.abs(np.array(decoded(uri)).astype(int) - image).mean() for uri in uris)
+    small, large = (np.abs(np.array(decode_uri(uri)).astype(int) - image).mean() for uri in uris)
     assert small < 25 < large
 
 

@@ -24,7 +24,7 @@ def samples(tmp_path_factory):
 def test_bootstrap_starts_with_all_images_followed_by_resamples(samples, values, seed):
     estimate = images_of(samples, seed).estimates({"x": np.array(values, np.float32)})["x"]
     assert estimate.shape == (1001,)
-    for place, rows in [(0, range(11)), *((1 + n, reference_scores.drawn(seed, 11, n)) for n in (0, 1, 99))]:
+    for place, rows in [(0, range(11)), *((1 + n, reference_scores.draw_units(seed, 11, n)) for n in (0, 1, 99))]:
         there = [values[row] for row in rows if values[row] == values[row]]
         assert estimate[place] == pytest.approx(np.mean(there) if there else np.nan, nan_ok=True)
 
@@ -41,7 +41,7 @@ def test_regions_are_drawn_with_their_image(tmp_path):
     estimate = images.estimates({"x": flags})["x"]
     assert estimate[0] == pytest.approx(4 / 7)
     for resample in range(30):
-        together = [flag for source in reference_scores.drawn(5, 3, resample) for flag in of_image[source]]
+        together = [flag for source in reference_scores.draw_units(5, 3, resample) for flag in of_image[source]]
         assert estimate[1 + resample] == pytest.approx(np.mean(together))
     # This also holds for the selected images.
     chosen = images_of(samples[1:6], 5)

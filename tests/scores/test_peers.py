@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore")]
 
 
 @pytest.fixture(autouse=True, scope="module")
-def torchvision_beside_a_cpu_torch():
+def torchvision_with_cpu_torch():
     return let_torchvision_be_imported()
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import small_builds
 from predictions import all_kinds
-from surrogates import Linear, seeded, write_model
+from surrogates import Linear, seeded_network, write_model
 
 import corruptset
 from corruptset.errors import ModelError, ParameterError, PredictionError, UnknownCorruption
@@ -196,7 +196,7 @@ def test_network_is_loaded_from_file(directory, tmp_path):
     from small_nets import Plain
 
     arguments = {"channels": 3, "classes": 10, "side": 32}
-    net = seeded(lambda: Plain(**arguments))
+    net = seeded_network(lambda: Plain(**arguments))
     model_file = write_model(tmp_path, net, 32, "small_nets:Plain", arguments=arguments, name="plain")
     out = tmp_path / "p"
     result = corruptset.predict(directory, model_file, out, batch=8)

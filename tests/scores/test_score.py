@@ -39,11 +39,11 @@ def scores(data, predictions):
     return corruptset.score(data, predictions, baseline=record_datasets.random_predictions(data, 1, "other"))
 
 
-def right_of(predictions):
+def correct_by_set(predictions):
     return {name: outcome.correct.tolist() for name, outcome in predictions.outcomes.items()}
 
 
-def shares(correct, names=FIFTEEN):
+def accuracies(correct, names=FIFTEEN):
     """Return the accuracy of some corruptions at each severity."""
     return [accuracy(correct[f"{name}/{severity}"]) for name in names for severity in range(1, 6)]
 
@@ -74,7 +74,7 @@ def test_every_set_is_scored(data, predictions, scores):
 
 
 def test_error_curves_and_means_cover_test_sets_with_resamples(data, predictions, scores):
-    correct, other = right_of(predictions), right_of(record_datasets.random_predictions(data, 1))
+    correct, other = correct_by_set(predictions), correct_by_set(record_datasets.random_predictions(data, 1))
     assert list(scores.group("aude")) == [*FIFTEEN, *EXTRA]
     for name in scores.group("aude"):
         assert scores[f"aude.{name}"].value == pytest.approx(reference_scores.aude(correct, name))
@@ -86,10 +86,12 @@ def test_error_curves_and_means_cover_test_sets_with_resamples(data, predictions
     for resample in (None, 0, 7):
         if resample is not None:
             correct, other = (
-                reference_scores.resampled(right_of(record_datasets.random_predictions(data, n)), 0, resample)
+                reference_scores.resample_outcomes(
+                    correct_by_set(record_datasets.random_predictions(data, n)), 0, resample
+                )
                 for n in (0, 1)
             )
-        clean, tests = accuracy(correct["clean"]), shares(correct)
+        clean, tests = accuracy(correct["clean"]), accuracies(correct)
         expected = {
             "maude": reference_scores.maude(correct),
             "relative_maude": reference_scores.maude(correct) - (1 - clean),
@@ -105,7 +107,9 @@ def test_error_curves_and_means_cover_test_sets_with_resamples(data, predictions
         assert len(rows) == 1000
         assert scores.interval(name) == pytest.approx(np.quantile(rows, [0.025, 0.975]), rel=1e-5)
     assert list(scores.group("mean_accuracy")) == ["noise", "blur", "weather", "digital", *FIFTEEN]
-    assert scores["mean_accuracy.noise"].value == pytest.approx(mean(shares(right_of(predictions), FIFTEEN[:3])))
+    assert scores["mean_accuracy.noise"].value == pytest.approx(
+        mean(accuracies(correct_by_set(predictions), FIFTEEN[:3]))
+    )
     # The four extra corruptions are for validation, so worse predictions for them change no mean.
     worse = {name: Outcome(~o.correct) if name.startswith(EXTRA) else o for name, o in predictions.outcomes.items()}
     repeated = corruptset.score(data, replace(predictions, outcomes=worse), seed=1)
@@ -116,12 +120,12 @@ def test_error_curves_and_means_cover_test_sets_with_resamples(data, predictions
 
 
 def test_worst_case_counts_images_correct_under_every_set(data, predictions, scores):
-    correct = right_of(predictions)
+    correct = correct_by_set(predictions)
     for name, corruptions in {"all": FIFTEEN, "noise": FIFTEEN[:3], "fog": ["fog"]}.items():
         ids = [f"{corruption}/{s}" for corruption in corruptions for s in range(1, 6)]
         every, one = np.all([correct[set_id] for set_id in ids], axis=0), scores[f"worst_case.{name}"]
         average = scores.get("mean_accuracy" if name == "all" else f"mean_accuracy.{name}")
-        expected = (len(ids), *map(pytest.approx, (mean(every), mean(shares(correct, corruptions)))))
+        expected = (len(ids), *map(pytest.approx, (mean(every), mean(accuracies(correct, corruptions)))))
         assert (one.count, one.value, average) == expected
     # Validation sets are in none of the groups.
     assert list(scores.group("worst_case")) == ["all", "noise", "blur", "weather", "digital", *FIFTEEN]
@@ -183,8 +187,8 @@ def test_ratio_with_near_zero_divisors_has_no_interval(data, predictions, capsys
     scores = corruptset.score(data, predictions, baseline=other)
     for row in (scores["relative_mce"], scores["relative_ce.fog"]):
         assert (row.interval, row.reason) == (None, "no interval, because some resamples divide by almost 0")
-    correct = right_of(predictions)
-    expected = mean(reference_scores.relative_ce(correct, right_of(other), name) for name in FIFTEEN)
+    correct = correct_by_set(predictions)
+    expected = mean(reference_scores.relative_ce(correct, correct_by_set(other), name) for name in FIFTEEN)
     assert scores.get("relative_mce") == pytest.approx(expected)
     assert scores.interval("mce") is not None
     put_scores(scores)
@@ -330,7 +334,7 @@ def test_groups_have_scores_and_gap(tmp_path):
     assert (list(scores.values("style")), scores.values("style")) == (sorted(expected), pytest.approx(expected))
     assert scores.get("style_gap") == pytest.approx(max(expected.values()) - min(expected.values()))
     for resample in range(20):
-        means = of_groups(reference_scores.drawn(0, 40, resample)).values()
+        means = of_groups(reference_scores.draw_units(0, 40, resample)).values()
         assert scores.resamples.values["style_gap"][resample] == pytest.approx(max(means) - min(means), abs=1e-6)
     correct[:] = np.array([group != "google" for group in GROUPS])
     chosen = corruptset.score(icons, predictions, condition="correct@clean")
@@ -348,9 +352,9 @@ def test_two_factor_scores_cover_names_sets_and_both_orders(tmp_path):
     two, values = result.group("two_factor"), result.resamples.values
     for resample in (None, 11):
         correct = (
-            right_of(predictions)
+            correct_by_set(predictions)
             if resample is None
-            else reference_scores.resampled(right_of(predictions), 0, resample)
+            else reference_scores.resample_outcomes(correct_by_set(predictions), 0, resample)
         )
         of_set = {name: accuracy(flags) for name, flags in correct.items()}
         names = [of_set[data.aliases[f"type {number}"]] for number in range(1, 70)]
@@ -370,7 +374,7 @@ def test_two_factor_scores_cover_names_sets_and_both_orders(tmp_path):
         assert effect.difference == pytest.approx(accuracy(a) - accuracy(b))
         # The images are the same in both orders, so the difference is resampled instead of each accuracy.
         paired = [
-            np.mean(a[rows]) - np.mean(b[rows]) for rows in (reference_scores.drawn(0, 40, r) for r in range(100))
+            np.mean(a[rows]) - np.mean(b[rows]) for rows in (reference_scores.draw_units(0, 40, r) for r in range(100))
         ]
         assert min(paired) - 0.2 < effect.interval[0] <= effect.interval[1] < max(paired) + 0.2
     part = record_datasets.records_dataset(
@@ -388,7 +392,7 @@ def test_chains_have_curve_if_stage_has_all_five_severities(tmp_path):
     more = "[[sets]]\nclean = true\n" + "".join(f"[[sets]]\nchain = {n.split('+')}\n" for n in [*pairs, *four])
     data = record_datasets.small_dataset(tmp_path, more=more)
     predictions = record_datasets.random_predictions(data)
-    correct, result = right_of(predictions), corruptset.score(data, predictions).values("aude")
+    correct, result = correct_by_set(predictions), corruptset.score(data, predictions).values("aude")
     for name, pattern in (
         ("fog+snow", "fog-{0}+snow-{0}"),
         ("fog-3+snow", "fog-3+snow-{0}"),

@@ -97,7 +97,7 @@ def test_unexpected_version_key_is_rejected():
 
 
 def test_every_error_is_named(folder, tmp_path):
-    full_scores = example_scores.validated(example_scores.full_scores(0))[0].as_json()
+    full_scores = example_scores.validate_scores(example_scores.full_scores(0))[0].as_json()
     file = tmp_path / "changed.json"
     newer = "schema_version is 3, but this release of corruptset reads version 2; use the release that wrote the file"
 

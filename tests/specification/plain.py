@@ -160,7 +160,7 @@ def like(values: list[int], image: Picture) -> Picture:
     return [pixels[y : y + width] for y in range(0, len(pixels), width)]
 
 
-def clipped(value: int) -> int:
+def clip(value: int) -> int:
     return min(max(value, 0), 255)
 
 
@@ -168,7 +168,7 @@ def gaussian_noise(image: Picture, key: int, sample: str, *, sigma: float) -> Pi
     table = alias(gaussian_offsets(sigma), 9)
     source = elements(image)
     draws = words(len(source), key, sample)
-    return like([clipped(v + outcome(w, table, 9) - 256) for v, w in zip(source, draws, strict=True)], image)
+    return like([clip(v + outcome(w, table, 9) - 256) for v, w in zip(source, draws, strict=True)], image)
 
 
 def _by_level(image: Picture, key: int, sample: str, cumulative: Any) -> Picture:

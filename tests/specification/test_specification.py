@@ -19,7 +19,7 @@ SLOW = ("shot_noise", "speckle_noise")
 """Their tables have a distribution of sixty digits for every level: pictures of some levels take a part of the time."""
 
 
-def made_plainly(image, chain, sample, seed):
+def apply_specification(image, chain, sample, seed):
     """Return a chain's output by the specification: [(name, columns)]."""
     pil_image = image.tolist()
     for i, (name, parameters) in enumerate(chain):
@@ -41,7 +41,7 @@ def check(name, calibration, severity, *, apart=1):
         if apart > 1:
             image = image // apart * apart + severity
             image[0, :2] = [0], [255]
-        expected = made_plainly(image, [(name, columns(name, calibration, severity))], sample, 20)
+        expected = apply_specification(image, [(name, columns(name, calibration, severity))], sample, 20)
         result = corruptset.corrupt(image, name, severity=severity, calibration=calibration, key=sample, seed=20)
         np.testing.assert_array_equal(result, expected, f"{calibration} {severity}")
 
@@ -67,8 +67,8 @@ def test_chains_are_keyed_by_all_previous_stages():
         synthetic_image(17, 22),
     )
     result = corruptset.corrupt(image, list(chain.items()), calibration="cifar", key="a/b", seed=3)
-    np.testing.assert_array_equal(result, made_plainly(image, plainly, "a/b", 3))
-    assert not np.array_equal(result, made_plainly(image, plainly[1:], "a/b", 3))
+    np.testing.assert_array_equal(result, apply_specification(image, plainly, "a/b", 3))
+    assert not np.array_equal(result, apply_specification(image, plainly[1:], "a/b", 3))
 
 
 def test_specification_imports_nothing_from_corruptset():

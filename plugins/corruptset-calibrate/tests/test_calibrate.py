@@ -26,11 +26,11 @@ NINETEEN = (
 OPTIONS: dict[str, Any] = {"to": 64, "reference": "cifar", "metric": "ssim", "samples": 2}
 
 
-def falling(place: Fraction) -> float:
+def decreasing_quality(place: Fraction) -> float:
     return 1 / (1 + float(place) / 3)
 
 
-def bending(place: Fraction) -> float:
+def peaked_quality(place: Fraction) -> float:
     return 1 - abs(float(place) - 2) / 4 if place > 1 else 1 - float(place) / 4
 
 
@@ -38,20 +38,20 @@ def test_search_finds_nearest_grain_and_measures_each_position_once() -> None:
     grains = [Fraction(k, GRAIN) for k in range(1, FARTHEST * GRAIN + 1)]
     for target in (0.99, 0.8, 0.55, 0.31, 0.25):
         requests: list[Fraction] = []
-        search = Search(lambda place, asked=requests: asked.append(place) or falling(place))  # type: ignore[misc]
+        search = Search(lambda place, asked=requests: asked.append(place) or decreasing_quality(place))  # type: ignore[misc]
         place, reached = search.find(target, 3)
         assert reached
-        assert place == min(grains, key=lambda grain, target=target: abs(falling(grain) - target))  # type: ignore[misc]
+        assert place == min(grains, key=lambda grain, target=target: abs(decreasing_quality(grain) - target))  # type: ignore[misc]
         assert len(requests) == len(set(requests)) < 20
-    assert Search(falling).find(0.1, 5) == (Fraction(FARTHEST), False)
+    assert Search(decreasing_quality).find(0.1, 5) == (Fraction(FARTHEST), False)
     assert Search(lambda place: 0.9).find(0.95, 2)[1], "between the clean image and the first severity"
     # of several places the one near to the severity
     for start, expected in ((1, Fraction(5, 4)), (2, Fraction(11, 4)), (3, Fraction(11, 4))):
-        assert Search(bending).find(0.8125, start) == (expected, True)
+        assert Search(peaked_quality).find(0.8125, start) == (expected, True)
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Calibrated:
+def calibrated_table(tmp_path_factory: pytest.TempPathFactory) -> Calibrated:
     """Calibrate the table of CIFAR for 64 pixels on two photographs."""
     return calibrate(NAMES, out=tmp_path_factory.mktemp("table") / "own.toml", **OPTIONS)
 
@@ -69,29 +69,31 @@ def quality(side: int, name: str, calibration: str | Path, severity: int) -> flo
     return float(np.mean(values))
 
 
-def test_table_rows_reach_target_quality_more_closely_than_reference(made: Calibrated) -> None:
-    table = get_calibration(made.table)
+def test_table_rows_reach_target_quality_more_closely_than_reference(calibrated_table: Calibrated) -> None:
+    table = get_calibration(calibrated_table.table)
     assert (table.name, table.side) == ("cifar-64", 64)
     for name in NAMES:
-        for level in made.levels[name]:
+        for level in calibrated_table.levels[name]:
             row = table.row(name, level.severity)
             assert dict(row.parameters) == dict(level.parameters)
             assert level.target == pytest.approx(quality(32, name, "cifar", level.severity), abs=1e-9)
-            assert level.quality == pytest.approx(quality(64, name, made.table, level.severity), abs=1e-9)
+            assert level.quality == pytest.approx(quality(64, name, calibrated_table.table, level.severity), abs=1e-9)
             assert level.unscaled == pytest.approx(quality(64, name, "cifar", level.severity), abs=1e-9)
             assert level.reached
             assert f"{level.quality:.4f}, where cifar at 32 pixels has {level.target:.4f}" in row.source
     for name in ("gaussian_noise", "contrast"):
-        off = made.distances(name)
+        off = calibrated_table.distances(name)
         assert off["calibrated"] < min(0.006, off["none"] / 3)
-        places = [level.place for level in made.levels[name]]
+        places = [level.place for level in calibrated_table.levels[name]]
         assert places == sorted(places)
 
 
 @pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.ci)])
-def test_table_is_independent_of_order_and_number_of_jobs(made: Calibrated, jobs: int, tmp_path: Path) -> None:
+def test_table_is_independent_of_order_and_number_of_jobs(
+    calibrated_table: Calibrated, jobs: int, tmp_path: Path
+) -> None:
     repeated = calibrate(NAMES[::-1], out=tmp_path / "own.toml", jobs=jobs, **OPTIONS)
-    assert {name: repeated.levels[name] for name in NAMES} == dict(made.levels)
+    assert {name: repeated.levels[name] for name in NAMES} == dict(calibrated_table.levels)
     with pytest.raises(BuildError, match=r"own\.toml"):
         calibrate(NAMES, out=tmp_path / "own.toml", **OPTIONS)
 

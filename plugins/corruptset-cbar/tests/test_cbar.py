@@ -52,7 +52,7 @@ def chances(seed, cell, side):
     return out
 
 
-def given(name, side, severity, draws):
+def recorded_draws(name, side, severity, draws):
     """Return recorded draws as arguments of corruptset, which expects (x, y) where some recordings have (y, x)."""
     d = draws
     flipped = {key: np.array(d[key])[..., ::-1] for key in ("centers", "center", "wavelengths", "phases") if key in d}
@@ -94,7 +94,7 @@ def test_published_draws_reproduce_published_output(pair):
     equal = []
     for severity in range(1, 6):
         run = PUBLISHED["parity"][f"{pair}/{severity}"]
-        draws = given(name, side, severity, run["drawn"])
+        draws = recorded_draws(name, side, severity, run["drawn"])
         out = corruptset.corrupt(
             image, name, severity=severity, calibration={224: "imagenet", 32: "cifar"}[side], **draws
         )

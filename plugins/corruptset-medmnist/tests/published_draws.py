@@ -33,7 +33,7 @@ def image(which: int, *, grey: bool) -> NDArray[np.uint8]:
     return np.clip(np.stack(planes, axis=2), 0, 255).astype(np.uint8)
 
 
-def given(
+def draw_arguments(
     name: str, parameters: Mapping[str, Any], draws: Mapping[str, Any], clean: NDArray[np.uint8]
 ) -> dict[str, Any]:
     """Return the arguments that replace a corruption's own draws.

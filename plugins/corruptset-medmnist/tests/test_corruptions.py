@@ -13,7 +13,7 @@ import cv2
 import digests as golden
 import numpy as np
 import pytest
-from published_draws import given, image
+from published_draws import draw_arguments, image
 
 import corruptset
 from corruptset.corruptions.calibrations import get_calibration
@@ -41,7 +41,7 @@ def test_published_draws_reproduce_published_output(dataset):
         channels = len(run["pixels"]) // 2 // 16
         clean = images.setdefault(channels, image(0, grey=channels == 1))
         parameters = get_calibration(dataset).row(name, int(severity)).parameters
-        draws = given(name, parameters, run["drawn"], clean)
+        draws = draw_arguments(name, parameters, run["drawn"], clean)
         out = corruptset.corrupt(clean, name, severity=int(severity), calibration=dataset, **draws)
         expected = np.frombuffer(bytes.fromhex(run["pixels"]), np.uint8).reshape(4, 4, channels)
         differences.append(np.abs(out[28::56, 28::56].astype(int) - expected))

@@ -21,7 +21,7 @@ def published_file(path, labels, *, grey=True):
     return images
 
 
-def built(folder, name, labels, sets, **options):
+def build_dataset(folder, name, labels, sets, **options):
     path = folder / f"{name}_224.npz"
     images = published_file(path, labels, **options)
     result = corruptset.build(
@@ -32,7 +32,9 @@ def built(folder, name, labels, sets, **options):
 
 def test_export_has_published_format(tmp_path):
     labels = np.array([[1], [0], [1]], np.uint8)
-    images, directory = built(tmp_path, "pneumoniamnist", labels, ["rgb_gaussian_noise/*", "windowed_gaussian_blur/*"])
+    images, directory = build_dataset(
+        tmp_path, "pneumoniamnist", labels, ["rgb_gaussian_noise/*", "windowed_gaussian_blur/*"]
+    )
     result = corruptset.export("medmnist-c", directory, tmp_path / "exported", progress=False)
     assert sorted(path.name for path in result.top.iterdir()) == ["gaussian_blur.npz", "gaussian_noise.npz"]
     data = corruptset.open(directory)
@@ -53,7 +55,7 @@ def test_export_has_published_format(tmp_path):
 
 def test_multi_label_images_keep_labels_and_have_auc(tmp_path, run):
     labels = np.array([[0, 1, 0], [1, 0, 0], [0, 1, 1], [0, 0, 0]], np.uint8)
-    _, directory = built(tmp_path, "chestmnist", labels, ["gamma_corr_up/*"])
+    _, directory = build_dataset(tmp_path, "chestmnist", labels, ["gamma_corr_up/*"])
     data = corruptset.open(directory)
     assert [class_.name for class_ in data.classes] == ["000", "010", "011", "100"]
     result = corruptset.export("medmnist-c", directory, tmp_path / "exported", progress=False)
@@ -79,7 +81,7 @@ def test_balanced_accuracy_of_two_classes_uses_threshold(tmp_path):
     from corruptset_medmnist.scores import score
 
     labels = np.array([[0], [0], [0], [1]], np.uint8)
-    _, directory = built(tmp_path, "breastmnist", labels, ["brightness_up/*"])
+    _, directory = build_dataset(tmp_path, "breastmnist", labels, ["brightness_up/*"])
     (tmp_path / "p" / "brightness_up").mkdir(parents=True)
     for name in ("clean", *(f"brightness_up/{severity}" for severity in range(1, 6))):
         np.savez(tmp_path / "p" / f"{name}.npz", probs=np.array([[0.9, 0.1], [0.6, 0.4], [0.3, 0.7], [0.4, 0.6]]))

@@ -24,7 +24,7 @@ HOSTILE = [
 ]
 
 
-def sheet_of(
+def answer_sheet(
     key: StudyKey, person: str, group: str, answer: Callable[[Trial], str | None] | None = None, **changed: Any
 ) -> dict[str, Any]:
     """Return the answers of one participant in the format of the page, which are all correct by default."""
@@ -54,7 +54,7 @@ def save(folder: Path, sheet: dict[str, Any], name: str = "") -> Path:
     return path
 
 
-def data_of(page: str) -> dict[str, Any]:
+def page_data(page: str) -> dict[str, Any]:
     """Return the data that the script of a page reads."""
     (text,) = re.findall(r'<script type="application/json" id="study">(.*?)</script>', page, re.DOTALL)
     data: dict[str, Any] = json.loads(text)

@@ -12,7 +12,7 @@ from corruptset_pairs.answer_files import read_answers, read_key
 from corruptset_pairs.command import answer_categories
 from corruptset_pairs.sheet import Sheet
 from corruptset_pairs.study_records import StudyKey
-from studies import save, sheet_of
+from studies import answer_sheet, save
 
 from corruptset.errors import StudyError
 from corruptset.generate.sources.super_categories import read_super_categories
@@ -33,7 +33,7 @@ def refusals(key: StudyKey, *paths: Path, unfinished: bool = False) -> tuple[lis
 
 def test_answers_folder_may_contain_key(key: StudyKey, pairs_of_model: Sheet, tmp_path: Path) -> None:
     for person, group in (("b", "A"), ("a", "B")):
-        answers = save(tmp_path, sheet_of(key, person, group))
+        answers = save(tmp_path, answer_sheet(key, person, group))
     with pytest.raises(StudyError, match=r"has 0 files that match \*-key.json. Name the key file"):
         read_key(tmp_path)
     (tmp_path / "pairs-key.json").write_bytes(pairs_of_model.key_file.read_bytes())
@@ -46,10 +46,10 @@ def test_answers_folder_may_contain_key(key: StudyKey, pairs_of_model: Sheet, tm
 
 
 def test_repeated_and_unfinished_sheets_are_excluded(key: StudyKey, tmp_path: Path) -> None:
-    save(tmp_path, sheet_of(key, "Anna ", "B", started="2026-11-22T11:00:00.000Z"), "1")
-    save(tmp_path, sheet_of(key, "anna", "A"), "2")
-    save(tmp_path, sheet_of(key, "anna", "A"), "3")
-    cut = sheet_of(key, "s", "A")
+    save(tmp_path, answer_sheet(key, "Anna ", "B", started="2026-11-22T11:00:00.000Z"), "1")
+    save(tmp_path, answer_sheet(key, "anna", "A"), "2")
+    save(tmp_path, answer_sheet(key, "anna", "A"), "3")
+    cut = answer_sheet(key, "s", "A")
     save(tmp_path, cut | {"finished": False, "answers": cut["answers"][:4]})
     who, reason = refusals(key, tmp_path)
     assert who == ["anna"]
@@ -64,7 +64,7 @@ def test_repeated_and_unfinished_sheets_are_excluded(key: StudyKey, tmp_path: Pa
 def test_damaged_files_and_files_of_other_studies_are_excluded(
     key: StudyKey, levels_sheet: Sheet, tmp_path: Path
 ) -> None:
-    valid_sheet = sheet_of(key, "good", "A")
+    valid_sheet = answer_sheet(key, "good", "A")
 
     def changed(**values: Any) -> dict[str, Any]:
         """Return the sheet with its third answer changed."""
@@ -74,7 +74,7 @@ def test_damaged_files_and_files_of_other_studies_are_excluded(
 
     of_b = next(trial.id for trial in key.trials if trial.group == "B")
     cases = {
-        "other": (sheet_of(levels_sheet.key, "other", "A"), f"belongs to another study: {levels_sheet.key.study}"),
+        "other": (answer_sheet(levels_sheet.key, "other", "A"), f"belongs to another study: {levels_sheet.key.study}"),
         "b": (changed(trial=of_b), "is damaged: "),
         "twice": (changed(trial=valid_sheet["answers"][1]["trial"]), "is damaged: "),
         "word": (changed(answer="a unicorn"), "is damaged: "),
@@ -116,7 +116,7 @@ def test_commands_lead_from_dataset_to_gap(run: Any, regions: Dataset, tmp_path:
     )  # fmt: skip
     for person, group in enumerate("AABB"):
         answer = lambda t: t.category if t.member == "anchor" else None  # noqa: E731
-        save(tmp_path / "answers", sheet_of(key, f"{person}", group, answer))
+        save(tmp_path / "answers", answer_sheet(key, f"{person}", group, answer))
     (tmp_path / "answers/broken.json").write_text("{")
     score_result = run("pairs-score", "study", "answers")
     assert score_result.code == 0, score_result.err
@@ -136,13 +136,13 @@ def test_commands_lead_from_dataset_to_gap(run: Any, regions: Dataset, tmp_path:
     assert [item["file"] for item in scores["refused"]] == ["answers/broken.json"]
 
 
-def test_errors_are_reported_without_traceback(run: Any, regions: Dataset, built: Path, tmp_path: Path) -> None:
+def test_errors_are_reported_without_traceback(run: Any, regions: Dataset, dataset_dir: Path, tmp_path: Path) -> None:
     for arguments, message in (
         (
             ["pairs-sheet", regions.path, "--n", 21],
             "20 of the 20 source images have a suitable pair, but 21 were requested",
         ),
-        (["pairs-sheet", built, "--n", 2], "has neither regions nor levels of a gradual degradation"),
+        (["pairs-sheet", dataset_dir, "--n", 2], "has neither regions nor levels of a gradual degradation"),
         (["pairs-score", tmp_path, tmp_path], "has 0 files that match *-key.json. Name the key file"),
     ):
         result = run(*arguments)

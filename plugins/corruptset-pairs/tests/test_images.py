@@ -19,7 +19,7 @@ from corruptset.generate.build import build
 from corruptset.manifests.reader import Dataset
 
 
-def pairs_of(key: StudyKey) -> list[tuple[Trial, Trial]]:
+def study_pairs(key: StudyKey) -> list[tuple[Trial, Trial]]:
     """Return the pairs of a study, each with its anchor first."""
     results: dict[int, list[Trial]] = {}
     for trial in key.trials:
@@ -29,7 +29,7 @@ def pairs_of(key: StudyKey) -> list[tuple[Trial, Trial]]:
     return [(anchor, partner) for anchor, partner in pairs]
 
 
-def place(sample: str) -> tuple[int, int, int]:
+def region_position(sample: str) -> tuple[int, int, int]:
     """Return the side and the position (y, x) in the id of a region."""
     rest = sample.partition("@s")[2]
     return int(rest[:4]), int(rest[6:10]), int(rest[11:15])
@@ -41,13 +41,13 @@ def test_pairs_are_neighbours_with_one_correct_prediction(
     key = pairs_of_model.key
     top = np.load(predictions / "clean.npz")["top"]
     by_id = {sample.id: sample for sample in regions.samples}
-    for anchor, partner in pairs_of(key):
+    for anchor, partner in study_pairs(key):
         first = by_id[anchor.sample]
         assert first.region is not None
         assert first.region.anchor
         assert anchor.source == partner.source
         assert {anchor.group, partner.group} == {"A", "B"}
-        (side, y, x), (other, v, u) = place(anchor.sample), place(partner.sample)
+        (side, y, x), (other, v, u) = region_position(anchor.sample), region_position(partner.sample)
         if anchor.change == "shift":
             assert (side, max(abs(y - v), abs(x - u))) == (other, 1)
         else:
@@ -64,7 +64,7 @@ def test_pairs_are_neighbours_with_one_correct_prediction(
     assert set(Counter(trial.category for trial in key.trials).values()) == {2}
     assert {trial.member for trial in key.trials if trial.right} == {"anchor", "partner"}
     assert {trial.change for trial in key.trials} == {"shift", "shrink"}
-    assert {place(anchor.sample)[0] for anchor, _ in pairs_of(key)} == {12, 16}
+    assert {region_position(anchor.sample)[0] for anchor, _ in study_pairs(key)} == {12, 16}
 
 
 def test_all_neighbours_are_candidates(regions: Dataset, predictions: Path) -> None:
@@ -96,7 +96,7 @@ def test_pairs_without_model_follow_chosen_changes_and_sizes(regions: Dataset, t
     assert ({trial.right for trial in key.trials}, key.model) == ({None}, None)
     assert Counter((trial.group, trial.member) for trial in key.trials)["A", "anchor"] == 4
     only = pairs_sheet(regions, tmp_path / "only.html", n=6, change="shrink", sizes=["s16"]).key
-    assert {(place(a.sample)[0], place(b.sample)[0]) for a, b in pairs_of(only)} == {(16, 14)}
+    assert {(region_position(a.sample)[0], region_position(b.sample)[0]) for a, b in study_pairs(only)} == {(16, 14)}
 
 
 def test_unavailable_pairs_are_rejected(regions: Dataset, predictions: Path, tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ from typing import Any
 
 import corruptset_pairs
 import pytest
-from browsers import axe_violations, opened_browser, visits
+from browsers import axe_violations, open_browser, page_visitor
 from corruptset_pairs.sheet import Sheet, pairs_sheet
-from studies import HOSTILE, data_of
+from studies import HOSTILE, page_data
 
 from corruptset.manifests.reader import Dataset
 
@@ -21,14 +21,14 @@ Open = Callable[..., Any]
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    with opened_browser() as browser:
+    with open_browser() as browser:
         yield browser
 
 
 @pytest.fixture
 def open_page(chromium: Any) -> Iterator[Open]:
     """Return a function that opens a page in Chromium."""
-    with visits(chromium) as visit:
+    with page_visitor(chromium) as visit:
 
         def run(file: Path, *, link: str = "", width: int = 400, scheme: str = "light", **options: Any) -> Any:
             viewport = {"width": width, "height": 800}
@@ -37,7 +37,7 @@ def open_page(chromium: Any) -> Iterator[Open]:
         yield run
 
 
-def begin(page: Any, person: str, group: str | None = None) -> None:
+def start_study(page: Any, person: str, group: str | None = None) -> None:
     """Fill in the first screen and start the study with the keyboard."""
     page.fill("#person", person)
     if group is not None:
@@ -61,13 +61,13 @@ def shown_trial(page: Any, data: dict[str, Any], number: int) -> str:
 def test_complete_sheets_answered_by_keyboard_are_scored(
     open_page: Open, pairs_of_model: Sheet, tmp_path: Path
 ) -> None:
-    key, data = pairs_of_model.key, data_of(pairs_of_model.page.read_text("utf-8"))
+    key, data = pairs_of_model.key, page_data(pairs_of_model.page.read_text("utf-8"))
     trials = {trial.id: trial for trial in key.trials}
     orders: dict[str, list[str]] = {}
     for person, group in (("p01", "A"), ("p02", "A"), ("p03", "B")):
         page = open_page(pairs_of_model.page, link=f"#{group}")
         assert page.is_hidden("#groups")
-        begin(page, person)
+        start_study(page, person)
         with page.expect_download() as saving:
             for number in range(1, 11):
                 trial = trials[shown_trial(page, data, number)]
@@ -91,13 +91,13 @@ def test_complete_sheets_answered_by_keyboard_are_scored(
 
 
 def test_study_works_with_mouse_pause_and_missing_keys(open_page: Open, levels_sheet: Sheet, tmp_path: Path) -> None:
-    data = data_of(levels_sheet.page.read_text("utf-8"))
+    data = page_data(levels_sheet.page.read_text("utf-8"))
     page = open_page(levels_sheet.page)
     page.click("button[type=submit]")
     assert page.inner_text("#problem").startswith("Please type your name or code, and choose your group, and confirm")
     assert page.evaluate("document.activeElement.id") == "person"
     page.uncheck("input[name=keys]")
-    begin(page, "Ann/../é", "B")
+    start_study(page, "Ann/../é", "B")
     assert page.is_hidden("#answers kbd >> nth=0")
     page.keyboard.press("1")
     for number in (1, 2):
@@ -131,8 +131,8 @@ def test_foreign_text_is_never_executed(open_page: Open, regions: Dataset, tmp_p
     page = open_page(sheet.page)
     page.on("dialog", lambda dialog: pytest.fail(f"a dialog: {dialog.message}"))
     assert page.is_hidden("#needed")
-    begin(page, "<img src=x onerror=alert(1)>", "A")
-    data = data_of(sheet.page.read_text("utf-8"))
+    start_study(page, "<img src=x onerror=alert(1)>", "A")
+    data = page_data(sheet.page.read_text("utf-8"))
     shown_trial(page, data, 1)
     labels = page.eval_on_selector_all("#answers bdi", "nodes => nodes.map((node) => node.textContent)")
     assert labels == [*data["labels"], "I cannot tell"]
@@ -153,7 +153,7 @@ def test_screens_fit_all_widths_and_pass_axe(scheme: str, open_page: Open, pairs
             assert page.evaluate("document.documentElement.scrollWidth") <= width
             assert axe_violations(page) == [], screen
             if screen == "start":
-                begin(page, "p", "A")
+                start_study(page, "p", "A")
                 image = "i => [i.naturalWidth, i.clientWidth, i.clientHeight, getComputedStyle(i).imageRendering]"
                 assert page.eval_on_selector("#picture img", image) == [16, 256, 256, "pixelated"]
             elif screen == "trial":

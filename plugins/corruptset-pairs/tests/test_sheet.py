@@ -17,7 +17,7 @@ from corruptset_pairs.answer_choices import answer_choices
 from corruptset_pairs.sheet import Sheet, pairs_sheet
 from corruptset_pairs.sheet_page import PACKAGE
 from PIL import Image
-from studies import HOSTILE, data_of
+from studies import HOSTILE, page_data
 
 from corruptset.errors import PredictionError, ScoreError, StudyError, UnknownCorruption
 from corruptset.manifests.reader import Dataset
@@ -30,7 +30,7 @@ def test_page_has_exact_images_and_no_correct_answer(sheet: str, data: str, requ
     result: Sheet = request.getfixturevalue(sheet)
     images: Dataset = request.getfixturevalue(data)
     page = result.page.read_text("utf-8")
-    study = data_of(page)
+    study = page_data(page)
     assert set(study) == {"schema_version", "study", "enlargement", "categories", "labels", "trials"}
     index = {sample.id: sample.index for sample in images.samples}
     shown = {trial: base64.b64decode(raw) for group in study["trials"].values() for trial, raw in group}
@@ -78,8 +78,8 @@ def test_custom_instructions_are_escaped(regions: Dataset, tmp_path: Path) -> No
     names = {c.folder: name for c, name in zip(regions.classes, HOSTILE, strict=True)}
     sheet = pairs_sheet(regions, tmp_path / "p.html", n=5, categories=names, text=text)
     page = sheet.page.read_text("utf-8")
-    assert sheet.key.categories == data_of(page)["categories"] == HOSTILE
-    assert data_of(page)["labels"][3] == "\\u202etxt.exe"
+    assert sheet.key.categories == page_data(page)["categories"] == HOSTILE
+    assert page_data(page)["labels"][3] == "\\u202etxt.exe"
     assert page.count("<script") == page.count("</script>") == 2
     assert not re.search("<(img|svg|b)\\b|\u202e|\x1b", page)
     assert "{{ 7*7 }}" in html.unescape(page)
@@ -105,7 +105,7 @@ def test_page_states_image_size(regions: Dataset, tmp_path: Path) -> None:
         page = pairs_sheet(regions, tmp_path / f"{number}.html", n=3, **options).page.read_text("utf-8")
         assert f"<li>They have 16 x 16 pixels and {message}</li>" in page
         assert f'<figure id="picture" class="{kind}">' in page
-        assert data_of(page)["enlargement"] == options.get("enlargement", 16)
+        assert page_data(page)["enlargement"] == options.get("enlargement", 16)
 
 
 def test_seed_determines_bytes_and_study_id_covers_visible_content(

@@ -43,7 +43,7 @@ def small_recipe(folder: Path, **changes: Any) -> Path:
     return path
 
 
-def made_accuracies() -> dict[str, float]:
+def example_accuracies() -> dict[str, float]:
     """Return accuracies from 0 to 1 that fall with both severities, differently for each corruption."""
     weight = {name: 1 + number / 3 for number, name in enumerate(NAMES)}
     return {
@@ -56,7 +56,7 @@ def made_accuracies() -> dict[str, float]:
 def accuracies_file(folder: Path) -> Path:
     """Write the accuracies as a CSV file."""
     path = folder / "accuracies.csv"
-    path.write_text("set,accuracy\n" + "".join(f"{name},{value}\n" for name, value in made_accuracies().items()))
+    path.write_text("set,accuracy\n" + "".join(f"{name},{value}\n" for name, value in example_accuracies().items()))
     return path
 
 

@@ -33,7 +33,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return record_datasets.write_records(folder, "imagenet-c-all", 40, version="1.0.0")  # a schedule names its data set
 
 
-def visits(schedule: Schedule) -> list[str]:
+def visited_sets(schedule: Schedule) -> list[str]:
     """Return the set of each shift."""
     return [schedule.head["sets"][shift["set"]] for shift in schedule.shifts]
 
@@ -53,18 +53,20 @@ def test_each_shift_has_every_sample_once_and_digests_are_stable(data: Path, tmp
 
 
 def test_each_kind_has_its_order(data: Path) -> None:
-    assert visits(schedule(data)) == visits(schedule(data, "correlated")) == AT_FIVE
-    assert visits(schedule(data, severity=2)) == [f"{name}/2" for name in FIFTEEN]
-    assert visits(schedule(data, "gradual")) == [f"{name}/{s}" for name in FIFTEEN for s in (1, 2, 3, 4, 5, 4, 3, 2, 1)]
+    assert visited_sets(schedule(data)) == visited_sets(schedule(data, "correlated")) == AT_FIVE
+    assert visited_sets(schedule(data, severity=2)) == [f"{name}/2" for name in FIFTEEN]
+    assert visited_sets(schedule(data, "gradual")) == [
+        f"{name}/{s}" for name in FIFTEEN for s in (1, 2, 3, 4, 5, 4, 3, 2, 1)
+    ]
     orders = schedule(data, "random-orders")
-    passes = [visits(orders)[15 * n : 15 * n + 15] for n in range(10)]
+    passes = [visited_sets(orders)[15 * n : 15 * n + 15] for n in range(10)]
     assert all(sorted(visit) == sorted(AT_FIVE) for visit in passes)
     assert len({tuple(visit) for visit in passes}) == 10
     assert [shift["order"] for shift in orders.shifts] == [n for n in range(10) for _ in range(15)]
     assert len(schedule(data, "random-orders", orders=3).shifts) == 45
     chosen = schedule(data, sets=["snow/*", "fog/1", "clean"])
-    assert visits(chosen) == ["clean", *(f"snow/{s}" for s in range(1, 6)), "fog/1"]
-    assert visits(schedule(data, sets=["spatter/*"], severity=3)) == ["spatter/3"]
+    assert visited_sets(chosen) == ["clean", *(f"snow/{s}" for s in range(1, 6)), "fog/1"]
+    assert visited_sets(schedule(data, sets=["spatter/*"], severity=3)) == ["spatter/3"]
 
 
 def test_resets_are_marked(data: Path) -> None:
@@ -99,7 +101,7 @@ def test_slots_follow_dirichlet_distribution(delta: float, slots: int) -> None:
     """Compare the largest slot and the number of used slots over 400 classes with a simple implementation."""
     count, classes = 30, 400
     labels = np.repeat(np.arange(classes), count)
-    mine = filled(labels.tolist(), delta, slots)
+    mine = slot_counts(labels.tolist(), delta, slots)
     rng = np.random.default_rng(5)
     slow = np.array([rng.multinomial(count, rng.dirichlet([delta] * slots)) for _ in range(20 * classes)])
     assert mine.sum() == count * classes
@@ -109,7 +111,7 @@ def test_slots_follow_dirichlet_distribution(delta: float, slots: int) -> None:
         assert 0.8 < (a.std() + 0.05) / (b.std() + 0.05) < 1.25
 
 
-def filled(labels: list[int], delta: float, slots: int) -> Any:
+def slot_counts(labels: list[int], delta: float, slots: int) -> Any:
     """Return the (classes, slots) numbers of samples. A slot ends where a new permutation of classes begins."""
     seen: list[tuple[int, int]] = []
     original = schedules._shuffled

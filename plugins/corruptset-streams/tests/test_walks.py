@@ -9,7 +9,7 @@ from itertools import islice, pairwise
 import numpy as np
 import pytest
 from corruptset_streams.walks import accuracies_of, find_path, grid_recipe, load_stream, walk
-from stream_tools import RECIPE, TABLE, accuracies_file, made_accuracies, small_recipe
+from stream_tools import RECIPE, TABLE, accuracies_file, example_accuracies, small_recipe
 
 from corruptset.canonical import canonical_sha256
 from corruptset.corruptions.calibrations import get_calibration
@@ -17,11 +17,11 @@ from corruptset.corruptions.stages import parse_chain
 from corruptset.errors import CorruptsetError, RecipeError
 from corruptset.generate.recipes.recipe import load_recipe, parse_recipe
 
-ACCURACIES = {name: 100 * value for name, value in made_accuracies().items()}
+ACCURACIES = {name: 100 * value for name, value in example_accuracies().items()}
 TABLES = get_calibration("imagenet")
 
 
-def plain_path(grid, baseline):
+def reference_path(grid, baseline):
     """Return the path by a recursive search that compares all continuations of every cell, as in the definition."""
     size = len(grid)
 
@@ -51,7 +51,7 @@ def test_path_matches_definition():
             grid = rng.uniform(0, 100, (size, size)) if kind % 2 else np.floor(rng.uniform(0, 6, (size, size))) * 20
             grid = np.sort(np.sort(grid, 0), 1)[::-1, ::-1].tolist() if kind % 3 else grid.tolist()
             for baseline in (0, 20, 40, 90):
-                assert find_path(grid, baseline) == plain_path(grid, baseline), (size, kind, baseline)
+                assert find_path(grid, baseline) == reference_path(grid, baseline), (size, kind, baseline)
 
 
 def test_walk_visits_pairs_in_turn_and_is_stable():

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from surrogates import NORMAL, digits_model, seeded, smooth_network_file, write_file, write_model
+from surrogates import NORMAL, digits_model, seeded_network, smooth_network_file, write_file, write_model
 
 import corruptset
 from corruptset.corruptions.models.model_file import ModelFile
@@ -21,7 +21,7 @@ from example_images import photograph, synthetic_image
 FOLDERS = tuple("abcdefghij")
 
 
-def unloaded(**changes) -> Surrogate:
+def unloaded_surrogate(**changes) -> Surrogate:
     """Return a surrogate whose network is never used, so that PyTorch is not needed."""
     values = {
         "name": "net",
@@ -34,20 +34,20 @@ def unloaded(**changes) -> Surrogate:
 
 
 def test_outputs_follow_dataset_classes_by_order_or_name():
-    assert unloaded().for_classes(FOLDERS).columns == tuple(range(10))
+    assert unloaded_surrogate().for_classes(FOLDERS).columns == tuple(range(10))
     for folders in (FOLDERS[:9], (*FOLDERS, "k")):
         with pytest.raises(
             ModelError, match=rf"has 10 outputs, but the dataset has {len(folders)} classes\. With classes = 'index'"
         ):
-            unloaded().for_classes(folders)
-    assert unloaded(classes="folders.txt").for_classes(("a", "b", "j")).columns == (2, 0, 9)
+            unloaded_surrogate().for_classes(folders)
+    assert unloaded_surrogate(classes="folders.txt").for_classes(("a", "b", "j")).columns == (2, 0, 9)
     with pytest.raises(ModelError, match=r"(?s)has no output for 2 of the 4 classes of the dataset.*\n  x\n  y"):
-        unloaded(classes="folders.txt").for_classes(("a", "x", "b", "y"))
+        unloaded_surrogate(classes="folders.txt").for_classes(("a", "x", "b", "y"))
 
 
 def test_labels_and_images_of_other_kinds_are_rejected():
-    model, few = unloaded(), unloaded(classes="folders.txt").for_classes(("a", "b", "j"))
-    rgb, images = unloaded(input={"size": 8} | NORMAL["rgb"]), np.zeros((2, 8, 8, 1), np.float32)
+    model, few = unloaded_surrogate(), unloaded_surrogate(classes="folders.txt").for_classes(("a", "b", "j"))
+    rgb, images = unloaded_surrogate(input={"size": 8} | NORMAL["rgb"]), np.zeros((2, 8, 8, 1), np.float32)
     for who, labels, message in (
         (model, [0, 10], "has classes 0 to 9, but some labels are outside this range: 10"),
         (model, [-1, 3], "outside this range: -1"),
@@ -70,7 +70,9 @@ def test_gradient_is_with_respect_to_pixels(channels, tmp_path):
     from small_nets import Smooth
 
     options = {"size": 8, "channels": channels} | NORMAL["rgb"]
-    model = corruptset.load_surrogate(write_model(tmp_path, seeded(Smooth), 8, "small_nets:Smooth", input=options))
+    model = corruptset.load_surrogate(
+        write_model(tmp_path, seeded_network(Smooth), 8, "small_nets:Smooth", input=options)
+    )
     images, labels = np.random.default_rng(1).uniform(0, 255, (2, 8, 8, 3)), np.array([4, 7])
     gradient = model.gradient(images, labels)
     assert (gradient.dtype, gradient.shape) == (np.float32, images.shape)
@@ -145,7 +147,7 @@ def test_model_can_be_pickled_and_changed_weights_are_rejected(tmp_path):
     from small_nets import Smooth
 
     def write(seed):
-        return write_model(tmp_path, seeded(Smooth, seed), (12, 9), "small_nets:Smooth")
+        return write_model(tmp_path, seeded_network(Smooth, seed), (12, 9), "small_nets:Smooth")
 
     model = replace(corruptset.load_surrogate(write(1)), columns=tuple(range(10)))
     images = np.random.default_rng(1).integers(0, 256, (2, 12, 9, 3)).astype(np.float32)
@@ -197,7 +199,9 @@ def load(folder, change, **keys):
 
     (folder / "faulty_nets.py").write_text(NETS)
     options = {"channels": "grey", "arguments": {"change": change}} | keys
-    return corruptset.load_surrogate(write_model(folder, seeded(lambda: Smooth(1)), 8, "faulty_nets:Logits", **options))
+    return corruptset.load_surrogate(
+        write_model(folder, seeded_network(lambda: Smooth(1)), 8, "faulty_nets:Logits", **options)
+    )
 
 
 @pytest.mark.ci
@@ -255,7 +259,7 @@ def test_real_factory_creates_model_with_gradient(factory, arguments, size, tmp_
 
     let_torchvision_be_imported()
     module, _, name = factory.partition(":")
-    network = seeded(lambda: getattr(importlib.import_module(module), name)(**arguments))
+    network = seeded_network(lambda: getattr(importlib.import_module(module), name)(**arguments))
     torch.save(network.state_dict(), tmp_path / "w.pth")
     mean, std = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
     options = {"arguments": arguments, "weights": "w.pth", "input": {"size": size, "mean": mean, "std": std}}

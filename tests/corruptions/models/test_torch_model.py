@@ -10,7 +10,7 @@ import sys
 
 import numpy as np
 import pytest
-from surrogates import NORMAL, seeded, write_file, write_model
+from surrogates import NORMAL, seeded_network, write_file, write_model
 
 import corruptset
 from corruptset.errors import ModelError
@@ -23,14 +23,14 @@ IMAGES = np.arange(3 * 64, dtype=np.uint8).reshape(3, 8, 8, 1)
 def network():
     from small_nets import Smooth
 
-    return seeded(lambda: Smooth(1))
+    return seeded_network(lambda: Smooth(1))
 
 
 def write(folder, network, factory="small_nets:Smooth", **keys):
     return write_model(folder, network, 8, factory, channels="grey", **{"arguments": {"channels": 1}} | keys)
 
 
-def refused(file, *message):
+def check_refused(file, *message):
     with pytest.raises(ModelError) as exc_info:
         corruptset.load_surrogate(file)
     assert all(part in str(exc_info.value) for part in message), exc_info.value
@@ -81,17 +81,17 @@ def test_invalid_weights_are_rejected_without_running_code(network, tmp_path):
         (tmp_path / "w.pt").write_bytes(content) if isinstance(content, bytes) else torch.save(
             content, tmp_path / "w.pt"
         )
-        refused(file, message)
+        check_refused(file, message)
         assert not marker.exists()
     (tmp_path / "w.pt").unlink()
-    refused(file, f"The weights {tmp_path / 'w.pt'} cannot be read: No such file")
+    check_refused(file, f"The weights {tmp_path / 'w.pt'} cannot be read: No such file")
     file = write(tmp_path, network)
     original = (tmp_path / "weights.safetensors").read_bytes()
     for content in (b"", original[:-20], b"\xff" * 100):
         (tmp_path / "weights.safetensors").write_bytes(content)
-        refused(file, "The weights weights.safetensors cannot be read: SafetensorError: ")
+        check_refused(file, "The weights weights.safetensors cannot be read: SafetensorError: ")
     other = "The weights weights.safetensors do not fit the architecture that small_nets:Plain returns: RuntimeError: "
-    refused(
+    check_refused(
         write(tmp_path, network, factory="small_nets:Plain"), other, 'Missing key(s) in state_dict: "layers.0.weight", '
     )
 
@@ -107,7 +107,7 @@ def test_factory_without_result_is_reported(network, tmp_path):
         ("builtins:dict", {}, "The factory builtins:dict() returns a dict; expected a torch.nn.Module"),
         ("broken:net", {}, "fails: ZeroDivisionError: division by zero"),
     ):
-        refused(write(tmp_path, network, factory, arguments=arguments), message)
+        check_refused(write(tmp_path, network, factory, arguments=arguments), message)
 
 
 @pytest.mark.ci
@@ -125,9 +125,9 @@ def test_exported_program_matches_network(network, tmp_path):
         gradients = (who.gradient(IMAGES.astype(np.float32), np.array([1, 2, 3])) for who in (program, plain))
         np.testing.assert_allclose(*gradients, rtol=1e-4, atol=1e-8)
     torch.export.save(torch.export.export(network, (example,)), tmp_path / "net.pt2")
-    refused(file, "The model small fails (")  # The program was exported with a batch of 2.
+    check_refused(file, "The model small fails (")  # The program was exported with a batch of 2.
     (tmp_path / "net.pt2").write_bytes(b"no program")
-    refused(file, "The program net.pt2 cannot be loaded by PyTorch")
+    check_refused(file, "The program net.pt2 cannot be loaded by PyTorch")
 
 
 # --- PyTorch --------------------------------------------------------------------------------------------------------
@@ -136,8 +136,8 @@ def test_exported_program_matches_network(network, tmp_path):
 def test_missing_pytorch_is_reported_after_file_errors(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "torch", None)
     file = write_file(tmp_path, factory="a:b", weights="w.pt", input=GREY)
-    refused(file, "A model needs PyTorch, which cannot be imported: ", "pip install '.[torch]'")
-    refused(write_file(tmp_path, input=GREY), "has neither factory nor program")
+    check_refused(file, "A model needs PyTorch, which cannot be imported: ", "pip install '.[torch]'")
+    check_refused(write_file(tmp_path, input=GREY), "has neither factory nor program")
 
 
 def test_broken_pytorch_is_explained_and_imported_on_demand(tmp_path):

@@ -30,7 +30,7 @@ def make(shared_data, tmp_path):
 
 
 @pytest.fixture
-def stopped(make):
+def interrupt_build(make):
     """Start a build, and press Ctrl-C when a number of parts is finished."""
 
     def run(parts, **options):
@@ -46,7 +46,7 @@ def stopped(make):
 
 
 @pytest.fixture
-def whole(shared_data):
+def expected_files(shared_data):
     """Return the files of an uninterrupted build."""
 
     def files(**options):

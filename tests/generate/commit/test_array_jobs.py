@@ -45,18 +45,18 @@ def test_seven_jobs_in_any_order_equal_single_process(make, shared_data, sink):
     assert make(finish=True, **options).digest == result.digest
 
 
-def test_extension_and_resume_are_shared_between_jobs(make, stopped, whole, monkeypatch):
+def test_extension_and_resume_are_shared_between_jobs(make, interrupt_build, expected_files, monkeypatch):
     """Parts that an interrupted build committed are used, even if the groups of sets differ."""
     monkeypatch.setattr("corruptset.generate.plan.parts.TARGET_PARTS", 1)  # a group a run
     root, more = make(sets=["contrast/*"]).directory, {"out": "more"}
     more["extend"] = root
-    stopped(1, sets=["brightness/*"], **more)
+    interrupt_build(1, sets=["brightness/*"], **more)
     result = [make(part=(i, 3), **more) for i in (2, 0, 1)]
-    assert read_files(make(finish=True, **more).directory) == whole()
+    assert read_files(make(finish=True, **more).directory) == expected_files()
     assert sum(job_result.images for job_result in result) == 7 * 10 - 5 * 8  # a run of five sets stood
 
 
-def test_arrays_of_several_sizes_and_final_build_complete_dataset(make, whole):
+def test_arrays_of_several_sizes_and_final_build_complete_dataset(make, expected_files):
     make(part=(0, 3))
     make(part=(4, 5))
     with pytest.raises(MissingParts) as exc_info:
@@ -64,7 +64,7 @@ def test_arrays_of_several_sizes_and_final_build_complete_dataset(make, whole):
     assert (exc_info.value.of, exc_info.value.jobs) == (5, (1, 2, 3))
     make(part=(2, 5))
     # all that is left, as after any stop
-    assert read_files(make().directory) == whole()
+    assert read_files(make().directory) == expected_files()
 
 
 def test_job_of_other_build_is_rejected_by_name(make, tmp_path):
@@ -106,7 +106,7 @@ def test_only_array_jobs_run_concurrently(make):
     assert seen == ["jobs", "build"]
 
 
-def test_jobs_for_other_sets_wait_for_running_jobs_and_are_rejected(make, whole, tmp_path, monkeypatch):
+def test_jobs_for_other_sets_wait_for_running_jobs_and_are_rejected(make, expected_files, tmp_path, monkeypatch):
     make(part=(0, 2), sets=["contrast/*"])
     monkeypatch.setattr(array_jobs, "WORKERS_WAIT_S", 0.1)
     monkeypatch.setattr(array_jobs, "RETRY_S", 0.1)
@@ -117,7 +117,7 @@ def test_jobs_for_other_sets_wait_for_running_jobs_and_are_rejected(make, whole,
         make(part=(1, 2), sets=["contrast/*"])
     make(part=(0, 2))
     make(part=(1, 2))
-    assert read_files(make(finish=True).directory) == whole()
+    assert read_files(make(finish=True).directory) == expected_files()
 
 
 def test_part_finished_by_other_job_is_not_rewritten(make, tmp_path, monkeypatch):

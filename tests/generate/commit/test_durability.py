@@ -54,10 +54,10 @@ def test_files_are_on_disk_before_records_that_refer_to_them(
     assert last == [os.fspath(root.parent)]
 
 
-def test_required_space_is_that_of_remaining_parts(make, stopped, monkeypatch):
+def test_required_space_is_that_of_remaining_parts(make, interrupt_build, monkeypatch):
     needed = []
     monkeypatch.setattr(builder, "check_space", lambda directory, estimate, *_: needed.append(estimate))
-    stopped(2, sets=SETS)
+    interrupt_build(2, sets=SETS)
     make(sets=["clean"], out="more", extend=make(sets=SETS).directory)
     before_it_began, first, resumed, before_the_extension, extended = needed
     assert before_it_began == first

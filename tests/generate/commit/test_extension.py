@@ -28,7 +28,7 @@ def stamps(root: Path) -> dict[Path, int]:
     return {p: p.stat().st_mtime_ns for p in root.rglob("*")}
 
 
-def test_extension_equals_union_and_regenerates_nothing(make, whole):
+def test_extension_equals_union_and_regenerates_nothing(make, expected_files):
     first = make(sets=["contrast/*"])
     assert first.images == 50
     before = stamps(first.directory)
@@ -45,7 +45,7 @@ def test_extension_equals_union_and_regenerates_nothing(make, whole):
     # the same command has nothing to do, also when the first dataset is gone
     shutil.rmtree(first.directory)
     assert make(out="more", extend=first.directory).images == 0
-    assert read_files(extended.directory) == whole()
+    assert read_files(extended.directory) == expected_files()
     assert corruptset.verify(extended.directory, jobs=1).ok
 
 
@@ -62,8 +62,8 @@ DIFFERENCES: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize("state", ["finished", "interrupted", "extended"])
-def test_different_build_is_rejected_with_differences(make, stopped, shared_data, tmp_path, state):
-    stopped(1, sets=["contrast/1"]) if state == "interrupted" else make(sets=["contrast/1"])
+def test_different_build_is_rejected_with_differences(make, interrupt_build, shared_data, tmp_path, state):
+    interrupt_build(1, sets=["contrast/1"]) if state == "interrupted" else make(sets=["contrast/1"])
     options = {"extend": tmp_path / "out/small-c-1.0.0", "out": "more"} if state == "extended" else {}
     before = read_files(tmp_path)
     other = shared_data.recipe(encoding="jpeg", channels="keep")
@@ -78,7 +78,7 @@ def test_different_build_is_rejected_with_differences(make, stopped, shared_data
     assert read_files(tmp_path) == before
 
 
-def test_unsuitable_dataset_cannot_be_extended(make, stopped, tmp_path):
+def test_unsuitable_dataset_cannot_be_extended(make, interrupt_build, tmp_path):
     first = make(sets=["contrast/1"]).directory
     with pytest.raises(BuildError, match=r"needs a folder of a different name\. Choose another --out, such as"):
         make(extend=first)
@@ -86,7 +86,7 @@ def test_unsuitable_dataset_cannot_be_extended(make, stopped, tmp_path):
         make(out="more", sets=["contrast/1"], extend=first)
     with pytest.raises(IncompleteBuild, match="does not exist"):
         make(out="more", extend=tmp_path / "nowhere")
-    stopped(1, out="begun")
+    interrupt_build(1, out="begun")
     with pytest.raises(BuildError, match="was begun without --extend"):
         make(out="begun", extend=first)
     (first / "PARTIAL.json").write_text("{}")
@@ -95,7 +95,7 @@ def test_unsuitable_dataset_cannot_be_extended(make, stopped, tmp_path):
 
 
 @pytest.mark.parametrize("links", [True, False])
-def test_extension_killed_during_linking_is_resumed(make, whole, monkeypatch, links, tmp_path):
+def test_extension_killed_during_linking_is_resumed(make, expected_files, monkeypatch, links, tmp_path):
     first = make(sets=["contrast/*"]).directory
     before, real, copied = read_files(first), os.link, []
 
@@ -114,24 +114,24 @@ def test_extension_killed_during_linking_is_resumed(make, whole, monkeypatch, li
         copied[5].write_bytes(b"half")
     with pytest.raises(BuildError, match="does not have all files of the dataset that it extends"):
         make(out="more")
-    assert read_files(make(out="more", extend=first).directory) == whole()
+    assert read_files(make(out="more", extend=first).directory) == expected_files()
     assert read_files(first) == before
 
 
-def test_extension_is_resumed_without_original_dataset(make, stopped, whole, tmp_path):
+def test_extension_is_resumed_without_original_dataset(make, interrupt_build, expected_files, tmp_path):
     """Linked files count as committed, so a resumed build does not write to files that two datasets share."""
     first = make(sets=["contrast/*"]).directory
-    stopped(2, out="more", extend=first)
+    interrupt_build(2, out="more", extend=first)
     other = make(out="other", sets=["contrast/1"]).directory
     with pytest.raises(BuildError, match="was begun with another dataset to --extend"):
         make(out="more", extend=other)
     shutil.rmtree(first)
     assert make(out="more").images < 70
-    assert read_files(tmp_path / "more/small-c-1.0.0") == whole()
+    assert read_files(tmp_path / "more/small-c-1.0.0") == expected_files()
 
 
 @pytest.mark.parametrize("moment", ["manifest", "bookkeeping", "half of the bookkeeping"])
-def test_build_killed_at_end_is_only_renamed(make, whole, monkeypatch, tmp_path, moment):
+def test_build_killed_at_end_is_only_renamed(make, expected_files, monkeypatch, tmp_path, moment):
     """Any later command for the same folder renames it."""
     real_rmtree = shutil.rmtree
 
@@ -158,12 +158,12 @@ def test_build_killed_at_end_is_only_renamed(make, whole, monkeypatch, tmp_path,
         make(seed=7)
     assert not partial.exists()
     assert {directory / p.relative_to(partial): stamp for p, stamp in before.items()} == stamps(directory / "images")
-    assert read_files(tmp_path / "out") == {f"small-c-1.0.0/{path}": data for path, data in whole().items()}
+    assert read_files(tmp_path / "out") == {f"small-c-1.0.0/{path}": data for path, data in expected_files().items()}
     assert make().images == 0
 
 
-def test_unfinished_build_is_named_when_dataset_is_expected(make, stopped, tmp_path):
-    stopped(1)
+def test_unfinished_build_is_named_when_dataset_is_expected(make, interrupt_build, tmp_path):
+    interrupt_build(1)
     directory = tmp_path / "out/small-c-1.0.0"
     partial = directory.with_name("small-c-1.0.0.partial")
     assert [p.name for p in (tmp_path / "out").iterdir()] == [partial.name]
@@ -195,7 +195,7 @@ def test_other_revision_of_corruption_is_different_build(make):
         make(sets=["contrast/3"], extend=first, out="more")
 
 
-def test_parts_with_different_clean_pixels_are_rejected(make, stopped, monkeypatch, tmp_path):
+def test_parts_with_different_clean_pixels_are_rejected(make, interrupt_build, monkeypatch, tmp_path):
     """A different version of Pillow gives such pixels, within a build or between a dataset and its extension."""
     real = jobs.preprocess
 
@@ -211,7 +211,7 @@ def test_parts_with_different_clean_pixels_are_rejected(make, stopped, monkeypat
         with pytest.raises(BuildError, match="the dataset being extended and the new sets were made from different"):
             make(out="more", sets=["brightness/*"], extend=root)
     assert read_files(root) == before
-    stopped(1, out="third", sets=["brightness/*"])
+    interrupt_build(1, out="third", sets=["brightness/*"])
     monkeypatch.setattr(jobs, "preprocess", other)
     with pytest.raises(BuildError, match=r"parts of samples 0 to 7 were made from different .* or delete that"):
         make(out="third", sets=["brightness/*"])

@@ -18,7 +18,7 @@ from corruptset.errors import BuildError, Interrupted, MachineError
 from corruptset.generate.work import worker
 
 
-def test_committed_parts_are_kept_and_others_regenerated(make, tmp_path, whole, monkeypatch):
+def test_committed_parts_are_kept_and_others_regenerated(make, tmp_path, expected_files, monkeypatch):
     class Killed(BaseException):
         pass
 
@@ -46,12 +46,12 @@ def test_committed_parts_are_kept_and_others_regenerated(make, tmp_path, whole, 
     building = [event for event in events if event.phase == "building"]
     assert 0 < building[0].images_done < building[-1].images_done == building[-1].images_total
     assert not finished_parts & set(calls)
-    assert read_files(finished) == whole()
+    assert read_files(finished) == expected_files()
 
 
-def test_resume_with_other_sets_builds_both(make, stopped, whole):
-    stopped(3, sets=["contrast*", "clean"])
-    assert read_files(make(sets=["brightness/*"]).directory) == whole()
+def test_resume_with_other_sets_builds_both(make, interrupt_build, expected_files):
+    interrupt_build(3, sets=["contrast*", "clean"])
+    assert read_files(make(sets=["brightness/*"]).directory) == expected_files()
 
 
 class Released(ThreadPoolExecutor):
@@ -75,7 +75,7 @@ class Released(ThreadPoolExecutor):
         ("background", signal.SIGINT, False),
     ],
 )
-def test_build_handles_signals(make, whole, monkeypatch, where, number, stops):
+def test_build_handles_signals(make, expected_files, monkeypatch, where, number, stops):
     """A background job ignores Ctrl-C, and so does a build in it."""
     handler = signal.SIG_IGN if where == "background" else signal.default_int_handler
     before = signal.signal(signal.SIGINT, handler)
@@ -92,7 +92,7 @@ def test_build_handles_signals(make, whole, monkeypatch, where, number, stops):
         assert signal.getsignal(signal.SIGINT) is handler
     finally:
         signal.signal(signal.SIGINT, before)
-    assert read_files(make().directory) == whole()
+    assert read_files(make().directory) == expected_files()
 
 
 def test_signal_during_error_handling_does_not_hide_error(make):
@@ -118,8 +118,8 @@ def test_error_without_signal_is_unchanged(make, monkeypatch):
 
 
 @pytest.mark.parametrize("folder", ["images", "hdf5", ".corruptset", ".corruptset/parts", "sets", "images/contrast"])
-def test_nothing_is_written_through_link_out_of_directory(make, stopped, tmp_path, folder):
-    stopped(1)
+def test_nothing_is_written_through_link_out_of_directory(make, interrupt_build, tmp_path, folder):
+    interrupt_build(1)
     linked, outside = tmp_path / "out/small-c-1.0.0.partial" / folder, tmp_path / "outside"
     if linked.exists():
         linked.rename(outside)
@@ -132,8 +132,8 @@ def test_nothing_is_written_through_link_out_of_directory(make, stopped, tmp_pat
     assert read_files(outside) == before
 
 
-def test_links_in_place_of_files_are_replaced(make, stopped, tmp_path, whole):
-    stopped(1)
+def test_links_in_place_of_files_are_replaced(make, interrupt_build, tmp_path, expected_files):
+    interrupt_build(1)
     directory, outside = tmp_path / "out/small-c-1.0.0.partial", tmp_path / "outside"
     outside.write_bytes(b"mine")
     (directory / "sets/contrast").mkdir(parents=True)
@@ -146,7 +146,7 @@ def test_links_in_place_of_files_are_replaced(make, stopped, tmp_path, whole):
         path.symlink_to(outside)
     shutil.rmtree(directory / ".corruptset/parts")
     finished = make().directory
-    assert read_files(finished) == whole()
+    assert read_files(finished) == expected_files()
     assert outside.read_bytes() == b"mine"
     assert not any(path.is_symlink() for path in finished.rglob("*"))
 

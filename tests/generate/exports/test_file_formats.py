@@ -35,7 +35,7 @@ def files_match(files: dict[str, bytes]) -> bool:
     )
 
 
-def good(directory: Path, exported: Path) -> None:
+def check_export_files(directory: Path, exported: Path) -> None:
     """Verify an export with its own record and against its dataset."""
     for report in (verify_export(exported), check_export(directory, exported)):
         assert report.ok, report.problems
@@ -73,7 +73,7 @@ def test_png_name_gets_png_of_stored_jpeg(source: Path, tmp_path: Path, form: st
         assert files_match(files)
         for index, sample in enumerate(data.samples):
             np.testing.assert_array_equal(decode_image(files[str(sample.path)]), data[set_id].image(index))
-    good(directory, tmp_path / "export")
+    check_export_files(directory, tmp_path / "export")
     # a changed pixel of such a PNG is found by the build
     save_image(example_image(32, 32, 7), tmp_path / "export/images/clean/a/x.png", "PNG")
     assert [(p.path, p.kind) for p in check_export(directory, tmp_path / "export").problems] == [
@@ -86,7 +86,7 @@ def test_png_dataset_has_no_jpeg_names(source: Path, tmp_path: Path) -> None:
     renamed = ["a/x.png", "a/y.png", "b/x.PNG", "b/z.png"]
     directory = build("png", f"folder:{source}", tmp_path / "folder").directory
     result = export("source-tree", directory, tmp_path / "export")
-    good(directory, tmp_path / "export")
+    check_export_files(directory, tmp_path / "export")
     tree = build("png", f"tree:{source}", tmp_path / "tree")
     for top, notes in (
         (tmp_path / "export/images", result.notes),
@@ -112,7 +112,7 @@ def test_dataset_with_own_names_is_exported_with_matching_suffixes(source: Path,
     directory = build("jpeg", f"tree:{source}", tmp_path).directory
     for layout in ("source-tree",):
         export(layout, directory, tmp_path / layout)
-        good(directory, tmp_path / layout)
+        check_export_files(directory, tmp_path / layout)
         files = small_builds.read_files(tmp_path / layout)
         assert files_match(files)
         assert {Path(name).suffix.lower() for name in files} >= {".png", ".jpeg"}

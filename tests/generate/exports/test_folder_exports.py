@@ -43,7 +43,7 @@ id = "own"
 """
 
 
-def rows_of(path: Path) -> list[dict[str, Any]]:
+def read_rows(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
@@ -150,14 +150,14 @@ def test_flageval_has_documented_names_and_includes_clean_on_request(
 
 
 def test_numbered_classes_and_split_words_do_not_mislead_loaders(
-    named: Path, named_exports: Callable[[str], Path]
+    named_dataset: Path, named_exports: Callable[[str], Path]
 ) -> None:
-    data, top = corruptset.open(named), named_exports("imagefolder") / "small-c-1.0.0"
+    data, top = corruptset.open(named_dataset), named_exports("imagefolder") / "small-c-1.0.0"
     folders = {name: name for name in data.set_ids}
     folders |= {"two-factor-train": "two-factor-=train", "__val/latest+dev": "=__=val/latest+=dev"}
     result = {p.relative_to(top).as_posix() for p in top.rglob("*") if p.is_file()}
     assert result == {"metadata.jsonl", *(f"{f}/{i:05d}.JPEG" for f in folders.values() for i in range(14))}
-    rows = rows_of(top / "metadata.jsonl")
+    rows = read_rows(top / "metadata.jsonl")
     assert [(r["file_name"], r["label"], r["set"], r["class"], r["id"]) for r in rows] == [
         (f"{folders[s]}/{i:05d}.JPEG", sample.label, s, str(sample.label), sample.id)
         for s in data.set_ids
@@ -175,14 +175,14 @@ def test_numbered_classes_and_split_words_do_not_mislead_loaders(
 
 
 def test_metadata_distinguishes_severities_levels_and_other_sets(chains: Path, tmp_path: Path) -> None:
-    rows = rows_of(export("imagefolder", chains, tmp_path / "h", sets=CHAIN_PATTERNS).top / "metadata.jsonl")
+    rows = read_rows(export("imagefolder", chains, tmp_path / "h", sets=CHAIN_PATTERNS).top / "metadata.jsonl")
     result = {row["set"]: (row["corruption"], row["severity"], row["level"]) for row in rows}
     alone = {"contrast/3": ("contrast", 3, 0), "dull": ("contrast", 2, 0), "black_lines/07": ("black_lines", 0, 7)}
     own = {name: (name, 0, 0) for name in ("clean", "sp010", "sp010+ro-30", "contrast-3+brightness-5")}
     assert result.items() >= (alone | own).items()
     # where no set has a level there is no such column
     plain = export("imagefolder", chains, tmp_path / "plain", sets=["sp010*", "contrast/*"]).top
-    assert not any("level" in row for row in rows_of(plain / "metadata.jsonl"))
+    assert not any("level" in row for row in read_rows(plain / "metadata.jsonl"))
     # a number counts only in a set that is called by it: others of that number have an option of their own
     at_three, at_seven = Stage("fog", 1, severity=3), Stage("black_lines", 1, level=7)
     for spec, expected in (

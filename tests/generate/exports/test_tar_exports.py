@@ -20,7 +20,7 @@ from corruptset.generate.exports import placement
 from corruptset.manifests.release.pack import pack
 
 
-def record_of(folder: Path) -> Any:
+def croissant_record(folder: Path) -> Any:
     return json.loads((folder / "croissant.json").read_bytes())
 
 
@@ -55,10 +55,10 @@ def test_webdataset_tars_are_deterministic_with_keys_without_dots(
 
 
 def test_croissant_names_every_tar_with_hash_and_reads_members_in_sample_order(
-    named: Path, named_exports: Callable[[str], Path]
+    named_dataset: Path, named_exports: Callable[[str], Path]
 ) -> None:
-    data, top = corruptset.open(named), named_exports("croissant") / "small-c-1.0.0"
-    record = record_of(top)
+    data, top = corruptset.open(named_dataset), named_exports("croissant") / "small-c-1.0.0"
+    record = croissant_record(top)
     assert record["conformsTo"] == "http://mlcommons.org/croissant/1.0"
     objects = [o for o in record["distribution"] if o["@type"] == "cr:FileObject"]
     assert {o["contentUrl"]: o["sha256"] for o in objects} == {
@@ -78,7 +78,7 @@ def test_croissant_names_every_tar_with_hash_and_reads_members_in_sample_order(
             for s, folder in zip(data.samples, folders, strict=True)
         ]
         for (_, content), row in zip(sorted(files.items()), data[item["@id"]].rows, strict=True):
-            assert content == (named / row.files[0].path).read_bytes()
+            assert content == (named_dataset / row.files[0].path).read_bytes()
 
 
 def test_archives_with_different_content_have_different_names(tmp_path: Path) -> None:
@@ -97,7 +97,9 @@ def test_archives_with_different_content_have_different_names(tmp_path: Path) ->
         folders = [export("croissant", directory, tmp_path / f"export-{name}").top]
         folders += [pack(directory, tmp_path / f"{name}-{o}", **o).path for o in packs]
         for number, folder in enumerate(folders):
-            objects = [o for o in record_of(folder)["distribution"] if o["encodingFormat"] == "application/x-tar"]
+            objects = [
+                o for o in croissant_record(folder)["distribution"] if o["encodingFormat"] == "application/x-tar"
+            ]
             urls[f"{name} {number}"] = {o["contentUrl"] for o in objects}
     # the same again has the same names, wherever and whenever
     repeated = {name.replace(" again", ""): urls.pop(name) for name in [*urls] if "again" in name}
@@ -115,7 +117,7 @@ def test_packed_samples_keep_ids_and_numeric_class_names(tmp_path: Path) -> None
         small_builds.write_recipe(tmp_path, more="[[sets]]\nclean = true\n"), crops, tmp_path / "out"
     )
     packed = pack(directory, tmp_path / "packed").path
-    samples = next(r for r in record_of(packed)["recordSet"] if r["@id"] == "samples")
+    samples = next(r for r in croissant_record(packed)["recordSet"] if r["@id"] == "samples")
     table = json.loads((packed / "croissant-samples.json").read_bytes())
     assert {f["source"]["extract"]["jsonPath"] for f in samples["field"]} == {f"$.{name}[*]" for name in table}
     assert (table["class"], table["folder"]) == (["00", "00", "01", "01"],) * 2

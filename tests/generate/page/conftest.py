@@ -29,7 +29,7 @@ LEVELS = '[[sets]]\nclean = true\n\n[[sets]]\ncorruptions = ["fade_black", "blac
 
 
 @pytest.fixture(scope="session")
-def plain(shared_data: small_builds.SharedData) -> Path:
+def plain_build(shared_data: small_builds.SharedData) -> Path:
     """Build two corruptions at five severities, clean images and a chain, in both containers, with metrics."""
     return shared_data.build(storage="both", metrics=64, page=True)
 
@@ -51,6 +51,6 @@ def levels(shared_data: small_builds.SharedData) -> Path:
 
 
 @pytest.fixture
-def opened(plain: Path) -> Dataset:
+def plain_dataset(plain_build: Path) -> Dataset:
     """Open the plain build again, because tests change its manifest."""
-    return Dataset(plain)
+    return Dataset(plain_build)

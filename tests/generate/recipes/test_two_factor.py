@@ -34,7 +34,7 @@ def crops(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def built(crops, tmp_path_factory):
+def full_build(crops, tmp_path_factory):
     return build("two-factor-69", crops, tmp_path_factory.mktemp("69"), samples=COUNT, **OPTIONS)
 
 
@@ -62,8 +62,8 @@ def test_table_4_is_numbered_as_published():
     assert all(s.stages == test[s.id] for s in training)
 
 
-def test_69_names_cover_53_conditions(built):
-    sets = {s.id: s for s in built.manifest.sets}
+def test_69_names_cover_53_conditions(full_build):
+    sets = {s.id: s for s in full_build.manifest.sets}
     known = {name: s.id for s in sets.values() for name in (s.id, *s.aliases)}
     types = [n for n in known if re.fullmatch(r"type \d+", n)]
     assert sorted(int(t.split()[1]) for t in types) == list(range(1, 70))
@@ -75,13 +75,13 @@ def test_69_names_cover_53_conditions(built):
     assert sets["ga010"].aliases == aliases
 
 
-def test_sets_with_same_first_stage_share_its_computation_and_pixels(built, crops):
+def test_sets_with_same_first_stage_share_its_computation_and_pixels(full_build, crops):
     """The second factor, applied to the stored images of the first, gives the stored images of both factors, because
     the first factor draws the same random numbers in both sets.
     """
     build_plan = plan("two-factor-69", crops, samples=COUNT, jobs=1)
     assert (build_plan.stages_applied, build_plan.stages_naive) == (52, 110)
-    data, rows = corruptset.open(built.directory), range(0, COUNT, 3)
+    data, rows = corruptset.open(full_build.directory), range(0, COUNT, 3)
     by_id = {s.id: s for s in load_recipe("two-factor-69").resolve().sets}
     keys = [data.samples[i].id for i in rows]
     for first, second in [("sp010", "ro030"), ("sp020", "ro-60"), ("ga010", "sp010"), ("ro030", "sp015")]:
@@ -96,8 +96,8 @@ def test_sets_with_same_first_stage_share_its_computation_and_pixels(built, crop
             assert np.array_equal(both[kept], stored[kept])
 
 
-def test_subset_of_69_sets_has_same_results(built, crops, tmp_path):
-    known, data = {s.id: s for s in built.manifest.sets}, corruptset.open(built.directory)
+def test_subset_of_69_sets_has_same_results(full_build, crops, tmp_path):
+    known, data = {s.id: s for s in full_build.manifest.sets}, corruptset.open(full_build.directory)
     alone = build("two-factor-69", crops, tmp_path, samples=COUNT, sets=["SP0.15GA0.2", "RL60SP0.1"], **OPTIONS)
     assert [s.id for s in alone.manifest.sets] == ["ro-60+sp010", "sp015+ga020"]
     for spec in alone.manifest.sets:
@@ -111,12 +111,12 @@ def test_subset_of_69_sets_has_same_results(built, crops, tmp_path):
         assert np.array_equal(few["sp010+ga020"].image(sample.index), data["sp010+ga020"].image(rows[sample.id]))
 
 
-def test_training_samples_must_not_be_test_samples(built, tmp_path):
+def test_training_samples_must_not_be_test_samples(full_build, tmp_path):
     test, own = a.random_crops(COUNT + 20), a.random_crops(16, seed=5)
     train = [tuple(np.concatenate([mine[:4], others]) for mine, others in zip(test, own, strict=True))]
     a.write_tar(tmp_path / "cifar-10-python.tar.gz", a.cifar10_python(a.random_crops(20, seed=6), train), "w:gz")
     training = f"cifar10:{tmp_path / 'cifar-10-python.tar.gz'}"
-    options = {"split": "train", "disjoint_from": str(built.directory), "jobs": 1}
+    options = {"split": "train", "disjoint_from": str(full_build.directory), "jobs": 1}
     with pytest.raises(BuildError) as error:
         build("two-factor-train", training, tmp_path, **options)
     message = r"\d of the 20 samples are also samples of two-factor-69 in .*\n  train/0000\d is its sample test/0000\d"

@@ -15,7 +15,7 @@ from corruptset.generate.regions.block_draws import grids_of
 
 
 @pytest.fixture
-def lines(monkeypatch):
+def draw_lines(monkeypatch):
     """Return a function that draws a sheet and returns its lines."""
     kept, real = [], sheets.draw_sheet
     monkeypatch.setattr(sheets, "draw_sheet", lambda lines, **more: (kept.extend(lines), real(lines, **more))[1])
@@ -28,9 +28,9 @@ def lines(monkeypatch):
     return make
 
 
-def test_sheet_shows_anchor_neighbours_and_shrinks_of_each_size(lines):
+def test_sheet_shows_anchor_neighbours_and_shrinks_of_each_size(draw_lines):
     image, recipe = photograph(160, 130), load_recipe("fragile-imagenet")
-    result, groups = lines(image, recipe, 3, "pic"), recipe.regions.groups(160, 130)
+    result, groups = draw_lines(image, recipe, 3, "pic"), recipe.regions.groups(160, 130)
     assert len(result) == 4 * len(groups)
     blocks = [g for g in grids_of(recipe.regions, 3, "pic", 160, 130) if g.role == "base"]
     for number, group in enumerate(groups):
@@ -46,9 +46,9 @@ def test_sheet_shows_anchor_neighbours_and_shrinks_of_each_size(lines):
                 assert np.array_equal(images[5 + across], reference_crop(image, shrunk, 224))
 
 
-def test_small_regions_are_enlarged_and_embedded_ones_have_no_shrinks(lines):
+def test_small_regions_are_enlarged_and_embedded_ones_have_no_shrinks(draw_lines):
     image = small_images(1)[0]
-    recipe = lines(image, load_recipe("location-cifar10"), 0, "a")
+    recipe = draw_lines(image, load_recipe("location-cifar10"), 0, "a")
     assert [len(line.cells) for line in recipe] == [0, 3, 3, 3] * 2
     assert "side 12 at y 10, x 10" in recipe[0].label
     assert np.array_equal(recipe[2].cells[1][1], reference_embedding(image, (12, 10, 10), 32))

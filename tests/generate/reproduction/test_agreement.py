@@ -88,7 +88,7 @@ def test_differences_in_source_code_and_textures_are_reported(tmp_path: Path) ->
     assert results["rebuild"].built.digest == results["open"].digest == result.digest
 
 
-def made(recipe: str | Path, source: str, out: Path) -> Built:
+def build_clean(recipe: str | Path, source: str, out: Path) -> Built:
     return build(recipe, source, out, sets=["clean"], storage="hdf5", metrics=0, jobs=1, page=False)
 
 
@@ -107,7 +107,7 @@ def test_exchanged_class_names_are_reported(
     if scheme == "folder":
         recipe = shared_data.recipe(more="[[sets]]\nclean = true\n")
         source = f"folder:{shared_data.crops(classes=3, each=1)}"
-    root = made(recipe, source, tmp_path / "out").directory
+    root = build_clean(recipe, source, tmp_path / "out").directory
     digest = corruptset.open(root).digest
     swap_classes(root, field)
     problems = corruptset.verify(root, jobs=1).problems
@@ -128,7 +128,7 @@ def test_exchanged_class_names_are_reported(
 
 def test_source_with_numbered_classes_does_not_check_names(tmp_path: Path) -> None:
     """Shards that were copied out of a build contain only pixels and labels."""
-    directory = made("cifar10-c", cifar(tmp_path), tmp_path / "out")
+    directory = build_clean("cifar10-c", cifar(tmp_path), tmp_path / "out")
     (shard,) = directory.directory.glob("hdf5/*.h5")
     shutil.copyfile(shard, tmp_path / "alone.h5")
     alone = open_source(f"hdf5:{tmp_path / 'alone.h5'}", images="images", labels="labels")

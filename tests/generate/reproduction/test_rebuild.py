@@ -31,35 +31,35 @@ class Killed(BaseException):
 
 
 @pytest.fixture
-def release(whole: Built, tmp_path: Path) -> Path:
-    return copy_records(whole.directory, tmp_path / "release")
+def release(whole_build: Built, tmp_path: Path) -> Path:
+    return copy_records(whole_build.directory, tmp_path / "release")
 
 
 @pytest.fixture
-def again(release: Path, tmp_path: Path) -> Callable[[], Rebuilt]:
+def rebuild_release(release: Path, tmp_path: Path) -> Callable[[], Rebuilt]:
     """Rebuild the release into one folder."""
     return lambda: rebuild(release, out=tmp_path / "out", jobs=1)
 
 
-def parts_of(out: Path) -> list[Path]:
+def part_files(out: Path) -> list[Path]:
     return list((out / "out").glob("*/.corruptset/parts/*.json"))
 
 
 def test_rebuild_restores_bytes_together_or_set_by_set(
-    release: Path, whole: Built, lossless: Built, tmp_path: Path, files: Files
+    release: Path, whole_build: Built, lossless_build: Built, tmp_path: Path, files: Files
 ) -> None:
     result, repeated = (rebuild(place, out=tmp_path / "out", jobs=1) for place in (release / "manifest.json", release))
-    assert files(result.built.directory) == files(whole.directory)
-    assert (result.whole, result.identical, result.built.digest) == (True, True, whole.digest)
+    assert files(result.built.directory) == files(whole_build.directory)
+    assert (result.whole, result.identical, result.built.digest) == (True, True, whole_build.digest)
     assert (repeated.built.images, repeated.identical) == (0, True)
-    small = pack_and_unpack_records(lossless.directory, tmp_path)
+    small = pack_and_unpack_records(lossless_build.directory, tmp_path)
     some = rebuild(small, out=tmp_path / "some", sets=["contrast/*"], jobs=1)
     assert {s.id for s in some.built.manifest.sets} == {"contrast/1", "contrast/3"}
     with pytest.raises(BuildError, match=r"is finished, so it is not changed, but it lacks .* Choose another --out"):
         rebuild(small, out=tmp_path / "some", jobs=1)
     rest = rebuild(small, out=tmp_path / "rest", jobs=1)
     assert [(part.whole, part.identical) for part in (some, rest)] == [(False, True), (True, True)]
-    assert files(rest.built.directory) == files(lossless.directory)
+    assert files(rest.built.directory) == files(lossless_build.directory)
 
 
 def test_selection_and_excluded_images_come_from_manifest(small_recipe: Path, tmp_path: Path, files: Files) -> None:
@@ -90,7 +90,11 @@ def test_sets_of_several_chunks_are_restored(
 
 
 def test_rebuild_resumes_and_compares_earlier_results(
-    again: Callable[[], Rebuilt], whole: Built, tmp_path: Path, files: Files, monkeypatch: pytest.MonkeyPatch
+    rebuild_release: Callable[[], Rebuilt],
+    whole_build: Built,
+    tmp_path: Path,
+    files: Files,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Existing parts may come from a call that was killed before it compared them, or from another machine."""
     real, calls = worker.write_sidecar, []
@@ -103,43 +107,47 @@ def test_rebuild_resumes_and_compares_earlier_results(
 
     monkeypatch.setattr(worker, "write_sidecar", commit)
     with changed_pixels(), pytest.raises(Killed):
-        again()
-    assert len(parts_of(tmp_path)) == 1
+        rebuild_release()
+    assert len(part_files(tmp_path)) == 1
     with pytest.raises(Killed):
-        again()
+        rebuild_release()
     compared = r"(?s)images differ from those of .* \(\d+ were compared\).*corruption, .*: 8 "
     with pytest.raises(VerificationError, match=compared):
-        again()
+        rebuild_release()
     assert not list((tmp_path / "out").glob("*/manifest.json"))
-    assert files(again().built.directory) == files(whole.directory)
+    assert files(rebuild_release().built.directory) == files(whole_build.directory)
     # all but the wrong part were made once
     assert sorted(calls) == sorted([*set(calls), calls[0]])
 
 
 def test_rebuild_rejects_different_decoding_own_release_and_different_pixels(
-    again: Callable[[], Rebuilt], whole: Built, small_recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    rebuild_release: Callable[[], Rebuilt],
+    whole_build: Built,
+    small_recipe: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     real = builds.load_clean
     decoded = r"the clean image has the digest blake3:\w+, but .* decoded or resized differently here"
     with monkeypatch.context() as patch:
         patch.setattr(builds, "load_clean", lambda *a: real(*a) ^ np.uint8(1))
         with pytest.raises(VerificationError, match=decoded):
-            again()
+            rebuild_release()
     assert not (tmp_path / "out").exists()
     with pytest.raises(BuildError, match="is the release itself"):
-        rebuild(copy_records(whole.directory, tmp_path / "self" / "small-1.0.0"), out=tmp_path / "self")
+        rebuild(copy_records(whole_build.directory, tmp_path / "self" / "small-1.0.0"), out=tmp_path / "self")
     with changed_pixels("contrast/1"):
         result = build(small_recipe, "sample", tmp_path / "out", jobs=1)
     other = r"already existed, and its sets differ from those of the manifest:\n  contrast/1: has blake3:"
     with pytest.raises(VerificationError, match=other):
-        again()
+        rebuild_release()
     assert (result.directory / "manifest.json").exists()
 
 
 def test_first_difference_is_located(
     release: Path,
-    again: Callable[[], Rebuilt],
-    whole: Built,
+    rebuild_release: Callable[[], Rebuilt],
+    whole_build: Built,
     tmp_path: Path,
     files: Files,
     monkeypatch: pytest.MonkeyPatch,
@@ -160,7 +168,7 @@ def test_first_difference_is_located(
         patch.setattr(worker, "load_clean", load)
         patch.setattr(tree, "walk", walk)
         with pytest.raises(VerificationError) as exc_info:
-            again()
+            rebuild_release()
     message = str(exc_info.value)
     ids = [json.loads(line)["id"] for line in (release / "samples.jsonl").read_text("utf-8").splitlines()]
     assert f"decoding or preprocessing: 1 ({ids[2]})" in message
@@ -169,25 +177,25 @@ def test_first_difference_is_located(
     # parts that came out otherwise are not kept, and others are, so the same call ends well
     with changed_pixels("contrast/1"):
         with pytest.raises(VerificationError, match="corruption, contrast/1: 8 "):
-            again()
-        kept = [path.read_text() for path in parts_of(tmp_path)]
+            rebuild_release()
+        kept = [path.read_text() for path in part_files(tmp_path)]
         monkeypatch.setattr(rebuilding, "MAX_DIFFERING", 8)
         with pytest.raises(VerificationError, match=r"contrast/1: 8 \("):
-            again()
+            rebuild_release()
     assert kept
     assert not any('"contrast/1"' in part for part in kept)
     assert not (tmp_path / "out" / "small-1.0.0" / "manifest.json").exists()
-    assert files(again().built.directory) == files(whole.directory)
+    assert files(rebuild_release().built.directory) == files(whole_build.directory)
 
 
 def test_different_encoding_is_reported_but_not_failure(
-    again: Callable[[], Rebuilt], whole: Built, monkeypatch: pytest.MonkeyPatch
+    rebuild_release: Callable[[], Rebuilt], whole_build: Built, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = ImageEncoding.encode
     monkeypatch.setattr(ImageEncoding, "encode", lambda self, image: real(self, image) + b"\n")
-    result = again()
-    assert (result.built.digest, result.identical) == (whole.digest, False)
-    assert result.other_images == 8 * len(whole.manifest.sets)
+    result = rebuild_release()
+    assert (result.built.digest, result.identical) == (whole_build.digest, False)
+    assert result.other_images == 8 * len(whole_build.manifest.sets)
     assert not replace(result, other_images=0).identical
     assert {"manifest.json", "sets/contrast/1.jsonl"} <= set(result.other_files)
     assert "are the recorded ones" in result.advice
@@ -209,7 +217,7 @@ def _other_rows(release: Path) -> None:
     rows.write_bytes(data)
 
 
-def test_inconsistent_release_is_rejected(whole: Built, tmp_path: Path) -> None:
+def test_inconsistent_release_is_rejected(whole_build: Built, tmp_path: Path) -> None:
     rows, message = "sets/contrast/1.jsonl", "is damaged, so no images can be computed from it"
     damages: list[tuple[Callable[[Path], Any], bool, str]] = [
         (lambda r: _edit(r / rows, "0", "1"), True, message),
@@ -221,23 +229,23 @@ def test_inconsistent_release_is_rejected(whole: Built, tmp_path: Path) -> None:
         (_other_rows, False, "but the rows have blake3:"),
     ]
     for number, (damage, sums, match) in enumerate(damages):
-        release = copy_records(whole.directory, tmp_path / f"{number}")
+        release = copy_records(whole_build.directory, tmp_path / f"{number}")
         damage(release)
         if not sums:
             (release / "SHA256SUMS").unlink()
         with pytest.raises(VerificationError, match=match):
             rebuild(release, out=tmp_path / "out", jobs=1)
-    small = pack_and_unpack_records(whole.directory, tmp_path)
+    small = pack_and_unpack_records(whole_build.directory, tmp_path)
     (small / "PARTIAL.json").unlink()
     with pytest.raises(VerificationError, match=r"sets/contrast/1\.jsonl: unreadable: No such file"):
         rebuild(small, out=tmp_path / "out", jobs=1)
     assert not (tmp_path / "out").exists()
 
 
-def test_set_with_different_digest_is_named(whole: Built, tmp_path: Path, files: Files) -> None:
-    release = pack_and_unpack_records(whole.directory, tmp_path)
+def test_set_with_different_digest_is_named(whole_build: Built, tmp_path: Path, files: Files) -> None:
+    release = pack_and_unpack_records(whole_build.directory, tmp_path)
     named = r"corruption, contrast/1: 1 \(its digest is blake3:\w+, but blake3:"
     with changed_pixels("contrast/1"), pytest.raises(VerificationError, match=named):
         rebuild(release, out=tmp_path / "out", jobs=1)
     assert not list((tmp_path / "out").glob("*/manifest.json"))
-    assert files(rebuild(release, out=tmp_path / "out", jobs=1).built.directory) == files(whole.directory)
+    assert files(rebuild(release, out=tmp_path / "out", jobs=1).built.directory) == files(whole_build.directory)

@@ -62,7 +62,7 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
 
 
 @pytest.fixture(scope="module")
-def stored(
+def stored_build(
     request: pytest.FixtureRequest, shared_data: small_builds.SharedData, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[[str], Stored]:
     shipped: dict[str, Path] = {}
@@ -74,7 +74,9 @@ def stored(
         if kind in options:
             return shared_data.build(**options[kind]), f"folder:{shared_data.crops()}"
         if kind not in SHIPPED:
-            build_result: Built = request.getfixturevalue({"regions": "made", "jpeg": "whole"}.get(kind, kind))
+            build_result: Built = request.getfixturevalue(
+                {"regions": "region_build", "jpeg": "whole_build", "table": "table_build"}.get(kind, kind)
+            )
             return build_result.directory, "sample" if kind == "jpeg" else f"folder:{request.getfixturevalue('photos')}"
         if kind not in shipped:
             out, sets = tmp_path_factory.mktemp("shipped"), SHIPPED[kind]
@@ -84,7 +86,7 @@ def stored(
     return create
 
 
-def same(virtual_data: Dataset, stored_data: Dataset) -> None:
+def check_equal_datasets(virtual_data: Dataset, stored_data: Dataset) -> None:
     """Compare images in random order, then all images of each set, and the other properties of sets."""
     assert list(virtual_data) == list(stored_data)
     assert (virtual_data.aliases, virtual_data.absent) == (stored_data.aliases, [])
@@ -104,12 +106,12 @@ def same(virtual_data: Dataset, stored_data: Dataset) -> None:
 
 @pytest.mark.parametrize("kind", ["jpeg", "shards", *SHIPPED, "regions", "table"])
 def test_virtual_dataset_equals_stored_one(
-    stored: Callable[[str], Stored], release: Callable[..., Path], kind: str
+    stored_build: Callable[[str], Stored], release: Callable[..., Path], kind: str
 ) -> None:
-    directory, source = stored(kind)
+    directory, source = stored_build(kind)
     kept = corruptset.open(directory)
     for digests in ("images", "sets") if kind == "jpeg" else ("images",):
-        same(result := corruptset.open(release(directory, digests), source=source, check="each"), kept)
+        check_equal_datasets(result := corruptset.open(release(directory, digests), source=source, check="each"), kept)
     if kind in ("regions", "table"):
         crops, expected = (data.crops("a/0") for data in (result, kept))
         assert len(crops) == len(expected)
@@ -118,14 +120,14 @@ def test_virtual_dataset_equals_stored_one(
             assert crops.region(number) == expected.region(number)
 
 
-def test_complete_build_can_be_virtual_too(whole: Built, tmp_path: Path) -> None:
+def test_complete_build_can_be_virtual_too(whole_build: Built, tmp_path: Path) -> None:
     """Only the records of the build are read."""
     release = tmp_path / "release"
-    shutil.copytree(whole.directory, release, ignore=shutil.ignore_patterns("images", "*.png", "*.html"))
+    shutil.copytree(whole_build.directory, release, ignore=shutil.ignore_patterns("images", "*.png", "*.html"))
     events: list[tuple[str, int, int]] = []
     data = corruptset.open(release, source="sample", progress=lambda *step: events.append(step))
     assert events == [("source", count, len(data.samples)) for count in range(1, len(data.samples) + 1)]
-    result, kept = data["contrast/3"], corruptset.open(whole.directory)["contrast/3"]
+    result, kept = data["contrast/3"], corruptset.open(whole_build.directory)["contrast/3"]
     np.testing.assert_array_equal(result.image(2), kept.image(2))
     assert result.rows == kept.rows
     with pytest.raises(VerificationError, match=r"has no stored images.*run `corruptset rebuild`"):
@@ -133,10 +135,10 @@ def test_complete_build_can_be_virtual_too(whole: Built, tmp_path: Path) -> None
 
 
 def test_leading_stages_are_cached(
-    stored: Callable[[str], Stored], monkeypatch: pytest.MonkeyPatch, release: Callable[..., Path]
+    stored_build: Callable[[str], Stored], monkeypatch: pytest.MonkeyPatch, release: Callable[..., Path]
 ) -> None:
     pairs, levels = (
-        corruptset.open(release(stored(kind)[0]), source="sample", check="never")
+        corruptset.open(release(stored_build(kind)[0]), source="sample", check="never")
         for kind in ("two-factor-imagenet-c", "image-degrade-30")
     )
     loaded: list[str] = []
@@ -165,31 +167,31 @@ def test_leading_stages_are_cached(
 
 
 def test_cache_is_bounded_pickled_without_images_and_isolated_from_results(
-    stored: Callable[[str], Stored], monkeypatch: pytest.MonkeyPatch
+    stored_build: Callable[[str], Stored], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    directory, source = stored("shards")
+    directory, source = stored_build("shards")
     kept, data = corruptset.open(directory), corruptset.open(directory, source=source)
     for set_id in ("clean", "contrast/3"):
         data[set_id].image(0)[:] = 0
         np.testing.assert_array_equal(data[set_id].image(0), kept[set_id].image(0))
     monkeypatch.setattr(virtual, "CACHE_BYTES", 10 * 3072)
     monkeypatch.setattr(parts, "BATCH_BYTES", 3 * 3072)
-    same(data, kept)
+    check_equal_datasets(data, kept)
     maker = data["clean"]._store._images  # type: ignore[attr-defined]
     assert sum(image.nbytes for image in maker._cache.values()) == maker._cached_bytes == 10 * 3072
     assert len(pickle.dumps(data["contrast/3"])) < 3000
-    same(pickle.loads(pickle.dumps(data)), kept)
+    check_equal_datasets(pickle.loads(pickle.dumps(data)), kept)
 
 
 @pytest.mark.ci
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("method", ["spawn", pytest.param("fork", marks=pytest.mark.long)])
 def test_data_loader_workers_give_same_images(
-    stored: Callable[[str], Stored], release: Callable[..., Path], method: str
+    stored_build: Callable[[str], Stored], release: Callable[..., Path], method: str
 ) -> None:
     from torch.utils.data import DataLoader
 
-    directory, source = stored("jpeg")
+    directory, source = stored_build("jpeg")
     images = corruptset.open(inputs.release_folder(release(directory)), source=source)["contrast/3"]
     workers = 2 if method == "fork" else 1
     loader: Any = DataLoader(images, batch_size=3, num_workers=workers, multiprocessing_context=method)  # type: ignore[arg-type]
@@ -198,10 +200,10 @@ def test_data_loader_workers_give_same_images(
     np.testing.assert_array_equal(pixels, corruptset.open(directory)["contrast/3"].array())
 
 
-def test_sets_that_need_model_are_absent(whole: Built, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sets_that_need_model_are_absent(whole_build: Built, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(_registered, "contrast", replace(_registered["contrast"], resources=("surrogate",)))
-    needing = [s for s in virtual.specs_of(whole.manifest) if s.needs_surrogate]
-    data = corruptset.open(whole.directory, source="sample")
+    needing = [s for s in virtual.specs_of(whole_build.manifest) if s.needs_surrogate]
+    data = corruptset.open(whole_build.directory, source="sample")
     assert set(data.absent) == {s.id for s in needing}
     assert "brightness/1" in data
     follows = r"'contrast/1' follows the gradients of a model.*rebuild .*--surrogate"
@@ -210,9 +212,9 @@ def test_sets_that_need_model_are_absent(whole: Built, monkeypatch: pytest.Monke
 
 
 def test_packed_release_is_unpacked_once(
-    whole: Built, release: Callable[..., Path], cache: Path, monkeypatch: pytest.MonkeyPatch
+    whole_build: Built, release: Callable[..., Path], cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bag = release(whole.directory)
+    bag = release(whole_build.directory)
     (archive,) = (bag / "data").glob("*.tar")
     folder = inputs.release_folder(bag)
     assert cache in folder.parents
@@ -224,9 +226,9 @@ def test_packed_release_is_unpacked_once(
 
 @pytest.mark.parametrize("kept", [lambda path: False, lambda path: path.name == "manifest.json"])
 def test_release_with_deleted_cache_is_unpacked_again(
-    whole: Built, release: Callable[..., Path], cache: Path, kept: Callable[[Path], bool]
+    whole_build: Built, release: Callable[..., Path], cache: Path, kept: Callable[[Path], bool]
 ) -> None:
-    bag = release(whole.directory)
+    bag = release(whole_build.directory)
     folder = inputs.release_folder(bag)
     for path in folder.parent.rglob("*"):
         if path.is_file() and not kept(path):
@@ -251,9 +253,9 @@ def test_labels_are_always_checked_and_images_when_read(small_recipe: Path, tmp_
 
 
 def test_unsuitable_records_and_options_are_rejected(
-    whole: Built, release: Callable[..., Path], tmp_path: Path
+    whole_build: Built, release: Callable[..., Path], tmp_path: Path
 ) -> None:
-    records = inputs.release_folder(release(whole.directory))
+    records = inputs.release_folder(release(whole_build.directory))
     for name in ("manifest.json", "samples.jsonl", "PARTIAL.json"):
         (tmp_path / name).write_bytes((records / name).read_bytes().replace(b'"label": 0', b'"label": 1', 1))
     cases: list[tuple[type[Exception], Path, dict[str, Any], str]] = [
@@ -263,11 +265,16 @@ def test_unsuitable_records_and_options_are_rejected(
             {"source": "sample"},
             r"samples\.jsonl: hash: has sha256:\w+, but sha256:\w+ is recorded",
         ),
-        (ParameterError, whole.directory, {"source": "sample", "check": "all"}, "check is 'all'; expected one of fir"),
-        (ParameterError, whole.directory, {"source": "sample", "prefer": "folder"}, "Leave `prefer` out"),
         (
             ParameterError,
-            whole.directory,
+            whole_build.directory,
+            {"source": "sample", "check": "all"},
+            "check is 'all'; expected one of fir",
+        ),
+        (ParameterError, whole_build.directory, {"source": "sample", "prefer": "folder"}, "Leave `prefer` out"),
+        (
+            ParameterError,
+            whole_build.directory,
             {"labels": "x.csv", "groups": "y.csv"},
             "only used with a source: labels, groups",
         ),
@@ -282,9 +289,10 @@ def test_unsuitable_records_and_options_are_rejected(
         corruptset.open(records)["contrast/1"]
 
 
-def test_check_argument_selects_checked_images(whole: Built, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_check_argument_selects_checked_images(whole_build: Built, monkeypatch: pytest.MonkeyPatch) -> None:
     first, each, never = (
-        corruptset.open(whole.directory, source="sample", check=c)["contrast/3"] for c in ("first", "each", "never")
+        corruptset.open(whole_build.directory, source="sample", check=c)["contrast/3"]
+        for c in ("first", "each", "never")
     )
     real = tree.apply_stage
     monkeypatch.setattr(tree, "apply_stage", lambda *args, **options: real(*args, **options) ^ np.uint8(1))
@@ -303,13 +311,15 @@ def test_check_argument_selects_checked_images(whole: Built, monkeypatch: pytest
         refused(images, index)
 
 
-def test_differences_are_named(whole: Built, release: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_differences_are_named(
+    whole_build: Built, release: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The clean pixels, the encoding or the digest of a set differ."""
-    recorded = {s.id: s.pixel_digest for s in whole.manifest.sets}
+    recorded = {s.id: s.pixel_digest for s in whole_build.manifest.sets}
     whole_set = rf"'contrast/1' of small has the digest blake3:\w+, but {recorded['contrast/1']} is recorded"
     load, apply, encode = builds.load_clean, tree.apply_stage, ImageEncoding.encode
     for digests in ("images", "sets"):
-        data, other = (corruptset.open(release(whole.directory, digests), source="sample") for _ in range(2))
+        data, other = (corruptset.open(release(whole_build.directory, digests), source="sample") for _ in range(2))
         assert data["contrast/3"].verify() == recorded["contrast/3"]
         with monkeypatch.context() as patch:
             patch.setattr(tree, "apply_stage", lambda *args, **more: apply(*args, **more) ^ np.uint8(1))
@@ -321,4 +331,4 @@ def test_differences_are_named(whole: Built, release: Callable[..., Path], monke
                 other["contrast/3"].image(1)
     monkeypatch.setattr(ImageEncoding, "encode", lambda self, image: encode(self, image ^ np.uint8(1)))
     with pytest.raises(VerificationError, match=r"of contrast/3 is encoded to sha256:\w+, but .*opencv"):
-        corruptset.open(whole.directory, source="sample")["contrast/3"].image(1)
+        corruptset.open(whole_build.directory, source="sample")["contrast/3"].image(1)

@@ -172,7 +172,7 @@ def test_hdf5plugin_filters_are_named_and_used_if_installed(tmp_path, monkeypatc
     a.check_refused(f"hdf5:{tmp_path / 'own.h5'}", r"filter lzo \(305\), which is not installed.*h5repack -f GZIP=4")
 
 
-def test_shard_from_build_keeps_ids(tmp_path, whole):
+def test_shard_from_build_keeps_ids(tmp_path, whole_build):
     """Row 0 of the second shard of a build is not the first sample of the build."""
     rows = a.write_files(tmp_path / "ten", a.cifar10_python((IMAGES[:12], LABELS[:12])))
     options = {"storage": "hdf5", "metrics": 0, "jobs": 1, "page": False}
@@ -186,8 +186,8 @@ def test_shard_from_build_keeps_ids(tmp_path, whole):
     for sample in reversed(source.samples):
         assert np.array_equal(source.load(sample).image, images[8 + sample.index])
         assert source.probe(sample) == (source.fingerprint(sample), 32, 32, 3, False)
-    encoded = open_source(f"hdf5:{whole.directory / 'hdf5/contrast/1-00000.h5'}")
-    expected = corruptset.open(whole.directory)["contrast/1"].image(3)
+    encoded = open_source(f"hdf5:{whole_build.directory / 'hdf5/contrast/1-00000.h5'}")
+    expected = corruptset.open(whole_build.directory)["contrast/1"].image(3)
     assert np.array_equal(encoded.load(encoded.samples[3]).image, expected)
     # if the datasets are named, samples are rows, even if the file is a shard of a build
     named = open_source(f"hdf5:{second}", labels="labels", images="images")

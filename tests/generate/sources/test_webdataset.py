@@ -30,7 +30,7 @@ def members(rows, label=lambda i: {"cls": str(LABELS[i])}):
     return {f"{IDS[i]}.{kind}": data for i in rows for kind, data in ({"png": PNGS[i]} | label(i)).items()}
 
 
-def described(i):
+def expected_sample(i):
     return {"json": json.dumps({"class": IDS[i].partition("/")[0], "label": 3})}
 
 
@@ -40,7 +40,7 @@ def test_samples_equal_folder_source(tmp_path):
         rows = range(number, 12, 3)
         shard(tmp_path / f"number/x-{number:03d}.tar", members(rows))
         shard(tmp_path / f"named/x-{number:03d}.tar", members(rows, lambda i: {"cls": IDS[i].partition("/")[0]}))
-        shard(tmp_path / f"json/x-{number:03d}.tar", members(rows, described))
+        shard(tmp_path / f"json/x-{number:03d}.tar", members(rows, expected_sample))
     rows = "".join(f"{name}.png,{label}\n" for name, label in zip(IDS, LABELS, strict=True))
     (tmp_path / "labels.csv").write_text(f"file,label\n{rows}")
     folder = f"folder:{tmp_path / 'folder'}"

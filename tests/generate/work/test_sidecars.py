@@ -25,7 +25,7 @@ def make(shared_data: small_builds.SharedData, out: Path, **options: Any) -> Pat
 
 
 @pytest.fixture(scope="module")
-def begun(shared_data, tmp_path_factory):
+def unfinished_build(shared_data, tmp_path_factory):
     """Return a build of which all parts are committed, but which is not finished."""
     out = tmp_path_factory.mktemp("begun")
 
@@ -39,7 +39,7 @@ def begun(shared_data, tmp_path_factory):
 
 
 @pytest.fixture
-def whole(shared_data):
+def expected_files(shared_data):
     return lambda: read_files(shared_data.build(crops={"each": 1}, sets=SETS, storage="both"))
 
 
@@ -48,13 +48,13 @@ def flip(path: Path) -> None:
     path.write_bytes(data[:-40] + bytes([data[-40] ^ 1]) + data[-39:])
 
 
-def test_damaged_records_are_treated_as_missing(begun, shared_data, tmp_path, whole):
+def test_damaged_records_are_treated_as_missing(unfinished_build, shared_data, tmp_path, expected_files):
     """The part of a damaged sidecar is repeated.
 
     If the records of the build are damaged, its parts still identify the build. A set in two sidecars of a chunk counts
     once.
     """
-    root = shutil.copytree(begun, tmp_path / "out") / NAME
+    root = shutil.copytree(unfinished_build, tmp_path / "out") / NAME
     parts = sorted((root / ".corruptset/parts").iterdir())
     flip(parts[3])
     one, two = map(read_sidecar, parts[:2])
@@ -69,13 +69,13 @@ def test_damaged_records_are_treated_as_missing(begun, shared_data, tmp_path, wh
 
     finished = make(shared_data, tmp_path / "out", progress=look)
     assert (min(written), max(written)) == (len(parts) - 1, len(parts))
-    assert read_files(finished) == whole()
+    assert read_files(finished) == expected_files()
 
 
 @pytest.mark.parametrize("options", [{"seed": 1}, {"sets": ["contrast/*"]}])
-def test_parts_of_two_builds_are_never_mixed(begun, shared_data, tmp_path, options):
+def test_parts_of_two_builds_are_never_mixed(unfinished_build, shared_data, tmp_path, options):
     """If build.json is missing, the parts show that they belong to a different build."""
-    shutil.copytree(begun, tmp_path / "out")
+    shutil.copytree(unfinished_build, tmp_path / "out")
     (tmp_path / "out" / NAME / ".corruptset/build.json").unlink()
     with pytest.raises(
         BuildError, match=r"contains parts of a different build, and its build\.json is missing, damaged"
@@ -83,8 +83,8 @@ def test_parts_of_two_builds_are_never_mixed(begun, shared_data, tmp_path, optio
         make(shared_data, tmp_path / "out", **options)
 
 
-def test_sidecar_damaged_before_end_stops_build(begun, shared_data, tmp_path):
-    root = shutil.copytree(begun, tmp_path / "out") / NAME
+def test_sidecar_damaged_before_end_stops_build(unfinished_build, shared_data, tmp_path):
+    root = shutil.copytree(unfinished_build, tmp_path / "out") / NAME
 
     def damage(event):
         if event.phase == "finishing":

@@ -47,7 +47,7 @@ if __name__ == "__main__":
 """
 
 
-def warmed(folder: Path, jobs: int) -> Any:
+def warm_caches(folder: Path, jobs: int) -> Any:
     script = folder / "warm.py"
     script.write_text(SCRIPT)
     environment = {**os.environ, "CORRUPTSET_CACHE": str(folder / f"cache-{jobs}")}
@@ -58,8 +58,8 @@ def warmed(folder: Path, jobs: int) -> Any:
 
 @pytest.mark.ci
 def test_processes_share_cache_and_prepare_nothing_twice(tmp_path):
-    (alone, repeated, more), kernels = warmed(tmp_path, 1)
-    (shared_data, again_shared, more_shared), same = warmed(tmp_path, 2)
+    (alone, repeated, more), kernels = warm_caches(tmp_path, 1)
+    (shared_data, again_shared, more_shared), same = warm_caches(tmp_path, 2)
     assert kernels == same != []
     assert alone[0][-1] == shared_data[0][-1] == [2, 2]
     assert alone[1] > 0

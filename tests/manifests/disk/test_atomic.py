@@ -22,7 +22,7 @@ from corruptset.manifests.disk.lock import locked, shared_lock
 BUFFER = 1 << 19
 
 
-def data_of(size):
+def random_data(size):
     return np.random.default_rng(size).integers(0, 256, size, np.uint8).tobytes()
 
 
@@ -33,7 +33,7 @@ def cut(data, step):
 def test_bytes_and_hash_replace_existing_file_without_leftovers(tmp_path):
     path = tmp_path / "ü b.json"
     for size in (0, 1, BUFFER, 3 * BUFFER + 12_345):
-        data = data_of(size)
+        data = random_data(size)
         for step in (1000, BUFFER + 7, 10 * BUFFER):
             assert write_large(path, cut(data, step)) == (size, "sha256:" + hashlib.sha256(data).hexdigest())
             assert path.read_bytes() == data
@@ -72,7 +72,7 @@ def test_failing_or_full_disk_keeps_old_file(tmp_path, monkeypatch):
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
         try:
             with pytest.raises(OSError, match="too large") as exc_info:
-                write_large(path, cut(data_of(2 * BUFFER + 1), 1000))
+                write_large(path, cut(random_data(2 * BUFFER + 1), 1000))
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, before)
         assert str(tmp_path) in str(exc_info.value.filename)
@@ -107,7 +107,7 @@ def path(tmp_path):
     return tmp_path / "work" / "lock"
 
 
-def refused(path, **options):
+def check_busy(path, **options):
     with pytest.raises(BuildError, match="busy"), locked(path, "busy", **options):
         pass
 
@@ -116,17 +116,17 @@ def test_lock_is_exclusive_and_released_when_process_is_killed(path):
     with subprocess.Popen([sys.executable, "-c", HOLD, str(path)], stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
-        refused(path)
+        check_busy(path)
         holder.kill()
     with locked(path, "free"):
-        refused(path)
+        check_busy(path)
 
 
 def test_exclusive_lock_waits_for_shared_locks(path):
     path.parent.mkdir()
     begun, waited = time.monotonic(), 0.1
     with shared_lock(path), shared_lock(path):
-        refused(path, wait_s=waited)
+        check_busy(path, wait_s=waited)
     assert time.monotonic() - begun >= waited
     shared = threading.Event()
 

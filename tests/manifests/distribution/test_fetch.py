@@ -34,7 +34,7 @@ def archive_of(bag, set_id):
     return next(a for a in bag.archives if list(a.sets) == [set_id])
 
 
-def left(out):
+def downloaded_files(out):
     """Return the files of an `--out` in which only correct partial downloads may be kept."""
     return [p.relative_to(out).as_posix() for p in out.rglob("*") if p.is_file() and p.name != "lock"]
 
@@ -169,7 +169,7 @@ def test_unrecoverable_faults_stop_fetch(bag, serve, tmp_path):
         with pytest.raises(kind, match=match):
             fetch(server.url, out, sets=[FOG])
         part = out / f".fetch-{TOP}/parts/{name}"
-        assert set(left(out)) <= {part.relative_to(out).as_posix()}, number
+        assert set(downloaded_files(out)) <= {part.relative_to(out).as_posix()}, number
         kept = part.read_bytes() if part.exists() else b""
         assert data.startswith(kept), number
         assert kind is not VerificationError or not kept, number
@@ -187,7 +187,7 @@ def test_redirect_to_partial_address_is_rejected(bag, serve, tmp_path):
         gc.collect()
 
 
-def forged(bag, folder, change, archive=None):
+def forge_release(bag, folder, change, archive=None):
     """Return a release with a changed index, in which the bytes of an archive of fog/3 are recorded correctly."""
     shutil.copytree(bag.path, folder)
     index = json.loads((folder / "archives.json").read_bytes())
@@ -226,11 +226,11 @@ def test_false_index_is_rejected(bag, serve, tmp_path):
         *((change, "not an index") for change in [*outside, *odd]),
     ]
     for number, (change, match) in enumerate(changes):
-        server = serve(forged(bag, tmp_path / f"r{number}", change))
+        server = serve(forge_release(bag, tmp_path / f"r{number}", change))
         for packed in (False, True) if "itself" in match else (False,):
             with pytest.raises(VerificationError, match=match):
                 fetch(server.url, tmp_path / "o", sets=["fog/4"] if change is other_sets else None, packed=packed)
-        assert left(tmp_path / "o") == []
+        assert downloaded_files(tmp_path / "o") == []
         assert not (tmp_path / "o" / TOP).exists()
 
 
@@ -249,10 +249,10 @@ def test_hostile_archives_are_rejected(bag, serve, tmp_path):
     ]
     for number, archive in enumerate([*([*members, more] for more in added), [*others, (first, other), (second, one)]]):
         data = write_archive(tmp_path / "hostile.tar", archive).read_bytes()
-        server = serve(forged(bag, tmp_path / f"r{number}", lambda index: None, data))
+        server = serve(forge_release(bag, tmp_path / f"r{number}", lambda index: None, data))
         with pytest.raises(VerificationError, match="cannot be used: "):
             fetch(server.url, tmp_path / "o", sets=[FOG])
-        assert left(tmp_path / "o") == [], number
+        assert downloaded_files(tmp_path / "o") == [], number
         assert not (tmp_path / "escaped").exists()
         assert not Path(OUTSIDE[2]).exists()
 
@@ -265,7 +265,7 @@ def test_existing_files_at_destination_are_handled(bag, serve, tmp_path, monkeyp
         fetch(server.url, tmp_path)
     (tmp_path / TOP / "mine").unlink()
     fetch(server.url, tmp_path)  # into the empty folder
-    server.root = forged(bag, tmp_path / "r", lambda index: index.update(digest="sha256:" + "1" * 64))
+    server.root = forge_release(bag, tmp_path / "r", lambda index: index.update(digest="sha256:" + "1" * 64))
     with pytest.raises(ReleaseError, match="contains a different dataset"):
         fetch(server.url, tmp_path)
     monkeypatch.setattr(shutil, "disk_usage", disk_usage_with(bag.bytes))

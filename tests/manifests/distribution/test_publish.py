@@ -17,7 +17,7 @@ from corruptset.manifests.distribution.published_files import PublishedFile, lim
 ZENODO = {"creators": ("Doe, Jane; An Institute", "Roe, Richard"), "license": "CC-BY-4.0"}
 
 
-def changed(path, at=-1):
+def flip_bit(path, at=-1):
     data = bytearray(path.read_bytes())
     data[at] ^= 1
     path.write_bytes(data)
@@ -75,7 +75,7 @@ def test_different_existing_files_are_rejected(bag, tmp_path):
     place = shutil.copytree(bag.path, tmp_path / "p")
     differing = ["README.md", bag.archives[0].path]
     for path in differing:
-        changed(place / path)
+        flip_bit(place / path)
     before = file_hashes(place)
     for go in (False, True):
         with pytest.raises(ReleaseError, match="different files with these names, so nothing was sent") as exc_info:
@@ -99,7 +99,7 @@ def test_invalid_release_is_rejected(root, bag, tmp_path, monkeypatch):
         ),
         (lambda r: os.truncate(r / archive, 1000), VerificationError, "does not have the recorded"),
         (lambda r: (r / "README.md").write_text("mine"), VerificationError, "README.md is missing, or does not have"),
-        (lambda r: changed(r / archive, 600), VerificationError, "was damaged after packing, so nothing was sent"),
+        (lambda r: flip_bit(r / archive, 600), VerificationError, "was damaged after packing, so nothing was sent"),
         (lambda r: (r / "archives.json").write_text(forged), VerificationError, "the archives have sha256:"),
     ]
     for number, (spoil, error, match) in enumerate(cases):
@@ -127,7 +127,7 @@ def test_invalid_release_is_rejected(root, bag, tmp_path, monkeypatch):
     assert not (tmp_path / "p").exists()
 
 
-def checked(folder, *names):
+def check_hashes(folder, *names):
     """Check the hashes with sha256sum."""
     for name in names:
         subprocess.run(["sha256sum", "--check", "--quiet", name], cwd=folder, check=True)
@@ -140,7 +140,7 @@ def test_zenodo_layout_has_flat_files_and_metadata(root, bag, serve, tmp_path):
     files = tmp_path / "z/files"
     assert all(p.is_file() for p in files.iterdir())
     assert {"README.md", "SHA256SUMS", "archives.json", "croissant.json"} <= {p.name for p in files.iterdir()}
-    checked(files, "SHA256SUMS")
+    check_hashes(files, "SHA256SUMS")
     croissant = json.loads((files / "croissant.json").read_bytes())
     assert all((files / f["contentUrl"]).is_file() for f in croissant["distribution"] if "contentUrl" in f)
     readme = (files / "README.md").read_text("utf-8")
@@ -175,7 +175,7 @@ def test_hub_layout_is_written_to_folder(root, bag, templates, tmp_path):
         for file in (tmp_path / "h/samples.jsonl", root / "samples.jsonl")
     )
     assert rows == samples
-    checked(tmp_path / "h", "SHA256SUMS", "tagmanifest-sha256.txt", "manifest-sha256.txt")
+    check_hashes(tmp_path / "h", "SHA256SUMS", "tagmanifest-sha256.txt", "manifest-sha256.txt")
     # three digits are still fewer than a thousand
     many = pack_dataset(templates(repeat=8, containers=("folder",)), tmp_path / "many", manifest_only=True)
     publish(many.path, tmp_path / "120", layout="huggingface", go=True)

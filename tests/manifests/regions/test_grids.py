@@ -7,7 +7,7 @@ from corruptset.generate.regions.block_draws import drawn_places, grids_of
 from corruptset.manifests.regions.grids import Grid, regions_of
 
 
-def described(*grids):
+def describe_regions(*grids):
     """Return the regions of grids."""
     result = regions_of("a", grids)
     return [result.record(i) for i in range(len(result))]
@@ -15,7 +15,7 @@ def described(*grids):
 
 def test_exhaustive_grid_has_every_position_once_in_order():
     """The positions of regions, which test_crops also checks."""
-    result = described(*grids_of(RegionTable(sides=(12, 14, 32), mode="exhaustive", out=32), 0, "a", 32, 32))
+    result = describe_regions(*grids_of(RegionTable(sides=(12, 14, 32), mode="exhaustive", out=32), 0, "a", 32, 32))
     assert [place_of(r) for r in result] == all_regions((12, 14, 32), 32, 32)
     base = [r for r in result if r.role == "base"]
     assert len(base) == 21 * 21 + 19 * 19 + 1
@@ -31,7 +31,7 @@ def test_sampled_grid_has_blocks_and_shrinks_of_their_anchors():
             corners = drawn_places(0, "a", "crop", side, (height - side + 1, width - side + 1), block, 10)
             assert len(set(corners)) == 10
             expected |= block_regions(side, block, corners)
-        result = described(*grids_of(table, 0, "a", width, height))
+        result = describe_regions(*grids_of(table, 0, "a", width, height))
         assert [place_of(r) for r in result] == sorted(expected)
         # the inner regions of a block
         anchors, places = [r for r in result if r.anchor], set(map(place_of, result))
@@ -42,7 +42,7 @@ def test_sampled_grid_has_blocks_and_shrinks_of_their_anchors():
 
 
 def test_shrunk_region_names_first_anchor_that_contains_it():
-    records = described(Grid("s9", None, 9, "base", 4, 6, 5, 5, 1), Grid("s9", None, 7, "shrink", 5, 7, 5, 5, 1))
+    records = describe_regions(Grid("s9", None, 9, "base", 4, 6, 5, 5, 1), Grid("s9", None, 7, "shrink", 5, 7, 5, 5, 1))
     anchors = {(r.row, r.col): r for r in records if r.anchor}
     assert set(anchors) == {(row, col) for row in (1, 2, 3) for col in (1, 2, 3)}
     shrunk = [r for r in records if r.role == "shrink"]
@@ -57,7 +57,7 @@ def test_description_uses_most_specific_role():
     shrink = Grid("s9", None, 7, "shrink", 5, 5, 3, 3, 1)
     outer = Grid("s7", None, 7, "base", 5, 5, 3, 3, 1)
     anchored = Grid("q7", None, 7, "base", 4, 4, 3, 3, 1)
-    by_place = {place_of(r): r for r in described(shrink, outer, anchored)}
+    by_place = {place_of(r): r for r in describe_regions(shrink, outer, anchored)}
     assert (by_place[7, 5, 5].group, by_place[7, 5, 5].anchor) == ("q7", True)
     assert (by_place[7, 5, 6].group, by_place[7, 5, 6].role) == ("s7", "base")
     assert ({r.role for r in by_place.values()}, len(by_place)) == ({"base"}, 9 + 9 - 4)

@@ -22,7 +22,7 @@ def packs(tmp_path_factory, templates):
 
 
 @pytest.fixture(scope="session")
-def good(packs):
+def valid_members(packs):
     """Return the members of a valid archive in order. It has a short name without the digits that identify a pack."""
     _, bag = packs({"containers": ("folder",)})
     first, *others = read_tar(next(bag.path.glob("data/*-clean.tar")))

@@ -12,20 +12,23 @@ UNNAMED = "(does not match the records|is not listed in the record)"
 ROWS, SAMPLES, MANIFEST = (f"{TOP}/{name}" for name in ("sets/clean.jsonl", "samples.jsonl", "manifest.json"))
 
 
-def test_valid_archive_is_accepted(good, tmp_path):
-    assert list(good)[:2] == [RECORD, MANIFEST]
-    assert unpack([write_archive(tmp_path / "a", list(good.items()))], tmp_path / "out").sets == ["clean"]
+def test_valid_archive_is_accepted(valid_members, tmp_path):
+    assert list(valid_members)[:2] == [RECORD, MANIFEST]
+    assert unpack([write_archive(tmp_path / "a", list(valid_members.items()))], tmp_path / "out").sets == ["clean"]
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_unlisted_and_missing_members_are_rejected(good, tmp_path):
-    items = list(good.items())
+def test_unlisted_and_missing_members_are_rejected(valid_members, tmp_path):
+    items = list(valid_members.items())
     extra = (f"{TOP}/setup.py", b"import os")
     changed = {
         "first": ([extra, *items], "begins with 'tiny-c-1.0.0/setup.py', but the first member must be"),
         **{f"at {at}": ([*items[:at], extra, *items[at:]], f"member '{TOP}/setup.py' .*{UNNAMED}") for at in (1, 2, 4)},
         "last": ([*items, extra], "is not listed in the record"),
-        **{f"{name[-9:-5]} twice": ([*items, (name, good[name])], UNNAMED) for name in (IMAGE, SAMPLES, MANIFEST)},
+        **{
+            f"{name[-9:-5]} twice": ([*items, (name, valid_members[name])], UNNAMED)
+            for name in (IMAGE, SAMPLES, MANIFEST)
+        },
         "capitals": ([*items, (IMAGE.upper().replace(TOP.upper(), TOP), b"x")], UNNAMED),
         "none": ([], "is empty|is not a tar"),
         "too few": (items[:-1], "ends before"),
@@ -33,10 +36,10 @@ def test_unlisted_and_missing_members_are_rejected(good, tmp_path):
         "headless": (items[1:], "the first member must be its record"),
     }
     for name in (IMAGE, SAMPLES, MANIFEST, ROWS):
-        file, data = name.split("/")[-1], good[name]
+        file, data = name.split("/")[-1], valid_members[name]
         other, longer = bytes([data[0] ^ 1]) + data[1:], data + b" "
-        changed[f"other {file}"] = (list({**good, name: other}.items()), f"{file}.*is recorded")
-        changed[f"longer {file}"] = (list({**good, name: longer}.items()), f"{file}.* bytes")
+        changed[f"other {file}"] = (list({**valid_members, name: other}.items()), f"{file}.*is recorded")
+        changed[f"longer {file}"] = (list({**valid_members, name: longer}.items()), f"{file}.* bytes")
     for number, (members, message) in enumerate(changed.values()):
         check_unpack_fails(write_archive(tmp_path / str(number), members), tmp_path, message)
     content = write_archive(tmp_path / "cut", items).read_bytes()
@@ -45,7 +48,7 @@ def test_unlisted_and_missing_members_are_rejected(good, tmp_path):
         check_unpack_fails(tmp_path / "cut", tmp_path, "cut off|exceeds|truncated|ends before")
 
 
-def sealed(valid, name, data):
+def seal_member(valid, name, data):
     """Replace a member, and update the records accordingly, as a forger can."""
     members = {**valid, name: data}
     manifest, record = json.loads(members[MANIFEST]), json.loads(members[RECORD])
@@ -61,13 +64,13 @@ def sealed(valid, name, data):
     return list(members.items())
 
 
-def edited(valid, change, name):
+def edit_member(valid, change, name):
     value = json.loads(valid[name])
     change(value)
-    return sealed(valid, name, json.dumps(value).encode())
+    return seal_member(valid, name, json.dumps(value).encode())
 
 
-def test_rows_with_outside_paths_are_rejected(good, tmp_path):
+def test_rows_with_outside_paths_are_rejected(valid_members, tmp_path):
     """Rows that refer to files in other folders, with members at these paths."""
     paths = {
         **dict.fromkeys(("../../escaped", "/tmp/escaped", "images/clean/../x"), "line 2"),
@@ -75,17 +78,23 @@ def test_rows_with_outside_paths_are_rejected(good, tmp_path):
         "images/clean/a\\nb.png": "control characters",
     }
     for number, (path, message) in enumerate(paths.items()):
-        members = dict(sealed(good, ROWS, good[ROWS].replace(IMAGE.removeprefix(f"{TOP}/").encode(), path.encode())))
+        members = dict(
+            seal_member(
+                valid_members, ROWS, valid_members[ROWS].replace(IMAGE.removeprefix(f"{TOP}/").encode(), path.encode())
+            )
+        )
         members[f"{TOP}/{path}".replace("\\n", "\n")] = members.pop(IMAGE)
         names = list(members)
         first = names.index(ROWS) + 1
         moved = [(name, members[name]) for name in [*names[:first], *sorted(names[first:])]]
         check_unpack_fails(write_archive(tmp_path / f"a{number}", moved), tmp_path, message)
-    rows = good[ROWS].replace(b"bild eins.png", b"ZWEI.png")
-    check_unpack_fails(write_archive(tmp_path / "capitals", sealed(good, ROWS, rows)), tmp_path, "ignoring case")
+    rows = valid_members[ROWS].replace(b"bild eins.png", b"ZWEI.png")
+    check_unpack_fails(
+        write_archive(tmp_path / "capitals", seal_member(valid_members, ROWS, rows)), tmp_path, "ignoring case"
+    )
 
 
-def test_foreign_manifests_are_rejected(good, tmp_path):
+def test_foreign_manifests_are_rejected(valid_members, tmp_path):
     changes = [
         (lambda m: m.update(name="../x"), "schema 3"),
         (lambda m: m.update(version="../../x"), "schema 3"),
@@ -95,17 +104,19 @@ def test_foreign_manifests_are_rejected(good, tmp_path):
         (lambda m: m["classes"][0].update(folder=".."), "contradicts itself"),
     ]
     for number, (change, message) in enumerate(changes):
-        check_unpack_fails(write_archive(tmp_path / f"a{number}", edited(good, change, MANIFEST)), tmp_path, message)
+        check_unpack_fails(
+            write_archive(tmp_path / f"a{number}", edit_member(valid_members, change, MANIFEST)), tmp_path, message
+        )
 
 
-def test_foreign_records_are_rejected(good, tmp_path):
+def test_foreign_records_are_rejected(valid_members, tmp_path):
     def with_file(path):
         return lambda r: r["files"].append({**r["files"][1], "path": path})
 
     def without(path):
         return lambda r: r.update(files=[f for f in r["files"] if f["path"] != path])
 
-    capitals = json.loads(good[RECORD])["files"][1]["path"].swapcase()
+    capitals = json.loads(valid_members[RECORD])["files"][1]["path"].swapcase()
     other = "lists files or sets that"
     changes = {
         "name": (lambda r: r.update(name="../x"), "not a valid record"),
@@ -124,7 +135,9 @@ def test_foreign_records_are_rejected(good, tmp_path):
         "a field": (lambda r: r.update(run="rm -rf /"), "not a valid record"),
     }
     for number, (change, message) in enumerate(changes.values()):
-        check_unpack_fails(write_archive(tmp_path / f"a{number}", edited(good, change, RECORD)), tmp_path, message)
-    unlisted = edited(good, with_file("setup.py"), RECORD)  # and it exists after the rows
+        check_unpack_fails(
+            write_archive(tmp_path / f"a{number}", edit_member(valid_members, change, RECORD)), tmp_path, message
+        )
+    unlisted = edit_member(valid_members, with_file("setup.py"), RECORD)  # and it exists after the rows
     unlisted.insert([name for name, _ in unlisted].index(ROWS) + 1, (f"{TOP}/setup.py", unlisted[2][1]))
     check_unpack_fails(write_archive(tmp_path / "unlisted", unlisted), tmp_path, other)

@@ -34,7 +34,7 @@ def test_packing_twice_gives_same_bytes(packs, tmp_path, monkeypatch):
     assert file_hashes(one.path) == file_hashes(tmp_path / "copied" / "two")
 
 
-def plain(bag):
+def sets_by_archive(bag):
     """Return name of an archive -> sets, without the digits that identify the pack."""
     start = re.compile(r"tiny-c-1\.0\.0-[0-9a-f]{12}-")
     assert len({start.match(a.name)[0] for a in bag.archives}) == 1
@@ -45,12 +45,12 @@ def test_division_by_family_matches_imagenet_c(dataset, packs, tmp_path):
     root = dataset()
     # a chain belongs to the group of its first stage
     weather = ("fog-3+gaussian_noise-5", "fog/3")
-    assert plain(packs()[1]) == {"clean.tar": ("clean",), "weather.tar": weather, "metadata.tar": ()}
+    assert sets_by_archive(packs()[1]) == {"clean.tar": ("clean",), "weather.tar": weather, "metadata.tar": ()}
     edit_manifest(root, lambda m: m["sets"][2].update(role="validation"), reseal=True)
-    assert list(plain(pack_dataset(root, tmp_path / "extra")))[1] == "extra.tar"
-    by_corruption = plain(pack_dataset(root, tmp_path / "corruptions", by="corruption"))
+    assert list(sets_by_archive(pack_dataset(root, tmp_path / "extra")))[1] == "extra.tar"
+    by_corruption = sets_by_archive(pack_dataset(root, tmp_path / "corruptions", by="corruption"))
     assert by_corruption == {"clean.tar": ("clean",), "fog.tar": weather, "metadata.tar": ()}
-    by_set = list(plain(packs(by="set")[1]))
+    by_set = list(sets_by_archive(packs(by="set")[1]))
     assert by_set == [f"{n}.tar" for n in ("clean", "fog-3+gaussian_noise-5", "fog.3", "metadata")]
 
 
@@ -59,7 +59,7 @@ def test_archives_are_split_between_sets_first_then_between_files(packs, tmp_pat
     weather = next(a.bytes for a in whole.archives if "weather" in a.name)
     between_sets = pack_dataset(root, tmp_path / "sets", max_bytes=weather - 20_000)
     assert {a.sets for a in between_sets.archives if "weather" in a.name} == {("fog-3+gaussian_noise-5",), ("fog/3",)}
-    assert plain(between_sets).keys() >= {f"weather-000{n}.tar" for n in (0, 1)}
+    assert sets_by_archive(between_sets).keys() >= {f"weather-000{n}.tar" for n in (0, 1)}
     max_bytes = between_sets.archives[0].bytes * 3 // 4
     bag = pack_dataset(root, tmp_path / "files", max_bytes=max_bytes)
     assert all(a.bytes <= max_bytes for a in bag.archives[:-1])
@@ -86,7 +86,7 @@ def test_pack_predicts_required_space(templates, tmp_path, monkeypatch):
         assert abs(requests[0] - bag.bytes) < 0.1 * bag.bytes + 12_000 * len(bag.archives)
 
 
-def changed_end(path):
+def change_end(path):
     path.write_bytes(path.read_bytes()[:-1] + b"\1")
 
 
@@ -96,9 +96,9 @@ def replaced(old, new):
 
 REX = "images/fog/3/1 a dog/deep/rex.png"
 DAMAGE = [
-    (REX, changed_end),
+    (REX, change_end),
     (REX, Path.unlink),
-    ("hdf5/clean-00001.h5", changed_end),
+    ("hdf5/clean-00001.h5", change_end),
     ("sets/clean.jsonl", replaced(b"0", b"1")),
     ("samples.jsonl", replaced(b"0", b"1")),
     ("manifest.json", replaced(b'"numpy"', b'"Numpy"')),

@@ -205,9 +205,9 @@ def test_unpack_rejects_other_existing_files(packs, tmp_path):
     assert not unpack([release], tmp_path / "replaced").absent
 
 
-def test_links_at_destination_are_not_followed(good, tmp_path):
+def test_links_at_destination_are_not_followed(valid_members, tmp_path):
     """A prepared folder, in which folders or files of the dataset are links."""
-    archive = write_archive(tmp_path / "a", list(good.items()))
+    archive = write_archive(tmp_path / "a", list(valid_members.items()))
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (tmp_path / "x").mkdir()

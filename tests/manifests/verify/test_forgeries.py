@@ -55,7 +55,7 @@ def forge(root, change):
     return verify_problems(root)
 
 
-def stored_anew(root, path, data, row=None):
+def store_row(root, path, data, row=None):
     """Replace the bytes of an image, update its records, and verify."""
 
     def change(rows):
@@ -228,26 +228,26 @@ def test_different_bytes_and_pixels_with_matching_hashes_are_found(dataset):
     ]
     for data, kind in invalid:
         (root / PNG_IMAGE).write_bytes(data)
-        problems = stored_anew(root, PNG_IMAGE, data)
+        problems = store_row(root, PNG_IMAGE, data)
         assert [(p.path, p.kind) for p in problems] == [(PNG_IMAGE, kind)]
         assert verify_problems(root, level="hashes") == []
     # both are valid and recorded, but the file and the shard have different bytes
     out = io.BytesIO()
     Image.open(jpeg / JPEG_IMAGE).save(out, "JPEG", quality=30)
     (jpeg / JPEG_IMAGE).write_bytes(out.getvalue())
-    problems = stored_anew(jpeg, JPEG_IMAGE, out.getvalue())
+    problems = store_row(jpeg, JPEG_IMAGE, out.getvalue())
     assert problems == [Problem(ROWS, "records", "row 3 has different bytes in its two containers")]
     root = dataset(containers=("hdf5",))
     with h5py.File(root / SHARD, "r+") as f:
         f["images"][1, 0, 0, 0] ^= 1
         data = f["images"][1].tobytes()
-    (problem,) = stored_anew(root, SHARD, data, 1)
+    (problem,) = store_row(root, SHARD, data, 1)
     assert (problem.path, problem.kind) == (f"{SHARD}#1", "pixels")
     root = dataset(encoding_format="jpeg", containers=("hdf5",))
     with h5py.File(root / SHARD, "r+") as f:
         f["encoded"][0] = f["encoded"][0][:-30]
         data = f["encoded"][0].tobytes()
-    (problem,) = stored_anew(root, SHARD, data, 0)
+    (problem,) = store_row(root, SHARD, data, 0)
     assert (problem.path, problem.kind) == (f"{SHARD}#0", "decode")
 
 

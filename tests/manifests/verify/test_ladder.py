@@ -28,7 +28,7 @@ from corruptset.manifests.records.report import Problem
 from corruptset.manifests.verify.directory import verify_directory
 
 
-def named(root, **options):
+def problem_kinds(root, **options):
     """Return the path and kind of every problem."""
     return {(p.path, p.kind) for p in verify_problems(root, **options)}
 
@@ -75,8 +75,8 @@ def test_operating_system_files_are_noted(dataset, containers):
 def test_other_hidden_files_and_folders_are_problems(dataset):
     root = dataset(containers=("folder",))
     for path in (".hidden", "images/fog/3/.DS_Store.png", "images/fog/3/x/.DS_Store", ".DS_Store/x"):
-        added(root, path)
-    assert named(root) == {
+        add_file(root, path)
+    assert problem_kinds(root) == {
         (".hidden", "unexpected"),
         (".DS_Store/x", "unexpected"),
         ("images/fog/3/.DS_Store.png", "unexpected"),
@@ -84,7 +84,7 @@ def test_other_hidden_files_and_folders_are_problems(dataset):
     }
 
 
-def renamed_to(root, form):
+def normalize_names(root, form):
     """Convert all names to a Unicode form, and return the number of files whose paths have changed."""
     files = [path for path in root.rglob("*") if path.is_file()]
     changed = sum(not unicodedata.is_normalized(form, path.relative_to(root).as_posix()) for path in files)
@@ -96,48 +96,48 @@ def renamed_to(root, form):
 
 def test_names_in_other_unicode_form_are_one_problem(dataset):
     root = dataset(containers=("folder",))
-    count = renamed_to(root, "NFD")
+    count = normalize_names(root, "NFD")
     (problem,) = verify_problems(root)
     assert (count, problem.path, problem.kind) == (9, ".", "unicode")
     assert problem.detail.startswith("9 files have names in a different Unicode form than the records")
     assert "0_käfer/bild eins.png" in problem.detail
     assert "--nfc" in problem.detail
     (root / "images/fog/3/1 a dog/deep/rex.png").unlink()  # other problems are reported too
-    assert named(root) == {(".", "unicode"), ("images/fog/3/1 a dog/deep/rex.png", "missing")}
+    assert problem_kinds(root) == {(".", "unicode"), ("images/fog/3/1 a dog/deep/rex.png", "missing")}
     with pytest.raises(VerificationError, match=r"exists under a name in a different Unicode form.*convmv"):
         _ = corruptset.open(root)["fog/3"][0]
     with pytest.raises(VerificationError, match=r"rex\.png is missing"):
         _ = corruptset.open(root)["fog/3"][2]
-    renamed_to(root, "NFC")
-    assert named(root) == {("images/fog/3/1 a dog/deep/rex.png", "missing")}
+    normalize_names(root, "NFC")
+    assert problem_kinds(root) == {("images/fog/3/1 a dog/deep/rex.png", "missing")}
 
 
-def moved(root, path, other):
+def move_file(root, path, other):
     (root / path).rename(root / other)
 
 
-def exchanged(root, path, other):
-    moved(root, path, "aside")
-    moved(root, other, path)
-    moved(root, "aside", other)
+def exchange_files(root, path, other):
+    move_file(root, path, "aside")
+    move_file(root, other, path)
+    move_file(root, "aside", other)
 
 
-def linked(root, path):
-    moved(root, path, "../elsewhere")
+def replace_by_link(root, path):
+    move_file(root, path, "../elsewhere")
     (root / path).symlink_to(root.parent / "elsewhere", target_is_directory=(root.parent / "elsewhere").is_dir())
 
 
-def added(root, path):
+def add_file(root, path):
     (root / path).parent.mkdir(parents=True, exist_ok=True)
     (root / path).write_bytes(b"x")
 
 
-def piped(root, path):
+def replace_by_pipe(root, path):
     (root / path).unlink(missing_ok=True)
     os.mkfifo(root / path)
 
 
-def emptied(root, path):
+def empty_file(root, path):
     (root / path).mkdir(parents=True)
 
 
@@ -154,15 +154,22 @@ STRANGE = (
 LINKED = "images images/fog images/fog/3 sets sets/fog hdf5/fog manifest.json SHA256SUMS samples.jsonl sets/fog/3.jsonl"
 DAMAGES = [
     *[(lambda r, p: (r / p).unlink(), (p,), {(p, "missing")}) for p in FILES[1:]],
-    *[(added, (p,), {(p, "unexpected")}) for p in STRANGE],
+    *[(add_file, (p,), {(p, "unexpected")}) for p in STRANGE],
     # ImageFolder of torchvision raises an error on an empty class folder
-    *[(emptied, (p,), {(p, "unexpected")}) for p in ("images/fog/3/2_empty", "empty")],
-    *[(linked, (p,), {(p, "symlink")}) for p in [*LINKED.split(), "images/fog/3/1 a dog", ONE_SHARD, PNG_IMAGE]],
-    *[(piped, (p,), {(p, "special")}) for p in (PNG_IMAGE, "pipe", "manifest.json")],
-    (moved, (PNG_IMAGE, NEW), {(PNG_IMAGE, "missing"), (NEW, "unexpected")}),
-    (emptied, (".corruptset/parts",), {(".corruptset", "unexpected")}),
+    *[(empty_file, (p,), {(p, "unexpected")}) for p in ("images/fog/3/2_empty", "empty")],
+    *[
+        (replace_by_link, (p,), {(p, "symlink")})
+        for p in [*LINKED.split(), "images/fog/3/1 a dog", ONE_SHARD, PNG_IMAGE]
+    ],
+    *[(replace_by_pipe, (p,), {(p, "special")}) for p in (PNG_IMAGE, "pipe", "manifest.json")],
+    (move_file, (PNG_IMAGE, NEW), {(PNG_IMAGE, "missing"), (NEW, "unexpected")}),
+    (empty_file, (".corruptset/parts",), {(".corruptset", "unexpected")}),
     # a link hides the files below it, but not those with a longer name
-    (lambda r, p: (linked(r, "sets/fog"), (r / p).unlink()), (CHAIN,), {("sets/fog", "symlink"), (CHAIN, "missing")}),
+    (
+        lambda r, p: (replace_by_link(r, "sets/fog"), (r / p).unlink()),
+        (CHAIN,),
+        {("sets/fog", "symlink"), (CHAIN, "missing")},
+    ),
 ]
 
 
@@ -170,18 +177,18 @@ def test_damage_is_named_without_reading_bytes(dataset):
     for damage, damage_arguments, expected in DAMAGES:
         root = dataset(shard_rows=5)
         damage(root, *damage_arguments)
-        assert named(root, level="structure") == named(root) == expected, damage_arguments
+        assert problem_kinds(root, level="structure") == problem_kinds(root) == expected, damage_arguments
     root = dataset(shard_rows=5)
     for name in ODD:
-        added(root, name)
+        add_file(root, name)
     assert [(p.kind, p.path.isprintable()) for p in verify_problems(root)] == [("unexpected", True)] * len(ODD)
     for path in (PNG_IMAGE, "samples.jsonl", "sets/fog/3.jsonl", ONE_SHARD):
         root = dataset(shard_rows=5)
         (root / path).unlink()
         (root / path).mkdir()
-        assert {(path, "missing"), (path, "unexpected")} <= named(root), path
+        assert {(path, "missing"), (path, "unexpected")} <= problem_kinds(root), path
     root = dataset(shard_rows=5)
-    added(root, "archives/x.json")  # as `tar -xf` does
+    add_file(root, "archives/x.json")  # as `tar -xf` does
     assert [p.detail for p in verify_problems(root)] == ["left by unpacking with tar; remove the folder archives/"]
 
 
@@ -197,10 +204,10 @@ def test_truncated_and_exchanged_files_are_found(dataset):
         (root / path).write_bytes(data)
     assert verify_problems(root) == []
     for one, other in ((PNG_IMAGE, OTHER_PNG), (ONE_SHARD, "hdf5/clean-00000.h5")):
-        exchanged(root, one, other)
+        exchange_files(root, one, other)
         assert problem_paths(verify_problems(root)) == {one, other}
-        exchanged(root, one, other)
-    exchanged(root, "images/fog/3", "images/clean")
+        exchange_files(root, one, other)
+    exchange_files(root, "images/fog/3", "images/clean")
     assert {p.split("/")[1] for p in problem_paths(verify_problems(root))} == {"fog", "clean"}
 
 
@@ -227,7 +234,7 @@ def test_unfinished_build_gives_advice(dataset, tmp_path):
     (tmp_path / "file").write_bytes(b"")
     root = dataset(containers=("folder",))
     (root / "manifest.json").unlink()
-    assert named(root) == {("manifest.json", "incomplete")}
+    assert problem_kinds(root) == {("manifest.json", "incomplete")}
     (root / ".corruptset/parts").mkdir(parents=True)
     places = {root: "To resume, run the same `corruptset build`", tmp_path / "nowhere": "nowhere"}
     for place, message in (places | {tmp_path / "file": "file"}).items():
@@ -239,13 +246,13 @@ def test_all_problems_are_collected_and_raised_once_per_level(dataset):
     root = dataset()
     flip(root / PNG_IMAGE)
     assert verify_problems(root, level="structure") == verify_problems(root, level="sizes") == []
-    assert named(root, level="hashes") == {(PNG_IMAGE, "hash")}
+    assert problem_kinds(root, level="hashes") == {(PNG_IMAGE, "hash")}
     (root / OTHER_PNG).write_bytes(b"short")
     assert verify_problems(root, level="structure") == []
-    assert named(root, level="sizes") == {(OTHER_PNG, "size")}
+    assert problem_kinds(root, level="sizes") == {(OTHER_PNG, "size")}
     (root / "note.txt").write_bytes(b"")
     flip(root / SHARD)
-    added(root, ".corruptset/repair/x")  # and a killed repair
+    add_file(root, ".corruptset/repair/x")  # and a killed repair
     report = verify_directory(root)
     assert report.by_kind() == {"hash": 2, "size": 1, "unexpected": 2}
     assert (report.as_json()["ok"], len(report.as_json()["problems"])) == (False, 5)

@@ -32,7 +32,7 @@ def scores(model="a", maude=0.5, draws=None, *, seed=0, units=200, **changes):
     return Scores.model_validate(example_scores.minimal_scores(model, {"maude": maude}, resamples=resamples) | changes)
 
 
-def of_maude(*compared, **options):
+def maude_differences(*compared, **options):
     result = compare(compared, **options)
     return {(d.first, d.second): d for d in result.differences if d.score == "maude"}, result.notes
 
@@ -57,7 +57,7 @@ def test_compare_writes_documented_files(tmp_path):
     rows = list(csv.DictReader(there["tables/aude.csv"].read_text().splitlines()))
     assert [row["model"] for row in rows] == ["net-0", "net-1"]
     assert float(rows[1]["mAUDE %"]) == pytest.approx(
-        100 * example_scores.value_of(example_scores.small_scores(1), "maude")
+        100 * example_scores.score_of(example_scores.small_scores(1), "maude")
     )
     assert json.loads(json.dumps(result.as_json()))["models"] == ["net-0", "net-1"]
     assert result.notes == ("PNG in place of JPEG.", "net-0: A note of 0.", "net-1: A note of 1.")
@@ -101,7 +101,7 @@ def test_all_problems_are_reported_together(tmp_path):
 def test_differences_are_computed_per_resample():
     rng = np.random.default_rng(1)
     near = scores("b", 0.47, DRAWS + rng.normal(0, 0.005, 1000))
-    result, notes = of_maude(scores("a", 0.50, DRAWS), near, scores("c", 0.6, DRAWS))
+    result, notes = maude_differences(scores("a", 0.50, DRAWS), near, scores("c", 0.6, DRAWS))
     assert (list(result), notes) == ([("a", "b"), ("a", "c"), ("b", "c")], ())
     one = result["a", "b"]  # The confidence intervals alone would not show this.
     assert one.difference == pytest.approx(0.03)
@@ -109,7 +109,7 @@ def test_differences_are_computed_per_resample():
     assert (one.exceeds, result["a", "c"].exceeds) == (True, True)
     assert result["a", "c"].high < 0
     other = np.random.default_rng(2).normal(0, 0.05, 1000)
-    one = of_maude(scores("a", 0.50, DRAWS), scores("b", 0.47, other))[0]["a", "b"]
+    one = maude_differences(scores("a", 0.50, DRAWS), scores("b", 0.47, other))[0]["a", "b"]
     assert (one.low, one.high) == pytest.approx(tuple(np.quantile(0.03 + DRAWS - other, [0.025, 0.975])))
     assert one.exceeds is False
     results = [
@@ -117,13 +117,15 @@ def test_differences_are_computed_per_resample():
     ]
     for i, own in enumerate(results):
         own["resamples"]["values"] = {"two_factor.cv_percent": list(3.0 + i + DRAWS)}
-    by = {d.score: d for d in compare(example_scores.validated(*results)).differences}
+    by = {d.score: d for d in compare(example_scores.validate_scores(*results)).differences}
     cv = by["two_factor.cv_percent"]  # The CV is in percent, but differences are fractions.
     assert (cv.difference, cv.low, cv.high, cv.exceeds) == (*[pytest.approx(-0.01, rel=0.02)] * 3, True)
     # The CV of the resamples exceeds the score only by chance.
     for i, (own, times) in enumerate(zip(results, (1.4, 1.5), strict=True)):
         own["resamples"]["values"] = {"two_factor.cv_percent": list(times * (3.0 + i) * (1 + DRAWS))}
-    (cv,) = (d for d in compare(example_scores.validated(*results)).differences if d.score == "two_factor.cv_percent")
+    (cv,) = (
+        d for d in compare(example_scores.validate_scores(*results)).differences if d.score == "two_factor.cv_percent"
+    )
     assert (cv.low, cv.difference) == pytest.approx((-0.01, -0.01))
     assert (cv.high > 0, cv.exceeds) == (True, False)
     assert {"clean_accuracy", "relative_mce", "style_gap", "fragile.s28.strict_shrink"} <= by.keys()
@@ -137,25 +139,25 @@ def test_unpaired_models_have_differences_without_intervals():
         ({"digest": example_scores.OTHER_DIGEST}, "different datasets"),
         ({"resamples": None}, "a file has no resamples"),
     ):
-        result, (note,) = of_maude(scores("a", 0.5, DRAWS), scores("b", 0.4, DRAWS, **change), any_data=True)
+        result, (note,) = maude_differences(scores("a", 0.5, DRAWS), scores("b", 0.4, DRAWS, **change), any_data=True)
         (one,) = result.values()
         assert (one.difference, one.low, one.high, one.exceeds) == (pytest.approx(0.1), None, None, None)
         assert message in note
     custom = [scores(name, 0.5, DRAWS, condition="correct@clean") for name in "ab"]
-    assert "scores different images for each model" in of_maude(*custom)[1][0]
-    assert of_maude(*(scores(name, 0.5, DRAWS, condition="correct@clean=net") for name in "ab"))[1] == ()
+    assert "scores different images for each model" in maude_differences(*custom)[1][0]
+    assert maude_differences(*(scores(name, 0.5, DRAWS, condition="correct@clean=net") for name in "ab"))[1] == ()
 
 
 def test_scores_of_other_sets_or_baselines_have_no_difference():
     results = [example_scores.full_scores(i) for i in range(4)]
     for own in results:
         own["scores"] += example_scores.score_values({"mean_accuracy": 0.5})
-    of_all = {d.score for d in compare(example_scores.validated(*results[:2])).differences}
+    of_all = {d.score for d in compare(example_scores.validate_scores(*results[:2])).differences}
     over_sets = {name for name in of_all if name in ("mean_accuracy", "rb_index") or name.startswith("two_factor.")}
     for other in results[2:]:
         del other["sets"]["fog/3"]
         other["baseline"] = "vgg"
-    result = compare(example_scores.validated(*results))
+    result = compare(example_scores.validate_scores(*results))
     scored = {pair: {d.score for d in result.differences if (d.first, d.second) == pair} for pair in PAIRS}
     assert (scored["net-0", "net-1"], scored["net-2", "net-3"]) == (of_all, of_all)
     assert scored["net-0", "net-2"] == of_all - over_sets - {"mce", "relative_mce"}
@@ -191,7 +193,7 @@ def test_paper_models_are_compared_around_paper_threshold(tmp_path):
     names = [row["model"] for row in csv.DictReader(printed.read_text().splitlines())]
     clean = [name for name in names if "(clean)" in name]
     assert len(clean) == 3
-    result = compare([printed, *example_scores.validated(custom)], tmp_path, plots=False, reference=clean)
+    result = compare([printed, *example_scores.validate_scores(custom)], tmp_path, plots=False, reference=clean)
     *rows, point = result.table("two_factor").to_pandas().to_dict("records")
     assert [row["model"] for row in rows] == [*names, "own"]
     assert (point["CV %"], point["mean accuracy"]) == pytest.approx((2.94, 0.8831), abs=5e-5)
@@ -227,7 +229,7 @@ def test_printed_tables_with_errors_are_rejected(tmp_path):
             compare([path])
     for text in ("2.94,188.31", "-2.94,88.31", "0.0294,0.8831"):
         with pytest.raises(ScoreError, match=r"--reference: .*expected a CV of at least 0 and acc"):
-            compare(example_scores.validated(example_scores.full_scores()), reference=text)
+            compare(example_scores.validate_scores(example_scores.full_scores()), reference=text)
     unused = ("The reference point is not used, because no model has two-factor scores.",)
     assert compare([scores()], reference=(2.94, 88.31)).notes == unused
 

@@ -42,19 +42,19 @@ def plots_of(models):
 
 
 @pytest.fixture(scope="module")
-def drawn(tmp_path_factory):
+def plots_dir(tmp_path_factory):
     folder = tmp_path_factory.mktemp("plots")
     corruptset.compare(
-        example_scores.validated(*(example_scores.small_scores(i, f"{NAME}{i}") for i in range(2))), folder
+        example_scores.validate_scores(*(example_scores.small_scores(i, f"{NAME}{i}") for i in range(2))), folder
     )
     return folder / "plots"
 
 
-def test_every_plot_is_svg_with_names_as_text(drawn):
+def test_every_plot_is_svg_with_names_as_text(plots_dir):
     names = sorted(name for plots in PLOTS.values() for name in plots)
-    assert sorted(p.name for p in drawn.iterdir()) == sorted(f"{n}.svg" for n in names)
+    assert sorted(p.name for p in plots_dir.iterdir()) == sorted(f"{n}.svg" for n in names)
     for name in names:
-        root = xml.etree.ElementTree.parse(drawn / f"{name}.svg").getroot()
+        root = xml.etree.ElementTree.parse(plots_dir / f"{name}.svg").getroot()
         text = "".join(root.itertext())
         assert root.tag.endswith("svg")
         assert not {"\u202e", "\u0007"} & set(text)
@@ -63,22 +63,24 @@ def test_every_plot_is_svg_with_names_as_text(drawn):
     for field, plots in {**PLOTS, "style": []}.items():
         own = [s for s in full_scores["scores"] if s["name"].partition(".")[0] == field]
         fields = {field: full_scores[field]} if field in full_scores else {"scores": own}
-        assert sorted(plots_of(gather(example_scores.validated(example_scores.minimal_scores(**fields))))) == plots
+        assert (
+            sorted(plots_of(gather(example_scores.validate_scores(example_scores.minimal_scores(**fields))))) == plots
+        )
 
 
 @pytest.mark.ci
-def test_two_processes_write_same_bytes(drawn, tmp_path):
+def test_two_processes_write_same_bytes(plots_dir, tmp_path):
     code = DRAW.format(tests=str(Path(example_scores.__file__).parent), folder=str(tmp_path), name=NAME)
     subprocess.run([sys.executable, "-c", code], check=True)
-    assert read_files(tmp_path / "plots") == read_files(drawn)
+    assert read_files(tmp_path / "plots") == read_files(plots_dir)
 
 
 def test_plotted_values_match_scores():
     results = [example_scores.full_scores(i) for i in (1, 0, 2)]
     names = ("two_factor.cv_percent", "two_factor.mean_accuracy", "maude")
-    values = [[example_scores.value_of(job_result, name) for name in names] for job_result in results]
+    values = [[example_scores.score_of(job_result, name) for name in names] for job_result in results]
     expected = [(cv, 100 * mean) for cv, mean, _ in values]
-    models = gather(example_scores.validated(*results))
+    models = gather(example_scores.validate_scores(*results))
     (chart,) = figures.quadrant_charts(models, reference_point(models))
     np.testing.assert_allclose([line.points[0][:2] for line in chart.lines], expected)
     np.testing.assert_allclose(chart.middle, np.mean(expected, axis=0))
@@ -92,6 +94,7 @@ def test_plotted_values_match_scores():
     np.testing.assert_allclose(np.array(widths) / widths[0], np.array(areas) / areas[0])
     del results[0]["sets"]["fog/3"]
     titles = {
-        chart.title for chart in figures.curve_charts(gather(example_scores.validated(results[0])), figures.ERRORS)
+        chart.title
+        for chart in figures.curve_charts(gather(example_scores.validate_scores(results[0])), figures.ERRORS)
     }
     assert not {"fog", "mean of the fifteen"} & titles

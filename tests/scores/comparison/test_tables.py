@@ -81,7 +81,7 @@ def test_page_shows_intervals_below_values_and_omits_empty_columns():
     html = table._repr_html_()
     assert "<td>&lt;a&gt; <small></small></td><td>50.00 <small>40.00 to 60.00</small></td>" in html
     assert "&lt;Summary&gt;" in html
-    (scores,) = example_scores.validated(example_scores.full_scores(0, "<net>"))
+    (scores,) = example_scores.validate_scores(example_scores.full_scores(0, "<net>"))
     assert "&lt;net&gt; on small-c" in scores._repr_html_()
     assert f"<td>{100 * scores.get('maude'):.2f} <small></small></td>" in scores._repr_html_()
     assert "<th>mAUDE %</th>" in corruptset.compare([scores])._repr_html_()
@@ -110,8 +110,8 @@ def test_control_characters_are_escaped():
         assert "x1b" in text
 
 
-def made(*compared):
-    return {table.name: table for table in corruptset.compare(example_scores.validated(*compared)).tables}
+def comparison_tables(*compared):
+    return {table.name: table for table in corruptset.compare(example_scores.validate_scores(*compared)).tables}
 
 
 def rows_of(table):
@@ -120,45 +120,45 @@ def rows_of(table):
 
 
 @pytest.fixture(scope="module")
-def three():
-    return made(*map(example_scores.full_scores, range(3)))
+def three_models():
+    return comparison_tables(*map(example_scores.full_scores, range(3)))
 
 
-def test_comparison_has_tables_for_available_scores(three):
-    bare = made(example_scores.minimal_scores("a"))
+def test_comparison_has_tables_for_available_scores(three_models):
+    bare = comparison_tables(example_scores.minimal_scores("a"))
     assert {name: table.rows for name, table in bare.items()} == {
         "summary": [["a", 0.9, pytest.approx(0.88), pytest.approx(0.92)]],
         "accuracy": [["clean", 0.9]],
     }
     names = "summary aude ce relative_ce families accuracy degradation degradation_levels two_factor correlations "
-    assert list(three) == (names + "order_effects fragile fragile_parts style differences").split()
-    both = made(example_scores.full_scores(0), example_scores.minimal_scores("bare"))
+    assert list(three_models) == (names + "order_effects fragile fragile_parts style differences").split()
+    both = comparison_tables(example_scores.full_scores(0), example_scores.minimal_scores("bare"))
     assert both["families"].rows[0][1:] == [pytest.approx(0.54), None]
     assert rows_of(both["aude"])[1]["mAUDE"] is None
     areas = {"aude.fog": 0.2, "aude.fog+snow": 0.3, "aude.mine": 0.1}
-    curves = made(example_scores.minimal_scores("a", areas), example_scores.minimal_scores("b"))
+    curves = comparison_tables(example_scores.minimal_scores("a", areas), example_scores.minimal_scores("b"))
     assert [c.title for c in curves["aude"].columns] == ["model", "clean error", "mAUDE", "relative mAUDE", "fog"]
     assert curves["aude_others"].rows == [["fog+snow", 0.3, None], ["mine", 0.1, None]]
 
 
-def test_error_tables_have_published_layout(three):
-    table, expected = three["aude"], example_scores.full_scores(1)
+def test_error_tables_have_published_layout(three_models):
+    table, expected = three_models["aude"], example_scores.full_scores(1)
     row = rows_of(table)[1]
     assert list(row) == ["model", "clean error", "mAUDE", "relative mAUDE", *FIFTEEN, *EXTRA]
-    areas = {name: example_scores.value_of(expected, f"aude.{name}") for name in (*FIFTEEN, *EXTRA)}
+    areas = {name: example_scores.score_of(expected, f"aude.{name}") for name in (*FIFTEEN, *EXTRA)}
     assert {name: row[name] for name in areas} == pytest.approx(areas)
-    means = (example_scores.value_of(expected, name) for name in ("maude", "relative_maude"))
+    means = (example_scores.score_of(expected, name) for name in ("maude", "relative_maude"))
     totals = (1 - expected["sets"]["clean"]["accuracy"], *means)
     assert (row["clean error"], row["mAUDE"], row["relative mAUDE"]) == pytest.approx(totals)
-    assert three["ce"].title == "CE by corruption, relative to alexnet"
-    assert list(rows_of(three["ce"])[0]) == ["model", "clean error", "mCE", *FIFTEEN]
-    assert rows_of(three["relative_ce"])[0]["relative mCE"] == example_scores.value_of(
+    assert three_models["ce"].title == "CE by corruption, relative to alexnet"
+    assert list(rows_of(three_models["ce"])[0]) == ["model", "clean error", "mCE", *FIFTEEN]
+    assert rows_of(three_models["relative_ce"])[0]["relative mCE"] == example_scores.score_of(
         example_scores.full_scores(0), "relative_mce"
     )
 
 
-def test_gradual_order_fragile_and_difference_tables_are_correct(three):
-    rows = {(r["degradation"], r["accuracy below %"]): r for r in rows_of(three["degradation"])}
+def test_gradual_order_fragile_and_difference_tables_are_correct(three_models):
+    rows = {(r["degradation"], r["accuracy below %"]): r for r in rows_of(three_models["degradation"])}
     assert {name for name, _ in rows} == {*example_scores.DEGRADATIONS, "mean"}
     for (name, threshold), row in rows.items():
         for number in range(3):
@@ -167,21 +167,21 @@ def test_gradual_order_fragile_and_difference_tables_are_correct(three):
             level = next((i for i, value in enumerate(profile["accuracy"]) if value < threshold / 100), "never")
             assert row[f"net-{number}"] == level
     assert "never" in [row["net-0"] for row in rows.values()]
-    levels = rows_of(three["degradation_levels"])
+    levels = rows_of(three_models["degradation_levels"])
     assert len({(r["degradation"], r["level"]) for r in levels}) == len(levels)
     first = levels[0]
     assert first["effect of the level"] == f"{first['level']} randomly placed 1 pixel wide lines"
     assert first["pixels changed"] == pytest.approx(first["level"] / 31, abs=1e-4)
     effect = example_scores.full_scores(2)["order_effects"][0]
-    row = next(r for r in rows_of(three["order_effects"]) if r["first order"] == effect["first"])
+    row = next(r for r in rows_of(three_models["order_effects"]) if r["first order"] == effect["first"])
     assert (row["second order"], row["net-2"]) == (effect["second"], effect["difference"])
-    fragile = {(r["regions"], r["change"]): r for r in rows_of(three["fragile"])}
+    fragile = {(r["regions"], r["change"]): r for r in rows_of(three_models["fragile"])}
     assert (len(fragile), fragile["s16", "loose shrink"]["net-1"]) == (25, pytest.approx(1.2 * 0.17))
-    parts = {(r["model"], r["regions"], r["change"]): r for r in rows_of(three["fragile_parts"])}
+    parts = {(r["model"], r["regions"], r["change"]): r for r in rows_of(three_models["fragile_parts"])}
     part = parts["net-1", "s16", "loose shrink"]
     assert (part["positive"], part["negative"]) == pytest.approx((0.6 * part["rate"], 0.4 * part["rate"]))
     assert (part["anchors"], part["minimal images"]) == (400, 5)
-    differences = rows_of(three["differences"])
+    differences = rows_of(three_models["differences"])
     result = [r for r in differences if r["score"] == "rb_index"]
     assert [(r["model"], r["minus"], round(r["difference"], 6), r["exceeds"]) for r in result] == [
         ("net-0", "net-1", -0.05, "yes"), ("net-0", "net-2", -0.1, "yes"), ("net-1", "net-2", -0.05, "yes"),
@@ -196,7 +196,7 @@ def test_two_factor_table_matches_manual_calculation():
         compared.append(
             example_scores.minimal_scores(model, {**example_scores.two_factor(accuracy, cv), "clean_accuracy": clean})
         )
-    result = made(*compared)
+    result = comparison_tables(*compared)
     rows = rows_of(result["two_factor"])
     assert [r["quadrant"] for r in rows] == ["I", "II", "III", "IV", None]
     assert (rows[-1]["CV %"], rows[-1]["mean accuracy"]) == pytest.approx((2.94, 0.8831))

@@ -47,15 +47,15 @@ def check(logits):
         assert len(set(outcome.rank.tolist())) > 1
 
 
-def plain(images):
+def reference_logits(images):
     """Return the logits of a network without a framework."""
     return (images.reshape(len(images), -1) / 255.0) @ WEIGHTS
 
 
 def test_shared_lines_run(shared_names):
     for name in shared_names["data"]:
-        shared_names["write"](name, np.concatenate([plain(x) for x in shared_names["batches"](name, 7)]))
-    check(plain)
+        shared_names["write"](name, np.concatenate([reference_logits(x) for x in shared_names["batches"](name, 7)]))
+    check(reference_logits)
 
 
 def test_documented_csv_is_read(tmp_path):
@@ -120,7 +120,7 @@ def test_jax_example_runs(shared_names):
         "apply": lambda params, images: images.reshape(len(images), -1) @ params,
     }
     run_snippet(lines("import jax"), **shared_names, **more)
-    check(plain)
+    check(reference_logits)
 
 
 @pytest.mark.long

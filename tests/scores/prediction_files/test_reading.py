@@ -25,7 +25,7 @@ def data(tmp_path_factory):
 LOGITS = {name: random_logits(20, 10, seed=seed) for seed, name in enumerate(SETS)}
 
 
-def of_kind(kind, dtype="float64", names=SETS):
+def arrays_of_kind(kind, dtype="float64", names=SETS):
     """Return the arrays of each set, in types with this number of bits."""
     typed = {name: LOGITS[name].astype(dtype if kind == "logits" else "float32") for name in names}
     types = {"f": dtype, "i": dtype.replace("float", "int")}
@@ -41,7 +41,7 @@ def check_all(outcomes, kind, sets):
         check_outcome(outcomes[name], kind, arrays, LABELS)
 
 
-def shuffled(sets, **keys):
+def shuffle_rows(sets, **keys):
     """Return the rows of each set in a different order, with columns that identify them."""
     rng = np.random.default_rng(7)
     orders = {name: rng.permutation(20) for name in sets}
@@ -53,8 +53,8 @@ def test_every_kind_type_order_and_file_format_is_read(data, kind, tmp_path):
     ids = np.array([sample.id for sample in data.samples])
     for dtype in ("float16", "float32", "float64"):
         folder = tmp_path / dtype
-        sets = of_kind(kind, dtype)
-        by_index, by_id = shuffled(sets, index=np.arange(20)), shuffled(sets, id=ids)
+        sets = arrays_of_kind(kind, dtype)
+        by_index, by_id = shuffle_rows(sets, index=np.arange(20)), shuffle_rows(sets, id=ids)
         swapped = {
             name: {key: values.astype(values.dtype.newbyteorder(">")) for key, values in arrays.items()}
             for name, arrays in sets.items()
@@ -83,8 +83,8 @@ def test_every_kind_type_order_and_file_format_is_read(data, kind, tmp_path):
 
 
 def test_integers_of_any_type_and_top_k_of_any_length_are_read(data, tmp_path):
-    sets = of_kind("top")
-    mixed = shuffled(sets, index=np.arange(20))
+    sets = arrays_of_kind("top")
+    mixed = shuffle_rows(sets, index=np.arange(20))
     for dtype in ("uint8", "uint32", "uint64", "int16"):
         typed = {name: {key: values.astype(dtype) for key, values in arrays.items()} for name, arrays in mixed.items()}
         check_all(read_predictions(write_folder(tmp_path / "sound", typed), data).outcomes, "top", sets)
@@ -122,7 +122,7 @@ def test_sets_are_read_by_alias_from_files_of_several_kinds(tmp_path):
 
 
 def test_model_name_of_predictions_is_determined(data, tmp_path):
-    sets = of_kind("top")
+    sets = arrays_of_kind("top")
     folder, one = write_folder(tmp_path / "my-net", sets), tmp_path / "one.npz"
     write_csv(tmp_path / "two.csv", concatenate_sets(sets))
     np.savez(one, **concatenate_sets(sets))
@@ -141,7 +141,7 @@ def test_model_name_of_predictions_is_determined(data, tmp_path):
 
 
 def test_selected_sets_and_clean_set_are_read(data, tmp_path):
-    sets = of_kind("top")
+    sets = arrays_of_kind("top")
     folder = write_folder(tmp_path / "some", {name: sets[name] for name in SETS[:2]})
     np.savez(tmp_path / "one.npz", **concatenate_sets(sets))
 
@@ -170,7 +170,7 @@ def test_selected_sets_and_clean_set_are_read(data, tmp_path):
 
 def test_clean_predictions_are_read_without_clean_set(tmp_path):
     data = record_datasets.small_dataset(tmp_path / "data", "brightness/1")
-    sets = of_kind("logits", "float16", SETS[:2])
+    sets = arrays_of_kind("logits", "float16", SETS[:2])
     folder = write_folder(tmp_path / "p", sets)
     np.savez(tmp_path / "one.npz", **concatenate_sets(sets))
     for path, chosen in ((folder, None), (folder, ["clean", "brightness/1"]), (tmp_path / "one.npz", None)):
@@ -180,7 +180,7 @@ def test_clean_predictions_are_read_without_clean_set(tmp_path):
 
 
 def test_hidden_files_and_links_are_handled_and_progress_reported(data, tmp_path):
-    folder = write_folder(tmp_path / "p", of_kind("top"))
+    folder = write_folder(tmp_path / "p", arrays_of_kind("top"))
     (folder / "._clean.npz").write_bytes(b"of macOS")
     (folder / "notes.txt").write_text("more")
     (folder / "clean.npz").rename(tmp_path / "elsewhere.npz")

@@ -34,7 +34,7 @@ def sets():
     return {name: {"logits": LOGITS} for name in SETS}
 
 
-def refusal(path, data, **options):
+def error_lines(path, data, **options):
     """Return the lines of the error message, without the paths."""
     with pytest.raises(PredictionError) as exc_info:
         read_predictions(path, data, **options)
@@ -43,12 +43,12 @@ def refusal(path, data, **options):
 
 
 def problems(path, data, **options):
-    return refusal(path, data, **options)[1:-1]
+    return error_lines(path, data, **options)[1:-1]
 
 
 def test_invalid_set_names_are_rejected(data, sets, tmp_path):
     write_folder(tmp_path / "p", {"claen": sets["clean"], "fog/9": sets["clean"], "brightness/1": sets["clean"]})
-    first, unknown, missing, last = refusal(tmp_path / "p", data)
+    first, unknown, missing, last = error_lines(tmp_path / "p", data)
     assert first == "PATH cannot be scored on DIR, for 2 reasons:"
     assert unknown.startswith("no set of the dataset has the name of 2 files: claen, fog/9. Did you mean 'clean'?")
     assert missing.startswith("2 of 3 sets have no predictions: clean, contrast-3+brightness-2. Predict them, or")
@@ -104,7 +104,7 @@ def test_predictions_of_other_dataset_are_rejected(data, sets, tmp_path):
     (tmp_path / "predictions.json").write_text(json.dumps({"model": 7, "digest": None}))
     assert [line.partition(";")[0] for line in problems(tmp_path, data)] == ["model is 7", "digest is null"]
     (tmp_path / "predictions.json").write_text("{")
-    assert "predictions.json is not JSON" in refusal(tmp_path, data)[0]
+    assert "predictions.json is not JSON" in error_lines(tmp_path, data)[0]
     np.savez(tmp_path / "one.npz", **concatenate_sets(sets), digest=other)
     assert problems(tmp_path / "one.npz", data)[0].startswith("they belong to another dataset")
 
@@ -164,7 +164,7 @@ def test_paths_without_predictions_are_rejected(data, sets, tmp_path):
         (tmp_path / "pipe.csv", "PATH is a pipe, not a regular file"),
         (tmp_path / "model.pt", "PATH is neither a folder of <set id>.npz nor an .npz or .csv file"),
     ):
-        assert refusal(path, data)[0].replace("DIR", "PATH").startswith(message)
+        assert error_lines(path, data)[0].replace("DIR", "PATH").startswith(message)
     (tmp_path / "empty").mkdir()
     none = ["the folder has no .npz files; expected <set id>.npz for each set"]
     assert problems(tmp_path / "empty", data) == none
@@ -223,7 +223,7 @@ def test_pickled_array_is_never_executed(data, sets, tmp_path):
         members = {"logits.npy": npy(np.zeros((20, 10)))} | {f"{name}.npy": header("(20,)", "|O") + payload}
         archive(write_folder(tmp_path / "p", sets) / "clean.npz", members)
         assert problems(tmp_path / "p", data)[0].startswith("clean.npz: ")
-        refusal(archive(tmp_path / "one.npz", members), data)
+        error_lines(archive(tmp_path / "one.npz", members), data)
         assert not marker.exists(), name
 
 
@@ -240,5 +240,5 @@ def test_invalid_csv_files_are_rejected(data, tmp_path):
         "set_id,top1\nclean,\udcff\n": "PATH is not a CSV file in UTF-8",
     }.items():
         (tmp_path / "p.csv").write_text(text, encoding="utf-8", errors="surrogateescape")
-        lines = refusal(tmp_path / "p.csv", data, sets=["clean"])
+        lines = error_lines(tmp_path / "p.csv", data, sets=["clean"])
         assert any(line.startswith(message) for line in lines), lines

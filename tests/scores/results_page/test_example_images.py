@@ -26,8 +26,8 @@ def captions(part):
     return {node.one("figcaption").text: node for node in part.all("figure")}
 
 
-def test_flips_are_counted_and_shown_by_number_of_models(flips, data):
-    page, predicted = flips
+def test_flips_are_counted_and_shown_by_number_of_models(flips_report, data):
+    page, predicted = flips_report
     failures = section(page, "failures")
     rows = {row[0]: row[1:] for row in tables(failures)["Failures by set"][1]}
     assert set(rows) == set(data.set_ids) - {"clean"}
@@ -54,9 +54,9 @@ def test_flips_are_counted_and_shown_by_number_of_models(flips, data):
         assert counts[-1] > 0
 
 
-def test_missing_predictions_and_clean_images_are_reported(everything, data, shared_data, tmp_path):
+def test_missing_predictions_and_clean_images_are_reported(full_report, data, shared_data, tmp_path):
     missing = "The failures of net-a, net-b, net-c are not shown, because scores files do not contain predictions."
-    assert missing in section(everything[0], "failures").text
+    assert missing in section(full_report[0], "failures").text
 
     def failures(of, scores, predicted):
         return section(report_page(of, scores, tmp_path / "r.html", predictions=predicted), "failures")
@@ -74,8 +74,8 @@ def test_missing_predictions_and_clean_images_are_reported(everything, data, sha
     assert not [id for id in ids if id.endswith("-clean")]
 
 
-def test_panels_show_image_at_level_of_profile(everything, data):
-    page, scores = everything
+def test_panels_show_image_at_level_of_profile(full_report, data):
+    page, scores = full_report
     panels, thresholds = section(page, "panels"), ("0.9", "0.5", "0.1")
     expected, never = [], 0
     for threshold, score in [(threshold, score) for threshold in thresholds for score in scores]:

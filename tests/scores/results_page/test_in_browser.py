@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import example_scores
 import pytest
-from browsers import axe_violations, opened_browser, visits
+from browsers import axe_violations, open_browser, page_visitor
 from record_datasets import random_predictions
 from result_pages import results_dataset
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.ci
 
 @pytest.fixture(scope="module")
 def browser():
-    with opened_browser() as browser:
+    with open_browser() as browser:
         yield browser
 
 
@@ -24,7 +24,7 @@ def reports(shared_data, tmp_path_factory):
     """Return a page with scores of every kind, and one with images of failures."""
     data, folder = results_dataset(shared_data), tmp_path_factory.mktemp("reports")
     names = enumerate(["net-a", "<b>net-b</b>", "vit_large_patch14_clip_224.openai_ft_in12k_in1k"])
-    all_scores = example_scores.validated(
+    all_scores = example_scores.validate_scores(
         *(example_scores.small_scores(n, name) | {"digest": data.digest} for n, name in names)
     )
     subset = [name for name in data if name == "clean" or name.startswith("brightness")]
@@ -39,11 +39,11 @@ def reports(shared_data, tmp_path_factory):
 @pytest.fixture
 def visit(browser, reports):
     """Open a results page."""
-    with visits(browser) as open_page:
+    with page_visitor(browser) as open_page:
         yield lambda name, **options: open_page(reports[name].as_uri(), **options)
 
 
-def unfolded(page):
+def unfold(page):
     """Open all folded sections."""
     page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
     return page
@@ -61,7 +61,7 @@ def unfolded(page):
 def test_page_fits_window_and_passes_axe(visit, name, scheme, width):
     page = visit(name, color_scheme=scheme, viewport={"width": width, "height": 900}, bypass_csp=True)
     assert axe_violations(page) == []
-    assert axe_violations(unfolded(page)) == []
+    assert axe_violations(unfold(page)) == []
     for other in (320, 768, 1400, 2000):
         page.set_viewport_size({"width": other, "height": 800})
         assert page.evaluate("document.documentElement.scrollWidth") <= other
@@ -76,7 +76,7 @@ def test_numbers_stay_next_to_long_name_on_phone_and_paper(visit):
     page = visit("everything", viewport={"width": 360, "height": 800})
     assert page.evaluate("document.querySelector('#summary tbody tr:last-child td').offsetLeft") < 200
     assert page.evaluate("(n => n.clientWidth / n.viewBox.baseVal.width)(document.querySelector('.bars'))") > 0.95
-    unfolded(page).emulate_media(media="print")
+    unfold(page).emulate_media(media="print")
     page.set_viewport_size({"width": 718, "height": 1000})
     assert page.evaluate("document.documentElement.scrollWidth") <= 718
 
@@ -87,7 +87,7 @@ def column(page, table, place):
 
 
 def test_tables_are_sorted_by_keyboard_with_missing_values_last(visit):
-    page = unfolded(visit("everything"))
+    page = unfold(visit("everything"))
     before = column(page, "table-sets", 4)
     head = page.locator("#table-sets thead th").nth(3)
     head.get_by_role("button").focus()
@@ -114,12 +114,12 @@ def test_tables_are_sorted_by_keyboard_with_missing_values_last(visit):
 
 
 def test_page_is_complete_without_script_and_in_print_and_script_enlarges_images(visit):
-    page = unfolded(visit("everything", java_script_enabled=False))
+    page = unfold(visit("everything", java_script_enabled=False))
     for selector in ("section", "figure", "table", "svg.curve", "svg.bars"):
         hidden = f"[...document.querySelectorAll('{selector}')].map(n => n.checkVisibility())"
         assert set(page.evaluate(hidden)) == {True}, selector
     assert page.locator("th button").count() == 0
-    page = unfolded(visit("flips"))
+    page = unfold(visit("flips"))
     page.locator("#failures figure a.large").first.click()
     assert page.get_by_role("dialog").locator("svg").first.bounding_box()["width"] > 100
     page.keyboard.press("Escape")

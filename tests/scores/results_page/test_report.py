@@ -35,8 +35,8 @@ def numbers(value):
     return own + [number for part in inner for number in numbers(part)]
 
 
-def test_every_number_has_model_and_set(everything):
-    page, scores = everything
+def test_every_number_has_model_and_set(full_report):
+    page, scores = full_report
     shown = tables(page)
     words = {w for _, rows in shown.values() for row in rows for cell in row for w in re.findall(r"-?[\d.]+", cell)}
     headings, rows = shown["Every set and model in full"]
@@ -56,8 +56,8 @@ def test_every_number_has_model_and_set(everything):
         assert summary[score.model]["RB-index"] == f"{score.get('rb_index'):.3f}"
 
 
-def test_page_has_notes_and_describes_scoring(everything, data, tmp_path):
-    page, scores = everything
+def test_page_has_notes_and_describes_scoring(full_report, data, tmp_path):
+    page, scores = full_report
     notes = section(page, "notes")
     assert [node.text for node in notes.all("h3")] == ["All models", "net-a", "net-b", "net-c"]
     assert notes.text.count("PNG in place of JPEG.") == 1
@@ -65,7 +65,7 @@ def test_page_has_notes_and_describes_scoring(everything, data, tmp_path):
     assert [row[:7] for row in rows] == [[score.model, "200", "all", "alexnet", "1000", "0", "96"] for score in scores]
     assert len({row[7] for row in rows}) == 3
     assert scores[0].digest in page.one("header").text
-    (bare,) = example_scores.validated(example_scores.minimal_scores("bare", digest=data.digest))
+    (bare,) = example_scores.validate_scores(example_scores.minimal_scores("bare", digest=data.digest))
     write_scores(bare, tmp_path)
     result = corruptset.report(data, [tmp_path], tmp_path / "new/r.html")
     page = read_html(result.file)
@@ -76,8 +76,8 @@ def test_page_has_notes_and_describes_scoring(everything, data, tmp_path):
     assert (result.models, result.images, result.bytes) == (("bare",), 0, result.file.stat().st_size)
 
 
-def test_chart_lines_match_table(everything):
-    page, scores = everything
+def test_chart_lines_match_table(full_report):
+    page, scores = full_report
     checked = 0
     for name, caption, across in [
         ("severity", "Error by corruption and severity", "severity"),
@@ -102,8 +102,8 @@ def test_chart_lines_match_table(everything):
     assert checked == 3 * (20 * 6 + 6 * 31)
 
 
-def test_every_figure_has_section_with_table(everything):
-    page, scores = everything
+def test_every_figure_has_section_with_table(full_report):
+    page, scores = full_report
     sections, models = {node.attributes["id"]: node for node in page.all("section")}, [score.model for score in scores]
     names = (
         "heat summary maude over-sets severity profiles two-factor orders fragile style sets panels failures notes made"
@@ -126,8 +126,8 @@ def test_every_figure_has_section_with_table(everything):
         assert cells["fade_black"].text == f"{100 - 100 * sum(fallen) / len(fallen):.0f}"
 
 
-def test_quadrants_and_orders_match_tables(everything):
-    page, scores = everything
+def test_quadrants_and_orders_match_tables(full_report):
+    page, scores = full_report
     chart = section(page, "two-factor").one("figure")
     for score in scores:
         assert (
@@ -159,8 +159,8 @@ def assert_inert(page):
     assert dict(rule.strip().split(" ", 1) for rule in policy.split(";")) == rules
 
 
-def test_pages_are_inert_and_link_to_their_content(everything, flips):
-    for page in (everything[0], flips[0]):
+def test_pages_are_inert_and_link_to_their_content(full_report, flips_report):
+    for page in (full_report[0], flips_report[0]):
         assert_inert(page)
         ids = [node.attributes["id"] for node in page.all() if "id" in node.attributes]
         assert len(ids) == len(set(ids))
@@ -181,7 +181,7 @@ def test_foreign_text_is_escaped(data, tmp_path):
     record = scores.as_json() | {"notes": [payload], "condition": payload, "baseline": payload}
     record["scores"] += example_scores.score_values({f"style.{payload}": 0.5})
     record["profiles"]["fade_black"]["first_below"]["0.9"]["change"] = payload
-    page = report_page(directory, example_scores.validated(record), tmp_path / "r.html", predictions=predictions)
+    page = report_page(directory, example_scores.validate_scores(record), tmp_path / "r.html", predictions=predictions)
     assert_inert(page)
     for name in ("panels", "failures", "notes", "made", "sets"):
         text = section(page, name).text
