@@ -66,7 +66,7 @@ def __getattr__(name: str) -> object:
         hint = importlib.import_module(".corruptions.add_ons", __name__).install_hint(name.replace("_", "-"))
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}{'.' * bool(hint)}{hint}")
     module = _MODULES[name]
-    if not module.startswith("corruptions."):  # Functions of all other packages take file names.
+    if not module.startswith("corruptions."):  # Functions in all other packages take file names.
         from .errors import require_utf8_names
 
         require_utf8_names()

@@ -1,4 +1,4 @@
-"""The public names, for type checkers and editors; `__init__.py` loads them when they are first used."""
+"""The public names, for type checkers and editors. `__init__.py` loads each name when it is first used."""
 
 from . import errors as errors
 from .audits.audit import audit as audit

@@ -1,4 +1,4 @@
-"""Run the command line with `python -m corruptset`, for environments in which `corruptset` is not on the path."""
+"""Run the command line with `python -m corruptset`, for environments in which `corruptset` is not on the PATH."""
 
 from __future__ import annotations
 

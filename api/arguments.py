@@ -1,4 +1,4 @@
-"""Validation of the arguments of public functions: lists or single items, integers, and choices."""
+"""Validate the arguments of public functions: lists or single items, integers, and choices."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def as_list(given: Any, *kinds: type) -> list[Any]:
 
 
 def set_patterns(sets: Any) -> list[str]:
-    """Return the patterns that select sets, or raise `ParameterError` for an empty list or other types."""
+    """Return the patterns that select sets, or raise `ParameterError` if there are none or if one is not a string."""
     patterns = as_list(sets)
     if not patterns or not all(isinstance(pattern, str) for pattern in patterns):
         raise ParameterError(f"sets is {quoted(sets)}; name some sets, such as 'fog/*', or leave it out.")

@@ -11,13 +11,15 @@ from .digests import digest_of
 
 
 def canonical(value: Any) -> bytes:
-    """Return the RFC 8785 serialisation of a JSON value: sorted keys, no spaces, shortest exact numbers.
+    """Return the RFC 8785 serialisation of a JSON value.
+
+    Keys are sorted, there are no spaces, and each number has its shortest exact form.
 
     Parameters
     ----------
     value : JSON value
-        A dict with str keys, list, tuple, str, int, finite float, bool or None. Integers are within +-(2**53 - 1). 1
-        and 1.0 give the same bytes.
+        A dict with str keys, list, tuple, str, int, finite float, bool or None. Integers must be within +-(2**53 - 1).
+        The values 1 and 1.0 give the same bytes.
 
     Examples
     --------
@@ -28,5 +30,5 @@ def canonical(value: Any) -> bytes:
 
 
 def canonical_sha256(value: Any) -> str:
-    """Return ``sha256:<hex>`` of the canonical JSON of `value`."""
+    """Return the SHA-256 digest of the canonical JSON of `value`, as ``sha256:<hex>``."""
     return digest_of(hashlib.sha256(canonical(value)))

@@ -9,7 +9,7 @@ from .errors import quoted
 
 
 def error_lines(error: ValidationError) -> list[str]:
-    """Return a line per error, such as ``encoding, quality: Input should be less than or equal to 100``."""
+    """Return one line per error, such as ``encoding, quality: Input should be less than or equal to 100``."""
     errors = error.errors(include_url=False)
     # If all items of a list are wrong, pydantic also reports that the list is too short, which would be confusing.
     shown = [details for details in errors if details["type"] != "too_short" or not details["input"]]
@@ -17,7 +17,10 @@ def error_lines(error: ValidationError) -> list[str]:
 
 
 def error_line(details: ErrorDetails, location: str) -> str:
-    """Return a pydantic error as one line: the location, the message and, unless it is a table, the value."""
+    """Return a pydantic error as one line, with its location and its message.
+
+    The invalid value is added, unless it is missing or a table, or unless the message already describes it.
+    """
     message = details["msg"].removeprefix("Value error, ")
     given = details["input"]
     with_value = details["type"] not in ("missing", "value_error", "json_invalid") and not isinstance(given, dict)
@@ -25,7 +28,7 @@ def error_line(details: ErrorDetails, location: str) -> str:
 
 
 def _location(location: tuple[str | int, ...]) -> str:
-    """Return the location of a value as text, such as ``[[sets]] 2, corruptions, item 7``. Items count from 1."""
+    """Return the location of a value as text, such as ``[[sets]] 2, corruptions, item 7``. Items are counted from 1."""
     words: list[str] = []
     for key in location:
         if isinstance(key, int):

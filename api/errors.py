@@ -17,7 +17,7 @@ MAX_LISTED_JOBS = 20
 
 
 class CorruptsetError(Exception):
-    """Base class of all errors that corruptset raises. The command line exits with its `exit_code`."""
+    """Base class of all errors that corruptset raises. The command line exits with the `exit_code` of the error."""
 
     exit_code = 2
 
@@ -29,7 +29,7 @@ class UnknownCorruption(CorruptsetError, ValueError):
 class UnknownSet(UnknownCorruption, KeyError):
     """A key that does not occur in a mapping of sets."""
 
-    __str__ = Exception.__str__  # `KeyError.__str__` would return a repr
+    __str__ = Exception.__str__  # `KeyError.__str__` would return the repr of the message
 
 
 class ParameterError(CorruptsetError, ValueError):
@@ -85,7 +85,7 @@ class FinishedDataset(BuildError):
     def __init__(self, directory: Path, lacking: Sequence[str]) -> None:
         self.directory, self.lacking = directory, tuple(lacking)
         self.options = {"extend": str(directory), "out": str(self.other_out(directory))}
-        """If these options are added to the same call, it makes a new dataset that extends this one."""
+        """Options to add to the same call, so that it makes a new dataset that extends this one."""
         super().__init__(self.with_call(", ".join(f"{name}={value!r}" for name, value in self.options.items())))
 
     @staticmethod
@@ -175,7 +175,7 @@ MAX_SUGGESTIONS = 3
 
 
 def suggest(name: str, known: Iterable[str]) -> str:
-    """Return `` Did you mean 'x'?`` for the nearest known names, or an empty string.
+    """Return a hint with the nearest known names, such as `` Did you mean 'x'?``, or an empty string.
 
     If a known name differs only in case, spaces, ``-`` or ``_``, it is the only suggestion. Otherwise, the suggestions
     are known names that begin with `name`, have a similar spelling, or contain `name` as a word.
@@ -224,7 +224,7 @@ def listed(problems: Sequence[str], limit: int = 50) -> str:
 
 
 def first_few(names: Sequence[str], limit: int = 5) -> str:
-    """Return the first names as part of a sentence, and the number of the remaining ones.
+    """Return the first names, and the number of the remaining names, as part of a sentence.
 
     Examples
     --------
@@ -272,11 +272,11 @@ def install_add_on(package: str) -> str:
 
 
 BUILD = ("numba", "cv2", "scipy", "skimage", "joblib")
-"""The packages in the extra ``build``."""
+"""The packages in the ``build`` extra."""
 
 
 class NotInstalled(CorruptsetError, ImportError):
-    """The extra ``build`` is not installed, but a function needs it to compute images."""
+    """The ``build`` extra is not installed, but a function needs it to compute images."""
 
     def __init__(self, name: str) -> None:
         super().__init__(
@@ -286,7 +286,7 @@ class NotInstalled(CorruptsetError, ImportError):
 
 
 def not_installed(error: BaseException) -> NotInstalled | None:
-    """Return the error for a failed import of a package from the extra ``build``, or None for other errors.
+    """Return the error for a failed import of a package from the ``build`` extra, or None for other errors.
 
     The result is also None for a package that is installed but incomplete.
     """
@@ -295,7 +295,7 @@ def not_installed(error: BaseException) -> NotInstalled | None:
 
 
 def require_build() -> None:
-    """Raise `NotInstalled` if the extra ``build`` is not installed."""
+    """Raise `NotInstalled` if the ``build`` extra is not installed."""
     for name in BUILD:
         if find_spec(name) is None:
             raise NotInstalled(name)

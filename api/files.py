@@ -44,7 +44,7 @@ def open_regular(path: Path) -> BufferedReader:
     """Open a regular file for reading in binary mode, or raise `UnfitFile` or another OSError."""
     if "\0" in os.fspath(path):
         raise UnfitFile(errno.EINVAL, NUL, os.fspath(path))
-    _refuse_special(path.stat().st_mode, path)  # Opening a device can already have an effect.
+    _refuse_special(path.stat().st_mode, path)  # Merely opening a device can have side effects.
     file = open(path, "rb", opener=_open_nonblocking)  # noqa: SIM115
     try:
         _refuse_special(os.fstat(file.fileno()).st_mode, path)  # The file may have been replaced in the meantime.
@@ -82,7 +82,7 @@ def read_text(path: Path, max_bytes: int = MAX_TEXT_BYTES) -> str:
 
 
 def parse_toml(text: str, where: str) -> dict[str, Any]:
-    """Return the values in a TOML text, or raise `RecipeError`. The error message refers to the text as `where`."""
+    """Return the values in TOML text, or raise `RecipeError`. The error message refers to the text as `where`."""
     try:
         return tomllib.loads(text)
     except RecursionError:
@@ -97,7 +97,7 @@ def reason(error: OSError) -> str:
 
 
 def file_problem(path: Path) -> str | None:
-    """Return why a path is neither a regular file nor a link to one, or None if it is."""
+    """Return the reason why a path is not a regular file or a link to one, or None if it is one."""
     if "\0" in os.fspath(path):
         return f"cannot be read: {NUL}"
     try:

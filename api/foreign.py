@@ -1,4 +1,4 @@
-"""Run foreign code, which is the code of plugins and models, and describe the errors that this code raises."""
+"""Run the code of plugins and models (foreign code), and describe the errors that it raises."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ForeignCode:
     """
 
     def __enter__(self) -> None:
-        # Standard output is global. Several threads could restore it in the wrong order.
+        # Standard output is global, so threads could restore it in the wrong order. Only the main thread redirects it.
         is_main = threading.current_thread() is threading.main_thread()
         self._out: AbstractContextManager[object] = redirect_stdout(sys.stderr) if is_main else nullcontext()
         self._out.__enter__()

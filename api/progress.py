@@ -37,7 +37,8 @@ class ProgressEvent:
     ``finishing`` or ``done``.
     """
     parts_done: int = 0
-    """The number of finished parts. In the phase ``compiling``, the number of corruptions whose kernels are compiled.
+    """The number of finished parts. In the phase ``compiling``, the number of corruptions whose kernels have been
+    compiled.
     """
     parts_total: int = 0
     images_done: int = 0
@@ -46,7 +47,7 @@ class ProgressEvent:
     seconds: float = 0.0
     """Seconds since the phase began."""
     waiting_for: str = ""
-    """In the phase ``waiting``, the process of another array job that the build waits for."""
+    """In the phase ``waiting``, a description of the other array job's process for which the build waits."""
 
 
 def in_notebook() -> bool:
@@ -85,7 +86,7 @@ def shows_progress(command: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 
 def progress_function(progress: Callable[..., None] | bool | None) -> Callable[..., None]:
-    """Return the callback for an argument `progress`. The callback does nothing if progress is not shown."""
+    """Return the callback for the argument `progress`. The callback does nothing if progress is not shown."""
     return progress if callable(progress) else lambda *_: None
 
 
@@ -93,7 +94,7 @@ class ProgressDisplay:
     """Context manager that shows the progress of a command in one line. To update the line, call the object.
 
     On a terminal, the line contains a progress bar. In a notebook, the line is part of the output of the cell. In both
-    cases, the line is removed at the end. Otherwise, a line of plain text is written to standard error from time to
+    cases, the line is removed at the end. Elsewhere, a line of plain text is written to standard error from time to
     time.
 
     Parameters
@@ -101,7 +102,7 @@ class ProgressDisplay:
     command : str
         The name of the command, with which the line begins.
     live : bool, optional
-        Whether to draw a progress bar. By default a bar is drawn if standard error is a terminal.
+        Whether to draw a progress bar. By default, a bar is drawn if standard error is a terminal.
     console : callable, optional
         A function that returns the rich console on which the bar is drawn.
     say : callable, optional
@@ -157,7 +158,7 @@ class ProgressDisplay:
             self._cell.update({"text/plain": "", "text/html": ""}, raw=True)
 
     def __call__(self, event: ProgressEvent | str, done: int = 0, total: int = 0) -> None:
-        """Show a build event, or a step of another command with the number of finished items and the total."""
+        """Show a build event, or a phase of another command with the number of finished items and the total."""
         if isinstance(event, str):
             self._show(event, done, total)
         elif event.phase == "waiting":
@@ -229,7 +230,7 @@ def _console() -> Console:
 
 
 def say_line(line: str) -> None:
-    """Write a line to standard error, or in a notebook to standard output.
+    """Write a line to standard error or, in a notebook, to standard output.
 
     Notebooks highlight standard error as if something had failed.
     """

@@ -11,7 +11,7 @@ PUBLISHED_FROST = {
     "sha256:bc79830e710a4bc24ae6eebc7b7db0403fd78f1d8f667eff38cb29412a124edb": Fraction(1, 5),  # frost4.jpg
     "sha256:3b3f9f2e381715fc97f92942ae11e1b5538260be2aa34a0613b4e7515d7d2c6d": Fraction(1, 5),  # frost5.jpg
 }
-"""SHA-256 of a texture's pixels -> probability with which the released generators draw this texture.
+"""A mapping from the SHA-256 of a texture's pixels to the probability that the released generators draw it.
 
 The digests are computed as in the `textures` of a manifest. The released generators never draw frost6.jpg.
 """

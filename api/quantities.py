@@ -68,7 +68,7 @@ def plural(count: int, name: str) -> str:
 
 
 def folders_and_files(paths: Iterable[str], name: str) -> str:
-    """Return a text that states how many class folders, other folders and files are among some paths.
+    """Return text that states how many class folders, other folders and files there are among some paths.
 
     Paths of folders end with a slash. `name` is the noun for the files.
 

@@ -26,9 +26,9 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 MAX_KILLS = 3
-"""The number of times that the worker of a task may be killed before the command stops."""
+"""The command stops when the workers of one task have been killed this many times."""
 POLL_S = 0.2
-"""Time between two calls of `poll`."""
+"""The time between two calls to `poll`, in seconds."""
 FINISH_S = 10.0
 """The time that other tasks get to finish after one has failed, so that they do not leave temporary files."""
 SETTLE_S = 0.05
@@ -108,8 +108,8 @@ class Workers:
             on_result(remaining.pop(number), result)
 
         while remaining:
-            # When a worker is killed, all submitted tasks are suspects. A task that was a suspect twice runs last and
-            # alone, so that a third kill proves that this task is the cause.
+            # When a worker is killed, all submitted and unfinished tasks are suspects. A task that was a suspect twice
+            # runs last and alone, so that a third kill proves that this task is the cause.
             numbers = [number for number in remaining if kills[number] < MAX_KILLS - 1] or list(remaining)[:1]
             before = len(remaining)
             submitted.clear()
@@ -251,7 +251,7 @@ def _prepare_worker(parent: int) -> None:
             time.sleep(PARENT_POLL_S)
         os._exit(1)
 
-    atexit.register(gc.freeze)  # Python's last garbage collection takes 0.2 s
+    atexit.register(gc.freeze)  # This avoids a garbage collection of 0.2 s at exit.
     threading.Thread(target=watch, name="parent", daemon=True).start()
 
 

@@ -59,7 +59,7 @@ def audit(
     samples : int
         The number of images to compare in each set.
     frost_textures : path, optional
-        The folder with the photographs that frost was made with. With this folder, frost is compared pixel by pixel.
+        The folder with the photographs from which frost was made. With this folder, frost is compared pixel by pixel.
     out : path, optional
         The HTML file to write the report to.
     jobs : int

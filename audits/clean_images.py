@@ -18,7 +18,7 @@ Pixels = NDArray[np.uint8]
 
 
 def plain_key(key: str) -> str:
-    """Return an image name in the form used for comparisons: without class folders, and without leading zeros.
+    """Return an image name without class folders and, if it is a number, without leading zeros, for comparisons.
 
     Examples
     --------
@@ -41,7 +41,7 @@ class CleanImages:
         self._raw = functools.lru_cache(maxsize=256)(self._load)
 
     def partner(self, found: FoundSet, index: int) -> int | None:
-        """Return the place in the source of the image that an image in a set was made from, or None if not found."""
+        """Return the source index of the clean image that belongs to an image in a set, or None if it is not found."""
         key = found.keys[index]
         if not found.named:
             return index if index < len(self.samples) else None
@@ -78,7 +78,7 @@ class CleanImages:
 
 
 def with_channels(image: Pixels, channels: int) -> Pixels:
-    """Return an image with one or three channels, converted in the same way as by Pillow."""
+    """Convert an image to one or three channels, with the same result as in Pillow."""
     if image.shape[2] == channels:
         return image
     if channels == 3:

@@ -27,7 +27,7 @@ from .set_images import SetImages, choose, read_images
 from .storage import ARRAY, after, likely_steps
 
 CLEAREST = ("brightness", "contrast", "jpeg_compression", "pixelate", "saturate", "defocus_blur", "gaussian_blur")
-"""Corruptions without random draws that keep coarse structure.
+"""Corruptions that draw nothing at random and keep coarse structure.
 
 The corruptions that best reveal how clean images were prepared come first.
 """
@@ -137,7 +137,7 @@ class SourceComparison:
 
     @functools.cached_property
     def preferred(self) -> list[int]:
-        """The places in the source of the images on which all sets are compared."""
+        """The indices in the source of the images on which all sets are compared."""
         largest = max(self.found.sets, key=lambda s: s.count)
         small = [s for s in self.found.sets if s.count < largest.count]
         shared: set[int] | None = None

@@ -25,7 +25,7 @@ SIGNED = ("shear", "rotate", "translate")
 _PROBED = 2
 """The number of images that are compared first, and can already rule out a hypothesis."""
 _SEARCHED = 4
-"""The number of images whose draws are searched for."""
+"""The number of images whose random draws are searched for."""
 _RANKED = 14
 """The number of likely hypotheses with random draws that are compared on all images."""
 _ROUNDING = 0.002
@@ -34,9 +34,9 @@ _OWN_SEED = 104_729
 """A seed that no dataset is likely to have."""
 _ELASTIC_DRAWS = 6
 _ELASTIC_SHARE = 0.25
-"""The weight that the other statistics have in decisions between elastic transforms."""
+"""The weight of statistics other than the affine fits in decisions between elastic transforms."""
 _THOROUGH = 4
-"""The number of likely hypotheses that are compared under all storage steps."""
+"""The number of likely hypotheses that are compared with all possible storage steps."""
 _FITS = 1.3
 """The distance above which further storage steps are tried."""
 _ACCEPTED = 1.8
@@ -44,10 +44,10 @@ _ACCEPTED = 1.8
 _FROST_ACCEPTED = 3.6
 """The maximum distance at which a set can be frost.
 
-Frost with the published photographs has distances of at most 3.1, and other sets have distances from 4.7.
+Frost with the published photographs has distances of at most 3.1, and other sets have distances of at least 4.7.
 """
 _FROST_MARGIN = 0.015
-"""The typical difference between draws of frost in the weight of the clean image."""
+"""The typical difference in the weight of the clean image between random draws of frost."""
 
 
 @dataclass(frozen=True)
@@ -59,12 +59,12 @@ class SetContents:
     steps: Steps = ()
     candidates: tuple[Hypothesis, ...] = ()
     exact: bool = False
-    """Whether the pixels are equal to the predicted ones, so that the set cannot contain anything else."""
+    """Whether the pixels are equal to the predicted ones. If so, the set cannot contain anything else."""
 
 
 @dataclass(frozen=True)
 class Exact:
-    """How closely the images in a set match the images that a hypothesis predicts."""
+    """A match between the images in a set and the images that a hypothesis predicts."""
 
     steps: Steps
     difference: float
@@ -79,7 +79,7 @@ class Observed:
     clean: Images
     ids: Sequence[str]
     rows: Sequence[int]
-    """The places of the clean images in the table of signatures."""
+    """The rows of the clean images in the table of signatures."""
     steps: Sequence[Steps]
     """The possible storage steps, the likeliest first."""
     own: Callable[[Images, Sequence[str]], Images] | None = None
@@ -129,9 +129,10 @@ class ContentSearch:
         return Exact(observed.steps[min(fitting)[1]], min(fitting)[0]) if fitting else None
 
     def _nearer_severity(self, observed: Observed, expected: Hypothesis, exact: Exact) -> Hypothesis:
-        """Return the severity that matches the observed images best, if the expected one matches only up to rounding.
+        """Return the hypothesis with the severity that matches the observed images best.
 
-        At 32 pixels, severities 3 and 4 of motion blur differ by less than one grey level.
+        Other severities are compared only if the expected severity matches only up to rounding. For example, severities
+        3 and 4 of motion blur differ by less than one grey level at 32 pixels.
         """
         if exact.difference < _ROUNDING or expected == CLEAN:
             return expected
@@ -211,7 +212,10 @@ class ContentSearch:
         return SetContents("inconclusive", None, own.steps, tuple(distance.hypothesis for distance in fitting))
 
     def _rivals(self, observed: Observed, found: Features, own: Distance) -> list[Distance]:
-        """Return the distances between a set and the other severities, with the same storage steps."""
+        """Return the distances between a set and the other severities of the corruption in `own`.
+
+        The storage steps are the same as in `own`.
+        """
         rows = shipped(str(own.hypothesis.calibration)).rows[own.hypothesis.corruption]
         return [
             self.signatures.distance(found, observed.rows, replace(own.hypothesis, severity=severity), own.steps)
@@ -251,7 +255,9 @@ class ContentSearch:
     def _frost(
         self, observed: Observed, found: Features, expected: Hypothesis | None, near: Distance
     ) -> SetContents | None:
-        """Return the decision for a set that looks like frost, or None if its weight matches no severity of frost.
+        """Return the decision for a set that looks like frost.
+
+        The result is None if the weight of the clean image matches no severity of frost.
 
         The published frost was made with photographs that are not part of corruptset. Most of its statistics therefore
         differ from the statistics of corruptset's own draws. The weight of the clean image does not depend on the

@@ -20,7 +20,10 @@ _FAILED = 0.05
 """The assumed fraction of fits that fail. A failed fit can give any displacement of up to `_FAR` pixels."""
 _FAR = 4.0
 _LARGEST_LOG_ODDS = 8.0
-"""The maximum contribution of the quality of the fits, because its distribution is only roughly normal."""
+"""The maximum contribution of the quality of the fits to the log-likelihood.
+
+The contribution is limited, because the distribution of the quality is only roughly normal.
+"""
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,7 @@ class AffineFit:
     """Affine transforms that map clean images to the images in a set."""
 
     moves: NDArray[np.float64]
-    """The displacements in pixels of the three points that elastic transforms draw, (N, 6). NaN if a fit failed."""
+    """The displacements in pixels of the three points that elastic transforms move, (N, 6). NaN if a fit failed."""
     rest: NDArray[np.float64]
     """The logarithm of the part of each image that its transform does not explain, (N,)."""
 
@@ -89,7 +92,7 @@ def log_likelihood(fit: AffineFit, own: AffineFit, hypothesis: Hypothesis) -> fl
     fit : AffineFit
         The fit to the images in the set.
     own : AffineFit
-        The fits to corruptset's own draws under the hypothesis. They are for the same images, one or more times.
+        The fits to corruptset's own draws under the hypothesis, with one or more draws for each image in the set.
     hypothesis : Hypothesis
         An elastic transform whose displacements are distributed uniformly up to a limit.
     """

@@ -1,4 +1,4 @@
-"""Estimate the weight of the clean image in frost. It distinguishes severities without the frost photographs."""
+"""Estimate the weight of the clean image in frost, which reveals the severity without the frost photographs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..corruptions.registry import Images
 
 _LEAST_PIXELS = 50
 _CLIPPED = 2, 250
-"""Values up to the first and from the second may have been clipped. They do not contribute to the estimate."""
+"""Grey levels up to the first number, and from the second number on, may have been clipped. They are not used."""
 _LARGE = 128
 """The minimum side of images that are halved in size, because JPEG loses their finest details."""
 
@@ -43,7 +43,7 @@ def image_weight(found: Images, clean: Images) -> Weight | None:
 
 
 def _slope(found: NDArray[np.uint8], clean: NDArray[np.uint8]) -> tuple[float, float] | None:
-    """Return the slope of the regression in one image and the inverse of its variance, or None with too few pixels."""
+    """Return the slope of the regression in one image and the inverse of its variance, or None for too few pixels."""
     low, high = _CLIPPED
     unclipped = np.asarray(((found > low) & (found < high)).all(axis=2), np.uint8)
     usable = cv2.erode(unclipped, np.ones((3, 3)))

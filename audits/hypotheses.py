@@ -28,7 +28,7 @@ VARIANT = "imagecorruptions"
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """What a set may contain: a corruption at one severity of a calibration, or clean images (``clean``)."""
+    """A possible content of a set: a corruption at one severity of a calibration, or clean images (``clean``)."""
 
     corruption: str
     severity: int | None = None
@@ -36,7 +36,7 @@ class Hypothesis:
 
     @property
     def words(self) -> str:
-        """Describe the hypothesis, as in "fog at severity 3 (calibration imagenet)"."""
+        """A description of the hypothesis, such as "fog at severity 3 (calibration imagenet)"."""
         if self.severity is None:
             return self.corruption
         return f"{self.corruption} at severity {self.severity} (calibration {self.calibration})"

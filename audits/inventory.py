@@ -1,4 +1,4 @@
-"""Make findings that need no source: missing and duplicate sets, classes, labels, and known defects."""
+"""Find problems that need no source: missing and duplicate sets, wrong classes and labels, and known defects."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def duplicates(digests: Mapping[str, str]) -> dict[str, Finding]:
 
 
 def classes_finding(found: FoundSet, benchmark: PublishedBenchmark | None) -> list[Finding]:
-    """Return a finding if a set has the class folders that occur in a known defective archive."""
+    """Return a finding if a set has the class folders of an archive with a known defect."""
     if benchmark is None or not found.named or not found.labels_cheap:
         return []
     classes = {label for i in range(found.count) if isinstance(label := found.label(i), str)}
@@ -97,7 +97,7 @@ def repeated_labels(sets: Sequence[FoundSet]) -> dict[str, Finding]:
 
 
 def identical_arrays(sets: Sequence[FoundSet], benchmark: PublishedBenchmark | None) -> set[str]:
-    """Return the ids of the sets in arrays that have their published checksum."""
+    """Return the ids of the sets that are stored in arrays with the published checksum."""
     if benchmark is None:
         return set()
     published, known = published_arrays(benchmark.name), dict[str, bool]()

@@ -59,7 +59,7 @@ def read_data(path: Path) -> FoundData:
 
 
 def _links_out(path: Path) -> str:
-    """Return a sentence about the symbolic links that lead out of a folder, or an empty text if there are none."""
+    """Return a sentence about the symbolic links that lead out of a folder, or an empty string if there are none."""
     names = sorted(entry.name for entry in os.scandir(path) if not _inside(Path(entry.path), path))
     return (
         f" Links that lead out of the folder are not followed: {first_few(names)}. Audit what they lead to."

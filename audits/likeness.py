@@ -14,7 +14,7 @@ _SIDE = 16
 
 
 def descriptors(images: Sequence[NDArray[np.uint8]]) -> Descriptors:
-    """Return the descriptors of images, which may have any sizes."""
+    """Return the descriptors of images, which may have different sizes."""
     out = np.empty((len(images), 2, _SIDE * _SIDE), np.float32)
     for i, image in enumerate(images):
         grey = image.mean(axis=2, dtype=np.float32)

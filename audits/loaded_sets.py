@@ -1,4 +1,4 @@
-"""Describe the sets that a loader returns, given as a mapping of set ids to sequences of (image, label)."""
+"""Describe the sets that a loader provides as a mapping of set ids to sequences of (image, label)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .names import parsed_id
 
 
 def loaded(data: Mapping[str, Any]) -> FoundData:
-    """Return the sets in a mapping of set ids to sequences of (image, label), which come from a loader."""
+    """Return the sets that a loader provides as a mapping of set ids to sequences of (image, label)."""
     sets = []
     for set_id, items in data.items():
         if not hasattr(items, "__len__") or not hasattr(items, "__getitem__"):

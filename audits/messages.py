@@ -22,7 +22,7 @@ def storage_findings(
     stored : StoredAs
         The encoding of the files in the set.
     benchmark : PublishedBenchmark
-        The benchmark. Its published encoding is expected.
+        The benchmark whose published encoding is expected.
     steps : tuple of steps, optional
         The storage steps after the corruption, or None if they are unknown.
     loader : bool
@@ -97,7 +97,7 @@ GREY = Finding(
 
 
 def size_finding(size: tuple[int, int], expected: tuple[int, int]) -> Finding:
-    """Return a finding that images differ in size from the images by which the benchmark was recognised."""
+    """Return a finding that the images of a set do not have the expected size."""
     text = (
         f"The images have {size[1]}x{size[0]} pixels; {expected[1]}x{expected[0]} are expected. They were not "
         "compared. They were resized, or they belong to another benchmark. Get the set again from where it came."

@@ -1,4 +1,4 @@
-"""Parse set names: other packages' spellings of corruptions, and severities."""
+"""Parse the corruptions and severities in set names, including the spellings of other packages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ VARIANTS = {
     "identity": "clean",
     "cocentric_sine": "cocentric_sine_waves",
 }
-"""Other spellings of corruptions, as in tensorflow_datasets, and corruptset's names for them."""
+"""Name of a corruption in other packages, such as tensorflow_datasets -> corruptset's name for it."""
 _SEVERITY = re.compile(r"(?:[/ _-]|^)(?:severity|sev|level|s)?[_ -]?([0-9])$")
 
 

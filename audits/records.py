@@ -66,7 +66,8 @@ class Content:
     corruption : str
     severity : int or None
     calibration : str or None
-        The name of a calibration in corruptset, or ``imagecorruptions`` for a definition that only this package has.
+        The name of a calibration in corruptset, or ``imagecorruptions`` for a definition that only the package of
+        this name uses.
     """
 
     corruption: str
@@ -75,7 +76,7 @@ class Content:
 
     @property
     def words(self) -> str:
-        """Describe the content, as in "fog at severity 3 (calibration imagenet)"."""
+        """A description of the content, such as "fog at severity 3 (calibration imagenet)"."""
         if self.severity is None:
             return "clean images" if self.corruption == "clean" else self.corruption
         return f"{self.corruption} at severity {self.severity} (calibration {self.calibration})"

@@ -38,7 +38,7 @@ class Request:
 
     @property
     def loader(self) -> bool:
-        """Whether the data comes from a loader, as a mapping."""
+        """Whether the data is a mapping that comes from a loader, not a path."""
         return isinstance(self.data, Mapping)
 
     @property

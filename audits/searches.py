@@ -32,7 +32,8 @@ def agreement(found: Images, clean: Images, expected: Images, steps: Steps) -> f
 
     corruptset's kernels are within one grey level of the published generators, so the mean square difference is less
     than 0.1. A JPEG round trip increases it to at most 1.6. At 224 pixels, neighbouring severities differ by 17 or
-    more. If a corruption hardly changes images, they must match the expected images better than the clean images.
+    more. If a corruption hardly changes images, the found images must be much closer to the expected images than to
+    the clean ones.
     """
     difference = mismatch(found, expected)
     limit = 2.5 if steps else 0.3
@@ -90,7 +91,7 @@ def nearest_frost(found: Images, clean: Images, hypothesis: Hypothesis, steps: S
 
 
 def nearest_of_draws(found: Images, clean: Images, ids: Sequence[str], hypothesis: Hypothesis, steps: Steps) -> Images:
-    """For each found image, return the nearest of several draws. The corruption must draw nothing except signs."""
+    """Return the nearest of several random draws for each found image. The corruption must draw only signs."""
     best, errors = np.zeros_like(found), np.full(len(found), np.inf)
     for seed in range(SIGNS):
         made = after(hypothesis.images(clean, ids, seed=seed), steps)

@@ -34,7 +34,7 @@ from .signatures import Signatures
 from .storage import ARRAY, ConvertedToGrey, Steps, exchanged_steps, likely_steps
 
 _SEARCHED_SMALL, _SEARCHED_LARGE = 10_000, 600
-"""The maximum number of source images that are searched for images in another order.
+"""The maximum number of source images that are searched if the images of a set are in an unexpected order.
 
 The first number is for images of up to 64 pixels, and the second is for larger images.
 """
@@ -213,12 +213,12 @@ class SetAuditor:
         return order_of(read.described, self._described(preparation)[self.rows(read.places)])
 
     def _exchanged(self, read: SetImages, order: Order) -> list[tuple[int, int]]:
-        """Return the images that clearly belong to a different name, in a set whose other images are in order."""
+        """Return the images whose names are clearly wrong, each with its match. The other images are in order."""
         matrix = likeness(read.described, self._described(self.preparations[0])[self.rows(read.places)])
         return [(i, j) for i, j in order.wrong if matrix[i, j] - matrix[i, i] > 0.6]
 
     def _located(self, read: SetImages, preparation: Preparation) -> list[int] | None:
-        """Return the place in the source of each image in a set, or None if most images match no source image."""
+        """Return the index in the source of each image in a set, or None if most images match no source image."""
         side = min(read.images.shape[1:3]) if read.images is not None else 0
         most = _SEARCHED_SMALL if side <= 64 else _SEARCHED_LARGE
         count = len(self.clean.samples)
@@ -321,5 +321,5 @@ def _channel_trouble(images: NDArray[np.uint8], clean: NDArray[np.uint8]) -> Fin
 
 
 def content_of(hypothesis: Hypothesis) -> Content:
-    """Return a hypothesis as the content that a report names."""
+    """Convert a hypothesis to the content that a report states."""
     return Content(hypothesis.corruption, hypothesis.severity, hypothesis.calibration)

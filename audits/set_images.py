@@ -24,7 +24,7 @@ class SetImages:
 
     found: FoundSet
     places: tuple[int, ...]
-    """For each image, the place of its clean image in the source."""
+    """For each image, the index of its clean image in the source."""
     indices: tuple[int, ...]
     """For each image, its index in the set."""
     images: NDArray[np.uint8] | None
@@ -50,7 +50,7 @@ class SetImages:
 
 
 def read_images(found: FoundSet, chosen: Sequence[tuple[int, int]]) -> SetImages:
-    """Read the chosen images of a set, given as (index in the set, place in the source)."""
+    """Read the chosen images of a set, given as (index in the set, index of the clean image in the source)."""
     read, unreadable = list[tuple[int, int, Pixels]](), list[str]()
     for index, place in chosen:
         try:
@@ -74,9 +74,10 @@ def read_images(found: FoundSet, chosen: Sequence[tuple[int, int]]) -> SetImages
 
 
 def choose(found: FoundSet, clean: CleanImages, preferred: Sequence[int], samples: int) -> list[tuple[int, int]]:
-    """Choose up to `samples` images of a set whose clean images are in the source, as (index in the set, place).
+    """Choose up to `samples` images of a set whose clean images are in the source.
 
-    Images with preferred places come first, so that all sets are compared on the same images.
+    An image is given as (index in the set, index of the clean image in the source). Images whose clean images are in
+    `preferred` are chosen first, so that all sets are compared on the same images.
     """
     partners = dict[int, int]()
     for index in range(found.count):
@@ -109,7 +110,7 @@ _ALIKE = 0.35
 
 
 def order_of(found: Descriptors, clean: Descriptors) -> Order:
-    """Match found images with clean images. The clean image at the same index is the one to be expected."""
+    """Match found images with clean images. The clean image at the same index is the expected match."""
     matrix = likeness(found, clean)
     own = np.diagonal(matrix)
     best, wrong, right, unlike = matrix.argmax(axis=1), list[tuple[int, int]](), 0, 0

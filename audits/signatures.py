@@ -98,7 +98,7 @@ class Signatures:
         return float(np.sqrt(np.mean(np.minimum(z**2, _LARGEST))))
 
     def distance(self, observed: Features, rows: Sequence[int], hypothesis: Hypothesis, steps: Steps) -> Distance:
-        """Return the distance between images and a hypothesis. `rows` are their clean images' rows in the table."""
+        """Return the distance between images and a hypothesis. `rows` are the table rows of their clean images."""
         table = self.table(hypothesis, steps)[:, list(rows)]
         draws, count = table.shape[:2]
         difference = (observed - table.mean(axis=0)).mean(axis=0)

@@ -33,7 +33,7 @@ class StoredAs:
 
     @property
     def words(self) -> str:
-        """Describe the encoding, as in "JPEG quality 85, 4:2:0"."""
+        """A description of the encoding, such as "JPEG quality 85, 4:2:0"."""
         if self.format == "array":
             return "raw pixels"
         if self.format != "jpeg":
@@ -57,7 +57,7 @@ PUBLISHED = StoredAs("jpeg", 85, "4:2:0")
 
 @functools.cache
 def _standard_tables() -> dict[tuple[tuple[int, ...], ...], int]:
-    """Return the quality that each set of libjpeg's quantisation tables stands for, in colour and in grey."""
+    """Return a mapping from libjpeg's quantisation tables, for colour and for grey images, to their quality."""
     found: dict[tuple[tuple[int, ...], ...], int] = {}
     for quality in range(100, 0, -1):
         for mode in ("RGB", "L"):
@@ -87,7 +87,7 @@ def stored_as(data: bytes) -> StoredAs:
 
 @dataclass(frozen=True)
 class Resized:
-    """A loader's step that resizes stored images and crops their centre."""
+    """A step in which a loader resizes stored images and crops their centre."""
 
     resize: int
     crop: int
@@ -95,12 +95,12 @@ class Resized:
 
 @dataclass(frozen=True)
 class RedBlueExchanged:
-    """A program's step that mistakes RGB for BGR."""
+    """A step in which a program mistakes RGB for BGR."""
 
 
 @dataclass(frozen=True)
 class ConvertedToGrey:
-    """A program's step that converts colour images to grey before storing them."""
+    """A step in which a program converts colour images to grey before storing them."""
 
 
 Step = JpegEncoding | Resized | RedBlueExchanged | ConvertedToGrey
@@ -136,7 +136,7 @@ def exchanged_steps(steps: Steps) -> Steps:
 
 
 def likely_steps(stored: StoredAs, published: StoredAs, side: int) -> list[Steps]:
-    """Return the sequences of steps that may have led to files with an encoding, the likeliest first.
+    """Return the sequences of steps that may have led to files with the given encoding, the likeliest first.
 
     Parameters
     ----------

@@ -1,10 +1,11 @@
-"""Measure how often an audit is right, on sets from the published generators, unchanged and changed on purpose.
+"""Measure how often an audit is right on sets from the published generators, unchanged and deliberately changed.
 
     pip install --no-deps imagecorruptions-imaug
     python -m benchmarks.audit_bench --generators CLONES --cache FOLDER [--cases cifar,mnist,imagenet,imagecorruptions]
 
 `published_generators` describes what the folder CLONES must contain. Generated images are kept in FOLDER, because glass
-blur alone takes minutes. The benchmark prints every set with a wrong verdict, and the confusion table in docs/audit.md.
+blur alone takes minutes. The benchmark prints every set with a wrong verdict, and the confusion table that
+docs/audit.md shows.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class Case:
     verdicts: tuple[str, ...]
     """The verdicts that are right."""
     codes: tuple[str, ...] = ()
-    """The codes of the findings that the audit must report. It must not report others."""
+    """The codes of the findings that the audit must report. It must not report any other codes."""
 
 
 def _quality(quality: int, subsampling: str = "4:2:0") -> JpegEncoding:
@@ -98,7 +99,10 @@ class Family:
 
 
 def same(name: str, *, drawn: bool) -> tuple[str, ...]:
-    """Return the right verdicts for a set whose contents match its name. `drawn` is True if it has random draws."""
+    """Return the right verdicts for a set whose contents match its name.
+
+    `drawn` is True if the set has random draws.
+    """
     return ("same_pixels", "same_parameters") if name in ("motion_blur", "shear", "rotate", "translate") else (
         ("same_parameters",) if drawn else ("same_pixels",)
     )  # fmt: skip

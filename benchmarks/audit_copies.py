@@ -1,7 +1,7 @@
 """Audit copies of published benchmarks on disk, with changes to files, rows and labels.
 
-Each copy is audited with the public function, as a user would do. `audit_bench` changes the images of single sets
-instead.
+Each copy is audited with the public function, as a user would do it. `audit_bench` changes the images of individual
+sets instead.
 """
 
 from __future__ import annotations

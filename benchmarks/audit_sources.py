@@ -27,7 +27,7 @@ PARTS = (
 
 @functools.cache
 def photographs(*, others: bool = False) -> tuple[NDArray[np.uint8], ...]:
-    """Return twenty photographs of different sizes and shapes, or with `others`, other views of the same scenes."""
+    """Return twenty photographs of different sizes and shapes. If `others` is true, they are rotated by 180 degrees."""
     source = open_source("sample")
     pixels = {sample.id: source.load(sample).image for sample in source.samples}
     out = []
@@ -36,7 +36,7 @@ def photographs(*, others: bool = False) -> tuple[NDArray[np.uint8], ...]:
         for i in range(count):
             rows, columns = int(height * 0.75), int(width * (0.62 + 0.05 * i))
             top, left = (height - rows) * (i % 2), (width - columns) * i // max(count - 1, 1)
-            if others:  # rotated by 180 degrees, so that no photograph resembles the original
+            if others:  # After this rotation, no photograph resembles the original.
                 crop = pixels[name][top : top + rows, left : left + columns][::-1, ::-1]
             else:
                 crop = pixels[name][top : top + rows, left : left + columns]

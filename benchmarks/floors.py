@@ -1,9 +1,9 @@
 """Measure the floor of a build: ``python -m benchmarks.floors '{"source": ..., "like": ..., "out": ...}'``.
 
-The floor is the time for the work that every generator must do to make the finished build `like`. This work is to read,
-decode and resize the images, to encode the corrupted pixels, and to write the files. The time for corruptions, digests
-and records is not included. Instead of shards, files of the same sizes are written and synchronised with the disk. The
-seconds are printed as JSON.
+The floor is the time for the work that every generator must do to make the finished build `like`. This work consists of
+reading, decoding and resizing the images, encoding the corrupted pixels, and writing the files. The time for
+corruptions, digests and records is not included. Instead of shards, files of the same sizes are written and
+synchronised with the disk. The seconds are printed as JSON.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ JOBS = {
     "plan": "corruptset.generate.planning",
     "export": "corruptset.generate.exports.export",
 }
-"""A mapping from jobs to modules. The module defines a function with the name of the job."""
+"""A mapping from jobs to modules. Each module defines a function with the name of its job."""
 
 
 def main() -> None:

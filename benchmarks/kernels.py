@@ -1,8 +1,9 @@
-"""Compare the time of each corruption with JPEG encoding and another package: ``python -m benchmarks.kernels``.
+"""Compare the time of each corruption with JPEG encoding and with another package: ``python -m benchmarks.kernels``.
 
 All of corruptset's times are measured on one core in the same process, so the ratios are more meaningful than the
-milliseconds. Each row is a mean over severities, and the time of a severity is a median over repeats. A second table
-contains the gradual degradations. It shows the mean time, over levels 1 to 30, to make a level from the previous one.
+milliseconds. Each row is a mean over severities, and the time of a severity is a median over repetitions. A second
+table contains the gradual degradations. It shows the time to make a level from the previous one, averaged over levels 1
+to 30.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def photographs(size: int, count: int = 8) -> NDArray[np.uint8]:
 
 
 def severities(name: str, calibration: str, images: NDArray[np.uint8], keys: NDArray[np.uint64]) -> Iterator[Call]:
-    """Yield a function for each severity of a corruption, which applies the corruption to the images."""
+    """For each severity of a corruption, yield a function that applies the corruption to the images."""
     table = shipped(calibration)
     for severity in range(1, 6) if name in table.rows else ():
         stage = resolve_stage(name, table, severity=severity)
@@ -55,7 +56,7 @@ def severities(name: str, calibration: str, images: NDArray[np.uint8], keys: NDA
 
 
 def levels(name: str, calibration: str, images: NDArray[np.uint8], keys: NDArray[np.uint64]) -> Iterator[Call]:
-    """Yield a function for each level of a gradual degradation, which makes the level from the previous one."""
+    """For each level of a gradual degradation, yield a function that makes this level from the previous one."""
     gradual, table = get_corruption(name).gradual, shipped(calibration)
     for level in range(1, LEVELS + 1) if gradual is not None else ():
         stage = resolve_stage(name, table, level=level)

@@ -1,9 +1,9 @@
-"""Compare the check of a Parquet source with the time to read and decode it: ``python -m benchmarks.parquet``.
+"""Compare the time to check a Parquet source with the time to read and decode it: ``python -m benchmarks.parquet``.
 
 The files contain 32x32 PNGs. Some have row groups of 100 rows, as `datasets` writes them, and some have one row group
-per file, as pyarrow writes them by default. One process checks the images as before a build. The lower limit is the
-time in which pyarrow and Pillow read and decode the same images. Both are measured in turn. The medians of processor
-seconds are compared, because they depend less on other programs than elapsed times.
+per file, as pyarrow writes them by default. One process checks the images, as is done before a build. The lower limit
+is the time in which pyarrow and Pillow read and decode the same images. The two are measured alternately. The medians
+of processor seconds are compared, because they depend less on other programs than elapsed times do.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def decode_all(folder: Path) -> int:
 
 
 def check_all(folder: Path) -> int:
-    """Check all images as before a build, and return the number of usable images."""
+    """Check all images, as is done before a build, and return the number of usable images."""
     from corruptset.generate.sources.check import check
     from corruptset.generate.sources.source import open_source
 

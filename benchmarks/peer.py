@@ -1,7 +1,7 @@
 """Run the package imagecorruptions-imaug in a separate environment, for comparison with corruptset.
 
-It is the only published generator that can still be installed and run. It requires a different build of OpenCV, and
-therefore cannot share an environment with corruptset.
+This package is the only published generator that can still be installed and run. It requires a different build of
+OpenCV, and therefore cannot share an environment with corruptset.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ cv2.setNumThreads(1)
 
 
 def kernels(images: str, names: list[str], repeats: int) -> dict[str, float | None]:
-    """Return the median milliseconds of each corruption, averaged over severities, or None for failing corruptions."""
+    """Return the median milliseconds of each corruption, averaged over severities, or None for one that fails."""
     photographs = np.load(images)
     out: dict[str, float | None] = {}
     for name in names:

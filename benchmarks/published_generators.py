@@ -35,7 +35,7 @@ _SCRIPTS = {"imagenet": _CREATE / "make_imagenet_c.py", "cifar": _CREATE / "make
 
 
 def _functions(script: Path, frost: Path, end: str) -> dict[str, Any]:
-    """Return the functions in a script, from the comment about helpers to the comment `end`.
+    """Return the functions that a script defines between the comment about helpers and the comment `end`.
 
     The code is adapted to current versions of the libraries. `frost` is the folder with the frost textures.
     """
@@ -75,7 +75,7 @@ def hendrycks(folder: Path, calibration: str) -> Mapping[str, Callable[[np.ndarr
 
 
 def imagecorruptions() -> Mapping[str, Callable[[np.ndarray, int], np.ndarray]]:
-    """Return the functions of the installed package imagecorruptions, in the form that `hendrycks` uses."""
+    """Return the functions of the installed package imagecorruptions, in the same form as `hendrycks`."""
     from imagecorruptions import corrupt
 
     def corrupted(name: str) -> Callable[[np.ndarray, int], np.ndarray]:

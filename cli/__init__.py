@@ -12,7 +12,7 @@ INTERRUPTED = 130
 
 def main() -> None:
     """Run the command line."""
-    from ..interruption import handle_signals, ignore_signals  # Imported first, because other imports take long.
+    from ..interruption import handle_signals, ignore_signals  # Imported first, because other imports are slow.
 
     handle_signals()
     atexit.register(gc.freeze)  # Without this, the last garbage collection takes a quarter of a short command's time.

@@ -83,8 +83,8 @@ def needed(arguments: list[str]) -> dict[str, Callable[..., None]]:
     """Return the command that the arguments name, or all commands if they name no known command.
 
     Typer reads the signature of every command that it is given. This takes longer than running most commands. Commands
-    from add-ons are imported from their packages. If a package cannot be imported, a warning is printed, but an error
-    is raised if the command was requested.
+    from add-ons are imported from their packages. If a package cannot be imported, a warning is printed. If its
+    command was requested, an error is raised instead.
     """
     requested = next((word for word in arguments if not word.startswith("-")), None)
     if requested in BUILT_IN:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..audits.records import Audit, SetAudit
 
 MOST_NAMED = 6
-"""The maximum number of sets that are named with a finding."""
+"""The maximum number of sets that are named before a finding."""
 
 
 def audit(
@@ -136,7 +136,7 @@ def _put_audit(result: Audit, out: Path | None) -> None:
 
 
 def _merged(sets: Mapping[str, SetAudit]) -> dict[tuple[str, ...], str]:
-    """Return the findings on sets, by the sets that have them. Each finding occurs once."""
+    """Return a mapping from groups of sets to the findings that they share. Each finding occurs once."""
     by_text = defaultdict[str, list[str]](list)
     for set_id, audited in sets.items():
         for finding in audited.findings:

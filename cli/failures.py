@@ -137,7 +137,7 @@ def _without_out(arguments: list[str]) -> list[str]:
 
 
 def _resume() -> str:
-    """Return the command that resumes the work, on a line of its own, or an empty text if it cannot be resumed."""
+    """Return the command that resumes the work, on a line of its own, or an empty string if it cannot be resumed."""
     return (
         f"\n  {shlex.join(['corruptset', *sys.argv[1:]])}"
         if sys.argv[1:2] in (["build"], ["rebuild"], ["pack"], ["unpack"], ["publish"], ["fetch"])

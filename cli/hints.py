@@ -47,7 +47,7 @@ class HintedCommand(TyperCommand):
             raise
 
     def _extra(self, given: list[str]) -> str:
-        """Return a hint about a superfluous argument, or an empty text."""
+        """Return a hint about a superfluous argument, or an empty string."""
         options = {name for parameter in self.params for name in parameter.opts}
         if "--source" in options and (sources := [word for word in given if is_source(word)]):
             return f". Images come from the option --source:\n  {command_with_source(sources[-1])}"
@@ -67,7 +67,7 @@ def is_source(word: str) -> bool:
 
 
 def command_with_source(source: str, *, recipe: str | None = None) -> str:
-    """Return the command line with an argument moved to ``--source``. If a recipe is given, it takes the old place."""
+    """Return the command line with an argument moved to ``--source`` and, if given, a recipe in its place."""
     words = sys.argv[1:]
     place = words.index(source) if source in words else len(words)
     named = source if re.match(r"[a-z0-9]+:", source) else f"folder:{source}"

@@ -362,7 +362,7 @@ Page = Annotated[
     typer.Option("--page/--no-page", rich_help_panel=OUTPUT, help="Write the page index.html of the dataset."),
 ]
 
-# The model with whose gradients pgd and model_gradient change images.
+# The model whose gradients pgd and model_gradient follow.
 
 Surrogate = Annotated[
     Path | None,

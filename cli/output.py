@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 PLAIN_WIDTH = 160
-"""The width of tables that are written to a file or a pipe, which has no width of its own."""
+"""The width of tables if the output is a file or a pipe instead of a terminal."""
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -64,7 +64,7 @@ def shortened(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    """Escape control characters in some lines, because a terminal would interpret them.
+    """Escape control characters in lines of text, because a terminal would interpret them.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def _writing(stream: TextIO) -> Iterator[None]:
 
 
 def unwritable(error: OSError) -> MachineError:
-    """Discard further standard output, and return the error that it cannot be written."""
+    """Discard further standard output, and return the error for output that cannot be written."""
     silence(sys.stdout)
     return MachineError(
         f"Standard output could not be written: {error.strerror or error}. The result is incomplete. Redirect it to a "

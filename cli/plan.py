@@ -183,7 +183,7 @@ def plan(
 
 
 def classes_line(count: int, first: Sequence[str]) -> str | None:
-    """Return a text with the number of classes and the names of the first ones, or None if there are no classes."""
+    """Return text with the number of classes and the names of the first ones, or None if there are no classes."""
     more = f" and {count - len(first)} more" if count > len(first) else ""
     return f"{count}: {', '.join(first)}{more}" if count else None
 
@@ -238,7 +238,7 @@ def stored_twice(alone: Mapping[str, int]) -> str:
 
 
 def corruptions_of(sets: Sequence[SetSpec]) -> list[str]:
-    """Return the corruptions in sets with their strengths, such as ``fog 1-5``. Chains are joined by ``+``."""
+    """Return the corruptions in sets with their strengths, such as ``fog 1-5``. ``+`` joins the names in a chain."""
     strengths: dict[str, set[float]] = {}
     for spec in sets:
         numbers = strengths.setdefault("+".join(stage.corruption for stage in spec.stages), set())

@@ -1,4 +1,4 @@
-"""Select the recipe for `plan` and `build`: a recipe name, a file or ``pairs``, optionally with other severities."""
+"""Select the recipe for `plan` and `build`: a name, a file or ``pairs``, optionally with different severities."""
 
 from __future__ import annotations
 
@@ -54,12 +54,13 @@ def chosen_recipe(
 ) -> tuple[str | Recipe, list[str]]:
     """Return the recipe that a command uses, and notes on choices that were made for the user.
 
-    Plugins are loaded first, because pairs may contain corruptions that they define.
+    Plugins are loaded first, because the recipe ``pairs`` may use corruptions that they define.
 
     Raises
     ------
     RecipeError
-        If no recipe is given, if options for pairs are given with another recipe, or if pairs is given without stages.
+        If no recipe is given, if options for ``pairs`` are given with a different recipe, or if ``pairs`` is given
+        without stages.
     """
     if plugins:
         from ..corruptions.plugins import load_plugins

@@ -86,7 +86,7 @@ SPARE = (
     "size",
     "images",
 )
-"""The columns that narrow tables leave out, in this order."""
+"""The columns that are left out if a table is too wide, in this order."""
 MAX_FACTS_PER_LINE = 7
 """The maximum number of entries in a mapping that is printed on one line."""
 MAX_INLINE_LENGTH = 40

@@ -159,7 +159,10 @@ def score(
 
 
 def _write_maps(directory: Path, predictions: Path, baseline: str | None, folder: Path, images: int) -> int:
-    """Draw the maps of the first images, and return how many were drawn. A baseline's maps are drawn too, if given."""
+    """Draw the maps of the first images, and return how many images were drawn.
+
+    If a baseline is given, the maps show both models.
+    """
     from ..manifests.reader import Dataset
     from ..scores.fragile_maps import write_maps
     from ..scores.prediction_files import read_predictions

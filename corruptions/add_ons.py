@@ -1,16 +1,17 @@
 """Entry points of installed add-on packages: corruptions, recipes, tables, sources, exports and commands.
 
-A package declares its entry points in its pyproject.toml. Its code is imported only when one of them is used.
+A package declares its entry points in its pyproject.toml. Its code is imported only when one of these entry points is
+used.
 
 ==========================  =====================================================================
-entry points of the group   an entry names
+group of entry points       an entry refers to
 ==========================  =====================================================================
 ``corruptset.corruptions``  a module whose import registers corruptions
 ``corruptset.recipes``      a package with recipes, ``<name>.toml``
 ``corruptset.tables``       a package with calibrations, ``<name>.toml``
-``corruptset.sources``      a function that opens a source; the entry's name is the word before the colon
-``corruptset.exports``      a function that writes an export; the entry's name is the layout's
-``corruptset.commands``     a function of the command line; the entry's name is the command's
+``corruptset.sources``      a function that opens a source (entry name: the word before the colon)
+``corruptset.exports``      a function that writes an export (entry name: the name of the layout)
+``corruptset.commands``     a function of the command line (entry name: the name of the command)
 ==========================  =====================================================================
 """
 
@@ -77,8 +78,8 @@ def installed_files(kind: Literal["recipes", "tables"]) -> dict[str, Traversable
 
 
 def _folder(entry: EntryPoint) -> Traversable:
-    # The folder is found by its path, because an import may load numba. In an editable installation, it can be
-    # elsewhere.
+    # The folder is found by its path, because an import may load numba. In an editable installation, the folder can be
+    # elsewhere, so the package is then imported.
     folder = Path(str(entry.dist.locate_file(entry.module.replace(".", "/")) if entry.dist else ""))
     try:
         return folder if folder.is_dir() else files(entry.module)
@@ -100,7 +101,7 @@ def installed_function(kind: Literal["sources", "exports"], name: str) -> Callab
     Raises
     ------
     PluginError
-        The function cannot be imported.
+        If the function cannot be imported.
     """
     entry = installed(kind).get(name)
     if entry is None:

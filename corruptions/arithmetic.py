@@ -22,7 +22,7 @@ _CONTEXT = Context(prec=40)
 
 
 def exact_exp(x: float) -> float:
-    """Return exp(x), rounded correctly except for ties beyond 40 digits.
+    """Return exp(x), computed with 40 digits and rounded to a double.
 
     Examples
     --------
@@ -34,9 +34,9 @@ def exact_exp(x: float) -> float:
 
 
 def pairwise_sum(values: Sequence[float]) -> float:
-    """Return the sum of doubles, added in the same order as NumPy adds a contiguous array.
+    """Return the sum of doubles, added in the order in which NumPy adds a contiguous array.
 
-    NumPy adds eight partial sums, and splits arrays of more than 128 elements into halves.
+    NumPy computes eight partial sums, and splits arrays of more than 128 elements into halves.
     """
     count = len(values)
     if count < 8:
@@ -139,7 +139,7 @@ def double_over_255(level):  # type: ignore[no-untyped-def]
     return np.float64(level) * _HIGH_64 + np.float64(level) * _LOW_64
 
 
-# These constants are pi/2 to 70 digits, 2/pi, and the Taylor coefficients of (sin r) / r and cos r in r*r as
+# These constants are pi/2 to 70 digits, 2/pi, and the Taylor coefficients of (sin r) / r and cos r in powers of r*r, as
 # double-doubles.
 _PI = Fraction(31415926535897932384626433832795028841971693993751058209749445923078164, 10**70)
 _P1, _P2, _P3 = _doubles(_PI / 2, 3)
@@ -216,13 +216,13 @@ def decimal_sine_cosine(degrees: float) -> tuple[Decimal, Decimal]:
         for k in range(100):
             series[k % 2] += term if k % 4 < 2 else -term
             term = term * angle / (k + 1)
-        # pi has 71 digits, so digits beyond these are not exact.
+        # The constant pi has 71 digits, so later digits of the results are not exact.
         cosine, sine = (round(value, 60) for value in series)
     return sine, cosine
 
 
 def exact_sine_cosine(degrees: float) -> tuple[float, float]:
-    """Return (sine, cosine) of an angle in degrees, rounded correctly except for ties beyond 60 digits.
+    """Return (sine, cosine) of an angle in degrees, computed with 60 decimals and rounded to doubles.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Border modes, which define the values outside of an image.
 
-The names are those of `numpy.pad`. SciPy and OpenCV use other names:
+The names are those of `numpy.pad`. SciPy and OpenCV use different names:
 
 =========  =============  ============  ==========
 here       row ``abcd``   SciPy         OpenCV
@@ -21,9 +21,9 @@ EDGE, REFLECT, SYMMETRIC, CONSTANT = range(4)
 
 @inlined
 def border_index(i, n, border):  # type: ignore[no-untyped-def]
-    """Return the index of the pixel to read for index `i`, which can be outside of a row of `n` pixels.
+    """Return the index of the pixel to read at position `i`, which can be outside of the row of `n` pixels.
 
-    For CONSTANT, the caller has to replace the value of a pixel outside of the row.
+    For CONSTANT, the caller must replace the value that is read for a position outside of the row.
     """
     if 0 <= i < n:
         return i

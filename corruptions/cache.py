@@ -140,7 +140,8 @@ def source_package(module: str) -> str | None:
 def sources_digest(package: str = _PACKAGE) -> str:
     """Return a digest of a package's sources and of all versions that its machine code depends on.
 
-    The digest of a plugin also depends on corruptset's own sources, because its kernels can call corruptset's.
+    The digest of a plugin also depends on corruptset's own sources, because kernels of the plugin can call those of
+    corruptset.
     """
     if package == _PACKAGE:
         versions = [f"{name} {version(name)}" for name in ("numba", "llvmlite", "numpy")]

@@ -1,4 +1,4 @@
-"""Tables of parameters: calibrations for the severities of corruptions, and ladders for the levels."""
+"""Tables of parameters: calibrations for severities, and ladders for the levels of gradual degradations."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def parse_table(text: str, where: str) -> Calibration:
     Raises
     ------
     RecipeError
-        If the table has mistakes. The message lists all of them.
+        If the table contains errors. The message lists all of them.
     """
     entries, problems, rows = parse_toml(text, where), list[str](), dict[str, Rows]()
     name, side, sources = (
@@ -290,7 +290,7 @@ def with_fallback(name: str) -> Calibration:
 
 
 def check_ladder(name: object) -> str:
-    """Return the name of a ladder, or raise `ParameterError`."""
+    """Return the name of a ladder, or raise `ParameterError` if there is no ladder of this name."""
     if name not in LADDERS:
         raise ParameterError(f"There is no ladder {name!r}.{suggest(str(name), LADDERS)} Known: {', '.join(LADDERS)}.")
     return str(name)

@@ -90,7 +90,7 @@ def corrupt(
         short side for which the calibration was tuned.
     coupling : {"independent", "severity"}
         With ``"independent"``, the severities of a corruption draw different random values for the same image. With
-        ``"severity"``, all severities share the values.
+        ``"severity"``, all severities share these values.
     seed : int
         The random seed, from 0 to 2**53 - 1.
     key : str, or one str for each image of a batch, optional
@@ -107,9 +107,9 @@ def corrupt(
     labels : sequence of int, optional
         The classes of a batch, one label per image.
     **parameters
-        Three kinds of values can be given. Parameters of the corruption override those of the calibration.
-        Values for its random draws are used for all images instead of drawn values. Resources replace its default
-        resources, such as the textures of frost.
+        Three kinds of values can be given. Parameters of the corruption override those of the calibration. Values for
+        the random draws of the corruption are used for all images instead of drawn values. Resources replace the
+        default resources of the corruption, such as the textures of frost.
 
     Returns
     -------
@@ -158,7 +158,7 @@ def corrupt(
 class ResolvedChain:
     """A chain of stages with their keys and options.
 
-    It holds everything in a call of `corrupt` that does not depend on the pixels of the image.
+    It contains everything in a call to `corrupt` that does not depend on the pixels of the image.
     """
 
     links: tuple[tuple[Stage, np.uint64, int], ...]
@@ -290,7 +290,7 @@ def _stages(item: Any, table: Calibration) -> tuple[Stage, ...]:
             check_revision(get_corruption(name), revision)
         severity = item.get("severity")
         # A stage from a manifest has a severity and all parameters. It keeps its severity if the parameters are those
-        # of the row.
+        # of the severity's row.
         if severity is not None and parameters and parameters == table.row(name, severity).parameters:
             parameters = {}
         return _stage(table, name, severity, item.get("level"), parameters)

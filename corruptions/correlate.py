@@ -2,7 +2,7 @@
 
 A gaussian filter correlates the columns of an image, and then its rows. Results are floored, so the last bit of a sum
 can change a flat area by a whole grey value. The order of additions therefore matters as much as the weights. SciPy's
-filter cannot be used. A compiler may fuse its multiplications and additions, and results would then differ between
+filter cannot be used, because a compiler may fuse its multiplications and additions, so that results differ between
 machines. Numba does not fuse them, because kernels are compiled without fastmath.
 """
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 from .kernels import inlined, inner
 
 _CHUNK = 1024
-"""The number of sums that are computed together, which fit into the first-level cache."""
+"""The number of sums that are computed together, chosen so that they fit into the first-level cache."""
 _MIN_BAND_ROWS = 32
 
 
@@ -27,7 +27,7 @@ def correlate(source, start, step, weights, inwards, out):  # type: ignore[no-un
     source : (n,) ndarray of float64
         The input, with a padding of `step` times the radius on both sides.
     start : int
-        The element of `source` at the position of ``out[0]``.
+        The index of the element of `source` at the position of ``out[0]``.
     step : int
         The distance between elements that are combined. Pass the number of channels to filter along a row, or the
         length of a row to filter along a column.

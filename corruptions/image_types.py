@@ -65,8 +65,8 @@ def _from_tensor(tensor: Any, torch: Any) -> ImageBatch:
         raise ImageError(tensor_error(tensor))
     array = tensor.detach().cpu().numpy()
     first = array.reshape((1,) * (4 - array.ndim) + array.shape)
-    # A tensor can be a view of an array with its channels last, as torchvision creates it from a PIL image. In this
-    # case the result is such a view as well.
+    # A tensor can be a view of an array with its channels last, as torchvision creates one from a PIL image. In this
+    # case, the result is such a view as well.
     viewed = first.transpose(0, 2, 3, 1).flags.c_contiguous
 
     def restore(out: Images) -> Any:

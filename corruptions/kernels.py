@@ -1,7 +1,7 @@
-"""The decorators of kernels, which numba compiles, and the vector operations that kernels call.
+"""The decorators with which numba compiles kernels, and the vector operations that kernels call.
 
-The light installation does not contain numba. Kernels can still be declared there, so that `corruptset list` and `show`
-know all corruptions, but calling a kernel raises `NotInstalled`.
+The light installation, without the ``build`` extra, does not contain numba. Kernels can still be declared there, so
+that `corruptset list` and `show` know all corruptions, but calling a kernel raises `NotInstalled`.
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ def pixel_keys(images: NDArray[np.uint8]) -> NDArray[np.uint64]:
 
 
 def check_seed(seed: Any) -> int:
-    """Return `seed` as an int, or raise `ParameterError` unless it is from 0 to 2**53 - 1."""
+    """Return `seed` as an int, or raise `ParameterError` if it is not a whole number from 0 to 2**53 - 1."""
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= int(seed) <= MAX_SEED:
         raise ParameterError(f"seed is {seed!r}; expected a whole number from 0 to {MAX_SEED} (2**53 - 1).")
     return int(seed)
@@ -117,7 +117,7 @@ def stage_key(seed: int, chain: Sequence[tuple[str, Mapping[str, Any]]]) -> np.u
     """Return the key of the last stage of a chain.
 
     The chain contains (``name@revision``, parameters) for each stage up to this one. Only two kinds of parameters are
-    part of the key: parameters that severity tables contain, with their values before scaling, and options that affect
-    draws and differ from their default.
+    part of the key. The first are the parameters that severity tables contain, with their values before scaling. The
+    second are options that affect draws and differ from their default.
     """
     return hash64([RNG_VERSION, seed, [[name, dict(parameters)] for name, parameters in chain]])

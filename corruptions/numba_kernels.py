@@ -26,14 +26,14 @@ from .compile_notice import announce
 # Numba's stubs know neither its settings nor all options of njit.
 _numba: Any = numba
 _OPTIONS: Any = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
-# Numba's wrapper, which takes Python's arguments apart, costs as much to compile as a small function.
+# Numba's wrapper, which unpacks the arguments from Python, costs as much to compile as a small function.
 _UNWRAPPED: Any = {"no_cpython_wrapper": True}
 
 announce()
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile `function` with numba when it is first called, and save its machine code (`cache.kernel_folder`).
+    """Compile `function` with numba when it is first called, and save its machine code in `cache.kernel_folder`.
 
     Pass the same dtypes and layouts (C-contiguous, writable) in every call, because numba compiles the function
     separately for each combination. Two habits keep compilation short:
@@ -45,7 +45,8 @@ def kernel(function: Callable[..., Any]) -> Any:
     """
     if _numba.config.DISABLE_JIT:
         return _refuse_to_interpret
-    # Both flags are explicit, because numba otherwise inherits them from the inlined or inner function it compiles.
+    # Both flags are explicit, because numba otherwise inherits them from the inlined or inner function that it is
+    # compiling.
     compiled = _numba.njit(forceinline=False, _nrt=True, **_OPTIONS)(function)
     compiled._cache = _KernelCache(function)
     return compiled
@@ -55,8 +56,8 @@ def inner(function: Callable[..., Any]) -> Any:
     """Compile a function that kernels call, without inlining it.
 
     The function is optimised only once instead of at every call site. A call takes a few dozen nanoseconds. The
-    function cannot be called from Python and must not create arrays. Numba therefore does not count references in it,
-    so slices cost nothing. In a kernel, each slice may cost two atomic operations.
+    function cannot be called from Python and must not create arrays. Numba therefore does not count references in this
+    function, so slices cost nothing. In a kernel, each slice may cost two atomic operations.
     """
     return _numba.njit(forceinline=False, _nrt=False, **_OPTIONS, **_UNWRAPPED)(function)
 
@@ -71,7 +72,7 @@ def inlined(function: Callable[..., Any]) -> Any:
 
 
 def _refuse_to_interpret(*arguments: object, **named: object) -> NoReturn:
-    """Raise `MachineError`: without compilation, some kernels cannot run and the others would take minutes."""
+    """Raise `MachineError`, because without compilation some kernels cannot run and the others would take minutes."""
     raise MachineError(
         "corruptset cannot corrupt images while numba's compiler is disabled. Unset the environment variable "
         "NUMBA_DISABLE_JIT and restart Python."

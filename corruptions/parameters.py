@@ -17,7 +17,7 @@ Images = NDArray[np.uint8]
 Shape = tuple[int, int, int]
 """The height, width and number of channels of an image."""
 Given = Mapping[str, Any]
-"""The scaled parameters of a call by name. For a gradual degradation they include its `level`."""
+"""The parameters of a call by name, after scaling. For a gradual degradation, they include its `level`."""
 _MAX_INTEGER = 2**53  # JSON and doubles represent whole numbers exactly up to this one.
 
 
@@ -82,7 +82,7 @@ def _one_number(shape: Shape, parameters: Given) -> tuple[int, ...]:
 class Draw:
     """A random value that a corruption draws for each image, and that a caller can replace.
 
-    A given value is used for all images. For a gradual degradation its first axis is the level.
+    A given value is used for all images. For a gradual degradation, its first axis is the level.
     """
 
     name: str
@@ -91,7 +91,9 @@ class Draw:
     """A function of (keys, (H, W, C), parameters) that returns one row per image, as `dtype`. If it is None, the
     corruption gets an empty array and draws from its keys."""
     size: Callable[[Shape, Given], tuple[int, ...]] | None = _one_number
-    """A function of ((H, W, C), parameters) that returns the shape of a given value. None if only `check` tests it."""
+    """A function of ((H, W, C), parameters) that returns the shape of a given value. It is None if only `check` tests
+    the shape.
+    """
     dtype: Any = np.float64
     low: float | None = None
     high: float | None = None

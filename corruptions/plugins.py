@@ -218,7 +218,7 @@ def _of_file(path: Path) -> ModuleType:
 
 
 def _failure(given: str, module: str, error: BaseException) -> PluginError:
-    """Return the error for a plugin that raised while it was imported, and remove its corruptions."""
+    """Return the error for a plugin whose import failed, and remove the corruptions that it registered."""
     for name in [name for name, known in registry._registered.items() if _within(known.module, module)]:
         del registry._registered[name]
     if isinstance(error, SyntaxError) and error.filename is not None:
@@ -295,7 +295,7 @@ def output_problem(made: Any, images: Images, *, keeps_shape: bool = True) -> st
 
 
 def where_raised(trace: TracebackType | None, module: str) -> str:
-    """Return the last line of a plugin's code in a traceback, such as `` (mine.py, line 12)``."""
+    """Return the file and line of a plugin's last frame in a traceback, such as `` (mine.py, line 12)``."""
     file = Path(str(getattr(sys.modules.get(module), "__file__", None)))
     package = file.parent if (file.parent / "__init__.py").is_file() else None
     own = [

@@ -38,7 +38,7 @@ PLUGIN = "plugin"
 """The family of all corruptions that are defined outside of corruptset."""
 _F = TypeVar("_F", bound=Callable[..., Any])
 
-# The number of scratch values for a portion of a batch, which fit into the second-level cache.
+# The number of scratch values for a portion of a batch, chosen so that they fit into the second-level cache.
 _PORTION_VALUES = 1 << 18
 # The size in bytes of the images that are passed to a plugin at once. The plugin's intermediate arrays can be more than
 # ten times as large.
@@ -63,7 +63,7 @@ class Corruption:
     """
 
     revision: int = 1
-    """The number of the definition, which is raised whenever the output bytes change."""
+    """The version of the definition, which increases whenever the output bytes change."""
     reference: str
     """The source of the definition: author, year and title."""
     parameters: tuple[Parameter, ...]
@@ -85,7 +85,7 @@ class Corruption:
     """The number of scratch values that the function needs per pixel. If it is not 0, batches are divided into portions
     whose scratch values fit into the processor's cache."""
     tables: str = "tables"
-    """For a plugin: the folder of its tables ``<calibration>.toml``, relative to the folder of the function's file."""
+    """The folder of a plugin's tables ``<calibration>.toml``, relative to the folder of the function's file."""
     function: Any = field(default=None, repr=False)
     """The registered function, or None in a declaration that has not been applied to a function yet."""
 
@@ -127,7 +127,7 @@ class Corruption:
         return "surrogate" in self.resources
 
     def without_defaults(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return parameter values in the order of the declaration, without options that have their default."""
+        """Return parameter values in the order of the declaration, without options that have their default value."""
         return {
             p.name: values[p.name]
             for p in self.parameters
@@ -171,7 +171,7 @@ class Corruption:
             try:
                 parts.append(portion(at, end))
             except PluginError as e:
-                # Each image is processed alone, to name the first one that fails.
+                # Each image is processed alone, to find the first one that fails.
                 for position in range(at, end):
                     try:
                         portion(position, position + 1)

@@ -73,7 +73,7 @@ def sample(image, points, count, weights, border, fill, out):  # type: ignore[no
     border : int
         The border mode for neighbours outside of the image, which is one of the constants in the module `border`.
     fill : float
-        The value outside if the border is CONSTANT. It has the type of `weights`.
+        The value outside of the image if the border is CONSTANT. It has the type of `weights`.
     out : (count * C or more,) ndarray
         The array for the samples.
     """

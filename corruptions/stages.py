@@ -49,7 +49,7 @@ class Stage:
     Default values are left out, so that an option that is added later does not change digests.
     """
     from_table: bool = field(default=True, compare=False)
-    """For a stage with a level, whether its parameters are those of the table of levels (the ladder)."""
+    """Whether the parameters of a stage with a level are those of the ladder (the table of levels)."""
 
     @property
     def name(self) -> str:
@@ -212,9 +212,9 @@ def set_id(stages: Sequence[Stage]) -> str:
 def key_entry(stage: Stage, coupling: Coupling, *, before: bool = False) -> tuple[str, dict[str, Any]]:
     """Return the entry of a stage in its own key or, if `before` is true, in the keys of later stages.
 
-    With ``coupling="severity"`` the columns of a severity are left out, so that severities share draws. The level is
-    not part of a stage's own key, so that each level continues the one below it. It is part of the keys of later
-    stages, so that these draw new values for every level, unless severities share draws.
+    With ``coupling="severity"``, parameters that depend on the severity are left out, so all severities use the same
+    draws. The level is not part of a stage's own key, so that each level continues the one below it. It is part of the
+    keys of later stages, so that these stages draw new values for every level, unless `coupling` is ``severity``.
     """
     declared = get_corruption(stage.corruption)
     shared = coupling == "severity" and stage.severity is not None

@@ -71,7 +71,7 @@ class Corrupt:
         options = {"calibration": calibration, "ladder": ladder, "scale": scale, "coupling": coupling, "seed": seed}
         self._made_with = {"name": name, "severity": severity, "level": level, **options, **parameters}
         for key, value in self._made_with.items():
-            with suppress(TypeError):  # Generators and arrays of open files cannot be copied.
+            with suppress(TypeError):  # Some objects, such as generators and open files, cannot be copied.
                 self._made_with[key] = copy.deepcopy(value)
         self._chains: dict[str | None, ResolvedChain] = {}
         problems: list[UnknownCorruption | ParameterError] = []
@@ -141,7 +141,7 @@ class Corrupt:
     def __repr__(self) -> str:
         defaults = inspect.signature(Corrupt).parameters
         (_, name), *options = self._made_with.items()
-        # The texts are compared, because comparing arrays returns an array.
+        # The reprs are compared, because comparing arrays returns an array.
         others = [
             f"{key}={value!r}"
             for key, value in options

@@ -1,7 +1,7 @@
-"""Two vector operations as LLVM intermediate code, because LLVM does not vectorise loops over a few values.
+"""Two vector operations, written in LLVM's intermediate code because LLVM does not vectorise loops over a few values.
 
 Each element is multiplied, added and subtracted like a single value, and every result is rounded, so the output is the
-same on every processor. The instructions have no fast-math flags, so LLVM must not fuse a multiplication and an
+same on every processor. The instructions have no fast-math flags, so LLVM may not fuse a multiplication and an
 addition. On processors with shorter vectors, LLVM splits the operations.
 
 `lerp_row` interpolates the rows of zoom blur, in which only a few neighbouring values are next to each other in the
@@ -34,7 +34,7 @@ _intrinsic: Any = intrinsic
 
 
 def _vector(builder: Any, data: Any, first: Any, kind: str, length: int) -> Any:
-    """Return a pointer to a vector that begins at element `first`."""
+    """Return a pointer to a vector that begins at element `first` of an array."""
     pointer = ir.VectorType(_KINDS[kind], length).as_pointer()
     return builder.bitcast(builder.gep(data, [first]), pointer)
 
@@ -53,7 +53,8 @@ def _data(context: Any, builder: Any, signature: Any, arguments: Any, k: int) ->
 def lerp_row(typingctx, source, at, step, share, out, to):  # type: ignore[no-untyped-def]
     """Interpolate `LERP_LENGTH` values between a row and the same row shifted by `step` values, in float32.
 
-    ``out[to + i] = source[at + i] + share[to + i] * (source[at + step + i] - source[at + i])``.
+    ``out[to + i] = source[at + i] + share[to + i] * (source[at + step + i] - source[at + i])``, for i below
+    `LERP_LENGTH`.
     """
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
@@ -73,7 +74,8 @@ def lerp_row(typingctx, source, at, step, share, out, to):  # type: ignore[no-un
 def bilinear_weighted(typingctx, flat, a, b, c, d, u, v, w, z, out, to):  # type: ignore[no-untyped-def]
     """Write the weighted sum of four parts of a flat array, computed in the type of the weights u, v, w and z.
 
-    ``out[to + i] = ((flat[a + i] * u + flat[b + i] * v) + flat[c + i] * w) + flat[d + i] * z``, i below `PIXEL_LENGTH`.
+    ``out[to + i] = ((flat[a + i] * u + flat[b + i] * v) + flat[c + i] * w) + flat[d + i] * z``, for i below
+    `PIXEL_LENGTH`.
     """
     kind, stored, sums = str(flat.dtype), str(out.dtype), ir.VectorType(_KINDS[str(u)], PIXEL_LENGTH)
 

@@ -76,13 +76,14 @@ def build(
     out : path
         The parent folder. The dataset is written to ``<out>/<name>-<version>``.
     extend : path, optional
-        A finished dataset with the same recipe, source and options. The new dataset contains the sets of this dataset
-        and the requested sets. Existing files are linked, or copied if links are not possible.
+        A finished dataset with the same recipe, source and options. The new dataset contains the existing sets and the
+        requested sets. The files of existing sets are linked, or copied if links are not possible.
     part : (int, int), optional
-        Make only the share of one job in an array of jobs. ``(i, n)`` stands for job i of n jobs, counted from 0. The
-        other shares are made by other processes. Shares depend only on the build and on n (docs/array-jobs.md).
+        Build only the share of one job in a job array. ``(i, n)`` stands for job i of n, counting from 0. The other
+        shares are built by other processes. The shares depend only on the build and on n (see docs/array-jobs.md).
     finish : bool
-        Whether to make no parts, but to write the manifest from the parts that were made with `part`.
+        Whether to make no parts, and only finish the dataset. All parts must have been built before, by calls with
+        `part`.
     progress : callable or bool, optional
         Called with a `ProgressEvent`. By default, a progress bar is shown in terminals and notebooks. False disables
         it.
@@ -103,8 +104,8 @@ def build(
     ids : path or sequence of str, optional
         Use only images with these ids. They can be given as a text file with one id per line.
     per_super_category : path or str, optional
-        Use only the first images of each group of classes. A TOML file defines the groups and the numbers of images;
-        ``fragile-imagenet`` is included in corruptset.
+        Use only the first images of each group of classes. A TOML file defines the groups and the number of images per
+        group. The file ``fragile-imagenet`` is included in corruptset.
     storage : {"folder", "hdf5", "both"}, optional
         Store images as files in folders, in HDF5 shards, or both. The default is set by the recipe. Lossless images of
         different sizes cannot be stored in HDF5 shards.
@@ -137,7 +138,8 @@ def build(
     device : str, optional
         The device on which the model runs: ``cpu`` (the default), ``cuda`` or ``cuda:1``.
     surrogate_batch : int, optional
-        The batch size of the model. Only with 1, the default, do the bytes not depend on the order of the images.
+        The batch size of the model. With 1, the default, the bytes do not depend on the order of the images. With
+        larger batches, they may.
     labels : path, optional
         Where to find the labels. For a flat folder, a CSV file (file,label); for ``imagenet``, the devkit or a list;
         for ``cifar100``, ``fine`` or ``coarse``; for ``hdf5``, the name of a dataset; for ``parquet``, the name of a
@@ -146,11 +148,11 @@ def build(
         The split to use. The default is ``test`` for ``cifar10``, ``cifar100`` and ``mnist``, and ``val`` for
         ``tiny-imagenet``. Folders of Parquet files can have splits too.
     groups : path, optional
-        The groups of images. For ``folder`` and ``imagenet``, a CSV file (file,group); for ``icons50``, ``style`` (the
-        default) or ``subtype``.
+        Where to find the groups of the images. For ``folder`` and ``imagenet``, a CSV file (file,group); for
+        ``icons50``, ``style`` (the default) or ``subtype``.
     hold_out : str or sequence of str, optional
-        Use only images from these groups, which are held out of training (``group=NAME``, patterns are allowed). This
-        option replaces the groups that the recipe holds out.
+        Use only images from these groups, which are held out of training. Write each group as ``group=NAME``; patterns
+        are allowed. This option replaces the groups that the recipe holds out.
     train : bool
         Whether to use the images of all groups that are not held out. The role of the sets is then ``train``.
     images : str, optional
@@ -158,7 +160,7 @@ def build(
         of a column; for ``webdataset``, the suffix of the images to use if a key has several, such as ``left.jpg``; for
         ``tree``, a pattern such as ``val2017/*.jpg``. Files of a ``tree`` that do not match the pattern are copied.
     any_shape : bool
-        Whether to accept images of any size and number of channels, even if the recipe expects others.
+        Whether to accept images of any size and number of channels, even if the recipe expects specific ones.
     store : {"images", "table"}, optional
         For a recipe with regions: whether to store each region as an image, or whole images with a table of regions.
     page : bool
@@ -166,15 +168,15 @@ def build(
     plugins : sequence of str or path, optional
         Python modules or files (.py) that define further corruptions. Their code is executed.
     disjoint_from : path or sequence of path
-        Finished datasets, such as a test set. The build fails if an image is also in one of these datasets.
+        Finished datasets, such as a test set. The build fails if any of its images is also in one of these datasets.
     scheduler : str or distributed.Client, optional
-        The address of a Dask scheduler (``tcp://host:8786``) or its client. The scheduler's workers make the parts.
-        They need this version of corruptset, and access to the source and to the output folder.
+        The address of a Dask scheduler (``tcp://host:8786``), or a client connected to it. The scheduler's workers make
+        the parts. They need this version of corruptset, and access to the source and to the output folder.
 
     Returns
     -------
     Built or PartBuilt
-        `PartBuilt` if `part` is given.
+        The finished build, or the result of one array job if `part` is given.
 
     Raises
     ------

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from distributed import Client
 
 AMPLE_SPACE = 4
-"""The free space, as a multiple of the rough estimate of a build's size, above which the size is not measured."""
+"""If the free space exceeds the roughly estimated size of a build by this factor, the size is not measured."""
 SPACE_ADVICE = "Free some space, choose another --out, fewer --sets or --samples, or --storage hdf5."
 RENAME_WAIT_S = 120.0
 """The time for which a command waits while another command renames the folder of a finished build."""
@@ -47,7 +47,10 @@ BuildProgress = Callable[[ProgressEvent], None]
 
 
 class Inspector(Protocol):
-    """An object that checks parts before the dataset is finished. `rebuild` compares parts with a release this way."""
+    """An object that checks parts before the dataset is finished. `rebuild` uses one to compare parts with a release.
+
+    To use one, pass it to `Builder.build_all`.
+    """
 
     def check_part(self, sidecar: Path) -> None:
         """Check a part that was just committed. To stop the build, raise an error.
@@ -62,9 +65,10 @@ class Inspector(Protocol):
 
 
 class Builder:
-    """A build, made or resumed in the folder ``<name>-<version>.partial``. The folder is renamed at the end.
+    """A build that is begun or resumed in the folder ``<name>-<version>.partial``.
 
-    If an earlier build was killed after it had written its manifest, the folder is renamed first.
+    The folder is renamed when the dataset is finished. If an earlier build was killed after it had written its
+    manifest, the folder is renamed when the builder is created.
 
     Parameters
     ----------
@@ -130,7 +134,8 @@ class Builder:
                     self._check_space(len(self.build.samples))
                 with locked(self.directory):
                     put_in_place(self.directory)
-                    # The check recorded by array jobs is read under the lock, because its files are deleted later.
+                    # The check that array jobs recorded is read while the lock is held, because the files of the check
+                    # are deleted later.
                     if finish_only:
                         self._check(shared=is_begun(self.folder))
                     manifest = self._finished()  # another command may have finished it in the meantime
@@ -174,8 +179,8 @@ class Builder:
     def _check(self, *, shared: bool = False, share: float = 0.0) -> None:
         """Check all selected images, and raise an error if they cannot be built.
 
-        If `shared` is True, array jobs divide the images among themselves. `share`, in [0, 1), is the position in the
-        images at which this job begins.
+        If `shared` is True, array jobs divide the images among themselves. `share` is the position among the images at
+        which this job begins, as a fraction in [0, 1).
         """
         plan, total, started = self.plan, len(self.plan.selected), time.monotonic()
 
@@ -219,9 +224,9 @@ class Builder:
             check_space(self.folder, needed, "the build", SPACE_ADVICE)
 
     def _bytes_of(self, sets: Sequence[str], images: int) -> int:
-        """Return the estimated size, in bytes, of a number of images of some sets.
+        """Return the estimated size, in bytes, of this number of images of the given sets.
 
-        The estimate uses constants. If the disk is nearly full, a few images are made and measured instead.
+        The estimate is based on constants. If the disk is nearly full, a few images are made and measured instead.
         """
         plan, rough = self.plan, images * self.plan.stored_bytes
         if not images or not isinstance(plan, BuildPlan) or plan.pixels.regions is not None:

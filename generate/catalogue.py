@@ -41,9 +41,9 @@ class Outline:
     images: int | None
     """The number of images in all sets together, or None if it is not known."""
     bytes_per_sample: int | None
-    """The estimated bytes that the images of one sample take in all sets together, or None if the size is not known."""
+    """The estimated size, in bytes, of one sample's images in all sets together, or None if it is not known."""
     bytes: int | None
-    """The estimated bytes of all images, or None if their number or size is not known."""
+    """The estimated size of all images in bytes, or None if their number or size is not known."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the description as JSON values."""

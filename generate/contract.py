@@ -184,7 +184,10 @@ class _Trial:
     stages: Sequence[Stage]
     maker: SetMaker
     failures: dict[str, str] = field(default_factory=dict)
-    """A mapping from failures without numbers to sentences. The same failure at several sizes is thus reported once."""
+    """A mapping from failures, with their numbers removed, to sentences.
+
+    Because of this, the same failure at several sizes is reported only once.
+    """
 
     def require(self, condition: bool, failure: str, circumstances: str = "") -> None:
         """Record a failure if a condition is not met."""
@@ -262,8 +265,8 @@ class _Trial:
 def _apply(stage: Stage, maker: SetMaker, images: Images, order: Sequence[int] | None = None) -> Images:
     """Apply one stage to images, and return the output.
 
-    `order` has the positions of the images in the test batch, which determine ids and labels. By default, these are
-    the first positions.
+    `order` contains the positions of the images in the test batch, which determine their ids and labels. By default,
+    these are the first positions.
     """
     order = BATCH[: len(images)] if order is None else order
     (key,) = chain_keys([stage], 0)

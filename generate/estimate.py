@@ -42,7 +42,7 @@ MIN_TURNS = 4
 reliably.
 """
 SHARD_ROW_BYTES = 48
-"""The bytes of the label, the index and the digest that a shard contains for each image."""
+"""The size in bytes of the label, the index and the digest that a shard contains for each image."""
 
 # These constants were measured on builds of the shipped recipes.
 TEXT_BYTES, SET_BYTES, FILE_BYTES = 5_000, 1_000, 320
@@ -68,7 +68,7 @@ class Estimate:
     bytes: int = 0
     """The sum of the sizes of all files."""
     alone: Mapping[str, int] = field(default_factory=dict)
-    """If images are stored in both containers, the bytes with the storage ``folder`` alone and ``hdf5`` alone."""
+    """For a build with the storage ``both``, the sizes that it would have with ``folder`` alone and ``hdf5`` alone."""
     looked_at: int = 0
     """The number of source images on which the estimate is based."""
     deviation: float = 0.0
@@ -86,8 +86,9 @@ def estimate(
 ) -> Estimate:
     """Return the estimated cost of a build.
 
-    The code of a worker makes images in memory from up to `LOOKED_AT` source images, spread evenly. The groups of sets
-    take turns, each turn with different images. Kernels are compiled and loaded before times are measured.
+    Images are made in memory from up to `LOOKED_AT` evenly spaced source images, by the same code as in a worker. The
+    groups of sets are made in turn, each from different images. Kernels are compiled and loaded before times are
+    measured.
 
     Parameters
     ----------
@@ -95,11 +96,11 @@ def estimate(
     build : CheckedBuild
         The build with only a few images.
     few : sequence of CheckedSample
-        Samples that can be read. They are used for regions, and if none of the chosen images can be read.
+        Samples that can be read. They are used if the recipe has regions, or if none of the chosen images can be read.
     all_chunks : sequence of Chunk
         The chunks of the whole build.
     groups : sequence of tuples of str
-        Groups of ids of sets that are made together.
+        Groups of sets that are made together. Each group is a tuple of set ids.
     """
     samples, bad, check_seconds = list(spread(few, LOOKED_AT)), list[Note](), 0.0
     if plan.pixels.cut_regions is None:
@@ -149,14 +150,14 @@ class _Group:
     seconds: list[float] = field(default_factory=list)
     """For each call, the time per sample."""
     bytes: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
-    """For each container (``folder``, ``hdf5``) and each sample, the bytes of its stored images in all sets together.
+    """For each container (``folder``, ``hdf5``) and each sample, the size of the sample's images in all sets together.
     """
     records: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
-    """For each container and each sample, the bytes of the file records of these images."""
+    """For each container and each sample, the size of the file records of these images."""
     rows: list[float] = field(default_factory=list)
-    """For each call, the bytes per sample of the rows of sets, without the file records."""
+    """For each call, the size per sample of the rows of all sets in bytes, without the file records."""
     shards: list[int] = field(default_factory=list)
-    """For each call, the bytes of the shards that do not depend on the number of images."""
+    """For each call, the part of the shards' total size that does not depend on the number of images."""
 
 
 class _Images:
@@ -195,7 +196,7 @@ class _Images:
         return replace(job, in_memory=True, measured=frozenset(), multiscale=frozenset())
 
     def _make(self, job: Job, sets: tuple[str, ...], first: int, count: int) -> tuple[float, list[bytes], int]:
-        """Make `count` samples in some sets. Return the time, the rows of each set, and the bytes of the shards."""
+        """Make `count` samples in some sets. Return the time, the rows of each set, and the size of the shards."""
         images = [self.clean[i % len(self.clean)] for i in range(first, first + count)]
         began = time.perf_counter()
         sidecar = make_part(job, Part(Chunk(0, first, first + count), sets), clean=(images, [""] * count))
@@ -343,7 +344,7 @@ def _seconds_of(
     image: NDArray[np.uint8],
     other: NDArray[np.uint8],
 ) -> float:
-    """Return the mean time of three calls. A call that is not measured loads the kernels first."""
+    """Return the mean time of three calls. Before these, one call is not measured, because it loads the kernels."""
     function(image, other)
     began = time.perf_counter()
     for _ in range(3):

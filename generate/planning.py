@@ -61,22 +61,22 @@ class Plan:
     """The width and height of a clean image. If sizes differ, this is the median size, by area, of the probed images.
     """
     other_sizes: int
-    """The number of other sizes among the probed images. At most eight images are probed."""
+    """The number of further sizes among the probed images. At most eight images are probed."""
     calibration: str
     seed: int
     stages_applied: int
-    """The number of stages that are applied to each sample. Stages with which several sets begin are applied once."""
+    """The number of stages that are applied to each sample. If several sets begin with a stage, it is applied once."""
     stages_naive: int
     """The number of stages that would be applied to each sample if every set started from the clean image."""
     parts: int
     alone: Mapping[str, int] = field(default_factory=dict)
-    """If images are stored in both containers, the bytes with ``folder`` alone and with ``hdf5`` alone."""
+    """For a build with the storage ``both``, the sizes that it would have with ``folder`` alone and ``hdf5`` alone."""
     looked_at: int = 0
     """The number of source images that were used to estimate `bytes` and `seconds`."""
     deviation: float = 0.0
     """The likely relative error of `bytes`, as two standard errors."""
     moves_content: tuple[str, ...] = ()
-    """The corruptions that move image content, so that boxes and masks of the clean images no longer fit."""
+    """The corruptions that move image content. Boxes and masks of the clean images do not fit the corrupted images."""
     notes: tuple[str, ...] = ()
     """Notes for the user."""
     store: str | None = None
@@ -86,7 +86,7 @@ class Plan:
     images, which is an estimate if image sizes differ or blocks overlap.
     """
     stores: Mapping[Store, int] = field(default_factory=dict)
-    """For a recipe with regions, the estimated bytes with each way to store regions."""
+    """For a recipe with regions, the estimated size in bytes for each way to store regions."""
     classes: int = 0
     """The number of classes of the source."""
     first_classes: tuple[str, ...] = ()
@@ -178,7 +178,7 @@ def plan_of(spec: BuildPlan) -> Plan:
     few = spec.build_of(tuple(CheckedSample(*entry) for entry in probed.good))
     groups = groups_of(maker, sets, all_chunks, spec.held_bytes)
     cost = estimate(spec, few, few.samples[:LOOKED_AT], all_chunks, groups)
-    # Each group has its own tree of stages, so a stage that sets in two groups share is applied twice.
+    # Each group has its own tree of stages, so a stage is applied twice if sets in two groups share it.
     applied = sum(stages_applied(maker.tree(few.chosen(group))) for group in groups)
     rows = max(len(g) for g in groups) * all_chunks[0].count * spec.held_bytes
     batches = (max_buffers(maker.tree(sets)) + 6) * max(BATCH_BYTES, clean)

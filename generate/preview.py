@@ -119,8 +119,8 @@ def preview(
     calibration, coupling, scale, frost_textures
         As for `build`.
     regions : bool
-        Whether to draw regions instead of sets: one region of each size, with its eight neighbours and its nine shrunk
-        regions.
+        Whether to draw regions instead of sets: one region of each size, with its eight neighbours and the nine regions
+        inside it that are two pixels smaller.
     plugins : sequence of str or path, optional
         Python modules or files that define further corruptions.
     progress : callable or bool, optional
@@ -182,7 +182,7 @@ def _make_images(
     merged = merge_chains(sets, maker.seed, maker.coupling)
     aliases = {spec.id: spec.aliases for spec in merged}
     images_of: dict[str, Images] = {}
-    # Progress is reported at once, because compiling all corruptions on a new machine takes half a minute.
+    # Progress is reported before the first set, because compiling all corruptions on a new machine takes half a minute.
     progress("sets", 0, len(merged))
     for count, (id, images) in enumerate(maker.images(maker.tree(merged), clean[None], [key]), 1):
         images_of |= dict.fromkeys([id, *aliases[id]], images[0].copy())

@@ -136,7 +136,7 @@ def _corruption(name: str) -> dict[str, Any]:
 
 
 def source_rows(tables: Mapping[str, Mapping[int, Row]]) -> dict[str, dict[str, list[int]]]:
-    """Return a mapping from sources to mappings from calibrations to the severities that cite the source.
+    """Return, for each source, a mapping from calibrations to the severities that cite the source.
 
     A source is a citation, in a severity table, of the origin of the parameters.
     """
@@ -150,7 +150,7 @@ def source_rows(tables: Mapping[str, Mapping[int, Row]]) -> dict[str, dict[str, 
 def of_severities(rows: Mapping[str, Sequence[int]], tables: Mapping[str, Sized]) -> str:
     """Return a prefix that names the severities to which a source applies. It is empty if the source applies to all.
 
-    `rows` maps calibrations to the severities that cite the source, and `tables` to all severities.
+    `rows` maps calibrations to the severities that cite the source. `tables` maps calibrations to all severities.
 
     Examples
     --------

@@ -1,1 +1,1 @@
-"""Datasets: their records and digests, reading, verifying, packing, publishing and fetching them."""
+"""Define the records and digests of datasets, and read, verify, pack, publish and fetch datasets."""

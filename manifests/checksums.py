@@ -31,7 +31,8 @@ def sums_bytes(sums: Mapping[str, str]) -> bytes:
 def hash_problem(root: Path, record: FileRecord) -> Problem | None:
     """Return a problem if the size or hash of a file differs from its record, or None."""
     try:
-        if (size := (root / record.path).stat().st_size) != record.bytes:  # a sparse file may claim a terabyte
+        # the size is compared first, because a sparse file may claim a terabyte, which would take hours to hash
+        if (size := (root / record.path).stat().st_size) != record.bytes:
             return Problem(record.path, "size", f"has {size} bytes, but {record.bytes} are recorded")
         sha256 = sha256_file(root / record.path)
     except OSError as e:
@@ -42,7 +43,7 @@ def hash_problem(root: Path, record: FileRecord) -> Problem | None:
 
 
 def is_file_as(path: Path, size: int, sha256: str) -> bool:
-    """Return whether a file exists and has this size and hash."""
+    """Return whether a file exists and has the given size and hash."""
     return path.is_file() and path.stat().st_size == size and sha256_file(path) == sha256
 
 

@@ -1,4 +1,4 @@
-"""The size of a dataset on disk, as all commands state it."""
+"""Compute the size of a dataset on disk, which all commands state in the same way."""
 
 from __future__ import annotations
 

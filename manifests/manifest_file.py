@@ -19,7 +19,7 @@ from .records.report import Problem
 MANIFEST_CAP = 512 << 20
 """Limit on the size of manifest.json in bytes. A manifest of 10,000 sets and 100,000 shards has about 40 MB."""
 MAX_NAMED = 12
-"""The maximum number of datasets that an error message about their folder names."""
+"""The maximum number of datasets that an error message lists, if a folder contains several datasets."""
 
 
 def manifest_bytes(manifest: Manifest) -> bytes:

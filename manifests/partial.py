@@ -37,7 +37,7 @@ class Partial(Record):
     sets: list[SetId]
     """The sorted ids of the complete sets."""
     pieces: dict[SetId, list[Span]]
-    """Set -> ranges of the set's files that exist. Only sets of which some archives are missing are included."""
+    """Set -> ranges of the set's files that exist. Only sets for which some archives are missing are included."""
 
 
 def merge_spans(spans: Iterable[Span]) -> list[Span]:

@@ -44,10 +44,10 @@ BEGIN_LOCK = f"{WORK_FOLDER}/begin"
 CHECK_FOLDER = f"{WORK_FOLDER}/check"
 """The results of array jobs that checked the source."""
 ARRAYS_FOLDER = f"{WORK_FOLDER}/arrays"
-"""A folder with an empty file for each array of jobs. The name of the file is the number of jobs in the array."""
+"""A folder with an empty file for each job array. The name of the file is the number of jobs in the array."""
 LEASES = ".lease-*.part"
-"""Files in the work folder from which the workers of a running build read their job. Workers stop when their file is
-gone.
+"""Files from which the workers of a running build read their job. They are in the work folder. A worker stops when its
+file is gone.
 """
 SOURCE = f"{WORK_FOLDER}/source.json"
 """The samples of a build. If the source changes, the error message names the changed samples."""
@@ -117,7 +117,7 @@ def lock_file(directory: Path) -> Path:
 
 
 def is_begun(directory: Path) -> bool:
-    """Return whether a build was started in a directory; an empty `.corruptset/` does not count."""
+    """Return whether a build was started in a directory. An empty `.corruptset/` does not count."""
     return (directory / BUILD).exists() or (directory / PARTS_FOLDER).is_dir()
 
 
@@ -127,7 +127,7 @@ def is_reserved_path(path: str) -> bool:
 
 
 def has_region_table(manifest: Manifest) -> bool:
-    """Return whether the dataset stores whole images, and regions.jsonl lists the regions of interest."""
+    """Return whether a dataset stores whole images and lists their regions in regions.jsonl."""
     return any(file.path == REGIONS for file in manifest.files)
 
 

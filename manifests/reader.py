@@ -1,6 +1,6 @@
 """Read a dataset: its sets, labels and images, from image files or shards.
 
-This module does not need the packages in the extra ``build``.
+This module does not need the optional packages that ``corruptset[build]`` installs.
 """
 
 from __future__ import annotations
@@ -126,8 +126,8 @@ class Dataset(Mapping[str, ImageSet]):
         """Return the record of one sample without reading the whole file."""
         return self._samples.record(index)
 
-    # the overloads cover sets and the corruptions in this release; for a corruption from a plugin, use `severities`,
-    # which is typed
+    # The overloads cover sets and the corruptions in this release. For a corruption from a plugin, use `severities`,
+    # which has a precise return type.
     @overload
     def __getitem__(self, name: CorruptionName) -> SetGroup[float]: ...  # type: ignore[overload-overlap]
     @overload
@@ -152,7 +152,7 @@ class Dataset(Mapping[str, ImageSet]):
         Raises
         ------
         UnknownSet
-            There is no such set. The message suggests similar names.
+            The dataset has no set with this corruption. The message suggests similar names.
         """
         if corruption in self._by_corruption:
             numbered = {number: self._image_set(record) for number, record in self._by_corruption[corruption].items()}

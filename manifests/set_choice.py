@@ -1,4 +1,4 @@
-"""Choose sets by patterns of their ids and aliases."""
+"""Choose sets by patterns that match their ids and aliases."""
 
 from __future__ import annotations
 

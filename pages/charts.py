@@ -26,7 +26,7 @@ _TICKS = 4
 
 
 class Point(NamedTuple):
-    """A value with optional confidence intervals in both directions."""
+    """A point with optional confidence intervals, which are `ends` in y and `x_ends` in x."""
 
     x: float
     y: float
@@ -122,7 +122,7 @@ class Chart:
         return svg_element("curve", self.box.width, self.box.height, self.summary, self.shapes())
 
     def sparkline(self) -> Markup:
-        """Return a small version of the chart as an SVG element, with labels at the ends of both axes only."""
+        """Return a small version of the chart as an SVG element, with labels only at the ends of both axes."""
         ends = {x: f"{x:g}" for x in self.x_range}
         small = replace(self, box=SPARKLINE, x_name="", x_texts=ends, marks=())
         shapes = small._with_axes(self.y_range)
@@ -156,7 +156,7 @@ class Chart:
             yield from self._line_shapes(line)
 
     def _line_shapes(self, line: Line) -> Iterator[Shape]:
-        """Yield a line with its intervals and markers."""
+        """Yield the shapes of a line, its intervals and its markers."""
         places = [self.at(p.x, p.y) for p in line.points]
         if line.is_metric:
             low, high = ([self.at(p.x, p.ends[end]) for p in line.points if p.ends] for end in (0, 1))

@@ -69,8 +69,8 @@ def draw_sheet(
     Notes
     -----
     If all images are smaller than 96 pixels, they are enlarged by an integer factor, so that each pixel becomes a
-    square. Images are reduced if they are larger than `side` or if the sheet would have more than 16 million pixels. If
-    a text is too wide, an ellipsis replaces its middle.
+    square. Images are scaled down if they are larger than `side` or if the sheet would have more than 16 million
+    pixels. If text is too wide, an ellipsis replaces its middle.
     """
     layout = _layout(rows, bool(title), side)
     legend_rows = _legend_rows(legend, layout.width)
@@ -173,9 +173,9 @@ def _legend_rows(legend: Sequence[tuple[str, Colour]], width: int) -> list[list[
 
 
 def tile(image: Pixels, width: int, height: int) -> Image.Image:
-    """Return an image, resized to fit into a cell.
+    """Return an image that is resized to fit into a cell.
 
-    A small image is enlarged by an integer factor, so that each pixel becomes a square. A large image is reduced by
+    A small image is enlarged by an integer factor, so that each pixel becomes a square. A large image is scaled down by
     averaging.
     """
     drawn = Image.fromarray(image[:, :, 0] if image.shape[2] == 1 else image)
@@ -186,7 +186,7 @@ def tile(image: Pixels, width: int, height: int) -> Image.Image:
 
 
 def printable(text: str) -> str:
-    """Return a text in ASCII, because the font has no other characters. Escape sequences replace all others.
+    """Return text in ASCII, because the font has no other characters. Escape sequences replace the missing characters.
 
     Examples
     --------
@@ -197,12 +197,12 @@ def printable(text: str) -> str:
 
 
 def text_width(text: str, size: int = TEXT) -> int:
-    """Return the width of a text in pixels."""
+    """Return the width of text in pixels."""
     return ceil(_font(size).getlength(printable(text)))
 
 
 def shortened(text: str, width: int, size: int = TEXT) -> str:
-    """Return a text that is at most `width` pixels wide. The middle of a longer text is replaced by an ellipsis.
+    """Return text that is at most `width` pixels wide. If it is too long, an ellipsis replaces its middle.
 
     Examples
     --------

@@ -68,7 +68,8 @@ because many programs do not support CSS variables.
 def model_style(model: int) -> tuple[int, int, int]:
     """Return the numbers of a model's colour, marker and dash pattern.
 
-    The first eight models differ in colour and marker. The next eight repeat the colours with other markers and dashes.
+    The first eight models differ in colour and marker. The next eight repeat the colours with different markers and
+    dashes.
     """
     turned = model + model // COLOURS
     return model % COLOURS, turned % COLOURS, turned % DASHES

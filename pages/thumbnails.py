@@ -1,4 +1,4 @@
-"""Make thumbnails, which are reduced images that a page contains as JPEG."""
+"""Make thumbnails, which are small versions of images that a page contains as JPEG."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from PIL import Image
 Pixels = NDArray[np.uint8]
 SMALL = 64
 """The maximum side of a small image, in pixels. The browser enlarges small images so that each pixel becomes a square.
-They are therefore stored in higher quality.
+They are therefore stored at a higher quality.
 """
 MAX_BYTES = 2_150_000
 """The approximate size of all thumbnails on a page, in bytes. Base64 adds a third, so a page has about 3 MB."""
@@ -35,7 +35,7 @@ def thumbnail_side(images: int, *, small: bool, max_bytes: float = MAX_BYTES) ->
     images : int
         The number of images.
     small : bool
-        Whether the sides of the images have at most 64 pixels.
+        Whether the images are at most 64 pixels wide and high.
     max_bytes : float
         The number of bytes for all images.
 
@@ -56,7 +56,7 @@ def shrunk(image: Pixels, width: int, height: int) -> Image.Image:
 
 
 def mosaic(images: Sequence[Pixels], width: int, height: int, *, columns: int = 1, gap: int = 0) -> Image.Image:
-    """Return several images as one, each in the middle of a grey cell of `width` x `height` pixels.
+    """Return several images as one image, each in the middle of a grey cell of `width` x `height` pixels.
 
     The mosaic is greyscale if all images are greyscale.
     """

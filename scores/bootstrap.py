@@ -1,7 +1,7 @@
 """Compute bootstrap means and their confidence intervals.
 
-The mean over all images is followed by the means over resamples of the images. A resample draws the same images for
-every set and every model, so that differences between models are paired.
+An estimate is the mean over all images, followed by the means over resamples of the images. In each resample, the same
+images are drawn for every set and every model, so that differences between models are paired.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Bootstrap:
 
 
 def interval(resampled: NDArray[np.float64], *, around: float | None = None) -> tuple[float, float] | None:
-    """Return the 95 % percentile interval of resampled values. If `around` is given, extend the interval to it."""
+    """Return the 95 % percentile interval of resampled values. Extend the interval to include `around`, if given."""
     values = resampled[~np.isnan(resampled)]
     if not len(values):
         return None
@@ -89,7 +89,7 @@ def interval(resampled: NDArray[np.float64], *, around: float | None = None) -> 
 
 
 def without_noise(spread: Estimate) -> NDArray[np.float64]:
-    """Return the resampled values of a spread (a CV or a gap) without the bias from random errors.
+    """Return the resampled values of a spread (a coefficient of variation or a gap) without bias from random errors.
 
     The square of a spread contains the variance of the random errors once, and a resample contains it twice. The
     difference between the mean of the resampled squares and the square therefore estimates this variance.
@@ -107,7 +107,7 @@ class Images:
     bootstrap: Bootstrap
 
     def estimates(self, values: Mapping[str, NDArray[Any]]) -> dict[str, Estimate]:
-        """Return the mean of each array (images,) of values, over all images and in each resample.
+        """Return the mean of each array of values, (images,), over all images and in each resample.
 
         NaN marks a missing value.
         """
@@ -134,7 +134,7 @@ class Images:
 
 
 def images_of(samples: Sequence[SampleRecord], seed: int) -> Images:
-    """Return some samples as images for the bootstrap. The regions of a source image form one unit.
+    """Return the images of some samples for the bootstrap. The regions of a source image form one unit.
 
     Raises
     ------

@@ -167,7 +167,7 @@ def _encoding(encoding: Sequence[str | int]) -> str:
 def absence_notes(
     evaluation: Evaluation, curves: ErrorCurves, no_baseline: list[str], measures: Measures, *, classes: int
 ) -> Iterator[str]:
-    """For scores without a value, yield the details that do not fit into the short reason of each score.
+    """Yield details on scores without a value, in addition to the short reason that each of these scores has.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""`compare`: compare several models in the tables and plots of the papers that define the scores."""
+"""`compare`: compare several models in tables and plots like those in the papers that define the scores."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Comparison:
         return self.tables[0]._repr_html_()
 
     def table(self, name: str) -> Table:
-        """Return the table with a name, or raise KeyError."""
+        """Return the table with the given name, or raise KeyError."""
         for table in self.tables:
             if table.name == name:
                 return table
@@ -92,9 +92,10 @@ def compare(
     plots : bool
         Whether to draw plots.
     reference : str, sequence of str or (float, float), optional
-        The reference point that divides the plot into quadrants: names of models, whose mean is the point, or a CV and
-        a mean accuracy in percent. By default it is the mean of all models. Dai & Berleant 2021 use (2.94, 88.31), the
-        mean of three models that were trained on clean images.
+        The reference point that divides the plot of accuracy against its variation into quadrants. It is given as the
+        names of models, whose mean is the point, or as a CV and a mean accuracy in percent. By default it is the mean
+        of all models. Dai & Berleant 2021 use (2.94, 88.31), the mean of three models that were trained on clean
+        images.
 
     Returns
     -------
@@ -130,7 +131,7 @@ def compare(
 
 
 def _notes(entries: Sequence[Entry]) -> list[str]:
-    """Return the notes on all scores. A note that not all models have begins with the names of its models."""
+    """Return the notes on all scores. A note that applies only to some models begins with their names."""
     of_note: dict[str, list[str]] = {}
     for entry in entries:
         for note in entry.scores.notes:

@@ -27,7 +27,7 @@ MEANS = {"aude": "maude", "ce": "mce", "relative_ce": "relative_mce"}
 
 @dataclass(frozen=True)
 class ErrorCurves:
-    """The errors of a model at severities 1 to 5 by corruption, and on the clean images."""
+    """The errors of a model on the clean images, and at severities 1 to 5 of each corruption."""
 
     model: str
     clean: Estimate | None

@@ -34,14 +34,14 @@ def condition_of(
     predictions : Predictions
         The predictions of the model.
     read : callable
-        A function that reads the predictions of the clean set from a path.
+        A function that reads the predictions for the clean set from a path.
 
     Raises
     ------
     ParameterError
         If the condition does not have one of these forms.
     PredictionError
-        If there are no predictions of the clean set, or if no image fulfils the condition.
+        If there are no predictions for the clean set, or if no image meets the condition.
     """
     if text is None:
         return None, None
@@ -73,7 +73,7 @@ class Evaluation:
     samples: Sequence[SampleRecord]
     """The scored samples."""
     outcomes: Mapping[str, Outcome]
-    """The outcome on each set, with a row per scored sample. ``clean`` may occur even if the dataset lacks it."""
+    """The outcome on each set, with a row per scored sample. It may include ``clean`` even if the dataset does not."""
     images: Images
 
     @cached_property

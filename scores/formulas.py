@@ -39,7 +39,7 @@ def corruption_error(errors: Sequence[Estimate], baseline: Sequence[Estimate]) -
 def relative_corruption_error(
     errors: Sequence[Estimate], clean: Estimate, baseline: Sequence[Estimate], baseline_clean: Estimate
 ) -> Estimate:
-    """Return the relative CE of a corruption: its increase over the clean error, divided by the baseline's increase.
+    """Return the relative CE of a corruption: the increase over the clean error, divided by the baseline's increase.
 
     References
     ----------
@@ -68,7 +68,7 @@ def rb_index(clean: Estimate, others: Sequence[Estimate]) -> Estimate:
 
 
 def cv_percent(accuracies: Sequence[Estimate]) -> Estimate:
-    """Return the coefficient of variation over sets, in percent: the population standard deviation over the mean.
+    """Return the coefficient of variation over sets, in percent: the population standard deviation divided by the mean.
 
     References
     ----------

@@ -39,7 +39,7 @@ class Flips:
     any_differ: NDArray[np.bool_]
     """Whether at least one region differs from the anchor."""
     all_differ: NDArray[np.bool_]
-    """Whether all regions differ from the anchor. This is also true for an anchor without regions."""
+    """Whether all regions differ from the anchor. This is also true if there are no regions near the anchor."""
     n_neighbours: NDArray[np.int64]
     """The number of regions near the anchor."""
 
@@ -124,7 +124,7 @@ def measure_fragile(data: Dataset, outcomes: Mapping[str, Outcome], seed: int = 
 
 
 def crop_scores(data: Dataset, outcome_of: Mapping[str, Outcome], seed: int = 0) -> FragileScores:
-    """Compute the fragile rates for regions that are stored as a table, from predictions of ``data.crops(id)``.
+    """Compute the fragile rates for regions that are stored as a table, from predictions for ``data.crops(id)``.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def _counts(places: Places, outcome: Outcome, *, shrunk: bool, top5: bool) -> Co
 
 
 def flips(neighbours: Neighbours, anchors: NDArray[np.int64], values: NDArray[Any], steps: Iterable[Step]) -> Flips:
-    """Compare the value of each anchor with the values of the regions that are at given steps from it."""
+    """Compare the value of each anchor with the values of the regions at the given offsets from it."""
     any_differ, all_differ = np.zeros(len(anchors), bool), np.ones(len(anchors), bool)
     count = np.zeros(len(anchors), np.int64)
     for step in steps:
@@ -267,7 +267,7 @@ def counts_top5(data: Dataset, outcomes: Iterable[Outcome]) -> bool:
 
 
 def _recipe(data: Dataset) -> dict[str, Any]:
-    """Return what the recipe states about regions."""
+    """Return the part of the recipe that describes regions."""
     record = data.manifest.recipe.get("regions")
     return record if isinstance(record, dict) else {}
 

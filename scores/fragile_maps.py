@@ -31,7 +31,7 @@ COLOURS = {
     "right, and fragile": (0, 114, 178),
     "wrong, and fragile": (230, 159, 0),
 }
-"""The colours of regions, in the order of wrong + 2 * fragile.
+"""The colours of regions. The index of a colour is wrong + 2 * fragile, where each term is 0 or 1.
 
 Colour-blind people can distinguish this blue from this orange (Okabe & Ito).
 """
@@ -41,7 +41,7 @@ BOTH_COLOURS = {
     "to the other alone": (213, 94, 0),
     "fragile to neither": (255, 255, 255),
 }
-"""The colours for two models, in the order of 2 * (not fragile for the model) + (not fragile for the other model)."""
+"""The colours for two models. The index is 2 * (not fragile for the model) + (not fragile for the other model)."""
 CHANGES = ("shift", "shrink")
 NAMES = ("right", *CHANGES, "probability", *(f"{change}, both models" for change in CHANGES))
 
@@ -79,9 +79,9 @@ def fragile_maps(data: Dataset, outcomes: Mapping[str, Outcome], sample_id: str,
     Raises
     ------
     ParameterError
-        If there are no regions of this size, or if there is not one at every position.
+        If there are no regions of this size, or if there is no region at some positions.
     PredictionError
-        If there are no predictions of ``clean``, or if their number differs from the number of samples.
+        If there are no predictions for ``clean``, or if their number differs from the number of samples.
     """
     chosen = [s.index for s in data.samples if s.region is not None and s.region.source == sample_id]
     if not chosen:

@@ -20,11 +20,11 @@ class Outcome:
     """The outcomes of a model for the images of one set, in the order of the dataset."""
 
     correct: NDArray[np.bool_]
-    """Whether the most likely class is the true one, (N,). Of tied classes, the lowest one counts as most likely."""
+    """Whether the most likely class is the true one, (N,). If classes are tied, the first one counts as most likely."""
     top5: NDArray[np.bool_] | None = None
     """Whether the true class is among the five most likely ones, (N,), or None if the predictions do not contain it."""
     rank: NDArray[np.int32] | None = None
-    """The number of classes strictly above the true one, (N,)."""
+    """The number of classes that score strictly higher than the true one, (N,)."""
     probability: NDArray[np.float32] | None = None
     """The probability of the true class from 0 to 1, (N,)."""
     predicted: NDArray[np.int32] | None = None
@@ -47,6 +47,6 @@ class Predictions:
 
     model: str
     digest: str | None
-    """The digest of the dataset that was predicted, or None if the predictions do not contain it."""
+    """The digest of the dataset to which the predictions belong, or None if the predictions do not contain it."""
     outcomes: Mapping[str, Outcome] = field(repr=False)
     """The outcomes by set id."""

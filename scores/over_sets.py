@@ -142,7 +142,10 @@ def _within_radii(evaluation: Evaluation) -> dict[str, list[str]]:
 
 
 def _greatest_loss(evaluation: Evaluation, ids: Sequence[str]) -> float | None:
-    """Return the mean over images of the greatest loss on some sets, or None if predictions have no probabilities."""
+    """Return the mean over images of the greatest loss that each image has on any of the given sets.
+
+    The result is None if the predictions contain no probabilities.
+    """
     known = [one for set_id in ids if (one := evaluation.outcomes[set_id].probability) is not None]
     if len(known) < len(ids):
         return None
@@ -173,6 +176,6 @@ def styles(evaluation: Evaluation) -> dict[str, Measured]:
     rows = np.stack(list(found.values()))
     gap = None
     if len(found) > 1:
-        # A resample may contain no image of a small group. Its value is NaN there.
+        # A resample may contain no image of a small group. The value of the group is NaN in such a resample.
         gap = np.asarray(np.fmax.reduce(rows) - np.fmin.reduce(rows))
     return {"style_gap": Measured(gap, "only one group")} | {f"style.{of}": Measured(one) for of, one in found.items()}

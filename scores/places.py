@@ -16,7 +16,7 @@ Ints = NDArray[np.int64]
 
 
 class Step(NamedTuple):
-    """The step from a region to another region in the same image."""
+    """The offset of another region in the same image from a region."""
 
     side: int
     """The change of the side in pixels."""
@@ -25,9 +25,9 @@ class Step(NamedTuple):
 
 
 SHIFTS = tuple(Step(0, y, x) for y in (-1, 0, 1) for x in (-1, 0, 1) if (y, x) != (0, 0))
-"""The steps to the eight neighbours."""
+"""The offsets of the eight neighbours."""
 SHRINKS = tuple(Step(-2, y, x) for y in range(3) for x in range(3))
-"""The steps to the nine regions inside that are two pixels smaller."""
+"""The offsets of the nine regions inside a region that are two pixels smaller."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Places:
     sources: tuple[str, ...]
     """The ids of the images."""
     source: Ints
-    """The number of the image of each region."""
+    """The index in `sources` of the image of each region."""
     groups: tuple[str, ...]
     """The names of the region sizes, from the smallest to the largest."""
     group: Ints
@@ -98,7 +98,7 @@ class Neighbours:
             raise VerificationError("A region occurs twice in the samples. Run `corruptset verify` on the dataset.")
 
     def at(self, regions: Ints, step: Step) -> Ints:
-        """Return the number of the region at a step from each region, or -1 where there is none."""
+        """Return, for each region, the number of the region at the given offset, or -1 if there is none."""
         places = self._places
         side = places.side[regions] + step.side
         code = np.minimum(np.searchsorted(self._sides, side), len(self._sides) - 1)

@@ -51,7 +51,7 @@ class Predicted:
     kept: tuple[str, ...]
     """The sets whose files existed before."""
     images: int
-    """The number of images that this call predicted."""
+    """The number of images for which this call computed predictions."""
     seconds: float
 
     def __repr__(self) -> str:
@@ -75,7 +75,8 @@ def predict(
     """Run a model on every image of a dataset and write its predictions as ``<set id>.npz`` for each set.
 
     The names of the model and the dataset are written to ``predictions.json``. To resume after an interruption, call
-    the function again with the same arguments. Existing files that fit are kept.
+    the function again with the same arguments. Existing files are kept if their arrays have the expected types and
+    shapes.
 
     Parameters
     ----------
@@ -95,7 +96,7 @@ def predict(
     kind : {"logits", "probs", "top", "rank"}
         The values to store. ``logits`` and ``probs`` are (N, classes) float32. ``top`` is (N, 5) int64 and contains the
         five most likely classes in descending order. ``rank`` stores two arrays: `rank_true` (N,) int64, the number of
-        classes above the true one, and `p_true` (N,) float32, the probability of the true class.
+        classes that score higher than the true one, and `p_true` (N,) float32, the probability of the true class.
     progress : callable or bool, optional
         A function that is called with (phase, images done, total number of images). By default a progress bar is shown
         in terminals and notebooks, and False disables it.
@@ -192,7 +193,10 @@ def _begin(folder: Path, model: Surrogate, data: Dataset, kind: str) -> None:
 
 
 def _finished(file: Path, kind: str, count: int, classes: int) -> Arrays | None:
-    """Return the arrays in an existing predictions file, or None if the file is missing, damaged or does not fit."""
+    """Return the arrays in an existing predictions file, or None if the file must be written again.
+
+    It must be written again if it is missing, is damaged, or has arrays of unexpected types or shapes.
+    """
     try:
         # If NumPy opened a damaged file itself, the file would stay open.
         with open_regular(file) as opened, np.load(opened, allow_pickle=False) as stored:

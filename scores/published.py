@@ -35,7 +35,7 @@ IMAGENET_IMAGES = 50_000
 
 @dataclass(frozen=True)
 class Benchmark:
-    """The way in which the sets of a shipped recipe were published. published.toml explains the fields."""
+    """The way in which the sets of a built-in recipe were published. The file published.toml explains the fields."""
 
     versions: Sequence[str] = ("1.0.0",)
     images: int | None = None
@@ -67,7 +67,7 @@ def in_literature_order(names: Iterable[str]) -> list[str]:
 
 
 def recipe_sets(manifest: Manifest) -> list[dict[str, Any]]:
-    """Return the sets that are listed by the recipe in a manifest.
+    """Return the sets that the recipe in a manifest lists.
 
     Raises
     ------

@@ -47,13 +47,13 @@ SUMMARY = (
     "clean_accuracy", "mean_accuracy", "maude", "relative_maude", "mce", "relative_mce", "two_factor.cv_percent",
     "rb_index", "style_gap",
 )  # fmt: skip
-"""The scores of the summary table, in its order."""
+"""The scores of the summary table, in the order of its columns."""
 SPREADS = ("two_factor.cv_percent", "two_factor.distinct_cv_percent", "style_gap")
 """The scores that random errors make larger."""
 NUMBERS = ("two_factor.cv_percent", "two_factor.distinct_cv_percent", "rb_index", "greatest_loss")
 """The scores, or groups of scores, that are not fractions."""
 RATES = ("loose_shift", "strict_shift", "loose_shrink", "strict_shrink", "label_change_shift")
-"""The fragile rates of each size of regions."""
+"""The fragile rates for each size of regions."""
 
 
 class ScoreValue(Record):
@@ -80,7 +80,7 @@ class ScoreValue(Record):
         return Column(self.title, self.unit)
 
     def shown(self) -> str:
-        """Return the value for a table, with its interval or with the reason for what is absent."""
+        """Return the value for a table, with its interval, or with the reason why the value or interval is missing."""
         details = self.column.between(*self.interval or ()) or self.reason
         return self.column.shown(self.value) + (f" ({details})" if details else "")
 
@@ -199,11 +199,14 @@ class Scores(Record):
         return next((score.interval for score in self.scores if score.name == name), None)
 
     def group(self, name: str) -> dict[str, ScoreValue]:
-        """Return the scores of a group, for example of ``aude``, by the name of their corruption, family or group."""
+        """Return the scores whose names begin with ``<name>.``, for example ``aude.``, by the rest of their names.
+
+        The rest is the name of a corruption, a family of corruptions or a group of samples.
+        """
         return {s.name[len(name) + 1 :]: s for s in self.scores if s.name.startswith(f"{name}.")}
 
     def values(self, group: str) -> dict[str, float]:
-        """Return the values of a group of scores, without those that have no value."""
+        """Return the values of the scores that `group` returns, without those that have no value."""
         return {name: score.value for name, score in self.group(group).items() if score.value is not None}
 
     def rows(self) -> list[dict[str, Any]]:
@@ -225,7 +228,7 @@ class Scores(Record):
         return data_frame(self.rows()).set_index("set")
 
     def summary(self) -> list[ScoreValue]:
-        """Return the scores of the summary table, with those that have a reason in place of a value."""
+        """Return the scores of the summary table, including those that have a reason instead of a value."""
         by_name = {score.name: score for score in self.scores}
         return [by_name[name] for name in SUMMARY if name in by_name]
 

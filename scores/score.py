@@ -84,7 +84,7 @@ def score(
     Raises
     ------
     PredictionError
-        If the predictions belong to a different dataset or lack images, or if no image fulfils the condition.
+        If the predictions belong to a different dataset or lack images, or if no image meets the condition.
     ParameterError
         If the condition, the seed or `profile_over` is invalid.
     UnknownCorruption, IncompleteBuild, VerificationError
@@ -166,7 +166,7 @@ def score(
 def _predictions(
     data: Dataset, given: str | Path | Predictions, *, sets: Sequence[str] | None, progress: Progress
 ) -> Predictions:
-    """Return the predictions of the chosen sets and of ``clean``. Read predictions from files if a path is given."""
+    """Return the predictions for the chosen sets and ``clean``. Read predictions from files if a path is given."""
     if not isinstance(given, Predictions):
         return read_predictions(given, data, sets=sets, progress=progress)
     wanted = choose_predicted_sets(data, sets)

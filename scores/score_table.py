@@ -73,7 +73,10 @@ class TableScores(Record):
         return self.table()._repr_html_()
 
     def table(self) -> Table:
-        """Return a table with a row per metric and mean. Means are over all corruptions, a family or one corruption."""
+        """Return a table with a row per metric and mean.
+
+        A mean is taken over all corruptions, a family or the severities of one corruption.
+        """
         rows: list[list[str | float | None]] = []
         for name, scores in self.metrics.items():
             rows += [[name, "clean", scores.clean, None], [name, "mPC, rPC", scores.mpc, scores.rpc]]
@@ -98,12 +101,12 @@ def score_table(
     table : path or mapping
         The values, as a mapping of set id to metric to value, or a file. A CSV file has the column ``set`` and one
         column per metric. A JSON file has the form of the mapping, or the form that mmdetection's robustness test
-        writes: corruption to severity to metric to value. In that form, severity 0 is ``clean``, and metrics may be
-        grouped by kind, for example ``{"bbox": {"AP": 0.31}}``.
+        writes, which is a mapping of corruption to severity to metric to value. In that form, severity 0 is ``clean``,
+        and metrics may be grouped by kind, for example ``{"bbox": {"AP": 0.31}}``.
     corruptions : sequence of str, optional
         The corruptions to average over. The default is the fifteen corruptions of ImageNet-C. If corruptions are
-        given, the RB-index is over their sets in the table. By default, the RB-index is over all sets except ``clean``
-        and the sets of the four extra corruptions, which are for validation.
+        given, the RB-index is computed over their sets in the table. By default, it is computed over all sets except
+        ``clean`` and the sets of the four extra corruptions, which are for validation.
     lower_is_better : sequence of str
         Metrics for which lower values are better, such as error rates. Their RB-index has the opposite sign (Flag =
         -1).
@@ -117,11 +120,12 @@ def score_table(
     Raises
     ------
     ScoreError
-        If the table cannot be read or contains errors. The message lists all of them. Missing sets are only noted.
+        If the table cannot be read or contains errors. The message lists all of them. Missing sets are not an
+        error, and are listed in notes.
 
     Notes
     -----
-    The mean of a family is over its corruptions. Values keep their unit, for example fractions or percent.
+    The mean of a family is taken over its corruptions. Values keep their unit, for example fractions or percent.
 
     References
     ----------
@@ -187,7 +191,7 @@ def _refuse_unknown(option: str, names: Sequence[str], known: Collection[str], w
 
 
 def _scores(value_of: Mapping[str, float], over: Sequence[str], tests: Sequence[str], flag: int) -> MetricScores:
-    """Return the scores of one metric. The RB-index is over the sets `tests`."""
+    """Return the scores of one metric. The RB-index is computed over the sets `tests`."""
     clean = value_of.get(CLEAN)
 
     def performance(values: Sequence[float | None]) -> Performance:

@@ -66,7 +66,8 @@ def score_column(name: str) -> Column:
 def is_compared(name: str) -> bool:
     """Return whether `compare` computes differences between models in a score.
 
-    It does so for the scores of a whole dataset and the fragile rates of each size. Their resamples are stored.
+    It does so for the scores of a whole dataset and for the fragile rates of each size. The resamples of these scores
+    are stored.
     """
     group, _, of = name.partition(".")
     return not of or group == "two_factor" or (group == "fragile" and name.rpartition(".")[2] in RATES)

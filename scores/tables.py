@@ -35,7 +35,7 @@ class Column:
     """The kind of the cells. ``percent`` is for fractions that are shown as percentages. ``points`` is for differences
     between fractions, which are shown in percentage points with a sign."""
     end: Literal["low", "high"] | None = None
-    """Which end of a confidence interval the column contains, if any. The low and the high end follow their score."""
+    """The end of a confidence interval that the column contains, if any. Both ends follow the column of their score."""
 
     @property
     def heading(self) -> str:
@@ -51,13 +51,13 @@ class Column:
         return text.lstrip("+-") if float(text) == 0 else text
 
     def exact(self, cell: Cell) -> str:
-        """Return the text of a cell with twelve significant digits, or an empty text for a missing value."""
+        """Return the text of a cell with twelve significant digits, or an empty string for a missing value."""
         if cell is None or isinstance(cell, str) or self.kind not in FORMATS:
             return "" if cell is None else str(cell)
         return f"{FORMATS[self.kind][0] * cell:.12g}"
 
     def between(self, low: Cell = None, high: Cell = None) -> str:
-        """Return the rounded text of an interval, or an empty text if an end is missing."""
+        """Return the rounded text of an interval, or an empty string if an end is missing."""
         return "" if low is None or high is None else f"{self.shown(low)} to {self.shown(high)}"
 
 

@@ -1,1 +1,1 @@
-"""Corruptions that are made with a model's gradient."""
+"""Corruptions that use a model's gradient."""

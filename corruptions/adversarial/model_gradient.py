@@ -37,9 +37,10 @@ def model_gradient(
     Notes
     -----
     The paper gives no formula for this degradation, and its notebook has no code for it. According to the paper, all
-    values change at each step. The accuracy of its three models falls from 100 to 50 % after 1, 4 to 5, and 22 steps.
-    The step of one grey value is corruptset's choice. Each level starts from the previous level's image, which contains
-    whole numbers. The distance from the clean image is not limited, so a value may differ by 30 after 30 levels.
+    values change at each step. The accuracy of its three models falls from 100 to 50 % after 1 step, after 4 to 5
+    steps, and after 22 steps. The step of one grey value is corruptset's choice. Each level starts from the previous
+    level's image, which contains whole numbers. The distance from the clean image is not limited, so a value may differ
+    by up to 30 after 30 levels.
 
     The output depends on the machine. docs/models.md describes by how much.
     """

@@ -183,14 +183,14 @@ def pgd(
 
     Notes
     -----
-    If the offsets `start` are given, the steps begin there. Otherwise, they begin at a random image in the ball if
-    `random_start` is true, or at the clean image if it is false. The random start is drawn from the key of the image.
-    The random generator of the model's library is not used, because its numbers depend on the batch. Pixels whose
-    gradient is exactly 0 do not change.
+    If the offsets `start` are given, the steps begin at these offsets from the clean image. Otherwise, they begin at a
+    random image in the ball if `random_start` is true, or at the clean image if it is false. The random start is drawn
+    from the key of the image. The random generator of the model's library is not used, because its numbers depend on
+    the batch. Pixels whose gradient is exactly 0 do not change.
 
-    For ``norm="l2"``, eps is a length over all values of an image. The radius 0.5 for images in [0, 1], which is usual
-    for 32x32 colour images, is an eps of 127.5. The severity tables are for ``linf``. Rounding can move an image
-    slightly out of the L2 ball, but it changes no value by more than eps.
+    For ``norm="l2"``, eps is a length over all values of an image. A radius of 0.5 for images in [0, 1], which is
+    common for 32x32 colour images, corresponds to an eps of 127.5. The severity tables are for ``linf``. Rounding can
+    move an image slightly out of the L2 ball, but no value differs by more than eps from the clean image.
 
     The output depends on the machine. docs/models.md describes by how much.
     """

@@ -79,9 +79,9 @@ def _disk_row(prefix, y, height, pad, channels, runs, out):  # type: ignore[no-u
 
 @inlined
 def _slide_columns(image, y, run, columns, sums):  # type: ignore[no-untyped-def]
-    """Slide the window of the column sums, which is the rows y - run to y + run, down by one row.
+    """Move the window of the column sums down by one row, so that it covers the rows y - run to y + run.
 
-    The sums for the row above are updated to row `y`. At row 0, all sums are computed anew.
+    At row 0, all sums are computed from scratch.
     """
     height, width, channels = image.shape
     pad = (columns.size - width) // 2 * channels
@@ -106,7 +106,10 @@ def _slide_columns(image, y, run, columns, sums):  # type: ignore[no-untyped-def
 
 @inlined
 def _folded_columns(image, y, pad, columns, runs, lowest, folded, sums, out):  # type: ignore[no-untyped-def]
-    """Write what the weights reflected at the left and right add to row `y`, before the vertical gaussian."""
+    """Write the part of row `y` that is due to weights reflected at the left and right edges of the kernel's window.
+
+    The vertical gaussian is not applied yet.
+    """
     n = out.size
     channels = image.shape[2]
     out[:] = 0.0
@@ -128,7 +131,10 @@ def _folded_columns(image, y, pad, columns, runs, lowest, folded, sums, out):  #
 
 @inlined
 def _add_folded_rows(prefix, y, height, pad, channels, runs, folded, out):  # type: ignore[no-untyped-def]
-    """Add what the weights reflected at the top and bottom add to row `y`, before the horizontal gaussian."""
+    """Add the part of row `y` that is due to weights reflected at the top and bottom edges of the kernel's window.
+
+    The horizontal gaussian is not applied yet.
+    """
     n = out.size
     depth = prefix.shape[0]
     for t in range(folded.shape[0]):
@@ -241,7 +247,7 @@ def _filter(images, runs, taps, folded, lowest, scale, half):  # type: ignore[no
     deterministic=True,
 )
 def defocus_blur(images: Images, keys: Keys, *, radius: float, alias_sigma: float, rounding: str = "floor") -> Images:
-    """Blur with a disk, using reflect padding.
+    """Blur the image with a disk, using reflect padding.
 
     The edge of the disk is smoothed by a gaussian with 3 weights for radii up to 8, and 5 weights for larger radii. For
     radii below 1, only the gaussian is applied.
@@ -253,9 +259,9 @@ def defocus_blur(images: Images, keys: Keys, *, radius: float, alias_sigma: floa
 
     Notes
     -----
-    The disk is smoothed within a window, which it touches at radius 8 and at every larger radius. The published
-    smoothing then reflects weights at the edge of the window. In this case, the sum of the kernel is up to 1.03, and
-    the image becomes brighter. corruptset keeps this brightening, because the published sets contain it. The published
+    The disk is smoothed within a window. At radius 8 and at every larger radius, the disk touches the edge of the
+    window, where the published smoothing reflects weights. In this case, the sum of the kernel is up to 1.03, and the
+    image becomes brighter. corruptset keeps this brightening, because the published sets contain it. The published
     radii above 8 are whole numbers. For a fractional radius, the window is that of the next lower whole number.
     """
     if radius > MAX_RADIUS:

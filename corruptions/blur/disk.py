@@ -43,8 +43,8 @@ class Disk:
     folded: NDArray[np.float64]
     """The terms of the reflected weights, as an array (terms, 3) of rows (a, h, weight).
 
-    Each term adds `weight` times a row of the disk to another row or column. The first is at the distance `h` from the
-    centre, and the second at the distance `a`.
+    Each term takes the row of the disk at the distance `h` from the centre. It adds `weight` times this row to the row
+    or column at the distance `a`.
     """
     scale: float
     """The factor for sums over the disk.

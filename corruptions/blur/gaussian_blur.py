@@ -19,5 +19,5 @@ from ..registry import Images, Keys, Parameter, corruption
     deterministic=True,
 )
 def gaussian_blur(images: Images, keys: Keys, *, sigma: float, axes: str = "both", rounding: str = "floor") -> Images:
-    """Blur with a gaussian that ends at 4 sigma, using edge padding."""
+    """Blur the image with a gaussian that is cut off at 4 sigma, using edge padding."""
     return gaussian_filter(images, sigma, axes, rounding_offset(rounding))

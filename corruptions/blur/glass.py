@@ -225,13 +225,13 @@ def glass_blur(
     A displacement is drawn at random for each pixel and iteration, and all displacements are equally likely. With
     ``exchange="swap"``, the two pixels are swapped with a probability of 1/2.
 
-    The published code exchanges two pixels by their views of one array, so the second assignment reads a pixel that the
-    first one has overwritten. The pixel is therefore copied instead of exchanged, and the image drifts by one to two
+    The published code swaps two pixels through views of the same array, so the second assignment reads a pixel that the
+    first one has overwritten. The pixel is therefore copied instead of swapped, and the image drifts by one to two
     pixels. The displacement +max_delta never occurs. corruptset keeps both effects, because the published sets contain
-    them. In MNIST-C, whose grey values are numbers instead of views, pixels are indeed exchanged.
+    them. In the code of MNIST-C, indexing a grey image gives numbers instead of views, so pixels are really swapped.
 
-    Only pixels with max_delta < row <= H - max_delta, and the same for columns, are overwritten. If 2 * max_delta is at
-    least the short side, only the two blurs remain. Scaling increases max_delta to at most 127.
+    A pixel is overwritten only if max_delta < row <= H - max_delta, and if its column is in the corresponding range. If
+    2 * max_delta is at least the short side, only the two blurs remain. Scaling increases max_delta to at most 127.
     """
     reach = min(int(max_delta), MAX_DELTA)
     out = gaussian_filter(images, sigma, axes)

@@ -26,7 +26,7 @@ _GROUP = 64
 """The number of taps that are summed in one group.
 
 Grouping reduces rounding errors for long streaks. The sums of a flat area are only 1/514 of a grey value above a step
-between grey values. They should not need the exact computation.
+between grey values. These sums should not need the exact computation.
 """
 
 
@@ -101,7 +101,10 @@ def _convert_row(image, y, pad, target):  # type: ignore[no-untyped-def]
 
 @inlined
 def _tap(ring, height, y, o, n, dy):  # type: ignore[no-untyped-def]
-    """Return the `n` values that a tap reads for row `y`, from element `o` of row y + dy with edge padding."""
+    """Return the `n` values that a tap reads for row `y`.
+
+    They begin at element `o` of row y + dy, where the image has edge padding.
+    """
     return ring[min(max(y + dy, 0), height - 1) % ring.shape[0], o : o + n]
 
 

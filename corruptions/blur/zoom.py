@@ -30,7 +30,7 @@ def zoom_factors(stop: float, step: float) -> list[float]:
 
 
 def zoom_grid(side: int, factor: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return, for each of the `side` pixels of an enlargement, its position in the image.
+    """For each of the `side` pixels of an enlargement, return its position in the image.
 
     The positions are those of scipy.ndimage.zoom. The centres of the crop's first and last pixels map to the centres of
     the enlargement's first and last pixels. The enlargement is then trimmed at both ends.
@@ -57,7 +57,7 @@ def _grids(side: int, stop: float, step: float) -> tuple[NDArray[np.int64], NDAr
     """Return the results of `zoom_grid` for all factors, (factors, side) each, and the runs of the indices.
 
     A run is a sequence of output pixels whose index grows by one. Row f of the runs contains the start of each run for
-    factor f, and is filled up with `side`.
+    factor f, and is padded with `side`.
     """
     grids = [zoom_grid(side, factor) for factor in zoom_factors(stop, step)]
     index = np.array([g[0] for g in grids], np.int64).reshape(-1, side)

@@ -1,1 +1,1 @@
-"""Interfaces of other packages: the functions of imagecorruptions, and a transform for albumentations."""
+"""Adapters that offer corruptions through the interfaces of imagecorruptions and albumentations."""

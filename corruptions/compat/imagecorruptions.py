@@ -1,8 +1,8 @@
-"""The two functions of the package imagecorruptions (Michaelis et al. 2019).
+"""The two functions of the package imagecorruptions (Michaelis et al. 2019), implemented with corruptset.
 
 The functions have the same names and signatures, so that only the import in existing code needs to change. There are
-three differences. The result for an image is always the same, because random draws depend on its pixels instead of
-NumPy's global generator. Frost uses different textures. Invalid arguments raise corruptset's errors.
+three differences. Equal images always give equal results, because random draws depend on the pixels instead of NumPy's
+global generator. Frost uses different textures. Invalid arguments raise corruptset's errors.
 """
 
 from __future__ import annotations

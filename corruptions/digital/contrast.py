@@ -1,4 +1,4 @@
-"""The corruption `contrast`, which scales the distance of each value to the mean of its channel."""
+"""The corruption `contrast`, which scales the distance of each value from the mean of its channel."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _contrast(images, out, factor, rounded):  # type: ignore[no-untyped-def]
     deterministic=True,
 )
 def contrast(images: Images, keys: Keys, *, factor: float, rounding: str = "floor") -> Images:
-    """Scale the distance of every value to the mean of its channel.
+    """Scale the distance of every value from the mean of its channel.
 
     Notes
     -----

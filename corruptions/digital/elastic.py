@@ -185,9 +185,9 @@ def elastic_transform(
 ) -> Images:
     """Apply a random affine map, and then displace pixels by smooth random fields.
 
-    The affine map moves three corners of a centred square: the lower right, upper right and upper left one. The side of
-    the square is two thirds of the image's short side. The fields are smoothed by a gaussian that ends at 3 sigma, with
-    symmetric padding. If sigma is 0, the fields are not smoothed. The border applies to both steps.
+    The affine map moves three corners of a centred square (lower right, upper right and upper left). The side of the
+    square is two thirds of the image's short side. The fields are smoothed by a gaussian that is cut off at 3 sigma,
+    with symmetric padding. If sigma is 0, the fields are not smoothed. The border applies to both steps.
 
     Notes
     -----

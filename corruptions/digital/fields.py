@@ -1,9 +1,9 @@
 """Gaussian smoothing of random fields, at a cost that does not grow with sigma.
 
-The filter is that of the released code: a gaussian that ends at 3 sigma, with normalised weights and symmetric padding
-(cba|abcd|dcb). Narrow filters are computed by direct summation. For wide filters, the gaussian is approximated on its
-window by a short cosine series, whose error is at most 4e-6 of the peak. The windowed sum of one cosine follows exactly
-from its two previous values and four samples:
+The filter is that of the released code: a gaussian that is cut off at 3 sigma, with normalised weights and symmetric
+padding (cba|abcd|dcb). Narrow filters are computed by direct summation. For wide filters, the gaussian is approximated
+on its window by a short cosine series, whose error is at most 4e-6 of the peak. The windowed sum of one cosine follows
+exactly from its two previous values and four samples:
 
     C[n+1] = 2 cos(t) C[n] - C[n-1] + cos(R t) (x[n+R+1] + x[n-R-1]) - cos((R+1) t) (x[n+R] + x[n-R])
 """
@@ -56,7 +56,10 @@ class Smoother(NamedTuple):
 
 @kernel
 def _series(sigma, radius, amplitudes, size):  # type: ignore[no-untyped-def]
-    """Return `Smoother.steps`, and the weights of `size` samples in the sums at sample 0 with symmetric padding."""
+    """Return `Smoother.steps`, and the weights of `size` samples in the cosine sums at the first sample.
+
+    The samples have symmetric padding.
+    """
     terms = amplitudes.size
     steps = np.empty((terms, 3), np.float64)
     first = np.zeros((size, terms), np.float64)

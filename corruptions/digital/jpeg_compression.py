@@ -46,8 +46,8 @@ def through_jpeg(images: Images, quality: int, *, swapped: bool = False) -> Imag
 def jpeg_compression(images: Images, keys: Keys, *, quality: int) -> Images:
     """Compress the image as JPEG and decode it.
 
-    The file is baseline JPEG with the standard tables of libjpeg. Colour images have 4:2:0 chroma subsampling, and grey
-    images stay grey.
+    The file is a baseline JPEG with the standard tables of libjpeg. Colour images have 4:2:0 chroma subsampling, and
+    grey images stay grey.
 
     Raises
     ------

@@ -23,7 +23,7 @@ _2 = np.uint64(2)
 
 
 class Boxes(NamedTuple):
-    """The boxes of pixels whose means shrink a side."""
+    """The boxes of pixels that are averaged to shrink one side of an image."""
 
     spans: Int64Array
     """The first input pixel and the length of every box, (n, 2)."""
@@ -166,9 +166,9 @@ def pixelate(images: Images, keys: Keys, *, fraction: float) -> Images:
     Notes
     -----
     The arithmetic is that of Pillow's ``resize(..., Image.BOX)``. It has 22-bit fixed-point weights, filters along rows
-    first, and rounds to 8 bits in between. Pillow 13 reverses the order for tall images, which changes a few values by
-    one. A box contains whole pixels only, so its weights are equal. For enlarging, each output pixel takes the input
-    pixel under its centre.
+    first, and rounds to 8 bits between the two passes. Pillow 13 reverses the order for tall images, which changes a
+    few values by one. A box contains whole pixels only, so its weights are equal. For enlarging, each output pixel
+    takes the input pixel under its centre.
     """
     height, width = images.shape[1:3]
     small_height, small_width = max(int(height * fraction), 1), max(int(width * fraction), 1)

@@ -1,4 +1,4 @@
-"""Gradual degradations with thirty levels. Each level is one step further than the previous level."""
+"""Gradual degradations with thirty levels, each of which goes one step further than the previous level."""
 
 from __future__ import annotations
 

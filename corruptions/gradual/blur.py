@@ -12,8 +12,8 @@ from .random_boxes import RECTANGLE_DRAWS, RECTANGLE_PARAMETERS, describe_rectan
 
 MAX_REACH = 7
 """The maximum reach of a window, because the sums of its values must fit in 16 bits."""
-# The reciprocal has this number of fractional bits. (sum + area // 2) * ceil(2**24 / area) then stays below 2**32, and
-# the quotient is exact.
+# The reciprocal has this number of fractional bits, so that (sum + area // 2) * ceil(2**24 / area) stays below 2**32
+# and the quotient is exact.
 _BITS = 24
 _REACH = Parameter("reach", int, 1, MAX_REACH, "distance in pixels from the window's centre to its edge")
 
@@ -39,10 +39,10 @@ def _mirrored(i, size):  # type: ignore[no-untyped-def]
     return min(i, period - i) if size > 1 else i * 0
 
 
-# A call of cv2.blur for each of 448 rectangles would take eleven times as long.
+# A call to cv2.blur for each of 448 rectangles would take eleven times as long.
 @kernel
 def _filter(source, target, top, left, channels, reach):  # type: ignore[no-untyped-def]
-    """Write the means over the window into `target`, (H, W * C), from (top, left) on.
+    """Write the means over the window into `target`, (H, W * C), beginning at (top, left).
 
     `source`, (h, w * C), is read with reflect padding where the window reaches beyond its edges.
     """
@@ -52,7 +52,7 @@ def _filter(source, target, top, left, channels, reach):  # type: ignore[no-unty
     half = area // np.uint32(2)
     reciprocal = np.uint32(((np.int64(1) << _BITS) + np.int64(area) - 1) // np.int64(area))
     pad = reach * channels
-    sums = np.empty(row + 2 * pad, np.uint16)  # These are sums over columns of the window.
+    sums = np.empty(row + 2 * pad, np.uint16)  # These are the sums over the columns of the window.
     total = np.empty(row, np.uint16)
     for y in range(height):
         sums[:] = 0
@@ -78,7 +78,7 @@ def _filter(source, target, top, left, channels, reach):  # type: ignore[no-unty
 
 @kernel
 def _filter_inside(images, boxes, reach, mean):  # type: ignore[no-untyped-def]
-    """Filter one rectangle after the other in place, or replace each one by its mean."""
+    """Filter the rectangles in place, one after the other, or replace each one by its mean."""
     count, height, width, channels = images.shape
     scratch = np.empty(height * width * channels, np.uint8)
     for n in range(count):

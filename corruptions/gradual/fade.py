@@ -18,7 +18,7 @@ _HUES = 180
 _SCALE = np.float32(1.0 / 255.0)
 _ONE = np.float32(1.0)
 _FULL = np.float32(255.0)
-# Each row has the largest, the middle and the least channel in one sixth of the hue circle.
+# Each row contains the indices of the largest, middle and smallest channel in one sixth of the hue circle.
 _CHANNELS = np.array([(0, 1, 2), (1, 0, 2), (1, 2, 0), (2, 1, 0), (2, 0, 1), (0, 2, 1)], np.uint8)
 
 
@@ -46,10 +46,10 @@ def _quotients() -> tuple[Int64Array, Int64Array]:
 
 @functools.cache
 def _hues() -> tuple[NDArray[np.uint8], Floats]:
-    """Return the largest, middle and least channel of each hue, and the distance of the middle from the largest.
+    """Return the channels of each hue in order of size, and the distance of the middle channel from the largest one.
 
-    The distance is a fraction in [0, 1]. It is a float32 that is converted to float64, so that the product of two such
-    values is exact.
+    The channels are indices, and the largest channel is first. The distance is a fraction in [0, 1]. It is a float32
+    that is converted to float64, so that the product of two such values is exact.
     """
     turn = np.arange(_HUES, dtype=np.float32) * np.float32(6.0 / _HUES)
     sixth = turn.astype(np.int64)
@@ -59,7 +59,7 @@ def _hues() -> tuple[NDArray[np.uint8], Floats]:
 
 @functools.lru_cache(maxsize=8)
 def _least(factor: float) -> tuple[Floats, NDArray[np.uint8]]:
-    """Return the faded saturation of each saturation, and the least channel of each value and saturation.
+    """Return the faded saturation for each saturation, and the smallest channel for each value and saturation.
 
     The faded saturation is a fraction in [0, 1], which is a float32 that is converted to float64.
     """
@@ -144,10 +144,11 @@ def fade_grey(images: Images, keys: Keys, *, level: int, factor: float) -> Image
 
     Notes
     -----
-    Hue (in steps of two degrees), saturation and value are stored as bytes at every level, and all other results are
-    floored. Some saturation therefore remains. With the factor 0.9, it is about 20 of 255 in bright pixels, and more in
-    dark pixels. The published behaviour is kept. The bytes are those of OpenCV's ``cvtColor`` to 8-bit HSV and back on
-    a processor with AVX2. OpenCV itself gives different bytes on other processors, and at the right end of rows.
+    Hue (in steps of two degrees), saturation and value are stored as bytes at every level. The faded saturation and the
+    resulting channels are floored. Some saturation therefore remains. With the factor 0.9, it is about 20 of 255 in
+    bright pixels, and more in dark pixels. The published behaviour is kept. The bytes are those of OpenCV's
+    ``cvtColor`` to 8-bit HSV and back on a processor with AVX2. OpenCV itself gives different bytes on other
+    processors, and at the right end of rows.
     """
     if images.shape[3] == 1:
         return images.copy()

@@ -14,16 +14,16 @@ from ..registry import Draw, Given, Gradual, Images, Int64Array, Keys, Shape, co
 ENDS = 0
 """The number of the draw for the ends of a line.
 
-Words 0..2 are for the first end (left or top, row, column), and words 3..5 are for the last end (right or bottom, row,
-column).
+Words 0..2 select the edge (left or top), the row and the column of the first end. Words 3..5 select the edge (right or
+bottom), the row and the column of the last end.
 """
 
 
 def draw_ends(keys: Keys, shape: Shape, parameters: Given) -> Int64Array:
     """Draw the two ends (x, y) of each image's line at one level, as an array (N, 2, 2).
 
-    The first end is on the left or top edge, and the last end is on the right or bottom edge. Both edges have the same
-    probability, and the position on the edge is uniform.
+    The first end is on the left or top edge, and the last end is on the right or bottom edge. The two edges are equally
+    likely, and the position on the edge is uniform.
     """
     height, width, _ = shape
     words = keys.integers(*[2, height, width] * 2, stream=level_stream(parameters["level"], ENDS))
@@ -75,11 +75,11 @@ def black_lines(images: Images, keys: Keys, *, level: int, ends: Int64Array) -> 
     Notes
     -----
     The two ends of each line are drawn at random. The first end is on the left or top edge, and the last end on the
-    right or bottom edge. Both edges have the same probability, and the position on the edge is uniform.
+    right or bottom edge. The two edges are equally likely, and the position on the edge is uniform.
 
     The line is one pixel wide and anti-aliased by OpenCV's ``line(..., lineType=LINE_AA)``, as in the released
-    notebook. It is computed in whole numbers, darkens three pixels across the line, and has the same bytes in OpenCV
-    4.10 and 5.0.
+    notebook. Because of anti-aliasing, it changes up to three pixels across its width. The line is computed in
+    integers, and OpenCV 4.10 and 5.0 give the same bytes.
     """
     return _drawn_over(images, 0, ends)
 

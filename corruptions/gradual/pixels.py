@@ -15,9 +15,9 @@ from . import floored_share
 PLACES = 0
 """The number of the draw for positions, where word e is for pixel e of a level."""
 COLOURS = 1
-"""The number of the draw for colours. Red, green and blue are the top bytes of word e (grey is the top byte)."""
+"""The number of the draw for colours. Red, green and blue are the three top bytes of word e. Grey is the top byte."""
 PAIRS = 0
-"""The number of the draw for pairs. Words 2 e and 2 e + 1 are for the overwritten and the other pixel of pair e."""
+"""The number of the draw for pairs. Words 2 e and 2 e + 1 select the overwritten and the other pixel of pair e."""
 _CHUNK_PAIRS = 4096
 _SHARE = Parameter(
     "share", float, 0.0, 1.0, "number of draws per level, as a fraction of the pixels; a pixel can be drawn twice"
@@ -80,7 +80,7 @@ def _put(pixels, channels, to, source, exchange):  # type: ignore[no-untyped-def
 
 @inlined
 def _at_the_edge(y, x, height, width, word):  # type: ignore[no-untyped-def]
-    """Return one of the three or five neighbours of a pixel at the edge of the image, selected by a word."""
+    """Return one of the three or five neighbours of a pixel at the edge of the image, selected by a random word."""
     top = max(y - 1, 0)
     left = max(x - 1, 0)
     columns = min(x + 1, width - 1) - left + 1
@@ -182,15 +182,15 @@ def pixel_swap(images: Images, keys: Keys, *, level: int, share: float, exchange
     """Draw ``floor(share * H * W)`` pairs of pixels at each level, and overwrite one pixel of each pair with the other.
 
     The pairs are processed one after the other. The released notebook overwrites the first pixel of a pair with the
-    second, and its share is 0.05. The paper's text exchanges the two pixels, and its share is 0.025: it swaps one pixel
-    in 20, which is one pair per 40 pixels.
+    second, and its share is 0.05. The paper's text exchanges the two pixels, and its share is 0.025, because it swaps
+    one pixel in 20, which is one pair per 40 pixels.
 
     Notes
     -----
     Both pixels of each pair are drawn at random, uniformly over the image.
 
     The paper reports 9, 13 and 22 % of changed pixels at levels 2, 3 and 5. These percentages fit overwriting, not
-    exchanging. Code that exchanges two views of one NumPy array merely copies one pixel onto the other.
+    exchanging. Code that swaps two pixels through views of the same NumPy array merely copies one pixel onto the other.
     """
     return _swap_pixels(images, keys, level, share, exchange)
 

@@ -11,7 +11,7 @@ from ..registry import Gradual, Images, Keys, Parameter, corruption
 
 
 def bin_values(bins: int, values: str) -> NDArray[np.uint8]:
-    """Return the table from a grey value to the value of its bin.
+    """Return the table that maps a grey value to the value of its bin.
 
     The bins divide 0..255 evenly, and 255 is in the last bin. With ``even``, bin i becomes floor(255 i / (bins - 1)),
     from black to white. With ``upper``, bin i becomes its upper end, floor(255 (i + 1) / bins).

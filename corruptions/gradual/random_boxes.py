@@ -1,4 +1,4 @@
-"""The gradual degradation `random_boxes`, and the drawing of random rectangles."""
+"""The gradual degradation `random_boxes`, and functions that draw random rectangles."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ RECTANGLE_DRAWS = (
 
 
 def describe_rectangles(level: int, shape: Shape, parameters: Given, what: str) -> str:
-    """Return the number of rectangles up to a level as a text, such as ``"88 boxes"``."""
+    """Return the number of rectangles up to a level as text, such as ``"88 boxes"``."""
     return plural(level * floored_share(parameters["density"], shape[0] + shape[1]), what)
 
 

@@ -139,7 +139,7 @@ class ModelFile(_Table):
 
 
 def read_model_file(path: Path) -> ModelFile:
-    """Read a model file, or raise `ModelError` with a list of all mistakes."""
+    """Read a model file, or raise `ModelError` with a list of all errors."""
     where = f"The model file {path}"
     try:
         return ModelFile.model_validate(parse_toml(read_text(path), where))

@@ -68,7 +68,7 @@ class Model(Protocol):
 
 
 def loss_gradient(model: Model, images: NDArray[np.float32], labels: Int64Array) -> NDArray[np.float32]:
-    """Return a model's gradient as a new array, or raise `ModelError` if it has a different shape or is not finite."""
+    """Return a model's gradient as a new array, or raise `ModelError` if its shape is wrong or it is not finite."""
     gradient = np.array(model.gradient(images, labels), np.float32)
     if gradient.shape != images.shape:
         raise ModelError(
@@ -84,7 +84,10 @@ def loss_gradient(model: Model, images: NDArray[np.float32], labels: Int64Array)
 
 
 def check_logits(logits: Any, name: str, count: int) -> int:
-    """Return the number of classes, or raise `ModelError` unless logits (count, classes) are finite."""
+    """Return the number of classes.
+
+    Raise `ModelError` if the logits are not finite or do not have the shape (count, classes).
+    """
     if logits.ndim != 2 or len(logits) != count or logits.shape[1] < 2:
         raise ModelError(
             f"The model {name} returns an array of shape {logits.shape} for {count} image{'s' * (count != 1)}; "

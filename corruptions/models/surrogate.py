@@ -47,7 +47,7 @@ class Surrogate:
     folders: tuple[str, ...] | None = field(default=None, repr=False)
     """The class folder of each output, or None if the outputs are in the dataset's order."""
     threads: int = 1
-    """The number of CPU threads of PyTorch, on which the results depend."""
+    """The number of CPU threads that PyTorch uses, on which the results depend."""
     columns: tuple[int, ...] | None = field(default=None, repr=False)
     """The output of each class of a dataset, or None if labels are indices of the outputs."""
 
@@ -219,8 +219,8 @@ def load_surrogate(path: str | Path, *, device: str = "cpu", batch: int = 1) -> 
     Raises
     ------
     ModelError
-        If PyTorch or the device is missing, if the file has mistakes, if the factory or the weights cannot be used, or
-        if the network does not return finite logits for images of its size.
+        If PyTorch or the device is missing, if the file contains errors, if the factory or the weights cannot be used,
+        or if the network does not return finite logits for images of its size.
     """
     if isinstance(batch, bool) or not isinstance(batch, (int, np.integer)) or batch < 1:
         raise ModelError(f"batch is {batch!r}; expected a whole number from 1 upwards.")

@@ -18,8 +18,9 @@ from .tables import Table, gaussian_cumulative, noise_table, shot_cumulative, sp
 
 _NOISE = np.int64(0)  # This is the only stream.
 _CHUNK = 4096  # This number of words stays in the first-level cache.
-# The kinds of noise. One table maps a word to an additive offset, or a table for each grey value maps it to a new
-# value. For the other kinds, a word selects 0 or 255 (salt and pepper), or gives a uniform offset.
+# The kinds of noise. For additive noise, one table maps a word to an offset. For noise that depends on the grey value,
+# there is a table for each grey value, which maps a word to the new value. For salt and pepper, a word selects 0 or
+# 255. For uniform noise, it gives the offset.
 _NO_TABLE = np.zeros(1, np.uint32)
 _ADDITIVE, _PER_VALUE, _SALT_PEPPER, _UNIFORM = (np.uint8(i) for i in range(4))
 
@@ -113,9 +114,9 @@ def gaussian_noise(images: Images, keys: Keys, *, sigma: float, rounding: str = 
     With ``rounding="round"``, one half is added before the floor, as in MATLAB. The offset
     ``floor(255 * mean + 255 * sigma * z)`` is drawn from a table whose probabilities are rounded to 2**-32.
 
-    MATLAB's ``imnoise(I, 'gaussian', m)`` has the variance 0.01 and rounds, which is ``sigma=0.1, mean=m,
-    rounding="round"``. In benchmarks that were made with it, the mean is the severity. A different mean therefore draws
-    new noise, as a different severity does.
+    MATLAB's ``imnoise(I, 'gaussian', m)`` has the variance 0.01 and rounds, which corresponds to ``sigma=0.1, mean=m,
+    rounding="round"``. In benchmarks that were made with it, the mean serves as the severity. A different mean
+    therefore draws new noise, as a different severity does.
     """
     if sigma == 0:
         # Only a constant shift remains, which is 0 if the mean is 0.
@@ -174,9 +175,9 @@ def salt_pepper(images: Images, keys: Keys, *, density: float) -> Images:
     -----
     One number is drawn at random for each element. MATLAB draws x, uniform on [0, 1), for every element. The element
     becomes 0 if x is below d / 2, and 255 if x is from d / 2 to d. Here the interval for 255 is at the upper end of the
-    range instead, which does not change probabilities. If densities share their draws, an element that is replaced at a
-    lower density is therefore also replaced at a higher density. Each of the two probabilities is density / 2, rounded
-    to 2**-32.
+    range instead, which does not change probabilities. If two densities share their draws, an element that is replaced
+    at a lower density is therefore also replaced at a higher density. Each of the two probabilities is density / 2,
+    rounded to 2**-32.
 
     The distribution is that of ``impulse_noise``. The name and the parameter are those of benchmarks that were made
     with MATLAB. These benchmarks publish densities instead of five severities, so no severity table contains this
@@ -217,7 +218,7 @@ def speckle_noise(images: Images, keys: Keys, *, sigma: float, rounding: str = "
     ),
 )
 def uniform_noise(images: Images, keys: Keys, *, amplitude: float, rounding: str = "floor") -> Images:
-    """Add noise to every element independently, uniform on [-amplitude, amplitude).
+    """Add noise that is uniform on [-amplitude, amplitude) to every element independently.
 
     An element x becomes ``floor(x + 255 * amplitude * u)``, clipped to [0, 255], where u is uniform on [-1, 1).
 
@@ -228,7 +229,7 @@ def uniform_noise(images: Images, keys: Keys, *, amplitude: float, rounding: str
     The paper uses uniform noise as a distortion for training, because uniform noise is not among the tested
     distortions. The paper's amplitudes for training are 0.01, 0.05 and 0.1, which are severities 1 to 3. corruptset
     adds severities 4 and 5, and doubles the amplitude for each of them. As in the published generator of the other
-    noises, the result is floored. The mean of the noise is therefore lower by half a grey value.
+    kinds of noise, the result is floored. The mean of the noise is therefore lower by half a grey value.
     """
     if amplitude == 0:
         return images.copy()

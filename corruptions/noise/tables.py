@@ -1,12 +1,12 @@
 """Integer tables that map a 32-bit word to a noisy value.
 
 The noise at a grey value is a distribution over at most 512 whole numbers, because images have only 256 grey values.
-Its cumulative probabilities are rounded to multiples of 2**-32 and stored by Walker's alias method. The top bits of a
+Its cumulative probabilities are rounded to multiples of 2**-32 and stored with Walker's alias method. The top bits of a
 word select a slot, and the other bits are compared with the threshold of the slot. The result is the number of the slot
 or its alias. Images are therefore computed without floating-point numbers, and follow the distribution in the table
 exactly.
 
-Tables are computed for any parameter, in milliseconds (0.6 for gaussian, 7 for shot, 22 for speckle noise). Their
+The table for any parameter is computed within milliseconds (0.6 for gaussian, 7 for shot, 22 for speckle noise). The
 computation uses only elementwise + - * / of doubles, and integers.
 """
 
@@ -44,9 +44,9 @@ def alias_tables(cumulative, bits):  # type: ignore[no-untyped-def]
     Returns
     -------
     (R, 2**bits) ndarray of uint32
-        In each entry, the lower `bits` bits are the alias of a slot, and the other bits are its threshold. A word whose
-        top bits are the slot is mapped to the slot if its other bits are below the threshold, and otherwise to the
-        alias.
+        In each entry, the lower `bits` bits are the alias of a slot, and the other bits are its threshold. The top bits
+        of a word select a slot. The word is mapped to this slot if its other bits are below the threshold, and
+        otherwise to the alias.
     """
     rows, slots = cumulative.shape
     capacity = np.int64(1) << (32 - bits)
@@ -64,7 +64,7 @@ def alias_tables(cumulative, bits):  # type: ignore[no-untyped-def]
             else:
                 large[larges] = slot
                 larges += 1
-        # The weights sum to slots * capacity, so if a slot is below its capacity, another slot is above.
+        # The weights sum to slots * capacity, so if a slot is below its capacity, another slot is above its own.
         while smalls:
             smalls -= 1
             slot = small[smalls]
@@ -124,7 +124,7 @@ def shot_cumulative(photons: float, half: float = 0.0) -> Int64Array:
 
     The noisy values are floor(255 * min(k / photons, 1) + half), where k is a Poisson count with the mean photons * x /
     255. As in the published generator, the quotient and the product are rounded to doubles before the floor. For
-    example, 4 photons of 60 give 16 or 17 of 255, depending on the last bit.
+    example, if white has 60 photons, 4 photons give the value 16 or 17, depending on the last bit.
 
     Returns
     -------

@@ -27,7 +27,7 @@ _OCTAVES = 32
 _SEGMENT_BITS = 7
 _SEGMENTS = 1 << _SEGMENT_BITS
 _SHIFT = np.int64(52 - _SEGMENT_BITS)
-_FIRST = np.int64((1023 - 1) << _SEGMENT_BITS)  # This is the exponent of 0.5, which is the least argument.
+_FIRST = np.int64((1023 - 1) << _SEGMENT_BITS)  # This is the exponent of 0.5, which is the smallest argument.
 _FRACTION = np.int64((1 << (52 - _SEGMENT_BITS)) - 1)
 _ONE = np.int64(1023 << 52)
 _31_BITS = np.uint32(0x7FFFFFFF)
@@ -129,7 +129,7 @@ def normal_from_word(word, table):  # type: ignore[no-untyped-def]
 
     The top bit of the word is the sign. The other 31 bits are the tail probability.
     """
-    # The exponent of u + 1/2 is the octave, the top bits of its mantissa are the segment, and the other bits are the
+    # The exponent of u + 1/2 is the octave. The top bits of its mantissa are the segment, and the other bits are the
     # position in the segment.
     bits = np.float64(np.float64(np.int32(word & _31_BITS)) + 0.5).view(np.int64)
     at = np.uint64((bits >> _SHIFT) - _FIRST)

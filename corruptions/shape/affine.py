@@ -138,8 +138,8 @@ def rotate(
     positive angles. This corresponds to MATLAB's ``imrotate`` with its defaults (nearest and loose), followed by a
     resize whose method was not published. ``direction="clockwise", interpolation="nearest", canvas="loose"`` creates
     such images, resized by area. Resizing by area uses every pixel of the canvas, like MATLAB's ``imresize``, which
-    widens its filter when it shrinks. The two other methods do not. Unlike a cubic filter, resizing by area does not
-    overshoot at the edges of the black corners. It can also be computed exactly in whole numbers.
+    widens its filter when it shrinks. The two other methods do not use every pixel. Unlike a cubic filter, resizing by
+    area does not overshoot at the edges of the black corners. It can also be computed exactly in whole numbers.
     """
     count, height, width, _ = images.shape
     sine, cosine = exact_sine_cosine(float(angle_deg))

@@ -103,7 +103,7 @@ def _outline(images, weights, low, high):  # type: ignore[no-untyped-def]
     down = np.empty((height, width), np.float64)
     right = np.empty((height, width), np.float64)
     magnitude = np.empty((height, width), np.float64)
-    # A pixel has 0 if it is not on a ridge, 1 if it is on a ridge, and 2 if the ridge is kept.
+    # The value of a pixel is 0 if it is not on a ridge, 1 if it is on a ridge, and 2 if the ridge is kept.
     ridge = np.empty((height, width), np.uint8)
     queue = np.empty(height * width, np.int64)
     for n in range(count):

@@ -74,7 +74,7 @@ def fisheye(images: Images, keys: Keys, *, cubic: float, quadratic: float, linea
     -----
     The paper names fisheye lens distortion and uniform noise as distortions for training, without a formula. The
     generator released with the paper contains ImageMagick's barrel distortion with five severities, although no
-    published set uses them. corruptset uses these severities. By default, ImageMagick averages over ellipses. This
+    published set uses it. corruptset uses these severities. By default, ImageMagick averages over ellipses. This
     function interpolates between four pixels, as ImageMagick does with ``-filter point -interpolate bilinear``. At
     224x224, the images that ImageMagick creates by default differ from those of this function by 0.8 to 1.2 grey values
     on average.

@@ -19,12 +19,12 @@ _REACH = Parameter(
     "reach", float, 0.1, 1000.0, "distance in pixels at which the logarithm is -infinity", length=True, at_least=0.1
 )
 Ends = Callable[[Shape], tuple[tuple[int, int], tuple[int, int]]]
-"""A function of (H, W, C) that returns, for two random numbers, both minimums and both counts of possible values."""
+"""A function of (H, W, C) that returns the minimums of two random numbers, and their numbers of possible values."""
 
 
 @inlined
 def _logarithm(x):  # type: ignore[no-untyped-def]
-    """Return ln x to about 1e-15, for x in 0.3 .. 1.
+    """Return ln x with an error of about 1e-15, for x in 0.3 .. 1.
 
     The function uses only + - * /, because the logarithm of libm differs between machines.
     """
@@ -190,12 +190,14 @@ def zigzag(images: Images, keys: Keys, *, reach: float, step: float, amplitude: 
     Notes
     -----
     The two rows of the middle line are drawn at random. The first is uniform on 0 .. H - 2. For a height of 28, the
-    second is uniform from 5 rows above the first to 4 rows below it. Other heights are in proportion.
+    second is uniform from 5 rows above the first to 4 rows below it. For other heights, these distances are scaled in
+    proportion.
 
     The zigzag reaches from column 2 to column 25 for a width of 28, and in proportion for other widths. Where two
-    strokes meet, both are added. The height of the last stroke is ``amplitude / (2 * rest)``, which is the published
-    ``2 / (2 * rest)``. The rest is the length that remains after the last whole period, about 3 pixels at a width of
-    28. If it is half a pixel or less, which does not occur at this width, the last stroke ends at the amplitude.
+    strokes meet, both are added. The height of the last stroke is ``amplitude / (2 * rest)``. For the published
+    amplitude of 2, this is the published ``2 / (2 * rest)``. The rest is the length that remains after the last whole
+    period, about 3 pixels at a width of 28. If it is half a pixel or less, which does not occur at this width, the last
+    stroke ends at the amplitude.
     """
     left, right = (float(_share(column, images.shape[2])) for column in (2, 25))
     columns, turns = _turns(left, right, rows, float(step), float(amplitude))

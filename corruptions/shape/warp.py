@@ -17,7 +17,7 @@ from ..kernels import inlined, kernel
 from ..registry import Floats, Images, Int64Array
 from ..sample import rows_at_once, sample
 
-_MIN_TAPS = 3  # Shrinking by up to a half mixes up to three pixels, and every canvas is larger than that.
+_MIN_TAPS = 3  # Shrinking to half the size or more mixes up to three pixels. Every canvas is larger than three pixels.
 RESIZES = ("area", "bilinear", "nearest")
 INTERPOLATIONS = ("bilinear", "nearest")
 _1 = np.uint64(1)
@@ -27,7 +27,7 @@ _3 = np.uint64(3)
 
 @inlined
 def _put_in_frame(image, framed, line):  # type: ignore[no-untyped-def]
-    """Copy an image into a frame that is two pixels wide, and return the offset of its first value."""
+    """Copy an image into a frame that is two pixels wide, and return the offset of the image's first value."""
     height, width, channels = image.shape
     start = np.int64(2 * line + 2 * channels)
     for y in range(height):
@@ -160,9 +160,9 @@ def loose_size(height: int, width: int, angle_deg: float) -> tuple[int, int]:
 
     The size is the same for both directions of rotation. It equals that of MATLAB's ``imrotate(..., 'loose')`` since
     R2015b, which is ceil(height |cos| + width |sin|) by ceil(width |cos| + height |sin|). Pixels are squares, and the
-    outer edges of the image are rotated rather than the centres of its corner pixels. The size is computed in decimals
-    of 60 digits, so that it does not depend on rounding errors. For an angle that a double can represent, these sums
-    are whole numbers only at multiples of 90 degrees.
+    outer edges of the image are rotated rather than the centres of its corner pixels. The size is computed with
+    decimals of 60 digits, so that it does not depend on rounding errors. For an angle that a double can represent,
+    these sums are whole numbers only at multiples of 90 degrees.
 
     Examples
     --------

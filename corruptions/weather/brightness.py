@@ -24,8 +24,8 @@ def _table(shift: float, rounding: str) -> NDArray[np.uint8]:
     value = largest / 255.0
     saturation = np.where(largest > 0, (value - level / 255.0) / np.where(largest > 0, value, 1.0), 0.0)
     shifted = np.minimum(np.maximum(value + shift, 0.0), 1.0)
-    # Hue and saturation do not change, so each channel keeps its ratio to the largest one. For the least channel x the
-    # result is V' (1 - s) = V' x / V.
+    # Hue and saturation do not change, so each channel keeps its ratio to the largest one. For the smallest channel x,
+    # the result is V' (1 - s) = V' x / V.
     return to_uint8(np.minimum(shifted * (1.0 - saturation), 1.0) * 255.0, rounding).ravel()
 
 
@@ -68,7 +68,7 @@ def brightness(images: Images, keys: Keys, *, shift: float, rounding: str = "flo
     Notes
     -----
     The published code converts to HSV and back in double precision and then floors. If ``x V' / V`` is a whole number,
-    its rounding errors decide between two neighbouring values. The middle channel can therefore differ by one (in under
-    5 % of all values).
+    the rounding errors of this code decide between two neighbouring values. The middle channel can therefore differ by
+    one (in under 5 % of all values).
     """
     return _brighten(images, _table(float(shift), rounding))  # type: ignore[no-any-return]

@@ -27,7 +27,7 @@ _SMALL = 1 << 22
 def _crops(stage_key, sample_keys, picks, spans):  # type: ignore[no-untyped-def]
     """Draw the texture, first row and first column of each image's crop, and return them as (N, 3).
 
-    `spans`, (textures, 2), has the numbers of possible first rows and columns.
+    `spans`, (textures, 2), contains the numbers of possible first rows and columns.
     """
     out = np.empty((sample_keys.size, 3), np.int64)
     for i in range(sample_keys.size):

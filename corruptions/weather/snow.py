@@ -216,7 +216,7 @@ def snow(
 
     The image is whitened by ``max(x, 1.5 * luma + 0.5)``, where the luma of a grey image is its grey value. As
     published, the layer is magnified linearly and floored to bytes before motion blur streaks it (see `motion_blur`).
-    The height and width of an image are magnified independently if they differ.
+    For images that are not square, the layer is magnified separately along its height and its width.
     """
     rows, columns = _grid(images.shape[1:], {"zoom": zoom})
     layers = _magnify(normals, float(threshold), rows.before, rows.fraction, columns.before, columns.fraction)

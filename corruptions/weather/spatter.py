@@ -183,21 +183,21 @@ def spatter(
 ) -> Images:
     """Add spatters of water (pale turquoise) or mud (brown) to the image.
 
-    Water is added to the image, and mud covers it. The random layer is smoothed by a gaussian that ends at 4 sigma,
-    with edge padding.
+    Water is added to the image, and mud covers it. The random layer is smoothed by a gaussian that is cut off at 4
+    sigma, with edge padding.
 
     Notes
     -----
     One standard normal number per pixel is drawn at random.
 
     `liquid_scale` magnifies the softening of mud, the standard deviation of the layer, and the distance from the edge
-    at which water stops deepening. This distance is 20 pixels, and depth is always measured in twentieths of it. If the
-    smoothing grows by the same factor, the layer therefore keeps its contrast. ``scale="side"`` thus magnifies the
-    drops without thinning them out.
+    at which water stops deepening. Without magnification, this distance is 20 pixels. Depth is always measured in
+    twentieths of the distance. If the smoothing grows by the same factor, the layer therefore keeps its contrast.
+    ``scale="side"`` thus magnifies the drops without thinning them out.
 
     If no value is above the threshold, the published code divides by zero and stores black. Here the image does not
-    change. Grey images get the luma of the liquid's colour. Distances are the 5x5 chamfer (1, 1.4, 2.1969) in fixed
-    point, as OpenCV computes them without Intel's primitives (IPP).
+    change. Grey images get the luma of the liquid's colour. Distances are 5x5 chamfer distances (1, 1.4, 2.1969) in
+    fixed point, as OpenCV computes them without Intel's primitives (IPP).
 
     References
     ----------

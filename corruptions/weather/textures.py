@@ -101,8 +101,8 @@ def _default(shape: str) -> TextureSet:
 def load_textures(directory: str | Path) -> TextureSet:
     """Load textures from the PNG and JPEG files of a directory, sorted by name.
 
-    Textures are drawn uniformly. The files frost1 to frost6 of the released generators are an exception: only the first
-    five are drawn, because ``randint(5)`` in the released code never returns the index of the sixth.
+    Textures are drawn uniformly. The files frost1 to frost6 of the released generators are an exception. Only the first
+    five of them are drawn, because ``randint(5)`` in the released code never returns the index of the sixth.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def load_textures(directory: str | Path) -> TextureSet:
         raise SourceError(
             f"The directory of frost textures {str(directory)!r} does not exist. Pass a directory of PNG or JPEG files."
         )
-    # On disks of other systems, macOS adds hidden files with the same suffixes.
+    # On disks with foreign file systems, macOS adds hidden files with the same suffixes.
     files = sorted(p for p in path.glob("[!.]*") if p.suffix.lower() in _SUFFIXES and p.is_file())
     if not files:
         raise SourceError(

@@ -1,4 +1,4 @@
-"""Array jobs: several jobs that check the source of a build together. Each job makes its share of the parts.
+"""Array jobs: several jobs that check the source of a build together, and then each make a share of its parts.
 
 All jobs share the lock of the dataset, so no other command can write to it. The first job records the build. The other
 jobs join the build one at a time, and are rejected if they describe a different build.
@@ -135,7 +135,7 @@ def joined(
 ) -> Iterator[tuple[BuildState, Job]]:
     """Begin a build, or join the jobs that are making it, for the duration of the ``with`` block.
 
-    The caller must hold the lock of the dataset, shared with the other jobs. Parameters are the folder of the
+    The caller must hold the lock of the dataset, shared with the other jobs. The parameters are the folder of the
     unfinished build, the requested build, a finished dataset to extend (or None), and a callback as in `shared_check`.
 
     Raises

@@ -40,14 +40,14 @@ from .data_card import data_card, license_text
 from .state import BuildState
 
 MAX_SHOWN = 600
-"""The largest number of sets on a contact sheet. From more sets, this many are chosen at even intervals."""
+"""The largest number of sets on a contact sheet. If there are more, this number is chosen at even intervals."""
 
 
 class UnfinishedDataset(Dataset):
     """A dataset whose manifest is still in memory. It is used to draw the page and the contact sheet."""
 
     def __init__(self, directory: Path, manifest: Manifest) -> None:
-        # The manifest is parsed from its bytes, so that a page drawn later from manifest.json is equal.
+        # The manifest is parsed from its bytes, so that a page drawn later from manifest.json is identical.
         self._manifest = parse_manifest(manifest_bytes(manifest))
         super().__init__(directory)
 
@@ -73,7 +73,7 @@ def finish(
     Raises
     ------
     BuildError
-        The clean pixels of some parts differ, because a library was upgraded between making them.
+        Parts of the same samples have different clean pixels, because a library was upgraded between two calls.
     """
     folder, base = job.directory, state.base
     rows = {set_id: _SetRows(folder, job.sets[set_id]) for set_id in sorted(state.new(job.sets))}

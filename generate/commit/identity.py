@@ -49,7 +49,10 @@ def refuse_other_build(directory: Path, recorded: Header, build: CheckedBuild, h
 
 
 def _changed_samples(directory: Path, build: CheckedBuild) -> list[str]:
-    """Return one line for each sample that has changed since the build began. Empty if no samples were recorded."""
+    """Return one line for each sample that has changed since the build began.
+
+    The list is empty if the recorded samples cannot be read.
+    """
     now: dict[str, object] = {id: f"label {label}, {sha256}" for id, label, sha256 in build.source_rows}
     try:
         if (recorded := read_hashed(directory / SOURCE)) is not None:

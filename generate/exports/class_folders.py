@@ -124,9 +124,9 @@ def read_list(path: str | Path) -> tuple[str, ...]:
 
 
 def with_every_class(layout: str, contents: ExportContents, names: Sequence[str]) -> tuple[Sequence[int], list[str]]:
-    """Return the samples to export, and notes.
+    """Return the indices of the samples to export, and notes.
 
-    These are the samples on the list, and one sample from each class that has none on the list.
+    The exported samples are those on the list, and one sample from each class that has none on the list.
 
     Raises
     ------

@@ -22,7 +22,9 @@ class ExportOptions(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     severities: dict[str, tuple[str, ...]] = {}
-    """A mapping from names in the export to set ids. Needed for sets that are not one corruption at severities 1 to 5.
+    """A mapping from names in the export to set ids.
+
+    It is needed for sets whose images do not have a single corruption at a severity from 1 to 5.
     """
     images: tuple[str, ...] = ()
     """The names on the list of images, for layouts that export only listed images."""
@@ -40,16 +42,17 @@ class ExportSet:
     corruption: str | None = None
     """The corruption of a set with one stage."""
     severity: int | None = None
-    """The severity, if the set has one stage, with the tabulated parameters of a whole-number severity."""
+    """The severity, if the set has a single stage with the parameters tabulated for a whole-number severity."""
     level: int | None = None
-    """The level, if the set has one stage, with the parameters of a level of a gradual degradation."""
+    """The level, if the set has a single stage with the parameters of a level of a gradual degradation."""
 
     @classmethod
     def of(cls, record: SetRecord) -> ExportSet:
         """Return the properties of a set from its record.
 
-        A severity or level is used only if the id or an alias contains it (``fog/3``, ``black_lines/07``). If a set
-        records one but has no such name, its parameters differ from those of that severity or level.
+        A severity or level is used only if the id or an alias contains it (``fog/3``, ``black_lines/07``). If the
+        record contains a severity or level but no such name, the set's parameters are not those of that severity or
+        level.
         """
         names = (record.id, *record.aliases)
         if len(record.stages) != 1:
@@ -113,8 +116,8 @@ class ExportContents:
     def labels(self) -> dict[str, dict[str, str | int]]:
         """A mapping from set ids to the columns ``corruption`` and ``severity``, and ``level`` if any set has a level.
 
-        If a set is not a single corruption at a severity or level, its id is used as the corruption. Missing severities
-        and levels are 0, because readers infer a single type for each column.
+        If a set does not have a single corruption at a severity or level, its id is used as the corruption. Missing
+        severities and levels are 0, because readers infer a single type for each column.
         """
         levels = any(export_set.level is not None for export_set in self.sets)
         return {
@@ -148,7 +151,7 @@ def placed(layout: Layout, sets: Sequence[ExportSet], named: Collection[str] = (
 
 
 def unexpected(layout: Layout, images: Sequence[NamedShape]) -> str | None:
-    """Return a message if the loaders of a layout expect other image sizes or channels, or None.
+    """Return a message if the loaders of a layout expect different image sizes or channels, or None.
 
     The message explains the reason, and names layouts that suit the images.
 

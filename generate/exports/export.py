@@ -83,15 +83,16 @@ def export(
         Patterns of set ids and aliases. By default, all sets are exported, except ``clean`` if the layout has no place
         for clean images.
     severities : path or mapping, optional
-        A mapping from names in the export to five set ids each (for ``mnist-c``, one), or a TOML file with this
-        mapping. Needed for sets that are not one corruption at severities 1 to 5.
+        A mapping from each name in the export to five set ids (for ``mnist-c``, one), or a TOML file with this mapping.
+        It is needed for sets whose images do not have a single corruption at a severity from 1 to 5.
     images : path or sequence of str, optional
         For the layout ``imagenet-c-5k``, the names of the images to export, or a text file with one name per line.
     allow_missing_classes : bool
         Whether to export even if some classes have no images. Labels that loaders derive from the class folders then
         differ from the manifest's.
     any_shape : bool
-        Whether to export images of any size and number of channels, even if the loaders of the layout expect others.
+        Whether to export images of any size and number of channels, even if the loaders of the layout expect specific
+        ones.
     progress : callable or bool, optional
         Called with the step, the number of finished items and the total. By default, a progress bar is shown in
         terminals and notebooks. False disables it.
@@ -219,7 +220,7 @@ def _matching(data: Dataset, patterns: Sequence[str]) -> ExportContents:
 
 
 def _unexpected(layout: Layout, contents: ExportContents, data: Dataset) -> str | None:
-    """Return a message if the loaders of a layout expect images of other shapes than those of a dataset, or None."""
+    """Return a message if the loaders of a layout do not expect images of the shapes in a dataset, or None."""
     preprocessing = parse_preprocessing(data.manifest.preprocessing)
     # All images have the same number of channels, so the first one is read.
     channels = data[contents.sets[0].id].single(0).shape[2] if contents.sets else 3
@@ -236,7 +237,7 @@ def _record(placement: Placement, options: ExportOptions, written: Writer) -> Ex
             path=images.path,
             row=images.row,
             count=len(images.samples),
-            # The manifest records a digest of the complete set, which does not apply to some of its images.
+            # The recorded digest is that of the complete set, so it does not apply if only some images are exported.
             pixel_digest=None if images.row is None or len(images.samples) < count else digests.get(images.set_id),
         )
         for images in sorted(placement.slices, key=lambda s: (s.set_id, s.path, s.row or 0))

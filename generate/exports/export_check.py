@@ -189,7 +189,7 @@ def check_export(
         report.add([Problem(EXPORT_RECORD, "digest", detail)])
         return report
     try:
-        # VIEW.json may come from an untrusted place, so its layout, sets and options may have any values.
+        # VIEW.json may come from an untrusted source, so its layout, sets and options may have any values.
         layout = get_layout(record.layout)
         contents = ExportContents.of(data.manifest, data.samples).only(s.id for s in record.sets)
         placement = Placement(layout, contents, ExportOptions.model_validate(record.options))

@@ -22,7 +22,7 @@ class Text(RecipeTable):
     line: str | None = None
     """The template of a line. The file has one line per image."""
     columns: tuple[Column, ...] | None = None
-    """The keys of a JSON object. The file has one object per line and image, without keys that have no value."""
+    """The keys of a JSON object. The file has one line per image, with an object that omits keys without a value."""
     labels: Literal["uint8", "int64"] | None = None
     """The dtype of the labels. The file is a .npy array with one label for each row of an array of images."""
     made: Literal["shards", "croissant"] | None = None
@@ -59,13 +59,14 @@ class Layout(RecipeTable):
     corruptions that have a letter.
     """
     letters: dict[str, str] = {}
-    """A mapping from corruptions to the letters that end their image names."""
+    """A mapping from corruptions to the letters at the end of their image names."""
     listed: bool = False
     """Whether only the images on a list are exported."""
     numbers_classes: bool = False
-    """Whether loaders number the classes by their folders, so that every class needs at least one image."""
+    """Whether loaders number the classes by their folders. In this case, every class needs at least one image."""
     whole_images: bool = False
-    """Whether loaders assume that each row or name is a whole image of the source, so that regions cannot be exported.
+    """Whether loaders assume that each row or name is a whole image of the source. In this case, regions cannot be
+    exported.
     """
     blanks: bool = True
     """Whether paths may contain spaces."""
@@ -91,7 +92,7 @@ class Layout(RecipeTable):
 
     @property
     def labelled(self) -> bool:
-        """Whether the layout contains labels, so that images without labels cannot be exported."""
+        """Whether the layout contains labels. In this case, images without labels cannot be exported."""
         texts = (*self.with_each, *self.beside)
         templates = " ".join([self.image, *(f"{text.path} {text.line}" for text in texts)])
         named = any(f"{{{word}" in templates for word in ("class", "label", "image"))

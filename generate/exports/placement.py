@@ -32,8 +32,8 @@ SHARD = 5000
 _SPLIT = re.compile(
     r"(?<![a-z])(train|training|validation|valid|val|dev|test|testing|eval|evaluation)(?![a-z])|(?<![^/])__"
 )
-"""The words that the library `datasets` interprets as splits (``SPLIT_KEYWORDS`` in its data_files.py). It also ignores
-folders whose names begin with ``__``.
+"""The words that the library `datasets` interprets as splits (``SPLIT_KEYWORDS`` in its data_files.py). The library
+also ignores folders whose names begin with ``__``.
 """
 
 
@@ -41,7 +41,8 @@ folders whose names begin with ``__``.
 class SetSlice:
     """Images of a set that are stored together.
 
-    A set has several slices if its samples are divided, or if the severities file lists it twice.
+    A set has several slices if its samples are divided among splits or archives, or if the severities file lists it
+    twice.
     """
 
     set_id: str
@@ -155,7 +156,7 @@ class Placement:
         refuse(layout.name, twice, "Choose other names (--severities). Capitals do not count.")
 
     def _format_notes(self) -> Iterator[str]:
-        """Yield notes on images whose names have the suffix of a different format than the stored one."""
+        """Yield notes on images whose names have the suffix of a format other than the stored one."""
         if not self.layout.source_names:
             return
         paths = [(s.path, self.contents.stored_format(i)) for i, s in enumerate(self.contents.samples) if s.path]
@@ -267,7 +268,7 @@ def _archives_id(manifest: Manifest) -> str:
 
     mlcroissant extracts archives with the same name only once, so different archives need different names. For lossless
     images, the digest of the dataset determines the pixels, whichever library encoded them. For JPEGs it does not, so
-    the hashes of the files of rows are included.
+    the hashes of the record file (.jsonl) of each set are included.
     """
     rows = {set_path(s.id) for s in manifest.sets} if manifest.encoding["format"] == "jpeg" else set()
     stored = [f.sha256 for f in manifest.files if f.path in rows]

@@ -101,7 +101,7 @@ def _misfits(layout: Layout, sets: Iterable[ExportSet]) -> list[str]:
 
 
 def _by_corruption(layout: Layout, contents: ExportContents, options: ExportOptions) -> NamedSets:
-    """Return the sets named by their corruptions, with five severities or one set per corruption."""
+    """Return the sets, named after their corruptions, with five severities or one set per corruption."""
     five = layout.names == "severities"
     severities = range(1, 6 if five else 2)
     given, problems = _given(contents, options, len(severities))
@@ -146,7 +146,7 @@ def _by_corruption(layout: Layout, contents: ExportContents, options: ExportOpti
 
 
 def _given(contents: ExportContents, options: ExportOptions, count: int) -> tuple[dict[str, list[str]], list[str]]:
-    """Return a mapping from names to set ids, from the option `severities`, and the errors in this option.
+    """Return the mapping from names to set ids in the option `severities`, and the errors in this option.
 
     `count` is the number of sets that each name needs.
     """

@@ -19,7 +19,7 @@ def texts(placement: Placement, sha256s: Mapping[str, str]) -> Iterator[tuple[st
     samples = placement.contents.samples
     for path, (text, slices) in placement.texts.items():
         if text.labels is not None:
-            # The arrays that share a file of labels have the same labels, so those of the first array are written.
+            # Arrays that share a file of labels have the same labels, so the labels of the first array are written.
             rows = [index for images in slices if images.path == slices[0].path for index in images.samples]
             labels = np.array([samples[index].class_index for index in rows], text.labels)
             yield path, npy_header(labels.shape, labels.dtype.type) + labels.tobytes()
@@ -60,7 +60,7 @@ def _line(placement: Placement, text: Text, images: SetSlice, index: int) -> byt
 
 
 def _shards(placement: Placement) -> bytes:
-    """Return the contents of _info.json, which tells timm the archives of each set."""
+    """Return the contents of _info.json, from which timm reads the archives of each set."""
     splits = {}
     for set_id, slices in placement.slices_of.items():
         lengths = [len(images.samples) for images in slices]

@@ -36,7 +36,7 @@ BLOCK = 512
 
 
 class Writer:
-    """A writer that writes the files of an export below a folder, and records their hashes."""
+    """A writer of the files of an export. It writes them below a folder, and records their hashes."""
 
     def __init__(self, root: Path) -> None:
         self.files: list[FileRecord] = []
@@ -164,7 +164,7 @@ def tar_pieces(files: Iterable[tuple[str, bytes]]) -> Iterator[bytes]:
         _refuse_outside(name)
         info = tarfile.TarInfo(name)
         info.size, info.mode = len(data), 0o644
-        # These are the bytes that TarFile.addfile writes. Its copies of the data would take half the time of an export.
+        # TarFile.addfile writes the same bytes, but it copies the data, which would take half the time of an export.
         piece = info.tobuf(tarfile.GNU_FORMAT) + data + bytes(-len(data) % tarfile.BLOCKSIZE)
         written += len(piece)
         yield piece

@@ -23,7 +23,7 @@ from .similarity import (
 from .thumbnails import CleanOf, Thumbnails, region_thumbnails
 
 MAX_THUMBNAILS = 600
-"""The largest number of sets with a thumbnail. From more sets, this many are chosen at even intervals."""
+"""The largest number of sets with a thumbnail. If there are more sets, this number is chosen at even intervals."""
 MAX_ROWS = 2000
 """The largest number of sets in a table."""
 _COLUMNS = 5
@@ -203,7 +203,7 @@ def _listed(ids: Iterable[str]) -> list[str]:
 
 
 def _limitations(manifest: Manifest, without_thumbnail: int) -> list[tuple[str, list[str]]]:
-    """Return headings, each with lines, about excluded images and other limitations that users should know."""
+    """Return headings, each with its lines of text, about excluded images and other limitations of a dataset."""
     found = [
         ("Images of the source that were left out, because they cannot be used",
          [f"{e.path}: {e.reason}" for e in manifest.excluded]),

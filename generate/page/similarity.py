@@ -88,7 +88,7 @@ def metric_charts(block: Block, records: Mapping[str, SetRecord], psnr: float) -
 
 
 def rises_sentence(chart: Chart) -> str:
-    """Return a sentence about the severities or levels at which a similarity rises. It is empty if there are none."""
+    """Return a sentence about the severities or levels at which a similarity rises, or an empty string."""
     points = [point for line in chart.lines for point in line.points]
     rises = [f"{a.x:g} to {b.x:g}" for a, b in pairwise(points) if b.y > a.y + _MIN_RISE]
     more = f" and {len(rises) - _MAX_RISES} more" if len(rises) > _MAX_RISES else ""
@@ -96,10 +96,10 @@ def rises_sentence(chart: Chart) -> str:
 
 
 def elastic_note(records: Iterable[SetRecord]) -> str:
-    """Return a sentence about the strength of elastic_transform. In all published tables, low severities are stronger.
+    """Return a sentence about the severities of elastic_transform, or an empty string.
 
-    A table is recognised by the parameter `affine` at severity 1, the distance by which corners move. For other
-    parameters, the sentence is empty.
+    In all published tables, low severities are stronger than high ones. A table is recognised by its value of `affine`
+    at severity 1, which is the distance by which corners move. For other values, the string is empty.
     """
     stages = [stage for record in records for stage in record.stages if stage.corruption == "elastic_transform"]
     distance = next((stage.parameters.get("affine") for stage in stages if stage.severity == 1), None)
@@ -113,7 +113,7 @@ def elastic_note(records: Iterable[SetRecord]) -> str:
 def aimed_rows(blocks: Sequence[Block], records: Mapping[str, SetRecord]) -> list[list[str]]:
     """Return table rows with the MS-SSIM of each corruption at severities 1 to 5, and its deviation from the targets.
 
-    The targets are the MS-SSIM values at which the authors of ImageNet-C aimed.
+    The targets are the MS-SSIM values that the authors of ImageNet-C aimed for.
     """
     rows = []
     for block in blocks:

@@ -117,7 +117,7 @@ class Thumbnails:
     def difference(self, set_id: str, caption: str) -> Thumbnail | None:
         """Return a thumbnail with the amplified differences of a set from the clean images, on a grey background.
 
-        Returns None if there are no clean images, or if the images have other sizes.
+        Returns None if there are no clean images, or if the images differ from them in size.
         """
         images = self._images(set_id)
         if not self._clean or any(a.shape != b.shape for a, b in zip(self._clean, images, strict=True)):

@@ -97,14 +97,14 @@ _NAMED = re.compile(r"png|jpeg(?::(100|[1-9][0-9]?))?")
 
 
 def named_encoding(text: str, default: JpegEncoding | PngEncoding) -> JpegEncoding | PngEncoding:
-    """Return the encoding named by a text, which is ``png``, ``jpeg`` or ``jpeg:QUALITY``.
+    """Return the encoding that a string names: ``png``, ``jpeg`` or ``jpeg:QUALITY``.
 
-    If `default` is JPEG, settings that the text does not contain are taken from it.
+    If `default` is JPEG, settings that the string does not contain are taken from `default`.
 
     Raises
     ------
     BuildError
-        The text does not name an encoding.
+        The string does not name an encoding.
 
     Examples
     --------

@@ -17,7 +17,7 @@ ALONE = "alone"
 """The name of the grid column that contains the sets with only the first stage."""
 OTHERS_PER_LINE, LEVELS_PER_LINE = 6, 10
 SIDE = 128
-"""Longer side of an image in a contact sheet, in pixels."""
+"""The length of the longer side of an image in a contact sheet, in pixels."""
 _LADDER = re.compile(r"([^+]+)/(\d\d|\d(?:p\d+)?)")
 MAX_LEVELS_SHOWN, LEVELS_SHOWN = 7, 5
 """If a degradation has at most `MAX_LEVELS_SHOWN` levels, all levels are shown. Otherwise, `LEVELS_SHOWN` are."""
@@ -113,9 +113,9 @@ def _natural(name: str) -> list[str | int]:
 
 
 def connected_components(keys_of: Mapping[K, Collection[str]]) -> list[list[K]]:
-    """Partition the keys of a mapping into groups, so that no element belongs to keys of two groups.
+    """Partition the keys of a mapping into groups, so that keys of different groups have no elements in common.
 
-    The elements of a key are its value in the mapping. The groups and their members keep the order of the mapping.
+    The elements of a key are the elements of its value. The groups and their members keep the order of the mapping.
 
     Examples
     --------
@@ -135,9 +135,9 @@ def connected_components(keys_of: Mapping[K, Collection[str]]) -> list[list[K]]:
 
 
 def thin_out(ids: Sequence[str], limit: int) -> list[str]:
-    """Return at most `limit` ids of sets, spread evenly.
+    """Return at most `limit` evenly spaced set ids.
 
-    For chains, evenly spread stages are chosen, and all chains that consist of these stages are returned.
+    For chains, evenly spaced stages are chosen, and all chains that consist of these stages are returned.
 
     Examples
     --------

@@ -18,7 +18,7 @@ from ...manifests.records.models import Metrics, Spread
 
 DEFAULT_IMAGES = 64
 MULTISCALE_IMAGES = 16
-"""MS-SSIM is measured on at most this many of the measured images: those whose ids come first."""
+"""The largest number of measured images on which MS-SSIM is also measured. The first images by id are used."""
 Measured = tuple[float | None, float | None, float | None]
 """PSNR in dB (None if infinite, or if shapes differ), SSIM, and the fraction of changed pixels of an image."""
 MeasuredRow = Sequence[float | None]
@@ -76,7 +76,7 @@ def _slide(a, b, old_a, old_b, sums):  # type: ignore[no-untyped-def]
 
 @inner
 def _across(columns, channels, sums):  # type: ignore[no-untyped-def]
-    """Sum seven neighbouring columns."""
+    """Write the sum of seven neighbouring columns at each position to `sums`."""
     c = channels
     c1, c2, c3 = columns[c:], columns[2 * c :], columns[3 * c :]
     c4, c5, c6 = columns[4 * c :], columns[5 * c :], columns[6 * c :]
@@ -88,8 +88,8 @@ def _across(columns, channels, sums):  # type: ignore[no-untyped-def]
 def _similarities(x, y, squares, products, total):  # type: ignore[no-untyped-def]
     """Add the similarity at each position of a row.
 
-    The means, variances and covariance of 49 values are multiplied by 49 * 49 or 48 * 49. They are then integers below
-    2**31, so that only one division is needed.
+    The products of means are multiplied by 49 * 49, and the variances and the covariance by 48 * 49. The results are
+    integers below 2**31. The factors cancel, so each similarity needs only one division.
     """
     for j in range(total.size):
         product = np.int32(x[j] * y[j])
@@ -137,7 +137,7 @@ def _compare(a, b):  # type: ignore[no-untyped-def]
     places = max(n - (_WINDOW - 1) * channels, 0)
     a, b = a.reshape(height, n), b.reshape(height, n)
     none, ones, differs = np.zeros(n, np.uint8), np.ones(n, np.uint8), np.empty(n, np.uint8)
-    # window sums of a, of b, of the squares of both, and of their products
+    # sums of a, of b, of the squares of both, and of their products: in a column, and in a window
     down, sums, total = np.zeros((4, n), np.int32), np.empty((4, places), np.int32), np.zeros(places, np.float64)
     error = changed = np.int64(0)
     for y in range(height):
@@ -165,8 +165,8 @@ def mean_metrics(measured: Iterable[MeasuredRow]) -> Metrics | None:
     """Return the means and standard deviations of the metrics over images, or None if there are no images.
 
     Values are rounded to 4 decimals. The mean PSNR is None if any image has no PSNR. An image has no PSNR if its shape
-    changed, or if it equals the clean image, so that PSNR is infinite. The mean MS-SSIM is the mean over the images for
-    which MS-SSIM was measured.
+    changed, or if it equals the clean image, because PSNR would be infinite. The mean MS-SSIM is the mean over the
+    images for which MS-SSIM was measured.
     """
     rows = list(measured)
     if not rows:

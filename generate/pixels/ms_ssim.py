@@ -27,7 +27,7 @@ _C2 = (0.03 * 255) ** 2
 def _gaussian() -> NDArray[np.float32]:
     """Return the first six of the eleven weights of the symmetric window.
 
-    The weights are computed with decimal numbers, which give the same values on every machine.
+    The weights are computed with `decimal.Decimal`, which gives the same values on every machine.
     """
     values = [(-(Decimal(k - 5) ** 2) / (2 * _SIGMA**2)).exp() for k in range(_WINDOW)]
     return np.array([float(v / sum(values)) for v in values[:6]], np.float32)
@@ -185,7 +185,7 @@ def _halved(image, channels):  # type: ignore[no-untyped-def]
 
 @kernel
 def _all_scales(clean, image, weights, scales):  # type: ignore[no-untyped-def]
-    """Return contrast times structure (scales, C), and the complete similarity at the last scale (C,)."""
+    """Return contrast times structure, as a (scales, C) array, and the complete similarity at the last scale, (C,)."""
     height, width, channels = clean.shape
     n, centre = width * channels, np.float32(_CENTRE)
     a, b = clean.reshape(height, n) - centre, image.reshape(height, n) - centre

@@ -26,7 +26,7 @@ class _Preprocessing(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     channels: Literal["rgb", "keep"] = "rgb"
-    """With ``rgb`` a grey image becomes R = G = B, as with ``convert("RGB")``. With ``keep`` it keeps one channel."""
+    """With ``rgb``, grey images become R = G = B, as with ``convert("RGB")``. With ``keep``, they keep one channel."""
 
     @property
     def output_size(self) -> tuple[int, int] | None:
@@ -69,7 +69,7 @@ class ResizeCrop(_Preprocessing):
     interpolation: Interpolation = "bilinear"
 
     def resized(self, width: int, height: int) -> tuple[int, int]:
-        # the long side is rounded down, as torchvision does
+        # the long side is rounded down, as in torchvision
         if width <= height:
             return self.resize, int(self.resize * height / width)
         return int(self.resize * width / height), self.resize
@@ -133,7 +133,7 @@ class SurrogateInput(_Preprocessing):
         return None if self.width is None or self.height is None else (self.width, self.height)
 
     def resized(self, width: int, height: int) -> tuple[int, int]:
-        # the longer side is rounded down, as torchvision does
+        # the longer side is rounded down, as in torchvision
         wanted = self.size(width, height)
         if (width, height) == wanted:
             return wanted

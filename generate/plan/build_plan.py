@@ -65,11 +65,11 @@ class PlannedPixels:
     """The regions of images, or None if the recipe has no regions."""
     maker: SetMaker
     probed: Checked
-    """The result of checking a few images. It is empty if preprocessing gives all images one size and there are no
-    regions.
+    """The result of checking a few images. It is empty if preprocessing gives all images the same size and there are
+    no regions.
     """
     sizes: tuple[tuple[int, int], ...]
-    """(width, height) of each clean image that was checked, or the one size that all clean images have."""
+    """The (width, height) of the clean image for each checked image, or the one size that all clean images have."""
 
     @property
     def image_size(self) -> tuple[int, int]:
@@ -129,7 +129,7 @@ class BuildPlan:
 
     @property
     def size_problem(self) -> SizeCheck:
-        """The function that returns the reason to reject an image size. Workers get only this function."""
+        """The function that returns the reason to reject an image size. Workers receive it instead of the plan."""
         return size_check(self.pixels.preprocessing, self.pixels.regions)
 
     @property
@@ -146,12 +146,12 @@ class BuildPlan:
 
     @property
     def stored_bytes(self) -> int:
-        """The estimated bytes that one image takes in all containers together."""
+        """The estimated number of bytes that one image takes in all containers together."""
         return sum(sink.stored_bytes(self.pixels.image_size) for sink in self.sinks)
 
     @property
     def held_bytes(self) -> int:
-        """The estimated bytes of memory that one image takes until its part is written."""
+        """The estimated memory, in bytes, that one image takes until its part is written."""
         return max(sink.held_bytes(self.pixels.image_size) for sink in self.sinks)
 
     def metrics_images(self, count: int) -> int:

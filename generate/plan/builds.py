@@ -65,7 +65,7 @@ class UncheckedBuild(Protocol):
 
     @property
     def stored_bytes(self) -> int:
-        """The estimated bytes that one image takes in all containers together."""
+        """The estimated number of bytes that one image takes in all containers together."""
 
     @property
     def header(self) -> Header:
@@ -94,7 +94,7 @@ class CheckedBuild:
     plugins: Sequence[PluginRecord]
     """The plugins of all sets of the recipe, so that sets can be added later."""
     image_size: tuple[int, int]
-    """(width, height) of a clean image, or the mean of a few images if their sizes differ."""
+    """The (width, height) of a clean image, or the mean over a few images if their sizes differ."""
     workers: int
     stored_table: RegionTable | None = None
     """The regions that regions.jsonl lists, if they are not stored as images."""
@@ -152,12 +152,12 @@ class CheckedBuild:
 
     @property
     def stored_bytes(self) -> int:
-        """The estimated bytes that one image takes in all containers together."""
+        """The estimated number of bytes that one image takes in all containers together."""
         return sum(sink.stored_bytes(self.image_size) for sink in self.sinks)
 
     @property
     def held_bytes(self) -> int:
-        """The estimated bytes of memory that one image takes until its part is written."""
+        """The estimated memory, in bytes, that one image takes until its part is written."""
         return max(sink.held_bytes(self.image_size) for sink in self.sinks)
 
     def groups(self, sets: Sequence[str], all_chunks: Sequence[Chunk]) -> list[tuple[str, ...]]:
@@ -242,7 +242,7 @@ def groups_of(
 ) -> list[tuple[str, ...]]:
     """Divide sets into groups, so that the images of one part fit into memory.
 
-    Each image takes `held_bytes` bytes of memory.
+    While its part is being made, each image takes `held_bytes` bytes of memory.
     """
     order: list[str] = []
     branches: set[int] = set()

@@ -97,7 +97,7 @@ class Job:
     multiscale: frozenset[int]
     """Indices of the samples that MS-SSIM is measured on, a subset of `measured`."""
     token: str
-    """A random string that distinguishes the calls of `build` in one process."""
+    """A random string that distinguishes the calls to `build` in one process."""
     in_memory: bool = False
     """True if parts are made without writing files, to estimate a build."""
     file: Path | None = None

@@ -29,15 +29,15 @@ MIN_CHUNK_SAMPLES = 8
 TARGET_CHUNKS = 8
 """Number of chunks of a small build."""
 TARGET_PARTS = 32
-"""Number of parts of a small build, if it has enough sets, so that several workers are used."""
+"""Number of parts of a small build that has enough sets. With several parts, several workers can be used."""
 PART_BYTES = 72 << 20
-"""Limit on the bytes of encoded images that a part collects before it writes its shards."""
+"""Limit on the total size, in bytes, of the encoded images that a part collects before it writes its shards."""
 BATCH_BYTES = 2 << 20
 """Size of the clean pixels of one batch, in bytes: thirteen images at 224x224, hundreds at 32x32. Larger batches do not
 fit into processor caches.
 """
 MAX_JOBS = 1_000_000
-"""Limit on the number of jobs of an array."""
+"""Limit on the number of jobs in an array."""
 WHOLE_CHUNK_THRESHOLD = 8
 """If there are at least this many chunks per job, no chunk is divided between jobs."""
 
@@ -100,7 +100,7 @@ def groups(
     Parameters
     ----------
     sets : sequence of str
-        Ids of the sets in the order in which they are made. Neighbours share their first stages.
+        Ids of the sets in the order in which they are made. Neighbouring sets share their first stages.
     chunk_count, chunk_length : int
         The number of chunks, and the number of samples in the longest chunk.
     stored_bytes : int
@@ -142,7 +142,7 @@ def parts(
     set_groups : sequence of tuple of str
         The groups of set ids, as `groups` returns them.
     committed : collection of (set id, chunk number)
-        The pairs of a set and a chunk that are finished.
+        The set ids and chunk numbers of the images that are finished.
     """
     return uncommitted([Part(chunk, group) for chunk in all_chunks for group in set_groups], committed)
 
@@ -154,7 +154,10 @@ def uncommitted(candidates: Iterable[Part], committed: Collection[tuple[str, int
 
 
 def parse_job(part: Any) -> tuple[int, int]:
-    """Check the argument `part` of `build`, and return it as (job, jobs), or raise `BuildError`. Jobs count from 0."""
+    """Check the argument `part` of `build`, and return it as (job, jobs), where jobs are counted from 0.
+
+    Raise `BuildError` if it is not valid.
+    """
     match part:
         case [int(job), int(jobs)] if 0 <= job < jobs <= MAX_JOBS and bool not in (type(job), type(jobs)):
             return job, jobs
@@ -193,7 +196,7 @@ def job_shares(all_parts: Sequence[Part], jobs: int) -> list[list[Part]]:
 
 
 def batches(images: Sequence[NDArray[np.uint8]]) -> Iterator[list[int]]:
-    """Yield batches. A batch is a list of the positions of images that have the same shape."""
+    """Yield batches of images. Each batch is a list of the positions of images that have the same shape."""
     by_shape: dict[tuple[int, ...], list[int]] = {}
     for position, image in enumerate(images):
         by_shape.setdefault(image.shape, []).append(position)

@@ -203,7 +203,7 @@ def _encoding(recipe: Recipe, options: BuildOptions, samples: PlannedSamples) ->
 
 
 def probe(source: Source, selected: Sequence[Sample], check_size: SizeCheck | None = None) -> Checked:
-    """Check up to eight images, spread evenly, or all images if none of the eight can be used."""
+    """Check up to eight evenly spaced images, or all images if none of the eight can be used."""
     checked = check(source, select(selected, samples=PROBED_IMAGES), check_size=check_size)
     return checked if checked.good else check(source, selected, check_size=check_size)
 

@@ -32,7 +32,7 @@ TABLE_NOTE = (
     "with --store images."
 )
 REGION_ROW_BYTES = 250
-"""Approximate bytes of a row in regions.jsonl."""
+"""Approximate size of a row in regions.jsonl, in bytes."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,9 @@ class RegionStore:
     regions_per_image: float = 0.0
     """Mean number of regions per image."""
     region_bytes: float = 0.0
-    """Estimated bytes of a region that is stored as an image file."""
+    """Estimated size, in bytes, of a region that is stored as an image file."""
     table_bytes: float = 0.0
-    """Estimated bytes of an image together with its rows in regions.jsonl."""
+    """Estimated size, in bytes, of an image together with its rows in regions.jsonl."""
     notes: tuple[str, ...] = ()
     """Notes for users about the regions."""
 
@@ -93,8 +93,8 @@ def region_store(
     Raises
     ------
     BuildError
-        The option `store` is given, but the recipe has no regions. Or `store` is ``"table"``, but a table cannot store
-        the requested sets, or cannot use the requested encoding.
+        The option `store` is given, but the recipe has no regions. The error is also raised if `store` is ``"table"``,
+        but a table cannot store the requested sets or cannot use the requested encoding.
     """
     if recipe.regions is None:
         if options.store is not None:

@@ -85,7 +85,7 @@ def _try_plugins(build: CheckedBuild) -> None:
 
 
 def _refuse_poor_surrogate(build: CheckedBuild, surrogate: Surrogate) -> None:
-    """Raise an error if clean images do not have the surrogate's size, or if the surrogate misclassifies too many.
+    """Raise an error if clean images do not have the surrogate's size, or if it misclassifies too many of them.
 
     A low accuracy means that the surrogate's model file describes its input or its classes incorrectly.
     """

@@ -95,7 +95,7 @@ def _overlap(recipe: Recipe, other: Recipe) -> float:
 
 
 def refuse_labels(source: Source, options: BuildOptions, recipe: Recipe, sets: Sequence[SetSpec]) -> None:
-    """Raise `BuildError` if the recipe or the options need labels, or cannot keep the names of images."""
+    """Raise `BuildError` if the recipe or the options require labels, or would not preserve the names of images."""
     problems = []
     if options.storage in ("hdf5", "both"):
         problems.append(f"--storage {options.storage} uses HDF5 shards, which do not keep names: leave it out")

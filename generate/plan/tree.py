@@ -1,9 +1,9 @@
 """The tree of stages in a build. It is traversed once for each batch of images.
 
 Many chains begin with the same stages. The root of the tree is the clean image, and every distinct chain is a node. A
-depth-first walk applies the stage of each node once, even if several sets need it, and keeps one buffer per depth. A
-level of a gradual degradation that continues the level below is a child of that level, so thirty levels take thirty
-steps.
+depth-first walk applies the stage of each node once, even if several sets need it, and keeps one buffer per depth. If
+the levels of a gradual degradation accumulate, each level starts from the result of the level below it. It is then a
+child of that level, so thirty levels take thirty steps.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Node:
 
 
 def build_tree(sets: Iterable[SetSpec], seed: int, coupling: Coupling) -> Node:
-    """Return the tree of sets with distinct chains. `merge_chains` merges sets whose chains are equal."""
+    """Return the tree of sets. All chains must be distinct. To merge sets with equal chains, use `merge_chains`."""
     root = Node(None, np.uint64(0))
     for spec in sets:
         node = root
@@ -162,7 +162,7 @@ def walk(
 
 @dataclass(frozen=True)
 class SetMaker:
-    """Computes the images of sets. Equal settings give equal pixels."""
+    """The settings and resources with which the images of sets are computed. Equal settings give equal pixels."""
 
     side: int
     """The short side, in pixels, of the images for which the parameters were chosen."""

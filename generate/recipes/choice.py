@@ -44,10 +44,10 @@ def choose_sets(sets: Sequence[SetSpec], globs: Sequence[str] | None, *, recipe:
     sets : sequence of SetSpec
         The sets of the recipe.
     globs : sequence of str or None
-        Shell patterns, or None for all sets. If the recipe has no clean set, the pattern ``clean``, or a corruption at
-        severity 0 such as ``fog/0``, adds it.
+        Shell patterns, or None for all sets. If the recipe has no clean set, it is added if ``clean`` or a corruption
+        at severity 0, such as ``fog/0``, is among the patterns.
     recipe : Recipe, optional
-        The recipe that the sets are from. If it is given, the message about an unknown set names the recipes that have
+        The recipe that the sets belong to. If it is given, the message about an unknown set names the recipes that have
         this set.
 
     Raises

@@ -30,7 +30,10 @@ class Expects(RecipeTable):
     sizes: tuple[tuple[Side, Side], ...] = ()
     """The allowed sizes (width, height). If it is empty, all sizes are allowed."""
     least_side: Side | None = None
-    """The short side, in pixels, that at least half of the images must have. ImageNet contains a few smaller images."""
+    """The minimum length of the short side, in pixels, which at least half of the images must reach.
+
+    The other images may be smaller, because ImageNet contains a few small images.
+    """
     channels: Literal["rgb", "grey"] | None = None
     """The colour of all images, or None if both are allowed."""
 
@@ -57,8 +60,8 @@ class Expects(RecipeTable):
     def problems(self, images: Sequence[NamedShape], *, complete: bool = True) -> list[str]:
         """Return messages about unexpected sizes and unexpected channels, at most one message for each condition.
 
-        `least_side` is checked only if the list of images is complete, because it applies to the median of
-        the short sides of all images.
+        `least_side` is checked only if the list of images is complete, because it applies to the median of the short
+        sides of all images.
 
         Examples
         --------

@@ -162,4 +162,4 @@ class HoldOutTable(RecipeTable):
     groups: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1)]
     """Names of groups, or shell patterns. Patterns without a match are allowed if at least one pattern matches."""
     grouping: Annotated[str, Field(min_length=1)] | None = None
-    """The kind of groups, for a source that has several kinds: ``style`` or ``subtype`` of icons50."""
+    """The kind of groups, for a source that has several kinds. For icons50, it is ``style`` or ``subtype``."""

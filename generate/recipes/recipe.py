@@ -130,8 +130,8 @@ class Recipe(RecipeTable):
         Raises
         ------
         RecipeError
-            The sets have mistakes, and the message lists all of these mistakes. Examples are a severity that the
-            calibration does not have, unknown parameters, a duplicate id, or a chain that needs an id.
+            The sets contain errors. The message lists all of them. Examples are a severity that the calibration does
+            not have, unknown parameters, a duplicate id, or a chain that needs an id.
         """
         table, sets, problems = self._resolved_sets if calibration is None else self._resolve(self.table(calibration))
         if problems:
@@ -190,8 +190,8 @@ def load_recipe(recipe: str | Path | Recipe) -> Recipe:
     Raises
     ------
     RecipeError
-        The recipe or the file does not exist, or the file has mistakes. The message suggests a similar name, or lists
-        every mistake with its key, its value and what was expected.
+        The recipe or the file does not exist, or the file contains errors. The message suggests a similar name, or
+        lists every error with its key, its value and what was expected.
     """
     if isinstance(recipe, Recipe):
         return recipe
@@ -219,7 +219,7 @@ def parse_recipe(text: str, where: str, *, folder: Path | None = None) -> Recipe
     Raises
     ------
     RecipeError
-        The recipe has mistakes. The message lists all mistakes.
+        The recipe contains errors. The message lists all of them.
     """
     return _recipe_at(read_values(text, where, folder), where)
 

@@ -1,4 +1,4 @@
-"""The ``[regions]`` table of a recipe. It defines square regions of images as samples."""
+"""The ``[regions]`` table of a recipe, which defines square regions of images as samples."""
 
 from __future__ import annotations
 

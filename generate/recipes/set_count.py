@@ -1,4 +1,4 @@
-"""Count the sets of a recipe before they are created, so that too many sets are an error instead of a long wait."""
+"""Count the sets of a recipe before they are created, so that too many sets cause an error instead of a long wait."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from ...corruptions.stages import Coupling, Stage, chain_keys
 Role = Literal["test", "validation", "train"]
 
 RESOURCE_FIELDS = {"textures": "textures", "surrogate": "surrogates", PLUGIN: "plugins"}
-"""The manifest field that records a resource, by the name of the resource. Plugins are listed by their family."""
+"""A mapping from each kind of resource to the manifest field that records it. For plugins, the key is their family."""
 
 
 @dataclass(frozen=True)
@@ -57,14 +57,14 @@ class SetSpec:
 
 
 def step_identity(stage: Stage, key: np.uint64) -> bytes:
-    """Return bytes that are equal for two steps if and only if their pixels are equal by definition."""
+    """Return bytes that identify a step. They are equal for two steps if and only if the pixels must be equal."""
     return canonical([f"{key:016x}", stage.corruption, stage.revision, dict(stage.parameters), stage.level])
 
 
 def merge_chains(sets: Iterable[SetSpec], seed: int, coupling: Coupling) -> list[SetSpec]:
     """Merge sets that have the same chain. The first set keeps its id, and the ids of the others become its aliases.
 
-    With ``coupling="severity"``, a stage that names a severity and a stage with the same parameters draw different
+    With ``coupling="severity"``, a stage at a severity and a stage with the same explicit parameters draw different
     random numbers, so their sets are not merged.
     """
 

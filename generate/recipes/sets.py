@@ -80,7 +80,7 @@ def _chain_json(spec: SetSpec) -> bytes:
 
 
 class _Resolver:
-    """Creates sets from recipe entries, with the parameters of a calibration, and collects mistakes."""
+    """A resolver that creates sets from recipe entries, with the parameters of a calibration, and collects mistakes."""
 
     def __init__(self, table: Calibration) -> None:
         self.specs: list[SetSpec] = []
@@ -164,7 +164,7 @@ class _Resolver:
             return None
 
     def _text_stages(self, where: str, text: str) -> tuple[Stage, ...] | None:
-        """Return the stages that a text names. If the text has a mistake, report the mistake and return None."""
+        """Return the stages that a string names. If the string has a mistake, report the mistake and return None."""
         if text in self._named:
             named = self._named[text]
             return None if named is None else (named,)

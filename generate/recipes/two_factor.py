@@ -25,9 +25,9 @@ BASES = {
     "cifar": "cifar10-c",
     "mnist": "mnist-c",
 }
-"""The recipe whose preprocessing, encoding and storage the pairs use, by calibration."""
+"""For each calibration, the recipe whose preprocessing, encoding and storage are used for pairs."""
 SOURCE_CALIBRATIONS = {"cifar10": "cifar", "cifar100": "cifar", "mnist": "mnist"}
-"""The default calibration of pairs, by the scheme of the source. For all other sources, the default is `imagenet`."""
+"""The default calibration of pairs for the schemes of some sources. For all other sources, it is `imagenet`."""
 IMAGE_DESCRIPTIONS = {"cifar": "32x32 pixels", "mnist": "28x28 pixels and grey"}
 """Descriptions of source images for notes, by the default calibration of the source's pairs."""
 
@@ -51,13 +51,13 @@ def pairs(
     severities : sequence of int
         The severities of corruptions in both lists, from 1 to 5. All combinations are created.
     levels : sequence of int
-        The levels of gradual degradations in both lists, from 1.
+        The levels of gradual degradations in both lists, starting at 1.
     orders : {"both", "given"}
         ``both`` also creates the chains in which the stage of the second list comes first.
     calibration : str or path
         The table of severities. It also determines which images are expected, how they are preprocessed and how they
-        are stored, as in ``imagenet-c``, ``imagenet-c-299``, ``tiny-imagenet-c``, ``cifar10-c`` or ``mnist-c``. A table
-        file uses the settings of ``imagenet-c``.
+        are stored, as in ``imagenet-c``, ``imagenet-c-299``, ``tiny-imagenet-c``, ``cifar10-c`` or ``mnist-c``. For a
+        table file, the settings of ``imagenet-c`` are used.
 
     Returns
     -------
@@ -67,7 +67,7 @@ def pairs(
     Raises
     ------
     RecipeError
-        The arguments have mistakes. The message lists all mistakes.
+        The arguments contain errors. The message lists all of them.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def _item_name(item: str, stages: dict[str, Any], side: str, problems: list[str]
 
 
 def parse_value(text: str) -> bool | int | float | str:
-    """Convert the value of a parameter on the command line to a boolean, a number or a text."""
+    """Convert the value of a parameter on the command line to a boolean, a number or a string."""
     if text in ("true", "false"):
         return text == "true"
     for kind in (int, float):

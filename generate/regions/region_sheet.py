@@ -18,7 +18,7 @@ from .block_draws import region_rows
 
 _MARK = (230, 30, 30)
 _STEPS = list(product((-1, 0, 1), repeat=2))
-"""The steps from a region to its neighbours and itself, as (y, x)."""
+"""The offsets from a region to its neighbours and to itself, as (y, x)."""
 Numbers = list[int | None]
 """The numbers of nine regions, row by row. None means that the region does not exist."""
 
@@ -45,7 +45,7 @@ def neighbourhoods(crops: Crops) -> Iterator[tuple[RegionRecord, Numbers, Number
 def region_sheet(
     image: NDArray[np.uint8], recipe: Recipe, seed: int, sample_id: str, *, side: int = MAX_IMAGE_SIDE
 ) -> bytes:
-    """Return a contact sheet of some regions of an image, as a PNG. A build has the same regions.
+    """Return a contact sheet of some regions of an image, as a PNG. A build of this image has the same regions.
 
     The longer side of each image on the sheet has at most `side` pixels. The positions of regions are drawn with
     `sample_id` as the key.
@@ -53,9 +53,9 @@ def region_sheet(
     Raises
     ------
     RecipeError
-        If the recipe has no regions.
+        The recipe has no regions.
     SourceError
-        If the image is too small for the regions.
+        The image is too small for the regions.
     """
     table = recipe.regions
     if table is None:

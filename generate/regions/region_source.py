@@ -73,7 +73,7 @@ class RegionSource(Source):
     table : RegionTable
         The recipe's ``[regions]`` table, which determines the kind of regions.
     samples : iterable of Region
-        The samples of this source. `load` also accepts other regions of its images.
+        The samples of this source. `load` also accepts other regions of the same images.
     """
 
     def __init__(self, images: Source, table: RegionTable, samples: Iterable[Region] = ()) -> None:

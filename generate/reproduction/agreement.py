@@ -84,7 +84,7 @@ def match_records(
 def class_differences(manifest: Manifest, source: Source) -> list[str]:
     """Return one line for each class whose name or folder differs between a source and a manifest.
 
-    If the source has a different scheme than the recorded source, folders are not compared. If, in addition, its class
+    If the source has a different scheme from the recorded source, folders are not compared. If, in addition, its class
     names are only numbers, nothing is compared.
     """
     same_scheme = source.scheme == manifest.source.name
@@ -108,7 +108,7 @@ def class_differences(manifest: Manifest, source: Source) -> list[str]:
 def refuse_unrecorded_code(data: Dataset) -> None:
     """Raise `VerificationError` if installed corruptions differ from the recorded ones.
 
-    Compared are the revisions, the plugins and the parameters of the corruptions.
+    The revisions, the plugins and the parameters of the corruptions are compared.
     """
     manifest = data.manifest
     if problems := list(_plugin_problems(manifest)) or list(_revision_problems(manifest)):

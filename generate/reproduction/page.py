@@ -108,7 +108,7 @@ def page(
 
 
 def clean_images(data: Dataset, options: RemakeOptions) -> CleanOf | None:
-    """Return a function that loads clean images from the source, or None if there is no need or no source for it.
+    """Return a function that loads clean images from the source, or None.
 
     The result is None if the dataset stores clean images. It is also None if no source was given, unless the dataset
     was built from ``sample``.

@@ -102,7 +102,7 @@ def rebuild(
     plugins : sequence of str or path, optional
         Python modules or files that define corruptions that are not part of corruptset.
     surrogate : path, optional
-        The model file (.toml) whose model's gradients were used for the sets of ``pgd`` and ``model_gradient``.
+        The file (.toml) of the model whose gradients were used for the sets of ``pgd`` and ``model_gradient``.
     device : str, optional
         The device on which the model runs, such as ``cpu``, ``cuda`` or ``cuda:1``.
     jobs : int, optional

@@ -39,7 +39,7 @@ from .agreement import (
 from .inputs import RemakeOptions
 
 PROBED = 8
-"""The number of clean images that are compared before anything is written. If the Pillow version matters, already the
+"""The number of clean images that are compared before anything is written. If the Pillow version matters, even the
 first image differs.
 """
 
@@ -105,13 +105,13 @@ def recorded_build(
         device=options.device,
     )
     plugins = plugins_of(dict.fromkeys(stage.corruption for spec in requested for stage in spec.stages))
-    # Recorded groups fill in for a CSV of groups that the user may not have.
+    # Recorded groups are used if the source has none, because the user may not have the CSV of groups.
     selected = tuple(
         s if s.group is not None else replace(s, group=r.group) for s, r in zip(matched, data.samples, strict=True)
     )
     samples = [CheckedSample(s, r.sha256, r.width, r.height) for s, r in zip(selected, data.samples, strict=True)]
     build = CheckedBuild(
-        # The recorded header is used, because class folders may differ if the source has a different form.
+        # The recorded header is used, because class folders may differ if the source is given in a different form.
         header=manifest.header,
         source=source,
         samples=samples,

@@ -44,7 +44,7 @@ def rederived(
     ----------
     data : Dataset
     count : int or None
-        The number of samples to regenerate, spread evenly. None means all samples.
+        The number of evenly spaced samples to regenerate. None means all samples.
     options : RemakeOptions
         The source and its options.
     side : int, optional

@@ -169,7 +169,7 @@ def _sums(root: Path) -> bytes | None:
 
 
 def _repair_rows(state: RepairState, sets: Sequence[str]) -> None:
-    """Regenerate the rows of some sets (sets/*.jsonl). This requires all images of these sets to be made."""
+    """Regenerate the rows of some sets (sets/*.jsonl), which requires regenerating all images of these sets."""
     needed = product(range(len(state.build.chunks)), sets)
     folder = state.make(["files", "shards"], state.parts_of_chunks(needed), {})
     parts = [part for _, part in sidecars(folder) if part is not None]
@@ -228,7 +228,7 @@ def _sample_row(state: RepairState, index: int, sample: Sample, sha256: str) -> 
 
 
 def _repair_images(state: RepairState, problem_paths: Collection[str]) -> None:
-    """Regenerate image files and shards for whose paths problems were reported."""
+    """Regenerate the image files and shards for which problems were reported."""
     paths = {path.partition("#")[0] for path in problem_paths} | set(problem_paths)
     files: dict[tuple[str, int], tuple[str, str]] = {}
     shards: dict[tuple[str, int], tuple[str, str]] = {}

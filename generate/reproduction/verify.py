@@ -55,8 +55,8 @@ def verify(
     level : {"structure", "sizes", "hashes", "pixels"}
         How thoroughly to verify. Each level includes the checks of the levels before it.
     rederive : int or "all", optional
-        The number of samples, spread evenly, to regenerate from the source in every set. Their pixel digests and
-        encoded bytes must equal the recorded ones, which also checks JPEG files. In sets that are made with a model's
+        The number of evenly spaced samples to regenerate from the source in every set. Their pixel digests and encoded
+        bytes must equal the recorded ones, which also checks JPEG files. In sets that are made with a model's
         gradients, up to 1 % of the values may differ. The report notes how many values differ.
     repair : bool
         Whether to regenerate damaged and missing files from the records and the source, and then verify again. All
@@ -73,7 +73,7 @@ def verify(
     plugins : sequence of str or path, optional
         Python modules or files that define corruptions that are not part of corruptset.
     surrogate : path, optional
-        The model file (.toml) whose model's gradients were used for the sets of ``pgd`` and ``model_gradient``.
+        The file (.toml) of the model whose gradients were used for the sets of ``pgd`` and ``model_gradient``.
     device : str, optional
         The device on which the model runs, such as ``cpu``, ``cuda`` or ``cuda:1``.
     jobs : int, optional
@@ -96,8 +96,9 @@ def verify(
     VerificationError
         The installed corruptions have different revisions from those in the dataset.
     ParameterError
-        `rederive` is neither a positive integer nor "all", or `repair` is used with a level below ``pixels``.
-        Or one of these two is used with an export, or source options are given without `rederive` and `repair`.
+        `rederive` is neither a positive integer nor "all", or `repair` is used with a level below ``pixels``. The error
+        is also raised if one of these two is used with an export, or if source options are given without either of
+        them.
     MachineError, Interrupted, BuildError
         During a repair, the disk fails, the call is interrupted, or a build is using the directory.
     """

@@ -59,8 +59,8 @@ def open_virtual(
     SourceError
         The source is not the recorded one.
     VerificationError
-        The records contradict each other, or corruptions, parameters or textures differ from the recorded ones. Or all
-        sets were made with a model's gradients.
+        The records contradict each other, or corruptions, parameters or textures differ from the recorded ones. The
+        error is also raised if all sets were made with a model's gradients.
     ParameterError
         `check` is not one of the three values.
     """
@@ -196,9 +196,10 @@ class VirtualImages:
         return current
 
     def _longest_cached(self, chain: Chain, index: int) -> tuple[int, Pixels]:
-        """Return the most advanced cached image of a sample on a chain, after the number of stages applied to it.
+        """Find the cached image of a sample to which the most stages of a chain have been applied.
 
-        If the cache has no image of the sample on this chain, the clean image is loaded, and the number is 0.
+        Returns the number of these stages, and the image. If the cache has no image of the sample on this chain, the
+        clean image is loaded, and the number is 0.
         """
         for depth in range(len(chain) - 1, -1, -1):
             if (image := self._cache.get((index, id(chain[depth])))) is not None:

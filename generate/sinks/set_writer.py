@@ -179,8 +179,8 @@ class SetWriter:
 def write_file(path: str, data: bytes) -> None:
     """Write one image with few system calls.
 
-    An existing file is overwritten without being emptied first. Two workers may write the same image if one of them was
-    considered dead, and this way, no reader sees a truncated file.
+    An existing file is overwritten without being emptied first, so that no reader sees a truncated file. Two workers
+    may write the same image if one of them was considered dead.
     """
     fd = open_unlinked(path, os.O_WRONLY | os.O_CREAT)
     try:

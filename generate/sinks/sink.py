@@ -62,6 +62,7 @@ def stored_bytes(encoding: Encoding, size: tuple[int, int], container: str = "fo
     pixels = size[0] * size[1]
     if encoding.format == "png":
         return 3 * pixels if container == "hdf5" else round(PNG_BYTES * pixels) + FILE_BYTES
-    # The size grows steeply with the quality. 100 pixels take about 9 bytes at 30, 30 at 85, and 100 at 100.
+    # The size grows steeply with the quality. 100 pixels take about 9 bytes at quality 30, 30 bytes at quality 85, and
+    # 100 bytes at quality 100.
     size_in_bytes = round(JPEG_BYTES * pixels * 2 ** ((encoding.quality - 85) / (8.5 if encoding.quality > 85 else 30)))
     return size_in_bytes + 700 + (FILE_BYTES if container == "folder" else 0)

@@ -19,7 +19,9 @@ BATCH = 64
 TIMED_BATCHES = 2
 """Number of batches that are checked in this process, to measure how long a batch takes."""
 MIN_SECONDS_FOR_WORKERS = 4.0
-"""Seconds of remaining work above which workers are started. Starting workers takes a second or two."""
+"""Workers are started only if the remaining work would take longer than this, in seconds. Starting workers takes a
+second or two.
+"""
 
 SizeCheck = Callable[[int, int], str | None]
 """Callback that takes a width and a height. It returns the reason why an image of this size cannot be used, or None."""
@@ -99,7 +101,7 @@ def check(
         Takes a width and a height, and returns the reason why an image of this size cannot be used, or None. An example
         is `Preprocessing.problem`.
     min_seconds_for_workers : float, optional
-        Seconds of remaining work above which workers are started.
+        Workers are started only if the remaining work would take longer than this, in seconds.
     on_checked : callable, optional
         Called after every batch with the number of images that have been checked.
 

@@ -21,7 +21,7 @@ from .labels import find_collisions, find_invalid_names, name_problem, nfc
 NUMBER = re.compile(r"[0-9]+")
 SAME_NUMBER = "is the same number as {}: rename one of them"
 MAX_ESCAPED = 200
-"""Limit on the length of an escaped class name, in characters. Escaping makes a name up to three times longer."""
+"""Limit on the length of an escaped class name, in characters. Escaping makes a name up to three times as long."""
 
 
 @dataclass(frozen=True)

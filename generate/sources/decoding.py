@@ -74,7 +74,7 @@ _blocks = 0
 
 
 class BadSample(Exception):
-    """A sample cannot be used. The message says why, and what to do."""
+    """An error for a sample that cannot be used. The message says why, and what to do."""
 
 
 class Decoded(NamedTuple):
@@ -129,7 +129,7 @@ def pillow_settings() -> Iterator[None]:
 
 
 def decode_with_orientation(data: bytes, *, upright: bool = False) -> Decoded:
-    """Return the pixels of an image file as `decode` does, and whether it has an EXIF orientation."""
+    """Return the pixels of an image file as `decode` does, and whether its EXIF orientation is not upright."""
     with _pillow:
         if _blocks:  # this thread has the lock, so these are its blocks
             return _decoded(data, upright)

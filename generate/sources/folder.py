@@ -1,11 +1,11 @@
 """The sources ``folder:PATH`` and ``tree:PATH``: images in folders.
 
-A ``folder`` is a folder with one sub-folder per class, a tree of images with a CSV of labels, or a tar of either.
-Without a CSV, the first component of an image's path is its class, and `class_list` numbers the folders. Classes are
-numbered before any image is checked, so leaving out bad images does not change labels.
+A ``folder`` source is a folder with one sub-folder per class, a tree of images with a CSV of labels, or a tar of
+either. Without a CSV, the first component of an image's path is its class, and `class_list` numbers the folders.
+Classes are numbered before any image is checked, so leaving out bad images does not change labels.
 
-A ``tree`` has no labels. Every image keeps its path, its name and its format, and every other file is copied to the
-same path in the dataset.
+A ``tree`` source has no labels. Every image keeps its path, its name and its format, and every other file is copied to
+the same path in the dataset.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def open(path: Path, *, labels: str | None = None, groups: str | None = None) ->
     Raises
     ------
     SourceError
-        The path contains no images or no class folders, or a CSV has mistakes. The message lists all mistakes.
+        The path contains no images or no class folders, or a CSV contains errors. The message lists all errors.
     """
     if not path.is_dir() and not looks_like_tar(path):
         raise SourceError(
@@ -75,7 +75,10 @@ def open(path: Path, *, labels: str | None = None, groups: str | None = None) ->
 
 
 def list_classes(path: Path) -> ImageListing:
-    """List the images in class folders, or in a tar of class folders. In a tar, one folder may contain all of these."""
+    """List the images in class folders, or in a tar of class folders.
+
+    In a tar, the class folders may be inside a common folder.
+    """
     return list_images(path, is_wrapper=lambda image: image.count("/") >= 2)
 
 
@@ -121,7 +124,8 @@ def open_tree(path: Path, *, images: str | None = None) -> Source:
     Raises
     ------
     SourceError
-        The path is not a folder or contains no image. Or some images look like masks, and `images` is not given.
+        The path is not a folder or contains no image. The error is also raised if some images look like masks and
+        `images` is not given.
     """
     if not path.is_dir():
         raise SourceError(

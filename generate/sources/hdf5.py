@@ -29,9 +29,7 @@ MAX_RATIO = 1100
 written take no space at all.
 """
 MAX_ROWS_AHEAD = 64
-"""Largest number of rows that are read at once. If many rows are read at once, opening the file takes a small share of
-the time.
-"""
+"""Largest number of rows that are read at once. The more rows are read at once, the less often the file is opened."""
 READ_AHEAD_BYTES = 4 << 20
 CHUNK_CACHE = 64 << 20
 """Size of HDF5's chunk cache, in bytes. The cache avoids decompressing a chunk again for each of its rows."""
@@ -57,7 +55,7 @@ def open(path: Path, *, labels: str | None = None, images: str | None = None) ->
     Raises
     ------
     SourceError
-        The file is not HDF5 or has no such datasets, the images are not uint8, or the labels do not fit the images.
+        The file is not HDF5 or has no such datasets, the images are not uint8, or the labels do not match the images.
     """
     if (problem := file_problem(path)) is not None:
         raise SourceError(

@@ -83,7 +83,10 @@ class ImageListing:
     """Notes for users about the listing."""
 
     def add(self, path: str) -> None:
-        """Add a file to the images or to the notes. A document is added to neither."""
+        """Add a file to the list of files, and to the images or to the notes about files that cannot be used.
+
+        Documents, such as a README, are added only to the list of files.
+        """
         self.files.append(path)
         name = path.rpartition("/")[2].lower()
         stem, _, suffix = name.rpartition(".")
@@ -205,9 +208,9 @@ def list_images(
     skip : callable, optional
         Takes a path, and returns True if the file is not part of the source, such as a file of labels or a devkit.
     is_wrapper : callable, optional
-        Takes the path of an image in a tar, and returns True if its first folder may contain all class folders. If the
-        result is True for all images, and all have the same first folder, this folder is removed from the paths. A tar
-        has such a folder if it was created next to the folder instead of inside it.
+        Takes the path of an image in a tar, and returns True if the first folder of this path may contain all class
+        folders. If the result is True for all images, and all have the same first folder, this folder is removed from
+        the paths. A tar has such a folder if ``tar`` was run next to the folder instead of inside it.
     """
     listing = ImageListing(path)
     if path.is_dir():

@@ -4,7 +4,7 @@ The path is one of
 
 * ``ILSVRC2012_img_val.tar``, which is not unpacked, with the devkit or a file of labels;
 * the flat folder of JPEGs from this tar, with the devkit or a file of labels;
-* a folder, or a tar, of folders that are named by wnids (WordNet ids).
+* a folder, or a tar, of folders that are named after wnids (WordNet ids).
 
 Every form gives the same samples. The id is the file name without its suffix, the class is the wnid, and the label is
 the position of the wnid in sorted order.

@@ -20,7 +20,7 @@ from ...manifests.records.fields import DRIVE_PATTERN
 from ...manifests.records.models import ClassRecord
 
 CONTROLS = ("Cc", "Zl", "Zp")
-"""Unicode categories of characters that break lines and terminals."""
+"""Unicode categories of control characters, line separators and paragraph separators."""
 MAX_NAME_BYTES = 240
 """Limit on the UTF-8 bytes of one path component. File systems allow 255 bytes, and a suffix is added while a file is
 written.
@@ -30,7 +30,7 @@ NAME_COLLISION = "has the same name as {} on disks that ignore case or Unicode f
 
 
 def nfc(text: str) -> str:
-    """Return a text in Unicode normal form C."""
+    """Return a string in Unicode normal form C."""
     return unicodedata.normalize("NFC", text)
 
 
@@ -114,7 +114,7 @@ def folder_classes(names: Sequence[str]) -> tuple[ClassRecord, ...]:
 
 
 def numbered_classes(last: int) -> tuple[ClassRecord, ...]:
-    """Return classes that are named by consecutive numbers, from 0 to the last label.
+    """Return classes whose names are consecutive numbers, from 0 to the last label.
 
     Examples
     --------
@@ -152,7 +152,7 @@ MAX_CSV_BYTES = 512 * 2**20
 
 
 def read_rows(path: Path, what: str, expected: str) -> list[tuple[int, list[str]]]:
-    """Return the rows of a CSV that are not empty, each with its line number.
+    """Return the rows of a CSV, without empty rows, each with its line number.
 
     Raises
     ------
@@ -230,7 +230,7 @@ def read_labels(path: Path, images: Sequence[str]) -> tuple[dict[str, str | int]
     Raises
     ------
     SourceError
-        The CSV has mistakes. The message lists all mistakes with their line numbers.
+        The CSV contains errors. The message lists all errors with their line numbers.
     """
     expected = f"the label a whole number from 0 to {MAX_LABEL} (3.0 is read as 3) or a class name"
     label_of = _read_column(path, "label", images, _label_problems, expected)
@@ -244,7 +244,7 @@ INTEGER = re.compile(r"[0-9]+(\.0*)?")
 _ANY_NUMBER = re.compile(
     r"[-+\u2212]?(\d+([.,]\d*)?|[.,]\d+)(e[-+\u2212]?\d+)?|0x[0-9a-f]+|[-+]?(nan|inf|infinity)", re.IGNORECASE
 )
-"""Texts that are meant as numbers. If they were sorted as text, their labels would be in an unintended order."""
+"""Strings that are meant as numbers. If they were sorted as text, their labels would be in an unintended order."""
 
 
 def _integer(label: str) -> int:
@@ -284,7 +284,7 @@ def _invalid_number_reason(label: str) -> str:
 
 
 def group_problem(name: str) -> str | None:
-    """Return the reason why a text cannot be the name of a group, or None."""
+    """Return the reason why a string cannot be the name of a group, or None."""
     return (name_problem(name) or "").partition(":")[0] or None
 
 

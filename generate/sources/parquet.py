@@ -1,4 +1,4 @@
-"""The source ``parquet:PATH``: images and labels in Parquet files, as Hugging Face distributes datasets.
+"""The source ``parquet:PATH``: images and labels in Parquet files, the form in which Hugging Face shares datasets.
 
 The image column is a struct with the fields ``bytes``, the content of an image file, and ``path``, the name of this
 file. The schema's ``huggingface`` metadata states which columns contain images and labels, and names the classes.
@@ -68,7 +68,7 @@ def open(path: Path, *, labels: str | None = None, images: str | None = None, sp
     path : Path
         A file, or a folder of files.
     labels, images : str, optional
-        Names of the columns. By default, columns are found by the Hugging Face metadata or by usual names.
+        Names of the columns. By default, columns are found by the Hugging Face metadata or by their usual names.
     split : {"test", "val", "train", "all"}, optional
         The split, if a folder has several.
 
@@ -203,7 +203,7 @@ def _row_numbers(rows: Sequence[_Row]) -> list[str]:
 def _read(
     files: Sequence[tuple[str, FileVersion]], column: str, named: bool, sample: Sample
 ) -> bytes | NDArray[np.uint8]:
-    """Return the bytes of an image file. A PNG without a name was made from an array, so return its pixels."""
+    """Return the bytes of an image file, or the pixels of a PNG without a name, which was made from an array."""
     file, row = cast(RowLocation, sample.location)
     try:
         data = image_rows(*files[file], column)[row]

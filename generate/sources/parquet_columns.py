@@ -49,7 +49,7 @@ def opened(path: Path) -> Iterator[Any]:
     from pyarrow.parquet import ParquetFile
 
     try:
-        # The file is not memory-mapped, because the process would end if the file were truncated in the meantime.
+        # The file is not memory-mapped, because the process would crash if the file were truncated in the meantime.
         with OSFile(str(path)) as file:
             yield ParquetFile(file, buffer_size=PAGE_BUFFER, page_checksum_verification=True)
     except CorruptsetError:

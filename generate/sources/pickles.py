@@ -31,7 +31,7 @@ FORBIDDEN = {"EXT1", "EXT2", "EXT4", "EMPTY_SET", "ADDITEMS", "FROZENSET"}
 
 
 class PickleRefused(ValueError):
-    """A pickle is not read. The message states the reason."""
+    """An error for a pickle that is not read. The message states the reason."""
 
 
 def load_fields(data: bytes | bytearray | memoryview) -> dict[str, Any]:

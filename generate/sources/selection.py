@@ -91,7 +91,7 @@ def recorded_hold_out(record: object) -> HoldOut | None:
 
 
 def held_groups(given: str | Sequence[str]) -> tuple[str, ...]:
-    """Return the group names in one or more texts of the form ``group=NAME``.
+    """Return the group names in one or more strings of the form ``group=NAME``.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def held_groups(given: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def hold_out_problem(given: object) -> str | None:
-    """Return a message unless a value is ``group=NAME`` or a list of such texts."""
+    """Return a message unless a value is ``group=NAME`` or a list of such strings."""
     entries = given if isinstance(given, Sequence) and not isinstance(given, str) else [given]
     if entries and all(isinstance(e, str) and e.startswith(FIELD) and e != FIELD for e in entries):
         return None
@@ -132,7 +132,7 @@ def select(
     source : sequence of Sample
         All samples of a source.
     samples : int, optional
-        Select this many samples, spread evenly: number i is the sample at ``(i * total) // samples``.
+        Select this many evenly spaced samples. Number i is the sample at ``(i * total) // samples``.
     first : int, optional
         Select the first `first` samples.
     per_class : int, optional
@@ -194,7 +194,7 @@ def select(
 
 
 def spread(items: Sequence[T], limit: int | None) -> list[T]:
-    """Return at most `limit` items, spread evenly, or all items if `limit` is None."""
+    """Return at most `limit` evenly spaced items, or all items if `limit` is None."""
     count = len(items) if limit is None else min(limit, len(items))
     return [items[(i * len(items)) // count] for i in range(count)]
 

@@ -105,8 +105,8 @@ def parquet_shards(path: Path, split: str | None) -> list[tuple[str | None, list
     Raises
     ------
     SourceError
-        The folder contains no Parquet file, or a file of a split is missing. Or the requested split does not exist, or
-        there are several splits and none is requested.
+        The folder contains no Parquet file, a file of a split is missing, or the requested split does not exist. The
+        error is also raised if there are several splits and `split` is omitted.
     """
     if not path.is_dir():
         groups: dict[str | None, list[Path]] = {_split_of(path): [path]}

@@ -40,7 +40,7 @@ class Sample(Labelled):
     """The position among all samples, in the order of the source."""
     id: str
     label: int | None
-    """None if the source has no labels and therefore no classes."""
+    """The index of the class, or None if the source has no labels and therefore no classes."""
     path: str | None = None
     """Relative POSIX path inside the source, as on disk, or None if the source has no files."""
     split: str | None = None
@@ -91,7 +91,10 @@ class Source:
     classes: tuple[ClassRecord, ...]
     """Classes in the order of their labels. Empty if the source has no labels."""
     read: Callable[[Sample], bytes | NDArray[np.uint8]]
-    """A function that returns the file of a sample, or its pixels (H, W, C) as a copy, or raises `BadSample`."""
+    """A function that returns the bytes of a sample's file, or a copy of its pixels (H, W, C).
+
+    It raises `BadSample` if the sample cannot be read.
+    """
     notes: tuple[Note, ...] = ()
     """Problems that were found while listing files: files that are not samples because they have no valid id."""
     root: Path | None = None
@@ -244,7 +247,7 @@ GROUPED_SOURCES = ("icons50",)
 
 
 def named_source(source: str | os.PathLike[str] | Source) -> str | Source:
-    """Return a source, or the text that specifies it. Raise `SourceError` for a value of a different type."""
+    """Return a source, or the string that specifies it. Raise `SourceError` for a value of a different type."""
     if isinstance(source, os.PathLike):
         source = os.fspath(source)
     if not isinstance(source, str) and not hasattr(source, "samples"):
@@ -253,7 +256,7 @@ def named_source(source: str | os.PathLike[str] | Source) -> str | Source:
 
 
 def open_source(text: str, **options: Any) -> Source:
-    """Open the source that a text such as ``folder:PATH`` names.
+    """Open the source that a string such as ``folder:PATH`` names.
 
     Parameters
     ----------
@@ -271,7 +274,7 @@ def open_source(text: str, **options: Any) -> Source:
     Raises
     ------
     SourceError
-        The scheme is unknown, the path does not exist or contains no sample, or the labels have mistakes.
+        The scheme is unknown, the path does not exist or contains no sample, or the labels contain errors.
     """
     name, _, rest = text.partition(":")
     scheme = schemes().get(name)

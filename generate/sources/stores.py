@@ -16,7 +16,7 @@ AT_ONCE = 8
 
 
 def local_copies(rest: str) -> str:
-    """Return the text after the scheme of a source, with each URL replaced by the path of its local copy.
+    """Return the part of a source's name after the scheme, with each URL replaced by the path of its local copy.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Super-categories: groups of classes, so that a selection can take the same number of samples from each group."""
+"""Super-categories, which are groups of classes. A selection can take the same number of samples from each group."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def read_super_categories(given: str | Path) -> SuperCategories:
     Raises
     ------
     SourceError
-        The file does not exist or has mistakes. The message lists all mistakes.
+        The file does not exist or contains errors. The message lists all errors.
     """
     where = f"The file of super-categories {given}"
     try:

@@ -24,11 +24,11 @@ MAX_EXPANDED_BYTES = 1 << 30
 million bytes, and the images of CIFAR take 190 million bytes.
 """
 MAX_PADDING = 16 << 20
-"""Limit on the zeros after an archive, in bytes. GNU tar pads to 10 kB, and tape blocks have a few megabytes. An
-interrupted download that reserved its space leaves more zeros.
+"""Limit on the zeros after an archive, in bytes. GNU tar pads to 10 kB, and tape blocks have a few megabytes. If a
+download reserved disk space and was interrupted, more zeros remain.
 """
 MAX_CONCATENATED = 8
-"""Limit on concatenated archives in a gzipped file. To seek back, such a file must be expanded from the beginning."""
+"""Limit on concatenated archives in a gzipped file. Each seek backwards expands the file again from the beginning."""
 GZIP = b"\x1f\x8b"
 FileVersion = tuple[int, int, int]
 
@@ -52,7 +52,7 @@ def reading_errors(path: Path) -> Iterator[None]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[BinaryIO, bool]]:
-    """Open a file, which is expanded if it is gzipped. Yield the file, and whether it is gzipped."""
+    """Open a file, and expand it if it is gzipped. Yield the open file, and whether it is gzipped."""
     with reading_errors(path), open_regular(path) as file:
         zipped = file.peek(2).startswith(GZIP)
         yield cast(BinaryIO, gzip.GzipFile(fileobj=file) if zipped else file), zipped

@@ -50,7 +50,7 @@ def open(path: Path, *, split: str = "val") -> Source:
     Raises
     ------
     SourceError
-        The path is none of these, files are missing, or the annotations have mistakes. The message lists all mistakes.
+        The path is none of these, files are missing, or the annotations contain errors. The message lists all errors.
     """
     if split not in ("val", "train"):
         raise SourceError(

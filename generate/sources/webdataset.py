@@ -64,7 +64,8 @@ def open(path: Path, *, labels: str | None = None, images: str | None = None) ->
         The JSON key of the label in .json files. By default, labels are in .cls files, or have the JSON key ``label``
         or ``cls`` in .json files.
     images : str, optional
-        Which image to use if a key has several images: the part of its name after the key, such as ``left.jpg``.
+        The suffix of the images to use if a key has several, such as ``left.jpg``. The suffix is the part of a name
+        after the key.
 
     Raises
     ------

@@ -151,7 +151,7 @@ def make_parts_in_cluster(
 
 
 def _call(function: str, *arguments: Any) -> dict[str, Any]:
-    """Return the variables of the code in `_CALL`, which calls a function of this module.
+    """Return the variables that the code in `_CALL` needs to call a function of this module.
 
     The result of `versions` is added as the first argument.
     """
@@ -214,7 +214,8 @@ def versions() -> dict[str, str]:
 def problems(expected: Mapping[str, str], file: str | None) -> list[str]:
     """Return the reasons why this worker cannot make parts of the job in `file`, or an empty list.
 
-    Possible reasons are that its versions differ from `expected`, or that it cannot read or lock the build's files.
+    Possible reasons are that the worker's versions differ from `expected`, or that the worker cannot read or lock the
+    build's files.
     """
     own = versions()
     differing = [
@@ -252,8 +253,8 @@ def problems(expected: Mapping[str, str], file: str | None) -> list[str]:
 def make(expected: Mapping[str, str], file: str, chunk: int, first: int, stop: int, sets: tuple[str, ...]) -> None:
     """Make and commit a part in this worker. Error messages name the worker.
 
-    `expected` has the versions that the worker must have, and `file` is the job file. The other parameters describe the
-    part: its chunk, as number, first and stop, and its set ids.
+    `expected` contains the versions that the worker must have, and `file` is the job file. The other parameters
+    describe the part: the number, first sample and end of its chunk, and its set ids.
     """
     from distributed import get_worker
 

@@ -32,7 +32,7 @@ def joined_versions(environments: Iterable[Mapping[str, str]]) -> dict[str, str]
 
 
 def version_notes(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Return a note if different versions of a library made parts of the dataset. Otherwise, return no notes."""
+    """Return a note if parts of the dataset were made with different versions of a library, or an empty tuple."""
     several = [f"{library} {versions}" for library, versions in environment.items() if _SEPARATOR in versions]
     if not several:
         return ()

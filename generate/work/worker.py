@@ -101,7 +101,7 @@ def make_part(
     }
     finished: dict[str, Future[PartSet]] = {}
     with ExitStack() as stack:
-        # While one set is hashed and written in this thread, the next set is made.
+        # While one set is hashed and written in a second thread, the next set is made.
         thread = ThreadPoolExecutor(1, "writer")
         stack.callback(thread.shutdown, cancel_futures=True)
         for positions in batches(images):

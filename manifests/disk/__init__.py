@@ -1,1 +1,1 @@
-"""Reading and writing files: atomic writes, locks, JSON Lines, object stores."""
+"""Read and write files: atomic writes, locks, JSON Lines, object stores."""

@@ -84,13 +84,13 @@ def open_unlinked(path: Path | str, flags: int) -> int:
 
 
 def is_temporary(path: Path) -> bool:
-    """Return whether a path has the name of a temporary file of this module."""
+    """Return whether a path has a name that this module gives to temporary files."""
     return _TEMPORARY.fullmatch(path.name) is not None
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary path (``.<random>.part``), and rename the file there to `path` at the end.
+    """Yield a temporary path, ``.<random>.part``, and rename the file at this path to `path` at the end.
 
     If an exception is raised, the temporary file is removed and `path` is unchanged. The caller must sync the file to
     disk.
@@ -107,7 +107,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def name_target(error: BaseException, part: Path, target: Path) -> None:
-    """Make a system error name `target` if it names the temporary file or no file."""
+    """Make a system error refer to `target` if the error refers to the temporary file or to no file."""
     if isinstance(error, OSError) and (
         error.filename is None or os.fsdecode(error.filename).startswith(os.fspath(part))
     ):
@@ -129,7 +129,7 @@ def link_or_copy(file: Path, target: Path) -> bool:
 class LargeFile:
     """A new file that is hashed while it is written sequentially.
 
-    The end of the ``with`` statement syncs the file to disk.
+    The file is synced to disk at the end of the ``with`` statement.
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -156,7 +156,7 @@ class LargeFile:
                 self._file.flush()
                 os.fsync(self._file.fileno())
         finally:
-            with suppress(OSError):  # closing writes the buffer, for which the disk may be too full
+            with suppress(OSError):  # closing the file writes the buffer, but the disk may be full
                 self._file.close()
 
 

@@ -57,7 +57,7 @@ class BadLine(ValueError):
 def scan_jsonl(path: Path, model: type[R]) -> Iterator[R | BadLine]:
     """Yield a record or a `BadLine` for every line.
 
-    At most `LINE_CAP` bytes are in memory. If the file cannot be read, an `OSError` is raised.
+    At most `LINE_CAP` bytes are held in memory at a time. If the file cannot be read, an `OSError` is raised.
     """
     with open_regular(path) as f:
         number = 0
@@ -102,7 +102,7 @@ def row_at(path: Path, model: type[R], index: int) -> R:
         with open_regular(path) as f:
 
             def line_from(at: int) -> bytes:
-                """Return the first line that begins at or after a byte."""
+                """Return the first line that begins at or after a byte offset."""
                 f.seek(max(at - 1, 0))
                 if at:
                     f.readline(LINE_CAP)
@@ -141,7 +141,8 @@ class RowTable(Generic[R]):
     model : type
         The model of the rows.
     counts : iterable of int
-        The numbers of rows that other records state. Each must equal the number of rows in the file.
+        The numbers of rows that other records state, such as the count of each set. Each must equal the number of rows
+        in the file.
     """
 
     def __init__(self, path: Path, model: type[R], counts: Iterable[int]) -> None:
@@ -156,7 +157,7 @@ class RowTable(Generic[R]):
 
     @cached_property
     def records(self) -> list[R]:
-        """The records, by index."""
+        """The records in the order of their index."""
         return list(self._read())
 
     def each(self) -> Iterator[R]:

@@ -45,14 +45,14 @@ def locked(
     busy : str
         The error message if another process holds the lock exclusively.
     wait_s : float
-        How long to wait for the lock.
+        How long to wait for the lock, in seconds.
     shared : bool
-        Whether to share the lock with other processes that share it.
+        Whether to take a shared lock, which several processes can hold at the same time.
     busy_shared : str, optional
         The error message if other processes share the lock.
     remove : bool
         Whether to delete the file at the end, unless other processes share the lock. A process that waits for the lock
-        notices that its file is gone, and takes the lock of a new file.
+        notices that the file is gone, and takes the lock of a new file.
     on_wait : callable
         Called repeatedly while waiting for the lock.
 
@@ -85,8 +85,8 @@ def locked(
 def shared_lock(path: Path) -> Iterator[None]:
     """Share the lock of a file until the end of the ``with`` statement.
 
-    First, wait until no process holds the lock exclusively. On a system without locks, no lock is held. There, only
-    `plan` calls this function, in a temporary folder.
+    First, wait until no process holds the lock exclusively. On a system without locks, do nothing. On such a system,
+    only `plan` calls this function, for a temporary folder.
     """
     if not has_locks():
         yield

@@ -45,7 +45,7 @@ _NO_CREDENTIALS = ("NoCredentialsError", "PartialCredentialsError", "TokenRetrie
 
 
 def url_of(text: str | os.PathLike[str]) -> str | None:
-    """Return a text as the URL of an object store, or None if the text is a local path.
+    """Convert text to the URL of an object store, or return None if the text is a local path.
 
     A URL that was converted to a `pathlib.Path`, and therefore lost a slash, is recognised as well.
 
@@ -79,7 +79,7 @@ def url_of(text: str | os.PathLike[str]) -> str | None:
 
 
 def local_folder(path: str | os.PathLike[str], what: str) -> Path:
-    """Return a path as a local folder. `what` is the beginning of the sentence in the error message.
+    """Convert a path to a local folder. `what` is the beginning of the sentence in the error message.
 
     Raises
     ------
@@ -111,7 +111,7 @@ def data_folder(directory: str | os.PathLike[str]) -> Path:
 
 
 def redacted(text: str) -> str:
-    """Return a text in which asterisks replace passwords, queries in URLs and secrets from the environment.
+    """Return text with asterisks in place of passwords, queries in URLs and secrets from the environment.
 
     Examples
     --------
@@ -137,7 +137,7 @@ class Reply(NamedTuple):
 
 
 class Store:
-    """A folder in an object store. Instances can be pickled and forked.
+    """A folder in an object store. Instances can be pickled, and used in forked processes.
 
     The methods raise `StoreError` if the bucket does not exist, access is denied or credentials are missing, and
     `MachineError` if `MAX_ATTEMPTS` consecutive attempts fail.
@@ -148,7 +148,10 @@ class Store:
         self._s3 = url.startswith("s3")
 
     def pieces(self, path: str, start: int, size: int) -> Iterator[bytes]:
-        """Yield the bytes of an object of `size` bytes from `start` on, or raise `FileNotFoundError`."""
+        """Yield the bytes of an object from the offset `start` on, or raise `FileNotFoundError`.
+
+        `size` is the size of the object in bytes.
+        """
         for at in range(start, size, READ_AHEAD):
             yield self._read(path, at, min(at + READ_AHEAD, size))
 

@@ -17,7 +17,7 @@ def check_space(directory: Path, needed: int, what: str, advice: str) -> None:
     Parameters
     ----------
     directory : Path
-        A directory on the file system, which need not exist yet.
+        A directory on the file system to check. The directory need not exist yet.
     needed : int
         The number of bytes that are needed.
     what : str
@@ -31,7 +31,7 @@ def check_space(directory: Path, needed: int, what: str, advice: str) -> None:
 
 
 def free_bytes(directory: Path) -> float:
-    """Return the number of free bytes at a directory, which need not exist yet.
+    """Return the number of free bytes on the file system of a directory, which need not exist yet.
 
     The result is infinite on file systems without a size, such as /proc.
     """
@@ -40,7 +40,7 @@ def free_bytes(directory: Path) -> float:
 
 
 def same_disk(one: Path, other: Path) -> bool:
-    """Return whether two places, which need not exist yet, are on the same file system."""
+    """Return whether two paths, which need not exist yet, are on the same file system."""
     return _existing(one).stat().st_dev == _existing(other).stat().st_dev
 
 
@@ -52,7 +52,7 @@ def write_advice(error: OSError, place: Path) -> str:
     Parameters
     ----------
     error : OSError
-        The error of the write.
+        The error that the write raised.
     place : Path
         The file that was written, or a folder on the same file system.
     """

@@ -38,7 +38,7 @@ HOST = re.compile(
     r"(?P<port>:\d+)?(?:[/?].*)?)",
     re.IGNORECASE,
 )
-"""A web address whose scheme is missing or misspelt."""
+"""Pattern of a web address whose scheme is missing or misspelt."""
 
 
 def hub_address(url: str) -> tuple[str, str]:

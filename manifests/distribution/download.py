@@ -45,7 +45,10 @@ class WrongBytes(VerificationError):
 
 
 class Unrecorded(NamedTuple):
-    """A small file without a record, such as the index. Each attempt downloads it from the beginning."""
+    """A small file whose size and hash are not recorded, such as the index.
+
+    Each attempt downloads the file from the beginning.
+    """
 
     path: str
     bytes: None = None
@@ -101,7 +104,7 @@ def download(
 def _receive(
     remote: Remote, file: IndexedFile | Unrecorded, out: IO[bytes], counted: ByteCallback, stop: threading.Event
 ) -> int:
-    """Append the bytes of one response to the file, and return the offset in the file of their first byte."""
+    """Append the bytes of one response to the file, and return the offset at which they begin."""
     where, most = f"{remote.name}/{file.path}", INDEX_CAP if file.bytes is None else file.bytes
     if file.bytes is None:
         _empty(out, counted)
@@ -133,7 +136,10 @@ def _empty(out: IO[bytes], counted: ByteCallback) -> None:
 
 
 def download_small_file(remote: Remote, path: str) -> bytes:
-    """Return the content of a small file without a record. The errors are the same as for `download`."""
+    """Return the content of a small file whose size and hash are not recorded.
+
+    The errors are the same as for `download`.
+    """
 
     def download_task(out: BytesIO, counted: ByteCallback, stop: threading.Event) -> None:
         download(remote, Unrecorded(path), out, counted, stop)
@@ -161,7 +167,7 @@ def run_in_threads(
     """Run tasks in threads, and yield each task when it is done.
 
     The first error stops all tasks. While the caller handles a finished task, at most `at_once` other tasks are running
-    or wait to be yielded.
+    or waiting to be yielded.
     """
     stop, counting, last_progress = threading.Event(), threading.Lock(), time.monotonic()
     finished: SimpleQueue[tuple[T, BaseException | None]] = SimpleQueue()

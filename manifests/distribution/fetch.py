@@ -1,4 +1,4 @@
-"""Fetch a published release: download, check, unpack and verify it, and move it to its place."""
+"""Fetch a published release: download, check, unpack and verify it, and move it into place."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def fetch(
         The address of the folder with archives.json: ``https://...``, ``hf://datasets/USER/NAME[@REVISION]``,
         ``s3://...``.
     out : path
-        The folder that receives the folder of the dataset, ``<name>-<version>``. Existing sets are kept and not
+        The folder in which the folder of the dataset, ``<name>-<version>``, is created. Existing sets are kept and not
         downloaded again.
     sets : sequence of str, optional
         Patterns that match ids or aliases of sets. By default, all sets are fetched. Other sets in the same archives
@@ -217,7 +217,7 @@ _Found = tuple[Path, list[IndexedArchive], set[str], set[str]]
 
 
 def _fetch_packed(release: _Release, whole: bool, chosen: set[str]) -> _Found:
-    """Fetch archives and the other files of the release. The index is written last."""
+    """Fetch archives and the other files of the release, and write the index last."""
     index, out = release.index, release.out
     archives = [a for a in index.archives if whole or set(a.sets) & chosen]
     missing = [f for f in (*archives, *index.files) if not is_file_as(out / f.path, f.bytes, f.sha256)]
@@ -235,7 +235,7 @@ def _fetch_packed(release: _Release, whole: bool, chosen: set[str]) -> _Found:
 
 
 def _fetch_dataset(release: _Release, whole: bool, chosen: set[str], level: VerifyLevel, jobs: int) -> _Found:
-    """Fetch, unpack and verify a dataset. A new dataset is renamed to its place when it is complete."""
+    """Fetch, unpack and verify a dataset. A new dataset is moved into place when it is complete."""
     index, target = release.index, release.out / release.index.folder
     new = not os.path.lexists(target) or (target.is_dir() and not any(target.iterdir()))
     place = release.work / "data" if new else release.out
@@ -275,7 +275,7 @@ def _fetch_dataset(release: _Release, whole: bool, chosen: set[str], level: Veri
 
 
 def _present(root: Path, release: _Release) -> tuple[set[str], bool]:
-    """Return the sets that a folder already contains, and whether other sets are missing."""
+    """Return the sets that a folder already contains, and whether some sets are missing."""
     noted = load_partial(root, UNPACK_STATE) or load_partial(root)
     if noted is None and not (root / MANIFEST).is_file():
         if root.exists() and {*root.iterdir()} - {root / WORK_FOLDER}:

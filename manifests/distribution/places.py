@@ -1,7 +1,7 @@
 """Destinations of a published dataset: a folder, an object store, or the Hugging Face Hub.
 
-Each destination reports which files of a release exist there, and receives files in order. A file becomes visible only
-when it is complete.
+Each destination reports which files of a release exist there, and receives files in the given order. A file becomes
+visible only when it is complete.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class FolderPlace:
         self.root = root
 
     def same(self, files: Files) -> dict[str, bool]:
-        """Return a mapping from each existing path to whether its file equals that of the release."""
+        """Return, for each existing path, whether its file is the same as in the release."""
         found = ((f, self.root / f.path) for f in files)
         return {f.path: is_file_as(path, f.bytes, f.sha256) for f, path in found if os.path.lexists(path)}
 
@@ -62,7 +62,7 @@ class StorePlace:
         self._store, self._replace = Store(url_of(url) or url), replace
 
     def same(self, files: Files) -> dict[str, bool]:
-        """Return a mapping from each existing path to whether its object equals the file of the release."""
+        """Return, for each existing path, whether its object is the same as the file of the release."""
         existing, same = self._store.versions(), {}
         for f in (f for f in files if f.path in existing):
             kept = None if self._replace else self._store.kept_sha256(f.path)
@@ -93,7 +93,7 @@ class HubPlace:
         self._where = {"repo_id": repository, "repo_type": "dataset", "revision": revision}
 
     def same(self, files: Files) -> dict[str, bool]:
-        """Return a mapping from each existing path to whether its file equals that of the release."""
+        """Return, for each existing path, whether its file is the same as in the release."""
         errors = self._library.errors
         with self._talking():
             try:

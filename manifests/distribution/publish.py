@@ -127,7 +127,7 @@ def publish(
     Raises
     ------
     ReleaseError
-        `directory` was not packed, or files at the destination differ from the release. Or an option is missing, or
+        `directory` was not packed, files at the destination differ from the release, an option is missing, or an option
         does not apply to the layout.
     IncompleteBuild
         Packing was interrupted, or not all archives were fetched.

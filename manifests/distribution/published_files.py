@@ -48,8 +48,8 @@ HUB_SIZE_CATEGORIES = (
     *("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M"),
     *("10M<n<100M", "100M<n<1B", "1B<n<10B", "10B<n<100B", "100B<n<1T"),
 )
-"""The Hub's categories for the number of images. The first is for up to three digits, and each later one for one more
-digit.
+"""The Hub's categories for the number of images. The first category is for numbers with up to three digits. Each later
+category is for numbers with one more digit.
 """
 _TEXT_CAP = 1 << 30
 """Limit on the size of a text file in bytes. The table of a million samples has about 400 MB."""
@@ -228,7 +228,7 @@ def _hub_texts(release: ReleaseFolder, license: str | None, parquet: Sequence[Pu
 def _without_folders(release: ReleaseFolder, texts: dict[str, bytes]) -> dict[str, bytes]:
     """Return the texts for a Zenodo record, which has no folders.
 
-    BagIt's files are omitted, and texts refer to archives by name only.
+    The BagIt files are omitted, and texts refer to archives by name only.
     """
     texts = {path: data for path, data in texts.items() if not re.match("bag|(tag)?manifest-", path)}
     card = texts[README].replace(b"The folder is a BagIt bag; ", b"")

@@ -1,4 +1,4 @@
-"""Read NumPy arrays (.npy) of images, and make their headers."""
+"""Read NumPy arrays (.npy) of images, and create their headers."""
 
 from __future__ import annotations
 

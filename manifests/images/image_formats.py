@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from PIL import Image
 
 IMAGE_FORMATS = {"jpeg": ("JPEG", "JPEG"), "png": ("PNG", "png")}
-"""Encoding format -> its name in Pillow, and the suffix of files."""
+"""Encoding format -> its name in Pillow, and the suffix of its files."""
 END_MARKERS = {"jpeg": b"\xff\xd9", "png": b"\0\0\0\0IEND\xaeB`\x82"}
 """The bytes at the end of a complete file, which a truncated file lacks."""
 MAX_PIXELS = 89_478_485
-"""Limit on the number of pixels of an image, as in Pillow's default for ``MAX_IMAGE_PIXELS``."""
+"""Limit on the number of pixels of an image, the same as Pillow's default for ``MAX_IMAGE_PIXELS``."""
 JPEG_SUFFIXES = ("jpg", "jpeg", "jpe", "jfif")
 OTHER_SUFFIXES = (
     "apng",
@@ -39,7 +39,7 @@ SIGNATURES = {"jpeg": b"\xff\xd8\xff", "png": b"\x89PNG\r\n\x1a\n"}
 def stored_format(path: str, encoding_format: str) -> str:
     """Return the format of an image file of a dataset.
 
-    If images keep their names from the source, a dataset of JPEGs contains PNGs with names that end in ``.png``.
+    If images keep their names from the source, a dataset of JPEGs may also contain PNGs, whose names end in ``.png``.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def format_of_suffix(path: str) -> str | None:
 
 
 def format_problem(path: str, begin: bytes) -> str | None:
-    """Return the problem of a file whose first bytes do not match its suffix, as part of a sentence, or None."""
+    """Return why the first bytes of a file do not match its suffix, as part of a sentence, or None if they match."""
     named, found = format_of_suffix(path), next((f for f, mark in SIGNATURES.items() if begin.startswith(mark)), None)
     if named is None or named == found:
         return None
@@ -73,9 +73,9 @@ def format_problem(path: str, begin: bytes) -> str | None:
 
 
 def preserved_path(path: str | None, sample_id: str, encoding_format: str) -> str:
-    """Return the path, relative to the folder of a set, of an image that keeps its path from the source.
+    """Return the path within the folder of a set for an image that keeps its path from the source.
 
-    An image without a path is named by its id. In a dataset of PNGs, ``.png`` replaces the suffixes of JPEGs.
+    An image without a path is named after its id. In a dataset of PNGs, ``.png`` replaces the suffixes of JPEGs.
 
     Examples
     --------

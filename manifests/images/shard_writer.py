@@ -8,7 +8,7 @@ without an error but contain zeros. Therefore HDF5 only builds files in memory, 
 In a shard of pixels, the offsets of values depend only on the number and shape of the images and the length of the
 set's id. HDF5 therefore creates one shard of zeros for each such layout, and the values of each shard replace these
 zeros. The result is identical to the file that HDF5 would create. If HDF5 created every shard, a build of two-factor-69
-would take 15 % more user CPU time (25 % with system time).
+would take 15 % more user CPU time, or 25 % more user and system CPU time.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SET, _END = "set", ""
 Piece = bytes | memoryview
 Columns = dict[str, NDArray[Any]]
 Slot = str | tuple[int, int]
-"""Identifies a value in a shard: ``"set"`` for the set's id, the name of a column, or a range of image rows."""
+"""An identifier of a value in a shard: ``"set"`` for the set's id, the name of a column, or a range of image rows."""
 
 
 def shard_pieces(
@@ -77,7 +77,7 @@ def shard_pieces(
 def chunk_rows(count: int, row_bytes: int) -> int:
     """Return the number of rows per HDF5 chunk.
 
-    Chunks have about 64 photographs or up to 500 small images, and the last chunk is nearly full.
+    A chunk has about 64 photographs, or up to 500 small images. The last chunk is nearly full.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def _frame(shape: tuple[int, ...], name_length: int, build: str) -> tuple[tuple[
         INDEX: np.zeros(count, np.int64),
         PIXEL_DIGEST: np.zeros((count, 32), np.uint8),
     }
-    # zeros, because the system allocates memory only for pages that are written
+    # the images are zeros, because the system allocates memory only for pages that are written
     image, slots = by_hdf5(np.zeros(shape, np.uint8), columns, mark, build, "raw")
     if not name_length or image.count(mark.encode()) != 1:
         return None

@@ -3,7 +3,7 @@
 A shard holds consecutive samples of one set. It contains these datasets:
 
 * `images`, (N, H, W, C) of uint8, if the encoding is lossless; or `encoded`, N variable-length arrays of uint8 with the
-  bytes of JPEG files, with the attribute `encoding`;
+  bytes of JPEG files, which has the attribute `encoding`;
 * `labels`, (N,) of int64;
 * `index`, (N,) of int64, the indices of the samples;
 * `pixel_digest`, (N, 32) of uint8, the blake3 of the corrupted pixels before encoding.

@@ -48,12 +48,12 @@ class SampleTable(RowTable[SampleRecord]):
     @cached_property
     def label_list(self) -> list[int]:
         """The class index of every sample, or None for samples without labels."""
-        same: dict[int | None, int | None] = {}  # equal labels share one object, so that a row takes 8 bytes
+        same: dict[int | None, int | None] = {}  # equal labels share one object, so that an entry takes 8 bytes
         return [same.setdefault(s.label, s.label) for s in self.each()]  # type: ignore[misc]  # not None with labels
 
     @cached_property
     def labels(self) -> Labels:
-        """The class index of every sample, (N,) of int64. Raises an error if samples have no labels."""
+        """The class index of every sample, (N,) of int64. Reading it raises an error if samples have no labels."""
         return np.fromiter((s.class_index for s in self.each()), dtype=np.int64)
 
     @cached_property
@@ -115,7 +115,7 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
 
     @property
     def labels(self) -> Labels:
-        """The class index of every image, (N,) of int64. Raises an error if the source has no labels."""
+        """The class index of every image, (N,) of int64. Reading it raises an error if the source has no labels."""
         return self._samples.labels.copy()
 
     def label(self, index: SupportsIndex) -> int:
@@ -130,7 +130,7 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
     def __len__(self) -> int:
         return self.record.count
 
-    # an array of one number is also an index; a slice gives arrays, not a list of items
+    # An array of one number is also an index. A slice gives arrays, not a list of items.
     @overload  # type: ignore[override]
     def __getitem__(self, index: Many) -> tuple[Pixels, Labels]: ...  # type: ignore[overload-overlap]
     @overload
@@ -214,7 +214,7 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
         Raises
         ------
         VerificationError
-            The digest differs, or the images are stored as JPEG, so that the pixels before encoding are not available.
+            The digest differs, or the pixels before encoding are not available, because the images are stored as JPEG.
         """
         digest = self._store.pixel_digest()
         if digest != self.record.pixel_digest:

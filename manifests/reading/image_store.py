@@ -76,7 +76,10 @@ def naming_damaged_file(path: Path) -> Iterator[None]:
 
 
 class StoredImages:
-    """An `ImageStore` that reads images from the directory of a dataset. `prefer` is that of `corruptset.open`."""
+    """An `ImageStore` that reads images from the directory of a dataset.
+
+    The parameter `prefer` has the same meaning as in `corruptset.open`.
+    """
 
     def __init__(self, directory: Path, record: SetRecord, encoding: str, prefer: Container | None = None) -> None:
         self._directory, self._record, self._prefer = directory, record, prefer

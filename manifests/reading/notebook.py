@@ -26,7 +26,7 @@ of images. Smaller images are enlarged by integer factors.
 
 
 def figure(text: str, image_of: Callable[[], Pixels | None], caption: str = "") -> str:
-    """Return HTML with a text, an image if it is available, and a caption."""
+    """Return HTML with text, an image if it is available, and a caption."""
     shown, file = "", io.BytesIO()
     try:
         if (pixels := image_of()) is not None:

@@ -107,7 +107,7 @@ class RecordColumns(Sequence[ImageRecord]):
 
 
 def _packed(numbers: array[int]) -> array[int]:
-    """Return the same numbers, in 4 bytes each if they fit."""
+    """Return an array of the same numbers with 4 bytes per number if all numbers fit, or else 8 bytes."""
     return array("I" if max(numbers, default=0) < 1 << 32 else "Q", numbers)
 
 

@@ -1,4 +1,4 @@
-"""Mappings to several sets of a dataset, for example from the severities of a corruption."""
+"""Mappings from keys, such as the severities of a corruption, to sets of a dataset."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Key = TypeVar("Key", float, str)
 
 
 class SetGroup(dict[Key, ImageSet]):
-    """A mapping from the severities or levels of one corruption, or from ids, to sets.
+    """A mapping from set ids, or from the severities or levels of one corruption, to sets.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def select_records(records: Iterable[SetRecord], family_of: Callable[[str], str]
     table = [(record, stage) for record in records for stage in [*record.stages, *[None] * (not record.stages)]]
 
     def property_of(name: str, record: SetRecord, stage: StageRecord | None) -> Any:
-        """Return a property of a set and one of its stages."""
+        """Return a property of a set or of one of its stages."""
         if name in ("role", "stages"):
             return record.role if name == "role" else len(record.stages)
         return None if stage is None else family_of(stage.corruption) if name == "family" else getattr(stage, name)

@@ -1,8 +1,8 @@
 """Digests of sets, sources, datasets and files.
 
 The digest of a dataset identifies a benchmark. It depends only on the seed, the preprocessing, the classes, the
-samples, the corruptions with their parameters, and the pixels. It is therefore the same on every machine, with every
-container, encoder and version of the libraries.
+samples, the corruptions with their parameters, and the pixels. It therefore does not depend on the machine, the
+container, the encoder or the versions of the libraries.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def build_digest(
     classes : iterable of ClassRecord
         The classes. Their indices, names and folders are hashed.
     samples : iterable of (id, label, sha256)
-        The samples in their order.
+        The samples in order.
     sets : iterable of (id, stages, count, pixel_digest)
         The sets in any order, with stages as in the manifest.
     """

@@ -37,7 +37,8 @@ SafePath = Annotated[str, AfterValidator(safe_path), Field(json_schema_extra={"p
 MAX_NAME_LENGTH = 200
 """Limit on the number of characters in ``<name>-<version>``, and in each part of a set id between slashes.
 
-File systems limit names to 255 bytes, and the names of shards, archives and temporary files are longer than these.
+File systems limit names to 255 bytes, and the names of shards, archives and temporary files contain one of these names
+and more characters.
 """
 
 
@@ -62,7 +63,7 @@ else:  # null is not accepted, because fields without a value are omitted
     Label, Text = Count, str
 
 Storage = Literal["folder", "hdf5", "both"]
-"""How the images of a dataset are stored: as image files in folders, in HDF5 shards, or twice, in both."""
+"""How the images of a dataset are stored: as image files in folders, in HDF5 shards, or in both."""
 STRICT_CONFIG = ConfigDict(extra="forbid", strict=True)
 
 
@@ -106,7 +107,7 @@ class Labelled:
 
     @property
     def class_index(self) -> int:
-        """The label. Raises `ParameterError` if the source has no labels."""
+        """The label. Reading it raises `ParameterError` if the source has no labels."""
         if self.label is None:
             raise ParameterError(
                 "This operation needs labels, but the images have none, because their source (tree) has none. To score "

@@ -39,7 +39,7 @@ def markdown_code(text: str) -> str:
 
 
 def one_line(text: object) -> str:
-    """Return text as one line, for tables and for BagIt's tag files."""
+    """Return text as one line, for tables and BagIt tag files."""
     return " ".join(str(text).split())
 
 
@@ -53,7 +53,7 @@ def render_card(template: str, **words: Any) -> str:
 
 @cache
 def _compiled(template: str) -> Template:
-    """Return a compiled template, because compiling takes longer than the rest of the card."""
+    """Compile a template. The result is cached, because compiling takes longer than the other work for a card."""
     from jinja2 import Environment
 
     cards = Environment(trim_blocks=True, keep_trailing_newline=True)

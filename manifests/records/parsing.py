@@ -1,4 +1,4 @@
-"""Parse JSON into records strictly: `"5"` is not accepted for 5, and keys must differ. All errors are reported."""
+"""Parse JSON into records strictly: `"5"` is not accepted for 5, nor are duplicate keys. All errors are reported."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ R = TypeVar("R", bound=Record)
 
 
 def field_errors(error: ValidationError) -> list[str]:
-    """Return a validation error as one line per field, with the field, the problem and the value.
+    """Convert a validation error to one line per field, which states the field, the problem and the value.
 
     If the record has a different schema version, only this problem is reported.
     """

@@ -83,8 +83,8 @@ class VerificationReport:
     partial : bool
         Whether the directory contains only a part of the dataset.
     checked : dict
-        The numbers of checked sets, samples, files and images. Image files and rows of shards count as images. Also the
-        number of bytes that were read, and the number of regenerated samples (``rederived``).
+        The numbers of checked sets, samples, files and images. Image files and rows of shards count as images. The
+        number of bytes that were read and the number of regenerated samples (``rederived``) are also included.
     notes : list of str
         Notes for the user, which are not problems.
     mended : list of str or None
@@ -126,7 +126,7 @@ class VerificationReport:
             self.checked[key] = self.checked.get(key, 0) + value
 
     def finish(self) -> None:
-        """Sort the problems, merge problems of names in a different Unicode form, and add a note on system files."""
+        """Sort the problems, merge those with names in a different Unicode form, and add a note on system files."""
         of_kind = {kind: [p.path for p in self.problems if p.kind == kind] for kind in ("missing", "unexpected")}
         renamed = unicode_variants(of_kind["missing"], of_kind["unexpected"])
         if renamed:

@@ -17,7 +17,7 @@ NAMES = {"manifest": "Manifest", "sample": "SampleRecord", "set-row": "ImageReco
 
 
 def make_schema(name: str) -> dict[str, Any]:
-    """Return the schema with this name."""
+    """Return the schema with the given name."""
     from . import models
 
     return schema_of(models, NAMES[name], f"{models.SCHEMA_VERSION}:{name}")

@@ -1,7 +1,7 @@
-"""The files of a release besides archives: the index, the README, checksums and the files of BagIt.
+"""The files of a release besides archives: the index, the README, checksums and the BagIt files.
 
-The folder of a release is a BagIt bag (RFC 8493) with the archives as payload in ``data/``. The optional date of BagIt
-is omitted, because it would differ between two packings of the same dataset.
+The folder of a release is a BagIt bag (RFC 8493) with the archives as payload in ``data/``. The optional date in a bag
+is omitted, because it would differ if the same dataset were packed twice.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ TAG_SUMS = "tagmanifest-sha256.txt"
 INDEX_CAP = 64 << 20
 """Limit on the size of the index in bytes. With 10,000 archives, the index has about 3 MB."""
 Omitted = Literal["nothing", "images", "rows"]
-"""The parts of a dataset that a release omits. ``rows`` stands for images and their records."""
+"""The parts of a dataset that a release omits. ``rows`` means images and their records."""
 
 
 class IndexedFile(Record):
@@ -91,7 +91,8 @@ def parse_index(data: bytes, where: str) -> ReleaseIndex:
     Raises
     ------
     VerificationError
-        The bytes are not an index. Or the index lists a file twice, itself, or the folder of the archives as a file.
+        The bytes are not an index, or the index lists a file twice, lists itself, or lists the folder of the archives
+        as a file.
     """
     index, errors = parse_record(ReleaseIndex, data)
     if index is None:
@@ -141,7 +142,7 @@ class Bag:
 def tag_files(manifest: Manifest, archives: Sequence[IndexedArchive], texts: Mapping[str, bytes]) -> dict[str, bytes]:
     """Return the files of a bag except its payload. SHA256SUMS is the last file.
 
-    `texts` are the files that are not defined by BagIt.
+    `texts` are the other files of the bag, which BagIt does not define.
     """
     sums = sums_bytes({a.path: a.sha256 for a in archives})
     info = (

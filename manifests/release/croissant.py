@@ -1,4 +1,4 @@
-"""Describe datasets in the format Croissant 1.0 (JSON-LD).
+"""Describe datasets in the Croissant 1.0 format (JSON-LD).
 
 mlcroissant caches extracted archives by their ``contentUrl``, so archives with different content need different names.
 """
@@ -73,7 +73,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class StoredSet:
-    """A set of single images in archives."""
+    """A set whose images are single files in archives."""
 
     id: str
     count: int
@@ -82,7 +82,7 @@ class StoredSet:
     includes: str
     """A glob that matches the set's images in all archives."""
     fields: Mapping[str, str | None]
-    """Field -> regular expression whose group extracts it from an image's path, or None for the image itself."""
+    """Field -> regular expression whose group extracts the field from an image's path, or None for the image itself."""
 
 
 def croissant(

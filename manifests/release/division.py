@@ -54,7 +54,7 @@ def divide(
     records : dict
         Path -> record, for all small files.
     by : {"family", "corruption", "set"}
-        Which sets share an archive: those of one family or one corruption, or none.
+        Whether the sets of one family or of one corruption share an archive, or each set has its own archive.
     family : callable
         A function that takes a corruption and returns its family.
     max_bytes : int
@@ -100,7 +100,10 @@ def _group(record: SetRecord, by: Division, family: Callable[[str], str]) -> str
 def _split(
     root: Path, contents: SetFiles, records: dict[str, FileRecord], set_ids: list[str], base: int, max_bytes: int
 ) -> list[list[PackedSet]]:
-    """Split sets between as few archives as necessary. Without its sets, an archive has `base` bytes."""
+    """Divide sets among archives, and fill each archive before the next one.
+
+    Without its sets, an archive has `base` bytes.
+    """
     total = {set_id: contents.total(set_id) for set_id in set_ids}
     rows = {set_id: records[set_path(set_id)].bytes + MAX_OVERHEAD for set_id in set_ids}
 

@@ -1,7 +1,7 @@
 """Pack a dataset into archives for publishing. The bytes are the same on every machine.
 
 An archive is written to a temporary file (``.part``), which is synced and renamed. Then its hash is recorded, so that a
-call that resumes an interrupted pack can keep the finished archives. SHA256SUMS is written last.
+call that resumes an interrupted one can keep the finished archives. SHA256SUMS is written last.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ MAX_BYTES = 50_000_000_000
 """Default limit on the size of an archive in bytes, which is the limit of a Zenodo record."""
 VERIFY_ADVICE = "Run `corruptset verify` on the dataset."
 PACKING_MARKER = f"{WORK_FOLDER}/packing"
-"""An empty file that exists until a pack is finished."""
+"""An empty file that exists until packing is finished."""
 Digests = Literal["images", "sets"]
 
 
@@ -59,9 +59,9 @@ def pack(
     parquet: bool = False,
     progress: ProgressCallback | bool | None = None,
 ) -> Bag:
-    """Pack a dataset into archives, with checksums, a README, the files of BagIt and croissant.json.
+    """Pack a dataset into archives, with checksums, a README, the BagIt files and croissant.json.
 
-    Two packings of the same dataset are byte-identical. Every file is checked while it is read. To resume an
+    Packing the same dataset twice gives byte-identical archives. Every file is checked while it is read. To resume an
     interrupted call, make the same call again.
 
     Parameters
@@ -69,10 +69,10 @@ def pack(
     directory : path
         The directory of the dataset, which contains manifest.json.
     out : path
-        The output folder. It must be new or empty, or contain an interrupted pack with the same options.
+        The output folder. It must be new or empty, or contain the files of an interrupted call with the same options.
     by : {"family", "corruption", "set"}
-        Write one archive per family (noise, blur, weather, digital and extra, as ImageNet-C is distributed), per
-        corruption or per set.
+        Write one archive per family (noise, blur, weather, digital and extra, like the published archives of
+        ImageNet-C), per corruption or per set.
     max_bytes : int
         Limit on the size of an archive in bytes. Larger archives are split, between sets if possible.
     manifest_only : bool
@@ -139,7 +139,8 @@ def pack(
     check_space(out, needed, "the pack", "Free some space, or choose another --out.")
     busy = f"Another `corruptset pack` is running in {out}. Wait until it ends, or choose another --out."
     with locked(lock_file(out), busy, remove=True):
-        if (out / SHA256SUMS).exists():  # a pack that was killed at its end may have left a work folder
+        # a call that was killed just before it finished may have left a work folder
+        if (out / SHA256SUMS).exists():
             shutil.rmtree(make_folder(out, WORK_FOLDER))
         _finished_bytes(out, names)
         (make_folder(out, WORK_FOLDER) / Path(PACKING_MARKER).name).touch()
@@ -231,7 +232,7 @@ def _archive_records(
 
 
 def _finished_bytes(out: Path, names: Container[str]) -> int:
-    """Return the total size of the archives in `names` that an interrupted pack finished.
+    """Return the total size of the archives in `names` that an interrupted call finished.
 
     Raise `BuildError` if the folder contains anything else.
     """

@@ -23,7 +23,7 @@ from ..records.models import FileRecord, Manifest
 from ..records.report import ProgressCallback
 
 PARQUET = "parquet-"
-"""The beginning of the name of the folder of Parquet files. Hexadecimal digits that identify the pack follow."""
+"""The beginning of the name of the Parquet folder. Hexadecimal digits that identify the release follow."""
 _GROUP_ROWS = 100
 """The number of rows in a row group, which readers load as a whole."""
 

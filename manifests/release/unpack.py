@@ -85,7 +85,7 @@ def unpack(
     archives : path or sequence of paths
         Archives that `pack` wrote, or the folder that contains them.
     out : path
-        The folder that receives the folder of the dataset. Files that were unpacked there before are kept.
+        The folder in which the folder of the dataset is created. Files that were unpacked there before are kept.
     progress : callable or bool, optional
         Called with the step, the number of bytes and their total. By default a progress bar is shown in terminals and
         notebooks; False disables it.

@@ -122,7 +122,7 @@ class _Verification:
         self.samples: list[SampleRecord] | None = None
         """The rows of samples.jsonl, or None if some of them are invalid."""
         self.intact: set[str] = set()
-        """Files whose hash is the recorded one."""
+        """Files whose hash matches their record."""
 
     def _note(self, path: str, kind: str, detail: str) -> None:
         self.report.add([Problem(path, kind, detail)])

@@ -1,4 +1,4 @@
-"""Consistency checks of manifest.json, alone and together with samples.jsonl, SHA256SUMS and regions.jsonl."""
+"""Check the consistency of manifest.json, alone and with samples.jsonl, SHA256SUMS and regions.jsonl."""
 
 from __future__ import annotations
 
@@ -140,7 +140,10 @@ def _groups(manifest: Manifest, samples: Sequence[SampleRecord]) -> Iterator[str
 
 
 def _paths(samples: Sequence[SampleRecord]) -> Iterator[str]:
-    """Yield the paths that lead out of the source or belong to two images. Regions of one image share its path."""
+    """Yield the paths that lead out of the source or belong to two images.
+
+    Regions of the same image share its path, which is not a problem.
+    """
     image_of = {(s.path, s.id if s.region is None else s.region.source): s.path for s in samples if s.path is not None}
     for path in dict.fromkeys(image_of.values()):
         # `is_path` rejects a colon in the first part of a path, but 12:30.png is a valid name on some systems. The path
@@ -152,7 +155,7 @@ def _paths(samples: Sequence[SampleRecord]) -> Iterator[str]:
 
 
 def sums_problems(manifest: Manifest, manifest_sha256: str, data: bytes) -> Iterator[Problem]:
-    """Yield the differences of SHA256SUMS from the hash of the manifest, and from the hashes in the manifest."""
+    """Compare SHA256SUMS with the hash of the manifest and the hashes in the manifest, and yield the differences."""
     sums, errors = parse_sha256sums(data)
     yield from (Problem(SHA256SUMS, "schema", error) for error in errors)
     wanted = {f.path: f.sha256 for f in manifest.files} | {MANIFEST: manifest_sha256}

@@ -42,7 +42,7 @@ Stored = list[tuple[ImageRecord, StoredRecord]]
 
 
 def read_rows(root: Path, path: str, model: type[R]) -> tuple[list[R], list[Problem]]:
-    """Return the valid rows of a JSON Lines file, and the problems of the other rows."""
+    """Return the valid rows of a JSON Lines file, and the problems found in the other rows."""
     rows: list[R] = []
     problems: list[Problem] = []
     try:
@@ -77,7 +77,7 @@ class SetCheck:
     shards: frozenset[str] = frozenset()
     """The shards of this set according to the manifest."""
     intact_shards: frozenset[str] = frozenset()
-    """The shards whose hash is the recorded one. Only these are opened, because HDF5 may crash on damaged files."""
+    """The shards whose hash matches their record. Only these are opened, because HDF5 may crash on damaged files."""
     level: VerifyLevel = "pixels"
     slice_index: int = 0
     """The index of this slice among `slice_count` slices of the rows. Slice 0 also reports the problems of the records.
@@ -92,7 +92,7 @@ class SetCheck:
         self.folder = image_folder(self.record.id)
         self.format: str = self.manifest.encoding["format"]
         self.decoded: set[str] = set()
-        """Hashes of JPEGs that were decoded, because a file and a row of a shard may have the same bytes."""
+        """Hashes of JPEGs that were decoded. A file and a row of a shard may have the same bytes."""
 
     def run(self) -> Findings:
         """Run the checks of the level, and return their findings."""
@@ -228,7 +228,7 @@ class SetCheck:
                 self._note(name, "pixels", f"the pixels have {digest}, but {row.pixels} is recorded")
 
     def _check_shard(self, path: str, rows: Stored, recorded: int | None) -> None:
-        """Check rows of a shard whose hash is the recorded one.
+        """Check rows of a shard. The hash of the shard is already known to match its record.
 
         `recorded` is the number of rows that the shard should have, or None if it is not known.
         """
@@ -282,7 +282,7 @@ class SetCheck:
 def run_checks(checks: list[SetCheck], jobs: int, on_result: Callable[[SetCheck, Findings], object]) -> None:
     """Run checks, and call a function with each check (or slice of a check) and its findings.
 
-    Several processes are used only if joblib is installed, which is part of the extra ``build``.
+    Several processes are used only if joblib is installed, which is one of the packages of ``corruptset[build]``.
     """
     if find_spec("joblib") is None:
         jobs = 1

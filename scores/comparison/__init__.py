@@ -1,1 +1,1 @@
-"""The tables and plots of the papers, made from the scores files of several models."""
+"""Tables and plots like those in the papers that define the scores, made from the scores files of several models."""

@@ -173,7 +173,10 @@ class ReferencePoint(NamedTuple):
 
 
 def point_of(scores: Scores) -> tuple[float, float] | None:
-    """Return a model's CV in percent and its mean accuracy over two-factor sets, or None if one is missing."""
+    """Return the coefficient of variation in percent and the mean accuracy of a model over two-factor sets.
+
+    The result is None if either value is missing.
+    """
     cv, mean = scores.get(CV), scores.get(MEAN_ACCURACY)
     return None if cv is None or mean is None else (cv, mean)
 

@@ -28,7 +28,7 @@ RATES = {
     "label_change_shift": "shift, another label",
 }
 EFFECT_SHADES = 3
-"""The number of shades for positive order effects, and for negative ones."""
+"""The number of shades for positive order effects, and also the number of shades for negative ones."""
 ERROR_SHADES = 6
 """The number of shades for errors from 0 to 100 percent."""
 MAX_NAME_LENGTH = 32
@@ -47,7 +47,7 @@ class Curves(NamedTuple):
     title: str
     y_name: str
     subject: str
-    """What each chart is about: a corruption or a degradation."""
+    """The subject of each chart: a corruption or a degradation."""
     x_name: str
     values: Callable[[Scores], Mapping[tuple[str, int], float]]
     """A function that takes the scores of a model and returns values by (name of the curve, position on the x axis)."""
@@ -126,7 +126,7 @@ def curve_charts(entries: Sequence[Entry], curves: Curves) -> list[Chart]:
 
 
 def fragile_charts(entries: Sequence[Entry]) -> list[Chart]:
-    """Return a chart for each kind of change. It plots fragile rates against the size of the regions."""
+    """Return a chart of fragile rates against the size of the regions for each kind of change."""
     rates_of = [entry.scores.group("fragile") for entry in entries]
     groups = list(dict.fromkeys(name.partition(".")[0] for rates in rates_of for name in rates))
     texts = {float(n): f"{group[1:]} %" if group.startswith("p") else group[1:] for n, group in enumerate(groups)}
@@ -163,7 +163,7 @@ def quadrant_charts(entries: Sequence[Entry], reference: ReferencePoint | None) 
 
 
 def maude_bars(entries: Sequence[Entry]) -> Figure | None:
-    """Return a bar chart of mAUDE with confidence intervals and the clean error, sorted from the lowest mAUDE."""
+    """Return a bar chart of mAUDE with confidence intervals and the clean error, sorted by increasing mAUDE."""
     known = {n: area for n, e in enumerate(entries) if (area := e.scores.get("maude")) is not None}
     areas = sorted((100 * area, n, entries[n]) for n, area in known.items())
     if not areas:
@@ -245,7 +245,7 @@ def _shaded(difference: float | None, largest: float) -> tuple[str, str]:
 
 
 def write_plots(entries: Sequence[Entry], reference: ReferencePoint | None, folder: Path) -> list[Path]:
-    """Write all plots for which the models have scores as SVG files, and return their paths."""
+    """Write the plots for which the models have scores to SVG files, and return the paths of these files."""
     files = []
     for name, figure in figures(entries, reference).items():
         files.append(folder / f"{name}.svg")
@@ -254,7 +254,7 @@ def write_plots(entries: Sequence[Entry], reference: ReferencePoint | None, fold
 
 
 def figures(entries: Sequence[Entry], reference: ReferencePoint | None) -> dict[str, Figure]:
-    """Return the figures by file name, without the extension."""
+    """Return a mapping from file names without extensions to figures."""
     by_name = {}
     for name, group in charts(entries, reference).items():
         # The charts of chains are shown only on the results page.

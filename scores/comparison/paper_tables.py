@@ -30,7 +30,8 @@ def tables(entries: Sequence[Entry], reference: ReferencePoint | None, found: Se
     relative = f"by corruption, relative to {' or '.join(baselines)}"
     made = [
         _summary(entries),
-        # The tables by corruption have the layout of table 1 of Hendrycks & Dietterich 2018 and tables 1 and 3 of 2019.
+        # The tables by corruption have the layout of table 1 in Hendrycks & Dietterich 2018 and of tables 1 and 3 in
+        # Hendrycks & Dietterich 2019.
         _of_fifteen(entries, "aude", "AUDE by corruption", ["maude", "relative_maude"]),
         named("aude_others", "AUDE of other curves", columns("text", "curve"), _other_curves),
         _of_fifteen(entries, "ce", f"CE {relative}", ["mce"]),
@@ -210,7 +211,7 @@ def _two_factor(entries: Sequence[Entry], reference: ReferencePoint | None) -> T
 
 
 def _correlations(entries: Sequence[Entry]) -> Table:
-    """Return a table of correlations between two-factor scores over the models."""
+    """Return a table of correlations between two-factor scores across the models."""
     shown = [e.scores for e in entries if e.scores.get(MEAN_ACCURACY) is not None]
     names = {"CV": CV, "mean accuracy": MEAN_ACCURACY, "clean accuracy": "clean_accuracy"}
     rows: list[list[Cell]] = []

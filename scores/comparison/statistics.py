@@ -1,4 +1,4 @@
-"""Compute statistics over models: correlations of scores, quadrants, and paired differences."""
+"""Compute statistics across models: correlations of scores, quadrants, and paired differences."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MIN_MODELS = 3
 
 
 def pearson(x: Sequence[float], y: Sequence[float]) -> float | None:
-    """Return Pearson's correlation of two scores over models.
+    """Return Pearson's correlation of two scores across models.
 
     The result is None for fewer than three models, or if one score is the same for all models.
 
@@ -38,7 +38,7 @@ def pearson(x: Sequence[float], y: Sequence[float]) -> float | None:
 
 
 def spearman(x: Sequence[float], y: Sequence[float]) -> float | None:
-    """Return Spearman's correlation of two scores over models. Tied scores receive their average rank.
+    """Return Spearman's correlation of two scores across models. Tied scores receive their average rank.
 
     Examples
     --------

@@ -78,7 +78,7 @@ def _column(name: str, texts: Sequence[str], kinds: str) -> NDArray[Any]:
 
 
 def _with_values(arrays: Arrays, names: Sequence[str]) -> Arrays:
-    """Return the arrays. Raise BadFile if they contain no predictions, or more than one kind of predictions."""
+    """Return the arrays, or raise BadFile if they do not contain exactly one kind of predictions."""
     given = [name for name in TYPES if name in arrays and name not in ("index", "id", "set_id")]
     if not given:
         raise BadFile(f"contains {first_few(list(names)) or 'nothing'} instead of predictions; expected {EXPECTED}")

@@ -111,7 +111,7 @@ def read_head(path: Path) -> dict[str, Any]:
 
 
 def _open(path: Path) -> tuple[dict[str, Any], Arrays | None]:
-    """Return the model and digest that are stated at a path, and the arrays if the path is a single file."""
+    """Return the model and digest that the files at a path state, and the arrays if the path is a single file."""
     if (path / MANIFEST).exists():
         raise PredictionError(
             f"{path} is a dataset, not predictions. `corruptset predict {path} --model FILE --out FOLDER` writes "

@@ -15,14 +15,14 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 COLUMNS: dict[Kind, tuple[str, ...]] = {kind: (kind,) for kind in KINDS} | {"rank": ("rank_true", "p_true")}
 """The arrays of each kind of predictions."""
 SUM_TOLERANCE = 0.01
-"""The largest deviation of a sum of probabilities from 1. Rounding to float16 causes a smaller deviation."""
+"""The maximum accepted deviation of a sum of probabilities from 1. Rounding to float16 causes a smaller deviation."""
 ROUNDING = 1e-3
 """The maximum amount by which a single probability may exceed 1."""
 SAFE_EXPONENT = 60.0
 """The maximum absolute logit for which the exponentials of a million classes can be summed in float32."""
 
 PROBABILITIES = "has logits that are probabilities, because each row is from 0 to 1 with the sum 1. Save them as probs"
-"""The problem that is reported if it affects all rows."""
+"""A problem that is reported only if it affects all rows."""
 NOT_FINITE = "with values that are NaN or infinite (use a large negative logit to mask a class)"
 
 Faults = Mapping[str, NDArray[np.bool_]]
@@ -39,8 +39,8 @@ def reduced(
     kind : {"logits", "probs", "top", "rank"}
     block : mapping
         One of: ``logits`` or ``probs`` (n, K) as floating-point numbers; ``top`` (n, k), classes in descending order
-        of likelihood; or ``rank_true`` (n,), the number of classes above the true one, with ``p_true`` (n,), the
-        probability of the true one.
+        of likelihood; or ``rank_true`` (n,), the number of classes that score higher than the true one, with
+        ``p_true`` (n,), the probability of the true one.
     labels : (n,) ndarray of integers
         The true classes, from 0 to K - 1.
     classes : int

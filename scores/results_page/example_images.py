@@ -43,7 +43,7 @@ class FailedImage(NamedTuple):
     truth : str
         The name of the true class.
     answers : sequence of str
-        For each model, a text that states its name and how it classifies the image.
+        For each model, text that states the name of the model and how it classifies the image.
     """
 
     place: ImagePlace
@@ -93,8 +93,8 @@ class Failures:
     def examples(self, stored: Container[str]) -> dict[str, list[FailedImage]]:
         """Return the worst failures in each stored set.
 
-        Images that the most models misclassify come first. Among equal images, those with the fewest errors over all
-        sets come first.
+        Images that are misclassified by the most models come first. Among equal images, those with the fewest errors
+        over all sets come first.
         """
         every = sum(self._failing_models.values(), np.zeros(len(self._samples), np.int64))
         failing = [name for name, models in self._failing_models.items() if name in stored and models.any()]

@@ -10,7 +10,7 @@ PAGE = Path(__file__).parents[2] / "docs/architecture.md"
 
 
 def test_walk_functions_exist():
-    walk = PAGE.read_text("utf-8").partition("## The walk of a command")[2].partition("\n## ")[0]
+    walk = PAGE.read_text("utf-8").partition("## How a command runs")[2].partition("\n## ")[0]
     named = re.findall(r"`([a-z/_]+)\.py: (\w+)`", walk)
     assert len(named) > 10
     for path, name in named:

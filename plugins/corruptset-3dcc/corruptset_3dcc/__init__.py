@@ -87,8 +87,8 @@ def iso_noise(images: Images, keys: Keys, *, sigma: float, chances: Floats, norm
 
     Notes
     -----
-    At all severities, a white value corresponds to 25 photons on average. The count is drawn with the inverse of its
-    cumulative distribution. It is clipped before the gaussian noise is added, and the result is rounded down.
+    At all severities, a white value corresponds to 25 photons on average. The count is drawn by inverting its
+    cumulative distribution function. It is clipped before the gaussian noise is added, and the result is rounded down.
     """
     out = np.empty_like(images)
     for image, chance, normal, target in zip(images, chances, normals, out, strict=True):
@@ -106,10 +106,10 @@ def low_light(images: Images, keys: Keys, *, brightness: float, chances: Floats,
 
     Notes
     -----
-    The values of all channels together are stretched, so that their minimum becomes 0 and their maximum 1. They are
-    then squared and multiplied by `brightness`. At all severities, photon noise for 120 photons and gaussian noise with
-    a standard deviation of 0.018 follow. An image whose values are all equal becomes black. The published code divides
-    by zero in this case.
+    The values of all channels together are stretched, so that their minimum becomes 0 and their maximum becomes 1. They
+    are then squared and multiplied by `brightness`. Then photon noise and gaussian noise are applied. At all
+    severities, 120 photons correspond to the value 1, and the standard deviation of the gaussian noise is 0.018. An
+    image whose values are all equal becomes black before the noise. The published code divides by zero in this case.
     """
     out = np.empty_like(images)
     for image, chance, normal, target in zip(images, chances, normals, out, strict=True):

@@ -1,4 +1,4 @@
-"""Calibrate severity tables for other image sizes, so that image quality matches that under a reference table."""
+"""Calibrate severity tables for other image sizes, so that the image quality at each severity stays the same."""
 
 from __future__ import annotations
 

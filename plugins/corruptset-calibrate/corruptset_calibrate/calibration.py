@@ -1,4 +1,4 @@
-"""Calibrate a severity table for another image size, so that image quality matches that under a reference table."""
+"""Calibrate a severity table for another image size, so that the image quality at each severity stays the same."""
 
 from __future__ import annotations
 
@@ -100,9 +100,9 @@ class Level(NamedTuple):
     reached: bool
     """Whether the path reaches the target."""
     unscaled: float
-    """The quality with the row of the reference table at the new size, with ``scale="none"``."""
+    """The quality at the new size with the parameters of the reference table and ``scale="none"``."""
     scaled: float
-    """The quality with the row of the reference table at the new size, with ``scale="side"``."""
+    """The quality at the new size with the parameters of the reference table and ``scale="side"``."""
 
 
 class Calibrated(NamedTuple):
@@ -113,9 +113,9 @@ class Calibrated(NamedTuple):
     """The severities of each corruption."""
 
     def distances(self, corruption: str) -> dict[str, float]:
-        """Return how far the qualities for one corruption are from their targets, as mean absolute distances.
+        """Return the mean absolute differences between the qualities of one corruption and their targets.
 
-        There are distances for this table, and for the reference table with each value of `scale`.
+        The mapping contains the difference for this table, and for the reference table with each value of `scale`.
         """
         ways = {"calibrated": "quality", "none": "unscaled", "side": "scaled"}
         levels = self.levels[corruption]
@@ -140,10 +140,10 @@ def calibrate(
     """Write a severity table for another image size.
 
     The central squares of the same photographs are resized to the size of the reference table and to the new size. The
-    target for a severity is the mean similarity of corrupted and clean images at the size of the reference table. The
-    severity with the target similarity at the new size is then searched on a path through the rows of the reference
-    table. The path starts at the clean image (severity 0). Beyond the last row, it continues along the line through
-    the last two rows.
+    target for a severity is the mean similarity of corrupted and clean images at the size of the reference table. A
+    search along a path through the rows of the reference table then finds the severity that has the target similarity
+    at the new size. The path starts at the clean image (severity 0). Beyond the last row, it continues along the line
+    through the last two rows.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def calibrate(
     metric : {"ms-ssim", "ssim"}
         The measure of image quality. MS-SSIM needs sides of at least 176 pixels.
     samples : int, optional
-        The number of images to use, spread evenly over the source. By default, all images are used.
+        The number of images to use, evenly spaced in the source. By default, all images are used.
     out : path, optional
         The table file to write (.toml). The default is ``<reference>-<to>.toml``.
     force : bool

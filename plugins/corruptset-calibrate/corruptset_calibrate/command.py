@@ -50,8 +50,9 @@ def calibrate(
 ) -> None:
     """Calibrate a severity table for another image size.
 
-    At each severity, images of the new size have the same quality as images of the reference's size. Both are measured
-    on the same photographs. Use the table with --calibration FILE in any command that has this option.
+    At each severity, images of the new size have the same quality as images of the size that the reference table is
+    made for. Both are measured on the same photographs. Use the table with --calibration FILE in any command that has
+    this option.
     """
     from .calibration import calibrate as run
 

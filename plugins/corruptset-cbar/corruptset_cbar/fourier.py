@@ -42,7 +42,8 @@ def steps(side: int) -> NDArray[np.int64]:
     return np.array(factors, np.int64)
 
 
-# Each loop uses only a few rows. With more rows, LLVM cannot prove that they do not overlap, and does not vectorise.
+# Each loop uses only a few rows. With more rows, LLVM cannot prove that they do not overlap, so it does not vectorise
+# the loop.
 @inner
 def _turn(row, by, out):  # type: ignore[no-untyped-def]
     """Multiply a row by the complex number cosine + i sine, and write the product to `out`."""

@@ -16,7 +16,7 @@ from .rows import level
 
 _GREY = np.uint8(128)
 _MAX_SQUARES = (
-    40  # This is the maximum number of squares per axis: the board is 4 sides long, and a square at least 1/10 side.
+    40  # The maximum number of squares per axis. The board is 4 sides long, and a square is at least 1/10 side long.
 )
 
 
@@ -78,6 +78,7 @@ def lines(images, angles, spreads, places, density, out):  # type: ignore[no-unt
     """Draw ``floor(density * side)`` anti-aliased grey lines that are one pixel wide.
 
     Notes
+    -----
     The grey value is 128. All lines in an image share a main direction, which is drawn uniformly, and a spread, which
     is drawn uniformly from [0.1, 1) turns. The angle of each line is drawn uniformly from a range of width `spread`
     around the main direction. The middle of the line is drawn uniformly from the image. A line is twice as long as the

@@ -94,8 +94,8 @@ def _stars(size: int, about: str, places: Drawing, *shape: int) -> list[Draw]:
 def sparkles(images, centres, rays, normals, radius, out):  # type: ignore[no-untyped-def]
     """Blend images with five white sparkles, one after the other, as ``x + f * (255 - x)`` with f at most 1.
 
-    The factor f is (length of the ray / distance)**2. It is multiplied by 1 in the middle between two rays, and by 3/4
-    on the rays.
+    The factor f is (length of the ray / distance)**2. It is multiplied by 1 midway between two rays, and by 3/4 on the
+    rays.
 
     Notes
     -----
@@ -114,8 +114,8 @@ def sparkles(images, centres, rays, normals, radius, out):  # type: ignore[no-un
 def inverse_sparkles(images, centres, rays, normals, amount, out):  # type: ignore[no-untyped-def]
     """Whiten images outside a star-shaped region, as ``255 + f * (x - 255)`` with f at most 1.
 
-    The factor f is (length of the ray / distance)**(2 e), with e = (100 - amount) / 50. It is multiplied by 1 in the
-    middle between two rays, and by 3/4 on the rays.
+    The factor f is (length of the ray / distance)**(2 e), with e = (100 - amount) / 50. It is multiplied by 1 midway
+    between two rays, and by 3/4 on the rays.
 
     Notes
     -----

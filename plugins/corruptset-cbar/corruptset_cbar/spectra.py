@@ -135,7 +135,9 @@ def _phases(planes: int) -> Draw:
     _phases(1),
 )
 def blue_noise_sample(images, turns, threshold, out):  # type: ignore[no-untyped-def]
-    """Blacken pixels at which blue noise is not above a threshold. The noise grows with the frequency.
+    """Blacken pixels at which blue noise is not above a threshold.
+
+    The amplitude of the noise is proportional to the frequency.
 
     Notes
     -----

@@ -35,7 +35,10 @@ def _taps(place, size, at, weight):  # type: ignore[no-untyped-def]
 
 @kernel
 def _middle(scale, size):  # type: ignore[no-untyped-def]
-    """Return indices and weights, both (size, 4), for the middle of a line that is scaled to a rounded size."""
+    """Return indices and weights, both (size, 4), that scale a line to a rounded length and keep its central part.
+
+    The central part has the original length, `size`.
+    """
     at, weight = np.empty((size, 4), np.int64), np.empty((size, 4))
     long = round(size * scale)
     for x in range(size):
@@ -154,8 +157,9 @@ def circular_motion_blur(images, angle_deg, out):  # type: ignore[no-untyped-def
 
     Notes
     -----
-    The rotations equal scipy's ``rotate`` of order 3 with its prefilter. Images are treated as black outside, so
-    corners become darker. The corruption takes as long as 21 rotations. It was published only for 32x32 images.
+    The rotations equal scipy's ``rotate`` of order 3 with its prefilter. The area outside the image is treated as
+    black, so corners become darker. The corruption takes as long as 21 rotations. It was published only for 32x32
+    images.
     """
     times = [2.0 * i / (_TURNS - 1) - 1.0 for i in range(_TURNS)]
     shares = np.array([exact_exp(-2.0 * t**2) for t in times])

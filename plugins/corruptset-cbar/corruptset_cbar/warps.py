@@ -59,7 +59,7 @@ def ripple(images, lengths, phases, amplitude, out):  # type: ignore[no-untyped-
     Notes
     -----
     The two wavelengths are drawn uniformly from 0.1 to 0.3 of the side, and the two phases uniformly from [0, 2 pi).
-    Images are sampled bilinearly and are treated as black outside.
+    Images are sampled bilinearly. The area outside the image is treated as black.
     """
     count, height, width, channels = images.shape
     reach = amplitude * min(height, width)
@@ -103,8 +103,8 @@ def pinch_and_twirl(images, signs, amount, angle_deg, out):  # type: ignore[no-u
     Notes
     -----
     The direction of each twirl is drawn at random. As in the released generator, the discs are processed column by
-    column. The pixels at the edge of a disc may have been changed by earlier discs. Images are sampled bilinearly
-    and are treated as black outside.
+    column. The pixels at the edge of a disc may have been changed by earlier discs. Images are sampled bilinearly. The
+    area outside the image is treated as black.
     """
     count, height, width, channels = images.shape
     discs = signs.shape[1]
@@ -173,7 +173,10 @@ def _step(place, wave, state):  # type: ignore[no-untyped-def]
 
 @inlined
 def _coordinate(x, size):  # type: ignore[no-untyped-def]
-    """Return a coordinate of the pattern, the same coordinate in turns without whole turns, its sine and its cosine."""
+    """Return a coordinate of the pattern, the same coordinate in turns, its sine and its cosine.
+
+    Whole turns are subtracted from the coordinate in turns.
+    """
     p = (x / size - np.floor(x / size)) * _ROUND + _BEGIN
     turns = p * TURNS
     return np.float32(p), np.float32(turns - nearest(turns)), *single_sine_cosine(turns)
@@ -215,7 +218,7 @@ def _light(time, size, out):  # type: ignore[no-untyped-def]
 )
 @kernel
 def caustic_refraction(images, times, sizes, lens, light, out):  # type: ignore[no-untyped-def]
-    """Show images through a water surface, which refracts the view and has slopes that are lit.
+    """Show images through a water surface, which refracts the view and whose slopes are lit.
 
     The height of the surface is the pattern of light on the bottom of a pool, smoothed with a gaussian of one pixel.
     The normal at a pixel is computed from the differences between its neighbours. The view is refracted with a ratio
@@ -225,8 +228,8 @@ def caustic_refraction(images, times, sizes, lens, light, out):  # type: ignore[
     Notes
     -----
     The time is drawn uniformly from [0.5, 2), and the size of the pattern is drawn uniformly from 0.75 to 1.25 of the
-    side. Images are treated as black outside. As in the released generator, the height of the surface is 0 outside the
-    image, so the refraction is strongest at the edges.
+    side. The area outside the image is treated as black. As in the released generator, the height of the surface is 0
+    outside the image, so the refraction is strongest at the edges.
     """
     count, height, width, channels = images.shape
     margin = _SOFTENING.size - 1

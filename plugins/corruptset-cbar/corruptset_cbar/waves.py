@@ -44,8 +44,8 @@ def single_frequency_greyscale(images, frequencies, phases, intensity, out):  # 
 
     Notes
     -----
-    One frequency f is drawn uniformly from [-pi, pi), and the other uniformly from -abs(f) to abs(f). It is drawn at
-    random which of the two is along x. The phase is drawn uniformly from [0, 2 pi).
+    One frequency f is drawn uniformly from [-pi, pi), and the other uniformly from -abs(f) to abs(f). The two are
+    assigned to x and y at random. The phase is drawn uniformly from [0, 2 pi).
     """
     count, height, width, _ = images.shape
     sines, cosines, field = np.empty(width), np.empty(width), np.empty((height, 1, width), np.float32)
@@ -111,8 +111,9 @@ def cocentric_sine_waves(images, centres, petals, amplitudes, widths, intensity,
 )
 @kernel
 def plasma_noise(images, times, iterations, sharpness, sizes, intensity, out):  # type: ignore[no-untyped-def]
-    """Blend images with coloured swirls, which are sines of the coordinates of a plane that is folded by sines.
+    """Blend images with coloured swirls.
 
+    The swirls are sines of the coordinates of a plane, after the plane has been folded several times by other sines.
     Red, green and blue have different phases.
 
     Notes

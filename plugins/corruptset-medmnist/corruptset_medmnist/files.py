@@ -43,7 +43,7 @@ def open_medmnist(path: Path, *, split: str = "test") -> Source:
     Raises
     ------
     SourceError
-        If the file is damaged or contains other arrays.
+        If the file is damaged or does not contain the expected arrays.
     """
     if split not in _SPLITS:
         raise SourceError(f"--split is {split!r}; expected one of {', '.join(_SPLITS)}.")
@@ -80,7 +80,7 @@ def label_rows(data: Dataset) -> NDArray[np.uint8]:
 
 
 def by_corruption(data: Dataset, ids: Sequence[str]) -> dict[str, list[str]]:
-    """Return the ids of the sets of each corruption in the order of severities, by the published corruption name.
+    """Return a mapping from published corruption names to the ids of the sets, in the order of severities.
 
     Raises
     ------

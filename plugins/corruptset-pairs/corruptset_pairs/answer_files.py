@@ -19,7 +19,7 @@ KEY_NAMES = "*-key.json"
 
 @dataclass(frozen=True)
 class AnswerFiles:
-    """The answer sheets to score, and the files that were excluded."""
+    """The answers to score, with one answer sheet per participant, and the files that were excluded."""
 
     sheets: list[AnswerSheet]
     unfinished: int
@@ -73,7 +73,7 @@ def read_answers(key: StudyKey, paths: Iterable[str | Path], *, unfinished: bool
             except StudyError as e:
                 refused[str(file)] = str(e)
     first: dict[str, str] = {}
-    # A participant who repeats the study has already seen the images, so only the first sheet is scored.
+    # A participant who repeats the study has already seen the images, so only the first attempt is scored.
     for name, sheet in sorted(read.items(), key=lambda one: (one[1].started, one[0])):
         before = first.setdefault(_person(sheet), name)
         if before != name:

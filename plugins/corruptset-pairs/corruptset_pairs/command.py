@@ -188,11 +188,11 @@ def pairs_score(
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Random seed of the bootstrap.")] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Score the answers of participants to a page of pairs-sheet.
+    """Score the answers that participants gave on a page of pairs-sheet.
 
-    For pairs, the scores contain the gap in accuracy between the two members, and for gradual degradations the accuracy
-    at each level. Confidence intervals come from a bootstrap over participants and images. Excluded files are listed
-    with the reason.
+    For pairs, the scores contain the gap in accuracy between the two members. For gradual degradations, they contain
+    the accuracy at each level. Confidence intervals come from a bootstrap over participants and images. Excluded files
+    are listed with the reason.
     """
     with progress_of("pairs-score"):
         from .people_score import pairs_score as run

@@ -1,9 +1,10 @@
 """Select the images of a study: fragile pairs of regions, or images at the levels of gradual degradations.
 
-A *pair* consists of a region and the same region after a small shift or shrink. In a fragile pair, a model classifies
-one of the two correctly and the other incorrectly (Srivastava, Ben-Yosef & Boix 2019, "Minimal Images in Deep Neural
-Networks: Fragile Object Recognition in Natural Images"). Random choices depend only on the seed and on the names of the
-items to choose from. They are therefore the same on all machines and with all versions of NumPy.
+A *pair* consists of a region, the anchor, and the same region after a small shift or shrink, its partner. In a fragile
+pair, a model classifies one of the two correctly and the other incorrectly (Srivastava, Ben-Yosef & Boix 2019, "Minimal
+Images in Deep Neural Networks: Fragile Object Recognition in Natural Images"). Random choices depend only on the seed
+and on the names of the items to choose from. They are therefore the same on all machines and with all versions of
+NumPy.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ Accuracy = dict[str, dict[str, float]]
 Place = tuple[int, int]
 """The indices of an anchor and of its partner among the regions in their image."""
 STEPS: dict[Change, tuple[Step, ...]] = {"shift": SHIFTS, "shrink": SHRINKS}
-"""The steps that lead from an anchor to its partners."""
+"""For each kind of change, the steps that lead from an anchor to its partners."""
 
 
 def hash_of(*words: str) -> bytes:
@@ -113,7 +114,7 @@ def region_pairs(
     ------
     StudyError
         If fewer than `count` source images have a suitable pair, if a requested size does not exist, if `sets` matches
-        several sets, or if the predictions cannot tell which regions are classified correctly.
+        several sets, or if the predictions do not show which regions are classified correctly.
     """
     chosen = choose_sets(data, sets)
     if sets is not None and len(chosen) > 1:
@@ -228,7 +229,7 @@ def level_images(
 ) -> tuple[str | None, Accuracy, TrialImages]:
     """Return the model's name, its accuracy at each level, and the images for both groups.
 
-    All levels are shown equally often. At each level, the degradations take turns.
+    All levels are shown about equally often. At each level, all degradations are shown about equally often.
 
     Raises
     ------

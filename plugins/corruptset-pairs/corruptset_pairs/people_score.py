@@ -136,8 +136,8 @@ def pairs_score(
     key : str, Path or StudyKey
         The key that `pairs_sheet` wrote next to the page, or a folder with one key.
     answers : iterable of str or Path
-        Files that the page saved, or folders of such files. Damaged files, files from another study and a participant's
-        repeated sheets are excluded. They are listed in `refused`.
+        Files that the page saved, or folders of such files. Damaged files, files from another study and repeated
+        attempts by a participant are excluded. They are listed in `refused`.
     unfinished : bool
         Include the answers of participants who stopped early.
     seed : int
@@ -227,7 +227,7 @@ def _member(trial: Trial) -> str | None:
 
 
 def _profile(people: People, corruptions: Sequence[str]) -> PeopleProfile:
-    """Return the accuracies of the participants and of the model at each level, over some degradations.
+    """Return the accuracies of the participants and of the model at each level, for the given degradations together.
 
     The clean images are level 0 of every degradation.
     """

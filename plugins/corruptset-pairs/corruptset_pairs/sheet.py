@@ -75,15 +75,15 @@ def pairs_sheet(
         The random seed, from 0 to 2**53 - 1. It determines the pairs or images, their levels, their groups and their
         names on the page. The order of the images depends on the study and the participant.
     predictions : str or Path, optional
-        The predictions of a model for a dataset of regions, as for `read_predictions`. Only pairs of which the model
-        classifies exactly one member correctly are shown. By default, all pairs may be shown.
+        The predictions of a model for a dataset of regions, as for `read_predictions`. The page then shows only pairs
+        in which the model classifies exactly one member correctly. By default, all pairs may be shown.
     scores : str, Path or Scores, optional
         The scores of a model on a dataset of gradual degradations. The model's accuracy at each level is stored in the
         key, and reported next to the accuracy of the participants.
     sets : sequence of str, optional
         Set ids, aliases or patterns. The default is ``clean`` for regions, and all sets for gradual degradations.
     change : {"shift", "shrink", "both"}
-        The change that turns a region into its partner.
+        The way in which the second region of a pair differs from the first. By default, both kinds of pairs are shown.
     sizes : sequence of str, optional
         The groups of regions to use, such as ``p40`` or ``s16``. By default, all groups are used.
     levels : sequence of int, optional

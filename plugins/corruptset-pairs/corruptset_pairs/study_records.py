@@ -110,7 +110,7 @@ class Rate(Record):
     """The fraction of participants who gave the right answer, averaged over images. Null without answers."""
     interval: Interval
     cannot_tell: Fraction | None
-    """The fraction of the answers "I cannot tell", which count as wrong."""
+    """The fraction of answers that are "I cannot tell". These answers count as wrong."""
     median_ms: float | None
 
 
@@ -169,7 +169,7 @@ class PeopleScores(Record):
     """The number of scored participants, by group."""
     answers: Count
     unfinished: Count
-    """The number of unfinished sheets. They are excluded unless they were requested."""
+    """The number of participants who stopped early. Their answers are excluded unless they were requested."""
     chance: Fraction
     """The accuracy of random answers: one divided by the number of possible answers."""
     members: dict[str, Rate]
@@ -183,7 +183,7 @@ class PeopleScores(Record):
     profiles: dict[str, PeopleProfile]
     """The profile of each degradation."""
     mean_profile: PeopleProfile | None
-    """The profile over the images with all degradations."""
+    """The profile over the images of all degradations together."""
     clusters: str
     """The units that the bootstrap resamples."""
     refused: list[Refusal]

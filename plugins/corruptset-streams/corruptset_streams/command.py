@@ -170,7 +170,7 @@ def stream(
 ) -> None:
     """Write a stream of images whose corruptions change gradually, for models that adapt at test time.
 
-    Two corruptions are active at a time. Their severities change such that the accuracy of a reference model stays near
+    Two corruptions are active at a time. Their severities change so that the accuracy of a reference model stays near
     a baseline. To resume an interrupted stream, or to verify the files of a finished one, run the same command again.
     """
     from corruptset.errors import ParameterError

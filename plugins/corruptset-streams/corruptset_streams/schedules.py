@@ -37,7 +37,10 @@ class ScheduleError(CorruptsetError, ValueError):
 
 
 class Schedule(NamedTuple):
-    """A recorded order of the samples of a dataset: the first line and the shifts of its file (see the README)."""
+    """A recorded order of the samples of a dataset: the header line of a schedule file, and the list of shifts.
+
+    The README describes the file.
+    """
 
     head: dict[str, Any]
     shifts: list[dict[str, Any]]
@@ -118,7 +121,7 @@ def schedule(
     Raises
     ------
     ScheduleError
-        If the options do not fit the kind, or if no set matches.
+        If the options do not suit the kind, or if no set matches.
     """
     if out is not None:
         check_output(Path(out), force=force, formats=(Path(out).suffix,))
@@ -232,8 +235,7 @@ def _in_runs(key: np.uint64, labels: list[int], places: list[int], visit: int, d
     slot, the classes follow one another in random order.
 
     A Polya urn draws such slots without computing the proportions. A sample is assigned to a uniformly random slot with
-    the weight ``slots * delta``. It is assigned to the slot of each earlier sample from the same class with the weight
-    1.
+    weight ``slots * delta``. It is assigned to the slot of each earlier sample from the same class with weight 1.
     """
     filled: dict[int, list[int]] = defaultdict(list)  # The slots of the samples with each label.
     runs: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))  # The samples by slot and label.
@@ -258,7 +260,7 @@ class StreamItem(NamedTuple):
     """An image in a stream, with its label and origin."""
 
     image: Any
-    """An ndarray (H, W, C) of uint8, or what the transform returned."""
+    """An ndarray (H, W, C) of uint8, or the result of the transform."""
     label: int
     set: str
     id: str

@@ -82,10 +82,11 @@ def stream(
     skip_bad: bool = False,
     progress: Callable[[str, int, int], None] | bool | None = None,
 ) -> Streamed:
-    """Write a stream of images whose corruptions change while a reference model keeps its accuracy near a baseline.
+    """Write a stream of images whose corruptions change, while a reference model's accuracy stays near a baseline.
 
-    Two corruptions are active at a time, one applied after the other. The severities follow the path of an ordered pair
-    (`find_path`), with `speed` images per step. Then the second corruption becomes the first corruption of a new pair.
+    Two corruptions are active at a time, one applied after the other. For each ordered pair of corruptions, the
+    severities follow a path (`find_path`), with `speed` images per step. At the end of the path, the second corruption
+    becomes the first corruption of a new pair.
 
     Each time an image is used, its crop, its flip and its corruptions are drawn from the key ``<sample id>@<place>``.
     To resume an interrupted stream, or to verify the files of a finished one, call the function again with the same

@@ -173,7 +173,7 @@ def find_path(accuracy: list[list[float]], baseline: float) -> list[Cell]:
     A path starts at a cell (i, 0) with i > 0, and ends at a cell (0, j) with j > 0. The cell after (i, j) is (i - 1, j)
     or (i, j + 1). For each cell, the search keeps the path to the end whose mean accuracy is nearer to the baseline. If
     both paths are equally near, it keeps the one through (i, j + 1). The path starts at the cell whose best path is
-    nearest to the baseline. Among equally near cells, it starts at the lowest one.
+    nearest to the baseline. Among equally near cells, it starts at the one with the lowest i.
 
     Parameters
     ----------
@@ -198,8 +198,8 @@ def find_path(accuracy: list[list[float]], baseline: float) -> list[Cell]:
 def walk(table: StreamTable, accuracies: dict[str, float], seed: int) -> Iterator[str]:
     """Yield the set at each step of an endless stream.
 
-    The sets follow the path of a pair of corruptions. Then the second corruption becomes the first corruption of a new
-    pair. The second corruption of the new pair is drawn with the seed.
+    The sets first follow a path through the severities of a pair of corruptions. At the end of the path, the second
+    corruption becomes the first corruption of a new pair. The second corruption of the new pair is drawn with the seed.
     """
 
     @cache

@@ -65,7 +65,7 @@ def contrast_down(images: Images, keys: Keys, *, factor: float) -> Images:
 @functools.lru_cache(maxsize=32)
 def _gamma_table(exponent: float) -> NDArray[np.uint8]:
     """Return floor(255.999 * (value / 255) ** exponent) for each value from 0 to 255."""
-    # Decimals have the same digits on every machine. The operator ** of floats does not give equal results.
+    # decimal.Decimal gives the same digits on every machine. The ** operator on floats may give different results.
     exact = Context(prec=40)
     powers = [exact.power(exact.divide(value, 255), Decimal(exponent)) for value in range(256)]
     return np.array([int(Decimal("255.999") * power) for power in powers], np.uint8)
@@ -109,7 +109,7 @@ def added_saturation(images: Images, keys: Keys, *, shift: float) -> Images:
     from skimage.color import (
         hsv2rgb,
         rgb2hsv,
-    )  # The corruption is declared without scikit-image.
+    )  # Imported here, because declaring the corruption does not need scikit-image.
 
     out = np.empty_like(images)
     for image, target in zip(images, out, strict=True):

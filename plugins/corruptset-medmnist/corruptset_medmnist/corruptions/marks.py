@@ -1,6 +1,6 @@
 """Draw stains, bubbles, black corners and characters on images.
 
-Random positions are whole pixels. Positions that the caller specifies may lie outside the image.
+Random positions are whole pixels. Positions that the caller specifies may be outside the image.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ def _between(chances: Floats, low: Int64Array | int, high: Int64Array | int) -> 
 
 
 def _used(chances: Floats, low: int, rows: int) -> NDArray[np.bool_]:
-    """Return which of `rows` rows are used for each image, (N, rows). Their number is uniform from `low` to `rows`."""
+    """Return which of `rows` rows are used for each image, as an (N, rows) array.
+
+    The number of used rows is uniformly distributed from `low` to `rows`.
+    """
     return np.arange(rows) < _between(chances, min(low, rows), rows)[:, None]
 
 

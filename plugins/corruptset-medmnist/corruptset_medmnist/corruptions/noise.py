@@ -1,8 +1,8 @@
 """Add noise to the three channels of an image.
 
 The distributions are those of corruptset's `gaussian_noise`, `speckle_noise`, `impulse_noise` and `shot_noise`. Unlike
-there, a caller can specify the random values. In a grey image, the conversion back to grey averages the noise in three
-channels, so the noise is weaker and has other values.
+in those corruptions, a caller can specify the random values. In a grey image, the conversion back to grey averages the
+noise in three channels, so the noise is weaker and has a different distribution.
 """
 
 from __future__ import annotations
@@ -91,8 +91,8 @@ def rgb_impulse_noise(images: Images, keys: Keys, *, amount: float, chances: Flo
 
     Notes
     -----
-    A number is drawn for each channel of each pixel. The value becomes 0 if it is below ``amount / 2``, and 255 if it
-    is at least ``1 - amount / 2``.
+    A number from 0 to 1 is drawn for each channel of each pixel. The value becomes 0 if this number is below
+    ``amount / 2``, and 255 if this number is at least ``1 - amount / 2``.
     """
     out = images.copy()
     out[chances < amount / 2] = 0
