@@ -47,14 +47,14 @@ def affine_fit(found: Images, clean: Images) -> AffineFit:
     ).T
     moves, rest = np.full((len(clean), 6), np.nan), np.zeros(len(clean))
     for i, (image, own) in enumerate(zip(found, clean, strict=True)):
-        best, matrix = _aligned(np.asarray(own.mean(axis=2), np.float32), np.asarray(image.mean(axis=2), np.float32))
+        best, matrix = _align(np.asarray(own.mean(axis=2), np.float32), np.asarray(image.mean(axis=2), np.float32))
         rest[i] = np.log(max(1.0 - best, 1e-4))
         if matrix is not None:
             moves[i] = (matrix @ points - points[:2]).ravel()
     return AffineFit(moves, rest)
 
 
-def _aligned(clean: NDArray[np.float32], found: NDArray[np.float32]) -> tuple[float, NDArray[np.float32] | None]:
+def _align(clean: NDArray[np.float32], found: NDArray[np.float32]) -> tuple[float, NDArray[np.float32] | None]:
     """Return the correlation of two images after the best alignment, and its affine matrix.
 
     The matrix is None if no fit succeeds.

@@ -52,7 +52,7 @@ Paths are shorter than this.
 """
 
 
-def shortened(text: str) -> str:
+def shorten(text: str) -> str:
     """Truncate long values in a message or a table cell after 200 characters.
 
     Examples
@@ -92,7 +92,7 @@ def put_rich(table: Table) -> None:
 
 def say(text: str, *, style: str | None = None) -> None:
     """Write a message to standard error, without wrapping it but with long values truncated."""
-    put(shortened(text), style=style, stderr=True)
+    put(shorten(text), style=style, stderr=True)
 
 
 def progress_of(command: str) -> ProgressDisplay:
@@ -103,7 +103,7 @@ def progress_of(command: str) -> ProgressDisplay:
 def put_notes(notes: Iterable[str]) -> None:
     """Write notes on the result to standard output, one paragraph per note."""
     for note in notes:
-        put(f"Note: {shortened(note)}", style="yellow")
+        put(f"Note: {shorten(note)}", style="yellow")
 
 
 def put_json(value: Any) -> None:

@@ -20,7 +20,7 @@ side = 32
 own = "chosen by eye"
 """
 CACHES = (
-    add_ons.installed,
+    add_ons.find_add_ons,
     add_ons.installed_files,
     plugins.load_installed,
     recipe_files._files,

@@ -13,7 +13,7 @@ import pytest
 import typer
 
 from corruptset import errors
-from corruptset.cli.failures import guarded
+from corruptset.cli.failures import guard
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def fails(monkeypatch, capsys):
             raise error
 
         with pytest.raises(SystemExit) as exc_info:
-            guarded(command)(**kwargs)
+            guard(command)(**kwargs)
         return exc_info.value.code, *capsys.readouterr()
 
     return call

@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from corruptset.cli.output import console, put, put_json, put_notes, say, shortened
+from corruptset.cli.output import console, put, put_json, put_notes, say, shorten
 from corruptset.cli.records import put_facts, put_rows
 
 
@@ -43,17 +43,17 @@ def test_json_is_valid_in_any_encoding(encoding, shown, monkeypatch):
 
 def test_long_values_are_shortened_but_prose_and_paths_are_not():
     for value in ("x" * 5000, "x y " * 5000, "it's " * 999, "\\" * 5000, "'" * 3000):
-        message = shortened(f"name is {value!r}; expected a name")
+        message = shorten(f"name is {value!r}; expected a name")
         assert (message.startswith("name is "), message.endswith("; expected a name"), len(message) < 500) == (
             True,
             True,
             True,
         )
-    assert len(shortened("y" * 100_000)) == 203
+    assert len(shorten("y" * 100_000)) == 203
     prose = "ImageNet's fifteen corruptions, and the models' answers, are the user's own; they're compared. " * 20
     path = "/a/path/of/" + "many/folders/" * 20
     for text in (prose, path, "the set 'fog/3'"):
-        assert shortened(text) == text
+        assert shorten(text) == text
 
 
 def test_control_characters_are_escaped_in_output(capsys):

@@ -99,8 +99,8 @@ def test_stage_of_other_revision_is_rejected_in_every_form():
 
 @pytest.fixture
 def cache_info():
-    call._cached.cache_clear()
-    return call._cached.cache_info
+    call._resolve_cached.cache_clear()
+    return call._resolve_cached.cache_info
 
 
 def test_combination_is_resolved_once_and_arguments_are_distinguished(cache_info):
@@ -119,7 +119,7 @@ def test_combination_is_resolved_once_and_arguments_are_distinguished(cache_info
         {"rounding": "round"},
     ):
         out = corruptset.corrupt(IMAGE, "gaussian_noise", **usual | other)
-        call._cached.cache_clear()
+        call._resolve_cached.cache_clear()
         np.testing.assert_array_equal(corruptset.corrupt(IMAGE, "gaussian_noise", **usual | other), out)
         assert not np.array_equal(out, outs[-1])
     for name, valid, invalid in (

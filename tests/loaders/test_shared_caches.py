@@ -176,10 +176,10 @@ def test_croissant_reads_images_of_requested_dataset(dataset_dirs, shared_data, 
 def test_every_split_word_is_marked():
     from datasets.data_files import SPLIT_KEYWORDS
 
-    from corruptset.generate.exports.placement import marked
+    from corruptset.generate.exports.placement import mark_split_words
 
     for word in (w for words in SPLIT_KEYWORDS.values() for w in words):
         for set_id in (word, f"two-{word}", f"fog/{word}-3", f"a_{word}_b/3", f"fog-3+{word}-5"):
-            assert marked(set_id) == set_id.replace(word, f"={word}")
-    assert marked("contrast/3") == "contrast/3"
-    assert marked("latest/trained") == "latest/trained"
+            assert mark_split_words(set_id) == set_id.replace(word, f"={word}")
+    assert mark_split_words("contrast/3") == "contrast/3"
+    assert mark_split_words("latest/trained") == "latest/trained"

@@ -21,7 +21,7 @@ from corruptset.pages.contact_sheet import (
     SheetRow,
     draw_sheet,
     printable,
-    shortened,
+    shorten,
     text_width,
     tile,
 )
@@ -111,12 +111,12 @@ def test_names_are_complete_and_overlap_nothing(side):
     assert pitch - GAP == max(min(200, max(map(text_width, names))), wide - 2)
     for x, name in zip(starts, names, strict=True):
         drawn = np.flatnonzero(letters[top + wide + 3 : top + wide + 3 + LINE_HEIGHT, x : x + pitch].any(axis=0))
-        assert abs(drawn.max() + 1 - text_width(shortened(name, pitch - GAP).replace("…", "..."))) <= 8, name
+        assert abs(drawn.max() + 1 - text_width(shorten(name, pitch - GAP).replace("…", "..."))) <= 8, name
 
 
 def test_long_text_loses_only_its_middle():
     for text, width, size in product([LONG, "fog-3", "Ünal-7 ∞", "tab\there", ""], (40, 160, 700), (TEXT, HEADING)):
-        shown, full_text = shortened(text, width, size), printable(text)
+        shown, full_text = shorten(text, width, size), printable(text)
         if text_width(text, size) <= width:
             assert shown == full_text
             continue

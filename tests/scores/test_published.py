@@ -15,13 +15,13 @@ from corruptset.scores.published import (
     benchmark,
     definition,
     encoding_of,
-    published,
+    load_published,
 )
 
 
 def test_benchmark_has_fifteen_test_and_four_extra_corruptions():
     assert len(FIFTEEN) == 15
-    assert set(published()["alexnet"]) == {*FIFTEEN, "clean"}
+    assert set(load_published()["alexnet"]) == {*FIFTEEN, "clean"}
     for name, family in FAMILY_OF.items():
         corruption = get_corruption(name)
         assert corruption.role == ("validation" if name in EXTRA else "test")
@@ -44,8 +44,8 @@ def test_definition_covers_parameters_scale_preprocessing_and_encoding(tmp_path)
 
 
 def test_benchmarks_match_recipes(tmp_path):
-    assert published()["benchmarks"].keys() <= set(recipe_names())
-    for name in published()["benchmarks"]:
+    assert load_published()["benchmarks"].keys() <= set(recipe_names())
+    for name in load_published()["benchmarks"]:
         recipe, result = load_recipe(name), benchmark(name)
         assert (result.versions[-1], result.calibration) == (recipe.version, recipe.calibration), name
         assert result.encoding == encoding_of(record_datasets.records_dataset(tmp_path / name, name).manifest), name

@@ -10,7 +10,7 @@ import pytest
 
 from corruptset.scores.comparison.statistics import pearson, spearman
 from corruptset.scores.error_curves import mean_of_fifteen
-from corruptset.scores.published import FIFTEEN, published
+from corruptset.scores.published import FIFTEEN, load_published
 from corruptset.scores.score_values import Measured
 
 AUDES = """
@@ -74,7 +74,7 @@ def test_alexnet_errors_match_published_appendix():
     per_cent = "88.6 89.4 92.3 82.0 82.6 78.6 79.8 86.7 82.7 81.9 56.5 85.3 64.6 71.8 60.7"
     printed = dict(zip(FIFTEEN, map(float, per_cent.split()), strict=True))
     for name, percent in printed.items():
-        assert 100 * published()["alexnet"][name] == pytest.approx(percent, abs=0.051)
+        assert 100 * load_published()["alexnet"][name] == pytest.approx(percent, abs=0.051)
 
 
 def networks(name):

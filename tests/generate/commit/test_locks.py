@@ -10,7 +10,7 @@ import pytest
 
 import corruptset
 from corruptset.errors import BuildError
-from corruptset.generate.commit.locks import locked
+from corruptset.generate.commit.locks import lock_dataset
 
 
 def test_second_build_is_rejected_while_first_runs(make):
@@ -65,9 +65,9 @@ def test_lock_on_removed_file_is_ignored(tmp_path, monkeypatch):
             (tmp_path / ".x-1.lock").unlink()
 
     monkeypatch.setattr(fcntl, "flock", late)
-    with locked(tmp_path / "x-1"):
+    with lock_dataset(tmp_path / "x-1"):
         assert removed
-        with pytest.raises(BuildError, match="Another build"), locked(tmp_path / "x-1"):
+        with pytest.raises(BuildError, match="Another build"), lock_dataset(tmp_path / "x-1"):
             pass
 
 

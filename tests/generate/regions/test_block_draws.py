@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from corruptset.corruptions.keys import sample_key, stage_key
 from corruptset.generate.recipes.region_table import RegionTable
-from corruptset.generate.regions.block_draws import _below, drawn_places, grids_of
+from corruptset.generate.regions.block_draws import _draw_below, drawn_places, grids_of
 
 
 def plain_philox(counter, key):
@@ -35,8 +35,8 @@ def test_blocks_match_plain_shuffle():
     pinned = drawn_places(0, "ILSVRC2012_val_00000293", "crop", 75, (301, 426), 3, 4)
     assert pinned == [(9, 234), (199, 61), (247, 49), (252, 54)]
     # words beyond the last multiple are passed over
-    assert _below(3, iter([2**32 - 1, 5])) == 2
-    assert _below(2**31 + 1, iter([2**31 + 1, 2**31])) == 2**31
+    assert _draw_below(3, iter([2**32 - 1, 5])) == 2
+    assert _draw_below(2**31 + 1, iter([2**31 + 1, 2**31])) == 2**31
 
 
 def test_more_blocks_extend_selection_and_excessive_number_selects_all():

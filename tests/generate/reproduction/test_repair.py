@@ -16,7 +16,7 @@ from regenerated import write_photos
 import corruptset
 from corruptset.errors import BuildError, Interrupted, ParameterError, SourceError
 from corruptset.generate.build import Built, build
-from corruptset.generate.commit.locks import locked
+from corruptset.generate.commit.locks import lock_dataset
 from corruptset.generate.pixels.encoding import ImageEncoding
 from corruptset.generate.work import pool as running
 from corruptset.manifests.manifest_file import manifest_bytes, parse_manifest
@@ -234,7 +234,7 @@ def test_source_is_required_only_when_needed(small_recipe: Path, tmp_path: Path)
         repair_report(root)
     with pytest.raises(ParameterError, match="a repair needs the level 'pixels'"):
         repair_report(root, level="sizes")
-    with locked(root), pytest.raises(BuildError, match="Another build or repair is writing"):
+    with lock_dataset(root), pytest.raises(BuildError, match="Another build or repair is writing"):
         repair_report(root, source=source)
     # what is left of samples.jsonl still says which samples these are; without it a list of ids is lost
     data = (root / "samples.jsonl").read_bytes()

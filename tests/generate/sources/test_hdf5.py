@@ -47,8 +47,8 @@ def test_rows_match_file_in_any_order(tmp_path, monkeypatch, form):
     sha256s = ["sha256:" + hashlib.sha256(data).hexdigest() for data in stored]
     source = pickle.loads(pickle.dumps(open_source(write(tmp_path / "x.h5", form))))
     assert a.source_contents(source) == [(f"data/{i}", int(LABELS[i]), None, sha256s[i]) for i in range(N)]
-    opened_files, really = [], shards._opened
-    monkeypatch.setattr(shards, "_opened", lambda path: opened_files.append(path) or really(path))
+    opened_files, really = [], shards._open_file
+    monkeypatch.setattr(shards, "_open_file", lambda path: opened_files.append(path) or really(path))
     for order in (range(N), range(N)[::-1], range(0, N, 3)):
         opened_files.clear()
         for i in order:

@@ -11,7 +11,7 @@ import small_builds
 from small_builds import read_files
 
 from corruptset.errors import BuildError, Interrupted, MachineError
-from corruptset.generate.commit.state import committed
+from corruptset.generate.commit.state import committed_parts
 from corruptset.generate.plan.job import Origin
 from corruptset.generate.work.sidecars import PartSet, Sidecar, read_sidecar, sidecars, write_sidecar
 
@@ -116,7 +116,7 @@ def test_sidecar_round_trips_and_belongs_to_its_textures(tmp_path):
         assert not one.belongs_to(Origin("sha256:other", {}))
         write_sidecar(tmp_path, "x", one)
         assert read_sidecar(path) == one
-        assert [bool(committed(tmp_path, origin, ["fog/3"])) for origin in (ice, glass)] == fits
+        assert [bool(committed_parts(tmp_path, origin, ["fog/3"])) for origin in (ice, glass)] == fits
     data = path.read_bytes()
     for offset in range(len(data)):
         path.write_bytes(data[:offset] + bytes([data[offset] ^ 4]) + data[offset + 1 :])

@@ -13,7 +13,7 @@ import pytest
 
 from corruptset.errors import BuildError
 from corruptset.generate.build import build
-from corruptset.generate.commit.locks import locked, wait_for_workers
+from corruptset.generate.commit.locks import lock_dataset, wait_for_workers
 from corruptset.generate.plan.parts import Part, chunks_of, parts
 from corruptset.generate.sinks.set_writer import write_file
 from corruptset.generate.sinks.sink import Chunk
@@ -52,7 +52,7 @@ def test_dask_worker_reports_version_differences_and_missing_lock(job):
     assert dask_workers.problems({"nothing": "1"}, None) == ["nothing is missing there, but 1 here"]
     (unlocked,) = problems()  # nobody holds the build's lock
     assert "locks on files in" in unlocked
-    with locked(job.directory):
+    with lock_dataset(job.directory):
         assert problems() == []
         other = replace(job.samples[0], sha256="sha256:0")
         job.file.write_bytes(pickle.dumps(replace(job, samples=[other])))

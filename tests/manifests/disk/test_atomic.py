@@ -17,7 +17,7 @@ import pytest
 
 from corruptset.errors import BuildError
 from corruptset.manifests.disk.atomic import LargeFile, make_folder, write_atomic, write_large
-from corruptset.manifests.disk.lock import locked, shared_lock
+from corruptset.manifests.disk.lock import hold_lock, shared_lock
 
 BUFFER = 1 << 19
 
@@ -108,7 +108,7 @@ def path(tmp_path):
 
 
 def check_busy(path, **options):
-    with pytest.raises(BuildError, match="busy"), locked(path, "busy", **options):
+    with pytest.raises(BuildError, match="busy"), hold_lock(path, "busy", **options):
         pass
 
 
@@ -118,7 +118,7 @@ def test_lock_is_exclusive_and_released_when_process_is_killed(path):
         assert holder.stdout.readline() == "held\n"
         check_busy(path)
         holder.kill()
-    with locked(path, "free"):
+    with hold_lock(path, "free"):
         check_busy(path)
 
 
@@ -138,7 +138,7 @@ def test_exclusive_lock_waits_for_shared_locks(path):
     thread = threading.Thread(target=share)
     thread.start()
     shared.wait()
-    with locked(path, "busy", wait_s=60):
+    with hold_lock(path, "busy", wait_s=60):
         assert time.monotonic() - begun >= 2 * waited
     thread.join()
 
@@ -146,19 +146,19 @@ def test_exclusive_lock_waits_for_shared_locks(path):
 def test_link_is_not_lock_and_missing_lock_support_is_reported(path, monkeypatch):
     """A lock does not protect anything if its file was deleted. See also tests/generate/commit."""
     monkeypatch.setitem(sys.modules, "fcntl", None)
-    with pytest.raises(BuildError, match=r"file locks of Linux or macOS.*WSL"), locked(path, "busy"):
+    with pytest.raises(BuildError, match=r"file locks of Linux or macOS.*WSL"), hold_lock(path, "busy"):
         pass
     assert not path.parent.exists()
     monkeypatch.undo()
     path.parent.mkdir()
     path.symlink_to(path.parent / "elsewhere")
-    with pytest.raises(OSError, match="symbolic links"), locked(path, "busy"):
+    with pytest.raises(OSError, match="symbolic links"), hold_lock(path, "busy"):
         pass
     assert not (path.parent / "elsewhere").exists()
     for number in (errno.EACCES, errno.EPERM, errno.EROFS):
         refuse = Mock(side_effect=OSError(number, os.strerror(number), str(path)))
         monkeypatch.setattr("corruptset.manifests.disk.lock._open", refuse)
-        with pytest.raises(BuildError, match=rf"{path} cannot be written .*--out"), locked(path, "busy"):
+        with pytest.raises(BuildError, match=rf"{path} cannot be written .*--out"), hold_lock(path, "busy"):
             pass
 
 

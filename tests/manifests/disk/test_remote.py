@@ -8,7 +8,7 @@ import pytest
 
 from corruptset.errors import MachineError, StoreError
 from corruptset.manifests.disk import remote
-from corruptset.manifests.disk.remote import redacted, url_of
+from corruptset.manifests.disk.remote import redact, url_of
 
 
 def test_urls_and_paths_are_distinguished():
@@ -35,7 +35,7 @@ def test_secrets_are_rejected_in_urls_and_redacted_elsewhere(monkeypatch):
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "word-of-mine")
     monkeypatch.setenv("MY_SHORT_TOKEN", "a")
     monkeypatch.setenv("PATH_OF_MINE", "harmless-value")
-    message = redacted("a word-of-mine harmless-value http://u:p@h/k?q=1 end")
+    message = redact("a word-of-mine harmless-value http://u:p@h/k?q=1 end")
     assert message == "a *** harmless-value http://***@h/k?*** end"
 
 

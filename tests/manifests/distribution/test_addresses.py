@@ -15,7 +15,7 @@ from file_server import Faults
 
 from corruptset.errors import ReleaseError
 from corruptset.manifests.distribution import download
-from corruptset.manifests.distribution.addresses import HttpRemote, Unreachable, _named, _Redirects, remote_of
+from corruptset.manifests.distribution.addresses import HttpRemote, Unreachable, _name_errors, _Redirects, remote_of
 
 
 def redirected(before, after):
@@ -44,12 +44,12 @@ def test_library_errors_are_classified():
     for seconds, wait in (("7", 7.0), ("²", 0.0), ("soon", 0.0)):
         headers = HTTPMessage()
         headers["Retry-After"] = seconds
-        with pytest.raises(Unreachable) as exc_info, _named("https://a/x"):
+        with pytest.raises(Unreachable) as exc_info, _name_errors("https://a/x"):
             raise HTTPError("https://a/x", 503, "busy", headers, BytesIO())
         assert exc_info.value.wait == wait
     error = ssl.SSLCertVerificationError(1, "x")
     error.verify_message = "self-signed certificate"
-    with pytest.raises(ReleaseError, match="is not trusted"), _named("https://a/x"):
+    with pytest.raises(ReleaseError, match="is not trusted"), _name_errors("https://a/x"):
         raise error
 
 

@@ -11,7 +11,7 @@ from damage import edit_lines, edit_manifest, flip
 from packs import TOP, archive_paths, disk_usage_with, file_hashes, pack_dataset, run_and_kill
 
 from corruptset.errors import BuildError, MachineError, VerificationError
-from corruptset.manifests.disk.lock import locked
+from corruptset.manifests.disk.lock import hold_lock
 from corruptset.manifests.release import pack as packing
 from corruptset.manifests.release.unpack import unpack
 from corruptset.manifests.verify.directory import verify_directory
@@ -136,7 +136,7 @@ def test_pack_rejects_existing_files_and_running_process(packs, tmp_path):
         f"u/.{TOP}.lock": lambda: unpack(archive_paths(bag), tmp_path / "u"),
     }
     for lock, work in works.items():
-        with locked(tmp_path / lock, "busy"), pytest.raises(BuildError, match=r"Another `corruptset (pack|unpack)`"):
+        with hold_lock(tmp_path / lock, "busy"), pytest.raises(BuildError, match=r"Another `corruptset (pack|unpack)`"):
             work()
         work()
         assert not (tmp_path / lock).exists()
