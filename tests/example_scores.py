@@ -115,8 +115,8 @@ def full_scores(number=0, model=None):
 def small_scores(number=0, model=None):
     """Return scores as JSON, without most of the values that take long to draw."""
     scores = full_scores(number, model)
-    kept = ("clean", "fog", "frost")
-    sets = {name: item for name, item in scores["sets"].items() if name.partition("/")[0] in kept}
+    set_names = ("clean", "fog", "frost")
+    sets = {name: item for name, item in scores["sets"].items() if name.partition("/")[0] in set_names}
     return {**scores, "sets": sets, "profiles": {name: scores["profiles"][name] for name in DEGRADATIONS[:2]}}
 
 

@@ -20,11 +20,11 @@ MAX_MB = 200
 
 def required_packages(requirements: list[str]) -> Iterator[str]:
     """Yield the names of required packages and of their dependencies."""
-    seen: set[str] = set()
+    visited: set[str] = set()
     while requirements:
         expected = Requirement(requirements.pop())
-        if expected.name not in seen and (expected.marker is None or expected.marker.evaluate({"extra": ""})):
-            seen.add(expected.name)
+        if expected.name not in visited and (expected.marker is None or expected.marker.evaluate({"extra": ""})):
+            visited.add(expected.name)
             yield expected.name
             requirements += distribution(expected.name).requires or []
 
@@ -53,10 +53,10 @@ def light_python(folder: Path) -> Path:
     return folder / "bin/python"
 
 
-def run_python(python: str | Path, *words: object, code: int = 0) -> str:
+def run_python(python: str | Path, *arguments: object, code: int = 0) -> str:
     """Run the command line, and return its output."""
     result = subprocess.run(
-        [python, "-c", "from corruptset.cli import main; main()", *map(str, words)],
+        [python, "-c", "from corruptset.cli import main; main()", *map(str, arguments)],
         capture_output=True,
         text=True,
         env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},

@@ -39,18 +39,18 @@ def reference_outcome(kind, arrays, row, label):
     """Return the outcome for one image, computed with a loop over classes."""
     if kind == "rank":
         rank = int(arrays["rank_true"][row])
-        known = {"rank": rank, "probability": float(arrays["p_true"][row]), "predicted": None}
-        return {"correct": rank == 0, "top5": rank < 5, **known}
+        outcome = {"rank": rank, "probability": float(arrays["p_true"][row]), "predicted": None}
+        return {"correct": rank == 0, "top5": rank < 5, **outcome}
     values = arrays[kind][row].tolist()
     if kind == "top":
-        order, known = values, {"rank": None, "probability": None}
+        order, outcome = values, {"rank": None, "probability": None}
     else:
         order = sorted(range(len(values)), key=lambda c: (-values[c], c))
         highest = max(values)
         total = math.fsum(math.exp(value - highest) for value in values)
         share = math.exp(values[label] - highest) / total if kind == "logits" else values[label]
-        known = {"rank": sum(value > values[label] for value in values), "probability": share}
-    return {"correct": order[0] == label, "top5": label in order[:5], "predicted": order[0], **known}
+        outcome = {"rank": sum(value > values[label] for value in values), "probability": share}
+    return {"correct": order[0] == label, "top5": label in order[:5], "predicted": order[0], **outcome}
 
 
 def check_outcome(outcome, kind, arrays, labels):

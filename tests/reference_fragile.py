@@ -40,13 +40,15 @@ def dataset_of(records, *, kind="crop", mode="exhaustive", classes=10):
 
 def reference_flips(records, correct, predicted, shrunk):
     """Return the five scores of each anchor: True, False, or None if the anchor does not count."""
-    of = {(r.source, r.side, r.y, r.x): i for i, r in enumerate(records)}
+    indices = {(r.source, r.side, r.y, r.x): i for i, r in enumerate(records)}
     rows = []
     for i, r in enumerate(records):
         if not r.anchor:
             continue
-        beside = [of[place] for dy, dx in STEPS if (place := (r.source, r.side, r.y + dy, r.x + dx)) in of]
-        inside = [of[r.source, r.side - 2, r.y + dy, r.x + dx] for dy in range(3) for dx in range(3)] if shrunk else []
+        beside = [indices[place] for dy, dx in STEPS if (place := (r.source, r.side, r.y + dy, r.x + dx)) in indices]
+        inside = (
+            [indices[r.source, r.side - 2, r.y + dy, r.x + dx] for dy in range(3) for dx in range(3)] if shrunk else []
+        )
         scores = {}
         for name, near, values in (
             ("{}_shift", beside, correct),
@@ -76,13 +78,17 @@ def reference_rates(rows, group, score, seed):
     """
     images, anchors = [], 0
     for source in dict.fromkeys(row["source"] for row in rows):
-        counted = [row for row in rows if row["source"] == source and row["group"] == group and row[score] is not None]
-        correct = [row["right"] for row in counted if row[score]]
+        group_rows = [
+            row for row in rows if row["source"] == source and row["group"] == group and row[score] is not None
+        ]
+        correct = [row["right"] for row in group_rows if row[score]]
         shares = (
-            [n / len(counted) for n in (len(correct), sum(correct), len(correct) - sum(correct))] if counted else []
+            [n / len(group_rows) for n in (len(correct), sum(correct), len(correct) - sum(correct))]
+            if group_rows
+            else []
         )
-        images.append([*shares, sum(correct)] if counted else None)
-        anchors += len(counted)
+        images.append([*shares, sum(correct)] if group_rows else None)
+        anchors += len(group_rows)
     if not anchors:
         return None
     means = np.mean([image for image in images if image is not None], axis=0).tolist()

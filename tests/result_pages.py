@@ -69,9 +69,9 @@ def section(page, name):
 
 def figure_images(page):
     """Return id of a figure -> pixels of its image."""
-    stored = {}
+    fields = {}
     for symbol in page.all("symbol"):
         data = base64.b64decode(symbol.one("image").attributes["href"].removeprefix("data:image/jpeg;base64,"))
-        stored[f"#{symbol.attributes['id']}"] = np.array(Image.open(io.BytesIO(data)).convert("RGB"), np.float32)
+        fields[f"#{symbol.attributes['id']}"] = np.array(Image.open(io.BytesIO(data)).convert("RGB"), np.float32)
     uses = {figure.attributes.get("id", ""): list(figure.all("use")) for figure in page.all("figure")}
-    return {id: stored[use[0].attributes["href"]] for id, use in uses.items() if id and use}
+    return {id: fields[use[0].attributes["href"]] for id, use in uses.items() if id and use}

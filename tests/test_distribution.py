@@ -135,8 +135,8 @@ def test_wheel_works_without_checkout(python, tmp_path):
     command = python.with_name("corruptset")
     assert printed(command, "--version") == f"corruptset {PROJECT['project']['version']}\n"
     assert json.loads(printed(command, *"corrupt sample:astronaut contrast/3 --out out.png --json".split()))
-    where = printed(python, "-c", "import corruptset; print(corruptset.__file__)")
-    assert where.startswith(str(python.parents[1]))
+    package_file = printed(python, "-c", "import corruptset; print(corruptset.__file__)")
+    assert package_file.startswith(str(python.parents[1]))
 
 
 @pytest.mark.ci

@@ -158,11 +158,11 @@ def test_no_two_files_of_package_share_name():
 
 def test_names_imported_by_benchmarks_exist():
     nodes = [node for path in (ROOT / "benchmarks").glob("*.py") for node in ast.walk(parse_file(path))]
-    named = [
+    references = [
         node for node in nodes if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("corruptset")
     ]
-    assert named
-    for node in named:
+    assert references
+    for node in references:
         module = importlib.import_module(str(node.module))
         for name in (alias.name for alias in node.names):
             assert hasattr(module, name) or find_spec(f"{node.module}.{name}"), f"{node.module} has no {name}"

@@ -46,8 +46,8 @@ def unix_names(module: str) -> list[str]:
     elsewhere: set[str] = set()
     on_windows: set[str] = set()
     _sort_names(ast.parse(file.read_text("utf-8")).body, on_windows, elsewhere, windows=True)
-    there = vars(importlib.import_module(module))
-    return sorted(name for name in elsewhere - on_windows if name in there and not name.startswith("__"))
+    names = vars(importlib.import_module(module))
+    return sorted(name for name in elsewhere - on_windows if name in names and not name.startswith("__"))
 
 
 def _sort_names(body: list[ast.stmt], on_windows: set[str], elsewhere: set[str], *, windows: bool) -> None:

@@ -50,8 +50,8 @@ def test_build_matches_plan_and_names_parts(run, build, dataset_dir):
     # `corrupt` computes the pixels that a build stores
     sample = json.loads((dataset_dir / "samples.jsonl").read_text("utf-8").splitlines()[1])
     stored = json.loads((dataset_dir / "sets/gaussian_noise/1.jsonl").read_text("utf-8").splitlines()[1])
-    words = f"corrupt sample:{sample['id']} gaussian_noise/1 --recipe imagenet-c --json --out x.png"
-    corrupt_record = run.succeeds(*words.split()).json
+    arguments = f"corrupt sample:{sample['id']} gaussian_noise/1 --recipe imagenet-c --json --out x.png"
+    corrupt_record = run.succeeds(*arguments.split()).json
     assert (corrupt_record["key"], corrupt_record["pixels"], corrupt_record["width"]) == (
         sample["id"],
         stored["pixels"],

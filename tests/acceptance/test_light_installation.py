@@ -55,9 +55,9 @@ def test_evaluation_commands_work(light, datasets_dir, tmp_path):
     assert there[2] == here[2] != ""
     for directory in (data, raw):
         assert "verified" in run_python(light, "verify", directory, "--jobs", 2)
-        exported = tmp_path / f"export of {directory.name}"
-        run_python(light, "export", "imagefolder", directory, "--out", exported)
-        run_python(light, "verify", directory, "--export", exported)
+        export_dir = tmp_path / f"export of {directory.name}"
+        run_python(light, "export", "imagefolder", directory, "--out", export_dir)
+        run_python(light, "verify", directory, "--export", export_dir)
     with file_server.serve_folder() as serve:
         run_python(light, "fetch", serve(datasets_dir / "packed").url, "--out", tmp_path / "fetched")
     run_python(light, "unpack", datasets_dir / "packed", "--out", tmp_path / "unpacked")
@@ -75,8 +75,8 @@ def test_evaluation_commands_work(light, datasets_dir, tmp_path):
 
 @pytest.mark.ci
 def test_list_and_show_print_available_names(light):
-    for words in (["list", "sources"], ["show", "fog"], ["show", "imagenet-c"]):
-        assert run_python(light, *words) == run_python(sys.executable, *words), words
+    for arguments in (["list", "sources"], ["show", "fog"], ["show", "imagenet-c"]):
+        assert run_python(light, *arguments) == run_python(sys.executable, *arguments), arguments
     assert {"gaussian_noise", "black_lines", "pgd"} <= set(run_python(light, "list").split())
     assert {"imagenet-c-all", "mnist-c"} <= set(run_python(light, "list", "recipes").split())
     assert {"imagenet", "mnist"} <= set(run_python(light, "list", "calibrations").split())
@@ -85,14 +85,14 @@ def test_list_and_show_print_available_names(light):
 @pytest.mark.ci
 def test_build_commands_say_what_to_install(light, datasets_dir, tmp_path):
     data, out, message = datasets_dir / "imagenet-c-1.1.0", tmp_path / "out", "pip install '.[build]'"
-    for words in (
+    for arguments in (
         ["build", "imagenet-c", "--out", out],
         ["plan", "imagenet-c", "--out", out],
         ["verify", data, "--rederive", "1"],
         ["rebuild", data, "--out", out],
     ):
-        text = run_python(light, *words, code=2)
-        assert (message in text, "Traceback" in text) == (True, False), words
+        text = run_python(light, *arguments, code=2)
+        assert (message in text, "Traceback" in text) == (True, False), arguments
     assert not out.exists()
     result = subprocess.run([light, "-c", "import corruptset; corruptset.build()"], capture_output=True, text=True)
     assert "NotInstalled" in result.stderr

@@ -89,13 +89,13 @@ BUILD = "build imagenet-c --sets contrast/2 --samples 2 --jobs 1"
 
 def test_reading_commands_give_same_results(run, run_without_unix, data_dir, tmp_path):
     for number, line in enumerate(READING.strip().splitlines()):
-        written = []
+        written_files = []
         for place, call in ((tmp_path / f"here {number}", run), (tmp_path / f"there {number}", run_without_unix)):
             place.mkdir()
-            written.append(
+            written_files.append(
                 (call.succeeds(*line.format(given=data_dir).split(), cwd=place).out, small_builds.read_files(place))
             )
-        assert written[0] == written[1], line
+        assert written_files[0] == written_files[1], line
     assert len(run_without_unix.succeeds("plan", *BUILD.split()[1:], "--json").json["sets"]) == 1
 
 
@@ -125,7 +125,7 @@ def test_environment_hides_names(reduced_environment):
 
 
 def test_no_set_has_reserved_windows_name():
-    kept = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))}
+    reserved_names = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))}
     for recipe in recipe_names():
         for spec in load_recipe(recipe).resolve().sets:
-            assert kept.isdisjoint(spec.id.split("/")), spec.id
+            assert reserved_names.isdisjoint(spec.id.split("/")), spec.id

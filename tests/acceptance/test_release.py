@@ -28,9 +28,11 @@ for name in data:
 """Predictions as docs/evaluate.md describes them for any framework."""
 
 
-def release(*words):
+def release(*arguments):
     """Run ``python -m release``."""
-    return subprocess.run([sys.executable, "-m", "release", *map(str, words)], cwd=ROOT, capture_output=True, text=True)
+    return subprocess.run(
+        [sys.executable, "-m", "release", *map(str, arguments)], cwd=ROOT, capture_output=True, text=True
+    )
 
 
 @pytest.fixture(scope="module")
@@ -119,5 +121,5 @@ def test_errors_in_sources_file_are_all_reported(tmp_path, text, message):
     (tmp_path / "SOURCES.toml").write_text(text)
     result = release("archives", tmp_path / "SOURCES.toml", "--out", tmp_path / "out")
     assert result.returncode == 1
-    assert all(words in result.stderr for words in message)
+    assert all(arguments in result.stderr for arguments in message)
     assert not (tmp_path / "out").exists()

@@ -37,9 +37,9 @@ corruptions = ["gaussian_noise"]
 severities = [1, 2]
 """
     )
-    plain = {"seed": 3, "samples": 2, "jobs": 1, "sets": ["gaussian_noise/1"], "page": False}
+    plain_options = {"seed": 3, "samples": 2, "jobs": 1, "sets": ["gaussian_noise/1"], "page": False}
     numpy = {"seed": np.int64(3), "samples": np.int32(2), "jobs": np.uint8(1), "sets": np.array(["gaussian_noise/1"])}
-    one = corruptset.build(recipe, source, tmp_path / "a", any_shape=True, **plain)
+    one = corruptset.build(recipe, source, tmp_path / "a", any_shape=True, **plain_options)
     two = corruptset.build(Folder(recipe), np.str_(source), Folder(tmp_path / "b"), any_shape=True, page=False, **numpy)
     assert one.digest == two.digest
     data = corruptset.open(Folder(two.directory))
@@ -51,10 +51,10 @@ severities = [1, 2]
 
 def test_corrupt_accepts_numpy_numbers():
     image = synthetic_image(64, 64)
-    plain = corruptset.corrupt(image, "gaussian_noise", severity=3, seed=5)
+    expected = corruptset.corrupt(image, "gaussian_noise", severity=3, seed=5)
     for severity in (np.int64(3), np.float32(3), Fraction(3)):
         options = {"severity": severity, "seed": np.uint16(5), "calibration": np.str_("tiny"), "key": None}
-        np.testing.assert_array_equal(corruptset.corrupt(image, np.str_("gaussian_noise"), **options), plain)
+        np.testing.assert_array_equal(corruptset.corrupt(image, np.str_("gaussian_noise"), **options), expected)
     key = corruptset.corrupt(image, "gaussian_noise", severity=3, key=np.array(["a"]))
     np.testing.assert_array_equal(key, corruptset.corrupt(image, "gaussian_noise", severity=3, key="a"))
     for value in ("3", [3], {"a": 1}, 1j, b"3", True, object(), np.array([1, 2])):

@@ -32,12 +32,12 @@ def dataset_dir(shared_data):
 
 
 def test_names_and_show_describe_everything(dataset_dir):
-    for what, key in (("corruptions", "name"), ("sources", "source"), ("calibrations", "name")):
-        assert corruptset.names(what) == [row[key] for row in catalogue(what)]
+    for kind_of_name, key in (("corruptions", "name"), ("sources", "source"), ("calibrations", "name")):
+        assert corruptset.names(kind_of_name) == [row[key] for row in catalogue(kind_of_name)]
     blurs = ["defocus_blur", "glass_blur", "motion_blur", "zoom_blur"]
     assert sorted(corruptset.names(family="blur", role="test")) == blurs
-    for named in ("fog", "mnist", "flageval", str(dataset_dir)):
-        description = corruptset.show(named)
+    for name in ("fog", "mnist", "flageval", str(dataset_dir)):
+        description = corruptset.show(name)
         assert (description.kind in repr(description), len(repr(description)) < 400) == (True, True)
 
 
@@ -56,18 +56,18 @@ def test_unknown_names_are_rejected(call, arguments, error, message):
 
 
 def test_export_is_verified_alone_and_against_its_build(dataset_dir, tmp_path):
-    exported = corruptset.export("imagefolder", dataset_dir, tmp_path / "export")
-    numbers = f"{exported.images} images, {exported.linked} of them hard links"
-    assert repr(exported) == f"<Exported imagefolder in {exported.top}: {numbers}>"
-    image = next(path for path in exported.top.rglob("*") if path.suffix in (".JPEG", ".png"))
+    export_result = corruptset.export("imagefolder", dataset_dir, tmp_path / "export")
+    numbers = f"{export_result.images} images, {export_result.linked} of them hard links"
+    assert repr(export_result) == f"<Exported imagefolder in {export_result.top}: {numbers}>"
+    image = next(path for path in export_result.top.rglob("*") if path.suffix in (".JPEG", ".png"))
     image.unlink()
     image.write_bytes(b"no image")
     # An exported image is named if the export is compared with its dataset. Otherwise its folder is named.
     for report, problems in (
-        (corruptset.verify(dataset_dir, export=exported.path), image),
-        (corruptset.verify(exported.path), image.parent),
+        (corruptset.verify(dataset_dir, export=export_result.path), image),
+        (corruptset.verify(export_result.path), image.parent),
     ):
-        assert {problem.path for problem in report.problems} == {problems.relative_to(exported.path).as_posix()}
+        assert {problem.path for problem in report.problems} == {problems.relative_to(export_result.path).as_posix()}
 
 
 def calls_with_sets(directory, shared_data, out):
@@ -103,8 +103,8 @@ def test_list_arguments_accept_single_item(dataset_dir, shared_data, tmp_path):
     recipe, source = shared_data.recipe(), f"folder:{shared_data.crops(classes=2)}"
     options = {"any_shape": True, "jobs": 1}
     assert corruptset.export("imagefolder", dataset_dir, tmp_path / "e", sets="contrast/1").images == 4
-    one, listed = corruptset.pairs("fog", "snow", severities=3), corruptset.pairs(["fog"], ["snow"], severities=[3])
-    assert one == listed
+    one, from_lists = corruptset.pairs("fog", "snow", severities=3), corruptset.pairs(["fog"], ["snow"], severities=[3])
+    assert one == from_lists
     for path in ("mine.py", Path("mine.py")):
         with pytest.raises(PluginError, match=r"The plugin \S*mine\.py cannot be loaded"):
             corruptset.plan(recipe, source, plugins=path, **options)

@@ -58,8 +58,8 @@ def test_progress_on_terminal_draws_and_removes_bar(columns, monkeypatch, capsys
             display(ProgressEvent("building", images_done=images, images_total=3_750_000))
         display._bar.refresh()
     # These are the successive states of a line that is redrawn, without colours.
-    plain = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().err)
-    line = [line for line in re.split(r"(?:[\r\n]|\x1b\[[0-9;?]*[A-Za-z])+", plain) if "left" in line][-1]
+    plain_text = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().err)
+    line = [line for line in re.split(r"(?:[\r\n]|\x1b\[[0-9;?]*[A-Za-z])+", plain_text) if "left" in line][-1]
     assert "build: building" in line
     assert "150000/3750000 images, 2 h 00 min left" in line
     assert len(line) <= columns
@@ -83,9 +83,9 @@ def count(most, *, progress=None):
 def test_progress_callback_is_called_and_nothing_is_printed_without_terminal(capsys):
     names = {}
     exec(COUNT.format(pause=0), names)
-    count, seen = names["count"], []
-    count(2, progress=lambda *step: seen.append(step))
-    assert seen == [("numbers", 1, 2), ("numbers", 2, 2)]
+    count, events = names["count"], []
+    count(2, progress=lambda *step: events.append(step))
+    assert events == [("numbers", 1, 2), ("numbers", 2, 2)]
     for nobody in (False, None):
         count(2, progress=nobody)
     assert capsys.readouterr().err == ""
@@ -116,17 +116,19 @@ def test_notebook_shows_one_line_and_nothing_on_stderr():
 
     cell = COUNT.format(pause=0.25) + 'count(8)\nsay_line(compile_notice.SENTENCE)\nprint("end")'
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell)])
-    sent = []
+    messages = []
 
     class Client(NotebookClient):
         def process_message(self, message, *args):
-            sent.append(message)
+            messages.append(message)
             return super().process_message(message, *args)
 
     Client(notebook, timeout=120).execute()
-    assert {message["content"]["name"] for message in sent if message["msg_type"] == "stream"} == {"stdout"}
+    assert {message["content"]["name"] for message in messages if message["msg_type"] == "stream"} == {"stdout"}
     states = [
-        message["content"]["data"] for message in sent if message["msg_type"] in ("display_data", "update_display_data")
+        message["content"]["data"]
+        for message in messages
+        if message["msg_type"] in ("display_data", "update_display_data")
     ]
     assert [state["text/plain"] for state in states[:2]] == ["count: starting", "count: numbers; 1/8"]
     assert re.fullmatch("count: numbers; 3/8, .* left", states[3]["text/plain"])

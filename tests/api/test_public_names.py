@@ -88,8 +88,8 @@ def test_error_classes_are_available_after_import():
 
 def test_signatures_name_every_option():
     for name in corruptset._MODULES:
-        shown = inspect.signature(getattr(corruptset, name)).parameters
-        hidden = [p.name for p in shown.values() if p.kind in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]
+        parameters = inspect.signature(getattr(corruptset, name)).parameters
+        hidden = [p.name for p in parameters.values() if p.kind in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]
         # The keywords are parameters of the named corruption.
         expected = {"corrupt": ["parameters"], "Corrupt": ["parameters"], "build": ["options"], "plan": ["options"]}
         assert hidden == expected.get(name, [])

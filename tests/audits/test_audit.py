@@ -31,11 +31,11 @@ def photographs(tmp_path_factory):
 
 
 def verdicts(audit):
-    return {set_id: audited.verdict for set_id, audited in audit.sets.items()}
+    return {set_id: set_audit.verdict for set_id, set_audit in audit.sets.items()}
 
 
-def codes(audited):
-    return [finding.code for finding in audited.findings]
+def codes(set_audit):
+    return [finding.code for finding in set_audit.findings]
 
 
 def test_audit_confirms_names_of_cifar_copy_with_own_draws(cifar, source):
@@ -44,7 +44,7 @@ def test_audit_confirms_names_of_cifar_copy_with_own_draws(cifar, source):
     for set_id, verdict in verdicts(audit).items():
         assert verdict == expected.get(set_id.partition("/")[0], "same_pixels"), set_id
     assert audit.benchmark == "cifar10-c"
-    assert all(audited.good for audited in audit.sets.values())
+    assert all(set_audit.good for set_audit in audit.sets.values())
     assert audit.sets["fog/3"].found.as_json() == {"corruption": "fog", "severity": 3, "calibration": "cifar"}
     assert audit.sets["fog/3"].checked == corrupted_copies.COUNT
 
@@ -76,10 +76,10 @@ def test_audit_detects_interleaved_order(cifar, source, tmp_path):
 def test_audit_counts_rotated_labels(cifar, source, tmp_path):
     copy = shutil.copytree(cifar, tmp_path / "copy")
     np.save(copy / "labels.npy", (np.load(copy / "labels.npy") + 1) % 4)
-    audited = corruptset.audit(copy, source, sets=["fog/1"]).sets["fog/1"]
-    assert codes(audited) == ["other_labels"]
-    assert "moved by +1" in audited.findings[0].text
-    assert "100%" in audited.findings[0].text
+    set_audit = corruptset.audit(copy, source, sets=["fog/1"]).sets["fog/1"]
+    assert codes(set_audit) == ["other_labels"]
+    assert "moved by +1" in set_audit.findings[0].text
+    assert "100%" in set_audit.findings[0].text
 
 
 def test_audit_detects_non_repeating_labels_without_source(cifar, tmp_path):
@@ -145,16 +145,16 @@ def test_audit_accepts_correct_loader_and_tensors(source):
 def test_audit_rejects_normalised_images(source):
     images = corrupted_copies.corrupted_images(32, "fog", 1)
     data = {"fog/1": [((image / 128.0 - 1.0).astype("float32"), i % 4) for i, image in enumerate(images)]}
-    audited = corruptset.audit(data, source).sets["fog/1"]
-    assert audited.verdict == "not_checked"
-    assert "before they are normalised" in audited.findings[0].text
+    set_audit = corruptset.audit(data, source).sets["fog/1"]
+    assert set_audit.verdict == "not_checked"
+    assert "before they are normalised" in set_audit.findings[0].text
 
 
 def test_audit_describes_processing_of_jpeg_tree(photographs, tmp_path):
     names = ("gaussian_noise", "defocus_blur", "contrast")
     copy = corrupted_copies.write_tree(tmp_path / "ImageNet-C" / "noise", names, (1, 3))
     audit = corruptset.audit(copy.parent, photographs)
-    assert all(audited.good for audited in audit.sets.values())
+    assert all(set_audit.good for set_audit in audit.sets.values())
     assert {finding.code for finding in audit.findings} == {"missing_sets"}
     for path in copy.glob("*/1/*/*"):
         Image.open(path).save(path, quality=75)
@@ -202,8 +202,8 @@ def test_audit_identifies_archives_without_unpacking(tmp_path, monkeypatch):
     audit = corruptset.audit(file)
     assert audit.archive is None
     assert "not that of a published archive" in audit.findings[0].text
-    known = archives.Archive("blur.tar of ImageNet-C", "imagenet-c", "a record", 10, archives.md5_of(file))
-    monkeypatch.setattr("corruptset.audits.audit.archives", lambda: [known])
+    archive = archives.Archive("blur.tar of ImageNet-C", "imagenet-c", "a record", 10, archives.md5_of(file))
+    monkeypatch.setattr("corruptset.audits.audit.archives", lambda: [archive])
     audit = corruptset.audit(file)
     assert (audit.archive, audit.benchmark, audit.good) == ("blur.tar of ImageNet-C (a record)", "imagenet-c", True)
 

@@ -31,8 +31,8 @@ def photographs(tmp_path_factory):
     return corrupted_copies.write_folder_source(tmp_path_factory.mktemp("photographs"))
 
 
-def codes(audited):
-    return [finding.code for finding in audited.findings]
+def codes(set_audit):
+    return [finding.code for finding in set_audit.findings]
 
 
 def test_folders_without_dataset_give_one_line_message(tmp_path):
@@ -77,32 +77,32 @@ def test_unusual_array_shapes_and_unreadable_images_are_findings(cifar, source, 
     assert {finding.code for finding in audit.findings} >= {"unreadable_images", "missing_images"}
     tree = corrupted_copies.write_tree(tmp_path / "tree", ("brightness",), (1,))
     next(tree.rglob("val_0002.JPEG")).write_bytes(b"not an image")
-    audited = corruptset.audit(tree, photographs).sets["brightness/1"]
-    assert (audited.verdict, codes(audited)) == ("same_pixels", ["unreadable_images"])
+    set_audit = corruptset.audit(tree, photographs).sets["brightness/1"]
+    assert (set_audit.verdict, codes(set_audit)) == ("same_pixels", ["unreadable_images"])
 
 
 def test_grey_images_are_finding(source):
     images = corrupted_copies.corrupted_images(32, "brightness", 1)
     grey = [(np.asarray(Image.fromarray(image).convert("L").convert("RGB")), i % 4) for i, image in enumerate(images)]
-    audited = corruptset.audit({"brightness/1": grey}, source).sets["brightness/1"]
-    assert "The images are grey" in " ".join(finding.text for finding in audited.findings)
+    set_audit = corruptset.audit({"brightness/1": grey}, source).sets["brightness/1"]
+    assert "The images are grey" in " ".join(finding.text for finding in set_audit.findings)
 
 
 def test_images_stored_as_grey_jpegs_keep_verdict(photographs, tmp_path):
     tree = corrupted_copies.write_tree(tmp_path, ("brightness",), (1,))
     for path in tree.rglob("*.JPEG"):
         Image.open(path).convert("L").save(path, quality=85)
-    audited = corruptset.audit(tree, photographs).sets["brightness/1"]
-    assert (audited.verdict, codes(audited)) == ("same_pixels", ["other_preprocessing"])
-    assert audited.encoding == "JPEG quality 85, grey"
+    set_audit = corruptset.audit(tree, photographs).sets["brightness/1"]
+    assert (set_audit.verdict, codes(set_audit)) == ("same_pixels", ["other_preprocessing"])
+    assert set_audit.encoding == "JPEG quality 85, grey"
 
 
 def test_sets_of_different_size_are_not_compared(cifar, source, tmp_path):
     copy = shutil.copytree(cifar, tmp_path / "copy")
     np.save(copy / "fog.npy", np.concatenate([corrupted_copies.corrupted_images(64, "fog", s) for s in range(1, 6)]))
-    audited = corruptset.audit(copy, source, sets=["brightness/1", "fog/1"]).sets["fog/1"]
-    assert (audited.verdict, codes(audited)) == ("not_checked", ["resized"])
-    assert "64x64 pixels; 32x32 are expected" in audited.findings[0].text
+    set_audit = corruptset.audit(copy, source, sets=["brightness/1", "fog/1"]).sets["fog/1"]
+    assert (set_audit.verdict, codes(set_audit)) == ("not_checked", ["resized"])
+    assert "64x64 pixels; 32x32 are expected" in set_audit.findings[0].text
 
 
 def test_folder_without_usable_array_reports_each_file(tmp_path):
@@ -129,10 +129,10 @@ def test_single_set_is_not_flagged_as_incomplete(photographs, tmp_path):
 def test_source_with_fewer_images_is_finding(cifar, source, tmp_path):
     np.save(tmp_path / "images.npy", corrupted_copies.photographs(32)[:3])
     np.save(tmp_path / "labels.npy", np.arange(3))
-    few = f"npy:{tmp_path / 'images.npy'},{tmp_path / 'labels.npy'}"
-    audited = corruptset.audit(cifar, few, sets=["brightness/1"]).sets["brightness/1"]
-    assert (audited.verdict, codes(audited)) == ("same_pixels", ["extra_images"])
-    assert "The set has 8 images; the source has 3." in audited.findings[0].text
+    small_source = f"npy:{tmp_path / 'images.npy'},{tmp_path / 'labels.npy'}"
+    set_audit = corruptset.audit(cifar, small_source, sets=["brightness/1"]).sets["brightness/1"]
+    assert (set_audit.verdict, codes(set_audit)) == ("same_pixels", ["extra_images"])
+    assert "The set has 8 images; the source has 3." in set_audit.findings[0].text
 
 
 def test_audit_rejects_invalid_arguments(cifar):

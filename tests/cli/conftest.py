@@ -15,14 +15,14 @@ def dataset_dir(shared_data):
 
 
 class Command(CommandRunner):
-    """Run ``corruptset LINE WORDS...``, where a shell would parse the line. A traceback fails the test."""
+    """Run ``corruptset LINE ARGUMENTS...``, where a shell would parse the line. A traceback fails the test."""
 
     def __init__(self, capsys):
         self.capsys = capsys
 
-    def __call__(self, line, *words):
+    def __call__(self, line, *arguments):
         self.capsys.readouterr()
-        code = exit_code(*shlex.split(line), *words)
+        code = exit_code(*shlex.split(line), *arguments)
         result = Result(code, *self.capsys.readouterr())
         assert "Traceback" not in result.err, result.err
         return result

@@ -105,6 +105,6 @@ def test_question_mark_is_part_of_value():
 
 
 def test_package_runs_as_module(tmp_path):
-    words = [sys.executable, "-m", "corruptset", "--version"]
-    result = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path)
+    arguments = [sys.executable, "-m", "corruptset", "--version"]
+    result = subprocess.run(arguments, capture_output=True, text=True, cwd=tmp_path)
     assert (result.returncode, result.stdout[:11]) == (0, "corruptset ")

@@ -16,9 +16,9 @@ def test_compare_prints_models_side_by_side(run, tmp_path):
         "Note: net-1: A note of 1.",
     ):
         assert message in result.out
-    written = sorted(p.relative_to(tmp_path).as_posix() for p in (tmp_path / "out").rglob("*") if p.is_file())
-    assert sorted(result.out.partition("Files:")[2].split()) == written
-    assert "out/tables/two_factor.tex" in written
+    file_names = sorted(p.relative_to(tmp_path).as_posix() for p in (tmp_path / "out").rglob("*") if p.is_file())
+    assert sorted(result.out.partition("Files:")[2].split()) == file_names
+    assert "out/tables/two_factor.tex" in file_names
     assert not (tmp_path / "out/plots").exists()
     record = run.succeeds("compare --json", *files).json
     assert (record["ok"], record["models"], record["files"]) == (True, ["net-0", "net-1"], [])

@@ -25,7 +25,7 @@ def picture(tmp_path):
 def test_corrupt_writes_same_pixels_as_library(run, picture, tmp_path):
     points = np.zeros((3, 2))
     np.save(tmp_path / "points.npy", points)
-    for words, name, keywords in (
+    for arguments, name, keywords in (
         ("gaussian_noise -s 3", "gaussian_noise", {"severity": 3}),
         ("gaussian_noise/3 --key 0 --seed 7", "gaussian_noise", {"severity": 3, "seed": 7, "key": "0"}),
         ("contrast-2+gaussian_noise-1", "contrast-2+gaussian_noise-1", {}),
@@ -33,9 +33,9 @@ def test_corrupt_writes_same_pixels_as_library(run, picture, tmp_path):
         ("elastic_transform -s 5 -p points=points.npy", "elastic_transform", {"severity": 5, "points": points}),
         ("motion_blur -s 5 --scale side", "motion_blur", {"severity": 5, "scale": "side"}),
     ):
-        key = run.succeeds(f"corrupt a.png {words} --out x.png --force --json").json["key"]
+        key = run.succeeds(f"corrupt a.png {arguments} --out x.png --force --json").json["key"]
         assert key == keywords.setdefault("key", "a")
-        assert np.array_equal(read(tmp_path / "x.png"), corruptset.corrupt(picture, name, **keywords)), words
+        assert np.array_equal(read(tmp_path / "x.png"), corruptset.corrupt(picture, name, **keywords)), arguments
     (tmp_path / "a.png").rename(tmp_path / "my cat é.png")
     assert "my cat é\n" in run.succeeds("corrupt 'my cat é.png' fog/1 --out x.png --force").out
 
@@ -49,8 +49,13 @@ def test_selected_calibration_is_printed_with_reason(run, picture, tmp_path):
         (note,) = run.succeeds(f"corrupt {image} contrast -s 3 --out x.png --force --json").json["notes"]
         assert note.startswith(chosen)
         assert f"Note: {chosen}" in run.succeeds(f"corrupt {image} contrast/3 --out x.png --force").out
-    for words in ("contrast/3 --calibration cifar", "contrast/3 --recipe imagenet-c", "black_lines --level 3", "clean"):
-        assert run.succeeds(f"corrupt a.png {words} --out x.png --force --json").json["notes"] == []
+    for arguments in (
+        "contrast/3 --calibration cifar",
+        "contrast/3 --recipe imagenet-c",
+        "black_lines --level 3",
+        "clean",
+    ):
+        assert run.succeeds(f"corrupt a.png {arguments} --out x.png --force --json").json["notes"] == []
 
 
 def test_severity_0_returns_image_unchanged(run, picture, tmp_path):
@@ -63,7 +68,7 @@ def test_severity_0_returns_image_unchanged(run, picture, tmp_path):
 
 
 def test_output_has_suffix_and_default_name_and_is_not_overwritten(run, picture, tmp_path):
-    kept = (tmp_path / "a.png").read_bytes()
+    original_bytes = (tmp_path / "a.png").read_bytes()
     call = "corrupt a.png contrast -s 1"
     run.succeeds(call)
     assert read(tmp_path / "a-contrast-1.png").shape == picture.shape
@@ -72,7 +77,7 @@ def test_output_has_suffix_and_default_name_and_is_not_overwritten(run, picture,
     run.fails("--force", call)
     run.succeeds(call, "--force")
     run.fails("", call, "--out", "a.png")
-    assert (tmp_path / "a.png").read_bytes() == kept
+    assert (tmp_path / "a.png").read_bytes() == original_bytes
     run.succeeds(call, "--out", "b.JPG")
     assert (tmp_path / "b.JPG").read_bytes().startswith(b"\xff\xd8")
     for out in ("c.gif", "nowhere/c.png"):
@@ -125,8 +130,8 @@ def test_corrupt_applies_recipe_preprocessing(run, tmp_path):
     result = run.succeeds("corrupt a.png pixelate/4 --recipe imagenet-c-299 --out x.png --json").json
     assert (result["width"], result["height"]) == (299, 299)
     run.succeeds("corrupt a.png clean --recipe imagenet-c-299 --out clean.png")
-    for words, calibration in (("", "inception"), ("--calibration tiny", "tiny")):
-        run.succeeds(f"corrupt a.png pixelate/4 --recipe imagenet-c-299 --out x.png --force {words}")
+    for arguments, calibration in (("", "inception"), ("--calibration tiny", "tiny")):
+        run.succeeds(f"corrupt a.png pixelate/4 --recipe imagenet-c-299 --out x.png --force {arguments}")
         expected = corruptset.corrupt(read(tmp_path / "clean.png"), "pixelate", severity=4, calibration=calibration)
         assert np.array_equal(read(tmp_path / "x.png"), expected)
 
@@ -136,11 +141,11 @@ def test_corrupt_uses_model(run, tmp_path):
     image = synthetic_image(24, 20)
     Image.fromarray(image).save(tmp_path / "a.png")
     surrogate = ["--surrogate", smooth_network_file(24, 20)]
-    for words, name, keywords in (
+    for arguments, name, keywords in (
         ("-s 3 -p norm=l2 -p eps=200", "pgd", {"severity": 3, "eps": 200, "norm": "l2"}),
         ("", "fog-2+model_gradient-05", {}),
     ):
-        run.succeeds(f"corrupt a.png {name} {words} --label 4 --out x.png --force", *surrogate)
+        run.succeeds(f"corrupt a.png {name} {arguments} --label 4 --out x.png --force", *surrogate)
         expected = corruptset.corrupt(image, name, **keywords, surrogate=smooth_network_file(24, 20), label=4, key="a")
         assert np.array_equal(read(tmp_path / "x.png"), expected)
     message = "has classes 0 to 9, but some labels are outside this range: 10"

@@ -57,8 +57,8 @@ def test_source_of_wrong_size_is_rejected_and_suitable_recipe_named(run, sources
         ("plan", "imagenet-c-299", "thumbnails", ["short side below 171 pixels: 160x160", "imagenet-c"]),
     ):
         err = run.fails(f"The recipe {recipe} is made for ", command, recipe, "--source", sources[source]).err
-        for words in [*message, "--any-shape", "Nothing was written."]:
-            assert words in err.replace("\n", " ")
+        for arguments in [*message, "--any-shape", "Nothing was written."]:
+            assert arguments in err.replace("\n", " ")
     pair = ["plan", *"pairs --first-stages contrast-1 --second-stages brightness-1 --source".split(), sources["crops"]]
     run.fails("Pairs that fit: --calibration cifar.", *pair)
     run.succeeds(*pair, "--calibration", "cifar")
@@ -170,8 +170,8 @@ def test_longest_valid_names_can_be_built_verified_and_packed(run, tmp_path):
 
 def test_command_without_source_states_which_images_it_used(run, tmp_path):
     message = "No --source was given, so the images are the sample photographs that come with scikit-image."
-    words = "imagenet-c --sets clean --samples 9"
-    for line in (f"plan {words}", f"build {words} --out out --no-page --jobs 1"):
+    arguments = "imagenet-c --sets clean --samples 9"
+    for line in (f"plan {arguments}", f"build {arguments} --out out --no-page --jobs 1"):
         for chosen, expected in (("", 1), ("--source sample", 0)):
             result = run.succeeds(line, *chosen.split())
             assert (result.out + result.err).count(message) == expected, line

@@ -26,7 +26,7 @@ HELD = {"duck", "rabbit_face", "shark", "victory_hand_type_3"}
 
 def test_icons50_is_split_by_group(run, tmp_path):
     icons50 = f"icons50:{icons.write_file(tmp_path / 'Icons-50.npy')}"
-    source, seen = ("--source", icons50), []
+    source, events = ("--source", icons50), []
     test = tmp_path / "test/icons50-subtype-1.0.0"
     for part, name, options in (("test", icons50, ""), ("train", icons50, f"--train --disjoint-from {test}")):
         result = run.succeeds(f"build icons50-subtype --source {name} {QUIET} --out {part} {options}").json
@@ -37,11 +37,11 @@ def test_icons50_is_split_by_group(run, tmp_path):
         assert {s["role"] for s in (*results["sets"], *results["recipe"]["sets"])} == {part}
         assert {row["group"] in HELD for row in rows} == {part == "test"}
         assert ": duck, " in (root / "README.md").read_text("utf-8")
-        seen += [(row["id"], row["group"]) for row in rows]
+        events += [(row["id"], row["group"]) for row in rows]
         assert (
             run.succeeds("rebuild --jobs 1 --json", root, *source, "--out", f"{part} again").json["identical"] is True
         )
-    assert sorted(seen) == [(f"data/{i:05d}", group) for i, group in enumerate(icons.icon_fields()["subtype"])]
+    assert sorted(events) == [(f"data/{i:05d}", group) for i, group in enumerate(icons.icon_fields()["subtype"])]
     # The other part is another build, so it cannot be built in the same place.
     run.fails("selection", f"build icons50-subtype --train {QUIET} --out test", *source)
     (test / "samples.jsonl").unlink()

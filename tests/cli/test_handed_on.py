@@ -136,8 +136,8 @@ def test_report_is_printed_and_determines_exit_code(run_with_stub):
     problem = Problem("manifest.json", "unmended", "it is gone")
     result, _ = run_with_stub("verify d --repair", make_report(problem, mended=[f"images/{i}.JPEG" for i in range(60)]))
     assert result.code == 1
-    for words in ("repaired: images/0.JPEG", "10 more repaired", "unmended: manifest.json: it is gone"):
-        assert words in result.out
+    for arguments in ("repaired: images/0.JPEG", "10 more repaired", "unmended: manifest.json: it is gone"):
+        assert arguments in result.out
 
 
 BUILT = SimpleNamespace(
@@ -179,5 +179,5 @@ FILES = tuple(f"sets/{i}.jsonl" for i in range(7))
 )
 def test_written_files_are_listed(run_with_stub, line, answer, message, record):
     text = " ".join(run_with_stub(line, SimpleNamespace(**answer))[0].out.split())
-    assert [words for words in message if words not in text] == []
+    assert [arguments for arguments in message if arguments not in text] == []
     assert record.items() <= run_with_stub(f"{line} --json", SimpleNamespace(**answer))[0].json.items()

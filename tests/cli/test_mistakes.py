@@ -116,11 +116,11 @@ def test_list_prints_all_names(run):
     assert [strength[name] for name in ("fog", "canny_edges", "posterize", "salt_pepper")] == [
         ([1, 2, 3, 4, 5], None), ([1], None), ([], 30), ([], None)
     ]  # fmt: skip
-    shown = {line.split()[0]: line for line in text.replace("gradual ", "", 1).splitlines()}
-    assert "level 1-99" in shown["black_lines"]
-    assert "parameters" in shown["salt_pepper"]
+    rows_by_name = {line.split()[0]: line for line in text.replace("gradual ", "", 1).splitlines()}
+    assert "level 1-99" in rows_by_name["black_lines"]
+    assert "parameters" in rows_by_name["salt_pepper"]
     assert [row["name"] for row in corruptions if not row["preserves_geometry"]] == [
-        name for name, line in shown.items() if line.rstrip().endswith("moves")
+        name for name, line in rows_by_name.items() if line.rstrip().endswith("moves")
     ]
     recipes = {r["name"]: r for r in run.succeeds("list recipes --json").json["recipes"]}
     assert (recipes["imagenet-c"]["sets"], recipes["imagenet-c"]["images"]) == (76, 3_800_000)

@@ -18,10 +18,13 @@ from corruptset.generate.recipes.recipe_files import recipe_names
 @pytest.mark.parametrize("columns", [60, 160])
 def test_names_are_complete_at_any_width(columns, run, monkeypatch):
     monkeypatch.setenv("COLUMNS", str(columns))
-    texts = {what: run.succeeds("list", what).out for what in ("corruptions", "recipes", "sources", "calibrations")}
+    texts = {
+        kind_of_name: run.succeeds("list", kind_of_name).out
+        for kind_of_name in ("corruptions", "recipes", "sources", "calibrations")
+    }
     texts["sets"] = run.succeeds("show two-factor-69").out
-    for what, text in texts.items():
-        assert what == "sets" or max(map(len, text.splitlines())) <= columns
+    for kind_of_name, text in texts.items():
+        assert kind_of_name == "sets" or max(map(len, text.splitlines())) <= columns
         assert "…" not in text
     assert set(corruption_names()) <= set(texts["corruptions"].split())
     assert {line.split()[0] for line in texts["recipes"].splitlines() if line[0] != " "} == {"recipe", *recipe_names()}
@@ -56,8 +59,8 @@ def test_plan_ends_with_summary(run, recipe, crops):
 
 def test_terminal_output_is_coloured():
     main, terminal = pty.openpty()
-    kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "COLUMNS")}
-    environment = {**kept, "TERM": "xterm-256color"}
+    variables = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "COLUMNS")}
+    environment = {**variables, "TERM": "xterm-256color"}
     result = subprocess.run([COMMAND, "show", "no-such-thing"], stderr=terminal, env=environment)
     text = os.read(main, 4096)
     os.close(terminal)

@@ -26,10 +26,10 @@ def test_documented_examples_run(module):
 )
 def test_piped_text_is_same_with_and_without_rich(text, capsys):
     put(text)
-    written = capsys.readouterr().out
+    output = capsys.readouterr().out
     console().print(text, soft_wrap=True)
-    assert written == capsys.readouterr().out
-    assert written.rstrip("\n") == text.rstrip("\n").replace("\t", "\\t").replace("\a", "\\x07")
+    assert output == capsys.readouterr().out
+    assert output.rstrip("\n") == text.rstrip("\n").replace("\t", "\\t").replace("\a", "\\x07")
 
 
 @pytest.mark.parametrize(("encoding", "shown"), [("utf-8", "é"), ("ascii", "\\u00e9"), ("latin-1", "\\u00e9")])

@@ -24,10 +24,10 @@ def test_pack_and_unpack_round_trip(run, shared_data):
 
 def test_families_come_from_corruptions(run, shared_data):
     ones = "speckle_noise gaussian_blur gaussian_noise contrast brightness".split()
-    more = f"[[sets]]\ncorruptions = {ones}\nseverities = [1]\n[[sets]]\nclean = true\n"
-    more += '[[sets]]\ncorruptions = ["contrast"]\nseverities = [2, 4]\n'
-    more += '[[sets]]\nchain = ["brightness-3", "contrast-2"]\n'
-    root = shared_data.build(crops={"classes": 2}, recipe={"more": more})
+    extra = f"[[sets]]\ncorruptions = {ones}\nseverities = [1]\n[[sets]]\nclean = true\n"
+    extra += '[[sets]]\ncorruptions = ["contrast"]\nseverities = [2, 4]\n'
+    extra += '[[sets]]\nchain = ["brightness-3", "contrast-2"]\n'
+    root = shared_data.build(crops={"classes": 2}, recipe={"more": extra})
     assert {
         a["path"].split("-")[-1]: a["sets"]
         for a in run.succeeds("pack --out p --by family --json", root).json["archives"]

@@ -50,8 +50,8 @@ def test_some_of_many_levels_are_shown(run, tmp_path):
         'sets = [{clean = true}, {corruptions = ["fade_black"], levels = 12}, {chain = ["fade_black-02", '
         '"contrast-1"]}]\n'
     )
-    few = "clean fade_black/01 fade_black/05 fade_black/10 fade_black-02+contrast-1"
-    assert run.succeeds("preview --recipe r.toml --json").json["sets"] == few.split()
+    set_ids = "clean fade_black/01 fade_black/05 fade_black/10 fade_black-02+contrast-1"
+    assert run.succeeds("preview --recipe r.toml --json").json["sets"] == set_ids.split()
     assert len(run.succeeds("preview --recipe r.toml --sets '*' --out all.png --json").json["sets"]) == 14
 
 

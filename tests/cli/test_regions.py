@@ -10,14 +10,14 @@ def test_plan_compares_both_storage_formats(run, tmp_path):
     command = ["plan", write_recipe(tmp_path, EXHAUSTIVE), "--source", write_rows(tmp_path / "rows", small_images(4))]
     images = [*command, "--store", "images"]
     output = run.succeeds(*images).out
-    for words in (
+    for arguments in (
         "(regions of 4 images)",
         "every region as an image: about",
         "(chosen)",
         "whole images and a table of regions: about",
         "(--store table)",
     ):
-        assert words in output
+        assert arguments in output
     plan_record = run.succeeds(*images, "--json").json
     per_image = 7**2 + 9**2 + 4**2 + 6**2
     assert (plan_record["samples"], plan_record["source_images"], plan_record["store"]) == (4 * per_image, 4, "images")

@@ -41,12 +41,12 @@ def test_score_prints_tables_and_notes_and_writes_files(run, directory, predicti
     lines = result.out.splitlines()
     assert (lines[0], lines[1], lines[-1]) == ("tiny net on small-c 1.0.0", "12 sets of 20 images", "Written: scores")
     contrast = next(line.split() for line in lines if line.startswith("contrast "))
-    shown = [f"{100 * scores.sets[f'contrast/{s}'].accuracy:.1f}" for s in range(1, 6)]
-    assert contrast == ["contrast", *shown, f"{100 * scores.get('aude.contrast'):.1f}"]
+    expected_cells = [f"{100 * scores.sets[f'contrast/{s}'].accuracy:.1f}" for s in range(1, 6)]
+    assert contrast == ["contrast", *expected_cells, f"{100 * scores.get('aude.contrast'):.1f}"]
     clean = next(line for line in lines if line.startswith("clean accuracy"))
     low, high = scores.interval("clean_accuracy") or (0, 0)
-    shown = [f"{100 * value:.2f}" for value in (scores.sets["clean"].accuracy, low, high)]
-    assert clean.split("%", 1)[1].strip() == f"{shown[0]} ({shown[1]} to {shown[2]})"
+    expected_cells = [f"{100 * value:.2f}" for value in (scores.sets["clean"].accuracy, low, high)]
+    assert clean.split("%", 1)[1].strip() == f"{expected_cells[0]} ({expected_cells[1]} to {expected_cells[2]})"
     assert "mAUDE %           - (13 of the 15 corruptions are missing)" in result.out
     assert "small-c 1.0.0 is not a published benchmark" in result.out
     assert "confidence interval from the bootstrap" in result.out
@@ -56,10 +56,10 @@ def test_score_prints_tables_and_notes_and_writes_files(run, directory, predicti
     assert names == [lines[worst + 2], "weather", "digital", "brightness", "contrast"]
     assert lines[worst + 2].startswith("all 11 test sets")
     assert "score: resampling" in result.err
-    written = json.loads((tmp_path / "scores/scores.json").read_text("utf-8"))
-    assert written["resamples"]["seed"] == 3
-    assert corruptset.score(directory, predictions, seed=3).as_json() == written
-    assert run.succeeds("score --json --seed 3", directory, predictions).json == written | {"resamples": None}
+    record = json.loads((tmp_path / "scores/scores.json").read_text("utf-8"))
+    assert record["resamples"]["seed"] == 3
+    assert corruptset.score(directory, predictions, seed=3).as_json() == record
+    assert run.succeeds("score --json --seed 3", directory, predictions).json == record | {"resamples": None}
 
 
 def test_score_accepts_sets_baseline_and_condition(run, directory, train_and_predict, predictions):
@@ -71,10 +71,10 @@ def test_score_accepts_sets_baseline_and_condition(run, directory, train_and_pre
     assert "CE and mCE are relative to the errors of other" in judged
     (heading,) = (line for line in judged.splitlines() if line.startswith("accuracy %"))
     assert heading.split()[-4:] == ["AUDE", "CE", "rel.", "CE"]
-    counted = run.succeeds("score", directory, predictions, "--condition", f"correct@clean={other}").out
+    output = run.succeeds("score", directory, predictions, "--condition", f"correct@clean={other}").out
     labels = corruptset.open(directory)["clean"].labels
     correct = sum(np.load(other / "clean.npz")["logits"].argmax(axis=1) == labels)
-    assert f"12 sets of 20 images, {correct} of which are scored (correct@clean=other)" in counted
+    assert f"12 sets of 20 images, {correct} of which are scored (correct@clean=other)" in output
 
 
 def test_complete_benchmark_has_all_scores(tmp_path):

@@ -35,13 +35,13 @@ def test_all_commands_report_size_on_disk(run, cifar, tmp_path, asked, sets):
     plan_record, message = run.succeeds(f"plan --json {asked}").json, run.succeeds(f"plan {asked}").out
     output = run.succeeds(f"build --out sets {asked}").out
     (root,) = (tmp_path / "sets").iterdir()
-    real = disk_usage(root)
-    assert abs(plan_record["bytes"] / real - 1) < 0.15, (plan_record["bytes"], real)
+    actual_bytes = disk_usage(root)
+    assert abs(plan_record["bytes"] / actual_bytes - 1) < 0.15, (plan_record["bytes"], actual_bytes)
     assert re.search(r"about [\d.]+ [kM]B(| \(within .*\)) on disk", message)
     for text in (output, run.succeeds("show", root).out):
-        assert re.search(rf"^Size: +{size(real)}$", text, re.MULTILINE)
-    assert f"{size(real)} on disk" in run.succeeds("verify", root).out
-    assert run.succeeds(f"build --out sets --json {asked}").json["bytes"] == real
+        assert re.search(rf"^Size: +{size(actual_bytes)}$", text, re.MULTILINE)
+    assert f"{size(actual_bytes)} on disk" in run.succeeds("verify", root).out
+    assert run.succeeds(f"build --out sets --json {asked}").json["bytes"] == actual_bytes
     assert sorted(plan_record["alone"]) == ["folder", "hdf5"] * ("--samples" in asked)
     for text in (message, output):
         assert ("Every image is stored twice" in text) == bool(plan_record["alone"])

@@ -43,9 +43,11 @@ main()
 def test_single_process_build_imports_only_modules_of_first_part(crops, recipe, tmp_path):
     arguments = ["build", str(recipe), "--source", f"folder:{crops}", "--out", str(tmp_path / "out")]
     arguments += "--first 2 --sets contrast/1 --jobs 1 --storage folder".split()
-    seen = tmp_path / "seen.json"
-    subprocess.run([sys.executable, "-c", PROGRAM, json.dumps(arguments), str(seen)], capture_output=True, check=True)
-    state = json.loads(seen.read_text())
+    record_file = tmp_path / "seen.json"
+    subprocess.run(
+        [sys.executable, "-c", PROGRAM, json.dumps(arguments), str(record_file)], capture_output=True, check=True
+    )
+    state = json.loads(record_file.read_text())
     assert {name: reason for name, reason in NOT_NEEDED.items() if name in state["modules"]} == {}
     assert {"numba", "corruptset.corruptions.digital.contrast"} <= set(state["modules"]), "read where nothing was made"
     assert state["collects"]

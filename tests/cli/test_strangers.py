@@ -25,7 +25,7 @@ def source(shared_data):
 
 def test_build_with_other_schema_is_rejected(run, recipe, build, source):
     edit_manifest(build, lambda m: m.update(schema_version=4, something="new"), reseal=True)
-    for words in (
+    for arguments in (
         ["verify", build],
         ["verify --repair", build, *source],
         ["show", build],
@@ -37,7 +37,7 @@ def test_build_with_other_schema_is_rejected(run, recipe, build, source):
         message = (
             "schema_version is 4, but this release of corruptset reads version 3; use the release that wrote the file"
         )
-        result = run.fails(message, *words, code=1)
+        result = run.fails(message, *arguments, code=1)
         assert "Extra inputs" not in result.out + result.err
 
 
@@ -70,8 +70,8 @@ def test_foreign_names_are_escaped_on_terminal(run, build, monkeypatch):
 
     edit_manifest(build, change, reseal=True)
     update_digest(build)
-    plain = run("show", build).out
-    assert "alias\\x1b[2J" in plain
+    output = run("show", build).out
+    assert "alias\\x1b[2J" in output
     assert run("show --json", build).json["sets"][0]["aliases"] == [f"alias{ESC}"]
     for colour in ("", "1"):
         monkeypatch.setenv("FORCE_COLOR", colour)

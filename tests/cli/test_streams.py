@@ -17,9 +17,9 @@ FULL = Path("/dev/full")
 @pytest.mark.parametrize("line", ["--help", "verify --json"])
 def test_full_standard_output_is_reported(dataset_dir, line):
     """Exit code 1 would mean that the dataset is damaged."""
-    words = [COMMAND, *line.split(), *[dataset_dir] * line.startswith("verify")]
+    arguments = [COMMAND, *line.split(), *[dataset_dir] * line.startswith("verify")]
     with FULL.open("w") as full:
-        result = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True)
+        result = subprocess.run(arguments, stdout=full, stderr=subprocess.PIPE, text=True)
     (message,) = [line for line in result.stderr.splitlines() if not line.startswith("verify: ")]
     assert (result.returncode, "No space left on device" in message) == (3, True)
 

@@ -19,15 +19,15 @@ def test_source_options_require_rederive_or_repair(run):
 
 
 def test_both_storage_formats_are_counted_and_reported(run, shared_data):
-    seen = []
+    events = []
     for form in ("folder", "both"):
         directory = shared_data.build(crops={"classes": 2}, sets=["contrast/*"], storage=form)
         output = "Both are checked, and each image counts twice" in run.succeeds("verify", directory).out
         record = run.succeeds("verify --json", directory).json
         assert record["checked"]["bytes"] == sum(p.stat().st_size for p in directory.rglob("*") if p.is_file())
-        seen.append((output, record["containers"], record["checked"]["images"]))
-    images = seen[0][2]
-    assert seen == [(False, ["folder"], images), (True, ["folder", "hdf5"], 2 * images)]
+        events.append((output, record["containers"], record["checked"]["images"]))
+    images = events[0][2]
+    assert events == [(False, ["folder"], images), (True, ["folder", "hdf5"], 2 * images)]
 
 
 def test_folder_of_builds_lists_them(run, dataset_dir, tmp_path):

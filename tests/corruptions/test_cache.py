@@ -173,8 +173,8 @@ def cache(tmp_path, monkeypatch):
 
 def forget():
     """Clear the in-memory caches of folders and source digests, as in a new process."""
-    for known in (cache_root, kernel_folder, sources_digest):
-        known.cache_clear()
+    for cached_function in (cache_root, kernel_folder, sources_digest):
+        cached_function.cache_clear()
 
 
 OUTER = """
@@ -300,8 +300,8 @@ def test_cache_folder_is_configured_or_per_user_with_fallback_if_not_writable(tm
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     (tmp_path / "file").write_text("not a folder")
-    for named, expected in (("named/below", "named/below"), (str(tmp_path / "file/below"), "xdg/corruptset")):
-        monkeypatch.setenv("CORRUPTSET_CACHE", named)
+    for configured, expected in (("named/below", "named/below"), (str(tmp_path / "file/below"), "xdg/corruptset")):
+        monkeypatch.setenv("CORRUPTSET_CACHE", configured)
         forget()
         assert cache_root() == tmp_path / expected
         assert os.environ["CORRUPTSET_CACHE"] == str(tmp_path / expected)

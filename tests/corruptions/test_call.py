@@ -88,10 +88,10 @@ def test_stage_of_other_revision_is_rejected_in_every_form():
     for other in (1, 3):
         stage = replace(now, revision=other)
         written = {"corruption": "frost", "revision": other, "severity": 2}
-        for asked in (stage, stage.as_json(), written, written | {"severity": 0}):
+        for stage_argument in (stage, stage.as_json(), written, written | {"severity": 0}):
             for make in (lambda s: corruptset.corrupt(IMAGE, [s], **options), lambda s: corruptset.Corrupt([s])):
                 with pytest.raises(ParameterError, match=f"frost has revision 2 .* requires revision {other},"):
-                    make(asked)
+                    make(stage_argument)
 
 
 # --- what is remembered ---------------------------------------------------------------------------------------------

@@ -140,14 +140,14 @@ def test_custom_textures_are_sorted_converted_hashed_and_pickled_without_pixels(
         np.testing.assert_array_equal(array, expected)
     assert loaded.sha256[0] == loaded.sha256[1] != loaded.sha256[2]
     for textures in (loaded, default_textures(224, 224)):
-        sent = pickle.dumps(textures)
-        assert len(sent) < 2000
-        assert pickle.loads(sent) == textures
-    sent = pickle.dumps(loaded)
+        pickled = pickle.dumps(textures)
+        assert len(pickled) < 2000
+        assert pickle.loads(pickled) == textures
+    pickled = pickle.dumps(loaded)
     Image.fromarray(colour).save(tmp_path / "c.png")
     texture_module._reopened.cache_clear()
     with pytest.raises(SourceError, match="changed"):
-        pickle.loads(sent)
+        pickle.loads(pickled)
 
 
 def test_all_errors_are_reported_together(tmp_path, monkeypatch):

@@ -65,10 +65,10 @@ def test_tables_have_weights_of_definitions(half):
             assert np.abs(result - weights(first, half, *more) * 2**32).max() <= 0.51, (cumulative.__name__, first)
             table = tables.alias_tables(result, bits).astype(np.int64)
             own, other = table >> bits, table & ((1 << bits) - 1)
-            drawn = own.copy()
-            for row, to, share in zip(drawn, other, (1 << (32 - bits)) - own, strict=True):
+            draws = own.copy()
+            for row, to, share in zip(draws, other, (1 << (32 - bits)) - own, strict=True):
                 np.add.at(row, to, share)
-            np.testing.assert_array_equal(np.cumsum(drawn, axis=1), result)
+            np.testing.assert_array_equal(np.cumsum(draws, axis=1), result)
 
 
 def test_shot_noise_works_at_a_million_photons():

@@ -46,8 +46,8 @@ def reference_pgd(image, label, model, *, eps, step, steps, norm="linf", targete
         error = model.probabilities(x)
         error[label] -= 1
         gradient = (model.weights * error).sum(axis=3) / 255
-        way = np.sign(gradient) if norm == "linf" else gradient / np.sqrt((gradient**2).sum())
-        x = project(x - step * way if targeted else x + step * way, clean, eps, norm)
+        direction = np.sign(gradient) if norm == "linf" else gradient / np.sqrt((gradient**2).sum())
+        x = project(x - step * direction if targeted else x + step * direction, clean, eps, norm)
     return x
 
 
@@ -163,9 +163,9 @@ def test_pgd_documents_random_start():
     assert (description["deterministic"], [*description["draws"]]) == (False, ["start"])
     assert notes.random_draws.startswith("start (")
     images, table = batch(), shipped("cifar")
-    plain, drawn = (resolve_stage("pgd", table, severity=3, parameters=p) for p in ({}, {"random_start": True}))
+    plain, random_start = (resolve_stage("pgd", table, severity=3, parameters=p) for p in ({}, {"random_start": True}))
     assert plain.as_json() == resolve_stage("pgd", table, severity=3).as_json()
-    assert drawn.parameters == {**plain.parameters, "random_start": True}
+    assert random_start.parameters == {**plain.parameters, "random_start": True}
     keyed = [
         corruptset.corrupt(images, "pgd-3", key=number_keys(3), seed=seed, **model_options(images)) for seed in (0, 1)
     ]
@@ -179,16 +179,16 @@ def test_model_gradient_moves_every_value_one_grey_level_per_step():
     images, model = batch(), linear_model(12, 9, 3)
     images[0, :4], images[1, :4] = 0, 255  # Values are clipped at the ends of the range.
     for step in (1, 3):
-        now = images
+        current = images
         for level in range(1, 6):
             moved = []
-            for image, label in zip(now, labels_of(images), strict=True):
+            for image, label in zip(current, labels_of(images), strict=True):
                 other = -model.probabilities(image.astype(float))
                 other[label] += 1
                 moved.append(np.clip(image - step * np.sign((model.weights * other).sum(axis=3)), 0, 255))
-            now = np.stack(moved).astype(np.uint8)
+            current = np.stack(moved).astype(np.uint8)
             out = corruptset.corrupt(images, "model_gradient", level=level, step=step, **model_options(images))
-            np.testing.assert_array_equal(out, now)
+            np.testing.assert_array_equal(out, current)
     counting, inner = Linear(12, 9, 3), np.clip(images, 30, 225)
     counting.weights[:5, :, 1] = 0
     out = corruptset.corrupt(inner, "model_gradient", level=30, **model_options(images, surrogate=counting))
@@ -274,8 +274,8 @@ def test_iterates_match_torchattacks(kind, arguments, norm, eps, step, tmp_path)
 
     def iterated(steps, start=0.0):
         ball = Ball(images, eps, norm)
-        begin = ball.projected(images + np.float32(start))
-        *_, last = iterates(ball, begin, labels, ours, step=step, steps=steps, norm=norm, targeted=False)
+        start_point = ball.projected(images + np.float32(start))
+        *_, last = iterates(ball, start_point, labels, ours, step=step, steps=steps, norm=norm, targeted=False)
         return last.transpose(0, 3, 1, 2) / 255
 
     def attacked(steps, random):

@@ -64,8 +64,8 @@ def test_file_module_and_installed_package_define_same_corruption(tmp_path):
         ("venetian", "slats", "3.4"),
     ):
         with without_plugins():
-            loaded = load_plugin(arguments)
-            assert (loaded.module, loaded.version, loaded.corruptions) == (module, version, ["blinds"])
+            plugin_info = load_plugin(arguments)
+            assert (plugin_info.module, plugin_info.version, plugin_info.corruptions) == (module, version, ["blinds"])
             assert (corruption_names()[-1], family_of("blinds")) == ("blinds", "plugin")
             results.add(corruptset.corrupt(IMAGES, "blinds", depth=0.5, key=["a", "b", "c"]).tobytes())
         assert "blinds" not in corruption_names()
@@ -98,10 +98,10 @@ def test_installed_file_with_errors_gives_warning_and_stops_nothing_else(tmp_pat
         (tmp_path / "slats" / kind / "own.toml").write_text(text)
     groups = "".join(f"[corruptset.{kind}]\na = slats.{kind}\nb = none.{kind}\n" for kind in ("recipes", "tables"))
     write_installed(tmp_path, "slats", groups)
-    for what, kind, load in (("recipes", "recipe", load_recipe), ("calibrations", "table", get_calibration)):
+    for kind_of_name, kind, load in (("recipes", "recipe", load_recipe), ("calibrations", "table", get_calibration)):
         with without_plugins(), warnings.catch_warnings(record=True) as caught_warnings:
             warnings.simplefilter("always")
-            assert len(catalogue(what)) >= 5
+            assert len(catalogue(kind_of_name)) >= 5
             with pytest.raises(RecipeError, match=f"The installed {kind} {tmp_path / 'slats'}"):
                 load("own")
         message = " ".join(str(item.message) for item in caught_warnings)
@@ -194,8 +194,8 @@ def test_hash_covers_all_python_files_and_changed_file_is_not_mixed_with_old_cod
     assert load_plugin(path) == first
     job, transform = pickle.dumps(first), pickle.dumps(corruptset.Corrupt("blinds", severity=3))
     # Another process loads the plugin when it unpickles it.
-    known = "import pickle, sys; print(pickle.load(sys.stdin.buffer))"
-    result = subprocess.run([sys.executable, "-c", known], input=transform, capture_output=True, check=True)
+    code = "import pickle, sys; print(pickle.load(sys.stdin.buffer))"
+    result = subprocess.run([sys.executable, "-c", code], input=transform, capture_output=True, check=True)
     assert result.stdout.decode().strip() == "Corrupt('blinds', severity=3)"
     path.write_text(documented_module() + "\n# new\n")
     with pytest.raises(PluginError, match="mine has changed since it was loaded"):
@@ -251,9 +251,9 @@ print(corruptset.show("dimmed").record["revision"])
 def test_rerun_notebook_cell_redeclares_corruption(tmp_path):
     # Code given with -c has a main module without a file, like a notebook.
     result = subprocess.run([sys.executable, "-c", NOTEBOOK], cwd=tmp_path, capture_output=True, text=True)
-    outside = "dimmed: parameter 'depth' is 1.0; expected a finite number at least 0 and at most 0.5."
+    message = "dimmed: parameter 'depth' is 1.0; expected a finite number at least 0 and at most 0.5."
     no_table = "dimmed has no published severities; give its parameters instead: depth."
-    assert result.stdout.splitlines() == ["100", "50", outside, "50", outside, "50", no_table, "2"], result.stderr
+    assert result.stdout.splitlines() == ["100", "50", message, "50", message, "50", no_table, "2"], result.stderr
 
 
 def test_declaration_is_frozen_and_leaves_function_unchanged():

@@ -37,9 +37,9 @@ def test_every_corruption_keeps_contract(name):
 
 def table_of(name: str, calibration: str = "cifar") -> Calibration:
     """Return a calibration with rows of a corruption, which is shipped or contains golden parameters."""
-    known = calibrations_of(name)
-    if known or get_corruption(name).gradual is not None:
-        return shipped(calibration if calibration in known or not known else known[0])
+    calibrations = calibrations_of(name)
+    if calibrations or get_corruption(name).gradual is not None:
+        return shipped(calibration if calibration in calibrations or not calibrations else calibrations[0])
     rows = {severity: Row(parameters, "this test") for severity, parameters in enumerate(NAMED[name].values(), 1)}
     return Calibration(calibration, shipped(calibration).side, {name: rows})
 
@@ -68,7 +68,7 @@ def check_description(name):
     corruption = get_corruption(name)
     summary = (corruption.function.__doc__ or "").partition("\n")[0]
     assert summary.endswith((".", ":", ",")) or len(summary) > 20, "the docstring has no summary"
-    assert all(named.about for named in (*corruption.parameters, *corruption.draws))
+    assert all(declaration.about for declaration in (*corruption.parameters, *corruption.draws))
     assert corruption.reference
     assert corruption.revision >= 1
     if corruption.gradual is not None:
@@ -200,13 +200,13 @@ def check_stage_steps(name):
     corruption, resources = get_corruption(name), model_resources(name, images)
     before, ids = images.copy(), sample_keys(["x", "y"])
     for options in strengths(name)[:3]:
-        now, steps = images, []
+        current, steps = images, []
         for level in range(1, options["level"] + 1) if corruption.gradual else (None,):
             stage = stage_of(name, options | ({} if level is None else {"level": level}))
             (key,) = chain_keys([stage], 7)
             previous_level = level - 1 if level and corruption.gradual.accumulates else 0
-            source = now if previous_level else images
-            now = apply_stage(
+            source = current if previous_level else images
+            current = apply_stage(
                 source,
                 stage,
                 key,
@@ -217,10 +217,10 @@ def check_stage_steps(name):
             )
             more = {} if level is None else {"level": level}
             steps.append(corruption.apply(images, stage.parameters, key, ids, **resources, **more).tobytes())
-        np.testing.assert_array_equal(now, corrupt(images, name, seed=7, key=["x", "y"], **options))
+        np.testing.assert_array_equal(current, corrupt(images, name, seed=7, key=["x", "y"], **options))
         if corruption.gradual:  # No further step is applied.
-            same = apply_stage(now, stage, key, ids, side=32, start_level=stage.level, resources=resources)
-            assert not np.shares_memory(same, now)
-            assert not corruption.gradual.accumulates or np.array_equal(same, now)
+            same = apply_stage(current, stage, key, ids, side=32, start_level=stage.level, resources=resources)
+            assert not np.shares_memory(same, current)
+            assert not corruption.gradual.accumulates or np.array_equal(same, current)
         assert corruption.deterministic or len(set(steps)) == len(steps)
     np.testing.assert_array_equal(images, before)

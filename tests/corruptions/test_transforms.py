@@ -30,11 +30,11 @@ BATCH = np.stack([PHOTO, PHOTO[::-1]])
 def test_transform_equals_corrupt_with_resolved_options(name: Any, options: dict[str, Any]) -> None:
     transform = Corrupt(name, **options)
     unpickled = pickle.loads(pickle.dumps(transform))
-    written = eval(repr(transform), {"Corrupt": Corrupt})
-    assert repr(unpickled) == repr(written) == repr(transform)
+    evaluated = eval(repr(transform), {"Corrupt": Corrupt})
+    assert repr(unpickled) == repr(evaluated) == repr(transform)
     for image in (PHOTO, synthetic_image(28, 28, 1), synthetic_image(100, 120), BATCH):
         before, expected = image.copy(), corruptset.corrupt(image, name, **options)
-        for result in (transform, unpickled, written):
+        for result in (transform, unpickled, evaluated):
             np.testing.assert_array_equal(result(image), expected)
         np.testing.assert_array_equal(image, before)
         assert transform(image) is not image

@@ -30,7 +30,7 @@ def test_instructions_work_literally(tmp_path):
     top = tmp_path / "exported/imagenet-c-1.1.0"
     rows = [line.split(",") for line in (top / "fog/5.csv").read_text().splitlines()]
     assert [label for _, label in rows] == [str(i) for i in range(8)]
-    stored = tmp_path / "corruptset-out/imagenet-c-1.1.0/images/fog/5"
+    source_dir = tmp_path / "corruptset-out/imagenet-c-1.1.0/images/fog/5"
     assert sorted((top / name).read_bytes() for name, _ in rows) == sorted(
-        file.read_bytes() for file in stored.rglob("*.JPEG")
+        file.read_bytes() for file in source_dir.rglob("*.JPEG")
     )

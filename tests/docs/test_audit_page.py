@@ -26,8 +26,8 @@ def test_example_detects_duplicate_storage(tmp_path):
         subprocess.run(["bash", "-c", line], cwd=tmp_path, env=environment, check=True)
     result = subprocess.run(["bash", "-c", audit], cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert result.returncode == 1
-    shown = [line.split() for line in result.stdout.splitlines()]
+    rows = [line.split() for line in result.stdout.splitlines()]
     for row in ("contrast", "gaussian_noise"):
         (documented,) = re.findall(rf"^    ({row} .*)$", PAGE, re.MULTILINE)
-        assert documented.split() in shown
+        assert documented.split() in rows
     assert "stored once more as JPEG quality 75" in result.stdout

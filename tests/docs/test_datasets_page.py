@@ -20,17 +20,17 @@ def rows(heading):
 
 
 def test_documented_revisions_match_registry():
-    listed = {
+    documented = {
         name: (family, int(revision))
         for family, revision, names in rows("Revisions of corruptions")
         for name in re.findall("`([a-z_]+)`", names)
     }
     registered = map(get_corruption, corruptset.names())
-    assert listed == {declared.name: (declared.family, declared.revision) for declared in registered}
+    assert documented == {declared.name: (declared.family, declared.revision) for declared in registered}
 
 
 def test_documented_versions_match_recipes():
-    listed = {
+    documented = {
         name: version for version, names in rows("Versions of recipes") for name in re.findall("`([a-z0-9-]+)`", names)
     }
-    assert listed == {recipe.name: recipe.version for recipe in corruptset.recipes()}
+    assert documented == {recipe.name: recipe.version for recipe in corruptset.recipes()}

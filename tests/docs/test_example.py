@@ -33,8 +33,8 @@ def test_example_is_found_verified_and_used_in_build(tmp_path):
     choice = "--samples 2 --sets vignette/3,film_grain/5 --jobs 1 --no-page --json"
     directory = json.loads(run(f"build source/vignette.toml {choice}").stdout)["directory"]
     (record,) = json.loads((tmp_path / directory / "manifest.json").read_text())["plugins"]
-    known = {"module": "corruptset_vignette", "version": "1.0.0", "corruptions": ["film_grain", "vignette"]}
-    assert record.items() >= known.items()
+    expected = {"module": "corruptset_vignette", "version": "1.0.0", "corruptions": ["film_grain", "vignette"]}
+    assert record.items() >= expected.items()
     run(f"verify {directory} --rederive 1")
     without = run(f"verify {directory} --rederive 1", code=1, site="")
     assert "corruptset_vignette 1.0.0 (film_grain, vignette): is not loaded" in without.stderr

@@ -23,9 +23,9 @@ def titles(surname, year):
 def wrong_titles(text):
     text = re.sub(r"\s+(?:# ?)?", " ", text)
     problems = [m[0] for m in QUOTED.finditer(text) if m[3] not in titles(m[1], m[2])]
-    named = [m for m in UNQUOTED.finditer(text) if len(m[3].split()) >= 5]
+    references = [m for m in UNQUOTED.finditer(text) if len(m[3].split()) >= 5]
     return problems + [
-        m[0] for m in named if not any(m[3].startswith(title.partition(",")[0]) for title in titles(m[1], m[2]))
+        m[0] for m in references if not any(m[3].startswith(title.partition(",")[0]) for title in titles(m[1], m[2]))
     ]
 
 

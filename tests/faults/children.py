@@ -191,32 +191,32 @@ class Builds:
         """Return the phase that the last child was in."""
         return (self.notes.read_text() if self.notes.exists() else "").partition(" ")[0] or "starting"
 
-    def resume(self, where: str, sink: str, **options: Any) -> None:
+    def resume(self, location: str, sink: str, **options: Any) -> None:
         """Resume the build, and report failures, committed parts that were built again, and wrong files."""
-        before, seen = committed_parts(self.out), self.folder / "seen.json"
-        seen.unlink(missing_ok=True)
+        before, record_file = committed_parts(self.out), self.folder / "seen.json"
+        record_file.unlink(missing_ok=True)
 
         def look(event: Any) -> None:
             if event.phase == "finishing":
-                seen.write_text(json.dumps(committed_parts(self.out)))
+                record_file.write_text(json.dumps(committed_parts(self.out)))
 
         child = self.child(sink, **options, progress=look)
         if child.wait() != 0:
-            self.wrong.append(f"{where}: the resume failed: {child.output()}")
+            self.wrong.append(f"{location}: the resume failed: {child.output()}")
             return
-        after = json.loads(seen.read_text()) if seen.exists() else None
+        after = json.loads(record_file.read_text()) if record_file.exists() else None
         if after is None and before != {}:
-            self.wrong.append(f"{where}: the resume had nothing to finish, with {before} committed")
+            self.wrong.append(f"{location}: the resume had nothing to finish, with {before} committed")
         redone = [part for part, stamp in (before or {}).items() if after is not None and after.get(part) != stamp]
-        self.wrong += [f"{where}: made again though committed: {redone}"] * bool(redone)
+        self.wrong += [f"{location}: made again though committed: {redone}"] * bool(redone)
         self.counts["committed parts found again untouched"] += len(before or {}) - len(redone)
-        self.compare(where, self.whole[sink])
+        self.compare(location, self.whole[sink])
 
-    def compare(self, where: str, expected: Mapping[str, bytes]) -> None:
+    def compare(self, location: str, expected: Mapping[str, bytes]) -> None:
         """Note the differences between `out` and the wanted files."""
         files = small_builds.read_files(self.out)
         self.counts["files compared"] += len(files)
-        self.wrong += [f"{where}: {problem}" for problem in difference(files, expected)]
+        self.wrong += [f"{location}: {problem}" for problem in difference(files, expected)]
 
     def report(self, what: str, moments: int) -> int:
         """Print the counts and the faults, and return an exit code."""

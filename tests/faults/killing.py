@@ -93,23 +93,23 @@ class Harness(Builds):
         time.sleep(0 if stop.by_time else stop.later)
         hit = self._signal(process, stop)
         code, phase = process.wait(), self.phase()
-        where = f"{stop.sink}, {stop.way}, {stop.jobs} jobs, at {stop.share:.3f} of the build ({phase})"
+        location = f"{stop.sink}, {stop.way}, {stop.jobs} jobs, at {stop.share:.3f} of the build ({phase})"
         self.counts[f"{stop.sink}, {stop.way}"] += 1
         if not hit or (phase == "done" and code == 0):  # it had already begun to end
             self.counts["after the build's end"] += 1
         else:
             self.counts[f"stopped while {phase}"] += 1
             if code not in WAYS[stop.way][1]:
-                self.wrong.append(f"{where}: exit code {code}: {process.output()}")
+                self.wrong.append(f"{location}: exit code {code}: {process.output()}")
             if code == 130 and "same command again to resume" not in process.output():
-                self.wrong.append(f"{where}: does not say how to resume: {process.output()}")
+                self.wrong.append(f"{location}: does not say how to resume: {process.output()}")
         # Python prints "Exception ignored" if a signal arrives in a destructor, and continues
         if "Traceback" in process.output() and "Exception ignored" not in process.output():
-            self.wrong.append(f"{where}: a traceback: {process.output()}")
+            self.wrong.append(f"{location}: a traceback: {process.output()}")
         # its workers end without a signal, which must happen before sidecars are read
         if stop.way == "main" and not wait_for_end(process.pid):
-            self.wrong.append(f"{where}: workers outlived their parent")
-        self.resume(where, stop.sink)
+            self.wrong.append(f"{location}: workers outlived their parent")
+        self.resume(location, stop.sink)
 
     def _signal(self, process: Child, stop: Stop) -> bool:
         """Send the signal, and return whether a process received it."""

@@ -30,25 +30,28 @@ class Arrays(Harness):
     def moment(self, sink: str, rng: random.Random) -> None:
         """Stop jobs, run all jobs of an array, and finish the build."""
         shutil.rmtree(self.out, ignore_errors=True)
-        of = rng.choice([2, 3, 7])
-        jobs = [(i, of) for i in range(of)] + [(rng.randrange(3), 3), (rng.randrange(of), of)]
+        job_count = rng.choice([2, 3, 7])
+        jobs = [(i, job_count) for i in range(job_count)] + [
+            (rng.randrange(3), 3),
+            (rng.randrange(job_count), job_count),
+        ]
         rng.shuffle(jobs)
         for pair in zip(jobs[::2], jobs[1::2], strict=False):
             running = [self.child(sink, part=part) for part in pair]
             time.sleep(rng.random() * 0.7 * self.length[sink, 1])
             for child in running:
-                how = rng.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, None])
-                if how is not None and child.poll() is None:
-                    os.killpg(child.pid, how)
+                stop_signal = rng.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, None])
+                if stop_signal is not None and child.poll() is None:
+                    os.killpg(child.pid, stop_signal)
                     self.counts["jobs stopped"] += 1
                     wait_for_end(child.pid)
                 if (code := child.wait()) not in (0, -9, -15, 130):
                     self.wrong.append(f"{sink}, {pair}: exit code {code}: {child.output()}")
         before = committed_parts(self.out) or {}
-        of = rng.choice([1, 2, 5])
-        for i in rng.sample(range(of), of):
-            if (child := self.child(sink, part=(i, of))).wait() != 0:
-                self.wrong.append(f"{sink}, job {i} of {of} after the kills: {child.output()}")
+        job_count = rng.choice([1, 2, 5])
+        for i in rng.sample(range(job_count), job_count):
+            if (child := self.child(sink, part=(i, job_count))).wait() != 0:
+                self.wrong.append(f"{sink}, job {i} of {job_count} after the kills: {child.output()}")
         after = committed_parts(self.out) or {}
         redone = [name for name, stamp in before.items() if after.get(name) != stamp]
         self.wrong += [f"{sink}: made again though committed: {redone}"] * bool(redone)

@@ -56,16 +56,16 @@ class Clustered(Builds):
             cluster.kill(cluster.scheduler)
         if "client" in way and child.poll() is None:
             os.kill(child.pid, signal.SIGKILL)
-        where, code = f"{way}, after {parts} parts and {later:.3f} s", child.wait()
+        location, code = f"{way}, after {parts} parts and {later:.3f} s", child.wait()
         self.counts[f"{way}: exit code {code}"] += 1
         lost = "The connection to the scheduler was lost" not in child.output() and code == 3
         if code not in (WAYS[way], 0) or "Traceback" in child.output() or lost:
-            self.wrong.append(f"{where}: exit code {code}: {child.output()}")
+            self.wrong.append(f"{location}: exit code {code}: {child.output()}")
         if way == "scheduler":
             cluster.start_scheduler()
             cluster.add()
         # immediately, while workers of the killed build are still running
-        self.resume(where, "folder", scheduler=cluster.address)
+        self.resume(location, "folder", scheduler=cluster.address)
 
 
 def main() -> int:
@@ -74,11 +74,11 @@ def main() -> int:
     with memory_folder() as folder:
         builds = Clustered(folder)
         (folder / "recipe.toml").write_text(RECIPE)
-        begin = (
+        startup_code = (
             "from corruptset.generate.build import build\n"
             f"build({str(folder / 'recipe.toml')!r}, 'folder:{folder}/source', {str(folder / 'first')!r}, jobs=1)"
         )
-        with Cluster(folder / "cluster", begin) as cluster:
+        with Cluster(folder / "cluster", startup_code) as cluster:
             for number in range(arguments.moments):
                 parts = int(PARTS * (number + rng.random()) / arguments.moments)
                 builds.moment(cluster, list(WAYS)[number % len(WAYS)], parts, rng.random() * 0.2)

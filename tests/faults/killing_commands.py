@@ -112,17 +112,17 @@ class Commands(Builds):
                 if child.poll() is None:
                     os.kill(child.pid, signal.SIGKILL)
             code = child.wait()
-            where = f"{name}, killed at {f'{share:.3f} of its time' if by_time else f'file {at} of {files}'}"
+            location = f"{name}, killed at {f'{share:.3f} of its time' if by_time else f'file {at} of {files}'}"
             self.counts[f"{name} met running"] += code == -signal.SIGKILL
             if code not in (0, -signal.SIGKILL):
-                self.wrong.append(f"{where}: exit code {code}: {child.output()}")
+                self.wrong.append(f"{location}: exit code {code}: {child.output()}")
             if code == 0:
                 continue
             result = self.command(arguments)
             # a command that was killed after its last file has nothing left to do
             if (code := result.wait()) != 0 and not (code == 2 and "finished pack" in result.output()):
-                self.wrong.append(f"{where}: exit code {code} of the same command again: {result.output()}")
-            self.compare(where, expected_files)
+                self.wrong.append(f"{location}: exit code {code} of the same command again: {result.output()}")
+            self.compare(location, expected_files)
 
 
 def main() -> int:

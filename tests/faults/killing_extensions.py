@@ -60,22 +60,22 @@ class Extensions(Builds):
         if child.poll() is None:
             os.kill(child.pid, WAYS[way])
         code, phase = child.wait(), self.phase()
-        where = f"{sink}, {way}, {phase}, exit code {code}"
+        location = f"{sink}, {way}, {phase}, exit code {code}"
         if code not in (0, 130, -WAYS[way]):
-            self.wrong.append(f"{where}: {child.output()}")
+            self.wrong.append(f"{location}: {child.output()}")
         back, alone = rng.random() < 0.3, rng.random() < 0.5
         self.counts[f"stopped while {phase}, then {'deleted' if back else 'resumed'}"] += 1
         if back:
             shutil.rmtree(self.out, ignore_errors=True)
         elif (second := self.child(sink, extend=base)).wait() != 0:
-            self.wrong.append(f"{where}: the resume failed: {second.output()}")
+            self.wrong.append(f"{location}: the resume failed: {second.output()}")
         if read_files(base) != self.base[sink]:
-            self.wrong.append(f"{where}: the finished dataset changed")
+            self.wrong.append(f"{location}: the finished dataset changed")
         if not back:
             if alone:
                 shutil.rmtree(base)
-            self.compare(where, self.whole[sink])
-            self.wrong += [f"{where}: {p}" for p in verify_directory(self.out / NAME).problems]
+            self.compare(location, self.whole[sink])
+            self.wrong += [f"{location}: {p}" for p in verify_directory(self.out / NAME).problems]
 
 
 def main() -> int:

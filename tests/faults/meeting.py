@@ -64,14 +64,14 @@ class Meetings(Builds):
         time.sleep(max(0.0, later))
         other = self.child("both", progress=False, **SECOND[second])
         codes = one.wait(), other.wait()
-        where = f"{first} and {second}, {later:.3f} s later: exit codes {codes}"
+        location = f"{first} and {second}, {later:.3f} s later: exit codes {codes}"
         self.counts[f"{second}: exit code {codes[1]}"] += 1
         for child, code in zip((one, other), codes, strict=True):
             if code != 0 and not (code in (1, 2) and any(text in child.output() for text in REFUSED)):
-                self.wrong.append(f"{where}: {child.output()}")
+                self.wrong.append(f"{location}: {child.output()}")
         if codes[0] != 0:
-            self.wrong.append(f"{where}: the first command failed: {one.output()}")
-        self.compare(where, self.whole["both"])
+            self.wrong.append(f"{location}: the first command failed: {one.output()}")
+        self.compare(location, self.whole["both"])
 
 
 def main() -> int:

@@ -189,11 +189,11 @@ class Npy(Lettered):
         fields = {b"I": self.files[0][1:], b"L": self.files[4][1:], data[:1]: data[1:]}
         images, labels = (self.put(f"{letter.decode()}.npy", content) for letter, content in fields.items())
         source = open_source(f"npy:{images},{labels}")
-        stored = np.load(images, allow_pickle=False)
+        arrays = np.load(images, allow_pickle=False)
         assert [s.label for s in source.samples] == np.load(labels, allow_pickle=False).tolist()
         for sample in source.samples:
             image = source.load(sample).image
-            np.testing.assert_array_equal(image, stored[sample.index].reshape(image.shape))
+            np.testing.assert_array_equal(image, arrays[sample.index].reshape(image.shape))
 
 
 class Hdf5(Target):

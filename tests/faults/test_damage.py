@@ -103,9 +103,9 @@ def test_every_flipped_byte_is_found_with_its_file(copy, name, count):
         kind = kinds[number % len(kinds)]
         ((path,), _) = damage("flip", root, [path for path in original if kind_of(path) == kind], rng)
         problems = verify_directory(root).problems
-        named = {p.path.partition("#")[0] for p in problems}
-        named -= {"manifest.json"} if path == "SHA256SUMS" else set()  # one of the two was changed
-        assert named >= {path} if kind in ALONE_NOT else named == {path}, problems[:3]
+        fields = {p.path.partition("#")[0] for p in problems}
+        fields -= {"manifest.json"} if path == "SHA256SUMS" else set()  # one of the two was changed
+        assert fields >= {path} if kind in ALONE_NOT else fields == {path}, problems[:3]
         (root / path).write_bytes(original[path])
         tried[kind] += 1
     print(f"{name}: {count} bytes flipped, none missed: {dict(tried)}")
@@ -131,8 +131,8 @@ def test_damage_is_named_and_repaired(copy, shared_data, way, name, times):
         recorded, strange = damage(way, root, files, rng)
         damaged = {p for p in recorded if not (root / p).exists() or (root / p).read_bytes() != original[p]}
         assert damaged or strange
-        named = {p.path.partition("#")[0] for p in verify_directory(root).problems}
-        assert named >= damaged | strange
+        fields = {p.path.partition("#")[0] for p in verify_directory(root).problems}
+        assert fields >= damaged | strange
         report = corruptset.verify(root, repair=True, source=f"folder:{shared_data.crops(each=1)}", jobs=1)
         # if SHA256SUMS and manifest.json disagree, either may have been changed, and a repair changes neither
         unclear = {p.path for p in report.problems} & damaged & {"SHA256SUMS"}

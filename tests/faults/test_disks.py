@@ -92,15 +92,15 @@ def test_build_reports_full_disk(make, expected_files, disk, sink, jobs):
     assert exc_info.value.exit_code == 3
     assert "No space left" in message or "too large" in message
     assert all(part in message for part in ("Stopped: ", str(out), "free some space or correct the path", RESUME))
-    kept = {p.name: p.stat().st_mtime_ns for p in out.glob("*/.corruptset/parts/*.json")}
-    assert len(kept) >= 2
+    part_times = {p.name: p.stat().st_mtime_ns for p in out.glob("*/.corruptset/parts/*.json")}
+    assert len(part_times) >= 2
     assert not list(out.rglob(".*.part"))
     (disk / "ballast").unlink(missing_ok=True)
 
     def look(event):
         if event.phase == "finishing":
             there = {p.name: p.stat().st_mtime_ns for p in out.glob("*/.corruptset/parts/*.json")}
-            assert there.items() >= kept.items()
+            assert there.items() >= part_times.items()
 
     make(sink, out, progress=look)
     assert read_files(out) == expected_files(sink)

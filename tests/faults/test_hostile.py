@@ -86,7 +86,7 @@ def test_unsafe_names_in_tar_are_handled(tmp_path):
     path, data = tmp_path / "x.tar", out.getvalue()
     inner = source_archives.write_tar(tmp_path / "inner.tar", {"c/1.png": data}).read_bytes()
     (tmp_path / "inner.tar").unlink()
-    for names, kept, message in (
+    for names, accepted, message in (
         (["a/" * 600 + "1.png"], [], "longer than"),
         (["a/" * 60 + "1.png"], ["a/" * 60 + "1"], ""),
         (["/" + "x" * 4095], [], "leads out of the archive"),
@@ -108,7 +108,7 @@ def test_unsafe_names_in_tar_are_handled(tmp_path):
                 archive.addfile(member, io.BytesIO(content))
         source = open_source(f"folder:{path}")
         ids = [s.id for s in source.samples]
-        assert {"c/good", *kept} <= set(ids)
+        assert {"c/good", *accepted} <= set(ids)
         assert "c/1" not in ids
         notes = " ".join(f"{name}: {reason}" for name, reason in source.notes)
         assert re.search(message, notes), notes
@@ -164,11 +164,11 @@ def test_hostile_records_write_nothing_outside(foreign_dataset, tmp_path, edit):
 
 def test_links_out_of_folder_are_not_followed(foreign_dataset, monkeypatch):
     opened_files = []
-    real = builtins.open
+    original = builtins.open
 
     def watched(file, *arguments, **options):
         opened_files.append(os.path.realpath(file) if isinstance(file, (str, os.PathLike)) else "")
-        return real(file, *arguments, **options)
+        return original(file, *arguments, **options)
 
     for name in ("samples.jsonl", "images", "images/contrast/1/*/*.png", "hdf5/contrast/1-*.h5"):
         root = foreign_dataset(name.replace("/", " "))

@@ -113,8 +113,8 @@ def photos(tmp_path_factory):
 @pytest.fixture(scope="session")
 def recipes(tmp_path_factory):
     root = tmp_path_factory.mktemp("recipes")
-    plain = {name: write_region_recipe(root / name, regions) for name, regions in REGIONS.items()}
-    return plain | {"photos": write_region_recipe(root / "photos", PHOTOS, FOGGED)}
+    recipe_files = {name: write_region_recipe(root / name, regions) for name, regions in REGIONS.items()}
+    return recipe_files | {"photos": write_region_recipe(root / "photos", PHOTOS, FOGGED)}
 
 
 @pytest.fixture(scope="session")

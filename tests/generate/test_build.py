@@ -70,17 +70,17 @@ def test_sets_are_found_by_alias_and_clean_only_by_name(small_recipe):
 
 def test_plan_matches_build(whole_build, small_recipe, monkeypatch):
     build_plan = plan(small_recipe, jobs=1)
-    real = sum(p.stat().st_size for p in whole_build.directory.rglob("*") if p.is_file())
+    actual_bytes = sum(p.stat().st_size for p in whole_build.directory.rglob("*") if p.is_file())
     assert (build_plan.images, build_plan.storage) == (whole_build.images, "both")
     notes = {scale: plan(small_recipe, jobs=1, calibration="imagenet", scale=scale).notes for scale in ("none", "side")}
     events = "The parameters of imagenet were chosen for images of 224 pixels."
     assert ([events in note for note in notes["none"]], build_plan.notes, notes["side"]) == ([True], (), ())
-    assert abs(build_plan.bytes / real - 1) < 0.15
+    assert abs(build_plan.bytes / actual_bytes - 1) < 0.15
     for form in ("folder", "hdf5"):
         assert build_plan.alone[form] == pytest.approx(plan(small_recipe, jobs=1, storage=form).bytes, rel=0.01)
     monkeypatch.setattr("corruptset.generate.estimate.LOOKED_AT", 4)
     half = plan(small_recipe, jobs=1)
-    assert (half.looked_at, abs(half.bytes / real - 1) < 0.15) == (4, True)
+    assert (half.looked_at, abs(half.bytes / actual_bytes - 1) < 0.15) == (4, True)
     # contrast/3 is shared by itself and two chains
     assert (build_plan.stages_applied, build_plan.stages_naive) == (10, 12)
     assert json.loads(json.dumps(build_plan.as_json()))["images"] == build_plan.images

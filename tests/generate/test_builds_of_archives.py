@@ -39,8 +39,8 @@ def test_digest_is_same_for_every_archive_format(tmp_path, forms, recipe, option
         assert report.ok, report.problems
         result.append(build_result.manifest)
     # nothing but the samples' paths, and so the hash of samples.jsonl, tells the forms apart
-    plain = [m.model_copy(update={"files": [f.path for f in m.files]}) for m in result]
-    assert all(m == plain[0] for m in plain)
+    manifests = [m.model_copy(update={"files": [f.path for f in m.files]}) for m in result]
+    assert all(m == manifests[0] for m in manifests)
     assert result[0].source.name == sources[0].partition(":")[0]
     assert plan(recipe, sources[0], **options).samples == result[0].sets[0].count
     if forms is forms_of_cifar10:  # the manifest says what was chosen, and all classes

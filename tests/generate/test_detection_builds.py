@@ -54,11 +54,11 @@ def test_paths_sizes_and_other_files_match_source(dataset_dir, coco):
             with Image.open(dataset_dir / "images" / set_id / f"val2017/{number:012d}.jpg") as image:
                 assert (image.format, image.mode, image.size) == ("JPEG", "RGB", size)
     assert len(list((dataset_dir / "images").rglob("*.jpg"))) == len(SETS) * len(SIZES)
-    listed = {f.path: f.sha256 for f in data.manifest.files}
+    digests = {f.path: f.sha256 for f in data.manifest.files}
     others = [f"annotations/{name}.json" for name in ("captions_val2017", "instances_val2017", "instances_other")]
     for path in (*others, "train2017/999999999999.jpg"):  # an image that the pattern does not name is only copied
         assert (dataset_dir / path).read_bytes() == (coco / path).read_bytes()
-        assert listed[path] == sha256_file(coco / path)
+        assert digests[path] == sha256_file(coco / path)
     assert data.manifest.selection["images"] == IMAGES
     # it reads without labels
     rows = [json.loads(line) for line in (dataset_dir / "samples.jsonl").read_text().splitlines()]
@@ -84,8 +84,8 @@ def test_corruptions_that_move_content_are_reported(dataset_dir, recipe, coco):
     assert build_plan.moves_content == ("elastic_transform",)
     notes = "\n".join(build_plan.notes)
     assert re.search(r"boxes and masks are not changed(.|\n)*all 3 images of the source, but only 2 are built", notes)
-    counted, unmatched, note = corruptset.plan(recipe, f"tree:{coco}", images=IMAGES, sets=["contrast/*"]).notes
-    assert counted == "Files of the source that are treated as images: 3, in val2017/ (3)."
+    counts_note, unmatched, note = corruptset.plan(recipe, f"tree:{coco}", images=IMAGES, sets=["contrast/*"]).notes
+    assert counts_note == "Files of the source that are treated as images: 3, in val2017/ (3)."
     assert unmatched.startswith(
         f"Files with the suffix of an image that --images {IMAGES!r} does not match: 1, in train2017/"
     )
@@ -260,19 +260,19 @@ def test_unsuitable_requests_are_rejected_before_writing(recipe, coco, tmp_path)
     with pytest.raises(SourceError, match=bad):
         build_tree(recipe, root, tmp_path / "out", images=IMAGES)
     assert not (tmp_path / "out").exists()
-    kept = build_tree(recipe, root, tmp_path / "out", images=IMAGES, skip_bad=True, sets=["clean"])
-    assert [s.path for s in corruptset.open(kept.directory).samples] == [f"val2017/{n:012d}.jpg" for n in (1, 3)]
-    assert len(kept.manifest.excluded) == 3
+    full_build = build_tree(recipe, root, tmp_path / "out", images=IMAGES, skip_bad=True, sets=["clean"])
+    assert [s.path for s in corruptset.open(full_build.directory).samples] == [f"val2017/{n:012d}.jpg" for n in (1, 3)]
+    assert len(full_build.manifest.excluded) == 3
 
 
 @pytest.mark.ci
 def test_pycocotools_opens_build_as_documented(dataset_dir, tmp_path, monkeypatch):
     (snippet,) = [s for s in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL) if "COCOeval" in s]
-    truth, seen = json.loads((dataset_dir / "annotations/instances_val2017.json").read_text())["annotations"], []
+    truth, events = json.loads((dataset_dir / "annotations/instances_val2017.json").read_text())["annotations"], []
 
     def detect(path, image_id):
         with Image.open(path) as image:
-            seen.append(image.size)
+            events.append(image.size)
         result = [{**a, "score": 0.9} for a in truth if a["image_id"] == image_id]
         return result["contrast/3" in path :]
 
@@ -280,7 +280,7 @@ def test_pycocotools_opens_build_as_documented(dataset_dir, tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     names = {"detect": detect}
     exec(snippet.replace("fog/{severity}", "contrast/{severity}").replace("range(1, 6)", "(1, 3)"), names)
-    assert seen == SIZES * 3
+    assert events == SIZES * 3
     assert (names["metrics"]["clean"]["AP"], names["metrics"]["contrast/3"]["AP"]) == (1.0, 0.5)
     scores = corruptset.score_table(tmp_path / "metrics.json")
     assert (scores.metrics["AP"].clean, "contrast/2" in scores.metrics["AP"].missing) == (1, True)

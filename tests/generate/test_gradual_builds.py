@@ -47,8 +47,8 @@ def test_parameter_set_is_planned_as_single_pass(crops):
 def test_single_level_equals_same_level_of_thirty(ladders, tmp_path):
     sets = [f"{operator}/17" for operator in OPERATORS]
     alone = build("image-degrade-30", "sample", tmp_path, sets=sets, metrics=0, **OPTIONS)
-    known = {s.id: s.pixel_digest for s in ladders.manifest.sets}
-    assert {spec.id: spec.pixel_digest for spec in alone.manifest.sets}.items() <= known.items()
+    digests = {s.id: s.pixel_digest for s in ladders.manifest.sets}
+    assert {spec.id: spec.pixel_digest for spec in alone.manifest.sets}.items() <= digests.items()
     data = corruptset.open(ladders.directory)
     for operator in OPERATORS:
         result = corruptset.corrupt(data["clean"].image(1), operator, level=17, key=data.samples[1].id)

@@ -44,8 +44,8 @@ def test_each_region_is_sample(region_build, photos):
         if number % 3 == 0:
             assert np.array_equal(data["clean"].image(number), reference_crop(pixels[source], (side, y, x), 24))
     assert (region_build.directory / f"images/clean/{rows[0]['id']}.png").is_file()
-    recorded = region_build.manifest.recipe["regions"]
-    assert (recorded["store"], recorded["blocks"], recorded["block"], recorded["out"]) == ("images", 2, 3, 24)
+    expected = region_build.manifest.recipe["regions"]
+    assert (expected["store"], expected["blocks"], expected["block"], expected["out"]) == ("images", 2, 3, 24)
     assert region_build.manifest.preprocessing == {
         "kind": "resize",
         "channels": "rgb",
@@ -72,8 +72,8 @@ def test_complete_images_and_region_table_give_same_crops(region_build, table_bu
 
 
 def test_image_is_decoded_once_for_all_regions(photos, recipes, tmp_path, monkeypatch):
-    decoded, real = [], Source.load
-    monkeypatch.setattr(Source, "load", lambda source, sample: decoded.append(sample) or real(source, sample))
+    decoded, original = [], Source.load
+    monkeypatch.setattr(Source, "load", lambda source, sample: decoded.append(sample) or original(source, sample))
     build(recipes["photos"], f"folder:{photos}", tmp_path, jobs=1, page=False)
     # twice by the checks, once by the only process for all runs, and one more for the contact sheet
     assert len(decoded) <= 3 + 3 + 3 + 1

@@ -46,8 +46,8 @@ def model():
 
 def write_digits(folder, count):
     """Write the first `count` digits that the model was not trained on into class folders, and return the source."""
-    known = surrogates.digits_model()
-    for number, (image, label) in enumerate(zip(known.images[:count], known.labels[:count], strict=True)):
+    digits = surrogates.digits_model()
+    for number, (image, label) in enumerate(zip(digits.images[:count], digits.labels[:count], strict=True)):
         (folder / str(label)).mkdir(parents=True, exist_ok=True)
         (folder / str(label) / f"{number:04d}.png").write_bytes(encode_image(image[:, :, 0]))
     return f"folder:{folder}"

@@ -27,8 +27,8 @@ def test_every_corruption_without_model_has_digest():
     assert set(RECORDED) <= set(golden.RECORDABLE)
     assert set(golden.corruption_names()) - set(golden.RECORDABLE) == {"pgd", "model_gradient"}
     assert all(golden.digests_by_set(entry) for entry in RECORDED.values())
-    named = {name: list(entry["named"]) for name, entry in RECORDED.items() if "named" in entry}
-    assert named == {name: list(sets) for name, sets in golden.NAMED.items()}
+    named_digests = {name: list(entry["named"]) for name, entry in RECORDED.items() if "named" in entry}
+    assert named_digests == {name: list(sets) for name, sets in golden.NAMED.items()}
 
 
 def test_changed_bytes_require_revision():
@@ -102,5 +102,5 @@ def test_output_bytes_are_independent_of_processor(variables, names, tmp_path):
     command = [sys.executable, "-W", "ignore", str(Path(__file__).parent), *names]
     result = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert result.returncode == 0, result.stdout + result.stderr
-    asked = {name: entry for name, entry in RECORDED.items() if not names or name in names}
-    assert result.stdout.strip() == f"{golden.count(asked)} digests equal"
+    requested = {name: entry for name, entry in RECORDED.items() if not names or name in names}
+    assert result.stdout.strip() == f"{golden.count(requested)} digests equal"

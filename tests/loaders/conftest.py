@@ -48,8 +48,8 @@ def page_dir(tmp_path_factory):
     write_archives(root)
     wnids = sorted(source_archives.WNIDS)
     # in the format of RobustBench's list, which omits the last class
-    listed = [f"{wnid}/{path.name}\n" for wnid in wnids[:2] for path in sorted((root / "val" / wnid).iterdir())]
-    (root / "imagenet_test_image_ids.txt").write_text("".join(listed))
+    lines = [f"{wnid}/{path.name}\n" for wnid in wnids[:2] for path in sorted((root / "val" / wnid).iterdir())]
+    (root / "imagenet_test_image_ids.txt").write_text("".join(lines))
     for line in LINES:
         run_line(line, root)
     return root

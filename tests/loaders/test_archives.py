@@ -72,15 +72,15 @@ def test_load_dataset_reads_images_of_published_dataset(shared_data, tmp_path, e
 
 
 def test_damaged_parquet_is_not_published_and_missing_parquet_is_explained(dataset_dir, tmp_path):
-    there = tmp_path / "there"
+    release_dir = tmp_path / "there"
     result = pack(dataset_dir, tmp_path / "p", parquet=True)
     assert result.bytes == sum(p.stat().st_size for end in ("tar", "parquet") for p in result.path.rglob(f"*.{end}"))
     (path,) = (tmp_path / "p").glob("parquet-*/contrast-3.parquet")
     path.write_bytes(path.read_bytes()[:-1] + b"x")
     with pytest.raises(VerificationError, match=r"/contrast-3.parquet does not have the recorded hash"):
-        publish(tmp_path / "p", there, layout="huggingface", go=True)
+        publish(tmp_path / "p", release_dir, layout="huggingface", go=True)
     pack(dataset_dir, tmp_path / "q")
-    (note,) = publish(tmp_path / "q", there, layout="huggingface").notes
+    (note,) = publish(tmp_path / "q", release_dir, layout="huggingface").notes
     assert "--parquet" in note
     with pytest.raises(BuildError, match="Omit one of these two options"):
         pack(dataset_dir, tmp_path / "r", parquet=True, manifest_only=True)

@@ -128,14 +128,14 @@ def test_robustbench_loads_cifar(
 def test_robustbench_loads_imagenet(robustbench: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The commands of the page, with the images of RobustBench's list and one of each class that it omits."""
     helpers = robustbench / "helper_files"
-    listed = (helpers / "imagenet_test_image_ids.txt").read_text("utf-8").split()
+    image_ids = (helpers / "imagenet_test_image_ids.txt").read_text("utf-8").split()
     numbers = json.loads((helpers / "imagenet_class_to_id_map.json").read_text("utf-8"))
-    assert (len(listed), len(numbers)) == (5000, 1000)
-    empty = sorted(set(numbers) - {name.partition("/")[0] for name in listed})
+    assert (len(image_ids), len(numbers)) == (5000, 1000)
+    empty = sorted(set(numbers) - {name.partition("/")[0] for name in image_ids})
     assert empty == ["n02066245", "n03482405", "n07875152"]
-    taken = {name.partition("/")[2] for name in listed}
+    taken = {name.partition("/")[2] for name in image_ids}
     free = (name for i in range(1, 50_001) if (name := f"ILSVRC2012_val_{i:08d}.JPEG") not in taken)
-    source_archives.write_photographs(tmp_path / "val", [*listed, *(f"{wnid}/{next(free)}" for wnid in empty)])
+    source_archives.write_photographs(tmp_path / "val", [*image_ids, *(f"{wnid}/{next(free)}" for wnid in empty)])
     shell(f"{lines('build imagenet-c')[0]} --sets 'contrast/*' --metrics 0 --storage folder", tmp_path)
     directory = tmp_path / "imagenet-c-1.1.0"
     shutil.copy(helpers / "imagenet_test_image_ids.txt", tmp_path)
@@ -144,13 +144,13 @@ def test_robustbench_loads_imagenet(robustbench: Path, tmp_path: Path, monkeypat
 
     monkeypatch.chdir(tmp_path)
     names = run_snippet(snippets("load_imagenetc")[0])
-    truth = [numbers[name.partition("/")[0]] for name in listed]
+    truth = [numbers[name.partition("/")[0]] for name in image_ids]
     np.testing.assert_array_equal(names["y"], truth)
     data = corruptset.open(directory)
     rows = {s.id: s.index for s in data.samples}
-    pixels = data["contrast/3"].array()[[rows[Path(name).stem] for name in listed]]
+    pixels = data["contrast/3"].array()[[rows[Path(name).stem] for name in image_ids]]
     # in pieces, because another copy as floats would need 3 GB
-    for start in range(0, len(listed), 500):
+    for start in range(0, len(image_ids), 500):
         np.testing.assert_array_equal(to_stored(names["x"][start : start + 500]), pixels[start : start + 500])
 
     from robustbench.loaders import CustomImageFolder

@@ -62,8 +62,8 @@ def test_mlcroissant_reads_export(in_page_dir):
 
 def test_chains_are_read_by_id(shared_data, tmp_path, monkeypatch):
     """The snippets of the page with the id of a chain, whose signs (+ -) have no meaning in patterns and URLs."""
-    named = {"name": "imagenet-c", "version": "1.1.0", "encoding": "jpeg"}
-    data = corruptset.open(shared_data.build(recipe=named))
+    recipe_options = {"name": "imagenet-c", "version": "1.1.0", "encoding": "jpeg"}
+    data = corruptset.open(shared_data.build(recipe=recipe_options))
     export("webdataset", data.path, tmp_path / "shards")
     monkeypatch.chdir(tmp_path)
     by_tar = {

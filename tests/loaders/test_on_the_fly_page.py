@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.ci, pytest.mark.filterwarnings("ignore")]
 
 
 def test_documented_blocks_run(monkeypatch):
-    kept = let_torchvision_be_imported()
+    libraries = let_torchvision_be_imported()
     import datasets
 
     monkeypatch.setenv("NO_ALBUMENTATIONS_UPDATE", "1")
@@ -45,4 +45,4 @@ def test_documented_blocks_run(monkeypatch):
     for i, each in enumerate(names["images"]):
         np.testing.assert_array_equal(names["mapped"][i]["image"], noise(each))
         np.testing.assert_array_equal(names["keyed"][i]["image"], noise(each, key=i))
-    del kept
+    del libraries

@@ -52,16 +52,16 @@ def test_workers_give_same_images(method, indexed):
         Photographs(transforms, indexed), batch_size=3, num_workers=2, multiprocessing_context=method, shuffle=True,
         generator=torch.Generator().manual_seed(1), timeout=300,
     )  # fmt: skip
-    seen = 0
+    image_count = 0
     for images, indices in loader:
         for image, index in zip(images, indices.tolist(), strict=True):
             np.testing.assert_array_equal(image.permute(1, 2, 0).numpy(), expected[index])
-            seen += 1
-    assert seen == len(MANY)
+            image_count += 1
+    assert image_count == len(MANY)
 
 
 def test_torchvision_pipeline_applies_transform():
-    kept = let_torchvision_be_imported()
+    libraries = let_torchvision_be_imported()
     import torch
     from torchvision import tv_tensors
     from torchvision.transforms import v2
@@ -82,7 +82,7 @@ def test_torchvision_pipeline_applies_transform():
     assert "Corrupt('fog', severity=3)" in repr(pipeline)
     for step in (v2.RandomApply([fog], p=1.0), v2.RandomChoice([fog]), v2.RandomOrder([fog])):
         np.testing.assert_array_equal(np.asarray(step(Image.fromarray(crop))), fog(crop))
-    del kept
+    del libraries
 
 
 def test_datasets_function_applies_transform(tmp_path, monkeypatch):

@@ -36,11 +36,11 @@ def test_page_and_tests_install_same_packages():
             for line in text.splitlines()
             if line.startswith("pip ") and word in line
         )
-        known = {re.split("[=<>]", item)[0].replace("tensorflow-cpu", "tensorflow"): item for item in extras[extra]}
+        packages = {re.split("[=<>]", item)[0].replace("tensorflow-cpu", "tensorflow"): item for item in extras[extra]}
         for package in shlex.split(line)[2:]:
             name, version, _ = package.partition("<")
-            assert name in known
-            assert not version or known[name] == package
+            assert name in packages
+            assert not version or packages[name] == package
 
 
 def test_custom_layout_is_read(in_page_dir):
@@ -48,10 +48,10 @@ def test_custom_layout_is_read(in_page_dir):
     data = corruptset.open("imagenet-c-1.1.0")
     links = sorted(Path("by-class").glob("*/*.JPEG"))
     assert len(links) == 2 * len(data.samples)
-    stored = {
+    fields = {
         data[name].stored(i)[1].stat().st_ino for name in ("contrast/3", "contrast/5") for i in range(len(links) // 2)
     }
-    assert {link.stat().st_ino for link in links} == stored
+    assert {link.stat().st_ino for link in links} == fields
 
 
 def test_sets_of_dataset_are_read_without_export(in_page_dir):

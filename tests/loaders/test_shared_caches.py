@@ -154,9 +154,9 @@ def test_imagefolder_reads_every_row_of_every_dataset(dataset_dirs, tmp_path):
 
 def test_croissant_reads_images_of_requested_dataset(dataset_dirs, shared_data, tmp_path):
     # the pixels of "png" stored as JPEG: the digest is the same, but loaders see different images
-    more = '[[sets]]\ncorruptions = ["contrast"]\nseverities = [3]\n'
+    extra_sets = '[[sets]]\ncorruptions = ["contrast"]\nseverities = [3]\n'
     same = {
-        e: shared_data.build(crops={"each": 1}, recipe={"encoding": e, "more": more}, storage="both")
+        e: shared_data.build(crops={"each": 1}, recipe={"encoding": e, "more": extra_sets}, storage="both")
         for e in ("png", "jpeg")
     }
     pairs = []

@@ -97,15 +97,15 @@ def test_format_page_documents_every_field_and_examples_run(dataset, monkeypatch
     for name in DOCUMENTED.split():
         fields = [f.alias or key for key, f in getattr(models, name).model_fields.items()]
         assert [f for f in fields if not re.search(rf"`(files\[\]\.)?{f}`", PAGE)] == []
-    (plain,) = (e for e in EXAMPLES if "import h5py" in e)
+    (h5py_example,) = (e for e in EXAMPLES if "import h5py" in e)
     (ours,) = (e for e in EXAMPLES if "corruptset.open" in e)
-    assert "corruptset" not in plain
+    assert "corruptset" not in h5py_example
     for containers in (("folder",), ("hdf5",)):
         root = dataset(containers=containers, repeat=2)
         root.rename(root.with_name("imagenet-c-1.1.0"))
         monkeypatch.chdir(root.parent)
         names = {}
-        exec(plain, names)
+        exec(h5py_example, names)
         image, label = corruptset.open("imagenet-c-1.1.0")["fog/3"][5]
         np.testing.assert_array_equal(names["image"], image)
         assert names["label"] == label

@@ -101,9 +101,9 @@ def linked_rows(path):
 
 def first_row_alone(path):
     with h5py.File(path, "r+") as f:
-        kept = f["images"][:1]
+        first_row = f["images"][:1]
         del f["images"]
-        f.create_dataset("images", data=kept)
+        f.create_dataset("images", data=first_row)
 
 
 def test_damaged_files_are_named_when_read(dataset):

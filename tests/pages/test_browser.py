@@ -148,18 +148,18 @@ def test_filters_hide_sets(visit):
         figures = page.locator("figure[data-severity]:visible").all()
         return [element.get_attribute("id").removeprefix("image-") for element in figures]
 
-    everything = images()
+    all_images = images()
     page.get_by_label("Corruption").select_option("contrast")
     assert {name.partition("/")[0] for name in images()} == {"contrast", "contrast-3+brightness-2"}
     page.get_by_label("Severity or level").select_option("5")
     assert images() == ["contrast/5"]
-    assert page.locator(".status").text_content() == f"1 of {len(everything)} sets with an image are shown"
+    assert page.locator(".status").text_content() == f"1 of {len(all_images)} sets with an image are shown"
     page.get_by_label("Family").select_option("weather")
     assert images() == []
     assert page.get_by_text("No set matches these filters.").is_visible()
     page.get_by_role("button", name="Show all").click()
     page.wait_for_timeout(50)
-    assert images() == everything
+    assert images() == all_images
     assert not page.get_by_text("No set matches these filters.").is_visible()
 
 
@@ -167,18 +167,18 @@ def test_filters_hide_sets(visit):
 def test_selected_sample_is_shown_for_every_set(visit, script):
     page = visit("plain", java_script_enabled=script)
 
-    def seen():
+    def visible_images():
         return [page.locator(f"#image-contrast\\/{severity}").screenshot() for severity in (1, 5)]
 
-    before = seen()
+    before = visible_images()
     page.locator("#sample-1").focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
     assert page.locator("#sample-3").is_checked()
-    after = seen()
+    after = visible_images()
     assert all(first != other for first, other in zip(before, after, strict=True))
     page.locator("#sample-1").check()
-    assert seen() == before
+    assert visible_images() == before
 
 
 def test_every_control_is_reachable_and_visible(visit):

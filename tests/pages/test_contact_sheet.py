@@ -116,11 +116,11 @@ def test_names_are_complete_and_overlap_nothing(side):
 
 def test_long_text_loses_only_its_middle():
     for text, width, size in product([LONG, "fog-3", "Ünal-7 ∞", "tab\there", ""], (40, 160, 700), (TEXT, HEADING)):
-        shown, full_text = shorten(text, width, size), printable(text)
+        short_text, full_text = shorten(text, width, size), printable(text)
         if text_width(text, size) <= width:
-            assert shown == full_text
+            assert short_text == full_text
             continue
-        head, _, tail = shown.partition("…")
+        head, _, tail = short_text.partition("…")
         assert (full_text.startswith(head), full_text.endswith(tail)) == (True, True)
         assert 0 <= len(head) - len(tail) <= 1
         # A larger factor would not fit.

@@ -16,7 +16,7 @@ def test_script_creates_no_markup_from_text():
 
 
 def test_invisible_characters_are_escaped():
-    for text, shown in (
+    for text, escaped in (
         ("plain – größer", "plain – größer"),
         ("a\u202eb", "a\\u202eb"),
         ("a\x00\x1b[0m", "a\\x00\\x1b[0m"),
@@ -25,4 +25,4 @@ def test_invisible_characters_are_escaped():
         (2.5, 2.5),
         (None, None),
     ):
-        assert visible(text) == shown
+        assert visible(text) == escaped

@@ -81,14 +81,14 @@ def _set(**variables: str) -> Callable[[Shown], dict[str, str]]:
     return lambda plain: variables
 
 
-def _opencv_baseline(plain: Shown) -> dict[str, str]:
+def _opencv_baseline(baseline: Shown) -> dict[str, str]:
     # OpenCV chooses these at run time, and only warns of unknown names
-    return {"OPENCV_CPU_DISABLE": ",".join(word[1:] for word in plain["opencv"].split() if word.startswith("*"))}
+    return {"OPENCV_CPU_DISABLE": ",".join(word[1:] for word in baseline["opencv"].split() if word.startswith("*"))}
 
 
-def _numpy_baseline(plain: Shown) -> dict[str, str]:
+def _numpy_baseline(baseline: Shown) -> dict[str, str]:
     # numpy does not start if a name is not one of its switches
-    return {"NPY_DISABLE_CPU_FEATURES": plain["numpy"].replace("baseline alone", "")}
+    return {"NPY_DISABLE_CPU_FEATURES": baseline["numpy"].replace("baseline alone", "")}
 
 
 def _numba(name: str) -> Callable[[Shown], dict[str, str]]:
@@ -131,9 +131,9 @@ def interpreter(version: str | None, arguments: tuple[str, ...] = ()) -> str:
     """Return a working Python of a version: the running one, a given one, one on PATH, or one of pyenv."""
     if version is None:
         return sys.executable
-    kept = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")).glob(f"versions/*/bin/python{version}")
+    installed = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")).glob(f"versions/*/bin/python{version}")
     message = "import sys, venv, ensurepip; print('%d.%d' % sys.version_info[:2])"
-    for candidate in (sys.executable, *arguments, f"python{version}", *map(str, kept)):
+    for candidate in (sys.executable, *arguments, f"python{version}", *map(str, installed)):
         with contextlib.suppress(CannotRun):  # a shim of pyenv fails if no version is set
             if run([candidate, "-c", message], "").strip() == version:
                 return candidate

@@ -25,8 +25,8 @@ def test_bootstrap_starts_with_all_images_followed_by_resamples(samples, values,
     estimate = images_of(samples, seed).estimates({"x": np.array(values, np.float32)})["x"]
     assert estimate.shape == (1001,)
     for place, rows in [(0, range(11)), *((1 + n, reference_scores.draw_units(seed, 11, n)) for n in (0, 1, 99))]:
-        there = [values[row] for row in rows if values[row] == values[row]]
-        assert estimate[place] == pytest.approx(np.mean(there) if there else np.nan, nan_ok=True)
+        finite = [values[row] for row in rows if values[row] == values[row]]
+        assert estimate[place] == pytest.approx(np.mean(finite) if finite else np.nan, nan_ok=True)
 
 
 def test_regions_are_drawn_with_their_image(tmp_path):

@@ -159,8 +159,8 @@ def test_unsuitable_predictions_and_regions_are_rejected(tmp_path):
             rates_of(regions, [True] * count)
     scores = measure_fragile(dataset_of(records), {"fog/1": clean([True] * 52)["clean"]})
     assert (scores.scores, len(scores.notes)) == ({}, 1)
-    plain = record_datasets.small_dataset(tmp_path, "clean")
-    scores = measure_fragile(plain, clean([True] * 20))
+    plain_dataset = record_datasets.small_dataset(tmp_path, "clean")
+    scores = measure_fragile(plain_dataset, clean([True] * 20))
     assert (scores.scores, scores.notes) == ({}, [])
 
 

@@ -34,12 +34,12 @@ def test_maps_match_reference():
     records = [records[i] for i in np.random.default_rng(1).permutation(len(records))]
     outcome = outcome_of(len(records))
     rows = {(r["source"], *r["place"]): r for r in reference_flips(records, outcome.correct, outcome.correct, True)}
-    of = {(r.source, r.side, r.y, r.x): i for i, r in enumerate(records)}
+    indices = {(r.source, r.side, r.y, r.x): i for i, r in enumerate(records)}
     for source, size, side in [("a", 9, 4), ("b/c", 8, 6)]:
         maps = fragile_maps(dataset_of(records), {"clean": outcome}, source, side)
         assert (maps.source, maps.side, maps.right.shape) == (source, side, (size - side + 1,) * 2)
         for y, x in np.ndindex(maps.right.shape):
-            row, index = rows[source, side, y, x], of[source, side, y, x]
+            row, index = rows[source, side, y, x], indices[source, side, y, x]
             result = maps.right[y, x], maps.shift[y, x], maps.shrink[y, x], maps.probability[y, x]
             assert result == (row["right"], row["loose_shift"], row["loose_shrink"], outcome.probability[index])
     embedded = dataset_of(exhaustive_regions("a", 9, [4], shrunk=False), kind="embed")

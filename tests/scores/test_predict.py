@@ -73,15 +73,15 @@ def directory(shared_data):
 
 
 def read(file):
-    with np.load(file, allow_pickle=False) as stored:
-        return {name: stored[name] for name in stored.files}
+    with np.load(file, allow_pickle=False) as arrays:
+        return {name: arrays[name] for name in arrays.files}
 
 
 def test_each_set_has_file_named_by_id(directory, shared_data, tmp_path):
     model, events, out = Model(), [], tmp_path / "p"
     result = corruptset.predict(directory, model, out, progress=lambda *event: events.append(event))
-    data, everything = corruptset.open(directory), small_builds.read_files(out)
-    assert set(everything) == {"predictions.json", *(f"{name}.npz" for name in SETS)}
+    data, files = corruptset.open(directory), small_builds.read_files(out)
+    assert set(files) == {"predictions.json", *(f"{name}.npz" for name in SETS)}
     for name in SETS:
         logits = read(out / f"{name}.npz")["logits"]
         assert (logits.shape, logits.dtype) == ((20, 10), np.float32)
@@ -93,28 +93,28 @@ def test_each_set_has_file_named_by_id(directory, shared_data, tmp_path):
     assert (result.images, result.kept, result.model, result.digest) == (60, (), "stand-in", data.digest)
     assert events[:2] == [("loading the model", 0, 0), ("predicting", 7, 60)]
     assert events[-1] == ("predicting", 60, 60)
-    assert [now for _, now, _ in events] == sorted(now for _, now, _ in events)
+    assert [count for _, count, _ in events] == sorted(count for _, count, _ in events)
     # A virtual dataset gives the same predictions as a stored one.
     virtual = corruptset.open(directory, source=f"folder:{shared_data.crops()}")
     assert corruptset.predict(virtual, Model(), tmp_path / "made", progress=False).accuracy == result.accuracy
-    assert small_builds.read_files(tmp_path / "made") == everything
+    assert small_builds.read_files(tmp_path / "made") == files
 
 
 def test_every_kind_is_computed_from_logits(directory, tmp_path):
     labels = corruptset.open(directory)["clean"].labels
-    stored = {}
+    fields = {}
     for kind in ("logits", "probs", "top", "rank"):
         result = corruptset.predict(directory, Model(), tmp_path / kind, kind=kind, sets=["clean"])
         assert list(result.accuracy) == ["clean"]
-        stored |= read(tmp_path / kind / "clean.npz")
+        fields |= read(tmp_path / kind / "clean.npz")
         # Of equal values, the lowest class comes first, and no class is above the true one.
         result = corruptset.predict(directory, Even(), tmp_path / "even" / kind, kind=kind, sets=["clean"])
         assert result.accuracy["clean"] == (1.0 if kind == "rank" else (labels == 0).mean())
     assert read(tmp_path / "even/top/clean.npz")["top"].tolist() == [[0, 1, 2, 3, 4]] * 20
-    of_logits = all_kinds(stored["logits"], labels)
+    of_logits = all_kinds(fields["logits"], labels)
     for name, expected in {**of_logits["probs"], **of_logits["top"], **of_logits["rank"]}.items():
-        assert stored[name].dtype == (np.float32 if expected.dtype.kind == "f" else np.int64)
-        np.testing.assert_allclose(stored[name], expected, rtol=1e-5)
+        assert fields[name].dtype == (np.float32 if expected.dtype.kind == "f" else np.int64)
+        np.testing.assert_allclose(fields[name], expected, rtol=1e-5)
 
 
 def test_repeated_call_resumes_and_keeps_matching_files(directory, tmp_path):
@@ -123,9 +123,9 @@ def test_repeated_call_resumes_and_keeps_matching_files(directory, tmp_path):
     first = (out / "clean.npz").read_bytes()
     result = corruptset.predict(directory, model, out)
     assert (result.kept, result.images, model.asked, list(result.accuracy)) == (("clean",), 40, 40, SETS)
-    everything = small_builds.read_files(out)
+    files = small_builds.read_files(out)
     assert corruptset.predict(directory, Model(), tmp_path / "q").accuracy == result.accuracy
-    assert small_builds.read_files(tmp_path / "q") == everything, "as in one go"
+    assert small_builds.read_files(tmp_path / "q") == files, "as in one go"
     # Damaged files and files with other shapes are replaced.
     others = [b"", first[:-30], b"text", first.replace(b"logits", b"logitz")]
     for array in (np.zeros((19, 10), np.float32), np.zeros((20, 9), np.float32), np.zeros((20, 10))):
@@ -134,7 +134,7 @@ def test_repeated_call_resumes_and_keeps_matching_files(directory, tmp_path):
     for content in others:
         (out / "clean.npz").write_bytes(content)
         assert corruptset.predict(directory, Model(), out).images == 20
-        assert small_builds.read_files(out) == everything
+        assert small_builds.read_files(out) == files
 
 
 def test_folder_of_other_predictions_is_rejected(directory, shared_data, tmp_path):
@@ -143,9 +143,9 @@ def test_folder_of_other_predictions_is_rejected(directory, shared_data, tmp_pat
     before = small_builds.read_files(out)
     digests = [corruptset.open(item).digest for item in (directory, other)]
 
-    def refused(message, of=directory, model=None, **options):
+    def refused(message, dataset=directory, model=None, **options):
         with pytest.raises(PredictionError) as exc_info:
-            corruptset.predict(of, model or Model(), out, **options)
+            corruptset.predict(dataset, model or Model(), out, **options)
         assert message in str(exc_info.value)
 
     weights = "model 'stand-in' instead of 'another'; weights 'sha256:stand-in' instead"
@@ -173,10 +173,10 @@ def test_sets_are_selected_by_id_alias_and_pattern(directory, tmp_path):
         corruptset.predict(directory, Model(), none, kind="best")
     assert not none.exists()
     # A model with a minimum accuracy is first checked on clean images.
-    for min_accuracy, shown in ((0.5, 20), (0.0, 0)):
+    for min_accuracy, expected_count in ((0.5, 20), (0.0, 0)):
         model = Model(least_accuracy=min_accuracy)
-        corruptset.predict(directory, model, tmp_path / f"shown {shown}", sets=["brightness/1"])
-        assert model.shown == shown
+        corruptset.predict(directory, model, tmp_path / f"shown {expected_count}", sets=["brightness/1"])
+        assert model.shown == expected_count
 
 
 def test_images_of_other_kind_are_rejected_with_position(directory, tmp_path):

@@ -108,7 +108,9 @@ def test_means_cover_fourteen_paper_corruptions_or_available_ones(tmp_path):
         assert lacking.mean_profile is None
         assert any(f"{over}, because the dataset has no levels of model_gradient." in note for note in lacking.notes)
     steps = {"random_noise": 1, "model_gradient": 2}
-    for of, expected in ((fourteen, (13 + 0.75) / 14), (fifteen, (13 + 0.75 + 0.5) / 15)):
-        assert corruptset.score(of, falling_predictions(of, steps)).mean_profile.accuracy[1] == pytest.approx(expected)
+    for dataset, expected in ((fourteen, (13 + 0.75) / 14), (fifteen, (13 + 0.75 + 0.5) / 15)):
+        assert corruptset.score(dataset, falling_predictions(dataset, steps)).mean_profile.accuracy[1] == pytest.approx(
+            expected
+        )
     with pytest.raises(ParameterError, match="profile_over is 'mine'; expected one of ours, figures, tables"):
         corruptset.score(fifteen, falling_predictions(fifteen, steps), profile_over="mine")

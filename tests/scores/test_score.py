@@ -308,12 +308,12 @@ def test_condition_selects_correctly_classified_images(data, tmp_path):
             corruptset.score(data, model_predictions, condition=text)
     invalid = replace(model_predictions, outcomes={**model_predictions.outcomes, "clean": Outcome(np.zeros(40, bool))})
     unclean = record_datasets.records_dataset(tmp_path, "cifar10-c", clean=False)
-    for of, arguments, expected_message in (
+    for dataset, arguments, expected_message in (
         (data, invalid, "classifies no clean image correctly"),
         (unclean, record_datasets.random_predictions(unclean), r"those of made up have none. Add clean\.npz"),
     ):
         with pytest.raises(PredictionError, match=expected_message):
-            corruptset.score(of, arguments, condition="correct@clean")
+            corruptset.score(dataset, arguments, condition="correct@clean")
 
 
 def test_groups_have_scores_and_gap(tmp_path):
@@ -389,8 +389,8 @@ def test_two_factor_scores_cover_names_sets_and_both_orders(tmp_path):
 def test_chains_have_curve_if_stage_has_all_five_severities(tmp_path):
     pairs = [f"fog-{a}+snow-{b}" for a in range(1, 6) for b in range(1, 6)]
     four = [f"contrast-1+frost-{s}" for s in range(1, 5)]
-    more = "[[sets]]\nclean = true\n" + "".join(f"[[sets]]\nchain = {n.split('+')}\n" for n in [*pairs, *four])
-    data = record_datasets.small_dataset(tmp_path, more=more)
+    extra_sets = "[[sets]]\nclean = true\n" + "".join(f"[[sets]]\nchain = {n.split('+')}\n" for n in [*pairs, *four])
+    data = record_datasets.small_dataset(tmp_path, more=extra_sets)
     predictions = record_datasets.random_predictions(data)
     correct, result = correct_by_set(predictions), corruptset.score(data, predictions).values("aude")
     for name, pattern in (

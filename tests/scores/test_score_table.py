@@ -108,11 +108,11 @@ def test_every_table_format_gives_same_scores(tmp_path):
 
 
 def test_table_errors_are_named(tmp_path):
-    twice = "set,AP\nclean,1\nclean,2\n,3\nfog/1,2,3\n"
+    duplicates = "set,AP\nclean,1\nclean,2\n,3\nfog/1,2,3\n"
     for name, text, message in (
         ("t.csv", "name,AP\nclean,1\n", "has the columns name, AP; expected set"),
         ("t.csv", "set\nclean\n", "expected set and one column per metric"),
-        ("t.csv", twice, r"(?s)4: has no set id.*5: has no set id, or more cells"),
+        ("t.csv", duplicates, r"(?s)4: has no set id.*5: has no set id, or more cells"),
         ("t.csv", "set,AP\nclean,1\nclean,2\n", "clean: occurs twice with different values"),
         ("t.csv", "set,AP\nclean,much\nfog/1,nan\n", r"(?s)clean\.AP: .*'much'.*fog/1\.AP: .*finite number"),
         ("t.json", "{", "is not JSON"),

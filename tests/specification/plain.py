@@ -109,10 +109,10 @@ def shot_levels(photons: float, level: int) -> list[int]:
     """Cumulative weights of floor(255 min(k / photons, 1)), k Poisson of mean photons x / 255."""
     mean = Decimal(level / 255.0 * photons)
     weights = [Decimal(0)] * 256
-    probability, k, seen = (-mean).exp(), 0, Decimal(0)
-    while seen < 1 - Decimal(10) ** -40 and k < 10000:
+    probability, k, cumulative = (-mean).exp(), 0, Decimal(0)
+    while cumulative < 1 - Decimal(10) ** -40 and k < 10000:
         weights[int(min(k / photons, 1.0) * 255.0)] += probability
-        seen += probability
+        cumulative += probability
         k += 1
         probability = probability * mean / k
     out, total = [], Decimal(0)

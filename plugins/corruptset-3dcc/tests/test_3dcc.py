@@ -14,8 +14,8 @@ SIGMAS, BRIGHTNESSES = (0.08, 0.12, 0.18, 0.26, 0.38), (0.6, 0.5, 0.4, 0.3, 0.2)
 
 
 def formula(light, photons, sigma, chances, normals):
-    seen = np.clip(poisson.ppf(chances, light * photons).clip(0) / photons, 0, 1)
-    return np.clip(seen + sigma * normals, 0, 1) * 255
+    expected_signal = np.clip(poisson.ppf(chances, light * photons).clip(0) / photons, 0, 1)
+    return np.clip(expected_signal + sigma * normals, 0, 1) * 255
 
 
 @pytest.mark.parametrize("name", ["iso_noise", "low_light"])

@@ -28,10 +28,10 @@ def answer_sheet(
     key: StudyKey, person: str, group: str, answer: Callable[[Trial], str | None] | None = None, **changed: Any
 ) -> dict[str, Any]:
     """Return the answers of one participant in the format of the page, which are all correct by default."""
-    shown = [trial for trial in key.trials if trial.group == group]
+    group_trials = [trial for trial in key.trials if trial.group == group]
     answers = [
         {"trial": t.id, "order": n, "answer": answer(t) if answer else t.category, "ms": 100 * n}
-        for n, t in enumerate(shown, 1)
+        for n, t in enumerate(group_trials, 1)
     ]
     sheet = {
         "schema_version": 1,

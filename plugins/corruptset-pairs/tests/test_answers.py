@@ -49,10 +49,10 @@ def test_repeated_and_unfinished_sheets_are_excluded(key: StudyKey, tmp_path: Pa
     save(tmp_path, answer_sheet(key, "Anna ", "B", started="2026-11-22T11:00:00.000Z"), "1")
     save(tmp_path, answer_sheet(key, "anna", "A"), "2")
     save(tmp_path, answer_sheet(key, "anna", "A"), "3")
-    cut = answer_sheet(key, "s", "A")
-    save(tmp_path, cut | {"finished": False, "answers": cut["answers"][:4]})
-    who, reason = refusals(key, tmp_path)
-    assert who == ["anna"]
+    incomplete = answer_sheet(key, "s", "A")
+    save(tmp_path, incomplete | {"finished": False, "answers": incomplete["answers"][:4]})
+    participants, reason = refusals(key, tmp_path)
+    assert participants == ["anna"]
     assert reason["1.json"].startswith("is a repetition by 'Anna ', who began ")
     assert reason["1.json"].endswith("2.json earlier")
     assert reason["3.json"] == f"is the same as {tmp_path / '2.json'}"
@@ -87,8 +87,8 @@ def test_damaged_files_and_files_of_other_studies_are_excluded(
     for name, (sheet, _) in cases.items():
         save(tmp_path, sheet | {"person": name}, name)
     (tmp_path / "cut.json").write_text(json.dumps(valid_sheet)[:200])
-    who, reason = refusals(key, tmp_path, tmp_path / "none.json")
-    assert who == []
+    participants, reason = refusals(key, tmp_path, tmp_path / "none.json")
+    assert participants == []
     assert set(reason) == {*(f"{name}.json" for name in cases), "cut.json", "none.json"}
     for name, (_, message) in cases.items():
         assert reason[f"{name}.json"].startswith(message), reason[f"{name}.json"]
@@ -120,7 +120,7 @@ def test_commands_lead_from_dataset_to_gap(run: Any, regions: Dataset, tmp_path:
     (tmp_path / "answers/broken.json").write_text("{")
     score_result = run("pairs-score", "study", "answers")
     assert score_result.code == 0, score_result.err
-    for words in (
+    for arguments in (
         "4 participants (2 in group A, 2 in group B), 32 answers, chance level 10%",
         "participants, all pairs",
         "excluded file",
@@ -130,7 +130,7 @@ def test_commands_lead_from_dataset_to_gap(run: Any, regions: Dataset, tmp_path:
         "Intervals: bootstrap of participants and images, resampled independently of each other",
         "Note: The study has only 4 participants, fewer than 5",
     ):
-        assert words in score_result.out, score_result.out
+        assert arguments in score_result.out, score_result.out
     scores = run("pairs-score", "study/pairs-key.json", "answers", "--json").json
     assert (scores["gap"]["difference"], scores["people"]) == (1, {"A": 2, "B": 2})
     assert [item["file"] for item in scores["refused"]] == ["answers/broken.json"]
@@ -154,11 +154,11 @@ def test_errors_are_reported_without_traceback(run: Any, regions: Dataset, datas
 def test_selection_categories_are_answer_choices_if_packaged() -> None:
     shipped = read_super_categories("fragile-imagenet")
 
-    def of(selected: Any) -> Any:
+    def pick(selected: Any) -> Any:
         data: Any = SimpleNamespace(manifest=SimpleNamespace(selection={"per_super_category": selected}))
         return answer_categories(data, None)
 
-    assert of(shipped.record) == shipped.category_of
-    assert len(set(of(shipped.record).values())) == 10
-    assert of(shipped.record | {"sha256": "sha256:" + "0" * 64}) is None
-    assert of(None) is None
+    assert pick(shipped.record) == shipped.category_of
+    assert len(set(pick(shipped.record).values())) == 10
+    assert pick(shipped.record | {"sha256": "sha256:" + "0" * 64}) is None
+    assert pick(None) is None

@@ -137,10 +137,10 @@ def test_region_table_gives_same_pairs(tmp_path: Path) -> None:
 
 def test_group_sees_each_image_once_and_all_levels_equally_often(levels_sheet: Sheet) -> None:
     trials = levels_sheet.key.trials
-    seen = {(trial.group, trial.source): trial.level for trial in trials}
+    levels_by_group = {(trial.group, trial.source): trial.level for trial in trials}
     sources = {trial.source for trial in trials}
-    assert (len(seen), len(trials), len(sources)) == (40, 40, 20)
-    assert all(seen["A", source] != seen["B", source] for source in sources)
+    assert (len(levels_by_group), len(trials), len(sources)) == (40, 40, 20)
+    assert all(levels_by_group["A", source] != levels_by_group["B", source] for source in sources)
     assert all(t.source == t.sample and t.member is t.change is t.right is None for t in trials)
     for group in "AB":
         assert set(Counter(t.level for t in trials if t.group == group).values()) == {5}

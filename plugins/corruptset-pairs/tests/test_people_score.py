@@ -55,8 +55,8 @@ def reference_mean(answers: Answers, people: Sequence[int], units: Sequence[int]
             arguments = [answers[person, unit, condition] for person in people if (person, unit, condition) in answers]
             shares.append(sum(arguments) / len(arguments) if arguments else np.nan)
         values.append(shares[0] - sum(shares[1:]))
-    known = [value for value in values if not np.isnan(value)]
-    return sum(known) / len(known) if known else None
+    finite = [value for value in values if not np.isnan(value)]
+    return sum(finite) / len(finite) if finite else None
 
 
 def central_interval(values: Sequence[float | None]) -> list[float]:
@@ -118,8 +118,8 @@ def test_people_score_reports_gaps_and_refusals_of_study(pairs_of_model: Sheet, 
             answer_sheet(key, f"p{n}", group, lambda t: t.category if t.right or t.change == "shift" else None),
         )
     save(tmp_path, answer_sheet(key, "P1", "B", started="2027-01-01T00:00:00.000Z"), "again")
-    cut = answer_sheet(key, "cut", "B")
-    save(tmp_path, cut | {"finished": False, "answers": cut["answers"][:3]})
+    incomplete = answer_sheet(key, "cut", "B")
+    save(tmp_path, incomplete | {"finished": False, "answers": incomplete["answers"][:3]})
     result = corruptset_pairs.pairs_score(pairs_of_model.key_file, [tmp_path])
     shifts = sum(trial.change == "shift" for trial in key.trials) / 2
     assert (result.people, result.answers, result.unfinished, result.chance) == ({"A": 3, "B": 2}, 50, 1, 0.1)

@@ -33,13 +33,13 @@ def test_page_has_exact_images_and_no_correct_answer(sheet: str, data: str, requ
     study = page_data(page)
     assert set(study) == {"schema_version", "study", "enlargement", "categories", "labels", "trials"}
     index = {sample.id: sample.index for sample in images.samples}
-    shown = {trial: base64.b64decode(raw) for group in study["trials"].values() for trial, raw in group}
+    group_images = {trial: base64.b64decode(raw) for group in study["trials"].values() for trial, raw in group}
     without_images = re.sub(r'"[A-Za-z0-9+/=]{80,}"', '""', page)
     for trial in result.key.trials:
         assert trial.sample not in page
         assert trial.set == "clean" or trial.set not in page
         assert without_images.count(trial.id) == 1
-        image = Image.open(io.BytesIO(shown[trial.id]))
+        image = Image.open(io.BytesIO(group_images[trial.id]))
         assert image.info == {}
         assert np.array_equal(np.array(image), images[trial.set].image(index[trial.sample]))
     for word in (
@@ -53,9 +53,9 @@ def test_page_has_exact_images_and_no_correct_answer(sheet: str, data: str, requ
         str(result.key.model),
     ):
         assert word not in without_images, word
-    for group, shown in study["trials"].items():
+    for group, group_images in study["trials"].items():
         # The images are sorted by their names, which are hashes.
-        assert [trial for trial, _ in shown] == sorted(t.id for t in result.key.trials if t.group == group)
+        assert [trial for trial, _ in group_images] == sorted(t.id for t in result.key.trials if t.group == group)
 
 
 def test_page_allows_only_its_own_script_and_style(pairs_of_model: Sheet) -> None:

@@ -36,8 +36,8 @@ def small_recipe(folder: Path, **changes: Any) -> Path:
     """Write the recipe with the given settings of its stream."""
     text = RECIPE
     for name, value in changes.items():
-        kept = [line for line in text.splitlines() if not line.startswith(f"{name} = ")]
-        text = "\n".join([*kept, f"{name} = {json.dumps(value)}"])
+        other_lines = [line for line in text.splitlines() if not line.startswith(f"{name} = ")]
+        text = "\n".join([*other_lines, f"{name} = {json.dumps(value)}"])
     path = folder / "small.toml"
     path.write_text(text)
     return path

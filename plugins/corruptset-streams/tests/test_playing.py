@@ -82,8 +82,8 @@ def test_stream_rejects_files_of_other_formats_or_datasets(
         result = schedule(dataset.path, sets=["contrast/1"], samples=2)
         record = {name: value for name, value in (result.head | head).items() if name != "digest"}
         rest = canonical(result.shifts[0]) + b"\n"
-        named = record | {"digest": sha256_bytes(canonical(record) + b"\n" + rest)}
-        (tmp_path / "s.jsonl").write_bytes(canonical(named) + b"\n" + rest)
+        renamed_record = record | {"digest": sha256_bytes(canonical(record) + b"\n" + rest)}
+        (tmp_path / "s.jsonl").write_bytes(canonical(renamed_record) + b"\n" + rest)
         with pytest.raises(CorruptsetError, match=r"missing from its first line|The schedule belongs to|no set"):
             dataset.stream(tmp_path / "s.jsonl")
     other = record_datasets.records_dataset(tmp_path, "imagenet-c-all", 4)

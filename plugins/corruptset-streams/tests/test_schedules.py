@@ -101,24 +101,24 @@ def test_slots_follow_dirichlet_distribution(delta: float, slots: int) -> None:
     """Compare the largest slot and the number of used slots over 400 classes with a simple implementation."""
     count, classes = 30, 400
     labels = np.repeat(np.arange(classes), count)
-    mine = slot_counts(labels.tolist(), delta, slots)
+    expected = slot_counts(labels.tolist(), delta, slots)
     rng = np.random.default_rng(5)
     slow = np.array([rng.multinomial(count, rng.dirichlet([delta] * slots)) for _ in range(20 * classes)])
-    assert mine.sum() == count * classes
+    assert expected.sum() == count * classes
     for statistic in (lambda n: n.max(1), lambda n: (n > 0).sum(1), lambda n: n[:, 0], lambda n: (n**2).sum(1)):
-        a, b = statistic(mine).astype(float), statistic(slow).astype(float)
+        a, b = statistic(expected).astype(float), statistic(slow).astype(float)
         assert abs(a.mean() - b.mean()) < 4 * b.std() / np.sqrt(classes)
         assert 0.8 < (a.std() + 0.05) / (b.std() + 0.05) < 1.25
 
 
 def slot_counts(labels: list[int], delta: float, slots: int) -> Any:
     """Return the (classes, slots) numbers of samples. A slot ends where a new permutation of classes begins."""
-    seen: list[tuple[int, int]] = []
+    events: list[tuple[int, int]] = []
     original = schedules._shuffled
 
     def spied(key: Any, name: str, items: Any) -> Any:
         if name.startswith("classes "):
-            seen.append((int(name.split()[2]), len(items)))
+            events.append((int(name.split()[2]), len(items)))
         return original(key, name, items)
 
     with pytest.MonkeyPatch.context() as patch:
@@ -126,7 +126,7 @@ def slot_counts(labels: list[int], delta: float, slots: int) -> Any:
         order = schedules._in_runs(np.uint64(1), labels, list(range(len(labels))), 0, delta, slots)
     counts = np.zeros((max(labels) + 1, slots), int)
     rest = [labels[place] for place in order]
-    for slot, classes in seen:
+    for slot, classes in events:
         for _ in range(classes):
             length = next((n for n, label in enumerate(rest) if label != rest[0]), len(rest))
             counts[rest[0], slot] = length
@@ -181,10 +181,10 @@ def test_command_writes_and_describes_schedule(run: Any, tmp_path: Path) -> None
     result = run("schedule", "data")
     first = "schedule.jsonl: continual, 180 images in 15 shifts of 15 sets, 1 resets"
     assert result.out.splitlines() == [first, f"Digest: {schedule(data).digest}"]
-    words = (
+    command_line = (
         "--kind correlated --delta 0.5 --slots 3 --reset shift --seed 4 --samples 6 --sets fog/*,snow/1 --no-shuffle"
     )
-    schedule_record = run("schedule", "data", *words.split(), "--out", "b.jsonl", "--json").json
+    schedule_record = run("schedule", "data", *command_line.split(), "--out", "b.jsonl", "--json").json
     options = {"delta": 0.5, "slots": 3, "reset": "shift", "seed": 4, "samples": 6, "shuffle": False}
     same = schedule(data, "correlated", sets=["fog/*", "snow/1"], **options)  # type: ignore[arg-type]
     assert (
@@ -193,8 +193,8 @@ def test_command_writes_and_describes_schedule(run: Any, tmp_path: Path) -> None
         schedule_record["resets"],
         schedule_record["samples"],
     ) == (same.digest, 36, 6, 6)
-    words = "--kind random-orders --orders 2 --severity 1 --per-class 1 --out c --json"
-    schedule_record = run("schedule", "data", *words.split()).json
+    command_line = "--kind random-orders --orders 2 --severity 1 --per-class 1 --out c --json"
+    schedule_record = run("schedule", "data", *command_line.split()).json
     assert schedule_record["digest"] == schedule(data, "random-orders", orders=2, severity=1, per_class=1).digest
     for arguments, sentence in (
         (["--delta", "1", "--out", "d"], "--delta can only be used with --kind correlated"),

@@ -90,13 +90,13 @@ def test_crops_match_pillow_and_torchvision_distribution_and_depend_on_key() -> 
 def test_interruptions_change_no_bytes_and_other_stream_is_rejected(
     made: Streamed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, result = streams.make_tar, []
+    original, result = streams.make_tar, []
 
     def failing(*args: Any) -> int:
         if len(result) == 3:
             raise OSError(28, "No space left on device", "here")
         result.append(args)
-        return real(*args)
+        return original(*args)
 
     monkeypatch.setattr(streams, "make_tar", failing)
     with pytest.raises(MachineError, match="No space left"):

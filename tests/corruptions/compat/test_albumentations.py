@@ -35,8 +35,8 @@ def test_transform_works_in_pipeline() -> None:
     out = pipeline(image=PHOTO, mask=mask, bboxes=boxes)
     np.testing.assert_array_equal(out["image"], fog(PHOTO)[:, ::-1])
     np.testing.assert_array_equal(out["mask"], mask[:, ::-1])
-    plain = A.Compose([A.HorizontalFlip(p=1.0)], bbox_params=A.BboxParams(format="yolo"))(image=PHOTO, bboxes=boxes)
-    np.testing.assert_allclose(out["bboxes"], plain["bboxes"], atol=1e-6)
+    flip = A.Compose([A.HorizontalFlip(p=1.0)], bbox_params=A.BboxParams(format="yolo"))(image=PHOTO, bboxes=boxes)
+    np.testing.assert_allclose(out["bboxes"], flip["bboxes"], atol=1e-6)
 
 
 def test_draws_follow_image_or_key() -> None:

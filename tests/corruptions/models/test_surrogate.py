@@ -48,14 +48,14 @@ def test_outputs_follow_dataset_classes_by_order_or_name():
 def test_labels_and_images_of_other_kinds_are_rejected():
     model, few = unloaded_surrogate(), unloaded_surrogate(classes="folders.txt").for_classes(("a", "b", "j"))
     rgb, images = unloaded_surrogate(input={"size": 8} | NORMAL["rgb"]), np.zeros((2, 8, 8, 1), np.float32)
-    for who, labels, message in (
+    for surrogate, labels, message in (
         (model, [0, 10], "has classes 0 to 9, but some labels are outside this range: 10"),
         (model, [-1, 3], "outside this range: -1"),
         (few, [3, 0], "has classes 0 to 2, but some labels are outside this range: 3"),
         (rgb, [0, 1], "expects RGB images .* these are grey"),
     ):
         with pytest.raises(ModelError, match=message):
-            who.gradient(images, np.array(labels))
+            surrogate.gradient(images, np.array(labels))
     with pytest.raises(ModelError, match=r"expects grey images of 8x8 \(height x width\), but these are grey, 8x9"):
         model.logits(np.zeros((1, 8, 9, 1), np.uint8))
     for value in (0, 1.5, True):
@@ -129,7 +129,8 @@ def test_columns_follow_dataset_classes_and_minimum_accuracy_is_required(tmp_pat
     some, images = model.for_classes(["digit 3", "digit 0"]), trained.images[:5]
     np.testing.assert_array_equal(some.logits(images), model.logits(images)[:, [3, 0]])
     gradients = (
-        who.gradient(images[:2].astype(np.float32), np.array(of)) for who, of in ((some, [0, 1]), (model, [3, 0]))
+        surrogate.gradient(images[:2].astype(np.float32), np.array(of))
+        for surrogate, of in ((some, [0, 1]), (model, [3, 0]))
     )
     np.testing.assert_array_equal(*gradients)
     turned = (trained.labels + 3) % 10  # The classes of the dataset begin with digit 7.

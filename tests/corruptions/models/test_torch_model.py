@@ -114,15 +114,17 @@ def test_factory_without_result_is_reported(network, tmp_path):
 def test_exported_program_matches_network(network, tmp_path):
     import torch
 
-    plain = corruptset.load_surrogate(write(tmp_path, network))
+    saved_model = corruptset.load_surrogate(write(tmp_path, network))
     example, batch = torch.rand(2, 1, 8, 8), torch.export.Dim("batch", min=1, max=64)
     torch.export.save(torch.export.export(network, (example,), dynamic_shapes=({0: batch},)), tmp_path / "net.pt2")
     file = write_file(tmp_path, program="net.pt2", trust=True, input=GREY)
     for size in (1, 3):
         program = corruptset.load_surrogate(file, batch=size)
         assert program.record()["program"] == "net.pt2"
-        np.testing.assert_allclose(program.logits(IMAGES), plain.logits(IMAGES), atol=1e-6)
-        gradients = (who.gradient(IMAGES.astype(np.float32), np.array([1, 2, 3])) for who in (program, plain))
+        np.testing.assert_allclose(program.logits(IMAGES), saved_model.logits(IMAGES), atol=1e-6)
+        gradients = (
+            surrogate.gradient(IMAGES.astype(np.float32), np.array([1, 2, 3])) for surrogate in (program, saved_model)
+        )
         np.testing.assert_allclose(*gradients, rtol=1e-4, atol=1e-8)
     torch.export.save(torch.export.export(network, (example,)), tmp_path / "net.pt2")
     check_refused(file, "The model small fails (")  # The program was exported with a batch of 2.

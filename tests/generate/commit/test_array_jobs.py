@@ -85,25 +85,25 @@ def test_job_of_other_build_is_rejected_by_name(make, tmp_path):
 
 
 def test_only_array_jobs_run_concurrently(make):
-    seen = []
+    events = []
 
     def others(event):
-        if event.phase == "building" and event.parts_done == 1 and not seen:
+        if event.phase == "building" and event.parts_done == 1 and not events:
             for refused in (make, lambda: make(finish=True)):
                 with pytest.raises(BuildError, match="Jobs of an array"):
                     refused()
-            seen.append("jobs")
+            events.append("jobs")
             assert make(part=(2, 3)).made > 0
 
     def beside(event):
-        if event.phase == "building" and len(seen) == 1:
+        if event.phase == "building" and len(events) == 1:
             with pytest.raises(BuildError, match="it is not a job of an array"):
                 make(part=(1, 3))
-            seen.append("build")
+            events.append("build")
 
     make(part=(0, 3), progress=others)
     make(progress=beside)
-    assert seen == ["jobs", "build"]
+    assert events == ["jobs", "build"]
 
 
 def test_jobs_for_other_sets_wait_for_running_jobs_and_are_rejected(make, expected_files, tmp_path, monkeypatch):
@@ -123,14 +123,14 @@ def test_jobs_for_other_sets_wait_for_running_jobs_and_are_rejected(make, expect
 def test_part_finished_by_other_job_is_not_rewritten(make, tmp_path, monkeypatch):
     """If both jobs made the part, an image of a committed part would be incomplete for a moment."""
     make(part=(0, 2))
-    real, twice = worker.process, []
+    original, calls = worker.process, []
 
     def late(job, part, *args):
-        if twice:
-            return real(job, part)
-        twice.append(real(job, part))
+        if calls:
+            return original(job, part)
+        calls.append(original(job, part))
         images = {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*.JPEG")}
-        result = real(job, part)
+        result = original(job, part)
         assert (result.name, result.images) == (part.name, 0)
         assert {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*.JPEG")} == images
         return result
@@ -188,7 +188,7 @@ def test_array_checks_source_once_and_detects_later_changes(recipe, tmp_path, mo
 
 def test_job_names_process_it_waits_for(make, monkeypatch):
     """Otherwise a job that hangs during the check of a block would block the other jobs without an explanation."""
-    real, waited = array_jobs.check, list[str]()
+    original, waited = array_jobs.check, list[str]()
 
     def look(event):
         if event.phase == "waiting":
@@ -199,7 +199,7 @@ def test_job_names_process_it_waits_for(make, monkeypatch):
         if not waited:
             with pytest.raises(Interrupted):
                 make(part=(1, 2), progress=look)
-        return real(*args, **options)
+        return original(*args, **options)
 
     monkeypatch.setattr(array_jobs, "check", check)
     monkeypatch.setattr(array_jobs, "NOTICE_S", 0.0)

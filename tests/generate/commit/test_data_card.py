@@ -39,8 +39,8 @@ def test_card_warns_about_class_order_and_escapes_foreign_markdown(tmp_path):
     for old, new in (("00_class", "10_eel"), ("01_class", "2_dog")):
         (crops / old).rename(crops / new)
     recipe = small_builds.write_recipe(tmp_path, more=PLAIN)
-    named = 'title = "a <img src=x> [x](javascript:1)"\ndescription = "*b* <script>"'
-    recipe.write_text(recipe.read_text("utf-8").replace('title = "Small"', named), "utf-8")
+    markup = 'title = "a <img src=x> [x](javascript:1)"\ndescription = "*b* <script>"'
+    recipe.write_text(recipe.read_text("utf-8").replace('title = "Small"', markup), "utf-8")
     card = (small_builds.build_dataset(recipe, crops, tmp_path / "out", storage="folder") / "README.md").read_text(
         "utf-8"
     )

@@ -97,7 +97,7 @@ def test_unsuitable_dataset_cannot_be_extended(make, interrupt_build, tmp_path):
 @pytest.mark.parametrize("links", [True, False])
 def test_extension_killed_during_linking_is_resumed(make, expected_files, monkeypatch, links, tmp_path):
     first = make(sets=["contrast/*"]).directory
-    before, real, copied = read_files(first), os.link, []
+    before, original, copied = read_files(first), os.link, []
 
     def link(file, target, **options):
         copied.append(target)
@@ -105,7 +105,7 @@ def test_extension_killed_during_linking_is_resumed(make, expected_files, monkey
             raise Killed
         if not links:
             raise OSError(18, "Invalid cross-device link")
-        real(file, target, **options)
+        original(file, target, **options)
 
     monkeypatch.setattr(os, "link", link)
     with pytest.raises(Killed):
@@ -197,10 +197,10 @@ def test_other_revision_of_corruption_is_different_build(make):
 
 def test_parts_with_different_clean_pixels_are_rejected(make, interrupt_build, monkeypatch, tmp_path):
     """A different version of Pillow gives such pixels, within a build or between a dataset and its extension."""
-    real = jobs.preprocess
+    original = jobs.preprocess
 
     def other(image, how):
-        result = real(image, how).copy()
+        result = original(image, how).copy()
         result[0, 0] ^= 1
         return result
 
@@ -227,11 +227,11 @@ def test_textures_matter_only_for_sets_that_use_them(tmp_path):
     at_once = build_into("b", "frost/1", "contrast/1")
     other_way = build_into("c2", "contrast/1", extend=build_into("c", "frost/1").directory)  # the textures stay named
     assert read_files(grown.directory) == read_files(at_once.directory) == read_files(other_way.directory)
-    mine = tmp_path / "mine"
-    mine.mkdir()
-    Image.new("RGB", (600, 600), (200, 210, 220)).save(mine / "ice.png")
+    textures = tmp_path / "mine"
+    textures.mkdir()
+    Image.new("RGB", (600, 600), (200, 210, 220)).save(textures / "ice.png")
     with pytest.raises(BuildError, match="textures"):
-        build_into("a3", "frost/2", frost_textures=mine, extend=grown.directory)
+        build_into("a3", "frost/2", frost_textures=textures, extend=grown.directory)
 
     def stop(event):
         if event.phase == "finishing":
@@ -240,4 +240,4 @@ def test_textures_matter_only_for_sets_that_use_them(tmp_path):
     with pytest.raises(Interrupted):
         build_into("d", "frost/1", "contrast/1", progress=stop)
     with pytest.raises(BuildError, match="textures"):
-        build_into("d", "frost/1", frost_textures=mine)
+        build_into("d", "frost/1", frost_textures=textures)

@@ -28,10 +28,10 @@ def test_second_build_is_rejected_while_first_runs(make):
 
 def test_no_other_build_starts_during_removal_of_work_folder(make, monkeypatch):
     """Otherwise the removal, which can take seconds, would delete committed parts of the new build."""
-    real, messages = shutil.rmtree, []
+    original, messages = shutil.rmtree, []
 
     def rmtree(folder, *args, **options):
-        real(folder, *args, **options)
+        original(folder, *args, **options)
         if not messages and Path(folder).name == ".corruptset":
             messages.append(folder)
             with pytest.raises(BuildError, match="Another build or repair is writing"):
@@ -56,10 +56,10 @@ def test_build_waits_for_workers_of_killed_build(make, tmp_path, monkeypatch):
 
 def test_lock_on_removed_file_is_ignored(tmp_path, monkeypatch):
     """A finishing command may delete its lock file while another command opens it."""
-    real, removed = fcntl.flock, []
+    original, removed = fcntl.flock, []
 
     def late(fd, how):
-        real(fd, how)
+        original(fd, how)
         if not removed:
             removed.append(fd)
             (tmp_path / ".x-1.lock").unlink()
@@ -96,7 +96,7 @@ def test_file_system_without_locks_is_named(make, tmp_path, monkeypatch, number)
 
 
 def test_build_reports_missing_inodes(make, tmp_path, monkeypatch):
-    real, calls = os.statvfs, []
+    original, calls = os.statvfs, []
 
     def fsync(fd):
         calls.append(fd)
@@ -109,7 +109,7 @@ def test_build_reports_missing_inodes(make, tmp_path, monkeypatch):
         f_favail = f_ffree = 0
 
         def __init__(self, path):
-            self.status = real(path)
+            self.status = original(path)
 
         def __getattr__(self, name):
             return getattr(self.status, name)

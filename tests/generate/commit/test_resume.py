@@ -22,13 +22,13 @@ def test_committed_parts_are_kept_and_others_regenerated(make, tmp_path, expecte
     class Killed(BaseException):
         pass
 
-    real, calls = worker.write_sidecar, []
+    original, calls = worker.write_sidecar, []
 
     def commit(*arguments):
         calls.append(arguments[1])
         if len(calls) == 4:
             raise Killed
-        real(*arguments)
+        original(*arguments)
 
     monkeypatch.setattr(worker, "write_sidecar", commit)
     with pytest.raises(Killed):
@@ -154,7 +154,7 @@ def test_links_in_place_of_files_are_replaced(make, interrupt_build, tmp_path, e
 @pytest.mark.parametrize("phase", ["building", "finishing"])
 def test_interruption_does_not_hide_full_disk(make, monkeypatch, phase):
     """Ctrl-C arrives while the error is handled, for example while workers are stopped."""
-    real = os.replace
+    original = os.replace
 
     def full(part, target):
         if ("/parts/" if phase == "building" else "samples.jsonl") in os.fspath(target):
@@ -162,7 +162,7 @@ def test_interruption_does_not_hide_full_disk(make, monkeypatch, phase):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), os.fspath(target))
             finally:
                 signal.raise_signal(signal.SIGINT)
-        real(part, target)
+        original(part, target)
 
     monkeypatch.setattr(os, "replace", full)
     with pytest.raises(MachineError, match=r"Stopped: No space left on device .*run the same command again to resume"):

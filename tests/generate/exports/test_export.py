@@ -86,12 +86,12 @@ def test_every_layout_contains_every_image_and_progress_is_complete(
     grey = shared_data.build(
         crops={"classes": 2, "side": 28, "mode": "L"}, recipe={"channels": "keep", "more": CONTRAST_SETS}
     )
-    twice = {"first": [f"contrast/{s}" for s in range(1, 6)], "second": ["contrast/1"] * 5}
+    severities = {"first": [f"contrast/{s}" for s in range(1, 6)], "second": ["contrast/1"] * 5}
     asked: dict[str, tuple[Path, dict[str, Any]]] = {
         "imagenet-c": (png, {"sets": PLAIN_PATTERNS}),
         "tiny-imagenet-c": (png, {"sets": PLAIN_PATTERNS}),
         "imagenet-c-5k": (png, {"sets": PLAIN_PATTERNS, "images": ["00_class/im.0"]}),
-        "cifar-c": (png, {"severities": twice, "sets": ["clean", "contrast/*"]}),  # a set that is named twice
+        "cifar-c": (png, {"severities": severities, "sets": ["clean", "contrast/*"]}),  # a set that is named twice
         "flageval": (png, {"sets": ["clean"]}),
         "mnist-c": (grey, {"sets": ["clean"]}),
     } | {layout: (chains, {"sets": CHAIN_PATTERNS}) for layout in GENERAL_VIEWS}

@@ -61,8 +61,8 @@ def test_severities_file_assigns_sets_and_names_excluded_ones(chains: Path, tmp_
     file.write_text(
         "\n".join(["[severities]", *(f"{json.dumps(n)} = {json.dumps(sets)}" for n, sets in names.items())])
     )
-    listed = {"images": [f"{c:02d}_class/im.0" for c in range(3)]} if layout == "imagenet-c-5k" else {}
-    result = export(layout, chains, tmp_path / "export", severities=file, **listed)
+    options = {"images": [f"{c:02d}_class/im.0" for c in range(3)]} if layout == "imagenet-c-5k" else {}
+    result = export(layout, chains, tmp_path / "export", severities=file, **options)
     # what fits by itself is there as well: contrast/2 as dull, which is another name of it
     assert {p.name.removesuffix(".npy") for p in result.top.iterdir()} - {"labels"} == {*names, "contrast"}
     (note,) = (n for n in result.notes if "Omitted" in n)

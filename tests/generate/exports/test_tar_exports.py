@@ -42,8 +42,8 @@ def test_webdataset_tars_are_deterministic_with_keys_without_dots(
         index = 0
         for tar in sorted((result.top / set_id).glob("*.tar")):
             with tarfile.open(tar) as archive:
-                kept = {(m.mtime, m.uid, m.gid, m.uname, m.gname, m.mode) for m in archive.getmembers()}
-            assert kept == {(0, 0, 0, "", "", 0o644)}
+                attributes = {(m.mtime, m.uid, m.gid, m.uname, m.gname, m.mode) for m in archive.getmembers()}
+            assert attributes == {(0, 0, 0, "", "", 0o644)}
             contents = tar_members(tar)
             assert {name.count(".") for name in contents} == {1}
             for key in dict.fromkeys(name.partition(".")[0] for name in contents):
@@ -104,8 +104,8 @@ def test_archives_with_different_content_have_different_names(tmp_path: Path) ->
     # the same again has the same names, wherever and whenever
     repeated = {name.replace(" again", ""): urls.pop(name) for name in [*urls] if "again" in name}
     assert repeated.items() <= urls.items()
-    listed = [url for result in urls.values() for url in result]
-    assert len(listed) == len(set(listed)), urls
+    all_urls = [url for result in urls.values() for url in result]
+    assert len(all_urls) == len(set(all_urls)), urls
 
 
 def test_packed_samples_keep_ids_and_numeric_class_names(tmp_path: Path) -> None:

@@ -37,16 +37,16 @@ def plain_build(shared_data: small_builds.SharedData) -> Path:
 @pytest.fixture(scope="session")
 def two_orders(shared_data: small_builds.SharedData) -> Path:
     """Build a grid of both orders of two factors."""
-    named = {"name": "orders", "more": TWO_ORDERS}
-    return shared_data.build(crops={"classes": 2}, recipe=named, storage="hdf5", page=True)
+    recipe_options = {"name": "orders", "more": TWO_ORDERS}
+    return shared_data.build(crops={"classes": 2}, recipe=recipe_options, storage="hdf5", page=True)
 
 
 @pytest.fixture(scope="session")
 def levels(shared_data: small_builds.SharedData) -> Path:
     """Build two gradual degradations of grey images of 28 pixels."""
-    named = {"name": "levels", "more": LEVELS, "channels": "keep", "calibration": "imagenet"}
+    recipe_options = {"name": "levels", "more": LEVELS, "channels": "keep", "calibration": "imagenet"}
     return shared_data.build(
-        crops={"classes": 2, "side": 28, "mode": "L"}, recipe=named, storage="hdf5", metrics=64, page=True
+        crops={"classes": 2, "side": 28, "mode": "L"}, recipe=recipe_options, storage="hdf5", metrics=64, page=True
     )
 
 

@@ -32,8 +32,8 @@ def read_page(directory: Path) -> Node:
 
 def figures(tree: Node) -> dict[str, Node]:
     """Return the figure of each set id."""
-    named = ((node.attributes.get("id", ""), node) for node in tree.all("figure"))
-    return {name.removeprefix("image-"): node for name, node in named if name.startswith("image-")}
+    figure_ids = ((node.attributes.get("id", ""), node) for node in tree.all("figure"))
+    return {name.removeprefix("image-"): node for name, node in figure_ids if name.startswith("image-")}
 
 
 def pixels(figure: Node) -> Image.Image:
@@ -60,10 +60,10 @@ def test_page_contains_every_set_and_essential_facts(name: str, request: pytest.
     }
     tables = [t for t in tree.all("table") if t.attributes["class"] == "numbers" and "Sets of" in t.one("caption").text]
     assert sum(len(list(table.one("tbody").all("tr"))) for table in tables) == len(data.set_ids) - 1
-    known = [manifest.digest, manifest.version, f"corruptset verify {directory.name}", str(manifest.seed)]
-    known += [f"{library} {version}" for library, version in manifest.environment.items()]
-    known += [parameter for s in manifest.sets for stage in s.stages for parameter in stage.parameters]
-    assert [part for part in known if part not in tree.text] == []
+    expected_texts = [manifest.digest, manifest.version, f"corruptset verify {directory.name}", str(manifest.seed)]
+    expected_texts += [f"{library} {version}" for library, version in manifest.environment.items()]
+    expected_texts += [parameter for s in manifest.sets for stage in s.stages for parameter in stage.parameters]
+    assert [part for part in expected_texts if part not in tree.text] == []
     assert tree.one("h1").text == manifest.recipe["title"]
     # links lead somewhere, and pictures say what is seen; what else a screen reader needs is axe's to find
     ids = [node.attributes["id"] for node in tree.all() if "id" in node.attributes]
@@ -139,14 +139,14 @@ def test_page_reports_quirks(plain_dataset: Dataset, shared_data: small_builds.S
     words = r"difference of contrast/5 from the clean images, (\d+) times"
     factor = int(re.search(words, difference.one("img").attributes["alt"])[1])
     first, clean = (plain_dataset[name].image(0).astype(int) for name in ("contrast/5", "clean"))
-    shown = np.array(pixels(difference)).astype(int)[: len(first)]
-    assert np.abs(shown - np.clip(128 + factor * (first - clean), 0, 255)).mean() < 6
+    displayed_pixels = np.array(pixels(difference)).astype(int)[: len(first)]
+    assert np.abs(displayed_pixels - np.clip(128 + factor * (first - clean), 0, 255)).mean() < 6
     directory = shared_data.build(crops={"classes": 2}, sets=["contrast/*"], storage="folder", page=True)
     alone = read_html(build_page(Dataset(directory)))  # its own was made with the source
-    shown = [
+    displayed_pixels = [
         [n for n in t.all("figure") if n.attributes.get("class") == "clean"] for t in (read_page(directory), alone)
     ]
-    assert list(map(bool, shown)) == [True, False]
+    assert list(map(bool, displayed_pixels)) == [True, False]
     assert "It has no clean images" in alone.text
 
 

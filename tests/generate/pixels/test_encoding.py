@@ -37,9 +37,9 @@ def test_jpeg_bytes_match_pillow():
 def test_png_round_trips_pixels():
     for channels in (1, 3):
         image = random_image(channels)
-        with Image.open(io.BytesIO(PngEncoding().encode(image))) as stored:
-            assert stored.mode == ("RGB" if channels == 3 else "L")
-            assert np.array_equal(np.asarray(stored).reshape(image.shape), image)
+        with Image.open(io.BytesIO(PngEncoding().encode(image))) as decoded:
+            assert decoded.mode == ("RGB" if channels == 3 else "L")
+            assert np.array_equal(np.asarray(decoded).reshape(image.shape), image)
 
 
 def test_image_too_large_for_jpeg_is_error():

@@ -32,10 +32,10 @@ def test_metrics_equal_scikit_image():
 def test_means_cover_rows_with_values_but_psnr_needs_all():
     assert mean_metrics([]) is None
     spread = {"psnr": 5.0, "ssim": 0.125, "changed": 0.125}
-    plain = {"images": 2, "psnr": 25.0, "ssim": 0.375, "changed": 0.375, "spread": spread}
+    expected_metrics = {"images": 2, "psnr": 25.0, "ssim": 0.375, "changed": 0.375, "spread": spread}
     for rows, expected in (
-        ([(30.0, 0.5, 0.25), (20.0, 0.25, 0.5)], plain),
-        ([(30.0, 0.5, 0.25, None), (20.0, 0.25, 0.5, None)], plain),
+        ([(30.0, 0.5, 0.25), (20.0, 0.25, 0.5)], expected_metrics),
+        ([(30.0, 0.5, 0.25, None), (20.0, 0.25, 0.5, None)], expected_metrics),
         ([(30.0, 0.5, 0.25), (None, 1.0, 0.0)], {"psnr": None, "ssim": 0.75}),
         (
             [(30.0, 0.5, 0.25, 0.9), (20.0, 0.25, 0.5, 0.7), (20.0, 0.25, 0.5, None), (20.0, 0.25, 0.5)],

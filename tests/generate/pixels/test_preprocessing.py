@@ -140,8 +140,8 @@ def test_preprocessing_converts_channels():
     rgb = preprocess(grey, spec)
     assert rgb.shape == (32, 32, 3)
     assert (rgb == rgb[:, :, :1]).all()
-    kept = spec.model_copy(update={"channels": "keep"})
-    np.testing.assert_array_equal(preprocess(grey, kept), rgb[:, :, :1])
+    keep_channels = spec.model_copy(update={"channels": "keep"})
+    np.testing.assert_array_equal(preprocess(grey, keep_channels), rgb[:, :, :1])
     # converting to RGB first, as torchvision's loader does, gives the same result
     np.testing.assert_array_equal(preprocess(np.repeat(grey, 3, axis=2), spec), rgb)
 

@@ -191,8 +191,8 @@ def test_rederived_sets_may_differ_slightly(source: str, tmp_path: Path) -> None
         corruptset.verify(result.directory, rederive="all", source=source, surrogate=f"{name}.toml")
         for name in ("tilt", "flatter")
     )
-    counted = f"0 of {12 * 360} values differ (0.00%), by at most 0"
-    assert (same.problems, sorted(same.notes)) == ([], sorted(f"{name}: {counted}" for name in followers))
+    note = f"0 of {12 * 360} values differ (0.00%), by at most 0"
+    assert (same.problems, sorted(same.notes)) == ([], sorted(f"{name}: {note}" for name in followers))
     assert {p.path for p in other.problems} == {f"sets/{name}.jsonl" for name in followers}
     assert all("(10.00%)" in p.detail and "at most 1% may differ between machines" in p.detail for p in other.problems)
     assert "pgd/2: 432 of 4320 values differ (10.00%), by at most 2" in other.notes

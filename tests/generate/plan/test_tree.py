@@ -47,27 +47,27 @@ def test_walk_gives_pixels_of_each_chain_and_applies_each_stage_once(
     assert (stages_applied(root), stages_naive(sets)) == applied
     assert sorted(walk_order(root)) == sorted(names)
     counts: Counter[str] = Counter()
-    real = trees.apply_stage
+    original = trees.apply_stage
 
     def counted(images: Any, stage: Any, key: Any, *rest: Any, **options: Any) -> Any:
         counts[f"{key:x} {stage.name}"] += 1
-        return real(images, stage, key, *rest, **options)
+        return original(images, stage, key, *rest, **options)
 
     with monkeypatch.context() as patch:
         patch.setattr(trees, "apply_stage", counted)
-        seen = {name: result.copy() for name, result in walk(root, images, sample_keys(keys), side=64, scale="none")}
+        pixels = {name: result.copy() for name, result in walk(root, images, sample_keys(keys), side=64, scale="none")}
     assert (len(counts), set(counts.values())) == (applied[0], {1})
     assert np.array_equal(images, batch())
     for spec in sets:
         alone = corrupt(images, spec.stages, calibration="tiny", key=keys, seed=5, coupling=coupling)
-        assert np.array_equal(seen[spec.id], alone), spec.id
+        assert np.array_equal(pixels[spec.id], alone), spec.id
     if names == LADDER:  # noise after a gradual degradation is drawn separately for every level
-        noise = [seen[name].astype(int) - seen[f"fade_black/{name[11:13]}"] for name in FADED]
-        middle = (seen["fade_black/05"] > 90) & (seen["fade_black/02"] < 160)
+        noise = [pixels[name].astype(int) - pixels[f"fade_black/{name[11:13]}"] for name in FADED]
+        middle = (pixels["fade_black/05"] > 90) & (pixels["fade_black/02"] < 160)
         assert middle.sum() > 100
         assert abs(np.corrcoef(noise[0][middle], noise[1][middle])[0, 1]) < 0.2
     else:
-        assert not np.array_equal(seen["contrast-3+gaussian_noise-1"], seen["gaussian_noise-1+contrast-3"])
+        assert not np.array_equal(pixels["contrast-3+gaussian_noise-1"], pixels["gaussian_noise-1+contrast-3"])
 
 
 def test_names_of_same_chain_become_aliases() -> None:

@@ -126,10 +126,10 @@ def test_region_sides_are_exact():
     ],
 )
 def test_shipped_region_recipes_have_documented_regions(name, min_count, max_count):
-    loaded = load_recipe(name)
-    assert loaded.regions is not None
-    assert [spec.id for spec in loaded.resolve().sets] == ["clean"]
+    plugin_info = load_recipe(name)
+    assert plugin_info.regions is not None
+    assert [spec.id for spec in plugin_info.resolve().sets] == ["clean"]
     size = (500, 375) if name == "fragile-imagenet" else (32, 32)
-    counts = {len(regions_of(name, grids_of(loaded.regions, 0, f"test/{i:05d}", *size))) for i in range(20)}
+    counts = {len(regions_of(name, grids_of(plugin_info.regions, 0, f"test/{i:05d}", *size))) for i in range(20)}
     assert min_count <= min(counts)
     assert max(counts) <= max_count

@@ -38,8 +38,8 @@ def test_custom_levels_and_stages_are_accepted():
 
 def test_pairs_can_have_both_orders_or_given_order():
     both = 'first = ["fog"]\nsecond = ["snow", "contrast-5"]\nseverities = [1, 2]\nsecond_severities = [3]'
-    there = ["fog-1+snow-3", "fog-1+contrast-5", "fog-2+snow-3", "fog-2+contrast-5"]
-    assert ids(both) == [*there, "snow-3+fog-1", "snow-3+fog-2", "contrast-5+fog-1", "contrast-5+fog-2"]
+    expected_ids = ["fog-1+snow-3", "fog-1+contrast-5", "fog-2+snow-3", "fog-2+contrast-5"]
+    assert ids(both) == [*expected_ids, "snow-3+fog-1", "snow-3+fog-2", "contrast-5+fog-1", "contrast-5+fog-2"]
     given_order = 'first = ["fog"]\nsecond = ["contrast-5"]\nseverities = [1, 2]\norders = "given"'
     assert ids(given_order) == ["fog-1+contrast-5", "fog-2+contrast-5"]
     levels = 'first = ["black_lines"]\nsecond = ["fade_black"]\nlevels = [1]\nsecond_levels = [2]\norders = "given"'

@@ -64,13 +64,13 @@ def test_table_4_is_numbered_as_published():
 
 def test_69_names_cover_53_conditions(full_build):
     sets = {s.id: s for s in full_build.manifest.sets}
-    known = {name: s.id for s in sets.values() for name in (s.id, *s.aliases)}
-    types = [n for n in known if re.fullmatch(r"type \d+", n)]
+    digests = {name: s.id for s in sets.values() for name in (s.id, *s.aliases)}
+    types = [n for n in digests if re.fullmatch(r"type \d+", n)]
     assert sorted(int(t.split()[1]) for t in types) == list(range(1, 70))
     assert len(sets) == len({s.pixel_digest for s in sets.values()}) == 53
     assert {s.count for s in sets.values()} == {COUNT}
-    assert Counter(len(sets[known[t]].stages) for t in types) == {2: 42, 1: 26, 0: 1}
-    assert known["SP0.1GA0.2"] != known["GA0.2SP0.1"]
+    assert Counter(len(sets[digests[t]].stages) for t in types) == {2: 42, 1: 26, 0: 1}
+    assert digests["SP0.1GA0.2"] != digests["GA0.2SP0.1"]
     aliases = ["SP0GA0.1", "type 2", "sp000+ga010", "ga010+sp000", "GA0.1SP0", "type 24"]
     assert sets["ga010"].aliases == aliases
 
@@ -91,17 +91,17 @@ def test_sets_with_same_first_stage_share_its_computation_and_pixels(full_build,
         if second.startswith("ro"):  # the stage is deterministic, so it can be applied directly
             assert np.array_equal(corruptset.corrupt(stored, [stages[1]], key=keys), both)
         else:  # salt and pepper noise does not change most values of the first stage
-            kept = (both != 0) & (both != 255)
-            assert kept.mean() > 0.3  # a large part of a rotated image is black
-            assert np.array_equal(both[kept], stored[kept])
+            unclipped = (both != 0) & (both != 255)
+            assert unclipped.mean() > 0.3  # a large part of a rotated image is black
+            assert np.array_equal(both[unclipped], stored[unclipped])
 
 
 def test_subset_of_69_sets_has_same_results(full_build, crops, tmp_path):
-    known, data = {s.id: s for s in full_build.manifest.sets}, corruptset.open(full_build.directory)
+    digests, data = {s.id: s for s in full_build.manifest.sets}, corruptset.open(full_build.directory)
     alone = build("two-factor-69", crops, tmp_path, samples=COUNT, sets=["SP0.15GA0.2", "RL60SP0.1"], **OPTIONS)
     assert [s.id for s in alone.manifest.sets] == ["ro-60+sp010", "sp015+ga020"]
     for spec in alone.manifest.sets:
-        assert (spec.pixel_digest, spec.aliases) == (known[spec.id].pixel_digest, known[spec.id].aliases)
+        assert (spec.pixel_digest, spec.aliases) == (digests[spec.id].pixel_digest, digests[spec.id].aliases)
     # a build of fewer samples contains the same images
     result = build("two-factor-69", crops, tmp_path / "few", samples=10, sets=["sp010+ga020"], **OPTIONS)
     few, rows = corruptset.open(result.directory), {s.id: s.index for s in data.samples}

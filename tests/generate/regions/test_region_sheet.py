@@ -17,13 +17,15 @@ from corruptset.generate.regions.block_draws import grids_of
 @pytest.fixture
 def draw_lines(monkeypatch):
     """Return a function that draws a sheet and returns its lines."""
-    kept, real = [], sheets.draw_sheet
-    monkeypatch.setattr(sheets, "draw_sheet", lambda lines, **more: (kept.extend(lines), real(lines, **more))[1])
+    sheet_rows, original = [], sheets.draw_sheet
+    monkeypatch.setattr(
+        sheets, "draw_sheet", lambda lines, **more: (sheet_rows.extend(lines), original(lines, **more))[1]
+    )
 
     def make(*arguments):
-        kept.clear()
+        sheet_rows.clear()
         assert sheets.region_sheet(*arguments).startswith(b"\x89PNG")
-        return list(kept)
+        return list(sheet_rows)
 
     return make
 

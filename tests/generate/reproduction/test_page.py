@@ -66,12 +66,12 @@ def test_build_without_page_has_none_even_after_interrupted_end(
     shared_data: small_builds.SharedData, source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options: dict[str, Any] = {"jobs": 1, "metrics": 0, "any_shape": True, "storage": "folder", "sets": ["contrast/1"]}
-    real = os.replace
+    original = os.replace
 
     def replace(part: Path, target: Path) -> None:
         if Path(target).name == "SHA256SUMS":
             raise KeyboardInterrupt
-        real(part, target)
+        original(part, target)
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", replace)

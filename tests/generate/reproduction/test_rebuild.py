@@ -82,8 +82,8 @@ def test_sets_of_several_chunks_are_restored(
     crops = {"classes": 3, "each": 4}
     for number, options in enumerate(({"storage": "folder", "sets": ["contrast/*"]}, {"sets": ["contrast/1"]})):
         directory = shared_data.build(crops=crops, **options)
-        of, out = (copy_records, pack_and_unpack_records)[number % 2], tmp_path / f"{number}"
-        result = rebuild(of(directory, out / "release"), f"folder:{shared_data.crops(**crops)}", out, jobs=1)
+        copy_release, out = (copy_records, pack_and_unpack_records)[number % 2], tmp_path / f"{number}"
+        result = rebuild(copy_release(directory, out / "release"), f"folder:{shared_data.crops(**crops)}", out, jobs=1)
         assert files(result.built.directory) == files(directory), options
     assert len(list(directory.glob("hdf5/contrast/1-*.h5"))) == 2
     assert verify_directory(directory).ok
@@ -97,10 +97,10 @@ def test_rebuild_resumes_and_compares_earlier_results(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Existing parts may come from a call that was killed before it compared them, or from another machine."""
-    real, calls = worker.write_sidecar, []
+    original, calls = worker.write_sidecar, []
 
     def commit(*arguments: Any) -> None:
-        real(*arguments)
+        original(*arguments)
         calls.append(arguments[1])
         if len(calls) in (1, 3):
             raise Killed
@@ -127,10 +127,10 @@ def test_rebuild_rejects_different_decoding_own_release_and_different_pixels(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    real = builds.load_clean
+    original = builds.load_clean
     decoded = r"the clean image has the digest blake3:\w+, but .* decoded or resized differently here"
     with monkeypatch.context() as patch:
-        patch.setattr(builds, "load_clean", lambda *a: real(*a) ^ np.uint8(1))
+        patch.setattr(builds, "load_clean", lambda *a: original(*a) ^ np.uint8(1))
         with pytest.raises(VerificationError, match=decoded):
             rebuild_release()
     assert not (tmp_path / "out").exists()
@@ -178,12 +178,12 @@ def test_first_difference_is_located(
     with changed_pixels("contrast/1"):
         with pytest.raises(VerificationError, match="corruption, contrast/1: 8 "):
             rebuild_release()
-        kept = [path.read_text() for path in part_files(tmp_path)]
+        sidecar_texts = [path.read_text() for path in part_files(tmp_path)]
         monkeypatch.setattr(rebuilding, "MAX_DIFFERING", 8)
         with pytest.raises(VerificationError, match=r"contrast/1: 8 \("):
             rebuild_release()
-    assert kept
-    assert not any('"contrast/1"' in part for part in kept)
+    assert sidecar_texts
+    assert not any('"contrast/1"' in part for part in sidecar_texts)
     assert not (tmp_path / "out" / "small-1.0.0" / "manifest.json").exists()
     assert files(rebuild_release().built.directory) == files(whole_build.directory)
 
@@ -191,8 +191,8 @@ def test_first_difference_is_located(
 def test_different_encoding_is_reported_but_not_failure(
     rebuild_release: Callable[[], Rebuilt], whole_build: Built, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = ImageEncoding.encode
-    monkeypatch.setattr(ImageEncoding, "encode", lambda self, image: real(self, image) + b"\n")
+    original = ImageEncoding.encode
+    monkeypatch.setattr(ImageEncoding, "encode", lambda self, image: original(self, image) + b"\n")
     result = rebuild_release()
     assert (result.built.digest, result.identical) == (whole_build.digest, False)
     assert result.other_images == 8 * len(whole_build.manifest.sets)
@@ -244,8 +244,8 @@ def test_inconsistent_release_is_rejected(whole_build: Built, tmp_path: Path) ->
 
 def test_set_with_different_digest_is_named(whole_build: Built, tmp_path: Path, files: Files) -> None:
     release = pack_and_unpack_records(whole_build.directory, tmp_path)
-    named = r"corruption, contrast/1: 1 \(its digest is blake3:\w+, but blake3:"
-    with changed_pixels("contrast/1"), pytest.raises(VerificationError, match=named):
+    message = r"corruption, contrast/1: 1 \(its digest is blake3:\w+, but blake3:"
+    with changed_pixels("contrast/1"), pytest.raises(VerificationError, match=message):
         rebuild(release, out=tmp_path / "out", jobs=1)
     assert not list((tmp_path / "out").glob("*/manifest.json"))
     assert files(rebuild(release, out=tmp_path / "out", jobs=1).built.directory) == files(whole_build.directory)

@@ -32,10 +32,10 @@ def rederive_report(root: Path, count: Any, **options: Any) -> VerificationRepor
 def test_valid_build_passes(whole_build: Built, lossless_build: Built, make: Callable[..., Built]) -> None:
     scaled = make(scale="side", sets=["gaussian_noise/1"])
     for build_result in (whole_build, lossless_build, scaled):
-        seen: list[tuple[str, int, int]] = []
-        report = rederive_report(build_result.directory, "all", progress=lambda *e: seen.append(e))  # noqa: B023
+        events: list[tuple[str, int, int]] = []
+        report = rederive_report(build_result.directory, "all", progress=lambda *e: events.append(e))  # noqa: B023
         assert report.ok, report.problems
-        assert ("rederive", 8, 8) in seen
+        assert ("rederive", 8, 8) in events
     assert json.loads((scaled.directory / "manifest.json").read_text())["recipe"]["calibration_side"] == 64
 
 
@@ -61,8 +61,8 @@ def test_different_encoding_and_different_clean_pixels_are_distinguished(
     assert len(paths) == 2 * len(whole_build.manifest.sets)
     assert any(path.startswith("images/") for path in paths)
     assert any("#0" in path for path in paths)
-    real = builds.load_clean
-    monkeypatch.setattr(builds, "load_clean", lambda *a: real(*a) ^ np.uint8(1))
+    original = builds.load_clean
+    monkeypatch.setattr(builds, "load_clean", lambda *a: original(*a) ^ np.uint8(1))
     problems = rederive_report(whole_build.directory, 3).problems
     assert [p.path for p in problems] == ["samples.jsonl"] * 3
     assert "the clean image has the digest blake3:" in problems[0].detail
@@ -88,13 +88,13 @@ def test_release_without_pixels_can_be_rederived(whole_build: Built, tmp_path: P
 
 
 def test_missing_source_is_reported_before_reading(shared_data: small_builds.SharedData, tmp_path: Path) -> None:
-    directory, seen = shared_data.build(crops={"classes": 2}, sets=["contrast/1"]), []
+    directory, events = shared_data.build(crops={"classes": 2}, sets=["contrast/1"]), []
     for source, message in (
         (None, "small-c was built from the source 'folder'.*Pass it with --source"),
         (f"folder:{tmp_path / 'none'}", "does not exist"),
         ("foldr:x", "is not a source"),
     ):
         with pytest.raises(SourceError, match=message):
-            corruptset.verify(directory, rederive=1, source=source, progress=lambda *step: seen.append(step))
-    assert seen == []
+            corruptset.verify(directory, rederive=1, source=source, progress=lambda *step: events.append(step))
+    assert events == []
     assert corruptset.verify(directory, rederive=1, source=f"folder:{shared_data.crops(classes=2)}").ok

@@ -140,8 +140,8 @@ def test_other_encodings_and_unlisted_files_are_kept_and_reported(root: Path, mo
     (root / "images/renamed.JPEG").unlink()
     flip(root / image)
     flip(root / "contact.png")
-    real = ImageEncoding.encode
-    monkeypatch.setattr(ImageEncoding, "encode", lambda self, pixels: real(self, pixels) + b"\n")
+    original = ImageEncoding.encode
+    monkeypatch.setattr(ImageEncoding, "encode", lambda self, pixels: original(self, pixels) + b"\n")
     report = repair_report(root)
     assert (report.mended, kinds(report)) == (["contact.png"], {(image, "hash"), (image, "unmended")})
     (details,) = (p.detail for p in report.problems if p.kind == "unmended")
@@ -204,13 +204,13 @@ def test_repaired_files_remain_after_interruption(
     lost, mode = [images[0], images[-1]], (root / images[0]).stat().st_mode
     for path in lost:
         (root / path).unlink()
-    real, calls = running.process, []
+    original, calls = running.process, []
 
     def process(*arguments: Any) -> Any:
         calls.append(arguments)
         if len(calls) == 2:
             raise KeyboardInterrupt
-        return real(*arguments)
+        return original(*arguments)
 
     monkeypatch.setattr(running, "process", process)
     with pytest.raises(Interrupted, match="Run the same command again"):

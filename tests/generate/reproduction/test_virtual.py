@@ -98,10 +98,10 @@ def check_equal_datasets(virtual_data: Dataset, stored_data: Dataset) -> None:
         (image, label), (expected, expected_label) = (spec[index] for spec in sets[set_id])
         np.testing.assert_array_equal(image, expected)
         assert (label, image.flags.writeable) == (expected_label, True)
-    for result, kept in sets.values():
-        for image, expected in zip(result.images(), kept.images(), strict=True):
+    for result, stored in sets.values():
+        for image, expected in zip(result.images(), stored.images(), strict=True):
             np.testing.assert_array_equal(image, expected)
-        assert (result.encoding, result.ids, len(result)) == (kept.encoding, kept.ids, len(kept))
+        assert (result.encoding, result.ids, len(result)) == (stored.encoding, stored.ids, len(stored))
 
 
 @pytest.mark.parametrize("kind", ["jpeg", "shards", *SHIPPED, "regions", "table"])
@@ -109,11 +109,13 @@ def test_virtual_dataset_equals_stored_one(
     stored_build: Callable[[str], Stored], release: Callable[..., Path], kind: str
 ) -> None:
     directory, source = stored_build(kind)
-    kept = corruptset.open(directory)
+    stored = corruptset.open(directory)
     for digests in ("images", "sets") if kind == "jpeg" else ("images",):
-        check_equal_datasets(result := corruptset.open(release(directory, digests), source=source, check="each"), kept)
+        check_equal_datasets(
+            result := corruptset.open(release(directory, digests), source=source, check="each"), stored
+        )
     if kind in ("regions", "table"):
-        crops, expected = (data.crops("a/0") for data in (result, kept))
+        crops, expected = (data.crops("a/0") for data in (result, stored))
         assert len(crops) == len(expected)
         for number in range(0, len(crops), 7):
             np.testing.assert_array_equal(crops[number], expected[number])
@@ -127,9 +129,9 @@ def test_complete_build_can_be_virtual_too(whole_build: Built, tmp_path: Path) -
     events: list[tuple[str, int, int]] = []
     data = corruptset.open(release, source="sample", progress=lambda *step: events.append(step))
     assert events == [("source", count, len(data.samples)) for count in range(1, len(data.samples) + 1)]
-    result, kept = data["contrast/3"], corruptset.open(whole_build.directory)["contrast/3"]
-    np.testing.assert_array_equal(result.image(2), kept.image(2))
-    assert result.rows == kept.rows
+    result, stored = data["contrast/3"], corruptset.open(whole_build.directory)["contrast/3"]
+    np.testing.assert_array_equal(result.image(2), stored.image(2))
+    assert result.rows == stored.rows
     with pytest.raises(VerificationError, match=r"has no stored images.*run `corruptset rebuild`"):
         result.stored(0)
 
@@ -141,12 +143,12 @@ def test_leading_stages_are_cached(
         corruptset.open(release(stored_build(kind)[0]), source="sample", check="never")
         for kind in ("two-factor-imagenet-c", "image-degrade-30")
     )
-    loaded: list[str] = []
+    loaded_ids: list[str] = []
     applied: list[str] = []
     real_load, real_apply = builds.load_clean, tree.apply_stage
 
     def load(source: Any, chosen: Any, preprocessing: Any) -> Any:
-        loaded.append(chosen.sample.id)
+        loaded_ids.append(chosen.sample.id)
         return real_load(source, chosen, preprocessing)
 
     def apply(images: Any, stage: Any, *args: Any, **options: Any) -> Any:
@@ -158,9 +160,9 @@ def test_leading_stages_are_cached(
     first, second = pairs["clean"].ids
     for set_id in ("contrast-3+brightness-3", "contrast-3+gaussian_noise-3", "brightness-3+contrast-3"):
         pairs[set_id].image(0)
-    assert (loaded, applied) == ([first], ["contrast", "brightness", "gaussian_noise", "brightness", "contrast"])
+    assert (loaded_ids, applied) == ([first], ["contrast", "brightness", "gaussian_noise", "brightness", "contrast"])
     list(pairs["contrast-3+brightness-3"].images())
-    assert (loaded, applied[5:]) == ([first, second], ["contrast", "brightness"])
+    assert (loaded_ids, applied[5:]) == ([first, second], ["contrast", "brightness"])
     for level in range(1, 6):
         levels[f"black_lines/0{level}"].image(0)
     assert applied[7:] == [f"black_lines {level}" for level in range(1, 6)]
@@ -170,17 +172,17 @@ def test_cache_is_bounded_pickled_without_images_and_isolated_from_results(
     stored_build: Callable[[str], Stored], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     directory, source = stored_build("shards")
-    kept, data = corruptset.open(directory), corruptset.open(directory, source=source)
+    stored, data = corruptset.open(directory), corruptset.open(directory, source=source)
     for set_id in ("clean", "contrast/3"):
         data[set_id].image(0)[:] = 0
-        np.testing.assert_array_equal(data[set_id].image(0), kept[set_id].image(0))
+        np.testing.assert_array_equal(data[set_id].image(0), stored[set_id].image(0))
     monkeypatch.setattr(virtual, "CACHE_BYTES", 10 * 3072)
     monkeypatch.setattr(parts, "BATCH_BYTES", 3 * 3072)
-    check_equal_datasets(data, kept)
+    check_equal_datasets(data, stored)
     maker = data["clean"]._store._images  # type: ignore[attr-defined]
     assert sum(image.nbytes for image in maker._cache.values()) == maker._cached_bytes == 10 * 3072
     assert len(pickle.dumps(data["contrast/3"])) < 3000
-    check_equal_datasets(pickle.loads(pickle.dumps(data)), kept)
+    check_equal_datasets(pickle.loads(pickle.dumps(data)), stored)
 
 
 @pytest.mark.ci
@@ -294,8 +296,8 @@ def test_check_argument_selects_checked_images(whole_build: Built, monkeypatch: 
         corruptset.open(whole_build.directory, source="sample", check=c)["contrast/3"]
         for c in ("first", "each", "never")
     )
-    real = tree.apply_stage
-    monkeypatch.setattr(tree, "apply_stage", lambda *args, **options: real(*args, **options) ^ np.uint8(1))
+    original = tree.apply_stage
+    monkeypatch.setattr(tree, "apply_stage", lambda *args, **options: original(*args, **options) ^ np.uint8(1))
 
     def refused(images: Any, index: int) -> None:
         pixels = r"of contrast/3 has the digest blake3:\w+, but blake3:\w+ is recorded\. .*numba"
@@ -315,12 +317,12 @@ def test_differences_are_named(
     whole_build: Built, release: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The clean pixels, the encoding or the digest of a set differ."""
-    recorded = {s.id: s.pixel_digest for s in whole_build.manifest.sets}
-    whole_set = rf"'contrast/1' of small has the digest blake3:\w+, but {recorded['contrast/1']} is recorded"
+    expected = {s.id: s.pixel_digest for s in whole_build.manifest.sets}
+    whole_set = rf"'contrast/1' of small has the digest blake3:\w+, but {expected['contrast/1']} is recorded"
     load, apply, encode = builds.load_clean, tree.apply_stage, ImageEncoding.encode
     for digests in ("images", "sets"):
         data, other = (corruptset.open(release(whole_build.directory, digests), source="sample") for _ in range(2))
-        assert data["contrast/3"].verify() == recorded["contrast/3"]
+        assert data["contrast/3"].verify() == expected["contrast/3"]
         with monkeypatch.context() as patch:
             patch.setattr(tree, "apply_stage", lambda *args, **more: apply(*args, **more) ^ np.uint8(1))
             with pytest.raises(VerificationError, match=whole_set):

@@ -77,10 +77,10 @@ def test_all_problems_are_listed_together(tmp_path):
     assert {
         path: bool(re.search(expected.get(path, "^$"), reason)) for path, reason in problems.items()
     } == dict.fromkeys(expected, True)
-    counted = (
+    summary_line = (
         f"^1 class folder and {len(expected) - 1} files of the source cannot be used:\n  empty/: (.|\n)*--skip-bad"
     )
-    with pytest.raises(SourceError, match=counted) as error:
+    with pytest.raises(SourceError, match=summary_line) as error:
         check(source, source.samples).raise_for_bad(source.notes)
     assert all(f"  {path}: " in str(error.value) for path in expected)
     # labels do not depend on whether bad images are left out
@@ -217,10 +217,10 @@ def test_size_that_preprocessing_rejects_is_listed(tmp_path):
 def test_check_keeps_order_of_source(tmp_path, jobs):
     count = 3 * BATCH + 8
     a.write_files(tmp_path, {f"c{i % 3}/{i:03d}.jpg": b"" if i % 17 == 0 else JPEG for i in range(count)})
-    source, seen = open_source(f"folder:{tmp_path}"), []
+    source, events = open_source(f"folder:{tmp_path}"), []
     bad = {s.path for s in source.samples if int(s.id[3:]) % 17 == 0}
     with Workers(jobs) as workers:
-        report = check(source, source.samples, workers=workers, min_seconds_for_workers=-1, on_checked=seen.append)
+        report = check(source, source.samples, workers=workers, min_seconds_for_workers=-1, on_checked=events.append)
         assert [s for s, *_ in report.good] == [s for s in source.samples if s.path not in bad]
         assert [path for path, _ in report.bad] == [s.path for s in source.samples if s.path in bad]
-        assert (seen[-1], workers.count) == (count, 0 if jobs == 1 else 2)
+        assert (events[-1], workers.count) == (count, 0 if jobs == 1 else 2)

@@ -48,9 +48,9 @@ def test_every_format_of_cifar10_is_same_source(tmp_path):
         readers = source, pickle.loads(pickle.dumps(source))
         assert readers[1].samples == source.samples
         for i in random.Random(2).choices(range(len(images)), k=40):  # rows can be read in any order, in any process
-            loaded = readers[i % 2].load(source.samples[i])
-            assert (np.array_equal(loaded.image, images[i]), loaded.sha256) == (True, expected[i][3]), (path, i)
-            loaded.image[:] = 0  # the image is a copy
+            decoded = readers[i % 2].load(source.samples[i])
+            assert (np.array_equal(decoded.image, images[i]), decoded.sha256) == (True, expected[i][3]), (path, i)
+            decoded.image[:] = 0  # the image is a copy
         assert len(pickle.dumps(source)) < 40_000  # the pickled source contains no pixels
     source = open_source(f"cifar10:{paths[3]}")
     assert [s.id for s in source.samples] == [f"test/{i:05d}" for i in range(23)]

@@ -221,12 +221,13 @@ def test_stored_numeric_folders_are_sorted_as_text(tmp_path):
     result = build("tiny-imagenet-c", f"folder:{root}", tmp_path, sets=["contrast/*"], jobs=1, storage="folder")
     assert any("sorted as numbers" in note for note in result.notes)
     assert verify_directory(result.directory).ok
-    exported = export("tiny-imagenet-c", result.directory, tmp_path / "exported")
-    assert any("zero-padded names: class 0 is in folder 00." in note for note in exported.notes)
-    for folder in (result.directory / "images/contrast/1", exported.top / "contrast/1"):
+    export_result = export("tiny-imagenet-c", result.directory, tmp_path / "exported")
+    assert any("zero-padded names: class 0 is in folder 00." in note for note in export_result.notes)
+    for folder in (result.directory / "images/contrast/1", export_result.top / "contrast/1"):
         # torchvision's ImageFolder assigns labels to the sorted names of folders
         actual = {
-            label: sorted(path.name for path in of.iterdir()) for label, of in enumerate(sorted(folder.iterdir()))
+            label: sorted(path.name for path in folder_of_class.iterdir())
+            for label, folder_of_class in enumerate(sorted(folder.iterdir()))
         }
         assert actual == {i: [f"{i}.JPEG"] for i in range(12)}
     data = corruptset.open(result.directory)

@@ -118,9 +118,9 @@ def test_jpeg_without_end_marker_is_rejected():
             data = encode_image(image, "JPEG", progressive=progressive, exif=preview)
             assert data.endswith(b"\xff\xd9")
             expected = decode(data)
-            for cut in (data[:-1], data[:-2], data[:-2] + bytes(64)):
+            for truncated in (data[:-1], data[:-2], data[:-2] + bytes(64)):
                 with pytest.raises(BadSample, match="lacks the marker that ends a JPEG"):
-                    decode(cut)
+                    decode(truncated)
             # bytes after the end marker are ignored
             for more in (b"\n", bytes(512), b"\xff\xda" * 9):
                 check_pixels(data + more, expected, i)
@@ -140,17 +140,17 @@ def test_truncated_image_is_never_partly_decoded(monkeypatch):
     kinds = [(kind, {}) for kind in ("JPEG", "PNG", "BMP", "GIF", "TIFF", "WEBP", "PPM")]
     for kind, options in (*kinds, ("JPEG", {"progressive": True})):
         data = encode_image(Image.fromarray(RGB).convert("P") if kind == "GIF" else RGB, kind, **options)
-        original, listed = decode(data), 0
+        original, failure_count = decode(data), 0
         cuts = sorted({*range(0, len(data), max(1, len(data) // 40)), *range(len(data) - 14, len(data))})
         for cut in cuts:
             try:
                 result = decode(data[:cut])
             except BadSample:
-                listed += 1
+                failure_count += 1
             else:
                 assert kind in ("PNG", "GIF")
                 np.testing.assert_array_equal(result, original)
-        assert listed >= len(cuts) - 20, kind
+        assert failure_count >= len(cuts) - 20, kind
     assert ImageFile.LOAD_TRUNCATED_IMAGES is True
 
 
@@ -172,9 +172,9 @@ def test_orientation_is_ignored_unless_upright_image_is_requested():
         exif[0x0112] = orientation
         for kind, image in (("PNG", RGB), ("PNG", GREY[..., None]), ("PNG", GREY.astype(np.uint16)[..., None])):
             data = encode_image(image[..., 0] if image.shape[2] == 1 else image, kind, exif=exif)
-            stored = np.asarray(Image.open(io.BytesIO(data)))
+            decoded = np.asarray(Image.open(io.BytesIO(data)))
             pixels = decode(data)
-            assert pixels.shape[:2] == stored.shape[:2]
+            assert pixels.shape[:2] == decoded.shape[:2]
             np.testing.assert_array_equal(decode(data, upright=True), turn(pixels), err_msg=f"{kind} {orientation}")
         for kind in ("JPEG", "WEBP"):
             data = encode_image(RGB, kind, exif=exif)

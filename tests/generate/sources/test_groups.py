@@ -55,11 +55,11 @@ def test_invalid_hold_out_is_rejected():
 
 
 def test_record_names_groups_and_omits_absent_fields():
-    plain = selection_record(SAMPLES, SAMPLES[:2])
-    assert not {"grouping", "hold_out"} & plain.keys()
+    selection = selection_record(SAMPLES, SAMPLES[:2])
+    assert not {"grouping", "hold_out"} & selection.keys()
     held = {"groups": ["day", "dusk"], "part": "train"}
     record = selection_record(SAMPLES, SAMPLES[:2], hold_out=HoldOut(("d*",), train=True), grouping="csv")
-    assert record == plain | {"grouping": "csv", "hold_out": held}
+    assert record == selection | {"grouping": "csv", "hold_out": held}
     assert recorded_hold_out(held) == HoldOut(("day", "dusk"), True)
     for other in (None, [], {}, held | {"groups": []}, held | {"part": "x"}, held | {"groups": [1]}):
         assert recorded_hold_out(other) is None

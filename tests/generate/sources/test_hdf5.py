@@ -42,9 +42,9 @@ def write(path, form="plain"):
 @pytest.mark.parametrize("form", FORMS)
 def test_rows_match_file_in_any_order(tmp_path, monkeypatch, form):
     monkeypatch.setattr(shards, "MAX_ROWS_AHEAD", 8)
-    stored = [a.jpeg_bytes(image) if form == "encoded" else image.tobytes() for image in IMAGES]
-    images = [decode(data) for data in stored] if form == "encoded" else IMAGES
-    sha256s = ["sha256:" + hashlib.sha256(data).hexdigest() for data in stored]
+    stored_rows = [a.jpeg_bytes(image) if form == "encoded" else image.tobytes() for image in IMAGES]
+    images = [decode(data) for data in stored_rows] if form == "encoded" else IMAGES
+    sha256s = ["sha256:" + hashlib.sha256(data).hexdigest() for data in stored_rows]
     source = pickle.loads(pickle.dumps(open_source(write(tmp_path / "x.h5", form))))
     assert a.source_contents(source) == [(f"data/{i}", int(LABELS[i]), None, sha256s[i]) for i in range(N)]
     opened_files, really = [], shards._open_file
@@ -52,10 +52,10 @@ def test_rows_match_file_in_any_order(tmp_path, monkeypatch, form):
     for order in (range(N), range(N)[::-1], range(0, N, 3)):
         opened_files.clear()
         for i in order:
-            loaded = source.load(source.samples[i])
-            assert loaded.sha256 == sha256s[i]
-            assert np.array_equal(loaded.image, images[i])
-            loaded.image[:] = 0  # the returned array is a copy
+            decoded = source.load(source.samples[i])
+            assert decoded.sha256 == sha256s[i]
+            assert np.array_equal(decoded.image, images[i])
+            decoded.image[:] = 0  # the returned array is a copy
         assert len(opened_files) <= N / 6, "the file is not opened for each row"
 
 
@@ -151,8 +151,10 @@ def test_hdf5plugin_filters_are_named_and_used_if_installed(tmp_path, monkeypatc
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "hdf5plugin", None)  # simulates that hdf5plugin is not installed
         for file, name in FILTERS.items():
-            of = "labels" if file == "LZ4" else "images"
-            expected_message = rf"{of} is compressed with the HDF5 filter {re.escape(name)}, .* pip install hdf5plugin"
+            dataset_name = "labels" if file == "LZ4" else "images"
+            expected_message = (
+                rf"{dataset_name} is compressed with the HDF5 filter {re.escape(name)}, .* pip install hdf5plugin"
+            )
             message = a.check_refused(f"hdf5:{tmp_path / file}.h5", expected_message)
             assert "\n" not in str(message)
     for file in FILTERS:
@@ -190,8 +192,10 @@ def test_shard_from_build_keeps_ids(tmp_path, whole_build):
     expected = corruptset.open(whole_build.directory)["contrast/1"].image(3)
     assert np.array_equal(encoded.load(encoded.samples[3]).image, expected)
     # if the datasets are named, samples are rows, even if the file is a shard of a build
-    named = open_source(f"hdf5:{second}", labels="labels", images="images")
-    assert [(s.id, s.label) for s in named.samples] == [(f"data/{i}", s.label) for i, s in enumerate(source.samples)]
+    named_source = open_source(f"hdf5:{second}", labels="labels", images="images")
+    assert [(s.id, s.label) for s in named_source.samples] == [
+        (f"data/{i}", s.label) for i, s in enumerate(source.samples)
+    ]
     shutil.copy(second, tmp_path / "alone.h5")
     a.check_refused(f"hdf5:{tmp_path / 'alone.h5'}", r"has no manifest\.json")
     # labels or indices do not fit the build: the shard was modified, or belongs to another build

@@ -89,7 +89,7 @@ def test_masks_are_rejected_unless_pattern_selects_images(tmp_path, mode, form):
 
 
 def test_suggested_pattern_fits_tree(tmp_path):
-    for names, masks, shown in (
+    for names, masks, pattern in (
         (["a.jpg", "b.jpg"], ["a.png"], "'*.jpg'"),  # masks are stored next to the images
         (["x/a.png", "y/b.png", "y/c.jpg"], ["z/a.png"], "PATTERN, such as 'y/*',"),
         (["x/a.png", "x/b.png"], ["x/b_mask.png"], "PATTERN selects"),
@@ -101,7 +101,7 @@ def test_suggested_pattern_fits_tree(tmp_path):
             save_image(mask("P"), root / name)
         with pytest.raises(SourceError) as exc_info:
             open_source(f"tree:{root}")
-        assert f"--images {shown}" in str(exc_info.value)
+        assert f"--images {pattern}" in str(exc_info.value)
 
 
 def test_grey_images_among_colour_images_are_noted(tmp_path):

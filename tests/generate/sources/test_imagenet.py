@@ -103,9 +103,9 @@ def test_unsuitable_devkits_are_rejected(tmp_path):
         )
     ):
         a.check_refused(f"imagenet:{a.write_files(tmp_path / str(i), a.val_images() | files)}", message)
-    cut = a.write_tar(tmp_path / KIT, valid, "w:gz")
-    cut.write_bytes(cut.read_bytes()[:-40])
-    a.check_refused(f"imagenet:{a.write_files(tmp_path / 'flat', a.val_images())}", "is truncated", labels=cut)
+    truncated = a.write_tar(tmp_path / KIT, valid, "w:gz")
+    truncated.write_bytes(truncated.read_bytes()[:-40])
+    a.check_refused(f"imagenet:{a.write_files(tmp_path / 'flat', a.val_images())}", "is truncated", labels=truncated)
 
 
 def test_unsuitable_labels_are_rejected(root):

@@ -158,11 +158,11 @@ def test_options_select_columns(tmp_path):
 
 
 def test_unsuitable_files_are_rejected(tmp_path, monkeypatch):
-    plain = {"img": pa.array(PNGS, pa.binary()), "label": pa.array(LABELS), "floats": pa.array(LABELS / 2)}
+    columns = {"img": pa.array(PNGS, pa.binary()), "label": pa.array(LABELS), "floats": pa.array(LABELS / 2)}
     rows = pa.array([{"bytes": png, "path": None} for png in PNGS], IMAGE)
-    pq.write_table(pa.table(plain), tmp_path / "plain.parquet")
-    pq.write_table(pa.table({"img": rows, "image": rows, "label": plain["label"]}), tmp_path / "two.parquet")
-    pq.write_table(pa.table([rows, rows, plain["label"]], ["img", "img", "label"]), tmp_path / "twice.parquet")
+    pq.write_table(pa.table(columns), tmp_path / "plain.parquet")
+    pq.write_table(pa.table({"img": rows, "image": rows, "label": columns["label"]}), tmp_path / "two.parquet")
+    pq.write_table(pa.table([rows, rows, columns["label"]], ["img", "img", "label"]), tmp_path / "twice.parquet")
     (tmp_path / "text.parquet").write_text("PAR1 is how a Parquet file begins, and this is not one. PAR1")
     original = write(tmp_path / "whole.parquet", names=a.CIFAR10_CLASSES)
     (tmp_path / "short.parquet").write_bytes(original.read_bytes()[:-9000])

@@ -58,10 +58,10 @@ def test_source_changed_since_listing_is_rejected(tmp_path):
         return a.write_files(tmp_path / "x", files), tmp_path / "x/test_batch.bin"
 
     def archive(pixels):
-        plain = a.write_tar(tmp_path / "x.tar", a.cifar10_binary((pixels, labels))).read_bytes()
+        archive = a.write_tar(tmp_path / "x.tar", a.cifar10_binary((pixels, labels))).read_bytes()
         path = tmp_path / "x.tar.gz"
         path.write_bytes(
-            gzip.compress(plain, compresslevel=0, mtime=0)
+            gzip.compress(archive, compresslevel=0, mtime=0)
         )  # not compressed, so that the size of the file is the same
         return path, path
 
@@ -120,7 +120,7 @@ def test_plan_counts_rows_held_by_each_worker(tmp_path):
     a.write_tar(tmp_path / "x.tar.gz", a.cifar10_python((images, labels)), "w:gz")
     source = open_source(f"cifar10:{tmp_path}/x.tar.gz")
     assert source.memory_bytes == images.nbytes
-    asked = {"sets": ["contrast/1"], "samples": 8, "jobs": 1}
-    more = plan("cifar10-c", source, **asked).memory_per_worker
+    options = {"sets": ["contrast/1"], "samples": 8, "jobs": 1}
+    more = plan("cifar10-c", source, **options).memory_per_worker
     source.memory_bytes = 0
-    assert more == plan("cifar10-c", source, **asked).memory_per_worker + images.nbytes
+    assert more == plan("cifar10-c", source, **options).memory_per_worker + images.nbytes

@@ -61,11 +61,11 @@ def test_each_option_selects_expected_samples(tmp_path):
     names = ["n01440764/ILSVRC2012_val_00000003.JPEG", "ILSVRC2012_val_00000001.JPEG", "ILSVRC2012_val_00000007"]
     assert [s.id[-1] for s in select(source.samples, ids=names)] == ["1", "3", "7"]
     composed, decomposed = "caf\u00e9", "cafe\u0301"
-    named = [Sample(0, composed, 0, f"{decomposed}.png"), Sample(1, "1", 0, "1.jpg")]
+    samples = [Sample(0, composed, 0, f"{decomposed}.png"), Sample(1, "1", 0, "1.jpg")]
     for name in (composed, decomposed, f"{composed}.png", f"{decomposed}.png"):
-        assert select(named, ids=[name, "1.jpg"]) == named
+        assert select(samples, ids=[name, "1.jpg"]) == samples
     with pytest.raises(SourceError, match=r"there is no sample 'other/1\.jpg'"):
-        select(named, ids=["other/1.jpg"])
+        select(samples, ids=["other/1.jpg"])
 
 
 def test_ambiguous_or_unknown_ids_are_rejected(tmp_path):

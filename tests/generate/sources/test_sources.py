@@ -45,10 +45,10 @@ def test_sample_source_has_eight_photographs():
     assert all(name in source.license for name in PHOTOGRAPHS)
     assert (source.scheme, source.notes) == ("sample", ())
     for sample in source.samples:
-        loaded = source.load(sample)
-        assert (loaded.image.dtype, loaded.image.ndim, loaded.image.flags.writeable) == (np.uint8, 3, True)
-        expected = "sha256:" + hashlib.sha256(loaded.image.tobytes()).hexdigest()
-        assert loaded.sha256 == source.fingerprint(sample) == expected == PHOTOGRAPHS[sample.id].sha256
+        decoded = source.load(sample)
+        assert (decoded.image.dtype, decoded.image.ndim, decoded.image.flags.writeable) == (np.uint8, 3, True)
+        expected = "sha256:" + hashlib.sha256(decoded.image.tobytes()).hexdigest()
+        assert decoded.sha256 == source.fingerprint(sample) == expected == PHOTOGRAPHS[sample.id].sha256
     report = check(source, source.samples)
     assert ([valid[2:] for valid in report.good][:2], report.bad) == ([(512, 512, 3), (451, 300, 3)], [])
     assert pickle.loads(pickle.dumps(source)).samples == source.samples
@@ -126,10 +126,10 @@ def test_ids_and_classes_are_sorted_by_code_point(tmp_path, form):
     assert [s.label for s in source.samples] == [1, 0, 0, 0, 0, 0, 0, 2, 3]
     last = source.samples[8]
     assert (source.scheme, source.notes, last.index, last.path) == ("folder", (), 8, f"{decomposed}/a.png")
-    loaded = source.load(last)
-    np.testing.assert_array_equal(loaded.image, RGB)
-    assert loaded.sha256 == source.fingerprint(last) == "sha256:" + hashlib.sha256(PNG).hexdigest()
-    assert source.probe(last) == (loaded.sha256, 10, 12, 3, False)
+    decoded = source.load(last)
+    np.testing.assert_array_equal(decoded.image, RGB)
+    assert decoded.sha256 == source.fingerprint(last) == "sha256:" + hashlib.sha256(PNG).hexdigest()
+    assert source.probe(last) == (decoded.sha256, 10, 12, 3, False)
 
 
 def test_labels_can_come_from_csv(tmp_path):

@@ -101,8 +101,8 @@ def test_concatenated_tars_are_read_to_end(tmp_path):
         path.write_bytes(concatenated_tars(tmp_path, *parts, between=between))
         assert a.source_contents(open_source(f"folder:{path}")) == expected
     path.write_bytes(concatenated_tars(tmp_path, PICTURES, parts[0]))
-    twice = open_source(f"folder:{path}").notes
-    assert [(name, "twice" in reason) for name, reason in twice] == [(name, True) for name in sorted(parts[0])]
+    notes = open_source(f"folder:{path}").notes
+    assert [(name, "twice" in reason) for name, reason in notes] == [(name, True) for name in sorted(parts[0])]
     # the same for the other archives that sources read
     names = sorted(a.val_images())
     images = [{n: d for n, d in a.val_images().items() if (n in names[:3]) == first} for first in (True, False)]
@@ -127,11 +127,11 @@ def test_data_after_tar_is_handled(tmp_path):
     content = a.write_tar(tmp_path / "x.tar", PICTURES, format=tarfile.GNU_FORMAT).read_bytes()
     (tmp_path / "filled.tar").write_bytes(content + bytes(1 << 20) + bytes(100))
     assert len(open_source(f"folder:{tmp_path / 'filled.tar'}").samples) == 9
-    cut = concatenated_tars(tmp_path, PICTURES, {"elk/0.jpg": bytes(5000)})[: len(content) + 3000]
+    truncated = concatenated_tars(tmp_path, PICTURES, {"elk/0.jpg": bytes(5000)})[: len(content) + 3000]
     for data, message in (
         (content + b"<html>", "has bytes after its end, from byte .* which are not another archive"),
         (content + bytes(5000) + b"x" * 5000, "has bytes after its end, from byte"),
-        (cut, "is truncated"),
+        (truncated, "is truncated"),
     ):
         (tmp_path / "bad.tar").write_bytes(data)
         a.check_refused(f"folder:{tmp_path / 'bad.tar'}", message)

@@ -62,13 +62,13 @@ def test_damaged_records_are_treated_as_missing(unfinished_build, shared_data, t
     record = root / ".corruptset/build.json"
     record.write_bytes(record.read_bytes()[: record.read_bytes()[:-1].rindex(b"\n") + 1])
     (root / ".corruptset/source.json").write_bytes(b"")
-    written = []
+    written_files = []
 
     def look(event):
-        written.extend([event.parts_done] * (event.phase == "building"))
+        written_files.extend([event.parts_done] * (event.phase == "building"))
 
     finished = make(shared_data, tmp_path / "out", progress=look)
-    assert (min(written), max(written)) == (len(parts) - 1, len(parts))
+    assert (min(written_files), max(written_files)) == (len(parts) - 1, len(parts))
     assert read_files(finished) == expected_files()
 
 

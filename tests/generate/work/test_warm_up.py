@@ -58,7 +58,7 @@ def warm_caches(folder: Path, jobs: int) -> Any:
 
 @pytest.mark.ci
 def test_processes_share_cache_and_prepare_nothing_twice(tmp_path):
-    (alone, repeated, more), kernels = warm_caches(tmp_path, 1)
+    (alone, repeated, second), kernels = warm_caches(tmp_path, 1)
     (shared_data, again_shared, more_shared), same = warm_caches(tmp_path, 2)
     assert kernels == same != []
     assert alone[0][-1] == shared_data[0][-1] == [2, 2]
@@ -67,4 +67,4 @@ def test_processes_share_cache_and_prepare_nothing_twice(tmp_path):
     assert (shared_data[1], shared_data[2], alone[2]) == (0, 0, 0)
     assert repeated == again_shared == [[], 0, 0, 4]
     # another stage is another mark; the kernels that it shares with the first are loaded
-    assert more == more_shared == [[[1, 1]], 0, 0, 5]
+    assert second == more_shared == [[[1, 1]], 0, 0, 5]

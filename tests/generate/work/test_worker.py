@@ -84,10 +84,10 @@ def test_worker_writes_part_only_while_its_file_exists(job, monkeypatch):
     assert not list(job.directory.glob(".corruptset/parts/*.json"))
     # nor does it commit one whose build ends just before
     job.file.touch()
-    real = worker.make_part
+    original = worker.make_part
 
     def last(job, *args):
-        sidecar = real(job, *args)
+        sidecar = original(job, *args)
         job.file.unlink()
         return sidecar
 
@@ -103,18 +103,18 @@ def test_worker_writes_part_only_while_its_file_exists(job, monkeypatch):
 
 
 def test_rewritten_image_is_never_partly_visible(tmp_path):
-    path, seen = tmp_path / "image", []
+    path, events = tmp_path / "image", []
     path.write_bytes(b"twelve bytes")
 
     class Watched(bytes):
         def __len__(self):
-            seen.append(path.stat().st_size)
+            events.append(path.stat().st_size)
             return super().__len__()
 
     with path.open("rb") as reader:
         write_file(str(path), Watched(b"ten bytes."))
         assert reader.read() == path.read_bytes() == b"ten bytes."
-    assert 0 not in seen
+    assert 0 not in events
 
 
 def test_unusable_scheduler_is_named(monkeypatch, tmp_path):
@@ -138,18 +138,18 @@ def test_complete_chunks_come_first_and_last_chunks_are_split_into_parts():
 
 
 def test_images_of_unfinished_parts_are_counted(job, monkeypatch):
-    seen, counts = threading.Event(), list[int]()
+    started, counts = threading.Event(), list[int]()
 
     def process(job, part, result):
         result(5)
-        assert seen.wait(30)
+        assert started.wait(30)
         result(3)
         return worker.FinishedPart(part.name, 8)
 
     def told(images):
         counts.append(images)
         if images == 10:
-            seen.set()
+            started.set()
 
     monkeypatch.setattr(pool, "process", process)
     with ThreadPoolExecutor(2) as threads, Workers(2) as workers:

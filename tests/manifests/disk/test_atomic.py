@@ -85,9 +85,9 @@ def test_file_is_on_disk_before_rename(tmp_path, monkeypatch):
     def fsync(descriptor):
         steps.append("fsync " + ("folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "file"))
 
-    real = os.replace
+    original = os.replace
     monkeypatch.setattr(os, "fsync", fsync)
-    monkeypatch.setattr(os, "replace", lambda a, b: (steps.append(f"replace {Path(a).suffix}"), real(a, b)))
+    monkeypatch.setattr(os, "replace", lambda a, b: (steps.append(f"replace {Path(a).suffix}"), original(a, b)))
     write_atomic(tmp_path / "a", b"x" * 100_000)
     assert steps == ["fsync file", "replace .part", "fsync folder"]
 
@@ -124,10 +124,10 @@ def test_lock_is_exclusive_and_released_when_process_is_killed(path):
 
 def test_exclusive_lock_waits_for_shared_locks(path):
     path.parent.mkdir()
-    begun, waited = time.monotonic(), 0.1
+    start, waited = time.monotonic(), 0.1
     with shared_lock(path), shared_lock(path):
         check_busy(path, wait_s=waited)
-    assert time.monotonic() - begun >= waited
+    assert time.monotonic() - start >= waited
     shared = threading.Event()
 
     def share():
@@ -139,7 +139,7 @@ def test_exclusive_lock_waits_for_shared_locks(path):
     thread.start()
     shared.wait()
     with hold_lock(path, "busy", wait_s=60):
-        assert time.monotonic() - begun >= 2 * waited
+        assert time.monotonic() - start >= 2 * waited
     thread.join()
 
 
@@ -170,13 +170,13 @@ def test_folders_are_created_only_below_links_within_root(tmp_path):
     (root / "out").symlink_to(outside)
     (root / "dangling").symlink_to(tmp_path / "nowhere")
     (tmp_path / "named").symlink_to(root)
-    for named in (root, tmp_path / "named"):  # users may specify a folder by a link
-        assert make_folder(named, "inside/b").is_dir()
-        assert make_folder(named, "c/d") == named / "c/d"
-        assert make_folder(named, "") == named
+    for folder in (root, tmp_path / "named"):  # users may specify a folder by a link
+        assert make_folder(folder, "inside/b").is_dir()
+        assert make_folder(folder, "c/d") == folder / "c/d"
+        assert make_folder(folder, "") == folder
         for path in ("out", "out/b", "dangling", "dangling/b"):
             with pytest.raises(BuildError, match="symbolic link that leads out of"):
-                make_folder(named, path)
+                make_folder(folder, path)
     assert (root / "a/b").is_dir()
     assert not [*outside.iterdir()]
     assert not (tmp_path / "nowhere").exists()

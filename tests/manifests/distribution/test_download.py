@@ -35,8 +35,8 @@ def fetched(bag, serve, tmp_path):
 def test_correct_local_files_are_not_fetched_again(bag, fetched):
     data = (bag.path / bag.archives[0].path).read_bytes()
     size = len(data)
-    for left, asked in ((0, [0]), (7000, [7000]), (size, [])):
-        assert fetched(data[:left]) == (asked, [n for n in (left, size - left) if n])
+    for left, requests in ((0, [0]), (7000, [7000]), (size, [])):
+        assert fetched(data[:left]) == (requests, [n for n in (left, size - left) if n])
     # the file became shorter, so the server answers 416 to a range beyond its end
     assert fetched(b"x" * 200, content=(data[:100], data)) == ([200, 200, 0], [200, size - 200, -size, size])
     # the existing bytes are of another version of the file, which the hash shows

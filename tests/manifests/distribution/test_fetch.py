@@ -59,10 +59,10 @@ def test_fetched_dataset_equals_original(root, bag, serve, tmp_path):
 
 
 def test_no_other_fetch_starts_during_removal_of_hidden_folder(bag, serve, tmp_path, monkeypatch):
-    server, real, messages = serve(bag.path), shutil.rmtree, []
+    server, original, messages = serve(bag.path), shutil.rmtree, []
 
     def rmtree(folder, *args, **options):
-        real(folder, *args, **options)
+        original(folder, *args, **options)
         if folder.name.startswith(".fetch") and not messages:
             messages.append(folder)
             with pytest.raises(BuildError, match="Another `corruptset"):
@@ -123,7 +123,7 @@ MENDED = [
 def test_recoverable_faults_are_overcome(root, bag, serve, tmp_path):
     archive = archive_of(bag, FOG)
     name, data = archive.name, (bag.path / archive.path).read_bytes()
-    for number, (make, asked) in enumerate(MENDED):
+    for number, (make, requests) in enumerate(MENDED):
         server, out = serve(bag.path), tmp_path / str(number)
         server.faults = make(name, data)
         fetch(server.url, out, sets=[FOG])
@@ -131,7 +131,7 @@ def test_recoverable_faults_are_overcome(root, bag, serve, tmp_path):
         image = rows["files"][0]["path"]
         assert (out / TOP / image).read_bytes() == (root / image).read_bytes(), number
         assert not list(out.glob(".fetch-*"))
-        assert asked in (None, [a.first for a in server.asked if a.name == name]), number
+        assert requests in (None, [a.first for a in server.asked if a.name == name]), number
 
 
 def wrong(data):
@@ -170,9 +170,9 @@ def test_unrecoverable_faults_stop_fetch(bag, serve, tmp_path):
             fetch(server.url, out, sets=[FOG])
         part = out / f".fetch-{TOP}/parts/{name}"
         assert set(downloaded_files(out)) <= {part.relative_to(out).as_posix()}, number
-        kept = part.read_bytes() if part.exists() else b""
-        assert data.startswith(kept), number
-        assert kind is not VerificationError or not kept, number
+        partial = part.read_bytes() if part.exists() else b""
+        assert data.startswith(partial), number
+        assert kind is not VerificationError or not partial, number
         server.faults = Faults()  # fixed: the same call resumes
         assert fetch(server.url, out, sets=[FOG]).sets == [FOG]
 
@@ -213,7 +213,7 @@ def test_false_index_is_rejected(bag, serve, tmp_path):
     def field(**fields):
         return lambda index: index.update(fields)
 
-    outside = [first("archives", path) for path in ("../x.tar", "/x.tar", "data/../../x.tar", "x\\y", "")]
+    outside_paths = [first("archives", path) for path in ("../x.tar", "/x.tar", "data/../../x.tar", "x\\y", "")]
     odd = [field(name="../up"), field(version="1/2"), field(name=".."), field(digest="none"), field(archives=[])]
     changes = [
         (field(digest=false), f"states the digest {false}, but its archives have {bag.digest}"),
@@ -223,7 +223,7 @@ def test_false_index_is_rejected(bag, serve, tmp_path):
             (first("files", name), "lists itself, or lists the folder data")
             for name in ("archives.json", "Archives.JSON", "data")
         ),
-        *((change, "not an index") for change in [*outside, *odd]),
+        *((change, "not an index") for change in [*outside_paths, *odd]),
     ]
     for number, (change, match) in enumerate(changes):
         server = serve(forge_release(bag, tmp_path / f"r{number}", change))

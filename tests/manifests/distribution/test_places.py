@@ -34,8 +34,8 @@ def test_files_round_trip(root, bag, store, tmp_path):
     with pytest.raises(ReleaseError, match="contains different files") as exc_info:
         publish(bag.path, PLACE, go=True)
     assert (second in str(exc_info.value), first in str(exc_info.value)) == (True, False)
-    sent = [f.path for f in publish(bag.path, PLACE, go=True, replace=True).to_send]
-    assert (first in sent, second in sent) == (False, True)
+    sent_paths = [f.path for f in publish(bag.path, PLACE, go=True, replace=True).to_send]
+    assert (first in sent_paths, second in sent_paths) == (False, True)
     assert publish(bag.path, f"{PLACE}/", go=True).to_send == []
     fetch(PLACE, tmp_path, sets=["fog/3"])
     fetch(PLACE, tmp_path, digest=bag.digest)
@@ -64,13 +64,13 @@ def test_failing_store_is_reported(root, bag, store, tmp_path):
 def test_stored_digest_is_compared_with_bytes(bag, store):
     """Objects with changed bytes and a correct digest, with a wrong digest, and objects that were sent in parts."""
     place, files = "s3://bucket/beside", store[1]
-    sent = {f.path: f for f in publish(bag.path, place, go=True).files}
+    sent_files = {f.path: f for f in publish(bag.path, place, go=True).files}
     changed, labelled, in_parts = (a.path for a in bag.archives[:3])
-    kept = {path: {"sha256": f.sha256.removeprefix("sha256:")} for path, f in sent.items()}
-    files.pipe_file(f"{place}/{changed}", b"x" * sent[changed].bytes, Metadata=kept[changed])
+    remote_digests = {path: {"sha256": f.sha256.removeprefix("sha256:")} for path, f in sent_files.items()}
+    files.pipe_file(f"{place}/{changed}", b"x" * sent_files[changed].bytes, Metadata=remote_digests[changed])
     files.pipe_file(f"{place}/{labelled}", (bag.path / labelled).read_bytes(), Metadata={"sha256": "0" * 64})
     key = {"Bucket": "bucket", "Key": f"beside/{in_parts}"}
-    upload = files.call_s3("create_multipart_upload", **key, Metadata=kept[in_parts])["UploadId"]
+    upload = files.call_s3("create_multipart_upload", **key, Metadata=remote_digests[in_parts])["UploadId"]
     data = (bag.path / in_parts).read_bytes()
     part = files.call_s3("upload_part", **key, PartNumber=1, UploadId=upload, Body=data)
     parts = {"Parts": [{"PartNumber": 1, "ETag": part["ETag"]}]}

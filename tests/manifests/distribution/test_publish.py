@@ -41,7 +41,7 @@ def test_dry_run_lists_files_and_publish_sends_them(bag, tmp_path):
 
 def test_interrupted_publish_resumes(bag, serve, tmp_path, monkeypatch):
     """After an interruption at any file, the release cannot be fetched, and complete files are not sent again."""
-    written = places.write_large
+    original = places.write_large
     for count in (1, len(bag.archives), 9):
         out, sent = tmp_path / str(count), []
 
@@ -49,14 +49,14 @@ def test_interrupted_publish_resumes(bag, serve, tmp_path, monkeypatch):
             if len(sent) == count:
                 raise KeyboardInterrupt
             sent.append(path.relative_to(out).as_posix())
-            return written(path, chunks)
+            return original(path, chunks)
 
         monkeypatch.setattr(places, "write_large", stopping)
         with pytest.raises(KeyboardInterrupt):
             publish(bag.path, out, go=True)
         with pytest.raises(ReleaseError, match="answers 404"):
             fetch(serve(out).url, tmp_path / "f")
-        monkeypatch.setattr(places, "write_large", written)
+        monkeypatch.setattr(places, "write_large", original)
         (out / ".0123456789abcdef.part").write_text("of a call that was killed")
         result = publish(bag.path, out, go=True)
         assert {f.path for f in result.files} - {f.path for f in result.to_send} == set(sent)

@@ -70,10 +70,10 @@ def test_different_sizes_are_rejected_with_suggestion(templates):
 @pytest.mark.parametrize("uniform", [True, False])
 def test_transforms_receive_images_and_labels(templates, uniform):
     data = corruptset.open(templates(uniform=uniform))
-    images, seen = data["fog/3"], []
+    images, events = data["fog/3"], []
 
     def transform(image):
-        seen.append(np.asarray(image))
+        events.append(np.asarray(image))
         return image.mode
 
     result = data.torch("Fog, severity 3", transform, target_transform=lambda label: (type(label), -label))
@@ -81,7 +81,7 @@ def test_transforms_receive_images_and_labels(templates, uniform):
     expected = [(mode, (int, -label)) for mode, label in zip(modes, images.labels.tolist(), strict=True)]
     assert [result[i] for i in range(5)] == list(result) == result.__getitems__(range(5)) == expected
     assert result[1:4] == (modes[1:4], [pair[1] for pair in expected[1:4]])
-    for actual, image in zip(seen, images.images(), strict=False):
+    for actual, image in zip(events, images.images(), strict=False):
         np.testing.assert_array_equal(actual if actual.ndim == 3 else actual[..., None], image)
     assert (len(result), result.labels.tolist()) == (5, [0, 0, 1, 1, 1])
     np.testing.assert_array_equal(result.image(2), images.image(2))
@@ -117,7 +117,7 @@ def test_torch_loader_splits_and_joins_batches_in_two_workers(templates):
 @pytest.mark.ci
 @pytest.mark.filterwarnings("ignore")  # a warning of torchvision when it is imported
 def test_torchvision_transforms_unify_sizes(templates):
-    kept = let_torchvision_be_imported()  # noqa: F841 - its operators live as long as it
+    libraries = let_torchvision_be_imported()  # noqa: F841 - its operators live as long as it
     import torch
     from torch.utils.data import DataLoader
     from torchvision.transforms import v2

@@ -29,8 +29,8 @@ def test_set_shows_first_images(templates):
         assert "käfer, käfer, a dog" in html
         (image,) = pictures(html)
         assert image.size == size
-        shown = np.asarray(image, np.int64)[3:96:6, 3:120:6]
-        assert np.abs(shown - images.image(0)).mean() < 8
+        displayed_pixels = np.asarray(image, np.int64)[3:96:6, 3:120:6]
+        assert np.abs(displayed_pixels - images.image(0)).mean() < 8
         assert len(html) < 60_000
     group = data.severities("fog")._repr_html_()
     assert (len(pictures(group)), "fog/3" in group) == (1, True)

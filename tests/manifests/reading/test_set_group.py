@@ -84,8 +84,8 @@ def test_selection_contains_sets_that_match_all_conditions(singles, levels, chai
             of_stage = {name: value for name, value in zip(choices, values, strict=True) if value is not None}
             expected = []
             for record in data.manifest.sets:
-                known = [vars(stage) | {"family": family_of(stage.corruption)} for stage in record.stages]
-                if not of_stage or any(all(s[name] in value for name, value in of_stage.items()) for s in known):
+                stage_fields = [vars(stage) | {"family": family_of(stage.corruption)} for stage in record.stages]
+                if not of_stage or any(all(s[name] in value for name, value in of_stage.items()) for s in stage_fields):
                     expected.append(record.id)
             result = data.select(**of_stage)
             assert list(result) == [images.id for images in result.values()] == expected

@@ -34,9 +34,9 @@ def test_source_and_build_digests_cover_all_relevant_inputs(templates):
     clean, fog = ("clean", [], 2, "blake3:" + "3" * 64), ("fog/3", [stage], 2, "blake3:" + "2" * 64)
     build = {"seed": 7, "preprocessing": {"kind": "none"}, "classes": classes, "samples": samples}
     build["sets"] = [fog, clean]
-    named = {"classes": [[0, "käfer", "0_käfer"], [1, "dog", "1_dog"]], "sets": [clean, fog], "schema_version": 2}
+    inputs = {"classes": [[0, "käfer", "0_käfer"], [1, "dog", "1_dog"]], "sets": [clean, fog], "schema_version": 2}
     digest = build_digest(**build)
-    assert digest == build_digest(**build | {"sets": [clean, fog]}) == sha256_of(build | named)
+    assert digest == build_digest(**build | {"sets": [clean, fog]}) == sha256_of(build | inputs)
     for change in ({"classes": classes[::-1]}, {"samples": samples[::-1]}):  # values whose order matters
         assert build_digest(**build | change) != digest, change
     # neither the encoding nor the container matters

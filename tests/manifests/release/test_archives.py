@@ -33,9 +33,9 @@ def test_members_that_are_not_files_are_rejected(valid_members, tmp_path):
     """Links, devices, pipes, folders and sparse files as an image, a small file and a record."""
     flags = (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE, tarfile.DIRTYPE)
     for flag in (*flags, tarfile.GNUTYPE_SPARSE):
-        for number, where in enumerate((IMAGE, f"{TOP}/samples.jsonl", RECORD)):
+        for number, member_name in enumerate((IMAGE, f"{TOP}/samples.jsonl", RECORD)):
             members = list(valid_members.items())
-            members.insert(list(valid_members).index(where), (tar_header(where, type=flag), b""))
+            members.insert(list(valid_members).index(member_name), (tar_header(member_name, type=flag), b""))
             archive = write_archive(tmp_path / f"{flag.decode()}{number}", members)
             check_unpack_fails(archive, tmp_path, "not a regular file")
 

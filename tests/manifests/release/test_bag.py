@@ -20,11 +20,11 @@ def test_release_folder_is_bag(packs):
     assert {f["path"]: f["sha256"] for f in [*index["archives"], *index["files"]]} | {
         "archives.json": files["archives.json"]
     } == files
-    named = set()
+    listed_files = set()
     for sums in ("manifest-sha256.txt", "tagmanifest-sha256.txt"):
         subprocess.run(["sha256sum", "--check", "--quiet", "--strict", sums], cwd=out, check=True)
-        named |= {line.partition("  ")[2] for line in (out / sums).read_text("utf-8").splitlines()}
-    assert named == files.keys() - {"tagmanifest-sha256.txt", "archives.json"}
+        listed_files |= {line.partition("  ")[2] for line in (out / sums).read_text("utf-8").splitlines()}
+    assert listed_files == files.keys() - {"tagmanifest-sha256.txt", "archives.json"}
     assert (out / "manifest-sha256.txt").read_bytes() == (out / "SHA256SUMS").read_bytes()
     sizes = [(out / p).stat().st_size for p in data]
     assert f"Payload-Oxum: {sum(sizes)}.{len(sizes)}\n" in (out / "bag-info.txt").read_text("utf-8")

@@ -143,10 +143,10 @@ def test_pack_rejects_existing_files_and_running_process(packs, tmp_path):
 
 
 def test_no_other_unpack_starts_during_removal_of_work_folder(packs, tmp_path, monkeypatch):
-    bag, real, refused = packs()[1], shutil.rmtree, []
+    bag, original, refused = packs()[1], shutil.rmtree, []
 
     def rmtree(folder, *args, **options):
-        real(folder, *args, **options)
+        original(folder, *args, **options)
         if not refused:
             refused.append(folder)
             with pytest.raises(BuildError, match="Another `corruptset"):

@@ -71,15 +71,15 @@ def test_single_archive_is_smaller_dataset_and_all_are_complete(packs, tmp_path,
 def test_damaged_part_is_found(packs, tmp_path):
     result = unpack(archive_paths(packs(by="set")[1])[:1], tmp_path / "u")
 
-    def named():
+    def problem_files():
         return {(p.path, p.kind) for p in verify_directory(result.path).problems}
 
     next((result.path / "images/clean").rglob("*.png")).unlink()
-    assert [kind for _, kind in named()] == ["missing"]
+    assert [kind for _, kind in problem_files()] == ["missing"]
     (result.path / "images/fog/3").mkdir(parents=True)
     (result.path / "samples.jsonl").unlink()
     (result.path / "stray").write_text("x")
-    assert {("samples.jsonl", "missing"), ("stray", "unexpected")} <= named()
+    assert {("samples.jsonl", "missing"), ("stray", "unexpected")} <= problem_files()
     partial = json.loads((result.path / PARTIAL).read_bytes())
     invalid = [
         ({"sets": ["fog/3"]}, ("sets/fog/3.jsonl", "missing")),
@@ -87,7 +87,7 @@ def test_damaged_part_is_found(packs, tmp_path):
     ]
     for change, problem in invalid:
         (result.path / PARTIAL).write_text(json.dumps({**partial, **change}))
-        assert problem in named()
+        assert problem in problem_files()
 
 
 def test_killed_unpack_resumes(packs, tmp_path):
@@ -96,11 +96,11 @@ def test_killed_unpack_resumes(packs, tmp_path):
     remaining = tmp_path / "u" / root.name
     (problem,) = [p for p in verify_directory(remaining).problems if p.kind == "incomplete"]
     assert "corruptset unpack" in problem.detail
-    there = {p: p.stat().st_mtime_ns for p in remaining.rglob("*") if p.is_file() and ".corruptset" not in p.parts}
+    file_times = {p: p.stat().st_mtime_ns for p in remaining.rglob("*") if p.is_file() and ".corruptset" not in p.parts}
     result = unpack(archive_paths(bag), tmp_path / "u")
     assert file_hashes(remaining) == file_hashes(root)
-    assert result.kept >= len(there)
-    assert {p: p.stat().st_mtime_ns for p in there} == there
+    assert result.kept >= len(file_times)
+    assert {p: p.stat().st_mtime_ns for p in file_times} == file_times
 
 
 def test_killed_unpack_keeps_existing_files(packs, tmp_path):
@@ -114,13 +114,13 @@ def test_killed_unpack_keeps_existing_files(packs, tmp_path):
 
 def test_dataset_stays_readable_during_unpack(packs, tmp_path):
     root, bag = packs(by="set")
-    archives, seen = archive_paths(bag), []
+    archives, events = archive_paths(bag), []
     result = unpack(archives[:1], tmp_path / "u")
-    unpack(archives, tmp_path / "u", progress=lambda *_: seen.append(open_data(result.path).set_ids))
-    assert seen == [result.sets] * len(seen) != []
+    unpack(archives, tmp_path / "u", progress=lambda *_: events.append(open_data(result.path).set_ids))
+    assert events == [result.sets] * len(events) != []
     complete = open_data(root).set_ids
-    unpack(archives, tmp_path / "u", progress=lambda *_: seen.append(open_data(result.path).set_ids))
-    assert seen[-1] == complete
+    unpack(archives, tmp_path / "u", progress=lambda *_: events.append(open_data(result.path).set_ids))
+    assert events[-1] == complete
     assert run_and_kill(9, unpack, archives, tmp_path / "u") == -signal.SIGKILL
     assert open_data(result.path).set_ids == complete
     assert {p.kind for p in verify_directory(result.path).problems} == {"incomplete"}

@@ -49,8 +49,8 @@ def forge(root, change):
     """Change the rows of a set, update its totals and all hashes except the digests of pixels, and verify."""
     edit_lines(root / ROWS, change)
     rows = [json.loads(line) for line in (root / ROWS).read_text("utf-8").splitlines()]
-    stored = [f for r in rows for f in r["files"]]
-    totals = {"count": len(rows), "files": len(stored), "bytes": sum(f["bytes"] for f in stored)}
+    files = [f for r in rows for f in r["files"]]
+    totals = {"count": len(rows), "files": len(files), "bytes": sum(f["bytes"] for f in files)}
     edit_manifest(root, lambda m: m["sets"][2].update(totals), reseal=True)
     return verify_problems(root)
 
@@ -178,11 +178,11 @@ def test_duplicate_ids_and_duplicate_or_unsafe_paths_are_found(dataset):
     def path(value):
         return lambda rows: rows[1].update(path=value)
 
-    outside = ("../up.jpg", "a/../../up.jpg", "/etc/passwd", "a\\b.jpg", "C:/x.jpg", "")
+    unsafe_paths = ("../up.jpg", "a/../../up.jpg", "/etc/passwd", "a\\b.jpg", "C:/x.jpg", "")
     cases = [
         (lambda rows: rows[1].update(id=rows[0]["id"].upper()), "ignoring case"),
         (lambda rows: rows[1].update(path=rows[0]["path"]), "two images have the path"),
-        *((path(value), f"the path {value!r} is not a relative path inside") for value in outside),
+        *((path(value), f"the path {value!r} is not a relative path inside") for value in unsafe_paths),
         *((path(value), None) for value in ("12:30/a b.jpg", "..a/b..jpg", None)),
     ]
     for change, message in cases:
@@ -199,13 +199,13 @@ def test_duplicate_ids_and_duplicate_or_unsafe_paths_are_found(dataset):
 def test_duplicate_key_is_found(dataset):
     cases = [("manifest.json", key, "") for key in ("seed", "pixel_digest", "amount")]
     cases += [("samples.jsonl", "label", "line 1: "), (ROWS, "row", "line 1: ")]
-    for path, key, where in cases:
+    for path, key, detail in cases:
         root = dataset(containers=("folder",))
         text = (root / path).read_text("utf-8")
         (root / path).write_text(text.replace(f'"{key}": ', f'"{key}": null, "{key}": ', 1), "utf-8")
         if path != "manifest.json":
             seal(root)
-        message = f"{where}the key '{key}' occurs more than once in one object"
+        message = f"{detail}the key '{key}' occurs more than once in one object"
         assert Problem(path, "schema", message) in verify_problems(root, level="structure")
     # escaped quotation marks in a name must not compensate for those of a key
     root = dataset(containers=("folder",))

@@ -197,8 +197,8 @@ def test_truncated_and_exchanged_files_are_found(dataset):
     for path in FILES:
         data = (root / path).read_bytes()
         kind = None if path in ("manifest.json", "SHA256SUMS") else "size"
-        for kept in (b"", data[: len(data) // 2], data[:-1]):
-            (root / path).write_bytes(kept)
+        for prefix in (b"", data[: len(data) // 2], data[:-1]):
+            (root / path).write_bytes(prefix)
             assert path in problem_paths(verify_problems(root, level="sizes"), kind), path
         assert path in problem_paths(verify_problems(root), kind), path
         (root / path).write_bytes(data)
@@ -286,11 +286,14 @@ def test_nothing_outside_dataset_is_opened(dataset, monkeypatch):
     (root / "images/clean/link.png").symlink_to(root.parent / "secret.png")
     opened_files = []
     for name in ("open", "read_bytes"):
-        real = getattr(Path, name)
+        original = getattr(Path, name)
         monkeypatch.setattr(
             Path,
             name,
-            lambda self, *a, real=real, **k: (opened_files.append(os.path.realpath(self)), real(self, *a, **k))[1],
+            lambda self, *a, original=original, **k: (
+                opened_files.append(os.path.realpath(self)),
+                original(self, *a, **k),
+            )[1],
         )
     monkeypatch.setattr(socket, "socket", None)
     verify_directory(root)

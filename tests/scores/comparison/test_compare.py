@@ -43,18 +43,18 @@ def test_compare_writes_documented_files(tmp_path):
     files = example_scores.write_scores(tmp_path, *small)
     out = tmp_path / "out"
     result = compare(files, out)
-    there = {p.relative_to(out).as_posix(): p for p in out.rglob("*") if p.is_file()}
-    assert set(there.values()) == set(result.files)
-    written = {f"tables/{table.name}.{kind}" for table in result.tables for kind in ("csv", "md", "tex")}
+    files_by_name = {p.relative_to(out).as_posix(): p for p in out.rglob("*") if p.is_file()}
+    assert set(files_by_name.values()) == set(result.files)
+    file_names = {f"tables/{table.name}.{kind}" for table in result.tables for kind in ("csv", "md", "tex")}
     plots = ("accuracy_and_cv", "error_and_severity", "maude", "order_effects")
-    drawn = {f"plots/{name}.svg" for name in plots}
-    assert set(there) == written | drawn | {"comparison.md"}
-    page = there["comparison.md"].read_text()
+    plot_files = {f"plots/{name}.svg" for name in plots}
+    assert set(files_by_name) == file_names | plot_files | {"comparison.md"}
+    page = files_by_name["comparison.md"].read_text()
     for table in result.tables:
-        assert there[f"tables/{table.name}.md"].read_text().rstrip() in page
+        assert files_by_name[f"tables/{table.name}.md"].read_text().rstrip() in page
     assert "](plots/maude.svg)" in page
     assert example_scores.DIGEST in page
-    rows = list(csv.DictReader(there["tables/aude.csv"].read_text().splitlines()))
+    rows = list(csv.DictReader(files_by_name["tables/aude.csv"].read_text().splitlines()))
     assert [row["model"] for row in rows] == ["net-0", "net-1"]
     assert float(rows[1]["mAUDE %"]) == pytest.approx(
         100 * example_scores.score_of(example_scores.small_scores(1), "maude")
@@ -62,8 +62,8 @@ def test_compare_writes_documented_files(tmp_path):
     assert json.loads(json.dumps(result.as_json()))["models"] == ["net-0", "net-1"]
     assert result.notes == ("PNG in place of JPEG.", "net-0: A note of 0.", "net-1: A note of 1.")
     compare(files, tmp_path / "again", plots=False)
-    for name in written:
-        assert (tmp_path / "again" / name).read_bytes() == there[name].read_bytes()
+    for name in file_names:
+        assert (tmp_path / "again" / name).read_bytes() == files_by_name[name].read_bytes()
     with pytest.raises(KeyError, match="there are summary"):
         result.table("sumary")
 
@@ -72,8 +72,8 @@ def test_files_folders_and_scores_keep_given_order(tmp_path):
     folder, file = tmp_path / "folder", example_scores.write_scores(tmp_path, example_scores.minimal_scores("c"))[0]
     example_scores.write_scores(folder, example_scores.minimal_scores("b"))[0].rename(folder / "scores.json")
     assert compare([scores("z"), folder, str(file)]).models == ("z", "b", "c")
-    named = ("a (small-c 1.0.0, 11111111)", "a (small-c 1.0.0, 22222222)")
-    assert compare([scores(), scores(digest=example_scores.OTHER_DIGEST)], any_data=True).models == named
+    labels = ("a (small-c 1.0.0, 11111111)", "a (small-c 1.0.0, 22222222)")
+    assert compare([scores(), scores(digest=example_scores.OTHER_DIGEST)], any_data=True).models == labels
     custom = scores(condition="correct@clean")
     assert compare([scores(), custom]).models == ("a (all images)", "a (correct@clean)")
     assert compare([custom]).models == ("a",)
@@ -187,13 +187,13 @@ def test_model_on_line_counts_as_low_cv_and_high_accuracy():
 
 def test_paper_models_are_compared_around_paper_threshold(tmp_path):
     """Compare the networks of table 3 of Dai & Berleant 2021, which were trained on clean images, with another one."""
-    printed = Path(__file__).parents[1] / "two_factor_paper_table3.csv"
+    paper_table = Path(__file__).parents[1] / "two_factor_paper_table3.csv"
     values = {"two_factor__cv_percent": 1.0, "two_factor__mean_accuracy": 0.95}
     custom = example_scores.replace_values(example_scores.full_scores(0, "own"), **values)
-    names = [row["model"] for row in csv.DictReader(printed.read_text().splitlines())]
+    names = [row["model"] for row in csv.DictReader(paper_table.read_text().splitlines())]
     clean = [name for name in names if "(clean)" in name]
     assert len(clean) == 3
-    result = compare([printed, *example_scores.validate_scores(custom)], tmp_path, plots=False, reference=clean)
+    result = compare([paper_table, *example_scores.validate_scores(custom)], tmp_path, plots=False, reference=clean)
     *rows, point = result.table("two_factor").to_pandas().to_dict("records")
     assert [row["model"] for row in rows] == [*names, "own"]
     assert (point["CV %"], point["mean accuracy"]) == pytest.approx((2.94, 0.8831), abs=5e-5)
@@ -204,11 +204,11 @@ def test_paper_models_are_compared_around_paper_threshold(tmp_path):
     page = (tmp_path / "comparison.md").read_text()
     assert f"The reference point is: mean of {', '.join(clean)}." in page
     assert "a printed table" not in page
-    arguments = compare([printed], reference="2.94,88.31").table("two_factor")
+    arguments = compare([paper_table], reference="2.94,88.31").table("two_factor")
     assert [row[-1] for row in arguments.rows[:-1]] == [row["quadrant"] for row in rows[:-1]]
     message = r"--reference: no model with two-factor scores is called 'net-7'.* Known models: AlexNet"
     with pytest.raises(ScoreError, match=message):
-        compare([printed], reference="AlexNet (clean),net-7")
+        compare([paper_table], reference="AlexNet (clean),net-7")
 
 
 def test_printed_tables_with_errors_are_rejected(tmp_path):

@@ -74,9 +74,9 @@ def test_table_is_exact_as_csv_and_rounded_in_markdown(monkeypatch):
 def test_page_shows_intervals_below_values_and_omits_empty_columns():
     columns = [Column("model", "text"), Column("mCE"), Column("CV"), Column("l", end="low"), Column("h", end="high")]
     table = Table("summary", "<Summary>", columns, [["<a>", None, 0.5, 0.4, 0.6], ["b", None, None, None, None]])
-    shown = table.on_page()
-    assert [column.title for column in shown.columns] == ["model", "CV"]
-    assert shown.rows == [[("<a>", ""), ("50.00", "40.00 to 60.00")], [("b", ""), ("-", "")]]
+    page_table = table.on_page()
+    assert [column.title for column in page_table.columns] == ["model", "CV"]
+    assert page_table.rows == [[("<a>", ""), ("50.00", "40.00 to 60.00")], [("b", ""), ("-", "")]]
     assert (len(table.on_page(2).rows), table.on_page(2).left_out) == (1, 1)
     html = table._repr_html_()
     assert "<td>&lt;a&gt; <small></small></td><td>50.00 <small>40.00 to 60.00</small></td>" in html
@@ -91,14 +91,14 @@ def test_page_shows_intervals_below_values_and_omits_empty_columns():
 @example("[1ex] is no space between rows")
 @example("* neither")
 def test_escaped_text_has_same_meaning(text):
-    written = latex_text(text)
-    plain = re.sub(r"\{([\[\]*])\}", r"\1", written).replace(r"\textbackslash{}", "\x00").replace("''", '"')
+    latex = latex_text(text)
+    plain_text = re.sub(r"\{([\[\]*])\}", r"\1", latex).replace(r"\textbackslash{}", "\x00").replace("''", '"')
     for command, letter in [("asciitilde", "~"), ("asciicircum", "^"), ("less", "<"), ("greater", ">"), ("bar", "|")]:
-        plain = plain.replace(f"\\text{command}{{}}", letter)
-    plain = re.sub(r"\\([{}&%$#_])", r"\1", plain).replace("\x00", "\\")
-    assert plain == text
-    assert not re.search(r"(?<!\\)[&%$#_~^]", written)
-    assert not written.startswith(("[", "*"))
+        plain_text = plain_text.replace(f"\\text{command}{{}}", letter)
+    plain_text = re.sub(r"\\([{}&%$#_])", r"\1", plain_text).replace("\x00", "\\")
+    assert plain_text == text
+    assert not re.search(r"(?<!\\)[&%$#_~^]", latex)
+    assert not latex.startswith(("[", "*"))
     assert not re.search(r"(?<!\\)(?:\\\\)*[|*`<>#]", re.sub(r"\\.", "", markdown_text(text)))
 
 

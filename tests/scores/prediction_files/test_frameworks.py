@@ -39,8 +39,8 @@ def check(logits):
     result = read_predictions("predictions", data)
     assert (result.model, result.digest, list(result.outcomes)) == ("ResNet-50", data.digest, SETS)
     for name, outcome in result.outcomes.items():
-        with np.load(f"predictions/{name}.npz") as stored:
-            written = stored["logits"]
+        with np.load(f"predictions/{name}.npz") as arrays:
+            written = arrays["logits"]
         assert written.dtype == np.float16
         np.testing.assert_allclose(written, logits(data[name].array()), rtol=2e-3, atol=2e-3)
         np.testing.assert_array_equal(outcome.predicted, written.astype(float).argmax(axis=1))
@@ -98,9 +98,9 @@ def test_pytorch_example_runs(shared_names):
     ("word", "pretrained"), [("from torchvision", 'weights="DEFAULT"'), ("import timm", "pretrained=True")]
 )
 def test_torchvision_and_timm_examples_run(shared_names, word, pretrained):
-    kept = let_torchvision_be_imported()
+    libraries = let_torchvision_be_imported()
     check_torch(run_snippet(lines(word).replace(pretrained, "num_classes=10"), **shared_names)["model"])
-    del kept
+    del libraries
 
 
 @pytest.mark.long
@@ -115,18 +115,18 @@ def test_keras_example_runs(shared_names):
 @pytest.mark.long
 def test_jax_example_runs(shared_names):
     """Test JAX, which needs the extra ``frameworks``."""
-    more = {
+    extra = {
         "params": WEIGHTS.astype(np.float32),
         "apply": lambda params, images: images.reshape(len(images), -1) @ params,
     }
-    run_snippet(lines("import jax"), **shared_names, **more)
+    run_snippet(lines("import jax"), **shared_names, **extra)
     check(reference_logits)
 
 
 @pytest.mark.long
 def test_transformers_example_runs(shared_names, tmp_path):
     """Test transformers, which needs the extra ``frameworks``. The name of the checkpoint is that of a local folder."""
-    kept = let_torchvision_be_imported()
+    libraries = let_torchvision_be_imported()
     import torch
     from transformers import ResNetConfig, ResNetForImageClassification, ViTImageProcessor
 
@@ -137,4 +137,4 @@ def test_transformers_example_runs(shared_names, tmp_path):
     ViTImageProcessor(image_mean=MEAN.tolist(), image_std=STD.tolist()).save_pretrained(folder)
     names = run_snippet(lines("from transformers"), **shared_names)
     check_torch(lambda x: names["model"](x).logits)
-    del kept
+    del libraries

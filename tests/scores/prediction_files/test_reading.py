@@ -102,10 +102,10 @@ def test_integers_of_any_type_and_top_k_of_any_length_are_read(data, tmp_path):
 
 
 def test_sets_are_read_by_alias_from_files_of_several_kinds(tmp_path):
-    more = (
+    extra = (
         '[[sets]]\nclean = true\naliases = ["type 0"]\n[[sets]]\nchain = ["brightness-1"]\naliases = ["SP0.1GA0.2"]\n'
     )
-    data = record_datasets.small_dataset(tmp_path / "data", more=more)
+    data = record_datasets.small_dataset(tmp_path / "data", more=extra)
     of_each = all_kinds(LOGITS["clean"], LABELS)
     folder = write_folder(tmp_path / "p", {"type 0": of_each["logits"], "SP0.1GA0.2": of_each["rank"]})
     outcomes = read_predictions(folder, data).outcomes

@@ -65,12 +65,12 @@ def test_invalid_set_names_are_rejected(data, sets, tmp_path):
         "brightness/1.npz, clean.npz, contrast-3+brightness-2.npz: has logits of the shape (20, 9); expected (N, 10), "
         "because the dataset has 10 classes"
     ]
-    named = record_datasets.small_dataset(tmp_path / "data", more='[[sets]]\nclean = true\naliases = ["type 0"]\n')
-    twice = {"clean": sets["clean"], "type 0": sets["clean"]}
-    folder = write_folder(tmp_path / "twice", twice)
-    assert problems(folder, named) == ["the set clean has 2 files: clean.npz, type 0.npz. Keep one of them"]
-    np.savez(tmp_path / "one.npz", **concatenate_sets(twice), index=np.tile(ROW, 2))
-    assert problems(tmp_path / "one.npz", named)[0].startswith("repeats 20 images of clean: 0 (00_class/im.0), 1 (")
+    dataset = record_datasets.small_dataset(tmp_path / "data", more='[[sets]]\nclean = true\naliases = ["type 0"]\n')
+    duplicates = {"clean": sets["clean"], "type 0": sets["clean"]}
+    folder = write_folder(tmp_path / "twice", duplicates)
+    assert problems(folder, dataset) == ["the set clean has 2 files: clean.npz, type 0.npz. Keep one of them"]
+    np.savez(tmp_path / "one.npz", **concatenate_sets(duplicates), index=np.tile(ROW, 2))
+    assert problems(tmp_path / "one.npz", dataset)[0].startswith("repeats 20 images of clean: 0 (00_class/im.0), 1 (")
 
 
 def test_invalid_rows_are_rejected(data, sets, tmp_path):

@@ -17,9 +17,9 @@ from corruptset.errors import ParameterError, ScoreError
 from corruptset.scores.outcomes import Predictions
 
 
-def nearest(shown, images):
+def nearest(page_image, images):
     """Return the key of the image that a page shows."""
-    return min(images, key=lambda key: np.abs(shown - images[key]).mean())
+    return min(images, key=lambda key: np.abs(page_image - images[key]).mean())
 
 
 def captions(part):
@@ -67,9 +67,9 @@ def test_missing_predictions_and_clean_images_are_reported(full_report, data, sh
     assert "The predictions of net-b have no clean images, so its failures are unknown." in text
     assert "scores files do not contain predictions" not in text
     bright = results_dataset(shared_data, name="bright", more='[[sets]]\ncorruptions = ["brightness"]\n')
-    shown = failures(bright, *random_scores(bright, "net", clean=True))
-    assert "The dataset has no clean images, so none are shown." in shown.text
-    ids = [node.attributes["id"] for node in shown.all("figure")]
+    html = failures(bright, *random_scores(bright, "net", clean=True))
+    assert "The dataset has no clean images, so none are shown." in html.text
+    ids = [node.attributes["id"] for node in html.all("figure")]
     assert ids
     assert not [id for id in ids if id.endswith("-clean")]
 
@@ -119,8 +119,8 @@ def test_panels_show_selected_sample(data, tmp_path):
     assert f"One image ({data.samples[first].id}, class" in page_of_both.text
     # Images that were not unpacked are left out.
     shutil.copytree(data.path, tmp_path / "d")
-    there = [name for name in data.set_ids if not name.startswith("fade_black")]
-    partial = {"schema_version": 1, "digest": data.digest, "manifest": data.digest, "sets": there, "pieces": {}}
+    included = [name for name in data.set_ids if not name.startswith("fade_black")]
+    partial = {"schema_version": 1, "digest": data.digest, "manifest": data.digest, "sets": included, "pieces": {}}
     (tmp_path / "d/PARTIAL.json").write_text(json.dumps(partial), "utf-8")
     panels = section(report_page(tmp_path / "d", scores, out), "panels")
     shown = {text.partition(",")[0]: bool(list(node.all("use"))) for text, node in captions(panels).items()}

@@ -91,11 +91,11 @@ def test_tables_are_sorted_by_keyboard_with_missing_values_last(visit):
     before = column(page, "table-sets", 4)
     head = page.locator("#table-sets thead th").nth(3)
     head.get_by_role("button").focus()
-    for key, way in (("Enter", "ascending"), ("Space", "descending")):
+    for key, order in (("Enter", "ascending"), ("Space", "descending")):
         page.keyboard.press(key)
         result = [float(text) for text in column(page, "table-sets", 4)]
-        assert result == sorted(map(float, before), reverse=way == "descending")
-        assert head.get_attribute("aria-sort") == way
+        assert result == sorted(map(float, before), reverse=order == "descending")
+        assert head.get_attribute("aria-sort") == order
     assert page.locator(".status").text_content() == "Sorted by accuracy %, downwards"
     page.locator("#table-sets thead th").nth(1).get_by_role("button").click()
     assert column(page, "table-sets", 2) == sorted(column(page, "table-sets", 2))
@@ -108,9 +108,9 @@ def test_tables_are_sorted_by_keyboard_with_missing_values_last(visit):
         assert column(page, "table-two_factor", 1)[-1] == "reference", times
     page.locator("#table-degradation thead th").nth(2).get_by_role("button").click()
     levels = column(page, "table-degradation", 3)
-    known = sorted(float(level) for level in levels if level != "never")
-    assert len(known) < len(levels)
-    assert levels == [f"{level:g}" for level in known] + ["never"] * (len(levels) - len(known))
+    expected = sorted(float(level) for level in levels if level != "never")
+    assert len(expected) < len(levels)
+    assert levels == [f"{level:g}" for level in expected] + ["never"] * (len(levels) - len(expected))
 
 
 def test_page_is_complete_without_script_and_in_print_and_script_enlarges_images(visit):

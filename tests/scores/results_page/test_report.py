@@ -37,12 +37,14 @@ def numbers(value):
 
 def test_every_number_has_model_and_set(full_report):
     page, scores = full_report
-    shown = tables(page)
-    words = {w for _, rows in shown.values() for row in rows for cell in row for w in re.findall(r"-?[\d.]+", cell)}
-    headings, rows = shown["Every set and model in full"]
+    page_tables = tables(page)
+    words = {
+        w for _, rows in page_tables.values() for row in rows for cell in row for w in re.findall(r"-?[\d.]+", cell)
+    }
+    headings, rows = page_tables["Every set and model in full"]
     assert headings == ["set", "model", "images", "accuracy %"]
     of_cell = {(row[0], row[1]): row[2:] for row in rows}
-    summary = {row[0]: dict(zip(shown[SUMMARY][0], row, strict=True)) for row in shown[SUMMARY][1]}
+    summary = {row[0]: dict(zip(page_tables[SUMMARY][0], row, strict=True)) for row in page_tables[SUMMARY][1]}
     for score in scores:
         record = {name: value for name, value in score.as_json().items() if name not in ("schema_version", "resamples")}
         assert not [v for v in numbers(record) if not {f"{100 * v:.2f}", f"{v:.3f}", f"{v:.10g}"} & words]
@@ -92,9 +94,9 @@ def test_chart_lines_match_table(full_report):
             assert len({line.attributes["class"] for line in lines}) == len(lines) == len(scores)
             for number, line in enumerate(lines, 1):
                 heights = [float(y) for y in re.findall(r"[ML][\d.]+ ([\d.]+)", line.attributes["d"])]
-                drawn = [100 * (138 - y) / 128 for y in heights]
-                assert drawn == pytest.approx([row[number] for row in expected], abs=0.06)
-                checked += len(drawn)
+                plotted = [100 * (138 - y) / 128 for y in heights]
+                assert plotted == pytest.approx([row[number] for row in expected], abs=0.06)
+                checked += len(plotted)
             label = chart.one("svg").attributes["aria-label"]
             course = rf"^{title}: .*against {across}. net-a begins at ([\d.]+) at 0 and \w+ to ([\d.]+) at (\d+); net-b"
             numbers = [float(number) for number in re.search(course, label).groups()]
