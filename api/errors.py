@@ -160,7 +160,7 @@ def quote(value: object) -> str:
 
     Examples
     --------
-    >>> quoted("fog"), len(quoted("x" * 1000))
+    >>> quote("fog"), len(quote("x" * 1000))
     ("'fog'", 203)
     """
     try:
@@ -212,7 +212,7 @@ def format_list(problems: Sequence[str], limit: int = 50) -> str:
 
     Examples
     --------
-    >>> print(listed(["a", "b", "c"], limit=2))
+    >>> print(format_list(["a", "b", "c"], limit=2))
       a
       b
       ... and 1 more

@@ -57,7 +57,7 @@ def shorten(text: str) -> str:
 
     Examples
     --------
-    >>> len(shortened(f"name is {'x' * 5000!r}; expected a name")), shortened("name is 'x'; expected a name")
+    >>> len(shorten(f"name is {'x' * 5000!r}; expected a name")), shorten("name is 'x'; expected a name")
     (230, "name is 'x'; expected a name")
     """
     return _UNBROKEN.sub(r"\1...", _QUOTED.sub(r"\1\2\1...", text))

@@ -206,7 +206,7 @@ def shorten(text: str, width: int, size: int = TEXT) -> str:
 
     Examples
     --------
-    >>> shortened("gaussian_noise", 200), shortened("a" * 50 + "/" + "7" * 50, 70)
+    >>> shorten("gaussian_noise", 200), shorten("a" * 50 + "/" + "7" * 50, 70)
     ('gaussian_noise', 'aaaa…7777')
     """
     full = printable(text)

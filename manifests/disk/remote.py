@@ -115,7 +115,7 @@ def redact(text: str) -> str:
 
     Examples
     --------
-    >>> redacted('no answer from "https://me:word@host/key?X-Amz-Signature=0f"')
+    >>> redact('no answer from "https://me:word@host/key?X-Amz-Signature=0f"')
     'no answer from "https://***@host/key?***"'
     """
     text = re.sub(r"//[^/@\s]+@", "//***@", text)

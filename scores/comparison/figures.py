@@ -314,7 +314,7 @@ def shorten_name(name: str) -> str:
 
     Examples
     --------
-    >>> short("resnet50"), len(short("x" * 100))
+    >>> shorten_name("resnet50"), len(shorten_name("x" * 100))
     ('resnet50', 32)
     """
     name = " ".join(name.split())
