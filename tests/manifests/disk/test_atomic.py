@@ -95,8 +95,8 @@ def test_file_is_on_disk_before_rename(tmp_path, monkeypatch):
 HOLD = """
 import sys, time
 from pathlib import Path
-from corruptset.manifests.disk.lock import locked
-with locked(Path(sys.argv[1]), "busy"):
+from corruptset.manifests.disk.lock import hold_lock
+with hold_lock(Path(sys.argv[1]), "busy"):
     print("held", flush=True)
     time.sleep(120)
 """

@@ -31,7 +31,7 @@ sys.path.insert(0, {tests!r})
 import example_scores
 from pathlib import Path
 import corruptset
-made = example_scores.validated(*(example_scores.small_scores(i, {name!r} + str(i)) for i in range(2)))
+made = example_scores.validate_scores(*(example_scores.small_scores(i, {name!r} + str(i)) for i in range(2)))
 corruptset.compare(made, Path({folder!r}))
 """
 NAME = "<script>\u202e & \u0007é"
