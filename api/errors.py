@@ -96,8 +96,8 @@ class FinishedDataset(BuildError):
     def with_call(self, call: str) -> str:
         """Return the message, which includes a call that makes a new dataset with all sets."""
         return (
-            f"{self.directory} is finished, so it is not changed, and it lacks {len(self.lacking)} of the requested "
-            f"sets ({first_few(self.lacking)}). Make a new dataset that also has them:\n  {call}"
+            f"{self.directory} is a finished dataset, which is never changed. It lacks {len(self.lacking)} of the "
+            f"requested sets ({first_few(self.lacking)}). Build a new dataset that also contains them:\n  {call}"
         )
 
 
@@ -122,7 +122,7 @@ class MissingParts(IncompleteBuild):
         """Return the message, which includes the calls that make the missing parts and finish the build."""
         jobs = f"Job {self.jobs[0]}" if len(self.jobs) == 1 else f"Jobs {spans(self.jobs)}"
         commands = format_list(calls, MAX_LISTED_JOBS)
-        return f"{self.what} {jobs} of {self.of} will make them:\n{commands}\nThen finish the build:\n  {finish}"
+        return f"{self.what} {jobs} of {self.of} will build them:\n{commands}\nThen finish the build:\n  {finish}"
 
 
 class VerificationError(CorruptsetError):
@@ -240,12 +240,12 @@ def problems_message(where: str, problems: Sequence[str]) -> str:
     Examples
     --------
     >>> print(problems_message("mine.toml", ["a", "b"]))
-    mine.toml has 2 mistakes:
+    mine.toml contains 2 errors:
       a
       b
     """
     lines = "".join(f"\n  {problem}" for problem in problems)
-    return f"{where} has {len(problems)} mistake{'s' * (len(problems) > 1)}:{lines}"
+    return f"{where} contains {len(problems)} error{'s' * (len(problems) > 1)}:{lines}"
 
 
 def require_utf8_names() -> None:
@@ -263,12 +263,12 @@ def require_utf8_names() -> None:
 
 def install_extra(extra: str) -> str:
     """Return a sentence that explains how to install an extra from a clone."""
-    return f"Install the extra: in the clone of corruptset, run pip install '.[{extra}]'."
+    return f"To install the extra, run pip install '.[{extra}]' in your clone of corruptset."
 
 
 def install_add_on(package: str) -> str:
     """Return a sentence that explains how to install an add-on from a clone."""
-    return f"Install it: in the clone of corruptset, run pip install ./plugins/{package}."
+    return f"To install it, run pip install ./plugins/{package} in your clone of corruptset."
 
 
 BUILD = ("numba", "cv2", "scipy", "skimage", "joblib")
@@ -280,7 +280,7 @@ class NotInstalled(CorruptsetError, ImportError):
 
     def __init__(self, name: str) -> None:
         super().__init__(
-            f"{name} is not installed, and this needs it. {install_extra('build')} Without the extra, corruptset can "
+            f"This needs {name}, which is not installed. {install_extra('build')} Without the extra, corruptset can "
             "open, verify, fetch, unpack, export and score datasets, but it cannot build them."
         )
 

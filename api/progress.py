@@ -164,7 +164,7 @@ class ProgressDisplay:
         elif event.phase == "waiting":
             self._show(f"waiting for {event.waiting_for}", 0, 0)
         elif event.phase == "compiling":
-            self._show(event.phase, event.parts_done, event.parts_total, "corruptions, once on a machine")
+            self._show(event.phase, event.parts_done, event.parts_total, "corruptions, once per machine")
         elif event.images_total:
             self._show(event.phase, event.images_done, event.images_total, "images")
         elif event.phase != "done":  # When a build is done, its result is printed instead.

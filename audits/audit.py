@@ -95,7 +95,10 @@ def audit(
             f"{', '.join(BENCHMARKS)}."
         )
     if frost_textures is not None and source is None:
-        raise ParameterError("The frost textures are compared with a source. Give both, or none of them.")
+        raise ParameterError(
+            "Frost textures are only used to compare images with their source. Pass a source too, or leave "
+            "frost_textures (--frost-textures) out."
+        )
     if not isinstance(data, Mapping):
         data = Path(data).expanduser()
         if data.is_file() and data.suffix != ".npy":
@@ -129,7 +132,7 @@ def _archive(path: Path) -> Audit:
         if known.md5 == digest:
             return Audit(known.benchmark, f"{known.name} ({known.source})")
     same_size = [known for known in archives() if known.bytes == size]
-    hint = f" It has the size of {same_size[0].name}, so it is damaged." if same_size else ""
+    hint = f" It has the size of {same_size[0].name}, so it is a damaged copy of that archive." if same_size else ""
     text = (
         f"The checksum (MD5 {digest}) is not that of a published archive that corruptset knows.{hint} Unpack the "
         "archive, and audit the folder."

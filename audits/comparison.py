@@ -76,7 +76,10 @@ class SourceComparison:
         if read.unreadable:
             finding = unreadable_finding(read.unreadable)
         else:
-            text = "No image of the source has the name of an image of this set. Name the source that it was made from."
+            text = (
+                "No image of the source has the same name as an image of this set. Pass the source from which the set "
+                "was made."
+            )
             finding = Finding("extra_images", text)
         return SetAudit(one.id, "not_checked", images=one.count, findings=(finding,))
 
@@ -125,8 +128,9 @@ class SourceComparison:
         contents = tuple(part.result.found for part in parts if part.result.found is not None)
         if all(part.result.verdict in ("same_pixels", "same_parameters", "inconclusive") for part in parts):
             text = (
-                f"The set has {one.count:,} images, five times as many as the source: all five severities, one after "
-                "the other. A score on it is a mean over the severities. Put each severity into a separate set."
+                f"The set has {one.count:,} images, five times as many as the source. It contains all five severities, "
+                "one after the other, so a score on it is a mean over the severities. Put each severity into a "
+                "separate set."
             )
             finding = Finding("extra_images", text)
             result = replace(

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from ..corruptions.calibrations import shipped
 from ..corruptions.registry import Images
-from .elastic_fit import AffineFit, affine_fit, log_likelihood
+from .elastic_fit import OwnFits, affine_fit, not_rejected, own_fits
 from .features import Features, features
 from .frost_weight import image_weight
 from .hypotheses import CLEAN, VARIANT, Hypothesis, alternatives
 from .records import Verdict
 from .searches import agreement, nearest_frost, nearest_motion, nearest_of_draws
-from .signatures import LOG_ODDS, Distance, Signatures
+from .signatures import Distance, Signatures
 from .storage import Resized, Steps, apply_storage
 
 SIGNED = ("shear", "rotate", "translate")
@@ -32,9 +32,6 @@ _ROUNDING = 0.002
 """The mean square difference below which no other severity can match the images better."""
 _OWN_SEED = 104_729
 """A seed that no dataset is likely to have."""
-_ELASTIC_DRAWS = 6
-_ELASTIC_SHARE = 0.25
-"""The weight of statistics other than the affine fits in decisions between elastic transforms."""
 _THOROUGH = 4
 """The number of likely hypotheses that are compared with all possible storage steps."""
 _FITS = 1.3
@@ -91,7 +88,7 @@ class ContentSearch:
 
     def __init__(self, signatures: Signatures, calibration: str, textures: Any = None) -> None:
         self.signatures, self.calibration, self.textures = signatures, calibration, textures
-        self._fits: dict[tuple[Hypothesis, tuple[int, ...]], AffineFit] = {}
+        self._fits: dict[tuple[Hypothesis, Steps, tuple[int, ...]], OwnFits] = {}
 
     def contents(self, observed: Observed, expected: Hypothesis | None) -> SetContents:
         """Return what a set contains. The expected content is tried first."""
@@ -206,7 +203,7 @@ class ContentSearch:
             return self._frost(observed, found, expected, own)
         if own.value > _ACCEPTED:
             return None
-        fitting = self._not_excluded(observed, [own, *self._rivals(observed, found, own)])
+        fitting = self._not_excluded(observed, [own, *self._rivals(observed, found, own)], expected)
         if own not in fitting:
             return None
         if len(fitting) == 1:
@@ -225,33 +222,28 @@ class ContentSearch:
             if severity != own.hypothesis.severity
         ]
 
-    def _not_excluded(self, observed: Observed, distances: Sequence[Distance]) -> list[Distance]:
-        """Return the distances of the hypotheses that the likeliest one does not exclude, the nearest first."""
+    def _not_excluded(
+        self, observed: Observed, distances: Sequence[Distance], expected: Hypothesis | None
+    ) -> list[Distance]:
+        """Return the distances of the hypotheses that the images do not exclude, the nearest first."""
         ranked = sorted(distances, key=lambda distance: distance.value)
         near = [distance for distance in ranked if not ranked[0].excludes(distance)]
+        if not _has_affine_part(near[0]):
+            return near
+        # Elastic transforms that the statistics barely exclude are compared too.
+        near += [d for d in ranked if d not in near and d.hypothesis == expected and d.value <= _ACCEPTED]
         if len(near) == 1 or not all(_has_affine_part(distance) for distance in near):
             return near
-        fit = affine_fit(observed.images, observed.clean)
+        own = [self._own_fits(observed, distance) for distance in near]
+        named = next((number for number, d in enumerate(near) if d.hypothesis == expected), None)
+        left = not_rejected(affine_fit(observed.images, observed.clean), own, named)
+        return [near[number] for number in left] or near
 
-        def score(distance: Distance) -> float:
-            likelihood = log_likelihood(fit, self._own_fit(observed, distance.hypothesis), distance.hypothesis)
-            return likelihood - _ELASTIC_SHARE * distance.log_odds
-
-        scores = {distance.hypothesis: score(distance) for distance in near}
-        best = max(scores.values())
-        near = [distance for distance in near if scores[distance.hypothesis] > best - LOG_ODDS]
-        return sorted(near, key=lambda distance: -scores[distance.hypothesis])
-
-    def _own_fit(self, observed: Observed, hypothesis: Hypothesis) -> AffineFit:
+    def _own_fits(self, observed: Observed, distance: Distance) -> OwnFits:
         """Fit affine maps to elastic transforms that corruptset itself draws, and return the fits."""
-        key = (hypothesis, tuple(observed.rows))
+        key = (distance.hypothesis, distance.steps, tuple(observed.rows))
         if key not in self._fits:
-            seeds = range(_OWN_SEED, _OWN_SEED + _ELASTIC_DRAWS)
-            made = [hypothesis.images(observed.clean, observed.ids, seed=seed) for seed in seeds]
-            fits = [affine_fit(images, observed.clean) for images in made]
-            self._fits[key] = AffineFit(
-                np.concatenate([own.moves for own in fits]), np.concatenate([own.rest for own in fits])
-            )
+            self._fits[key] = own_fits(observed.clean, observed.ids, distance.hypothesis, distance.steps)
         return self._fits[key]
 
     def _frost(
@@ -282,7 +274,7 @@ class ContentSearch:
         if least > max(3 * weight.error, 1.5 * _FROST_MARGIN):
             return None
         left = [distance for distance in distances if offs[distance.hypothesis] <= least + margin]
-        fitting = self._not_excluded(observed, left)
+        fitting = self._not_excluded(observed, left, expected)
         if len(fitting) > 1:
             return SetContents("inconclusive", None, near.steps, tuple(distance.hypothesis for distance in fitting))
         verdict = verdict_of(fitting[0].hypothesis, expected)
@@ -306,7 +298,7 @@ class ContentSearch:
             if ranked[0].value > _FITS:
                 few = [self._distance(observed, found, d.hypothesis) for d in ranked[:_THOROUGH]]
                 ranked = sorted([*few, *ranked[_THOROUGH:]], key=lambda d: d.value)
-            fitting = self._not_excluded(observed, ranked)
+            fitting = self._not_excluded(observed, ranked, expected)
             moved = [d for d in fitting if d.hypothesis.corruption == "motion_blur"]
             for distance in moved:
                 if (exact := self._exactly(observed, distance.hypothesis)) is not None:

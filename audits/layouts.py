@@ -26,7 +26,7 @@ _DEEPEST = 4
 def read_data(path: Path) -> FoundData:
     """Return the sets in a folder or an array file. Raise `SourceError` if no set is found."""
     if not path.exists():
-        raise SourceError(f"{path} does not exist. Give the folder of a corrupted dataset, or one of its archives.")
+        raise SourceError(f"{path} does not exist. Pass the folder of a corrupted dataset, or one of its archives.")
     if path.is_file():
         if path.suffix != ".npy":
             raise SourceError(
@@ -62,7 +62,7 @@ def _links_out(path: Path) -> str:
     """Return a sentence about the symbolic links that lead out of a folder, or an empty string if there are none."""
     names = sorted(entry.name for entry in os.scandir(path) if not _is_inside(Path(entry.path), path))
     return (
-        f" Links that lead out of the folder are not followed: {first_few(names)}. Audit what they lead to."
+        f" Links that lead out of the folder are not followed: {first_few(names)}. Audit their targets instead."
         if names
         else ""
     )
@@ -133,14 +133,15 @@ def _arrays(files: Sequence[Path], folder: Path) -> FoundData:
             remarks.append(
                 (
                     "missing_images",
-                    f"{file.name} has {rows:,} rows, which five severities cannot share. Its rows were compared as one "
-                    "set. Loaders that take equal parts return wrong images, so get the file again.",
+                    f"{file.name} has {rows:,} rows, which cannot be divided equally among five severities. All rows "
+                    "were compared as one set. Loaders that split the file into equal parts return wrong images, so "
+                    "download the file again.",
                 )
             )
         corruption, size = corruption_name(file.stem), rows // severities
         own_labels = labels if labels is not None and len(labels) in (rows, size) else None
         if labels is not None and own_labels is None:
-            text = f"labels.npy has {len(labels):,} labels, and {file.name} has {rows:,} images. Get both files again."
+            text = f"labels.npy has {len(labels):,} labels, and {file.name} has {rows:,} images. Copy both again."
             remarks.append(("other_labels", text))
         for severity in range(1, severities + 1):
             first = (severity - 1) * size

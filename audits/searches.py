@@ -49,9 +49,11 @@ def nearest_motion(found: Images, clean: Images, hypothesis: Hypothesis, steps: 
     for i in range(len(clean)):
         low, high, best = -_GREATEST_ANGLE, _GREATEST_ANGLE, 0.0
         # Each step divides the interval by about 30. The last step is finer than the difference between two kernels.
+        # Compression can move the best angle by several degrees, so the images are compressed too.
         for count in (61, 41, 21):
             angles = np.linspace(low, high, count)
             made = motion_filter(np.repeat(clean[i : i + 1], count, axis=0), radius, sigma, angles)
+            made = apply_storage(made, steps)
             errors = np.square(made.astype(np.float32) - found[i]).mean(axis=(1, 2, 3))
             best, step = float(angles[int(errors.argmin())]), (high - low) / (count - 1)
             low, high = best - 1.5 * step, best + 1.5 * step

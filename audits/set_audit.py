@@ -40,6 +40,13 @@ The first number is for images of up to 64 pixels, and the second is for larger 
 """
 _LEAD = 0.04
 """The lead in likeness above which a different preparation is tried for a set."""
+_EXCHANGED = 0.6
+"""The lead in likeness above which a single image belongs to a different name."""
+_LIKENESS_DRAWS = 4
+_OWN_SEED = 104_729
+"""A seed that no dataset is likely to have."""
+_CERTAIN, _SLIGHT = 4.0, 0.02
+"""The number of standard errors by which a likeness must be too low, and an insignificant difference in likeness."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +123,7 @@ class SetAuditor:
             return Audited(replace(blank, findings=(*trouble, size_finding(size, expected_size))))
         order = self._order(read, main)
         count, places, moved = len(read.places), list(read.places), False
-        if order.right < 0.4 * count:
+        if order.right < 0.4 * count and not self._as_alike_as_expected(read):
             located = self._located(read, main) or self._located_by_details(read, main)
             if located is None and self.calibration != "mnist":
                 better = self._other_preparation(read)
@@ -125,7 +132,7 @@ class SetAuditor:
                     return Audited(result, "", self._pictures(read, main, None))
             elif located is not None:
                 places, moved = located, located != list(read.places)
-        elif exchanged := self._exchanged(read, order):
+        elif order.right >= 0.4 * count and (exchanged := self._exchanged(read, order)):
             for number, match in exchanged:
                 places[number] = read.places[match]
             moved = True
@@ -212,10 +219,44 @@ class SetAuditor:
     def _order(self, read: SetImages, preparation: Preparation) -> Order:
         return order_of(read.described, self._described(preparation)[self.rows(read.places)])
 
+    def _expected_likeness(self, read: SetImages) -> list[NDArray[np.float32]]:
+        """Return how alike corruptset's own draws of the expected contents are to the clean images.
+
+        Each draw gives a matrix with the made images in rows and the clean images in columns.
+        """
+        expected, main = self.expected(read.found), self.preparations[0]
+        if expected is None:
+            return []
+        rows = self.rows(read.places)
+        clean = self.cleaned(main, 1 if self.calibration == "mnist" else 3)[rows]
+        ids = [self.clean.samples[place].id for place in read.places]
+        seeds = range(_OWN_SEED, _OWN_SEED + (1 if expected.deterministic else _LIKENESS_DRAWS))
+        described = self._described(main)[rows]
+        return [likeness(descriptors(list(expected.images(clean, ids, seed=seed))), described) for seed in seeds]
+
+    def _as_alike_as_expected(self, read: SetImages) -> bool:
+        """Return whether the images resemble their clean images as much as the expected contents let them.
+
+        Images with little texture resemble their clean images only slightly in fog, although their order is right.
+        """
+        made = [np.diagonal(matrix) for matrix in self._expected_likeness(read)]
+        if not made:
+            return False
+        observed = np.diagonal(likeness(read.described, self._described(self.preparations[0])[self.rows(read.places)]))
+        error = _spread(made) * np.sqrt((1 + 1 / len(made)) / len(observed))
+        return bool(observed.mean() > np.mean(made) - _CERTAIN * error - _SLIGHT)
+
     def _exchanged(self, read: SetImages, order: Order) -> list[tuple[int, int]]:
         """Return the images whose names are clearly wrong, each with its match. The other images are in order."""
         matrix = likeness(read.described, self._described(self.preparations[0])[self.rows(read.places)])
-        return [(i, j) for i, j in order.wrong if matrix[i, j] - matrix[i, i] > 0.6]
+        pairs = [(i, j) for i, j in order.wrong if matrix[i, j] - matrix[i, i] > _EXCHANGED]
+        made = self._expected_likeness(read) if pairs else []
+        if not made:
+            return pairs
+        # Images with little texture can resemble other clean images by chance.
+        mean, chance = np.mean(made, axis=0), _CERTAIN * max(_spread(made), _SLIGHT)
+        change = matrix - mean
+        return [(i, j) for i, j in pairs if change[i, j] - change[i, i] > np.sqrt(2) * chance]
 
     def _located(self, read: SetImages, preparation: Preparation) -> list[int] | None:
         """Return the index in the source of each image in a set, or None if most images match no source image."""
@@ -318,6 +359,11 @@ def _channel_trouble(images: NDArray[np.uint8], clean: NDArray[np.uint8]) -> Fin
     normal = own.ravel().astype(np.float64), theirs.ravel().astype(np.float64)
     correlation = np.corrcoef(*normal)[0, 1]
     return BGR if correlation < -0.5 else None
+
+
+def _spread(made: Sequence[NDArray[np.float32]]) -> float:
+    """Return the standard deviation of likenesses over draws, or 0 for a single draw."""
+    return float(np.sqrt(np.var(made, axis=0, ddof=1).mean())) if len(made) > 1 else 0.0
 
 
 def content_of(hypothesis: Hypothesis) -> Content:

@@ -4,8 +4,8 @@
     python -m benchmarks.audit_bench --generators CLONES --cache FOLDER [--cases cifar,mnist,imagenet,imagecorruptions]
 
 `published_generators` describes what the folder CLONES must contain. Generated images are kept in FOLDER, because glass
-blur alone takes minutes. The benchmark prints every set with a wrong verdict, and the confusion table that
-docs/audit.md shows.
+blur alone takes minutes. Each choice of --images needs its own FOLDER. The benchmark prints every set with a wrong
+verdict, and the confusion table in docs/audit.md.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from corruptset.manifests.records.models import ClassRecord
 
 from . import audit_copies
 from . import published_generators as generators
-from .audit_sources import clean, digits, photographs
+from .audit_sources import BENCH, PARTS, clean, digits, photographs
 
 Images = NDArray[np.uint8]
 SIGNATURE_SEED = 20_261_128
@@ -72,6 +72,8 @@ class Family:
     images: Callable[[str, int], Images]
     corruptions: tuple[str, ...]
     stored: StoredAs = ARRAY
+    photographs: str = BENCH
+    """The clean images: a key of `audit_sources.PARTS`."""
 
     @functools.cached_property
     def auditor(self) -> SetAuditor:
@@ -182,7 +184,7 @@ def _from_other_images(family: Family) -> Iterator[Case]:
         for severity in (2, 4):
             here = hypothesis_of(name, severity, family.benchmark.calibration)
             assert here is not None
-            images = here.images(clean(side, others=True), ids, seed=SIGNATURE_SEED)
+            images = here.images(clean(side, family.photographs, others=True), ids, seed=SIGNATURE_SEED)
             yield Case("other photographs", name, severity, family.kept(images), family.stored, ("other_images",))
             if side == 224:
                 squashed = np.stack([family.auditor.preparations[1].clean(image) for image in family.sources])
@@ -203,10 +205,11 @@ def _from_other_images(family: Family) -> Iterator[Case]:
                 yield Case("another calibration", name, severity, images, family.stored, verdicts)
 
 
-def families(folder: Path, cache: Path) -> dict[str, Callable[[], Family]]:
+def families(folder: Path, cache: Path, images: str) -> dict[str, Callable[[], Family]]:
     """Return a mapping from names to functions that return families of sets.
 
     `folder` contains the clones of the generators. Images are made when they are first needed, and kept in `cache`.
+    `images` is a key of `audit_sources.PARTS`.
     """
 
     def kept(tag: str, made: Callable[[], object], sources: Callable[[], Images]) -> Callable[[str, int], Images]:
@@ -224,25 +227,27 @@ def families(folder: Path, cache: Path) -> dict[str, Callable[[], Family]]:
 
         return images
 
-    nineteen, small = tuple(generators.NINETEEN), functools.partial(clean, 32)
-    large = functools.partial(clean, 224)
-    mnist = kept("mnist-28", lambda: generators.mnist_c(folder), digits)
+    nineteen = tuple(generators.NINETEEN)
+    small, large, grey = (functools.partial(*each, images) for each in ((clean, 32), (clean, 224), (digits,)))
+    mnist = kept("mnist-28", lambda: generators.mnist_c(folder), grey)
     return {
         "cifar": lambda: Family(
             "cifar", BENCHMARKS["cifar10-c"], tuple(small()),
-            kept("hendrycks-32", lambda: generators.hendrycks(folder, "cifar"), small), nineteen,
+            kept("hendrycks-32", lambda: generators.hendrycks(folder, "cifar"), small), nineteen, photographs=images,
         ),
         "mnist": lambda: Family(
-            "mnist", BENCHMARKS["mnist-c"], tuple(i[..., None] for i in digits()), mnist,
-            tuple(generators.MNIST_SIXTEEN),
+            "mnist", BENCHMARKS["mnist-c"], tuple(i[..., None] for i in grey()), mnist,
+            tuple(generators.MNIST_SIXTEEN), photographs=images,
         ),
         "imagenet": lambda: Family(
-            "imagenet", BENCHMARKS["imagenet-c"], photographs(),
+            "imagenet", BENCHMARKS["imagenet-c"], photographs(images),
             kept("hendrycks-224", lambda: generators.hendrycks(folder, "imagenet"), large), nineteen, PUBLISHED,
+            photographs=images,
         ),
         "imagecorruptions": lambda: Family(
-            "imagecorruptions", BENCHMARKS["imagenet-c"], photographs(),
+            "imagecorruptions", BENCHMARKS["imagenet-c"], photographs(images),
             kept("imagecorruptions-224", generators.imagecorruptions, large), nineteen, PUBLISHED,
+            photographs=images,
         ),
     }  # fmt: skip
 
@@ -330,13 +335,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--generators", type=Path, required=True, help="the folder with the clones")
     parser.add_argument("--cache", type=Path, required=True, help="where the images of the generators are kept")
+    parser.add_argument("--images", choices=list(PARTS), default=BENCH, help="the clean images")
     parser.add_argument("--cases", default="cifar,mnist,imagenet,imagecorruptions")
     parser.add_argument("--changes", default="", help="only these changes, separated by commas")
     parser.add_argument("--every", type=int, default=1, help="only every n-th set, after the unchanged ones")
     parser.add_argument("--copies", action="store_true", help="also audit copies on disk (labels, rows, files)")
     parser.add_argument("--only-copies", action="store_true", help="audit copies on disk only")
     given = parser.parse_args()
-    known, results = families(given.generators, given.cache), []
+    known, results = families(given.generators, given.cache, given.images), []
     for name in given.cases.split(","):
         family, started, seen = known[name](), time.perf_counter(), Counter[str]()
 

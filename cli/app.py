@@ -28,7 +28,7 @@ from .verify import rebuild, verify
 
 ABOUT = "Build and check static benchmarks of corrupted images, such as ImageNet-C."
 EPILOG = (
-    "Exit codes: 0 success; 1 a verification, audit or check failed, or a build is unfinished; 2 a mistake in the "
+    "Exit codes: 0 success; 1 a verification, audit or check failed, or a build is unfinished; 2 an error in the "
     "command or its input; 3 the machine failed (disk, memory or workers); 130 interrupted."
 )
 COMMANDS: list[Callable[..., None]] = [

@@ -163,8 +163,8 @@ def publish(
         Literal["plain", "huggingface", "zenodo"] | None,
         typer.Option(
             "--for",
-            help="The layout to prepare, by default the one that suits --to. zenodo writes a folder with zenodo.json "
-            "and with the files to upload in files/.",
+            help="The layout to prepare, by default the one that suits --to. zenodo writes a folder with zenodo.json, "
+            "and with the files to upload in its folder files/.",
         ),
     ] = None,
     go: Annotated[bool, typer.Option("--go", help="Send the files. Without it, only show what would be sent.")] = False,

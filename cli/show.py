@@ -82,7 +82,7 @@ def _put_shown(shown: Shown) -> None:
     if shown.kind == "build" and any("ms_ssim" in row for row in record["sets"]):
         put(
             "The number in brackets is the difference of MS-SSIM from 0.9 at severity 1 and from 0.5 at severity 5. "
-            "The authors of ImageNet-C chose severities for these values."
+            "The authors of ImageNet-C chose their severities to reach these values."
         )
 
 

@@ -72,10 +72,10 @@ class Calibration:
             known = calibrations_of(corruption)
             columns = ", ".join(p.name for p in declared.columns)
             raise ParameterError(
-                f"{corruption} has no rows in calibration {quote(self.name)}; give its parameters, or another "
-                f"calibration (it has some in {', '.join(known)})."
+                f"{corruption} has no rows in calibration {quote(self.name)}. Pass its parameters, or choose a "
+                f"calibration that has rows for it: {', '.join(known)}."
                 if known
-                else f"{corruption} has no published severities; give its parameters instead: {columns}."
+                else f"{corruption} has no published severities. Pass its parameters instead: {columns}."
             )
         rows, number = table.rows[corruption], severity_number(severity)
         if number is None or not 0 < number <= max(rows) or (isinstance(number, int) and number not in rows):

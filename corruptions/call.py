@@ -322,8 +322,8 @@ def _labels(label: Any, labels: Any, count: int) -> Int64Array | None:
     given = np.atleast_1d(np.asarray(label if labels is None else labels, None if count else np.int64))
     if None not in (label, labels) or given.dtype.kind not in "iu" or given.shape != (count,):
         raise ParameterError(
-            f"label is {label!r} and labels is {labels!r}; expected one of them. Pass label, a whole number, for a "
-            f"single image, or labels, {count} whole numbers, one per image."
+            f"label is {label!r} and labels is {labels!r}; expected one of them. For a single image, pass label, a "
+            f"whole number. For several images, pass labels, {count} whole numbers, one per image."
         )
     return given.astype(np.int64)
 
@@ -334,7 +334,7 @@ def _model(chain: ResolvedChain, surrogate: Any, labels: Int64Array | None) -> d
     if given and not chain.needs_model:
         needing = [name for name in corruption_names() if get_corruption(name).needs_model]
         raise ParameterError(
-            f"{' and '.join(given)} can only be given with a corruption that follows the gradient of a model: "
+            f"{' and '.join(given)} can only be passed with a corruption that uses the gradients of a model: "
             f"{', '.join(needing)}."
         )
     if surrogate is not None:

@@ -124,7 +124,7 @@ class Draw:
             array = np.array(array, dtype=self.dtype, order="C")
             return array if self.check is None else self.check(array, shape, parameters)
         except (ValueError, TypeError) as e:
-            raise ParameterError(f"{corruption}: the given {self.name!r} does not fit: {e} ({self.about}).") from None
+            raise ParameterError(f"{corruption}: the given {self.name!r} is invalid: {e} ({self.about}).") from None
 
     def rows(self, given: NDArray[Any] | None, keys: Keys, shape: Shape, parameters: Given) -> NDArray[Any]:
         """Return the array to pass to the function, with one drawn or given row per image."""

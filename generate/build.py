@@ -198,8 +198,8 @@ def build(
         place.directory = unfinished_folder(directory)
         if (share is not None) + finish + (client is not None) > 1:
             raise BuildError(
-                "part, finish and scheduler cannot be combined. In an array of jobs, make all shares with part=(i, n) "
-                "first, then finish with finish=True. With a scheduler, leave part and finish out."
+                "part, finish and scheduler cannot be combined. In a job array, first build all shares with "
+                "part=(i, n), and then call build with finish=True. With a scheduler, leave part and finish out."
             )
         builder = Builder(
             prepared, directory, progress_function(progress), client, None if extend is None else Path(extend)

@@ -103,8 +103,8 @@ class Builder:
                 put_in_place(directory)
         if extend is not None and extend.exists() and directory.exists() and extend.samefile(directory):
             raise BuildError(
-                f"{extend} is finished, so it is not changed. The extended dataset needs a folder of a different name. "
-                f"Choose another --out, such as {FinishedDataset.other_out(directory)}."
+                f"{extend} is a finished dataset, which is never changed. The extended dataset needs a folder with a "
+                f"different name. Choose another --out, such as {FinishedDataset.other_out(directory)}."
             )
         self.plan, self.progress, self.client, self.extend = plan, progress, client, extend
         self.image_bytes: float | None = None
@@ -121,8 +121,8 @@ class Builder:
         images = 0
         if finish_only and not is_begun(self.folder) and finished_manifest(self.directory) is None:
             raise IncompleteBuild(
-                f"{self.folder} contains no parts. Make them first, with --part i/n (part=(i, n) in Python) for each i "
-                "from 0 to n-1."
+                f"{self.folder} contains no parts. First build the parts with --part i/n (part=(i, n) in Python), for "
+                "each i from 0 to n-1."
             )
         manifest: Manifest | None = None
         with self.workers:

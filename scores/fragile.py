@@ -159,7 +159,8 @@ def crop_places(data: Dataset, sample_id: str, outcome: Outcome) -> Places:
     places = Places.of(data.crops(sample_id).regions())
     if len(places) != len(outcome):
         raise PredictionError(
-            f"There are {len(outcome):,} predictions of the {len(places):,} crops of the image {sample_id!r}."
+            f"There are {len(outcome):,} predictions for the {len(places):,} crops of the image {sample_id!r}. Pass "
+            "one prediction per crop."
         )
     return places
 

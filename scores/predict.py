@@ -182,7 +182,7 @@ def _begin(folder: Path, model: Surrogate, data: Dataset, kind: str) -> None:
             return
         other = [f"{k} {existing.get(k)!r} instead of {v!r}" for k, v in head.items() if existing.get(k) != v]
         raise PredictionError(
-            f"{folder} contains other predictions: {'; '.join(other)}. Choose another folder, or delete this one."
+            f"{folder} contains different predictions: {'; '.join(other)}. Choose another folder, or delete this one."
         )
     if next(folder.rglob("[!.]*.npz"), None) is not None:
         raise PredictionError(

@@ -237,8 +237,8 @@ def _read(where: str, path: Path) -> Any:
     key = next((name for name in SET_COLUMNS if name in head), None)
     if key is None or len(head) < 2 or len(set(head)) < len(head):
         raise ScoreError(
-            f"{where} has the columns {', '.join(head) or 'none'}; expected set and one column per metric, each with a "
-            "different name."
+            f"{where} has the columns {', '.join(head) or 'none'}; expected a column named set, and one column per "
+            "metric, each with a different name."
         )
     rows, problems = list[tuple[str, dict[str, str]]](), list[str]()
     for line, cells in enumerate(lines, 2):

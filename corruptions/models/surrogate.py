@@ -94,15 +94,15 @@ class Surrogate:
             if len(folders) != self.outputs:
                 raise ModelError(
                     f"The model {self.name} has {self.outputs} outputs, but the dataset has {len(folders)} classes. "
-                    "With classes = 'index', both must be the same, in the same order. Write a file with the class "
-                    f"folder of each output, one per line, and set classes in {self.path} to its name."
+                    "With classes = 'index', there must be one output per class, in the same order. Write a file with "
+                    f"the class folder of each output, one per line, and set classes in {self.path} to its name."
                 )
             return replace(self, columns=tuple(range(self.outputs)))
         outputs = {folder: output for output, folder in enumerate(self.folders)}
         if missing := [folder for folder in folders if folder not in outputs]:
             raise ModelError(
                 f"The model {self.name} has no output for {len(missing)} of the {len(folders)} classes of the dataset. "
-                f"Its file of class folders ({self.file.classes}) does not contain\n{format_list(missing, MAX_LISTED)}"
+                f"Its file of class folders ({self.file.classes}) does not contain:\n{format_list(missing, MAX_LISTED)}"
             )
         return replace(self, columns=tuple(outputs[folder] for folder in folders))
 
@@ -182,7 +182,7 @@ def _load_network(path: Path, values: str, sha256: str, device: str) -> Any:
     if found != sha256:
         raise ModelError(
             f"The weights {path.parent / file.weights_name} have changed. Their digest is {found}, but {sha256} was "
-            "expected. Restore the former file, or start from the beginning."
+            "expected. Restore the original file, or start from the beginning."
         )
     set_up(device)
     return load_module(file, path.parent, data, device)

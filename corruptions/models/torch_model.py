@@ -208,7 +208,8 @@ def _state_dict(torch: Any, name: str, data: bytes) -> dict[str, Any]:
         except pickle.UnpicklingError:  # PyTorch's message tells users how to execute the code, so it is replaced.
             raise ModelError(
                 f"The weights {name} contain objects other than tensors, which could execute code, so they were not "
-                "loaded. Save only the state dict with torch.save(model.state_dict(), ...), or better as safetensors."
+                "loaded. Save only the state dict with torch.save(model.state_dict(), ...) or, preferably, in the "
+                "safetensors format."
             ) from None
     for key in NESTED:
         if isinstance(loaded, Mapping) and isinstance(loaded.get(key), Mapping):

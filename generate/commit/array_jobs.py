@@ -146,7 +146,7 @@ def join_jobs(
     """
     deadline = time.monotonic() + WORKERS_WAIT_S
     with ExitStack() as stack:
-        on_wait = partial(waiting, "another job of the array, which begins the build")
+        on_wait = partial(waiting, "another job of the array, which is starting the build")
         with hold_lock(directory / BEGIN_LOCK, "", wait_s=math.inf, on_wait=on_wait):
             while True:
                 state = read_state(directory, extend)
@@ -160,7 +160,7 @@ def join_jobs(
                     break
                 if time.monotonic() >= deadline:
                     raise BuildError(
-                        f"Other jobs of the array are making different sets in {directory}. Give every job the same "
+                        f"Other jobs of the array are building different sets in {directory}. Give every job the same "
                         "--sets, or wait until those jobs have ended and run this one again to add its sets."
                     )
             stack.enter_context(shared_lock(directory / WORKERS_LOCK))

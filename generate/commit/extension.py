@@ -19,7 +19,7 @@ def load_base(extend: Path) -> Manifest:
     """Return the manifest of a dataset to extend, or raise `BuildError` if the dataset cannot be extended."""
     manifest = load_manifest(extend)
     if (extend / PARTIAL).exists():
-        raise BuildError(f"{extend} is a part of a dataset. Unpack its other archives there, then extend it.")
+        raise BuildError(f"{extend} is only a part of a dataset. Unpack its other archives there, then extend it.")
     return manifest
 
 

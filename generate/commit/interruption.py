@@ -44,7 +44,7 @@ def resumable(out: Path) -> Iterator[BuildPlace]:
             if os.path.lexists(place.directory) or e.errno not in UNMADE:
                 raise machine_error(e, where) from e
             raise BuildError(
-                f"{e.filename or where} cannot be made: {e.strerror}. Nothing was written; choose another --out."
+                f"{e.filename or where} cannot be created: {e.strerror}. Nothing was written. Choose another --out."
             ) from e
         if isinstance(e, MemoryError):
             raise MachineError(

@@ -58,13 +58,12 @@ def lock_dataset(directory: Path, *, array: bool = False, wait_s: float = 0.0) -
     """
     shared = f"Jobs of an array (--part) are building {directory}, and only other jobs of the array may join them."
     alone = f"Another build or repair is writing {directory}{', and it is not a job of an array' * array}."
-    next_step = "Wait until it has ended, or stop it."
     with lock.hold_lock(
         lock_file(directory),
-        f"{alone} {next_step}",
+        f"{alone} Wait until it has ended, or stop it.",
         wait_s=wait_s,
         shared=array,
-        busy_shared=f"{shared} {next_step}",
+        busy_shared=f"{shared} Wait until they have ended, or stop them.",
         remove=True,
     ):
         yield

@@ -39,8 +39,9 @@ def class_notes(
         raise BuildError(
             f"The layout {layout} needs an image of every class, because its loaders number classes by listing the "
             f"folders. {len(missing)} of {len(contents.classes)} classes have none:\n{format_list(missing, 10)}\n"
-            "Build from samples of every class (--samples spreads evenly), or export with --allow-missing-classes. "
-            "The labels that loaders find by listing folders will then differ from the manifest's."
+            "Build from samples of every class (--samples spreads its choice evenly), or export with "
+            "--allow-missing-classes. The labels that loaders find by listing folders then differ from those in the "
+            "manifest."
         )
     return [*_padding_notes(contents), *numbering_notes(rows)]
 

@@ -165,6 +165,7 @@ def shape_message(layout: Layout, images: Sequence[NamedShape]) -> str | None:
         return None
     made_for = {name: other.expects for name, other in LAYOUTS.items()}
     fitting = [name for name, expects in made_for.items() if expects is not None and not expects.problems(images)]
-    fit = f"Layouts that fit: {', '.join(fitting)}; any" if fitting else "Any"
-    instead = f"{fit} images go into {', '.join(name for name, expects in made_for.items() if expects is None)}."
+    fit = f"Layouts that fit: {', '.join(fitting)}. " if fitting else ""
+    accepting = ", ".join(name for name, expects in made_for.items() if expects is None)
+    instead = f"{fit}Layouts that accept any images: {accepting}."
     return expectation_error(f"The layout {layout.name}", layout.expects, problems, instead)

@@ -199,7 +199,7 @@ def _options(
         return ExportOptions.model_validate(given)
     except ValidationError as e:
         lines = error_lines(e)
-        raise ParameterError(f"The options of the export cannot be used:\n{format_list(lines)}") from None
+        raise ParameterError(f"The export options are invalid:\n{format_list(lines)}") from None
 
 
 def _chosen_sets(layout: Layout, data: Dataset, sets: Sequence[str] | None, options: ExportOptions) -> ExportContents:
@@ -215,7 +215,7 @@ def _matching(data: Dataset, patterns: Sequence[str]) -> ExportContents:
     contents = ExportContents.of(data.manifest, data.samples)
     refs, problems = match_sets(contents.sets, patterns or ["*"])
     if problems:
-        raise BuildError(f"--sets of this dataset:\n{format_list(problems)}")
+        raise BuildError(f"These values of --sets cannot be used for this dataset:\n{format_list(problems)}")
     return contents.only(ref.id for ref in refs)
 
 

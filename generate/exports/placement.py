@@ -132,18 +132,19 @@ class Placement:
         if layout.splits:
             known = " and ".join(layout.splits)
             strange = {s.split for s in samples} - {None, *layout.splits}
-            problems += [f"split {split!r}: the layout has {known}" for split in sorted(map(str, strange))]
+            problems += [f"split {split!r}: the layout only has {known}" for split in sorted(map(str, strange))]
         if layout.source_names:
             problems += suffix_problems([s.path for s in samples if s.path])
         if not layout.blanks:
             blank = [s.id for s in samples if " " in s.id or " " in classes[s.class_index].folder]
             problems += [
-                f"{i}: has a blank in its path, and the lists separate path and label by a blank" for i in blank
+                f"{i}: has a blank in its path, but the lists use a blank to separate path and label" for i in blank
             ]
         for text in (text for text in layout.beside if text.labels):
             most, top = max((s.class_index for s in samples), default=0), np.iinfo(str(text.labels)).max
             if most > top:
-                problems.append(f"label {most}: {text.path.rpartition('/')[2]} is {text.labels}, 0 to {top}")
+                file = text.path.rpartition("/")[2]
+                problems.append(f"label {most}: {file} stores labels as {text.labels}, from 0 to {top}")
         refuse(
             layout.name, problems, "Change the source and build again, or choose another layout, such as webdataset."
         )
@@ -153,7 +154,7 @@ class Placement:
         # Image names differ whenever sample ids do, but set names chosen by the user may differ only in case.
         files = Counter(path.casefold() for path in [*self.slices_at, *self.texts])
         twice = [f"{path}: would contain two sets" for path, count in files.items() if count > 1]
-        refuse(layout.name, twice, "Choose other names (--severities). Capitals do not count.")
+        refuse(layout.name, twice, "With --severities, choose names that differ in more than upper and lower case.")
 
     def _format_notes(self) -> Iterator[str]:
         """Yield notes on images whose names have the suffix of a format other than the stored one."""

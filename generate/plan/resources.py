@@ -58,15 +58,13 @@ def load_resources(
     if surrogate is None:
         if not followers and not model_sized:
             if device is not None:
-                raise BuildError(
-                    f"device is {device!r}, but no set needs a model, which would compute there. Leave --device out."
-                )
+                raise BuildError(f"device is {device!r}, but no set needs a model to run on it. Leave --device out.")
             return resources
         use = "The recipe resizes images to the size of a model"
         if followers:
-            use = f"These sets follow the gradients of a model: {first_few(followers)}"
+            use = f"These sets are made with the gradients of a model: {first_few(followers)}"
         raise BuildError(
-            f"{use}, but no model is given. Give its file with --surrogate FILE.toml (docs/models.md describes its "
+            f"{use}. No model was given. Pass the model file with --surrogate FILE.toml (docs/models.md describes its "
             f"format), or choose {'another recipe' if model_sized else 'other --sets'}."
         )
     model = load_surrogate(surrogate, device="cpu" if device is None else device, batch=surrogate_batch or 1)
@@ -101,7 +99,7 @@ def refuse_small_textures(maker: SetMaker, sets: Iterable[SetSpec], shapes: Iter
     if problems:
         raise BuildError(
             f"These frost textures of {textures.origin[1]} are too small (height x "
-            f"width):\n{format_list(list(problems))}\nGive larger images of frost, or omit --frost-textures to use the "
+            f"width):\n{format_list(list(problems))}\nUse larger images of frost, or omit --frost-textures to use the "
             "textures of corruptset. Nothing was written."
         )
 

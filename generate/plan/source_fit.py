@@ -25,7 +25,7 @@ _ANNOTATED_RECIPE = "detection-c"
 """This recipe accepts any image, but it is for images with boxes or masks, so it is never suggested."""
 
 SAMPLE_NOTE = (
-    "The images are the sample photographs that come with scikit-image. To use your own images, give a source such as "
+    "The images are the sample photographs that come with scikit-image. To use your own images, pass a source such as "
     "--source folder:PATH."
 )
 
@@ -103,13 +103,13 @@ def refuse_labels(source: Source, options: BuildOptions, recipe: Recipe, sets: S
         if given is not None:
             problems.append(f"{flag} selects images by their labels: use --samples, --first or --ids")
     if followers := [s.id for s in sets if s.needs_surrogate]:
-        problems.append(f"{', '.join(followers[:3])}: the gradient of a model needs labels; choose other --sets")
+        problems.append(f"{', '.join(followers[:3])}: the gradients of a model need labels; choose other --sets")
     if recipe.regions is not None:
         problems.append("the recipe has [regions], whose images get new names: use another recipe")
     if problems:
         raise BuildError(
-            f"The images of the source {source.scheme} keep their names and have no labels. This does not fit:\n"
-            f"{format_list(problems)}"
+            f"The images of the source {source.scheme} keep their names and have no labels. These settings cannot be "
+            f"used with such a source:\n{format_list(problems)}"
         )
 
 

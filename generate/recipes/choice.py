@@ -75,7 +75,8 @@ def choose_sets(sets: Sequence[SetSpec], globs: Sequence[str] | None, *, recipe:
         problems = [_recipes_with_set(g, recipe) or problem for g, problem in zip(missing, problems, strict=True)]
     if problems:
         raise UnknownCorruption(
-            f"--sets:\n{format_list(problems)}\n`corruptset show RECIPE` lists the sets of a recipe."
+            f"These values of --sets cannot be used:\n{format_list(problems)}\n`corruptset show RECIPE` lists the sets "
+            "of a recipe."
         )
     return chosen
 

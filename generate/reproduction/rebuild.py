@@ -157,8 +157,8 @@ def rebuild(
             built = builder.build_all(ReleaseComparison(release, place.directory))
         except FinishedDataset as e:
             raise BuildError(
-                f"{directory} is finished, so it is not changed, but it lacks {len(e.lacking)} of the requested sets "
-                f"({first_few(e.lacking)}). Choose another --out."
+                f"{directory} is a finished dataset, which is never changed. It lacks {len(e.lacking)} of the "
+                f"requested sets ({first_few(e.lacking)}). Choose another --out."
             ) from None
     return _compare_files(built, release)
 

@@ -92,8 +92,8 @@ def recorded_build(
     side = side or manifest.recipe.get("calibration_side")
     if not isinstance(side, int) or side <= 0:
         raise VerificationError(
-            "The recipe in the manifest lacks the reference side of the calibration. Pass it with --calibration-side "
-            "(calibration_side in Python)."
+            "The recipe in the manifest lacks the image size that the calibration was made for. Pass the calibration "
+            "file to `corruptset verify` with --calibration (in Python, pass its side as calibration_side)."
         )
     preprocessing, specs = parse_preprocessing(manifest.preprocessing), specs_of(manifest)
     requested = [] if sets == [] else choose_sets(specs, sets)  # empty if only clean images are compared

@@ -59,7 +59,7 @@ def open(path: Path, *, labels: str | None = None, images: str | None = None) ->
     """
     if (problem := file_problem(path)) is not None:
         raise SourceError(
-            f"The source hdf5: {path} {problem}. Expected hdf5:FILE, one HDF5 file with datasets of images and labels."
+            f"The source hdf5:{path} {problem}. Expected hdf5:FILE, one HDF5 file with datasets of images and labels."
         )
     with _open_file(path) as file:
         is_shard = SCHEMA in file.attrs and labels is None and images is None
@@ -141,7 +141,9 @@ def _dataset(file: Any, path: Path, name: str, option: str) -> Any:
     dataset = file[name]
     _require_filters(dataset, path, name)
     if dataset.external or dataset.is_virtual:
-        raise SourceError(f"{path}: {name} is stored in other files. Copy all data into one file, and give that file.")
+        raise SourceError(
+            f"{path}: {name} is stored in other files. Copy all data into one file, and specify that file."
+        )
     if dataset.nbytes > MAX_RATIO * path.stat().st_size:
         raise SourceError(
             f"{path}: {name} claims {dataset.nbytes:,} bytes, more than its file can contain. Copy the file again."
@@ -185,8 +187,8 @@ def _name_as_build(source: Source, path: Path) -> None:
     if not (build / "manifest.json").is_file():
         raise SourceError(
             f"{path} is a shard of a corruptset build, and the ids of its samples are in the build's samples.jsonl, "
-            f"but {build} has no manifest.json. Give the shard in the directory of its build. Or name its datasets "
-            "with --images images --labels labels; its rows then become data/0, data/1, ..."
+            f"but {build} has no manifest.json. Specify the shard in the directory of its build. Alternatively, name "
+            "its datasets with --images images --labels labels. The ids of its rows are then data/0, data/1, ..."
         )
     try:
         data = Dataset(build)

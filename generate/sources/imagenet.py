@@ -74,16 +74,16 @@ def open(path: Path, *, labels: str | None = None, groups: str | None = None) ->
     flat = any("/" not in image for image in listing.images)
     if flat and kit is None and (kit := find_devkit(path, path.parent)) is None:
         raise SourceError(
-            f"The source imagenet: {path} contains images without class folders, so it needs labels. Put the devkit "
-            f"({NAMES[0]}, from the same page on image-net.org) next to the images, or give it or a file of labels "
-            "with --labels."
+            f"The source imagenet:{path} contains images without class folders, so it needs labels. Put the devkit "
+            f"({NAMES[0]}, from the same page on image-net.org) next to the images, or pass the devkit or a file of "
+            "labels with --labels."
         )
     truth, complete = (None, False) if kit is None else read_truth(kit)
     wnid_of = _classes_of(listing, truth, kit)
     if truth is not None and complete and flat and len(wnid_of) != len(truth):
         raise SourceError(
             f"{path} contains {len(wnid_of)} images, but {kit} has the classes of {len(truth)}. Both must cover the "
-            "complete validation set: download the truncated one again, or give labels for these images with --labels "
+            "complete validation set: download the truncated one again, or pass labels for these images with --labels "
             "CSV."
         )
     if groups is not None:
@@ -112,7 +112,7 @@ def _classes_of(listing: ImageListing, truth: Mapping[str, str] | None, kit: Pat
             problems.append(f"{printable_path(image)}: {kit} {f'says {wnid}' if wnid else 'has no line for it'}")
     if problems:
         raise SourceError(
-            f"The source imagenet: {listing.path} contains {len(listing.images)} images, and these cannot be "
+            f"The source imagenet:{listing.path} contains {len(listing.images)} images, and these cannot be "
             "validation images of ILSVRC2012 (ILSVRC2012_val_00000001.JPEG) with their classes:\n"
             f"{format_list(problems, 10)}\nThe dataset may be of another year, or truncated. For any other image "
             f"folder, or a tar of one, use folder:{listing.path}."

@@ -209,7 +209,7 @@ def _read_column(
     problems += validate(dict(sorted(first_line.items())))
     if problems:
         raise SourceError(
-            f"The {column}s {path} have {len(problems)} mistake{'s' * (len(problems) > 1)}:\n{format_list(problems)}\n"
+            f"The {column}s {path} contain {len(problems)} error{'s' * (len(problems) > 1)}:\n{format_list(problems)}\n"
             f"Expected one line 'file,{column}' per image: the file as a path below the folder, {expected}."
         )
     return value_of

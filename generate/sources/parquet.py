@@ -83,7 +83,7 @@ def open(path: Path, *, labels: str | None = None, images: str | None = None, sp
     files = [file for _, group in splits for file in group]
     for file in files:
         if (problem := file_problem(file)) is not None:
-            raise SourceError(f"The source parquet: {file} {problem}. Expected Parquet files.")
+            raise SourceError(f"The source parquet cannot be read: {file} {problem}. Expected Parquet files.")
     columns = find_columns(files[0], images, labels)
     notes: list[Note] = []
     rows: list[_Row] = []
@@ -91,8 +91,8 @@ def open(path: Path, *, labels: str | None = None, images: str | None = None, sp
         for file in group:
             if (other := find_columns(file, columns.image, columns.label)) != columns:
                 raise SourceError(
-                    f"The source parquet: {file} has other columns or classes than {files[0]} ({other.described}; "
-                    f"{columns.described}). Do both belong to the same dataset? Download them again."
+                    f"{file} has different columns or classes than {files[0]} ({other.described}; "
+                    f"{columns.described}). Check that both files belong to the same dataset, or download them again."
                 )
             before = len(rows)
             number = files.index(file)
@@ -132,7 +132,7 @@ def _source(path: Path, files: Sequence[Path], columns: Columns, rows: Sequence[
         samples.sort()
     if not samples:
         problems = format_list([f"{where}: {problem}" for where, problem in notes], 10)
-        raise SourceError(f"The source parquet: {path} has no row that can be used:\n{problems}")
+        raise SourceError(f"The source parquet:{path} has no row that can be used:\n{problems}")
     return Source(
         "parquet",
         tuple(
@@ -159,7 +159,7 @@ def _classes(
     texts = {v: nfc(v) for v in values if isinstance(v, str) and v}
     names = sorted(set(texts.values()))
     if problems := class_problems(names):
-        raise SourceError(f"The source parquet: {where} has labels that are not names of classes: {problems[0]}.")
+        raise SourceError(f"{where} has labels that are not names of classes: {problems[0]}.")
     index_of = {name: i for i, name in enumerate(names)}
     return folder_classes(names), {value: index_of[text] for value, text in texts.items()}
 

@@ -184,8 +184,8 @@ def select(
         small = [count for count in Counter(s.label for s in chosen).values() if count < per_class]
         if small:
             messages.append(
-                f"--per-class is {per_class:,}, and {len(small):,} of the classes have fewer images (the smallest "
-                f"{min(small):,}), all of which are used."
+                f"--per-class is {per_class:,}, but {len(small):,} of the classes have fewer images (the smallest has "
+                f"{min(small):,}). All images of these classes are used."
             )
         chosen = _first_of_each(chosen, lambda s: s.class_index, per_class)
     if samples is not None:
@@ -201,7 +201,7 @@ def spread(items: Sequence[T], limit: int | None) -> list[T]:
 
 def _too_few(option: str, wanted: int, count: int) -> list[str]:
     """Return a note if there are fewer images than an option asks for."""
-    return [f"{option} is {wanted:,}, and there are only {count:,} images, all of which are used."] * (wanted > count)
+    return [f"{option} is {wanted:,}, but there are only {count:,} images, so all of them are used."] * (wanted > count)
 
 
 def _first_of_each(samples: Sequence[Sample], group: Callable[[Sample], Hashable], count: int) -> list[Sample]:
@@ -279,7 +279,7 @@ def _select_ids(source: Sequence[Sample], ids: str | Path | Sequence[str]) -> li
         problems = problems or ["it names no sample"]
     if problems:
         raise SourceError(
-            f"{where} has {len(problems)} mistake{'s' * (len(problems) > 1)}:\n{format_list(problems)}\nExpected one "
-            "id per line."
+            f"{where} contains {len(problems)} error{'s' * (len(problems) > 1)}:\n{format_list(problems)}\n"
+            "Expected one id per line."
         )
     return [source[i] for i in sorted(line_of)]

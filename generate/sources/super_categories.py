@@ -98,4 +98,4 @@ def read_super_categories(given: str | Path) -> SuperCategories:
         raise SourceError(str(e)) from None
     except ValidationError as e:
         lines = format_list(error_lines(e))
-        raise SourceError(f"{where} has mistakes:\n{lines}") from None
+        raise SourceError(f"{where} contains errors:\n{lines}") from None

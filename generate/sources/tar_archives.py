@@ -65,7 +65,9 @@ def read_expanded(path: Path) -> bytearray:
         while len(data) <= MAX_EXPANDED_BYTES and (piece := file.read(READ_BYTES)):
             data += piece
     if len(data) > MAX_EXPANDED_BYTES:
-        raise SourceError(f"{path} has more than {MAX_EXPANDED_BYTES:,} bytes, so it is not the expected file.")
+        raise SourceError(
+            f"{path} has more than {MAX_EXPANDED_BYTES:,} bytes, so it is not the expected file. Download it again."
+        )
     return data
 
 
@@ -188,7 +190,9 @@ def _members(path: Path, zipped: bool = True) -> Iterator[tuple[tarfile.TarInfo,
             if start is None:
                 break
             if is_zipped and number >= MAX_CONCATENATED:
-                raise SourceError(f"{path} has more than {MAX_CONCATENATED} archives. Unpack it, and give its folder.")
+                raise SourceError(
+                    f"{path} has more than {MAX_CONCATENATED} archives. Unpack it, and specify its folder."
+                )
             archive.seek(start)
             for member in tar_members(archive):
                 if member.offset_data + member.size > limit:

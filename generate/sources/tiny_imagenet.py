@@ -54,7 +54,7 @@ def open(path: Path, *, split: str = "val") -> Source:
     """
     if split not in ("val", "train"):
         raise SourceError(
-            f"--split is {split!r}, and the source tiny-imagenet has labels for val (the default) and train only."
+            f"--split is {split!r}, but the source tiny-imagenet only has labels for val (the default) and train."
         )
     archive = None if path.is_dir() else list_zip(path)
     root = _root(path, archive)
@@ -84,7 +84,7 @@ def _root(path: Path, archive: ZipListing | None) -> str:
         if (path / root / WNIDS).is_file() if archive is None else f"{root}{WNIDS}" in archive.files:
             return root
     raise SourceError(
-        f"The source tiny-imagenet: {path} has no {WNIDS}. Expected {FOLDER}.zip as it was downloaded, or the folder "
+        f"The source tiny-imagenet:{path} has no {WNIDS}. Expected {FOLDER}.zip as it was downloaded, or the folder "
         f"{FOLDER} that is in it."
     )
 
@@ -93,7 +93,7 @@ def _list_split(path: Path, archive: ZipListing | None, folder: str) -> ImageLis
     """List the images in the folder of a split. Their paths are relative to this folder."""
     if archive is None:
         if not (path / folder).is_dir():
-            raise SourceError(f"The source tiny-imagenet: {path / folder} does not exist. Unpack the zip again.")
+            raise SourceError(f"The source tiny-imagenet:{path / folder} does not exist. Unpack the zip again.")
         return list_images(path / folder)
     listing = ImageListing(path)
     for name, location in sorted(archive.files.items()):
@@ -151,7 +151,7 @@ def _validation_labels(listing: ImageListing, text: str, wnids: list[str]) -> Ma
             wnid_of[f"images/{name}"] = wnid
     if problems:
         raise SourceError(
-            f"{listing.path}: {ANNOTATIONS} has mistakes:\n{format_list(problems, 10)}\nDownload the dataset again."
+            f"{listing.path}: {ANNOTATIONS} contains errors:\n{format_list(problems, 10)}\nDownload the dataset again."
         )
     images = set(listing.images)
     listing.notes += [(image, NO_LINE) for image in listing.images if image not in wnid_of]

@@ -91,7 +91,7 @@ def connect(scheduler: str | Client | None) -> Iterator[Client | None]:
     except Exception as e:  # e.g. a TypeError for tls:// without certificates or ucx:// without its library
         raise BuildError(
             f"No Dask scheduler answers at {scheduler}: {e}. Start one with `dask scheduler`, and its workers with "
-            f"{_START}; give the address that the scheduler prints. Nothing was written."
+            f"{_START}. Pass the address that the scheduler prints. Nothing was written."
         ) from None
     # If the connection is lost, Dask would log a traceback, although corruptset's own error explains the problem.
     with silence_logging_cmgr(logging.CRITICAL), client:

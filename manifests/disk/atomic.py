@@ -45,7 +45,7 @@ def path_inside(root: Path, path: str, known: set[str] | None = None) -> Path:
             if os.path.commonpath([os.path.realpath(root / path), top]) != top:
                 raise VerificationError(
                     f"{root / step} is a symbolic link that leads out of the dataset, so it is not followed. Replace "
-                    "the link by the file."
+                    "the link with the file."
                 )
     if known is not None:
         known.add(folder)

@@ -249,8 +249,8 @@ def _finished_bytes(out: Path, names: Container[str]) -> int:
     archives = {p.stem: p.stat().st_size for p in out.glob(f"{PAYLOAD}/*.tar")}
     if not all(name in names for name in archives):
         raise BuildError(
-            f"{out} contains an interrupted pack of another dataset, or with other options. Finish it with its own "
-            "command, or choose another --out."
+            f"{out} contains an interrupted pack of another dataset, or one that was started with other options. "
+            "Finish it with the command that started it, or choose another --out."
         )
     return sum(archives.values())
 

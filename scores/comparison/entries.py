@@ -56,8 +56,8 @@ def gather(given: Iterable[str | Path | Scores], *, any_data: bool = False) -> l
     entries, problems = read_entries(given, any_data=any_data)
     own = [e for e in entries if e.scores.digest != PRINTED]
     problems += [
-        f"{e.file} has scores of another dataset ({e.data_set}) than {own[0].file} ({own[0].data_set}). Score both "
-        "models on one dataset, or compare different ones with --any-data"
+        f"{e.file} has scores on {e.data_set}, but {own[0].file} has scores on {own[0].data_set}. Score both models on "
+        "one dataset, or compare scores on different datasets with --any-data"
         for e in own
         if e.scores.digest != own[0].scores.digest and not any_data
     ]
@@ -87,8 +87,8 @@ def read_entries(given: Iterable[str | Path | Scores], *, any_data: bool = False
         entries[place] = replace(own, label=f"{own.label} ({'; '.join(more)})") if more else own
         files.setdefault(entries[place].label, []).append(own.file)
     problems += [
-        f"the model {label!r} occurs {len(named)} times ({', '.join(named)}). Give each a name in its "
-        "predictions.json and score it again"
+        f"the model {label!r} occurs {len(named)} times ({', '.join(named)}). Give each a different "
+        "name in its predictions.json, and score it again"
         for label, named in files.items()
         if len(named) > 1
     ]

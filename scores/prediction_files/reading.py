@@ -106,7 +106,9 @@ def read_head(path: Path) -> dict[str, Any]:
     except OSError as e:
         raise PredictionError(f"{path} cannot be read: {reason(e)}.") from None
     except (ValueError, RecursionError) as e:
-        raise PredictionError(f"{path} is not JSON: {e}. Write it again, or delete it with its predictions.") from None
+        raise PredictionError(
+            f"{path} is not JSON: {e}. Write it again, or delete it together with its predictions."
+        ) from None
     return head if isinstance(head, dict) else {}
 
 
@@ -115,17 +117,17 @@ def _open(path: Path) -> tuple[dict[str, Any], Arrays | None]:
     if (path / MANIFEST).exists():
         raise PredictionError(
             f"{path} is a dataset, not predictions. `corruptset predict {path} --model FILE --out FOLDER` writes "
-            "predictions of it, and docs/evaluate.md shows how to write them with other frameworks."
+            "predictions for it, and docs/evaluate.md shows how to write them with other frameworks."
         )
     if path.is_dir():
         return (read_head(path / HEAD) if (path / HEAD).exists() else {}), None
     if (problem := file_problem(path)) is not None:
-        raise PredictionError(f"{path} {problem}. Expected a folder of <set id>.npz, or one .npz or .csv file.")
+        raise PredictionError(f"{path} {problem}. Expected a folder of <set id>.npz files, or one .npz or .csv file.")
     loaders = {".npz": load_npz, ".csv": load_csv}
     if (suffix := path.suffix.lower()) not in loaders:
         raise PredictionError(
-            f"{path} is neither a folder of <set id>.npz nor an .npz or .csv file. The file formats are described in "
-            "docs/evaluate.md."
+            f"{path} is neither a folder of <set id>.npz files nor an .npz or .csv file. docs/evaluate.md describes "
+            "the file formats."
         )
     try:
         arrays = loaders[suffix](path)
@@ -190,7 +192,7 @@ def _split(
 ) -> tuple[dict[str, Arrays], list[str]]:
     """Split the arrays of a single file into the rows of each wanted set. Also return the problems with set names."""
     if "set_id" not in arrays:
-        return {}, ["has no column set_id. Add it, or give a folder of <set id>.npz"]
+        return {}, ["has no column set_id. Add it, or pass a folder of <set id>.npz files"]
     if problems := array_problems(arrays, len(data.classes)):
         return {}, problems
     names, inverse = np.unique(arrays["set_id"], return_inverse=True)
@@ -232,7 +234,7 @@ class _Rows:
         if problems := array_problems(arrays, self._classes):
             raise BadFile(*problems)
         if "set_id" in arrays:
-            raise BadFile("has a column set_id. Give this file itself in place of its folder")
+            raise BadFile("has a column set_id. Pass the file itself instead of its folder")
         rows = len(arrays[COLUMNS[kind][0]])
         places, problems = self._places(arrays, rows, of_set)
         valid = np.flatnonzero((places >= 0) & (places < len(self._ids)))

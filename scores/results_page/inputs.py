@@ -92,7 +92,7 @@ def _predictions_of(
     by_name = {e.scores.model: e for e in reversed(entries)} | {e.label: e for e in entries}
     models = ", ".join(e.label for e in entries) or "none"
     if name is not None and name not in by_name:
-        raise PredictionError(f"There are predictions of {name!r}, but the models are {models}.")
+        raise PredictionError(f"Predictions were given for {name!r}, which is not one of the models: {models}.")
     read = given
     if not isinstance(read, Predictions):
         # Only sets that were scored are read. The name of the model may be known only after reading.

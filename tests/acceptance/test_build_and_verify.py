@@ -97,7 +97,7 @@ def test_extension_creates_new_dataset_and_rejects_different_seed(run, tmp_path)
     first, combined = (
         run.succeeds(*one, sets, "--out", tmp_path / out).json for sets, out in (("contrast/2", "a"), (both, "b"))
     )
-    result = run.fails("is finished, so it is not changed", *one, both, "--out", tmp_path / "a")
+    result = run.fails("is a finished dataset, which is never changed", *one, both, "--out", tmp_path / "a")
     (command,) = re.findall(r"^  corruptset (.*)$", result.err, re.M)
     more = run.succeeds(*shlex.split(command)).json
     assert more["digest"] == combined["digest"] != first["digest"]

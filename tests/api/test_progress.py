@@ -38,7 +38,7 @@ def test_progress_without_terminal_prints_occasional_lines(capsys, clock):
     out, err = capsys.readouterr()
     assert out == ""
     assert err.splitlines() == [
-        "build: compiling; 3/19 corruptions, once on a machine",
+        "build: compiling; 3/19 corruptions, once per machine",
         "build: building; 0/400 images",
         "build: building; 10/400 images",
         "build: building; 20/400 images, 6 min 20 s left",

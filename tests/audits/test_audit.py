@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 
 import corruptset
+from corruptset.generate.sources.source import open_source
 
 NAMES = ("gaussian_noise", "motion_blur", "fog", "brightness")
 
@@ -78,7 +79,7 @@ def test_audit_counts_rotated_labels(cifar, source, tmp_path):
     np.save(copy / "labels.npy", (np.load(copy / "labels.npy") + 1) % 4)
     set_audit = corruptset.audit(copy, source, sets=["fog/1"]).sets["fog/1"]
     assert codes(set_audit) == ["other_labels"]
-    assert "moved by +1" in set_audit.findings[0].text
+    assert "shifted by +1" in set_audit.findings[0].text
     assert "100%" in set_audit.findings[0].text
 
 
@@ -247,3 +248,32 @@ def test_audit_result_is_json(cifar, source):
     assert set(record["sets"]["fog/1"]) == {
         "verdict", "found", "candidates", "images", "checked", "encoding", "findings",
     }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def little_texture(tmp_path_factory):
+    """Return twenty clean images with little texture, and a source of them."""
+    samples = open_source("sample")
+    photographs = [samples.load(sample).image for sample in samples.samples]
+    clean = np.stack([photographs[i % 8][40 + 9 * i :, 60 + 11 * i :][:32, :32] for i in range(20)])
+    folder = tmp_path_factory.mktemp("little_texture")
+    np.save(folder / "images.npy", clean)
+    np.save(folder / "labels.npy", np.arange(20) % 4)
+    return clean, f"npy:{folder / 'images.npy'},{folder / 'labels.npy'}"
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("name", ["elastic_transform", "fog"])
+def test_unmodified_images_with_little_texture_get_no_wrong_verdict(name, little_texture):
+    clean, source = little_texture
+    keys = [f"somebody {i}" for i in range(20)]
+    labels = np.arange(20) % 4
+    data = {
+        f"{name}/{s}": list(zip(corruptset.corrupt(clean, name, severity=s, seed=5, key=keys), labels, strict=True))
+        for s in range(1, 6)
+    }
+    audit = corruptset.audit(data, source, benchmark="cifar10-c")
+    assert not any(audited.findings for audited in audit.sets.values())
+    found = set(verdicts(audit).values())
+    assert "same_parameters" in found
+    assert found <= {"same_parameters", "inconclusive"}

@@ -102,7 +102,7 @@ def test_sets_of_different_size_are_not_compared(cifar, source, tmp_path):
     np.save(copy / "fog.npy", np.concatenate([corrupted_copies.corrupted_images(64, "fog", s) for s in range(1, 6)]))
     set_audit = corruptset.audit(copy, source, sets=["brightness/1", "fog/1"]).sets["fog/1"]
     assert (set_audit.verdict, codes(set_audit)) == ("not_checked", ["resized"])
-    assert "64x64 pixels; 32x32 are expected" in set_audit.findings[0].text
+    assert "64x64 pixels, but 32x32 are expected" in set_audit.findings[0].text
 
 
 def test_folder_without_usable_array_reports_each_file(tmp_path):
@@ -132,7 +132,7 @@ def test_source_with_fewer_images_is_finding(cifar, source, tmp_path):
     small_source = f"npy:{tmp_path / 'images.npy'},{tmp_path / 'labels.npy'}"
     set_audit = corruptset.audit(cifar, small_source, sets=["brightness/1"]).sets["brightness/1"]
     assert (set_audit.verdict, codes(set_audit)) == ("same_pixels", ["extra_images"])
-    assert "The set has 8 images; the source has 3." in set_audit.findings[0].text
+    assert "The set has 8 images, but the source has 3." in set_audit.findings[0].text
 
 
 def test_audit_rejects_invalid_arguments(cifar):
@@ -142,5 +142,5 @@ def test_audit_rejects_invalid_arguments(cifar):
         corruptset.audit(cifar, benchmark="imagenet")
     with pytest.raises(ParameterError, match="No set is called"):
         corruptset.audit(cifar, sets=["snow/*"])
-    with pytest.raises(ParameterError, match="Give both, or none"):
+    with pytest.raises(ParameterError, match="Pass a source too, or leave frost_textures"):
         corruptset.audit(cifar, frost_textures=cifar)

@@ -72,7 +72,7 @@ def test_slurm_scripts_on_page_run_unchanged(tmp_path, crops, recipe):
 
     submit(code_block("submit"))
     text = (tmp_path / "finish.sh..out").read_text()
-    assert "Job 1 of 3 will make them" in text
+    assert "Job 1 of 3 will build them" in text
     del environment["FAILING"], environment["SBATCH_ARRAY_INX"]
     submit("sbatch --array=1 array.sh; sbatch finish.sh")
     directory = small_builds.build_dataset(recipe, crops, tmp_path / "whole", sets=None, metrics=None, page=True)
@@ -85,9 +85,9 @@ def test_merged_folders_are_finished_and_commands_of_missing_jobs_are_named(run,
         result = run.succeeds(*build, f"machine{job}", "--part", f"{job}/4").json
         assert 0 < result["made"] == result["parts"]
         shutil.copytree(tmp_path / f"machine{job}", tmp_path / "my sets", dirs_exist_ok=True)
-    finish_result = run.fails("Jobs 1,3 of 4 will make them", *build, "my sets", "--finish", code=1)
+    finish_result = run.fails("Jobs 1,3 of 4 will build them", *build, "my sets", "--finish", code=1)
     first, second, finish = re.findall(r"^  corruptset (.*)$", finish_result.err, re.M)
-    assert "--finish in place of --part" in run.succeeds(first.replace(" --json", "")).out
+    assert "--finish instead of --part" in run.succeeds(first.replace(" --json", "")).out
     run.succeeds(second)
     directory = small_builds.build_dataset(recipe, crops, tmp_path / "whole", sets=None, metrics=None, storage="both")
     assert run.succeeds(finish).json["digest"] == corruptset.open(directory).digest
@@ -99,8 +99,8 @@ def test_merged_folders_are_finished_and_commands_of_missing_jobs_are_named(run,
     [
         ("--part 7/7", "expected job i of n, as two whole numbers"),
         ("--part x/y", "'x/y' is not I/N"),
-        ("--part 0/2 --finish", "--part and --finish exclude each other"),
-        ("--finish", "contains no parts. Make them first, with --part i/n"),
+        ("--part 0/2 --finish", "--part and --finish cannot be combined"),
+        ("--finish", "contains no parts. First build the parts with --part i/n"),
     ],
 )
 def test_array_job_errors_are_named(run, arguments, text):

@@ -12,7 +12,7 @@ def test_compare_prints_models_side_by_side(run, tmp_path):
     for message in (
         "net-0",
         "mAUDE",
-        "3 of 3 differences between models exceed their 95 % confidence intervals",
+        "For 3 of 3 differences between models, the 95 % confidence interval does not contain 0.",
         "Note: net-1: A note of 1.",
     ):
         assert message in result.out

@@ -153,5 +153,5 @@ def test_corrupt_uses_model(run, tmp_path):
 
 
 def test_missing_model_is_reported(run, picture):
-    run.fails("pgd follows the gradient of a model, and surrogate is missing", "corrupt a.png pgd-3 --label 4")
+    run.fails("pgd uses the gradients of a model, but surrogate is missing", "corrupt a.png pgd-3 --label 4")
     run.fails("'label' is not a parameter. It has a separate option", "corrupt a.png pgd-3 -p label=4")

@@ -93,7 +93,7 @@ def test_any_shape_option_is_obeyed_and_recorded(run, sources, tmp_path):
         ["export cifar-c --out exported", result],
         "The layout cifar-c is made for colour images of 32x32 pixels",
     )
-    assert "Layouts that fit: imagenet-c, imagenet-c-5k;" in run.fails(message, *export).err
+    assert "Layouts that fit: imagenet-c, imagenet-c-5k." in run.fails(message, *export).err
     notes = run.succeeds(*export, "--any-shape", "--json").json["notes"]
     assert f"{message}. Images of other shapes are exported, because --any-shape was given." in notes
     assert np.load(tmp_path / "exported/CIFAR-10-C/contrast.npy", mmap_mode="r").shape == (10, 160, 160, 3)
@@ -107,7 +107,7 @@ def test_layout_for_other_sizes_is_rejected_and_suitable_layout_named(run, share
         ("mnist-c", "are in colour"),
     ):
         result = run.fails(f"20 of 20 images {description}", f"export {layout} --out other", small)
-        assert "Layouts that fit: cifar-c;" in result.err
+        assert "Layouts that fit: cifar-c. Layouts that accept any images: " in result.err
     run.succeeds("export cifar-c --out fits", small)
 
 
@@ -175,6 +175,6 @@ def test_command_without_source_states_which_images_it_used(run, tmp_path):
         for chosen, expected in (("", 1), ("--source sample", 0)):
             result = run.succeeds(line, *chosen.split())
             assert (result.out + result.err).count(message) == expected, line
-            assert "--samples is 9, and there are only 8 images, all of which are used." in result.out + result.err
+            assert "--samples is 9, but there are only 8 images, so all of them are used." in result.out + result.err
     notes = run.succeeds("plan imagenet-c --sets clean --json").json["notes"]
     assert [note for note in notes if note.startswith(message)]

@@ -53,7 +53,7 @@ def test_report_page_is_written_and_described(run, report_inputs, tmp_path):
 
 def test_report_errors_have_one_message_and_write_nothing(run, report_inputs):
     directory, scores, predictions = report_inputs
-    stranger = "predictions of 'nobody', but the models are a=b, net"
+    stranger = "Predictions were given for 'nobody', which is not one of the models: a=b, net"
     run.fails("occurs 2 times", "report", directory, *scores, scores[0])
     run.fails(stranger, "report", directory, *scores, "--predictions", f"nobody={predictions[0]}")
     run.fails("has no sample 'nobody'", "report", directory, *scores, "--sample", "nobody")

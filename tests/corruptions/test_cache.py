@@ -311,7 +311,7 @@ def test_cache_folder_is_configured_or_per_user_with_fallback_if_not_writable(tm
     (line,) = caught_warnings
     assert str(line.message) == (
         f"Compiled kernels cannot be saved in {tmp_path}/file/below (Not a directory). They are saved in "
-        f"{tmp_path}/xdg/corruptset instead. Set CORRUPTSET_CACHE to a folder that you can write."
+        f"{tmp_path}/xdg/corruptset instead. Set CORRUPTSET_CACHE to a writable folder."
     )
     warn_if_unusable()  # The warning is issued once. A second warning would be an error here.
 

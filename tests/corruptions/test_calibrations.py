@@ -186,7 +186,7 @@ def test_all_errors_are_reported_together():
     with pytest.raises(RecipeError) as exc_info:
         parse_table(text, "mine.toml")
     for part in (
-        "mine.toml has 9 mistakes",
+        "mine.toml contains 9 errors",
         "name is 3",
         "side is 4",
         "[[fog]] row 1: unknown parameter 'wiggle_decay'. Did you mean 'wibble_decay'?",
@@ -221,7 +221,7 @@ def test_wrong_value_types_in_table_file_are_reported_with_position(tmp_path, ke
         with pytest.raises(RecipeError) as exc_info:
             corruptset.corrupt(synthetic_image(64, 64), "fog", severity=1, calibration=path)
         place = {"fog": "[[fog]]", "sources": "sources"}.get(key, f"{key} is" if inside is table else "[[fog]] row 1: ")
-        assert ("mine.toml has" in str(exc_info.value), place in str(exc_info.value)) == (True, True), (
+        assert ("mine.toml contains" in str(exc_info.value), place in str(exc_info.value)) == (True, True), (
             wrong,
             exc_info.value,
         )

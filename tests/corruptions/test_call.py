@@ -167,7 +167,7 @@ def test_pixels_are_hashed_only_for_random_corruptions(monkeypatch):
         *(("fog", {"severity": value}, f"severity is {value!r}") for value in (2.125, float("nan"), "2.25")),
         ("fog", {}, "needs a severity"),
         ("salt_pepper", {}, "no published severities and needs its parameters: density is missing"),
-        ("salt_pepper/3", {}, "no published severities; give its parameters instead: density"),
+        ("salt_pepper/3", {}, "no published severities. Pass its parameters instead: density"),
         ("fog", {"level": 0}, "has no levels"),
         ("fog", {"severity": 0, "level": 1}, "severity is 0"),
         ("fog/3", {"severity": 3}, "'fog/3' already includes its severities. Leave severity=3 out"),

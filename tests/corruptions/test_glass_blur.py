@@ -89,7 +89,7 @@ def test_unsuitable_draws_are_rejected():
     for arguments, message in (
         ({"max_delta": 1.5}, "max_delta"),
         ({"deltas": np.full((2, 7, 7, 2), 1, np.int8)}, "deltas"),
-        ({"swaps": np.ones((2, 7, 7), np.uint8)}, "unless exchange is 'swap'"),
+        ({"swaps": np.ones((2, 7, 7), np.uint8)}, "it is used only if exchange is 'swap'"),
     ):
         with pytest.raises(ParameterError, match=message):
             corruptset.corrupt(synthetic_image(9, 9), "glass_blur", **row | arguments)

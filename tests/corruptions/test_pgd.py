@@ -211,22 +211,26 @@ def test_chains_pass_model_on_and_keep_draws():
 def test_missing_and_unexpected_arguments_are_reported():
     model = {"surrogate": linear_model(20, 20, 3)}
     for name, options, message in (
-        ("pgd-3", {}, "pgd follows the gradient of a model, and surrogate and labels are missing. Pass"),
+        ("pgd-3", {}, "pgd uses the gradients of a model, but surrogate and labels are missing. Pass"),
         ("fog-1+model_gradient-02", model, "labels is missing"),
-        ("fog-3", {"label": 3}, "labels can only be given with a corruption that follows the gradient of a model: "),
+        ("fog-3", {"label": 3}, "labels can only be passed with a corruption that uses the gradients of a model: "),
         ("pgd-3", {"label": 3, "labels": [3]}, "label is 3 and labels is [3]; expected one of them"),
         (
             "pgd-3",
             {"label": True},
-            "label is True and labels is None; expected one of them. Pass label, a whole number",
+            "label is True and labels is None; expected one of them. For a single image, pass label, a whole number",
         ),
-        ("pgd-3", {"labels": [1, 2]}, "labels is [1, 2]; expected one of them. Pass label, a whole number"),
+        (
+            "pgd-3",
+            {"labels": [1, 2]},
+            "labels is [1, 2]; expected one of them. For a single image, pass label, a whole number",
+        ),
     ):
         with pytest.raises(ParameterError, match=re.escape(message)):
             corruptset.corrupt(synthetic_image(20, 20), name, **options)
     with pytest.raises(ModelError, match="The model is a object; expected a model file"):
         corruptset.corrupt(batch(), "pgd", severity=1, **model_options(batch(), surrogate=object()))
-    with pytest.raises(ParameterError, match=r"labels is \[1, 2\].*or labels, 3 whole numbers, one per image"):
+    with pytest.raises(ParameterError, match=r"labels is \[1, 2\].*pass labels, 3 whole numbers, one per image"):
         corruptset.corrupt(batch(), "pgd", severity=1, **model_options(batch(), labels=[1, 2]))
 
 

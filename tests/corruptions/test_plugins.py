@@ -211,7 +211,9 @@ def test_table_defines_severities_and_error_names_row(tmp_path):
     np.testing.assert_array_equal(row, corruptset.corrupt(IMAGES[0], "blinds", depth=0.5, key="a"))
     record = corruptset.show("blinds").record
     assert (record["tables"]["cifar"]["3"], record["reference"]) == ({"depth": 0.5}, "Doe 2024, Venetian Blinds")
-    with pytest.raises(ParameterError, match=r"no rows in calibration 'tiny'.*it has some in cifar"):
+    with pytest.raises(
+        ParameterError, match=r"no rows in calibration 'tiny'\..*a calibration that has rows for it: cifar"
+    ):
         corruptset.corrupt(IMAGES[0], "blinds/3", calibration="tiny")
     with without_plugins():
         path = write_blinds(tmp_path)
@@ -219,7 +221,7 @@ def test_table_defines_severities_and_error_names_row(tmp_path):
             f'{TABLE}[[blinds]]\nseverity = 1\ndepth = 7\nsource = "own"\n'
         )
         load_plugin(path)
-        with pytest.raises(RecipeError, match=r"cifar\.toml has 1 mistake:\n  \[\[blinds\]\] row 1: .*at most 1"):
+        with pytest.raises(RecipeError, match=r"cifar\.toml contains 1 error:\n  \[\[blinds\]\] row 1: .*at most 1"):
             corruptset.corrupt(IMAGES[0], "blinds/1")
 
 
@@ -252,7 +254,7 @@ def test_rerun_notebook_cell_redeclares_corruption(tmp_path):
     # Code given with -c has a main module without a file, like a notebook.
     result = subprocess.run([sys.executable, "-c", NOTEBOOK], cwd=tmp_path, capture_output=True, text=True)
     message = "dimmed: parameter 'depth' is 1.0; expected a finite number at least 0 and at most 0.5."
-    no_table = "dimmed has no published severities; give its parameters instead: depth."
+    no_table = "dimmed has no published severities. Pass its parameters instead: depth."
     assert result.stdout.splitlines() == ["100", "50", message, "50", message, "50", no_table, "2"], result.stderr
 
 

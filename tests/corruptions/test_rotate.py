@@ -127,7 +127,7 @@ def test_fixed_direction_draws_nothing_and_is_part_of_key():
     for direction, kinds in (("clockwise", 1), ("random", 2)):
         outs = rotate(images, 30.0, **PAPER | {"direction": direction}, key=number_keys(40))
         assert len({out.tobytes() for out in outs}) == kinds
-    with pytest.raises(ParameterError, match="'sign' does not fit: it is used only if direction is 'random'"):
+    with pytest.raises(ParameterError, match="'sign' is invalid: it is used only if direction is 'random'"):
         rotate(images[0], 30.0, direction="clockwise", sign=1)
     table = shipped("cifar")
 

@@ -70,7 +70,7 @@ def test_transform_is_independent_of_later_changes_to_arguments() -> None:
     ("make", "message"),
     [
         (lambda: Corrupt("fogg", severity=3), "Did you mean 'fog'"),
-        (lambda: Corrupt("fog-1+pgd-2"), r"pgd-2' follows the gradient of a model.*surrogate=\.\.\., label="),
+        (lambda: Corrupt("fog-1+pgd-2"), r"pgd-2' uses the gradients of a model.*surrogate=\.\.\., label="),
         (lambda: Corrupt("canny_edges", severity=1)(synthetic_image(300, 300)), "no rows in calibration"),
         *((lambda k=k: Corrupt("fog", severity=3)(PHOTO, key=k), "key is .*; expected a str") for k in (1.5, b"3")),
         (lambda: Corrupt("fog", severity=3)(PHOTO, key="\udce9.jpg"), "key is .*, which cannot be encoded as UTF-8"),

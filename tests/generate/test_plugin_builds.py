@@ -133,7 +133,7 @@ def test_plan_measures_slow_corruption(source, tmp_path):
 def test_recipe_reports_unloadable_plugins_with_other_errors(tmp_path):
     recipe = small_builds.write_recipe(tmp_path, more=SETS)
     recipe.write_text('plugins = ["absent.py"]\n' + recipe.read_text().replace('version = "1.0.0"', 'version = "*"'))
-    message = r"4 mistakes:\n  plugins: The plugin .*absent\.py cannot be loaded(.|\n)*there is no corruption 'blinds'"
+    message = r"4 errors:\n  plugins: The plugin .*absent\.py cannot be loaded(.|\n)*there is no corruption 'blinds'"
     with pytest.raises(RecipeError, match=message):
         corruptset.build(recipe, "sample", tmp_path / "out")
 

@@ -53,24 +53,24 @@ def test_each_difference_has_one_note_and_published_benchmark_has_none(make):
         ({"recipe": recipe | {"unexpected": ["3 images are 64x64"]}}, "the recipe expects: 3 images are 64x64"),
         (
             {"sets": followed, "surrogates": [{"name": "resnet50"}]},
-            "The sets fog/1 follow the gradients of a model (resnet50).",
+            "The sets fog/1 were made with the gradients of a model (resnet50).",
         ),
     ):
         (note,) = notes(make(**fields))
         assert message in note
     (note,) = notes(make(), condition="correct@clean")
-    assert "Only images that fulfil correct@clean are scored" in note
+    assert "Only images that meet the condition correct@clean are scored" in note
     (note,) = notes(make(), baseline="resnet18")
-    assert "relative to the errors of resnet18, but published ones to those of AlexNet" in note
+    assert "relative to the errors of resnet18, but published values are relative to those of AlexNet" in note
     assert notes(make()) == notes(make(textures=FROST)) == notes(make(), baseline="alexnet") == []
 
 
 def test_missing_images_and_sets_are_noted(tmp_path, make):
     (note,) = notes(record_datasets.records_dataset(tmp_path / "few", "cifar10-c", 500))
-    assert note == "The dataset has 500 images, but the published scores are of 10,000."
+    assert note == "The dataset has 500 images, but the published scores are over 10,000."
     rows = [{"region": region_record(f"photo {n // 2}", 3, 0, n % 2).as_json()} for n in range(6)]
     result = notes(record_datasets.records_dataset(tmp_path / "regions", "fragile-cifar10", 6, samples=rows))
-    assert "The dataset has 3 images, but the published scores are of 10,000." in result
+    assert "The dataset has 3 images, but the published scores are over 10,000." in result
     (note,) = notes(make(), scored=["fog/1", "clean"])
     assert note.startswith("2 of the 96 sets of the recipe are scored (the rest was not built or not selected)")
     part = make()

@@ -149,7 +149,7 @@ def test_folder_of_other_predictions_is_rejected(directory, shared_data, tmp_pat
         assert message in str(exc_info.value)
 
     weights = "model 'stand-in' instead of 'another'; weights 'sha256:stand-in' instead"
-    refused(f"{out} contains other predictions: {weights}", model=Model(name="another"))
+    refused(f"{out} contains different predictions: {weights}", model=Model(name="another"))
     refused(f"digest '{digests[0]}' instead of '{digests[1]}'", other)
     refused("kind 'logits' instead of 'top'", kind="top")
     deeper = Model(arguments={"depth": 3})

@@ -172,7 +172,7 @@ def test_baseline_without_loss_is_never_divisor(data):
     row = best["relative_mce"]
     assert (row.value, row.reason) == (None, "the baseline loses no accuracy on 15 corruptions")
     assert best["relative_ce.fog"].reason == "the baseline loses no accuracy"
-    assert has_note(best, f"no relative CE of {', '.join((*FIFTEEN, *EXTRA))}, because the baseline loses no accuracy")
+    assert has_note(best, f"no relative CE for {', '.join((*FIFTEEN, *EXTRA))}, because the baseline loses no accuracy")
     flawless = corruptset.score(data, constant, baseline=perfect)
     assert flawless["mce"].reason == "the baseline makes no errors on 15 corruptions"
 
@@ -298,7 +298,7 @@ def test_condition_selects_correctly_classified_images(data, tmp_path):
             model_predictions.outcomes["fog/3"].correct[correct].mean()
         )
         assert (scores.sets["clean"].accuracy == 1) == (judge is model_predictions)
-        assert has_note(scores, f"Only images that fulfil {message} are scored")
+        assert has_note(scores, f"Only images that meet the condition {message} are scored")
         all_correct = [
             model_predictions.outcomes[f"{name}/{s}"].correct[correct] for name in FIFTEEN for s in range(1, 6)
         ]

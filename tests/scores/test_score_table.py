@@ -110,8 +110,8 @@ def test_every_table_format_gives_same_scores(tmp_path):
 def test_table_errors_are_named(tmp_path):
     duplicates = "set,AP\nclean,1\nclean,2\n,3\nfog/1,2,3\n"
     for name, text, message in (
-        ("t.csv", "name,AP\nclean,1\n", "has the columns name, AP; expected set"),
-        ("t.csv", "set\nclean\n", "expected set and one column per metric"),
+        ("t.csv", "name,AP\nclean,1\n", "has the columns name, AP; expected a column named set"),
+        ("t.csv", "set\nclean\n", "expected a column named set, and one column per metric"),
         ("t.csv", duplicates, r"(?s)4: has no set id.*5: has no set id, or more cells"),
         ("t.csv", "set,AP\nclean,1\nclean,2\n", "clean: occurs twice with different values"),
         ("t.csv", "set,AP\nclean,much\nfog/1,nan\n", r"(?s)clean\.AP: .*'much'.*fog/1\.AP: .*finite number"),
@@ -128,7 +128,7 @@ def test_table_errors_are_named(tmp_path):
         score_table(tmp_path / "gone.csv")
     with pytest.raises(ScoreError, match=r"fogg: the table has no set of this corruption. Did you mean 'fog'"):
         score_table(WHOLE, corruptions=["fogg"])
-    with pytest.raises(ScoreError, match=r"--lower-is-better has 1 mistake:\n +ap: the table has no such metric"):
+    with pytest.raises(ScoreError, match=r"--lower-is-better contains 1 error:\n +ap: the table has no such metric"):
         score_table(WHOLE, lower_is_better=["ap"])
 
 

@@ -106,7 +106,7 @@ def test_calibrate_rejects_invalid_requests(tmp_path: Path) -> None:
         (["contrast", "contrast"], {}, "each only once"),
         ([], {}, "Name at least one corruption"),
         (["rotate"], {}, "no row for severity 0"),
-        (["pgd"], {}, "gradient of a model"),
+        (["pgd"], {}, "gradients of a model"),
         (["black_lines"], {}, "has levels"),
     ]
     for names, options, message in cases:

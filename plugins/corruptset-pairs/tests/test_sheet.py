@@ -138,7 +138,7 @@ def test_sheet_with_possible_answers_is_not_overwritten(regions: Dataset, tmp_pa
     pairs_sheet(regions, out, n=3)
     pairs_sheet(regions, out, n=3)
     before = {path: path.read_bytes() for path in out.parent.iterdir()}
-    with pytest.raises(StudyError, match=r"pairs-key.json already exists with other contents"):
+    with pytest.raises(StudyError, match=r"pairs-key.json already exists with different contents"):
         pairs_sheet(regions, out, n=4)
     assert {path: path.read_bytes() for path in out.parent.iterdir()} == before
 

@@ -63,7 +63,7 @@ def test_all_errors_are_reported_with_line_numbers(tmp_path):
         read(tmp_path, MISTAKEN)
     for part in (
         str(tmp_path / "model.toml"),
-        "has 12 mistakes",
+        "contains 12 errors",
         "name: Field required",
         "nmae: Extra inputs are not permitted",
         "factory: is 'torchvision.models.resnet50'; expected 'module:callable', such as 'torchvision.models:resnet50'",

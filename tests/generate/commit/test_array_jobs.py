@@ -68,7 +68,7 @@ def test_arrays_of_several_sizes_and_final_build_complete_dataset(make, expected
 
 
 def test_job_of_other_build_is_rejected_by_name(make, tmp_path):
-    with pytest.raises(IncompleteBuild, match=r"contains no parts\. Make them first, with --part i/n"):
+    with pytest.raises(IncompleteBuild, match=r"contains no parts\. First build the parts with --part i/n"):
         make(finish=True)
     assert not (tmp_path / "out").exists()
     with pytest.raises(BuildError, match="part, finish and scheduler cannot be combined"):
@@ -112,7 +112,7 @@ def test_jobs_for_other_sets_wait_for_running_jobs_and_are_rejected(make, expect
     monkeypatch.setattr(array_jobs, "RETRY_S", 0.1)
     with (tmp_path / "out/small-c-1.0.0.partial/.corruptset/workers").open("r+") as file:
         fcntl.flock(file, fcntl.LOCK_SH)
-        with pytest.raises(BuildError, match="making different sets"):
+        with pytest.raises(BuildError, match="building different sets"):
             make(part=(0, 2))
         make(part=(1, 2), sets=["contrast/*"])
     make(part=(0, 2))

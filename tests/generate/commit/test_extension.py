@@ -34,7 +34,7 @@ def test_extension_equals_union_and_regenerates_nothing(make, expected_files):
     before = stamps(first.directory)
     result = make(sets=["contrast/3"])
     assert (result.images, result.digest) == (0, first.digest)
-    with pytest.raises(FinishedDataset, match=r"and it lacks 7 of the requested .*\n  extend='.*', out='"):
+    with pytest.raises(FinishedDataset, match=r"It lacks 7 of the requested .*\n  extend='.*', out='"):
         make()
     assert stamps(first.directory) == before
     extended = make(out="more", extend=first.directory)
@@ -80,14 +80,14 @@ def test_different_build_is_rejected_with_differences(make, interrupt_build, sha
 
 def test_unsuitable_dataset_cannot_be_extended(make, interrupt_build, tmp_path):
     first = make(sets=["contrast/1"]).directory
-    with pytest.raises(BuildError, match=r"needs a folder of a different name\. Choose another --out, such as"):
+    with pytest.raises(BuildError, match=r"needs a folder with a different name\. Choose another --out, such as"):
         make(extend=first)
     with pytest.raises(BuildError, match="already has all requested sets"):
         make(out="more", sets=["contrast/1"], extend=first)
     with pytest.raises(IncompleteBuild, match="does not exist"):
         make(out="more", extend=tmp_path / "nowhere")
     interrupt_build(1, out="begun")
-    with pytest.raises(BuildError, match="was begun without --extend"):
+    with pytest.raises(BuildError, match="was started without --extend"):
         make(out="begun", extend=first)
     (first / "PARTIAL.json").write_text("{}")
     with pytest.raises(BuildError, match="is a part of a dataset"):
@@ -123,7 +123,7 @@ def test_extension_is_resumed_without_original_dataset(make, interrupt_build, ex
     first = make(sets=["contrast/*"]).directory
     interrupt_build(2, out="more", extend=first)
     other = make(out="other", sets=["contrast/1"]).directory
-    with pytest.raises(BuildError, match="was begun with another dataset to --extend"):
+    with pytest.raises(BuildError, match="was started with --extend and a different dataset"):
         make(out="more", extend=other)
     shutil.rmtree(first)
     assert make(out="more").images < 70

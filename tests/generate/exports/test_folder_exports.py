@@ -131,10 +131,10 @@ def test_flageval_has_documented_names_and_includes_clean_on_request(
     assert str(error.value).split("\n") == [
         "This dataset cannot be exported as flageval:",
         "  contrast/1: contrast has no letter",
-        "  gaussian_noise-2+shot_noise-2: 2 corruptions in a row have no letter",
-        "  own: is not at a severity of a table, 1 to 5",
-        "It has letters for gaussian_noise (_g), impulse_noise (_i), shot_noise (_s), pgd (_p), and takes clean. "
-        "Choose sets that fit with --sets.",
+        "  gaussian_noise-2+shot_noise-2: a chain of 2 corruptions has no letter",
+        "  own: its severity is not one of 1 to 5",
+        "The layout has letters for gaussian_noise (_g), impulse_noise (_i), shot_noise (_s), pgd (_p), and it accepts "
+        "clean. Use --sets to choose such sets.",
     ]
     assert not (tmp_path / "data").exists()
     recipe = shared_data.recipe(name="fitting", more=NOISES)

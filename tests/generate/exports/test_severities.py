@@ -16,15 +16,15 @@ from corruptset.generate.exports.export_check import check_export, verify_export
 COUNT = 6
 DIAGONAL = [f"contrast-{s}+brightness-{s}" for s in range(1, 6)]
 LEVELS = [f"black_lines/{level:02d}" for level in range(1, 8)]
-TWO = "2 corruptions in a row have no severity"
+TWO = "a chain of 2 corruptions has no severity"
 MISFITS = [
     "  black_lines/01 ... black_lines/07 (7 sets): levels are not severities",
     f"  brightness-5+contrast-3: {TWO}",
     "  clean: the clean images have no severity",
     f"  contrast-3+brightness-5: {TWO}",
-    "  ro-30: is not at a severity of a table, 1 to 5",
+    "  ro-30: its severity is not one of 1 to 5",
     f"  ro-30+sp010: {TWO}",
-    "  sp010: is not at a severity of a table, 1 to 5",
+    "  sp010: its severity is not one of 1 to 5",
     f"  sp010+ro-30: {TWO}",
 ]
 
@@ -43,7 +43,7 @@ def test_layouts_with_five_severities_reject_other_sets_by_name(
     assert message.splitlines()[1:-1] == MISFITS
     assert "--severities FILE" in message
     for some in (LEVELS[:5], DIAGONAL, ["sp010"]):
-        assert "it has no corruption with severities 1 to 5" in refused(chains, some)
+        assert "the dataset has no corruption with severities 1 to 5" in refused(chains, some)
     # nothing is padded
     message = refused(png, ["brightness/[124]", "contrast/*"])
     assert "brightness: has severities 1, 2, 4, not 3, 5" in message
@@ -98,12 +98,16 @@ def test_severities_errors_are_listed_together(png: Path, chains: Path, tmp_path
         with pytest.raises(BuildError, match=r"map\.toml"):
             export("cifar-c", png, tmp_path / "data", severities=file)
     # on some file systems the second of two names would be written over the first
-    capitals = r"(?s)/1: would contain two sets\n.*Capitals do not count"
+    capitals = r"(?s)/1: would contain two sets\n.*names that differ in more than upper and lower case"
     for layout, names, match in (
         ("openood", {"a": ["clean"] * 5}, "openood does not use --severities, --allow-missing-classes"),
         ("imagenet-c", {"Contrast": DIAGONAL}, capitals),
         ("imagenet-c", {"dim": DIAGONAL, "DIM": DIAGONAL}, capitals),
-        ("cifar-c", {"Labels": DIAGONAL}, r"cifar-10-c/labels.npy: would contain two sets\nChoose other names"),
+        (
+            "cifar-c",
+            {"Labels": DIAGONAL},
+            r"cifar-10-c/labels.npy: would contain two sets\nWith --severities, choose names",
+        ),
     ):
         with pytest.raises(BuildError, match=match):
             export(layout, chains, tmp_path / "data", severities=names, allow_missing_classes=layout == "openood")

@@ -55,7 +55,9 @@ def test_rebuild_restores_bytes_together_or_set_by_set(
     small = pack_and_unpack_records(lossless_build.directory, tmp_path)
     some = rebuild(small, out=tmp_path / "some", sets=["contrast/*"], jobs=1)
     assert {s.id for s in some.built.manifest.sets} == {"contrast/1", "contrast/3"}
-    with pytest.raises(BuildError, match=r"is finished, so it is not changed, but it lacks .* Choose another --out"):
+    with pytest.raises(
+        BuildError, match=r"is a finished dataset, which is never changed\. It lacks .* Choose another --out"
+    ):
         rebuild(small, out=tmp_path / "some", jobs=1)
     rest = rebuild(small, out=tmp_path / "rest", jobs=1)
     assert [(part.whole, part.identical) for part in (some, rest)] == [(False, True), (True, True)]

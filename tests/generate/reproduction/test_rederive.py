@@ -77,7 +77,9 @@ def test_release_without_pixels_can_be_rederived(whole_build: Built, tmp_path: P
     release = pack_and_unpack_records(whole_build.directory, tmp_path, digests)
     some, whole_sets = (rederive_report(release, count) for count in (2, "all"))
     assert (some.ok, whole_sets.ok, some.partial) == (True, True, True), some.problems + whole_sets.problems
-    notes = [note for note in some.notes if "have only one digest each. Use `--rederive all`" in note]
+    notes = [
+        note for note in some.notes if "only a digest of all images together is recorded. Use `--rederive all`" in note
+    ]
     assert len(notes) == (digests == "sets")
     with changed_pixels("contrast/1"):
         some, whole_sets = (rederive_report(release, count) for count in (2, "all"))

@@ -208,7 +208,7 @@ def test_sets_that_need_model_are_absent(whole_build: Built, monkeypatch: pytest
     data = corruptset.open(whole_build.directory, source="sample")
     assert set(data.absent) == {s.id for s in needing}
     assert "brightness/1" in data
-    follows = r"'contrast/1' follows the gradients of a model.*rebuild .*--surrogate"
+    follows = r"'contrast/1' was made with the gradients of a model.*rebuild .*--surrogate"
     with pytest.raises(UnknownCorruption, match=follows):
         data["contrast/1"]
 

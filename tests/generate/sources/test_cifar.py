@@ -79,7 +79,7 @@ def test_cifar100_has_fine_and_coarse_labels(tmp_path):
     )
     a.check_refused(f"cifar100:{paths[0]}", "--labels is 'rough'; expected one of fine, coarse", labels="rough")
     a.check_refused(
-        f"cifar10:{paths[0]}", r"no batches.meta.txt \(or batches.meta\), which .* it contains .*meta, test, train"
+        f"cifar10:{paths[0]}", r"no batches.meta.txt \(or batches.meta\), which .* It contains .*meta, test, train"
     )
 
 
@@ -106,7 +106,7 @@ def test_unpublished_batches_are_rejected(tmp_path):
     binary = [
         ({"test_batch.bin": a.binary_rows(images, labels[:, None])[:-1]}, "not a multiple of the row size 3073"),
         ({"batches.meta.txt": b""}, "it has none"),
-        ({"data_batch_5.bin": None}, r"has no data_batch_5\.bin of the split train; it contains .*data_batch_1\.bin"),
+        ({"data_batch_5.bin": None}, r"has no data_batch_5\.bin of the split train\. It contains .*data_batch_1\.bin"),
     ]
     for i, (change, message) in enumerate(python + binary):
         original = a.cifar10_python(TEST) if i < len(python) else a.cifar10_binary(TEST, TRAIN)

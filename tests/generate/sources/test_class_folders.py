@@ -267,11 +267,11 @@ def test_split_folders_are_not_classes(tmp_path):
     ):
         root = write_images(tmp_path / str(i), *paths)
         message = a.check_refused(f"folder:{root}", "has no class folders")
-        assert f"give its folder: folder:{root}/{folder}. " in message
+        assert f"specify its folder: folder:{root}/{folder}. " in message
         if folder == "dev":
             continue  # in a tar, a single folder that contains all class folders is ignored
         tar = write_tar_of(tmp_path / f"{i}.tar", *paths)
-        assert "extract it, and give its folder: folder:" in a.check_refused(f"folder:{tar}", "has no class folders")
+        assert "extract it, and specify its folder: folder:" in a.check_refused(f"folder:{tar}", "has no class folders")
     (tmp_path / "labels.csv").write_text("file,label\n" + "".join(f"{path},{i}\n" for i, path in enumerate(two)))
     assert len(open_source(f"folder:{tmp_path / '0'}", labels=tmp_path / "labels.csv").samples) == 4
     # classes that have the names of splits
@@ -298,7 +298,7 @@ def test_tiny_imagenet_validation_folder_is_rejected_and_suitable_source_named(t
 def test_single_class_is_reported(tmp_path):
     for paths, message in (
         (["images/1.png"], "one class folder, images, so every image has the label 0. If it is not a class"),
-        (["data/cat/1.png", "data/dog/1.png"], "It has 2 folders. If these are the classes, give that folder"),
+        (["data/cat/1.png", "data/dog/1.png"], "It has 2 folders. If these are the classes, use that folder"),
     ):
         shutil.rmtree(tmp_path / "x", ignore_errors=True)
         (remark,) = open_source(f"folder:{write_images(tmp_path / 'x', *paths)}").remarks

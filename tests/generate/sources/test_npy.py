@@ -47,8 +47,8 @@ def test_unsuitable_arrays_are_rejected(tmp_path):
         (IMAGES.transpose(0, 3, 1, 2), LABELS, "channels first"),
         (IMAGES[:, :4], LABELS, "at least 8"),
         (IMAGES[:0], LABELS[:0], r"has the shape \(0, 32, 32, 3\)"),
-        (IMAGES, LABELS[:-1], "has 11 labels for 12 images"),
-        (IMAGES[:-1], LABELS, "has 12 labels for 11 images"),
+        (IMAGES, LABELS[:-1], "has 11 labels, but .* has 12 images"),
+        (IMAGES[:-1], LABELS, "has 12 labels, but .* has 11 images"),
         (IMAGES, LABELS + 0.5, r"has 12 labels out of range or not whole numbers \(row 0: "),
         (IMAGES, np.where(np.isin(LABELS, LABELS[3]), np.nan, LABELS), r"not whole numbers \(.*row 3: nan"),
         (IMAGES, LABELS - 100.0, "out of range or not whole numbers"),
@@ -58,13 +58,13 @@ def test_unsuitable_arrays_are_rejected(tmp_path):
     ):
         a.check_refused(write(tmp_path, images, labels), message)
     number, path = LABELS[:10], write(tmp_path, IMAGES, LABELS[:10])
-    a.check_refused(
-        path, rf"y\.npy has 10 labels for 12 images in {tmp_path}/x\.npy; expected one label for each image"
-    )
-    a.check_refused(write(tmp_path, IMAGES, number.astype(float)), "has 10 labels for 12 images")
-    a.check_refused(write(tmp_path, IMAGES, np.eye(10)), "has 10 labels for 12 images")
+    a.check_refused(path, rf"y\.npy has 10 labels, but {tmp_path}/x\.npy has 12 images\. Expected one label per image")
+    a.check_refused(write(tmp_path, IMAGES, number.astype(float)), "has 10 labels, but .* has 12 images")
+    a.check_refused(write(tmp_path, IMAGES, np.eye(10)), "has 10 labels, but .* has 12 images")
     x, y = tmp_path / "x.npy", tmp_path / "y.npy"
-    a.check_refused(write(tmp_path, LABELS, IMAGES), rf"{x} holds 12 single values, .*images come first: npy:{y},{x}\.")
+    a.check_refused(
+        write(tmp_path, LABELS, IMAGES), rf"{x} contains 12 single values, .*images come first: npy:{y},{x}\."
+    )
     text = write(tmp_path)
     content = (tmp_path / "x.npy").read_bytes()
     for data in (content[:-1], content[:60], b"", b"PK\x03\x04" + bytes(100)):

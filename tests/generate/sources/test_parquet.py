@@ -181,7 +181,7 @@ def test_unsuitable_files_are_rejected(tmp_path, monkeypatch):
         ("short.parquet", "is not a Parquet file, or a damaged one"),
         ("pipe.parquet", "is a pipe"),
         ("part", r"test-00000-of-00003.parquet, test-00002-of-00003.parquet is missing"),
-        ("mixed", r"1\.parquet has other columns or classes than .*0\.parquet"),
+        ("mixed", r"1\.parquet has different columns or classes than .*0\.parquet"),
         ("empty.parquet", r"no row that can be used:\n.*empty\.parquet: contains no rows"),
         ("odd.parquet", "labels that are not names of classes: the class name 'a/b'"),
         ("config", "contains no .parquet file. These folders in it do: plain_text"),

@@ -71,7 +71,7 @@ def test_each_option_selects_expected_samples(tmp_path):
 def test_ambiguous_or_unknown_ids_are_rejected(tmp_path):
     path = tmp_path / "ids.txt"
     errors = (
-        r"has 3 mistakes:\n *line 2: there is no sample 'test/0001' in the source. Did you mean 'test/0000.*\n"
+        r"contains 3 errors:\n *line 2: there is no sample 'test/0001' in the source. Did you mean 'test/0000.*\n"
         r" *line 3: 'test/00001' is also on line 1"
     )
     for data, message in (
@@ -141,18 +141,21 @@ def test_super_category_errors_are_reported(tmp_path):
 def test_numbers_beyond_available_samples_are_noted():
     """Return samples of three classes, which have two, two and one images."""
     samples = [Sample(i, f"{i}", i // 2) for i in range(5)]
-    all_used = "images, all of which are used."
+    all_used = "images, so all of them are used."
     for options, message in (
-        ({"samples": 6}, [f"--samples is 6, and there are only 5 {all_used}"]),
-        ({"samples": 2000}, [f"--samples is 2,000, and there are only 5 {all_used}"]),
-        ({"first": 6}, [f"--first is 6, and there are only 5 {all_used}"]),
+        ({"samples": 6}, [f"--samples is 6, but there are only 5 {all_used}"]),
+        ({"samples": 2000}, [f"--samples is 2,000, but there are only 5 {all_used}"]),
+        ({"first": 6}, [f"--first is 6, but there are only 5 {all_used}"]),
         (
             {"per_class": 2},
-            ["--per-class is 2, and 1 of the classes have fewer images (the smallest 1), all of which are used."],
+            [
+                "--per-class is 2, but 1 of the classes have fewer images (the smallest has 1). All images of these "
+                "classes are used."
+            ],
         ),
-        ({"first": 3, "samples": 4}, [f"--samples is 4, and there are only 3 {all_used}"]),
-        ({"per_class": 1, "samples": 4}, [f"--samples is 4, and there are only 3 {all_used}"]),
-        ({"ids": ["1", "2"], "first": 3}, [f"--first is 3, and there are only 2 {all_used}"]),
+        ({"first": 3, "samples": 4}, [f"--samples is 4, but there are only 3 {all_used}"]),
+        ({"per_class": 1, "samples": 4}, [f"--samples is 4, but there are only 3 {all_used}"]),
+        ({"ids": ["1", "2"], "first": 3}, [f"--first is 3, but there are only 2 {all_used}"]),
         ({"first": 5, "per_class": 1, "samples": 3}, []),
     ):
         notes: list[str] = []

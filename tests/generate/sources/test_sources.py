@@ -86,7 +86,7 @@ def test_source_names_are_parsed(tmp_path):
     a.check_refused("sample", "no option --labels", labels=tmp_path / "x.csv")
     (tmp_path / "val.zip").write_bytes(b"PK\x05\x06" + bytes(18))
     for scheme in ("folder", "imagenet", "cifar10", "tree", "mnist"):
-        message = rf"val\.zip is a zip archive\. Unzip it, and give the folder: {scheme}:.*/val\.$"
+        message = rf"val\.zip is a zip archive\. Unzip it, and specify the folder: {scheme}:.*/val\.$"
         a.check_refused(f"{scheme}:{tmp_path / 'val.zip'}", message)
 
 
@@ -206,7 +206,7 @@ def test_csv_errors_are_reported(tmp_path):
     for rows, *messages in (
         (
             "file,label\n0.png,cat\n0.png,dog\nnone.png,cat\n1.png,\n2.png\n3.png,3\n4.png,Cat\n5.png,../up\n",
-            "have 5 mistakes",
+            "contain 5 errors",
             "line 3: '0.png' is also on line 2",
             "line 4: there is no image 'none.png'",
             "line 5: '1.png' has no label",
@@ -215,7 +215,7 @@ def test_csv_errors_are_reported(tmp_path):
         ),
         (
             "file,label\n0.png,cat\n1.png,Cat\n2.png,../up\n3.png,.hid\n4.png,a\\b\n",
-            "have 5 mistakes",
+            "contain 5 errors",
             "'Cat' has the same name as cat on disks that ignore case",
             "'../up' cannot be a folder",
             "'.hid' cannot be a folder",

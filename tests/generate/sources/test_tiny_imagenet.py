@@ -104,7 +104,7 @@ def test_unsuitable_archives_and_folders_are_rejected(tmp_path):
             a.check_refused(f"tiny-imagenet:{path}", message)
         shutil.rmtree(tmp_path / "in")
     result = pack(tmp_path / "x.zip", files())
-    a.check_refused(f"tiny-imagenet:{result}", "has labels for val .* and train only", split="test")
+    a.check_refused(f"tiny-imagenet:{result}", "only has labels for val .* and train", split="test")
     result.write_bytes(result.read_bytes()[:-60])
     a.check_refused(f"tiny-imagenet:{result}", "x.zip is truncated, damaged or another kind of file")
     result.write_bytes(b"PK\x05\x06" + bytes(18))

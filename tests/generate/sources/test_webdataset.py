@@ -139,7 +139,7 @@ def test_unsuitable_shards_are_rejected(tmp_path):
         ("x-{000..999999999}.tar", "is empty or too long"),
         ("x-{2..1}.tar", "is empty or too long"),
         ("x-{000..099}{000..099}{000..099}.tar", "stands for 1,000,000 files, more than 100,000"),
-        ("x-{000..002.tar", "has a brace without its partner"),
+        ("x-{000..002.tar", "has an unmatched brace"),
         ("x-{000,000}.tar", "names .*x-000.tar twice"),
         ("cut.tar", "is truncated|the end mark is missing"),
         ("empty.tar", "is not a tar archive"),

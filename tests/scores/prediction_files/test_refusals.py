@@ -135,7 +135,7 @@ CASES = [
     ({"logits": LOGITS, "index": ROW, "id": np.full(20, "a")}, "contains both index and id"),
     ({"logits": LOGITS, "index": np.arange(19)}, "has arrays of different lengths: logits 20, index 19"),
     ({"logits": LOGITS, "id": np.array(["a"] * 20, object)}, "is not a valid .npz archive (Object arrays cannot be"),
-    ({"logits": LOGITS, "set_id": np.full(20, "clean")}, "has a column set_id. Give this file itself"),
+    ({"logits": LOGITS, "set_id": np.full(20, "clean")}, "has a column set_id. Pass the file itself"),
     ({"probs": PROBS * 100}, "has 20 rows with values outside 0 to 1: row 0, row 1"),
     ({"probs": np.where(FOURTH, 0.3, PROBS)}, "has 1 row whose values do not sum to 1"),
     ({"probs": PROBS / 2}, "has 20 rows whose values do not sum to 1 (within 0.01): row 0"),
@@ -160,16 +160,19 @@ def test_paths_without_predictions_are_rejected(data, sets, tmp_path):
     (tmp_path / "model.pt").write_bytes(b"PK")
     for path, message in (
         (data.path, "PATH is a dataset, not predictions. `corruptset predict"),
-        (tmp_path / "nothing", "PATH does not exist. Expected a folder of <set id>.npz, or one .npz or .csv file."),
+        (
+            tmp_path / "nothing",
+            "PATH does not exist. Expected a folder of <set id>.npz files, or one .npz or .csv file.",
+        ),
         (tmp_path / "pipe.csv", "PATH is a pipe, not a regular file"),
-        (tmp_path / "model.pt", "PATH is neither a folder of <set id>.npz nor an .npz or .csv file"),
+        (tmp_path / "model.pt", "PATH is neither a folder of <set id>.npz files nor an .npz or .csv file"),
     ):
         assert error_lines(path, data)[0].replace("DIR", "PATH").startswith(message)
     (tmp_path / "empty").mkdir()
     none = ["the folder has no .npz files; expected <set id>.npz for each set"]
     assert problems(tmp_path / "empty", data) == none
     np.savez(tmp_path / "one.npz", **sets["clean"])
-    assert problems(tmp_path / "one.npz", data)[0].startswith("has no column set_id. Add it, or give a folder")
+    assert problems(tmp_path / "one.npz", data)[0].startswith("has no column set_id. Add it, or pass a folder")
 
 
 def archive(path, members):

@@ -142,7 +142,7 @@ def test_all_mismatches_are_reported_together(data, tmp_path):
         f"{files[2]} has scores of the dataset small-c 1.0.0",
         "The predictions of 'net-b' do not belong to the scores, because the accuracy differs in",
         "The predictions belong to the model 'net-z', but the models are net-a, net-b, other, net-a. Name the",
-        "There are predictions of 'none', but the models are",
+        "Predictions were given for 'none', which is not one of the models: ",
     ):
         assert part in str(exc_info.value)
     assert not (tmp_path / "r.html").exists()
