@@ -186,7 +186,7 @@ def test_region_table_is_scored_by_its_crops(tmp_path):
     assert "crop_scores" in full_scores.notes[0]
     first = next(iter(outcomes))
     for outcome_of, message in (
-        ({first: clean([True] * 2)["clean"]}, rf"2 predictions of the \d+ crops of the image '{first}'"),
+        ({first: clean([True] * 2)["clean"]}, rf"2 predictions for the \d+ crops of the image '{first}'"),
         ({}, "There are no predictions"),
     ):
         with pytest.raises(PredictionError, match=message):

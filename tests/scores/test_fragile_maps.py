@@ -53,7 +53,7 @@ def test_maps_match_reference():
     expected, result = fragile_maps(data, {"clean": outcome}, "a", 4), crop_maps(data, outcome, "a", 4)
     for name in ("right", "shift", "shrink", "probability"):
         np.testing.assert_array_equal(getattr(result, name), getattr(expected, name))
-    with pytest.raises(PredictionError, match=r"3 predictions of the \d+ crops of the image 'a'"):
+    with pytest.raises(PredictionError, match=r"3 predictions for the \d+ crops of the image 'a'"):
         crop_maps(data, outcome_of(3), "a", 4)
 
 

@@ -90,7 +90,7 @@ def test_unsuitable_dataset_cannot_be_extended(make, interrupt_build, tmp_path):
     with pytest.raises(BuildError, match="was started without --extend"):
         make(out="begun", extend=first)
     (first / "PARTIAL.json").write_text("{}")
-    with pytest.raises(BuildError, match="is a part of a dataset"):
+    with pytest.raises(BuildError, match="is only a part of a dataset"):
         make(out="more", extend=first)
 
 
