@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .contents import Observed, SetContents
-from .storage import StoredAs, after
+from .storage import StoredAs, apply_storage
 
 _LEAST = 20
 """The minimum number of values that a second compression changes, so that a decision is possible."""
@@ -34,8 +34,8 @@ def stored_twice(observed: Observed, contents: SetContents, encodings: Sequence[
     for number in jpeg:
         step = encodings[number].step
         assert step is not None
-        once = after(made[number : number + 1], (step,))
-        twice = after(once, (step,))
+        once = apply_storage(made[number : number + 1], (step,))
+        twice = apply_storage(once, (step,))
         changed = once != twice
         if changed.sum() >= _LEAST and once.shape[1:] == observed.images.shape[1:]:
             count += bool(np.mean(observed.images[number : number + 1][changed] == twice[changed]) >= _EQUAL)
