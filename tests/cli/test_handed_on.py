@@ -122,6 +122,11 @@ def test_a_report_is_printed_and_decides_the_exit_code(handed):
     assert "10 more" in done.out
     done, _ = handed("verify d --json", bad)
     assert (done.code, len(done.json["problems"])) == (1, 60)
+    good = report_of()
+    good.checked.update(sets=2, samples=6, images=12, files=8, bytes=4096)
+    assert (
+        "d: verified (2 sets, 6 samples, 12 images, 8 other files, 4.1 kB on disk)" in handed("verify d", good)[0].out
+    )
     done, _ = handed("verify d", report_of())
     assert (done.code, "verified" in done.out) == (0, True)
     left = Problem("manifest.json", "unmended", "it is gone")
@@ -162,7 +167,14 @@ FILES = tuple(f"sets/{i}.jsonl" for i in range(7))
         (
             "predict d --model m.toml --out p",
             vars(Predicted(Path("p"), "net", "sha256:1", {"clean": 0.987, "fog/3": 0.5}, ("clean",), 7, 1.25)),
-            ["clean=0.987, fog/3=0.5", "Images: 7", "Time: 1 s", "Kept from before: clean", "net", "sha256:1"],
+            [
+                "set accuracy % clean 98.70 fog/3 50.00",
+                "Images: 7",
+                "Time: 1 s",
+                "Kept from before: clean",
+                "net",
+                "sha256:1",
+            ],
             {"accuracy": {"clean": 0.987, "fog/3": 0.5}, "kept": ["clean"], "directory": "p"},
         ),
     ],
