@@ -105,7 +105,11 @@ def test_mistakes_in_severities_are_listed_together(png: Path, chains: Path, tmp
         ("openood", {"a": ["clean"] * 5}, "openood does not use --severities, --allow-missing-classes"),
         ("imagenet-c", {"Contrast": DIAGONAL}, capitals),
         ("imagenet-c", {"dim": DIAGONAL, "DIM": DIAGONAL}, capitals),
-        ("cifar-c", {"Labels": DIAGONAL}, r"cifar-10-c/labels.npy: would contain two sets\nWith --severities, choose names"),
+        (
+            "cifar-c",
+            {"Labels": DIAGONAL},
+            r"cifar-10-c/labels.npy: would contain two sets\nWith --severities, choose names",
+        ),
     ):
         with pytest.raises(BuildError, match=match):
             export(layout, chains, tmp_path / "data", severities=names, allow_missing_classes=layout == "openood")

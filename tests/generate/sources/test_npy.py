@@ -62,7 +62,9 @@ def test_what_is_refused(tmp_path):
     a.check_refused(write(tmp_path, IMAGES, number.astype(float)), "has 10 labels, but .* has 12 images")
     a.check_refused(write(tmp_path, IMAGES, np.eye(10)), "has 10 labels, but .* has 12 images")
     x, y = tmp_path / "x.npy", tmp_path / "y.npy"
-    a.check_refused(write(tmp_path, LABELS, IMAGES), rf"{x} contains 12 single values, .*images come first: npy:{y},{x}\.")
+    a.check_refused(
+        write(tmp_path, LABELS, IMAGES), rf"{x} contains 12 single values, .*images come first: npy:{y},{x}\."
+    )
     text = write(tmp_path)
     whole = (tmp_path / "x.npy").read_bytes()
     for data in (whole[:-1], whole[:60], b"", b"PK\x03\x04" + bytes(100)):
