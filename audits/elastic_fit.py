@@ -162,7 +162,7 @@ def _descent(
 
 @dataclass(frozen=True)
 class OwnFits:
-    """Fits to corruptset's own draws under a hypothesis, whose true displacements are known."""
+    """Fits to elastic transforms that corruptset draws under a hypothesis. Their true displacements are known."""
 
     limit: float
     """The maximum displacement of the points. Displacements are distributed uniformly up to this limit."""
@@ -257,7 +257,7 @@ def not_rejected(found: AffineFit, own: Sequence[OwnFits], named: int | None) ->
 
 
 def _test(observed: float, drawn: NDArray[np.float64]) -> Test:
-    """Compare a sum over images with its distribution, which is estimated from draws, (draws, N)."""
+    """Compare a sum over N images with its distribution, which is estimated from `drawn`, a (draws, N) array."""
     draws, mean = len(drawn), float(drawn.mean(axis=0).sum())
     error = float(np.sqrt(drawn.var(axis=0, ddof=1).sum() * (1 + 1 / draws))) + 1e-6
     normal = (observed - mean) / error

@@ -103,12 +103,12 @@ def test_mistakes_of_a_csv_are_listed(bird_folder):
         "wren/1.png,a\tb": "the group 'a\\tb' has control cha",
     }
     csv.write_text("\n".join(["file,group", "crow/0.png,day", *mistakes]))
-    told = a.check_refused(f"folder:{bird_folder}", rf"The groups {csv} contain 5 errors:", groups=csv).split("\n")
+    told = a.check_refused(f"folder:{bird_folder}", rf"The group file {csv} contains 5 errors:", groups=csv).split("\n")
     assert [said in line for said, line in zip(mistakes.values(), told[1:6], strict=True)] == [True] * 5
     assert told[6].endswith("the file as a path below the folder, the group a name.")
     csv.write_text("file,label\ncrow/0.png,day\n")
     a.check_refused(
-        f"folder:{bird_folder}", "begin with 'file,label'; expected the header line 'file,group'", groups=csv
+        f"folder:{bird_folder}", "begins with 'file,label'; expected the header line 'file,group'", groups=csv
     )
     a.check_refused(f"folder:{bird_folder}", r"The groups .*nowhere.csv cannot be read", groups="nowhere.csv")
     for text in ("sample", "npy:a,b", "cifar10:x", "mnist:x", "hdf5:x"):

@@ -197,7 +197,7 @@ def test_workers_that_cannot_go_on_end_the_build_by_name(make, folder, cluster, 
     script.write_text("die 09_class/im.2")
     with pytest.raises(MachineError) as stopped:
         make("deadly", sets=["contrast/1"])
-    assert "Workers did not survive the part 00003-" in str(stopped.value)
+    assert "Workers failed while they were building the part 00003-" in str(stopped.value)
     assert "samples 24 to 29 of " in str(stopped.value)
     script.unlink()
     assert small_builds.read_files(make().directory) == whole
