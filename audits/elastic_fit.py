@@ -115,7 +115,7 @@ def _smoothed(image: NDArray[np.float32], sigma: float) -> NDArray[np.float32]:
 def _descent(
     clean: NDArray[np.float32], found: NDArray[np.float32], matrix: NDArray[np.float64]
 ) -> tuple[float, NDArray[np.float64]]:
-    """Refine an affine map by the method of Levenberg and Marquardt, and return the mean square difference and the map.
+    """Refine an affine map with the Levenberg-Marquardt method, and return the mean square difference and the map.
 
     OpenCV's `findTransformECC` fails for many images with little texture, and ignores what is reflected at the border.
     """

@@ -220,9 +220,9 @@ class SetAuditor:
         return order_of(read.described, self._described(preparation)[self.rows(read.places)])
 
     def _expected_likeness(self, read: SetImages) -> list[NDArray[np.float32]]:
-        """Return how alike corruptset's own draws of the expected contents are to the clean images.
+        """Return the similarities of the expected images, which corruptset creates, to the clean images.
 
-        Each draw gives a matrix with the made images in rows and the clean images in columns.
+        Each random draw gives a matrix with the created images in rows and the clean images in columns.
         """
         expected, main = self.expected(read.found), self.preparations[0]
         if expected is None:

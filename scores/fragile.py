@@ -117,7 +117,7 @@ def measure_fragile(data: Dataset, outcomes: Mapping[str, Outcome], seed: int = 
     outcome = outcomes[CLEAN]
     if not len(regions) == len(data.samples) == len(outcome):
         raise PredictionError(
-            f"There are {len(outcome):,} predictions of {len(data.samples):,} samples, {len(regions):,} of them "
+            f"There are {len(outcome):,} predictions for {len(data.samples):,} samples, {len(regions):,} of them "
             "regions. Fragile rates need one prediction per region."
         )
     return _scored(data, [(Places.of(regions), outcome)], seed, counts_top5(data, [outcome]))
