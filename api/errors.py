@@ -263,12 +263,12 @@ def require_utf8_names() -> None:
 
 def install_extra(extra: str) -> str:
     """Return a sentence that explains how to install an extra from a clone."""
-    return f"To install the extra, run pip install '.[{extra}]' in your clone of corruptset."
+    return f"To install the extra, go to your clone of corruptset and run pip install '.[{extra}]'."
 
 
 def install_add_on(package: str) -> str:
     """Return a sentence that explains how to install an add-on from a clone."""
-    return f"To install it, run pip install ./plugins/{package} in your clone of corruptset."
+    return f"To install it, go to your clone of corruptset and run pip install ./plugins/{package}."
 
 
 BUILD = ("numba", "cv2", "scipy", "skimage", "joblib")

@@ -117,7 +117,7 @@ def audit(
         audited = SetsComparison(found, request.published(found), samples, loader=request.loader).run()
     else:
         audited = compared(request, found, workers_at_most(jobs), progress_function(progress))
-    complete = sets is None and not request.loader and len(found.sets) > 1 and found.preprocessing is None
+    complete = sets is None and not request.loader and len(found.sets) > 1 and found.complete
     complete = complete and data.is_dir()
     result = _finished(found, request.published(found), audited, request.source, complete=complete)
     if out is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import source_archives
@@ -49,7 +51,8 @@ def test_the_chosen_calibration_is_named_with_its_reason(run, tmp_path):
         tmp_path / "cifar-10-python.tar.gz", source_archives.cifar10_python(source_archives.random_crops(4)), "w:gz"
     )
     pair = "pairs --first-stages gaussian_blur-1 --second-stages contrast-1"
-    vertical = "the Gaussian filter of gaussian_blur acts in the vertical direction only"
+    vertical = "The Gaussian filter of gaussian_blur acts in the vertical direction only"
+    resized = "As in that dataset, images are resized to 224x224 pixels and stored as JPEG, unless --encoding is given."
     for source, calibration, reason in (
         ("mnist:MNIST/raw", "mnist", "the images of mnist are 28x28 pixels and grey."),
         ("cifar10:cifar-10-python.tar.gz", "cifar", "the images of cifar10 are 32x32 pixels."),
@@ -59,14 +62,21 @@ def test_the_chosen_calibration_is_named_with_its_reason(run, tmp_path):
         notes = run.succeeds(f"plan {pair} --source {source} --json").json["notes"]
         assert [chosen in note for note in notes].count(True) == 1
         assert any(vertical in note for note in notes) == (calibration == "mnist")
+        assert any(resized in note for note in notes) == (calibration == "imagenet")
     of_mnist = f"plan {pair} --source mnist:MNIST/raw"
     assert "Note: The calibration mnist was chosen" in run.succeeds(of_mnist).out
-    assert not any(
-        "was chosen" in note for note in run.succeeds(f"{of_mnist} --calibration mnist --json").json["notes"]
-    )
-    built = run.succeeds(f"build {pair} --source mnist:MNIST/raw --jobs 1 --no-page --json").json
+    explicit = run.succeeds(f"{of_mnist} --calibration mnist --json").json["notes"]
+    assert not any("was chosen" in note for note in explicit)
+    assert any(vertical in note for note in explicit)
+    built = run.succeeds(f"build {pair} --source mnist:MNIST/raw --jobs 1 --json").json
     assert any("The calibration mnist was chosen" in note for note in built["notes"])
     assert any("2 of 2 chains have the role validation" in note for note in built["notes"])
+    # The finished dataset names its calibration too.
+    shown, page = run.succeeds("show", built["directory"]).out, Path(built["page"]).read_text()
+    for text in (shown, page):
+        assert "mnist (the parameters of MNIST-C)" in text
+        assert vertical in text
+    assert run.succeeds("show --json", built["directory"]).json["calibration"] == "mnist"
 
 
 def test_chains_that_are_excluded_from_means_are_named(run, tmp_path):

@@ -84,6 +84,17 @@ def test_the_plan_is_what_is_built(whole, small_recipe, monkeypatch):
     assert json.loads(json.dumps(planned.as_json()))["images"] == planned.images
 
 
+def test_a_plan_shows_its_progress(small_recipe, capsys):
+    events = []
+    plan(small_recipe, sets=["contrast/*"], jobs=1, progress=events.append)
+    phases = list(dict.fromkeys(event.phase for event in events if event.phase != "compiling"))
+    assert phases == ["checking", "preparing", "measuring"]
+    assert capsys.readouterr().err == ""
+    plan(small_recipe, sets=["contrast/1"], jobs=1, progress=True)
+    lines = [line for line in capsys.readouterr().err.splitlines() if "compiling" not in line]
+    assert lines == ["plan: checking", "plan: preparing", "plan: measuring"]
+
+
 def test_a_plan_names_what_cannot_be_used(small_recipe, tmp_path):
     source = write_crops(tmp_path / "source", classes=2, each=5, side=96)
     bad = [f"{c:02d}_class/im.{i}.png" for c in range(2) for i in range(1, 4)]

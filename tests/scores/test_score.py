@@ -167,6 +167,22 @@ def test_a_baseline_that_loses_nothing_is_divided_by_nowhere(data):
     assert flawless["mce"].reason == "the baseline makes no errors on 15 corruptions"
 
 
+def test_a_baseline_that_gains_accuracy_has_no_relative_ce(data, predictions):
+    clean = np.arange(40) < 20
+    gain, loss = Outcome(np.arange(40) < 24), Outcome(np.arange(40) < 10)
+    outcomes = {name: gain if name.startswith("frost") else loss for name in data.set_ids}
+    outcomes |= dict.fromkeys(("clean", *(f"fog/{severity}" for severity in range(1, 6))), Outcome(clean))
+    scores = corruptset.score(data, predictions, baseline=Predictions("other", data.digest, outcomes))
+    for name in ("frost", "fog"):
+        row = scores[f"relative_ce.{name}"]
+        assert (row.value, row.interval, row.reason) == (None, None, "the baseline loses no accuracy")
+    row = scores["relative_mce"]
+    assert (row.value, row.reason) == (None, "the baseline loses no accuracy on 2 corruptions")
+    assert has_note(scores, "no relative CE for frost, fog, because the baseline loses no accuracy")
+    assert scores.get("ce.frost") is not None
+    assert scores.get("relative_ce.snow") is not None
+
+
 def test_a_ratio_whose_resamples_divide_by_almost_0_has_no_interval(data, predictions, capsys):
     rng = np.random.default_rng(0)
     clean = rng.random(40) < 0.5
