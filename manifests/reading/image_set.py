@@ -53,7 +53,7 @@ class SampleTable(RowTable[SampleRecord]):
 
     @cached_property
     def labels(self) -> Labels:
-        """The class indices of all samples as an (N,) int64 array. Reading it raises an error if samples have no labels."""
+        """The class indices of all samples as an (N,) int64 array. An error is raised if samples have no labels."""
         return np.fromiter((s.class_index for s in self.each()), dtype=np.int64)
 
     @cached_property
