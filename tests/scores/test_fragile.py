@@ -150,7 +150,7 @@ def test_predictions_and_regions_that_do_not_fit(tmp_path):
     records = exhaustive_regions("a", 6, [3])
     left = [r for r in records if (r.side, r.y, r.x) != (1, 0, 1)]
     for regions, count, error, says in (
-        (records, 3, PredictionError, "3 predictions of 52 samples, 52 of them regions"),
+        (records, 3, PredictionError, "3 predictions for 52 samples, 52 of them regions"),
         (left, 51, VerificationError, "2 anchors lack shrunk regions"),
         (exhaustive_regions("a", 6, [4], shrunk=False), 9, VerificationError, "9 anchors lack shrunk regions"),
         ([*records, records[0]], 53, VerificationError, "occurs twice in the samples"),

@@ -110,6 +110,6 @@ def test_mistakes_of_a_csv_are_listed(bird_folder):
     a.check_refused(
         f"folder:{bird_folder}", "begins with 'file,label'; expected the header line 'file,group'", groups=csv
     )
-    a.check_refused(f"folder:{bird_folder}", r"The groups .*nowhere.csv cannot be read", groups="nowhere.csv")
+    a.check_refused(f"folder:{bird_folder}", r"The group file .*nowhere.csv cannot be read", groups="nowhere.csv")
     for text in ("sample", "npy:a,b", "cifar10:x", "mnist:x", "hdf5:x"):
         a.check_refused(text, f"The source {text.partition(':')[0]} has no option --groups", groups="g.csv")
