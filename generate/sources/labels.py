@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import SourceError, first_few, listed, suggest
+from ...errors import SourceError, first_few, format_list, suggest
 from ...files import read_text, reason
 from ...manifests.records.fields import DRIVE_PATTERN
 from ...manifests.records.models import ClassRecord
@@ -210,8 +210,8 @@ def _read_column(
     if problems:
         raise SourceError(
             f"The {column} file {path} contains {len(problems)} error{'s' * (len(problems) > 1)}:\n"
-            f"{listed(problems)}\nExpected one line 'file,{column}' per image: the file as a path below the folder, "
-            f"{expected}."
+            f"{format_list(problems)}\n"
+            f"Expected one line 'file,{column}' per image: the file as a path below the folder, {expected}."
         )
     return value_of
 
