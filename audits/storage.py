@@ -108,14 +108,14 @@ Steps = tuple[Step, ...]
 """The steps that an image went through after it was corrupted, in order."""
 
 
-def after(images: Images, steps: Steps) -> Images:
+def apply_storage(images: Images, steps: Steps) -> Images:
     """Apply storage steps to images (N, H, W, C)."""
     for step in steps:
-        images = np.stack([_after(image, step) for image in images])
+        images = np.stack([_apply_step(image, step) for image in images])
     return images
 
 
-def _after(image: Pixels, step: Step) -> Pixels:
+def _apply_step(image: Pixels, step: Step) -> Pixels:
     if isinstance(step, RedBlueExchanged):
         return np.ascontiguousarray(image[..., ::-1])
     if isinstance(step, ConvertedToGrey):

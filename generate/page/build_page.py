@@ -197,7 +197,7 @@ def stage_text(stage: StageRecord) -> str:
     return f"{stage.corruption}{strength}" + (f" ({parameters})" if parameters else "")
 
 
-def _listed(ids: Iterable[str]) -> list[str]:
+def _list_set_ids(ids: Iterable[str]) -> list[str]:
     """Return a list with one line that names up to 100 set ids. The list is empty if there are no ids."""
     every = list(ids)
     more = f" and {len(every) - _MAX_IDS} more" if len(every) > _MAX_IDS else ""
@@ -219,9 +219,9 @@ def _limitations(manifest: Manifest, without_thumbnail: int) -> list[tuple[str, 
         ("Images of the source that were left out, because they cannot be used",
          [f"{e.path}: {e.reason}" for e in manifest.excluded]),
         ("Sets whose pixels may differ slightly between machines, because they depend on a model’s gradients",
-         _listed(s.id for s in manifest.sets if not s.reproducible)),
+         _list_set_ids(s.id for s in manifest.sets if not s.reproducible)),
         ("Sets for tuning, not for testing (role validation)",
-         _listed(s.id for s in manifest.sets if s.role == "validation")),
+         _list_set_ids(s.id for s in manifest.sets if s.role == "validation")),
         ("Corruptions that move content, so boxes and masks of the clean images do not fit", moved_content(manifest)),
         ("Textures that affect the pixels", [f"{t.name}: {t.sha256}" for t in manifest.textures]),
         ("Models whose gradients affect the pixels",

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from ...arguments import as_list
 from ...corruptions.registry import get_corruption
 from ...error_lines import error_lines
-from ...errors import RecipeError, first_few, listed
+from ...errors import RecipeError, first_few, format_list
 from ...quantities import plural
 from .recipe import Recipe, load_recipe, validate_recipe
 from .set_spec import SetSpec
@@ -156,7 +156,7 @@ def with_severities(recipe: Recipe, severities: Sequence[int]) -> Recipe:
         return Recipe.model_validate(data)
     except ValidationError as e:
         raise RecipeError(
-            f"The severities of the recipe {recipe.name} cannot be used:\n{listed(error_lines(e))}"
+            f"The severities of the recipe {recipe.name} cannot be used:\n{format_list(error_lines(e))}"
         ) from None
 
 
