@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -26,11 +27,13 @@ def test_packed_published_fetched(run, built, serve, tmp_path):
 
     url = serve(tmp_path / "place").url
     part = run.succeeds("fetch --sets contrast/1,contrast/2 --out part", url).out
+    assert re.search(r"^Archives: *\n  \S+\.tar$", part, re.MULTILINE)
     assert "In other archives: contrast/3, contrast/4, contrast/5" in " ".join(part.split())
     assert packed["digest"] in part
     assert "not requested" not in part
     run.succeeds("pack --out corruptions", built)
     one = run.succeeds("fetch --sets contrast/1 --out one", serve(tmp_path / "corruptions").url).out
+    assert re.search(r"^Archives: *\n  \S+\.tar$", one, re.MULTILINE)
     said = "The archives also contain 4 sets that were not requested: contrast/2, contrast/3, contrast/4, contrast/5."
     assert said in " ".join(one.split())
     whole = run.succeeds("fetch --json --out whole", url, "--digest", packed["digest"].removeprefix("sha256:")).json

@@ -86,6 +86,7 @@ def test_the_documented_one_keeps_it(tmp_path):
     before = np.random.get_state()[1].tolist(), random.getstate()  # noqa: NPY002
     checked = corruptset.check_corruption("blinds", plugins=[write_blinds(tmp_path)], large=False)
     assert (checked.failures, checked.ok, checked.plugin, len(checked.checks)) == ((), True, "mine", 6)
+    assert "severities differ from each other and from the clean image" in checked.checks
     assert 0 < checked.seconds < 5
     assert (np.random.get_state()[1].tolist(), random.getstate()) == before  # noqa: NPY002
 
@@ -95,7 +96,9 @@ def test_parameters_are_in_the_middle_unless_they_are_given_and_a_large_image_is
     body = "assert by == 5, by\n    return images ^ np.uint8(by)"
     for name, bounds in (("middle", "1, 9"), ("open", "1")):
         (tmp_path / f"{name}.py").write_text(HEAD + SHIFTED.format(bounds, "shifted", body).replace(", tables='.'", ""))
-    assert corruptset.check_corruption("shifted", plugins=[tmp_path / "middle.py"], large=False).ok
+    checked = corruptset.check_corruption("shifted", plugins=[tmp_path / "middle.py"], large=False)
+    assert checked.ok
+    assert "the output with by = 5 differs from the clean image; no severities were compared" in checked.checks
     wrong = corruptset.check_corruption("shifted", parameters={"by": 4}, large=False)
     assert "AssertionError: 4" in wrong.failures[0]
     with (

@@ -84,6 +84,10 @@ def test_the_source_is_asked_for_by_name(built, mine, source, tmp_path):
         corruptset.verify(built.directory, rederive=1, source=source, jobs=1, plugins=[changed])
 
 
+CHANGED = r"""(?x) was\ built\ with\ different\ versions\ of\ these\ plugins:\s+plugins\[mine\]\.sha256:\ existing\ .*
+\n\s*Restore\ the\ earlier\ files\ of\ the\ plugins"""
+
+
 def test_a_stopped_build_is_not_resumed_with_changed_code(mine, source, tmp_path):
     recipe, out = shutil.copytree(mine.parent, tmp_path / "here") / mine.name, tmp_path / "out"
     first = corruptset.build(recipe, source, tmp_path / "first", sets=["blinds/2"], **OPTIONS)
@@ -91,7 +95,7 @@ def test_a_stopped_build_is_not_resumed_with_changed_code(mine, source, tmp_path
     assert first.manifest.plugins == second.manifest.plugins
     with (recipe.parent / "mine.py").open("a") as file:
         file.write("# new\n")
-    with without_plugins(), pytest.raises(BuildError, match=r"plugins\[0\]\.sha256"):
+    with without_plugins(), pytest.raises(BuildError, match=CHANGED):
         corruptset.build(recipe, source, out, **OPTIONS)
     assert [path.name for path in out.iterdir()] == [second.directory.name]
 

@@ -95,6 +95,23 @@ def test_signals_of_a_build(make, whole, monkeypatch, where, number, stops):
     assert read_files(make().directory) == whole()
 
 
+def test_an_interruption_of_the_check_says_what_is_kept(make, stopped, tmp_path):
+    """Before a part is begun there is no folder, so the message must not name one."""
+
+    def stop(event):
+        if event.phase == "checking":
+            raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted, match=r"^Interrupted before anything was written\. Run the same command again\.$"):
+        make(progress=stop)
+    assert not (tmp_path / "out").exists()
+    stopped(1)
+    with pytest.raises(
+        Interrupted, match=r"Finished parts in .*\.partial are kept\. Run the same command again to resume"
+    ):
+        make(progress=stop)
+
+
 def test_a_signal_that_comes_while_an_error_is_handled_does_not_hide_the_error(make):
     def progress(event):
         try:
