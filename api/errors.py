@@ -121,7 +121,7 @@ class MissingParts(IncompleteBuild):
     def with_calls(self, calls: Sequence[str], finish: str) -> str:
         """Return the message, which includes the calls that make the missing parts and finish the build."""
         jobs = f"Job {self.jobs[0]}" if len(self.jobs) == 1 else f"Jobs {spans(self.jobs)}"
-        commands = listed(calls, MAX_LISTED_JOBS)
+        commands = format_list(calls, MAX_LISTED_JOBS)
         return f"{self.what} {jobs} of {self.of} will build them:\n{commands}\nThen finish the build:\n  {finish}"
 
 
@@ -155,12 +155,12 @@ MAX_VALUE_LENGTH = 200
 """Number of characters after which a value in a message is truncated."""
 
 
-def quoted(value: object) -> str:
+def quote(value: object) -> str:
     """Return the repr of a value, truncated after 200 characters.
 
     Examples
     --------
-    >>> quoted("fog"), len(quoted("x" * 1000))
+    >>> quote("fog"), len(quote("x" * 1000))
     ("'fog'", 203)
     """
     try:
@@ -190,29 +190,29 @@ def suggest(name: str, known: Iterable[str]) -> str:
     ''
     """
     names = list(dict.fromkeys(known))
-    plain = _plain(name)
-    same = [other for other in names if _plain(other) == plain]
+    plain = _normalize(name)
+    same = [other for other in names if _normalize(other) == plain]
     begins = sorted(
-        (other for other in names if len(plain) > 2 and _plain(other).startswith(plain)),
+        (other for other in names if len(plain) > 2 and _normalize(other).startswith(plain)),
         key=lambda other: (len(other), other),
     )
-    as_word = [other for other in names if plain in re.split(r"[_/+-]", _plain(other))]
+    as_word = [other for other in names if plain in re.split(r"[_/+-]", _normalize(other))]
     similar = difflib.get_close_matches(name, names, n=MAX_SUGGESTIONS)
     near = same or list(dict.fromkeys([*begins, *similar, *as_word]))[:MAX_SUGGESTIONS]
     also = f" Also near: {', '.join(map(repr, near[1:]))}." if near[1:] else ""
     return f" Did you mean {near[0]!r}?{also}" if near else ""
 
 
-def _plain(name: str) -> str:
+def _normalize(name: str) -> str:
     return name.lower().replace("-", "_").replace(" ", "_")
 
 
-def listed(problems: Sequence[str], limit: int = 50) -> str:
+def format_list(problems: Sequence[str], limit: int = 50) -> str:
     """Return problems as indented lines, followed by the number of problems beyond the limit.
 
     Examples
     --------
-    >>> print(listed(["a", "b", "c"], limit=2))
+    >>> print(format_list(["a", "b", "c"], limit=2))
       a
       b
       ... and 1 more

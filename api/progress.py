@@ -34,11 +34,11 @@ class ProgressEvent:
 
     phase: str
     """``checking``, ``waiting``, ``preparing``, ``compiling`` (if kernels are not in the cache), ``building``,
-    ``finishing`` or ``done``.
+    ``finishing`` or ``done``. A plan has the phase ``measuring`` instead of the last three.
     """
     parts_done: int = 0
     """The number of finished parts. In the phase ``compiling``, the number of corruptions whose kernels have been
-    compiled.
+    compiled. In the phase ``measuring``, the number of measurements.
     """
     parts_total: int = 0
     images_done: int = 0

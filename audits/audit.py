@@ -17,7 +17,7 @@ from .found_set import FoundData
 from .inventory import duplicates, missing_sets, repeated_labels
 from .page import write_page
 from .records import Audit, Finding
-from .request import Request, compared
+from .request import Request, compare_sets
 from .set_audit import Audited
 from .without_source import SetsComparison
 
@@ -116,10 +116,10 @@ def audit(
     if request.source is None:
         audited = SetsComparison(found, request.published(found), samples, loader=request.loader).run()
     else:
-        audited = compared(request, found, workers_at_most(jobs), progress_function(progress))
-    complete = sets is None and not request.loader and len(found.sets) > 1 and found.preprocessing is None
+        audited = compare_sets(request, found, workers_at_most(jobs), progress_function(progress))
+    complete = sets is None and not request.loader and len(found.sets) > 1 and found.complete
     complete = complete and data.is_dir()
-    result = _finished(found, request.published(found), audited, request.source, complete=complete)
+    result = _finish(found, request.published(found), audited, request.source, complete=complete)
     if out is not None:
         write_page(Path(out), result, {id: one.pictures for id, one in audited.items()})
     return result
@@ -142,7 +142,7 @@ def _archive(path: Path) -> Audit:
     )
 
 
-def _finished(
+def _finish(
     found: FoundData,
     published: PublishedBenchmark | None,
     audited: Mapping[str, Audited],

@@ -24,7 +24,7 @@ from .records import Finding, SetAudit
 from .searches import agreement
 from .set_audit import Audited, SetAuditor, content_of
 from .set_images import SetImages, choose, read_images
-from .storage import ARRAY, after, likely_steps
+from .storage import ARRAY, apply_storage, likely_steps
 
 CLEAREST = ("brightness", "contrast", "jpeg_compression", "pixelate", "saturate", "defocus_blur", "gaussian_blur")
 """Corruptions that draw nothing at random and keep coarse structure.
@@ -237,6 +237,6 @@ class SourceComparison:
                 made = expected.images(clean, [""] * len(clean))
                 side = min(probe.images.shape[1:3])
                 steps = likely_steps(probe.encoding or ARRAY, published, side)
-                if any(agreement(probe.images, clean, after(made, s), s) is not None for s in steps):
+                if any(agreement(probe.images, clean, apply_storage(made, s), s) is not None for s in steps):
                     return tried
         return preparation

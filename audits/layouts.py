@@ -36,7 +36,7 @@ def read_data(path: Path) -> FoundData:
         return _arrays([path], path.parent)
     if (path / MANIFEST).is_file():
         return read_dataset(path)
-    arrays = [file for file in sorted(path.glob("*.npy")) if file.is_file() and _inside(file, path)]
+    arrays = [file for file in sorted(path.glob("*.npy")) if file.is_file() and _is_inside(file, path)]
     named = [file for file in arrays if corruption_name(file.stem) is not None]
     if named:
         return _arrays(named, path)
@@ -60,7 +60,7 @@ def read_data(path: Path) -> FoundData:
 
 def _links_out(path: Path) -> str:
     """Return a sentence about the symbolic links that lead out of a folder, or an empty string if there are none."""
-    names = sorted(entry.name for entry in os.scandir(path) if not _inside(Path(entry.path), path))
+    names = sorted(entry.name for entry in os.scandir(path) if not _is_inside(Path(entry.path), path))
     return (
         f" Links that lead out of the folder are not followed: {first_few(names)}. Audit their targets instead."
         if names
@@ -68,7 +68,7 @@ def _links_out(path: Path) -> str:
     )
 
 
-def _inside(path: Path, root: Path) -> bool:
+def _is_inside(path: Path, root: Path) -> bool:
     """Return whether a path stays inside a folder after symbolic links are resolved."""
     return not path.is_symlink() or path.resolve().is_relative_to(root.resolve())
 
@@ -76,7 +76,7 @@ def _inside(path: Path, root: Path) -> bool:
 def _folders(path: Path) -> list[Path]:
     with os.scandir(path) as entries:
         found = [Path(entry.path) for entry in entries if entry.is_dir() and not entry.name.startswith(".")]
-    return sorted(folder for folder in found if _inside(folder, path))
+    return sorted(folder for folder in found if _is_inside(folder, path))
 
 
 def open_array(path: Path) -> NDArray[Any]:
@@ -99,7 +99,7 @@ def open_array(path: Path) -> NDArray[Any]:
 def _labels(folder: Path, remarks: list[tuple[str, str]]) -> NDArray[Any] | None:
     """Return the labels that belong to arrays. If they cannot be read, add a remark and return None."""
     file = folder / "labels.npy"
-    if not file.is_file() or not _inside(file, folder):
+    if not file.is_file() or not _is_inside(file, folder):
         return None
     try:
         return open_array(file)
@@ -185,7 +185,7 @@ def _mnist(folders: Sequence[Path]) -> FoundData:
     for folder in folders:
         for split in ("test", "train"):
             images, labels = folder / f"{split}_images.npy", folder / f"{split}_labels.npy"
-            if not (images.is_file() and _inside(images, folder)):
+            if not (images.is_file() and _is_inside(images, folder)):
                 continue
             array = open_array(images)
             sets.append(
@@ -253,7 +253,7 @@ def _image_files(folder: Path, shared: dict[str, str]) -> Iterator[str]:
     for entry in listed:
         if entry.name.startswith("."):
             continue
-        if entry.is_dir() and _inside(Path(entry.path), folder):
+        if entry.is_dir() and _is_inside(Path(entry.path), folder):
             with os.scandir(entry.path) as inner:
                 names += [
                     f"{entry.name}/{file.name}"
@@ -269,7 +269,7 @@ def _image_files(folder: Path, shared: dict[str, str]) -> Iterator[str]:
 
 
 def _leaves(entry: os.DirEntry[str], folder: Path) -> bool:
-    return entry.is_symlink() and not _inside(Path(entry.path), folder)
+    return entry.is_symlink() and not _is_inside(Path(entry.path), folder)
 
 
 def _folder_set(

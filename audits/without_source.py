@@ -13,7 +13,7 @@ from .records import Content, SetAudit, Verdict
 from .set_audit import Audited
 from .set_images import SetImages, order_of, read_images
 from .storage import ARRAY
-from .uncorrupted import REFERENCES, uncorrupted
+from .uncorrupted import REFERENCES, is_uncorrupted
 
 _LEAST_SHARED = 5
 """The minimum number of images with the same names that are needed to compare the order of two sets."""
@@ -41,7 +41,7 @@ class SetsComparison:
             read = self._read(one)
             verdict: Verdict = "identical" if one.id in identical else "not_checked"
             if verdict == "not_checked" and read.images is not None:
-                if one.corruption != "clean" and uncorrupted(read, clean, references, self.calibration):
+                if one.corruption != "clean" and is_uncorrupted(read, clean, references, self.calibration):
                     verdict = "clean"
                 elif self.first is not None and self.first.found is not one:
                     verdict = _order_verdict(read, self.first)

@@ -50,7 +50,7 @@ from .options import (
     SurrogateBatch,
     Train,
 )
-from .output import put, put_json, put_notes
+from .output import progress_of, put, put_json, put_notes
 from .recipe_choice import SAMPLE, RecipeName, chosen_recipe, source_notes
 from .records import chain, put_facts, put_table
 
@@ -138,41 +138,43 @@ def plan(
     )
     from .. import plan as run
 
-    planned = run(
-        chosen,
-        source or SAMPLE,
-        out=out,
-        seed=seed,
-        jobs=jobs,
-        sets=sets,
-        samples=samples,
-        first=first,
-        per_class=per_class,
-        ids=ids,
-        per_super_category=per_super_category,
-        storage=storage,
-        encoding=encoding,
-        optimize=optimize,
-        skip_bad=skip_bad,
-        calibration=calibration,
-        coupling=coupling,
-        scale=scale,
-        metrics=metrics,
-        frost_textures=frost_textures,
-        surrogate=surrogate,
-        device=device,
-        surrogate_batch=surrogate_batch,
-        labels=labels,
-        split=split,
-        groups=groups,
-        hold_out=hold_out,
-        train=train,
-        images=images,
-        any_shape=any_shape,
-        store=store,
-        page=page,
-        plugins=plugins,
-    )
+    with progress_of("plan") as progress:
+        planned = run(
+            chosen,
+            source or SAMPLE,
+            out=out,
+            seed=seed,
+            jobs=jobs,
+            sets=sets,
+            samples=samples,
+            first=first,
+            per_class=per_class,
+            ids=ids,
+            per_super_category=per_super_category,
+            storage=storage,
+            encoding=encoding,
+            optimize=optimize,
+            skip_bad=skip_bad,
+            calibration=calibration,
+            coupling=coupling,
+            scale=scale,
+            metrics=metrics,
+            frost_textures=frost_textures,
+            surrogate=surrogate,
+            device=device,
+            surrogate_batch=surrogate_batch,
+            labels=labels,
+            split=split,
+            groups=groups,
+            hold_out=hold_out,
+            train=train,
+            images=images,
+            any_shape=any_shape,
+            store=store,
+            page=page,
+            plugins=plugins,
+            progress=progress,
+        )
     notes = [*planned.notes, *notes, *source_notes(source)]
     if as_json:
         return put_json(planned.as_json() | {"notes": notes})

@@ -76,7 +76,11 @@ def _put_shown(shown: Shown) -> None:
             record["hold_out"] = f"the {hold_out['grouping'] or 'groups'} {first_few(hold_out['groups'])}"
         record["sets"] = [{field: row[field] for field in ("id", "role", "aliases", "stages")} for row in shown["sets"]]
     if shown.kind == "build":
+        from ..generate.recipes.two_factor import calibration_text
+
         record["excluded"] = len(record["excluded"])
+        name, side = record["calibration"], record.pop("calibration_side")
+        record["calibration"] = None if name is None else calibration_text(name, side)
         record["sets"] = [_with_metrics(row) for row in record["sets"]]
     put_record(record)
     if shown.kind == "build" and any("ms_ssim" in row for row in record["sets"]):

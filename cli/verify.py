@@ -145,7 +145,7 @@ def _put_first(lines: Sequence[str], more: str) -> None:
         put(f"... and {len(lines) - MAX_LISTED_PROBLEMS} {more} (--json lists all)")
 
 
-def _compared(done: Rebuilt) -> dict[str, Any]:
+def _rebuild_record(done: Rebuilt) -> dict[str, Any]:
     built = done.built
     comparison = {name: getattr(done, name) for name in ("whole", "identical", "other_files", "other_images")}
     counts = {"sets": len(built.manifest.sets), "images": built.images, "seconds": round(built.seconds, 3)}
@@ -201,4 +201,4 @@ def rebuild(
             jobs=jobs,
             progress=progress,
         )
-    put_result(_compared(done), as_json=as_json)
+    put_result(_rebuild_record(done), as_json=as_json)

@@ -197,18 +197,18 @@ def resolve(
     here.
     """
     named = for_shape(*shape) if calibration is None else calibration
-    call = functools.partial(_resolved, name, named, calibration is None, **options, **parameters)
+    call = functools.partial(_resolve_chain, name, named, calibration is None, **options, **parameters)
     # The result is not cached if it depends on a file or folder, or on an array or list, because these can change.
     can_change = not isinstance(named, str) or named.endswith(".toml") or "textures" in call.keywords
     if isinstance(name, str) and not can_change:
         try:
-            return _cached(plugin_declarations(name), *call.args, **call.keywords)
+            return _resolve_cached(plugin_declarations(name), *call.args, **call.keywords)
         except TypeError:  # An argument is not hashable.
             pass
     return call()
 
 
-def _resolved(
+def _resolve_chain(
     name: Any,
     named: Any,
     fits: bool,
@@ -257,9 +257,9 @@ def _resolved(
 # The cache is typed because 1 is a valid severity and True is not. About 400 entries are needed for all corruptions at
 # all severities in two image sizes.
 @functools.lru_cache(maxsize=1024, typed=True)
-def _cached(declared: Sequence[Corruption | None], /, *given: Any, **options: Any) -> ResolvedChain:
+def _resolve_cached(declared: Sequence[Corruption | None], /, *given: Any, **options: Any) -> ResolvedChain:
     """Return the chain of a call from a cache, unless a plugin has declared the corruption again in the meantime."""
-    return _resolved(*given, **options)
+    return _resolve_chain(*given, **options)
 
 
 def _stage(

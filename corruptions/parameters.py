@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ParameterError, quoted
+from ..errors import ParameterError, quote
 from .keys import Keys
 
 Images = NDArray[np.uint8]
@@ -62,7 +62,7 @@ class Parameter:
             expected = " ".join(["a whole number" if self.kind is int else "a finite number", " and ".join(bounds)])
         if not fits:
             raise ParameterError(
-                f"{corruption}: parameter {self.name!r} is {quoted(value)}; expected {expected.strip()}."
+                f"{corruption}: parameter {self.name!r} is {quote(value)}; expected {expected.strip()}."
             )
         return self.kind(value)
 

@@ -17,7 +17,7 @@ from .plan.parts import parse_job
 from .plan.recipe_build import prepare
 from .recipes.recipe import Recipe
 from .sources.source import Source
-from .work.dask_workers import connected
+from .work.dask_workers import connect
 
 
 @overload
@@ -191,7 +191,7 @@ def build(
     """
     require_build()
     out = local_folder(out, "builds are written to")
-    with resumable(out) as place, connected(options.get("scheduler")) as client:
+    with resumable(out) as place, connect(options.get("scheduler")) as client:
         share = None if part is None else parse_job(part)
         prepared = prepare(recipe, source, BuildOptions(**options))
         directory = out / prepared.folder

@@ -17,16 +17,16 @@ from ..manifests.records.models import Manifest
 from ..progress import ProgressEvent
 from ..workers import Workers
 from .built import Built, PartBuilt
-from .commit.array_jobs import assign_parts, joined, missing_parts, shared_check
+from .commit.array_jobs import assign_parts, join_jobs, missing_parts, shared_check
 from .commit.extension import load_base
 from .commit.identity import refuse_other_build
-from .commit.locks import LAST_WAIT_S, finished, locked, put_in_place, refuse_place, wait_for_workers
+from .commit.locks import LAST_WAIT_S, finished_manifest, lock_dataset, put_in_place, refuse_place, wait_for_workers
 from .commit.state import BuildState, read_state, remove_strays
 from .page.page_of_build import page_of
 from .plan.build_plan import BuildPlan
 from .plan.builds import CheckedBuild, UncheckedBuild
 from .plan.job import Job
-from .plan.parts import Part, parts, uncommitted
+from .plan.parts import Part, parts, uncommitted_parts
 from .sources.check import check
 from .work.environment import version_notes
 from .work.pool import make_parts
@@ -99,7 +99,7 @@ class Builder:
         refuse_place(plan.source, directory)
         self.directory, self.folder = directory, unfinished_folder(directory)
         if (self.folder / MANIFEST).exists():
-            with locked(directory, wait_s=RENAME_WAIT_S):
+            with lock_dataset(directory, wait_s=RENAME_WAIT_S):
                 put_in_place(directory)
         if extend is not None and extend.exists() and directory.exists() and extend.samefile(directory):
             raise BuildError(
@@ -119,7 +119,7 @@ class Builder:
     def build_all(self, inspector: Inspector | None = None, *, finish_only: bool = False) -> Built:
         """Make all missing parts and finish the dataset. With `finish_only`, missing parts are an error."""
         images = 0
-        if finish_only and not is_begun(self.folder) and finished(self.directory) is None:
+        if finish_only and not is_begun(self.folder) and finished_manifest(self.directory) is None:
             raise IncompleteBuild(
                 f"{self.folder} contains no parts. First build the parts with --part i/n (part=(i, n) in Python), for "
                 "each i from 0 to n-1."
@@ -132,7 +132,7 @@ class Builder:
             if manifest is None:
                 if not finish_only:
                     self._check_space(len(self.build.samples))
-                with locked(self.directory):
+                with lock_dataset(self.directory):
                     put_in_place(self.directory)
                     # The check that array jobs recorded is read while the lock is held, because the files of the check
                     # are deleted later.
@@ -155,14 +155,14 @@ class Builder:
         share: Sequence[Part] = ()
         images: list[int] = []
         with self.workers:
-            if finished(self.directory) is None:
+            if finished_manifest(self.directory) is None:
                 self._check_space(len(self.plan.selected))
-                with locked(self.directory, array=True):
-                    if finished(self.directory) is None:
+                with lock_dataset(self.directory, array=True):
+                    if finished_manifest(self.directory) is None:
                         folder = self.folder
                         self._check(shared=True, share=number / jobs)
                         self._compile(read_state(self.folder, self.extend).job(self.build))
-                        with joined(self.folder, self.build, self.extend, waiting=self._wait) as (state, job):
+                        with join_jobs(self.folder, self.build, self.extend, waiting=self._wait) as (state, job):
                             share, remaining = assign_parts(job, self._parts(state, job), number, jobs)
                             images = [count for count in self._make(job, remaining, share) if count]
             if folder == self.directory:
@@ -204,7 +204,7 @@ class Builder:
 
         Raise `BuildError` if the directory contains a different dataset, or a finished one that lacks requested sets.
         """
-        manifest = finished(self.directory)
+        manifest = finished_manifest(self.directory)
         if manifest is not None:
             refuse_other_build(self.directory, manifest.header, self.build, self.build.header_of(self.build.requested))
             existing = {record.id for record in manifest.sets}
@@ -251,7 +251,7 @@ class Builder:
             self._compile(job)
         state = state.begin(job)
         all_parts = self._parts(state, job)
-        remaining = uncommitted(all_parts, state.sidecars)
+        remaining = uncommitted_parts(all_parts, state.sidecars)
         if remaining and finish_only:
             raise missing_parts(self.folder, all_parts, state.sidecars)
         if remaining:

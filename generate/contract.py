@@ -233,20 +233,21 @@ class _Trial:
                 continue
             images, state = clean.copy(), _global_state(seed=1)
             output = _apply(stage, self.maker, images)
-            self.require(_equal(images, clean), "modifies its input; work on a copy")
+            self.require(_are_equal(images, clean), "modifies its input; work on a copy")
             self.require(state == _global_state(), "uses a global random generator; draw from the keys")
             _global_state(seed=2)
             second = _apply(stage, self.maker, images)
             self.require(
-                _equal(output, second), "returns different pixels in a second call; do not keep state between calls"
+                _are_equal(output, second), "returns different pixels in a second call; do not keep state between calls"
             )
             outputs.append((stage.name, output))
             alone = np.concatenate([_apply(stage, self.maker, clean[[i]], [i]) for i in BATCH])
             self.require(
-                _equal(output, alone), "returns different pixels for an image in a batch than for the same image alone"
+                _are_equal(output, alone),
+                "returns different pixels for an image in a batch than for the same image alone",
             )
             reverse = _apply(stage, self.maker, clean[::-1].copy(), BATCH[::-1])[::-1]
-            self.require(_equal(output, reverse), "returns different pixels if the batch has a different order")
+            self.require(_are_equal(output, reverse), "returns different pixels if the batch has a different order")
             copies = _apply(stage, self.maker, np.repeat(clean[:1], len(IDS), 0))
             depends_on_key.append(bool((copies != copies[:1]).any()))
         if depends_on_key and not self.declared.needs_model:
@@ -258,7 +259,7 @@ class _Trial:
                 self.require(any(depends_on_key), failure)
         for (name, output), (other_name, other) in combinations(outputs, 2):
             same = f"gives the same output at {name} and" if name else "changes nothing"
-            self.require(not _equal(output, other), f"{same} at {other_name}")
+            self.require(not _are_equal(output, other), f"{same} at {other_name}")
         if not self.failures:
             self.check_other_process()
         if large and not self.failures:
@@ -307,5 +308,5 @@ def _digest_of(job: bytes) -> str:
     return pixel_digest(_apply(stage, maker, _test_images(64, 64, 3))[0])
 
 
-def _equal(a: Images, b: Images) -> bool:
+def _are_equal(a: Images, b: Images) -> bool:
     return a.shape == b.shape and bool((a == b).all())

@@ -23,8 +23,8 @@ from .published import (
     benchmark,
     definition,
     encoding_of,
-    in_literature_order,
     recipe_sets,
+    sort_by_literature,
 )  # fmt: skip
 from .score_values import Measures
 
@@ -126,7 +126,7 @@ def _notes(data: Dataset, scored: Collection[str]) -> Iterator[str]:
 def _by_corruption(ids: Sequence[str]) -> str:
     """Return the names of sets, with one entry per corruption."""
     counts = Counter(name.partition("/")[0] for name in ids)
-    names = in_literature_order(counts)
+    names = sort_by_literature(counts)
     return first_few([f"{name} ({counts[name]} sets)" if counts[name] > 1 else name for name in names], 30)
 
 

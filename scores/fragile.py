@@ -120,7 +120,7 @@ def measure_fragile(data: Dataset, outcomes: Mapping[str, Outcome], seed: int = 
             f"There are {len(outcome):,} predictions of {len(data.samples):,} samples, {len(regions):,} of them "
             "regions. Fragile rates need one prediction per region."
         )
-    return _scored(data, [(Places.of(regions), outcome)], seed, counts_top5(data, [outcome]))
+    return _score_parts(data, [(Places.of(regions), outcome)], seed, counts_top5(data, [outcome]))
 
 
 def crop_scores(data: Dataset, outcome_of: Mapping[str, Outcome], seed: int = 0) -> FragileScores:
@@ -151,7 +151,7 @@ def crop_scores(data: Dataset, outcome_of: Mapping[str, Outcome], seed: int = 0)
     if not outcome_of:
         raise PredictionError("There are no predictions. Pass those of data.crops(id) for each id.")
     parts = ((crop_places(data, name, outcome), outcome) for name, outcome in outcome_of.items())
-    return _scored(data, parts, seed, counts_top5(data, outcome_of.values()))
+    return _score_parts(data, parts, seed, counts_top5(data, outcome_of.values()))
 
 
 def crop_places(data: Dataset, sample_id: str, outcome: Outcome) -> Places:
@@ -209,7 +209,7 @@ def flips(neighbours: Neighbours, anchors: NDArray[np.int64], values: NDArray[An
     return Flips(any_differ, all_differ, count)
 
 
-def _scored(data: Dataset, parts: Iterable[tuple[Places, Outcome]], seed: int, top5: bool) -> FragileScores:
+def _score_parts(data: Dataset, parts: Iterable[tuple[Places, Outcome]], seed: int, top5: bool) -> FragileScores:
     """Return the rates over the images of all parts together, with resamples of the images."""
     shrunk = has_shrunk(data)
     counts = [(places.sources, _counts(places, outcome, shrunk=shrunk, top5=top5)) for places, outcome in parts]

@@ -12,7 +12,7 @@ from .bootstrap import interval_of
 from .evaluation import Evaluation, mean
 from .formulas import Estimate, cv_percent, rb_index
 from .outcomes import CLEAN
-from .published import FAMILIES, FAMILY_OF, SEVERITIES, in_literature_order
+from .published import FAMILIES, FAMILY_OF, SEVERITIES, sort_by_literature
 from .records import OrderEffect
 from .score_values import Measured, without_resamples
 
@@ -122,7 +122,7 @@ def _groups(evaluation: Evaluation) -> dict[str, list[str]]:
             if stage.corruption in FAMILY_OF and stage.severity in SEVERITIES:
                 groups[FAMILY_OF[stage.corruption]].append(record.id)
             corruptions.setdefault(stage.corruption, []).append(record.id)
-    return groups | {name: corruptions[name] for name in in_literature_order(corruptions)}
+    return groups | {name: corruptions[name] for name in sort_by_literature(corruptions)}
 
 
 def _within_radii(evaluation: Evaluation) -> dict[str, list[str]]:

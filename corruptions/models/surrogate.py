@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ...canonical import canonical_sha256
 from ...digests import digest_of
-from ...errors import ModelError, listed
+from ...errors import ModelError, format_list
 from ...files import open_regular, reason
 from ..keys import Int64Array
 from .model_file import ModelFile, class_folders, read_model_file
@@ -102,7 +102,7 @@ class Surrogate:
         if missing := [folder for folder in folders if folder not in outputs]:
             raise ModelError(
                 f"The model {self.name} has no output for {len(missing)} of the {len(folders)} classes of the dataset. "
-                f"Its file of class folders ({self.file.classes}) does not contain:\n{listed(missing, MAX_LISTED)}"
+                f"Its file of class folders ({self.file.classes}) does not contain:\n{format_list(missing, MAX_LISTED)}"
             )
         return replace(self, columns=tuple(outputs[folder] for folder in folders))
 
@@ -147,7 +147,7 @@ class Surrogate:
 
     @functools.cached_property
     def _network(self) -> TorchModel:
-        module = _loaded(self.path, self.file.model_dump_json(), self.sha256, self.device)
+        module = _load_network(self.path, self.file.model_dump_json(), self.sha256, self.device)
         return TorchModel(module, self.file, device=self.device, batch=self.batch, threads=self.threads)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -175,7 +175,7 @@ class Surrogate:
 
 
 @functools.lru_cache(maxsize=2)
-def _loaded(path: Path, values: str, sha256: str, device: str) -> Any:
+def _load_network(path: Path, values: str, sha256: str, device: str) -> Any:
     """Load a network once per process, or raise `ModelError` if its weights have a different hash."""
     file = ModelFile.model_validate_json(values)
     data, found = _read_weights(path.parent / file.weights_name)

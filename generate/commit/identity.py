@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ...errors import BuildError, VerificationError, listed
+from ...errors import BuildError, VerificationError, format_list
 from ...manifests.disk.hashed import read_hashed
 from ...manifests.disk.jsonl import read_jsonl
 from ...manifests.paths import SAMPLES, SOURCE
@@ -44,10 +44,10 @@ def refuse_other_build(directory: Path, recorded: Header, build: CheckedBuild, h
     if problems:
         raise BuildError(
             f"{directory} already contains a different build. You can only add sets to it. Differences:\n"
-            f"{listed(problems, 20)}\n"
+            f"{format_list(problems, 20)}\n"
             "Choose another --out, or delete that directory."
             if problems != plugins
-            else f"{directory} was built with different versions of these plugins:\n{listed(problems, 20)}\n"
+            else f"{directory} was built with different versions of these plugins:\n{format_list(problems, 20)}\n"
             "Restore the earlier files of the plugins, choose another --out, or delete that directory."
         )
 

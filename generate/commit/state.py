@@ -75,7 +75,7 @@ class BuildState:
                 f"{directory} contains parts of a different build, and its build.json is missing, damaged, or from "
                 "another release of corruptset. Choose another --out, or delete that directory."
             )
-        existing = committed(directory, job.origin, self.new(sets))
+        existing = committed_parts(directory, job.origin, self.new(sets))
         make_folder(directory, PARTS_FOLDER)
         if self.unfinished is None and self.extend is not None:
             link_sets(self.extend, directory)
@@ -123,7 +123,7 @@ def read_state(directory: Path, extend: Path | None = None) -> BuildState:
     return BuildState(directory, unfinished, base, extend)
 
 
-def committed(
+def committed_parts(
     folder: Path, origin: Origin, sets: Collection[str], chunks: Container[int] | None = None
 ) -> dict[tuple[str, int], Path]:
     """Return a mapping from (set id, chunk number) to the sidecar of the committed part.

@@ -114,7 +114,7 @@ class Placement:
             letter = self.layout.letters.get(ref.corruption or "") if ref.severity is not None else None
             of_set = {
                 "set": set_id,
-                "marked_set": marked(set_id),
+                "marked_set": mark_split_words(set_id),
                 "lettered_set": f"{ref.corruption}/{ref.severity}" if letter else set_id,
                 "letter": f"_{letter}" if letter else "",
                 **self.contents.labels[set_id],
@@ -173,12 +173,12 @@ class Placement:
     @cached_property
     def slices_of(self) -> Mapping[str, Sequence[SetSlice]]:
         """A mapping from set ids to slices."""
-        return _grouped((images.set_id, images) for images in self.slices)
+        return _group_sets((images.set_id, images) for images in self.slices)
 
     @cached_property
     def slices_at(self) -> Mapping[str, Sequence[SetSlice]]:
         """A mapping from the paths of folders, arrays or archives to the slices that they contain."""
-        return _grouped((images.path, images) for images in self.slices)
+        return _group_sets((images.path, images) for images in self.slices)
 
     @cached_property
     def texts(self) -> Mapping[str, tuple[Text, Sequence[SetSlice]]]:
@@ -227,7 +227,7 @@ class Placement:
         }
 
 
-def _grouped(pairs: Iterable[tuple[str, SetSlice]]) -> Mapping[str, Sequence[SetSlice]]:
+def _group_sets(pairs: Iterable[tuple[str, SetSlice]]) -> Mapping[str, Sequence[SetSlice]]:
     groups: dict[str, list[SetSlice]] = {}
     for key, images in pairs:
         groups.setdefault(key, []).append(images)
@@ -259,7 +259,7 @@ def _refuse_unused(layout: Layout, contents: ExportContents, options: ExportOpti
         )
 
 
-def marked(set_id: str) -> str:
+def mark_split_words(set_id: str) -> str:
     """Return a set id with ``=`` before each part that `datasets` would misinterpret."""
     return _SPLIT.sub(r"=\g<0>", set_id)
 

@@ -104,7 +104,7 @@ def _by_corruption(layout: Layout, contents: ExportContents, options: ExportOpti
     """Return the sets, named after their corruptions, with five severities or one set per corruption."""
     five = layout.names == "severities"
     severities = range(1, 6 if five else 2)
-    given, problems = _given(contents, options, len(severities))
+    given, problems = _parse_severities(contents, options, len(severities))
     used = set(chain(*given.values()))
     found: dict[str, dict[int, list[str]]] = {}
     unplaced: list[ExportSet] = []
@@ -145,7 +145,9 @@ def _by_corruption(layout: Layout, contents: ExportContents, options: ExportOpti
     ], [note] * bool(unplaced)
 
 
-def _given(contents: ExportContents, options: ExportOptions, count: int) -> tuple[dict[str, list[str]], list[str]]:
+def _parse_severities(
+    contents: ExportContents, options: ExportOptions, count: int
+) -> tuple[dict[str, list[str]], list[str]]:
     """Return the mapping from names to set ids in the option `severities`, and the errors in this option.
 
     `count` is the number of sets that each name needs.

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from ...corruptions.add_ons import load_each
 from ...corruptions.registry import get_corruption
-from ...errors import BuildError, SourceError, first_few, listed
+from ...errors import BuildError, SourceError, first_few, format_list
 from ...quantities import size
 from ..recipes.expectations import NamedShape, expectation_error
 from ..recipes.recipe import Recipe, load_recipe
@@ -109,7 +109,7 @@ def refuse_labels(source: Source, options: BuildOptions, recipe: Recipe, sets: S
     if problems:
         raise BuildError(
             f"The images of the source {source.scheme} keep their names and have no labels. These settings cannot be "
-            f"used with such a source:\n{listed(problems)}"
+            f"used with such a source:\n{format_list(problems)}"
         )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from ...corruptions.add_ons import install_hint, installed_files
 from ...corruptions.registry import corruption_names
-from ...errors import RecipeError, listed, suggest
+from ...errors import RecipeError, format_list, suggest
 from ...files import parse_toml, read_text, reason
 
 
@@ -94,7 +94,7 @@ def read_values(text: str, where: str, folder: Path | None, seen: tuple[str, ...
         raise RecipeError(f"{where}: extends is {base!r}; expected the name or the path of a recipe, as text.")
     if where in seen:
         raise RecipeError(
-            f"These recipes extend each other in a circle. Remove `extends` from one of them:\n{listed(seen)}"
+            f"These recipes extend each other in a circle. Remove `extends` from one of them:\n{format_list(seen)}"
         )
     try:
         source = read_recipe((folder / base).resolve() if base.endswith(".toml") and folder is not None else base)

@@ -74,7 +74,7 @@ def region_sheet(
         cells = _cells(crops, neighbours, "y{:+d} x{:+d}", -1)
         cells[4] = "the region", cells[4][1]
         smaller = _cells(crops, shrunk, "shrunk y{:+d} x{:+d}", 0)
-        marked = _marked(image, anchor)
+        marked = _frame_region(image, anchor)
         for row in range(3):
             some = slice(3 * row, 3 * row + 3)
             whole: Cell = ("in its image", marked) if row == 1 else ("", BLANK)
@@ -89,7 +89,7 @@ def _cells(crops: Crops, numbers: Numbers, name: str, first: int) -> list[Cell]:
     return list(zip(names, images, strict=True))
 
 
-def _marked(image: NDArray[np.uint8], region: RegionRecord) -> NDArray[np.uint8]:
+def _frame_region(image: NDArray[np.uint8], region: RegionRecord) -> NDArray[np.uint8]:
     """Return an image with a frame around a region."""
     drawn = Image.fromarray(image if image.shape[2] == 3 else image[:, :, 0]).convert("RGB")
     corners = region.x, region.y, region.x + region.side - 1, region.y + region.side - 1

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...corruptions.plugins import plugins_of
 from ...corruptions.stages import Stage
-from ...errors import SourceError, VerificationError, listed
+from ...errors import SourceError, VerificationError, format_list
 from ...manifests.paths import PAGE
 from ...manifests.reader import Dataset
 from ...manifests.records.models import Header, Manifest
@@ -86,7 +86,7 @@ def recorded_build(
     matched = match_records(data, source)
     if check_class_names and (problems := class_differences(manifest, source)):
         raise SourceError(
-            f"The classes of the source differ from those of {data.name}:\n{listed(problems)}\n"
+            f"The classes of the source differ from those of {data.name}:\n{format_list(problems)}\n"
             "Pass the source (--source) and the labels (--labels) of the build."
         )
     side = side or manifest.recipe.get("calibration_side")

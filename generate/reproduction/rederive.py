@@ -29,7 +29,7 @@ gradients differently.
 """
 
 
-def rederived(
+def rederive_samples(
     data: Dataset,
     count: int | None,
     options: RemakeOptions,

@@ -27,7 +27,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...errors import SourceError, listed
+from ...errors import SourceError, format_list
 from .image_listing import ImageListing, list_images
 from .labels import printable_path, read_groups, read_rows
 from .source import Source
@@ -114,8 +114,8 @@ def _classes_of(listing: ImageListing, truth: Mapping[str, str] | None, kit: Pat
         raise SourceError(
             f"The source imagenet:{listing.path} contains {len(listing.images)} images, and these cannot be "
             "validation images of ILSVRC2012 (ILSVRC2012_val_00000001.JPEG) with their classes:\n"
-            f"{listed(problems, 10)}\nThe dataset may be of another year, or truncated. For any other image folder, or "
-            f"a tar of one, use folder:{listing.path}."
+            f"{format_list(problems, 10)}\nThe dataset may be of another year, or truncated. For any other image "
+            f"folder, or a tar of one, use folder:{listing.path}."
         )
     return wnid_of
 
@@ -153,7 +153,7 @@ def read_truth(path: Path) -> tuple[Mapping[str, str], bool]:
     wrong = [f"line {i}: {given!r}" for i, given in enumerate(ids, 1) if given not in known]
     if wrong or not ids:
         what = f"{path}: {TRUTH} has lines that are not ids from 1 to {len(known)}"
-        raise SourceError(f"{what}:\n{listed(wrong or ['it is empty'], 10)}\nDownload the devkit again.")
+        raise SourceError(f"{what}:\n{format_list(wrong or ['it is empty'], 10)}\nDownload the devkit again.")
     return {f"ILSVRC2012_val_{i:08d}": known[given] for i, given in enumerate(ids, 1)}, True
 
 
@@ -193,8 +193,8 @@ def _read_labels(path: Path) -> dict[str, str]:
         wnid_of[stem] = wnid
     if problems:
         raise SourceError(
-            f"The label file {path} contains errors:\n{listed(problems, 10)}\nExpected a header line 'file,label' or "
-            "'ImageId,PredictionString' (Kaggle's LOC_val_solution.csv), or one wnid per line. Alternatively, pass "
+            f"The label file {path} contains errors:\n{format_list(problems, 10)}\nExpected a header line 'file,label' "
+            "or 'ImageId,PredictionString' (Kaggle's LOC_val_solution.csv), or one wnid per line. Alternatively, pass "
             "the devkit."
         )
     return wnid_of

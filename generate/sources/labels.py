@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import SourceError, first_few, listed, suggest
+from ...errors import SourceError, first_few, format_list, suggest
 from ...files import read_text, reason
 from ...manifests.records.fields import DRIVE_PATTERN
 from ...manifests.records.models import ClassRecord
@@ -209,7 +209,7 @@ def _read_column(
     problems += validate(dict(sorted(first_line.items())))
     if problems:
         raise SourceError(
-            f"The {column}s {path} contain {len(problems)} error{'s' * (len(problems) > 1)}:\n{listed(problems)}\n"
+            f"The {column}s {path} contain {len(problems)} error{'s' * (len(problems) > 1)}:\n{format_list(problems)}\n"
             f"Expected one line 'file,{column}' per image: the file as a path below the folder, {expected}."
         )
     return value_of

@@ -17,7 +17,7 @@ from typing import NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import SourceError, install_extra, listed
+from ...errors import SourceError, format_list, install_extra
 from ...files import file_problem
 from ...manifests.records.models import ClassRecord
 from .decoding import BadSample, decode
@@ -33,7 +33,7 @@ from .labels import (
     numbered_classes,
     printable_path,
 )
-from .parquet_columns import Columns, find_columns, opened
+from .parquet_columns import Columns, find_columns, open_parquet
 from .parquet_rows import BATCH_BYTES, image_rows
 from .shard_names import parquet_shards
 from .source import Note, Sample, Source
@@ -104,7 +104,7 @@ def open(path: Path, *, labels: str | None = None, images: str | None = None, sp
 def _values(file: Path, columns: Columns) -> Iterator[tuple[int | str | None, str | None]]:
     """Yield the label and the name of every row."""
     wanted = [columns.label, *([f"{columns.image}.path"] if columns.has_path else [])]
-    with opened(file) as parquet:
+    with open_parquet(file) as parquet:
         for batch in parquet.iter_batches(LABEL_ROWS, columns=wanted, use_threads=False):
             labels = batch.column(columns.label).to_pylist()
             names: Sequence[str | None] = [None] * len(labels)
@@ -131,7 +131,7 @@ def _source(path: Path, files: Sequence[Path], columns: Columns, rows: Sequence[
     if named:
         samples.sort()
     if not samples:
-        problems = listed([f"{where}: {problem}" for where, problem in notes], 10)
+        problems = format_list([f"{where}: {problem}" for where, problem in notes], 10)
         raise SourceError(f"The source parquet:{path} has no row that can be used:\n{problems}")
     return Source(
         "parquet",
@@ -152,7 +152,7 @@ def _classes(
     """Return the classes, and a mapping from the valid values of the label column to labels."""
     values = {row.label for row in rows}
     if columns.names:
-        return _named(columns.names, where), {number: number for number in range(len(columns.names))}
+        return _name_classes(columns.names, where), {number: number for number in range(len(columns.names))}
     if columns.numeric:
         good = sorted(v for v in values if isinstance(v, int) and 0 <= v <= MAX_LABEL)
         return numbered_classes(good[-1]) if good else (), {v: v for v in good}
@@ -164,7 +164,7 @@ def _classes(
     return folder_classes(names), {value: index_of[text] for value, text in texts.items()}
 
 
-def _named(names: Sequence[str], where: str) -> tuple[ClassRecord, ...]:
+def _name_classes(names: Sequence[str], where: str) -> tuple[ClassRecord, ...]:
     """Return classes with the given names. If a name cannot be the name of a folder, all folders are numbered."""
     if len(set(names)) == len(names) and not class_problems(names):
         return named_classes(names, where)

@@ -121,7 +121,7 @@ def _read_cifar(scheme: str, path: Path, splits: tuple[str, ...], label_column: 
         name += end
         with reading_errors(path / name):
             if binary:
-                rows, labels = _binary(files[name], len(cifar.names), label_column)
+                rows, labels = _read_binary(files[name], len(cifar.names), label_column)
             else:
                 fields = load_fields(files.pop(name))
                 rows, labels = number_array(fields["data"]), number_array(fields[f"{kind}s"])
@@ -146,7 +146,7 @@ def _content_summary(path: Path, members: Sequence[str] = ()) -> str:
     return f"{text}, with {images:,} image files in all. A folder of images is the source folder:{path}."
 
 
-def _binary(
+def _read_binary(
     data: bytes | bytearray, label_bytes: int, label_column: int
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     if len(data) % (label_bytes + PIXELS):

@@ -154,7 +154,7 @@ def open_arrays(path: Path) -> Source:
 
 
 def _read_arrays(images: Path, labels: Path) -> ReadResult:
-    rows, given = _mapped(images), _mapped(labels)
+    rows, given = _map_array(images), _map_array(labels)
     if rows.ndim == 1 and given.ndim in (3, 4):
         raise SourceError(
             f"{images} contains {rows.shape[0]:,} single values, and {labels} contains an array of shape "
@@ -168,7 +168,7 @@ def _read_arrays(images: Path, labels: Path) -> ReadResult:
     return None, [ImageRows(None, rows, given, (str(images), str(labels)))]
 
 
-def _mapped(path: Path) -> NDArray[Any]:
+def _map_array(path: Path) -> NDArray[Any]:
     """Map the array of a .npy file into memory."""
     try:
         return map_array(path)[0]

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from ...arguments import as_list
 from ...canonical import canonical_sha256
 from ...corruptions.keys import MAX_SEED
-from ...errors import SourceError, first_few, listed, suggest
+from ...errors import SourceError, first_few, format_list, suggest
 from ...files import read_text, reason
 from ...manifests.records.models import ClassRecord
 from .labels import nfc
@@ -56,7 +56,7 @@ class HoldOut:
             lines = [f"the source has no group {pattern!r}.{suggest(pattern, counts)}" for pattern in unmatched]
             known = first_few([f"{group} ({count})" for group, count in sorted(counts.items())], 20)
             raise SourceError(
-                f"Groups to hold out (--hold-out, or the recipe's) do not exist:\n{listed(lines)}\nGroups of the "
+                f"Groups to hold out (--hold-out, or the recipe's) do not exist:\n{format_list(lines)}\nGroups of the "
                 f"source, with their numbers of images: {known}."
             )
         if len(held) == len(counts):
@@ -279,7 +279,7 @@ def _select_ids(source: Sequence[Sample], ids: str | Path | Sequence[str]) -> li
         problems = problems or ["it names no sample"]
     if problems:
         raise SourceError(
-            f"{where} contains {len(problems)} error{'s' * (len(problems) > 1)}:\n{listed(problems)}\n"
+            f"{where} contains {len(problems)} error{'s' * (len(problems) > 1)}:\n{format_list(problems)}\n"
             "Expected one id per line."
         )
     return [source[i] for i in sorted(line_of)]

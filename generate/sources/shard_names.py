@@ -112,7 +112,7 @@ def parquet_shards(path: Path, split: str | None) -> list[tuple[str | None, list
     if not path.is_dir():
         groups: dict[str | None, list[Path]] = {_split_of(path): [path]}
     else:
-        groups = _grouped(path)
+        groups = _group_by_split(path)
     known = [name for name in ("test", "val", "train") if name in groups]
     if split is None and len(groups) == 1:
         chosen = list(groups)
@@ -134,7 +134,7 @@ def parquet_shards(path: Path, split: str | None) -> list[tuple[str | None, list
     return [(name if name in SPLITS.values() else None, groups[name]) for name in chosen]
 
 
-def _grouped(path: Path) -> dict[str | None, list[Path]]:
+def _group_by_split(path: Path) -> dict[str | None, list[Path]]:
     """Return a mapping from splits to the sorted files of a folder.
 
     The key of an unknown split is the beginning of the file names, or None.

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...corruptions.add_ons import install_hint, installed, installed_function
+from ...corruptions.add_ons import find_add_ons, install_hint, installed_function
 from ...errors import SourceError, suggest
 from ...manifests.records.digests import sha256_bytes
 from ...manifests.records.fields import Labelled
@@ -232,7 +232,7 @@ def schemes() -> dict[str, Scheme]:
     """
     added = {
         name: Scheme(entry.value, ("split",), f"{name}:PATH, from the package {entry.dist.name if entry.dist else '?'}")
-        for name, entry in installed("sources").items()
+        for name, entry in find_add_ons("sources").items()
     }
     return added | dict(SCHEMES)
 

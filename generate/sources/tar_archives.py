@@ -51,7 +51,7 @@ def reading_errors(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[tuple[BinaryIO, bool]]:
+def _open_file(path: Path) -> Iterator[tuple[BinaryIO, bool]]:
     """Open a file, and expand it if it is gzipped. Yield the open file, and whether it is gzipped."""
     with reading_errors(path), open_regular(path) as file:
         zipped = file.peek(2).startswith(GZIP)
@@ -61,7 +61,7 @@ def _opened(path: Path) -> Iterator[tuple[BinaryIO, bool]]:
 def read_expanded(path: Path) -> bytearray:
     """Return the content of a file, expanded if it is gzipped."""
     data = bytearray()
-    with _opened(path) as (file, _):
+    with _open_file(path) as (file, _):
         while len(data) <= MAX_EXPANDED_BYTES and (piece := file.read(READ_BYTES)):
             data += piece
     if len(data) > MAX_EXPANDED_BYTES:
@@ -178,7 +178,7 @@ def _members(path: Path, zipped: bool = True) -> Iterator[tuple[tarfile.TarInfo,
     """
     if not looks_like_tar(path):
         raise SourceError(f"{path} is not a tar archive. Expected a .tar or .tar.gz as it was downloaded.")
-    with _opened(path) as (archive, is_zipped):
+    with _open_file(path) as (archive, is_zipped):
         if is_zipped and not zipped:
             raise SourceError(
                 f"{path} is gzipped, but images are read without unpacking the archive, which needs an uncompressed "

@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import cast
 
-from ...errors import SourceError, listed
+from ...errors import SourceError, format_list
 from ...files import MAX_TEXT_BYTES, read_text, reason
 from .decoding import BadSample
 from .image_listing import ImageListing, is_ignored, list_images
@@ -126,7 +126,7 @@ def _wnids(text: str, path: Path) -> list[str]:
     problems += [f"{wnid} is given {times} times" for wnid, times in Counter(wnids).items() if times > 1]
     if problems or not wnids:
         raise SourceError(
-            f"{path}: {WNIDS} does not list the classes:\n{listed(problems or ['it is empty'], 10)}\n"
+            f"{path}: {WNIDS} does not list the classes:\n{format_list(problems or ['it is empty'], 10)}\n"
             "Download the dataset again."
         )
     return sorted(wnids)
@@ -151,7 +151,7 @@ def _validation_labels(listing: ImageListing, text: str, wnids: list[str]) -> Ma
             wnid_of[f"images/{name}"] = wnid
     if problems:
         raise SourceError(
-            f"{listing.path}: {ANNOTATIONS} contains errors:\n{listed(problems, 10)}\nDownload the dataset again."
+            f"{listing.path}: {ANNOTATIONS} contains errors:\n{format_list(problems, 10)}\nDownload the dataset again."
         )
     images = set(listing.images)
     listing.notes += [(image, NO_LINE) for image in listing.images if image not in wnid_of]

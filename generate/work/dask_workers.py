@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 import cv2
 
 from ...corruptions.cache import kernel_folder, sources_digest
-from ...errors import BuildError, CorruptsetError, MachineError, install_extra, listed
-from ...manifests.disk.lock import Busy, locked
+from ...errors import BuildError, CorruptsetError, MachineError, format_list, install_extra
+from ...manifests.disk.lock import Busy, hold_lock
 from ...manifests.paths import lock_file
 from ...workers import complete
 from ..plan.parts import Part
@@ -58,7 +58,7 @@ _fit: set[str] = set()
 
 
 @contextmanager
-def connected(scheduler: str | Client | None) -> Iterator[Client | None]:
+def connect(scheduler: str | Client | None) -> Iterator[Client | None]:
     """Yield a client of the scheduler, or None if no scheduler is given.
 
     Raises
@@ -183,7 +183,7 @@ def _refuse_unfit(client: Client, file: Path | None) -> None:
             unfit.append(f"{called}: {'; '.join(reasons)}")
     if unfit:
         raise BuildError(
-            f"{len(unfit)} of the scheduler's workers cannot make parts of this build:\n{listed(unfit)}\n"
+            f"{len(unfit)} of the scheduler's workers cannot make parts of this build:\n{format_list(unfit)}\n"
             "Repair or stop them, and run the same command again. No part was made."
         )
 
@@ -235,7 +235,7 @@ def problems(expected: Mapping[str, str], file: str | None) -> list[str]:
         ]
     reasons = []
     try:
-        with locked(lock_file(folder), ""):
+        with hold_lock(lock_file(folder), ""):
             reasons.append(f"locks on files in {folder} do not reach it: mount that file system with locks")
     except Busy:
         pass
@@ -272,7 +272,7 @@ def make(expected: Mapping[str, str], file: str, chunk: int, first: int, stop: i
                     f"{worker} waited {COMPILE_S:.0f} s for another one on {host} that compiles kernels. "
                     f"Stop that one. {_RESUME}"
                 )
-                with locked(kernel_folder() / f"compiling-{host}", busy, wait_s=COMPILE_S):
+                with hold_lock(kernel_folder() / f"compiling-{host}", busy, wait_s=COMPILE_S):
                     job = job_of(Path(file))
                     warm_up(job.sets.values(), job.maker)
                 cv2.setNumThreads(1)  # each worker has one core

@@ -117,7 +117,7 @@ class HttpRemote:
         request = Request(url, headers={**headers, "Range": f"bytes={start}-"} if start else headers)
         if self._authorization is not None:
             request.add_unredirected_header("Authorization", self._authorization)
-        with _named(where):
+        with _name_errors(where):
             response = self._opener.open(request, timeout=SILENCE_S)
         with response:
             span = re.fullmatch(
@@ -136,13 +136,13 @@ def _number(response: Any, header: str) -> int | None:
 
 
 def _chunks(response: Any, where: str) -> Iterator[bytes]:
-    with _named(where):
+    with _name_errors(where):
         while chunk := response.read(CHUNK):
             yield chunk
 
 
 @contextmanager
-def _named(where: str) -> Iterator[None]:
+def _name_errors(where: str) -> Iterator[None]:
     """Convert errors of the standard library into `Unreachable` or `ReleaseError`, whose messages name the address."""
     try:
         yield

@@ -11,7 +11,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from ...arguments import as_list
-from ...errors import ScoreError, first_few, listed, suggest
+from ...errors import ScoreError, first_few, format_list, suggest
 from ...files import read_text, reason
 from ..records import SCORES_VERSION, Scores
 from ..score_values import Measured, score_value, without_resamples
@@ -62,7 +62,7 @@ def gather(given: Iterable[str | Path | Scores], *, any_data: bool = False) -> l
         if e.scores.digest != own[0].scores.digest and not any_data
     ]
     if problems:
-        raise ScoreError(f"The scores cannot be compared:\n{listed(problems)}")
+        raise ScoreError(f"The scores cannot be compared:\n{format_list(problems)}")
     return entries
 
 
@@ -127,9 +127,9 @@ def read_printed(path: Path) -> list[Scores]:
         elif problem := _mistake(*values):
             problems.append(f"line {line}: {problem}")
         else:
-            found.append(_printed(row["model"], *values))
+            found.append(_apply_printed_values(row["model"], *values))
     if problems:
-        raise ScoreError(f"{path}:\n{listed(problems)}")
+        raise ScoreError(f"{path}:\n{format_list(problems)}")
     return found
 
 
@@ -141,7 +141,7 @@ def _mistake(cv_percent: float, *accuracies: float) -> str | None:
     return f"{given}: expected a CV of at least 0 and accuracies from 1 to 100, in percent"
 
 
-def _printed(model: str, cv_percent: float, mean: float, clean: float) -> Scores:
+def _apply_printed_values(model: str, cv_percent: float, mean: float, clean: float) -> Scores:
     """Return scores with values from a printed table, given in percent."""
     values = {"clean_accuracy": clean / 100, CV: cv_percent, MEAN_ACCURACY: mean / 100}
     return Scores(

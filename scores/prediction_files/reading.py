@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import PredictionError, first_few, listed, suggest
+from ...errors import PredictionError, first_few, format_list, suggest
 from ...files import file_problem, read_text, reason
 from ...manifests.paths import MANIFEST
 from ...manifests.reader import Dataset
@@ -19,7 +19,7 @@ from ...quantities import plural
 from ..outcomes import CLEAN, Outcome, Predictions
 from ..set_choice import choose_predicted_sets
 from .loading import TYPES, Arrays, BadFile, array_problems, load_csv, load_npz
-from .reduction import COLUMNS, KINDS, PROBABILITIES, reduced
+from .reduction import COLUMNS, KINDS, PROBABILITIES, reduce_predictions
 
 HEAD = "predictions.json"
 """The name of the file that states the model and the dataset."""
@@ -93,7 +93,7 @@ def read_predictions(
         lines = [f"{first_few(places, FEW)}: {problem}" if places else problem for problem, places in problems.items()]
         raise PredictionError(
             f"{path} cannot be scored on {data.path}, for {len(lines)} reason{'s' * (len(lines) > 1)}:\n"
-            f"{listed(lines)}\nThe file formats are described in docs/evaluate.md."
+            f"{format_list(lines)}\nThe file formats are described in docs/evaluate.md."
         )
     model = head.get("model") or (path.resolve().name if path.is_dir() else path.stem)
     return Predictions(str(model), head.get("digest"), outcomes)
@@ -183,7 +183,7 @@ def _files(
         for set_id, own in found.items()
         if len(own) > 1
     ]
-    problems += _absent(required, found)
+    problems += _absent_sets(required, found)
     return {name: own[0] for name, own in found.items() if name in wanted}, problems
 
 
@@ -204,10 +204,10 @@ def _split(
         rows = np.flatnonzero(np.isin(inverse, [n for n, one in enumerate(set_ids) if one == set_id]))
         kept = (name for name in TYPES if name in arrays and name != "set_id")
         parts[set_id] = {name: arrays[name][rows] for name in kept}
-    return parts, [*problems * bool(unknown), *_absent(required, parts)]
+    return parts, [*problems * bool(unknown), *_absent_sets(required, parts)]
 
 
-def _absent(required: Sequence[str], found: Mapping[str, Any]) -> list[str]:
+def _absent_sets(required: Sequence[str], found: Mapping[str, Any]) -> list[str]:
     if not (missing := [name for name in required if name not in found]):
         return []
     return [
@@ -242,7 +242,7 @@ class _Rows:
         for first in range(0, max(len(valid), 1), ROWS_AT_ONCE):
             some = valid[first : first + ROWS_AT_ONCE]
             block = {name: np.asarray(arrays[name][some]) for name in COLUMNS[kind]}
-            part, faults = reduced(kind, block, self._labels[places[some]], self._classes)
+            part, faults = reduce_predictions(kind, block, self._labels[places[some]], self._classes)
             parts.append(part)
             for problem, which in faults.items():
                 faulty.setdefault(problem, []).extend(some[which].tolist())
@@ -251,7 +251,7 @@ class _Rows:
         problems += [
             _of_rows(problem, [f"row {n:,}" for n in numbers]) for problem, numbers in faulty.items() if numbers
         ]
-        return _joined(parts).rows(np.argsort(places[valid], kind="stable")), problems
+        return _join(parts).rows(np.argsort(places[valid], kind="stable")), problems
 
     def _places(self, arrays: Arrays, rows: int, of_set: str) -> tuple[NDArray[np.int64], list[str]]:
         """Return the index of the image that each row belongs to, and the problems with rows."""
@@ -283,7 +283,7 @@ class _Rows:
         return places, problems
 
 
-def _joined(parts: Sequence[Outcome]) -> Outcome:
+def _join(parts: Sequence[Outcome]) -> Outcome:
     fields: dict[str, Any] = {
         name: None if values is None else np.concatenate([getattr(part, name) for part in parts])
         for name, values in vars(parts[0]).items()

@@ -90,21 +90,21 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("line", MISTAKES)
-def test_a_mistake_leaves_with_two_and_says_what_was_expected(run, line):
-    done = run.fails(MISTAKES[line], line)
-    assert done.out == ""
-    assert "Value error" not in done.err
-    said = [one for one in done.err.splitlines() if one and not re.match("Usage: |Try |[╭╰ ]", one)]
-    assert len(said) <= 3 or " errors:" in done.err, "a list of what is known is indented"
+def test_usage_error_exits_with_2_and_states_expected_value(run, line):
+    result = run.fails(MISTAKES[line], line)
+    assert result.out == ""
+    assert "Value error" not in result.err
+    message = [line for line in result.err.splitlines() if line and not re.match("Usage: |Try |[╭╰ ]", line)]
+    assert len(message) <= 3 or " errors:" in result.err, "a list of what is known is indented"
 
 
-def test_a_link_to_itself_is_no_place(run, built, tmp_path):
+def test_link_to_itself_is_not_valid_place(run, dataset_dir, tmp_path):
     (tmp_path / "loop").symlink_to("loop")
-    for line in ("build imagenet-c --sets contrast/1", f"pack {built}", f"export imagefolder {built}"):
+    for line in ("build imagenet-c --sets contrast/1", f"pack {dataset_dir}", f"export imagefolder {dataset_dir}"):
         run.fails("loop is ", line, "--out", "loop")
 
 
-def test_list_names_everything(run):
+def test_list_prints_all_names(run):
     text = run.succeeds("list").out
     corruptions = run.succeeds("list --json").json["corruptions"]
     assert [row["name"] for row in corruptions] == list(corruption_names())
@@ -116,11 +116,11 @@ def test_list_names_everything(run):
     assert [strength[name] for name in ("fog", "canny_edges", "posterize", "salt_pepper")] == [
         ([1, 2, 3, 4, 5], None), ([1], None), ([], 30), ([], None)
     ]  # fmt: skip
-    shown = {line.split()[0]: line for line in text.replace("gradual ", "", 1).splitlines()}
-    assert "level 1-99" in shown["black_lines"]
-    assert "parameters" in shown["salt_pepper"]
+    rows_by_name = {line.split()[0]: line for line in text.replace("gradual ", "", 1).splitlines()}
+    assert "level 1-99" in rows_by_name["black_lines"]
+    assert "parameters" in rows_by_name["salt_pepper"]
     assert [row["name"] for row in corruptions if not row["preserves_geometry"]] == [
-        name for name, line in shown.items() if line.rstrip().endswith("moves")
+        name for name, line in rows_by_name.items() if line.rstrip().endswith("moves")
     ]
     recipes = {r["name"]: r for r in run.succeeds("list recipes --json").json["recipes"]}
     assert (recipes["imagenet-c"]["sets"], recipes["imagenet-c"]["images"]) == (76, 3_800_000)
@@ -130,15 +130,15 @@ def test_list_names_everything(run):
 
 def test_show_prints_documentation_tables_and_reference(run):
     text = run.succeeds("show motion_blur").out
-    for wanted in ("motion_blur", "angle_deg", "Calibration cifar", "radius", "sigma", "Reference"):
-        assert wanted in text
+    for expected in ("motion_blur", "angle_deg", "Calibration cifar", "radius", "sigma", "Reference"):
+        assert expected in text
     assert run.succeeds("show motion_blur --json").json["tables"]["imagenet"]["5"] == {"radius": 20.0, "sigma": 15.0}
     assert run.succeeds("show imagenet-d --json").json["recipe"]["name"] == "imagenet-c"
     assert run.succeeds("show cifar --json").json["side"] == 32
 
 
 @pytest.mark.ci
-def test_a_scheduler_that_cannot_be_reached_is_named(run):
+def test_unreachable_scheduler_is_named(run):
     """Test these mistakes with Dask installed, which raises other errors for them."""
     address = "tls://127.0.0.1:1"
     run.fails(f"No Dask scheduler answers at {address}", "build imagenet-c --scheduler", address)

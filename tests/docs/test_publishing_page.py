@@ -6,7 +6,7 @@ import re
 
 import pytest
 from doc_pages import ROOT, shell
-from file_server import serving
+from file_server import serve_folder
 
 import corruptset
 from corruptset.corruptions.index import MODULES
@@ -50,7 +50,7 @@ def test_a_web_server_serves_what_was_packed(folder):
         shell("corruptset pack out/imagenet-c-1.1.0 --out release", folder)
     start, fetch = commands("publishing.md", "Any web server")
     assert start == "python -m http.server 8000 --directory release"
-    with serving() as serve:
+    with serve_folder() as serve:
         server = serve(folder / "release")
         shell(fetch.replace("http://localhost:8000/", server.url).replace("--out data", "--out fetched"), folder)
     part = folder / "fetched/imagenet-c-1.1.0"
