@@ -191,7 +191,10 @@ def plan_of(spec: BuildPlan, progress: Callable[[ProgressEvent], None] = lambda 
     rows = max(len(g) for g in groups) * all_chunks[0].count * spec.held_bytes
     batches = (max_buffers(maker.tree(sets)) + 6) * max(BATCH_BYTES, clean)
     decoding = DECODED_COPIES * 3 * max(w * h for _, _, w, h, _ in probed.good)
-    notes, unfit = (*spec.notes, *probed.orientation_notes), sorted({path for path, _ in (*bad, *cost.bad)})
+    notes, unfit = (
+        (*spec.notes, *probed.orientation_notes(spec.source)),
+        sorted({path for path, _ in (*bad, *cost.bad)}),
+    )
     if unfit:
         notes += (
             f"Among the checked images, {folders_and_files(unfit, 'file')} of the source cannot be used: "

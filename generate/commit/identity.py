@@ -43,11 +43,15 @@ def refuse_other_build(directory: Path, recorded: Header, build: CheckedBuild, h
     for field in () if problems else resources:
         if existing.get(field) and requested.get(field):
             problems += differences({field: existing[field]}, {field: requested[field]})
+    plugins = [p for p in problems if p.startswith("plugins[")]
     if problems:
         raise BuildError(
             f"{directory} already contains a different build. You can only add sets to it. Differences:\n"
             f"{format_list(problems, 20)}\n"
             "Choose another --out, or delete that directory."
+            if problems != plugins
+            else f"{directory} was built with different versions of these plugins:\n{format_list(problems, 20)}\n"
+            "Restore the earlier files of the plugins, choose another --out, or delete that directory."
         )
 
 
@@ -89,7 +93,7 @@ def differences(existing: Any, requested: Any, field: str = "") -> Iterator[str]
         yield f"{field}: {ids}"
     elif isinstance(existing, list) and isinstance(requested, list) and len(existing) == len(requested):
         for i, (a, b) in enumerate(zip(existing, requested, strict=True)):
-            name = a.get("id", i) if isinstance(a, Mapping) else i
+            name = a.get("id", a.get("module", i)) if isinstance(a, Mapping) else i
             yield from differences(a, b, f"{field}[{name}]")
     elif existing != requested:
         yield f"{field}: existing {existing!r:.100}, requested {requested!r:.100}"
