@@ -34,7 +34,7 @@ The corruptions that best reveal how clean images were prepared come first.
 
 
 class SourceComparison:
-    """A comparison of the sets in some data with the clean images of a source."""
+    """A comparison of the sets of a dataset with the clean images of a source."""
 
     def __init__(
         self,

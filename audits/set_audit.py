@@ -41,14 +41,14 @@ _SEARCHED_SMALL, _SEARCHED_LARGE = 10_000, 600
 The first number is for images of up to 64 pixels, and the second is for larger images.
 """
 _LEAD = 0.04
-"""The lead in likeness above which a different preparation is tried for a set."""
+"""The lead in similarity above which a different preparation is tried for a set."""
 _EXCHANGED = 0.6
-"""The lead in likeness above which a single image belongs to a different name."""
+"""The lead in similarity above which a single image belongs to a different name."""
 _LIKENESS_DRAWS = 4
 _OWN_SEED = 104_729
 """A seed that no dataset is likely to have."""
 _CERTAIN, _SLIGHT = 4.0, 0.02
-"""The number of standard errors by which a likeness must be too low, and an insignificant difference in likeness."""
+"""The number of standard errors by which a similarity must be too low, and a difference that is insignificant."""
 
 
 @dataclass(frozen=True)
@@ -235,9 +235,9 @@ class SetAuditor:
         return order_of(read.described, self._described(preparation)[self.rows(read.places)])
 
     def _expected_likeness(self, read: SetImages) -> list[NDArray[np.float32]]:
-        """Return how alike corruptset's own draws of the expected contents are to the clean images.
+        """Return the similarities of the expected images, which corruptset creates, to the clean images.
 
-        Each draw gives a matrix with the made images in rows and the clean images in columns.
+        Each random draw gives a matrix with the created images in rows and the clean images in columns.
         """
         expected, main = self.expected(read.found), self.preparations[0]
         if expected is None:
@@ -250,9 +250,9 @@ class SetAuditor:
         return [likeness(descriptors(list(expected.images(clean, ids, seed=seed))), described) for seed in seeds]
 
     def _as_alike_as_expected(self, read: SetImages) -> bool:
-        """Return whether the images resemble their clean images as much as the expected contents let them.
+        """Return whether the images resemble their clean images as closely as the expected contents allow.
 
-        Images with little texture resemble their clean images only slightly in fog, although their order is right.
+        With fog, images with little texture barely resemble their clean images, even if they are in the right order.
         """
         made = [np.diagonal(matrix) for matrix in self._expected_likeness(read)]
         if not made:
@@ -377,7 +377,7 @@ def _channel_trouble(images: NDArray[np.uint8], clean: NDArray[np.uint8]) -> Fin
 
 
 def _spread(made: Sequence[NDArray[np.float32]]) -> float:
-    """Return the standard deviation of likenesses over draws, or 0 for a single draw."""
+    """Return the standard deviation of the similarities over all draws, or 0 for a single draw."""
     return float(np.sqrt(np.var(made, axis=0, ddof=1).mean())) if len(made) > 1 else 0.0
 
 

@@ -119,9 +119,9 @@ class Order:
 
 
 _CLEAR = 0.25
-"""The lead in likeness at which another source image is clearly a better match than an image's own clean image."""
+"""The lead in similarity at which another source image is clearly a better match than an image's own clean image."""
 _ALIKE = 0.35
-"""The likeness above which two images show the same scene."""
+"""The similarity above which two images show the same scene."""
 
 
 def order_of(found: Descriptors, clean: Descriptors) -> Order:

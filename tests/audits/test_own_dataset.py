@@ -38,7 +38,7 @@ def save_again(folder, quality, count=None):
         Image.open(path).save(path, quality=quality)
 
 
-def test_the_folder_with_the_manifest_and_its_images_get_the_same_result(copy, photographs):
+def test_manifest_folder_and_images_give_same_result(copy, photographs):
     audit = corruptset.audit(copy, photographs)
     alone = corruptset.audit(copy / "images", photographs)
     assert {set_id: audited.verdict for set_id, audited in audit.sets.items()} == {
